@@ -15,7 +15,7 @@ from vqa_client import arun
 from vqa_client.errors import DataError, UsageError
 from vqa_client.runs.rescored import rescore
 from vqa_client.settings.ask import AskSettings
-from vqa_client.tables import object_cache, objects
+from vqa_client.tables import objects
 
 pytestmark = pytest.mark.usefixtures("store_environment")
 
@@ -107,8 +107,8 @@ async def test_what_a_store_refuses_is_said_before_the_first_question(
 
 
 def test_copies_that_were_used_least_recently_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(object_cache, "_held", {})
-    monkeypatch.setenv(object_cache.VARIABLE, "0.000000250")
+    monkeypatch.setattr(objects, "_held", {})
+    monkeypatch.setenv(objects.VARIABLE, "0.000000250")
     cache = tmp_path / "cache" / "vqa-client" / "objects"
     with store_of(tmp_path / "bucket") as store:
         monkeypatch.setenv("AWS_ENDPOINT_URL", store.address)
@@ -119,11 +119,11 @@ def test_copies_that_were_used_least_recently_make_room(tmp_path: Path, monkeypa
             copies.append(objects.local_copy(Path(f"s3://{BUCKET}/{number}.json")))
             os.utime(copies[-1].parent, (number, number))
             if number != 1:  # a process still uses the second one
-                os.close(object_cache._held.pop(copies[-1].parent))
+                os.close(objects._held.pop(copies[-1].parent))
         assert [path.exists() for path in copies] == [False, True, False, True]
         objects.local_copy(Path(f"s3://{BUCKET}/1.json"))
         assert store.asked.count("GET 1.json") == 1
-        monkeypatch.setenv(object_cache.VARIABLE, "many")
+        monkeypatch.setenv(objects.VARIABLE, "many")
         with pytest.raises(UsageError, match="'many'; it must be a number"):
             objects.local_copy(Path(f"s3://{BUCKET}/0.json"))
     assert len(list(cache.iterdir())) == 3

@@ -1,13 +1,16 @@
 """Objects of stores by their addresses: s3://bucket/key, gs:// and az://, and data files at http(s) addresses.
 
-Each store's own environment variables have its credentials, which only obstore reads: none is in an address.
+Each store's own environment variables have its credentials, which only obstore reads: none is in an address. Data files
+are read from local copies; of these, the folders that were used least recently make room for new ones.
 """
 
 import errno
+import fcntl
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from fnmatch import fnmatch
 from functools import lru_cache
@@ -16,16 +19,19 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from vqa_client.errors import DataError, UsageError
-from vqa_client.files import replacing
+from vqa_client.files import alone_in, removed_unlocked, replacing
 from vqa_client.shipped import install
-from vqa_client.tables.object_cache import hold, make_room
 from vqa_client.tables.pictures import url_of
+from vqa_client.version import cache_folder
 
 PATIENCE = {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
 WAY_OUT = "credentials, region and endpoint are taken from the environment, such as AWS_ACCESS_KEY_ID"
 _SECRET = "a query or user in an address may be a key, and the run file repeats the address"
 _copies: dict[Path, str] = {}
 """The folders of local copies, and the addresses of what they are copies of."""
+VARIABLE, USUAL_GB, GIGABYTE = "VQA_CLIENT_CACHE_GB", "20", 1e9
+_held: dict[Path, int] = {}
+"""Folders that this process uses, with the descriptors whose shared locks keep them from being removed."""
 
 
 class Entry:
@@ -126,9 +132,9 @@ def checked_address(address: Path) -> str:
 def _folder(url: str, metas: Sequence[Any]) -> Path:
     """Where copies of objects in this state are kept."""
     state = "\n".join(f"{each['path']} {each['size']} {each['e_tag'] or each['last_modified']}" for each in metas)
-    folder = hold(hashlib.sha256(f"{url}\n{state}".encode()).hexdigest()[:16])
+    folder = _hold(hashlib.sha256(f"{url}\n{state}".encode()).hexdigest()[:16])
     if not any(folder.iterdir()):
-        make_room(sum(each["size"] for each in metas))
+        _make_room(sum(each["size"] for each in metas))
     _copies[folder] = url
     return folder
 
@@ -141,6 +147,51 @@ def _copied(store: Any, meta: Any, path: Path) -> Path:
             for piece in obstore.get(store, meta["path"]):
                 file.write(piece)
     return path
+
+
+def _hold(name: str) -> Path:
+    """The folder of this name, which no process removes before this one ends; raises OSError."""
+    folder = cache_folder() / "objects" / name
+    while folder not in _held:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        with suppress(OSError):  # a file system without locks, where nothing is removed either
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        if folder.exists() and os.path.samestat(os.fstat(descriptor), folder.stat()):
+            _held[folder] = descriptor
+        else:  # another process removed it before it was locked
+            os.close(descriptor)
+    os.utime(folder)
+    return folder
+
+
+def _make_room(size_bytes: float) -> None:
+    """Remove folders that no process uses, the least recently used first, until so much more is within the bound."""
+    root, over = cache_folder() / "objects", size_bytes - _most_bytes()
+    with alone_in(root):
+        sizes = {folder: _size(folder) for folder in root.iterdir()}
+        over += sum(sizes.values())
+        for folder in sorted(sizes, key=lambda path: path.stat().st_mtime):
+            if over > 0 and removed_unlocked(folder):
+                over -= sizes[folder]
+
+
+def _size(folder: Path) -> int:
+    size_bytes = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # a copy that has just got its name
+            size_bytes += path.stat().st_size
+    return size_bytes
+
+
+def _most_bytes() -> float:
+    given = os.environ.get(VARIABLE) or USUAL_GB
+    try:
+        if (most := float(given) * GIGABYTE) >= 0:
+            return most
+    except ValueError:
+        pass
+    raise UsageError(f"{VARIABLE} is {given!r}; it must be a number of at least 0", hint="gigabytes of local copies")
 
 
 def place_of(address: str) -> tuple[Any, str]:
