@@ -10,8 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from vqa_client.judge.benchmark import asked_alike, control_in_record, judges_beside, report_of, sort_of
-from vqa_client.judge.columns import NOT_ASKED, RIGHT, UNDECIDED, Column, Columns, Reply
-from vqa_client.judge.forms import same_question
+from vqa_client.judge.columns import NOT_ASKED, RIGHT, UNDECIDED, Column, Columns, Reply, same_question
 from vqa_client.judge.kinds import part_of
 from vqa_client.judge.loading import JudgedRun, said_by
 from vqa_client.judge.prompt import MOST_CHARACTERS
