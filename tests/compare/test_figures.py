@@ -8,11 +8,10 @@ import pytest
 
 from tests.compare.logged import failed, many, put, record
 from vqa_client.cli.tables import as_text
-from vqa_client.compare.content import content
 from vqa_client.compare.figures import EXACT, Comparison
 from vqa_client.compare.matching import match
 from vqa_client.compare.sections import sections, sentence
-from vqa_client.compare.write import compare_runs
+from vqa_client.compare.write import compare_runs, content
 from vqa_client.errors import UsageError
 from vqa_client.reports.sections import p_text, points
 from vqa_client.scoring.sign_flips import mcnemar

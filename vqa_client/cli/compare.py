@@ -8,11 +8,10 @@ import msgspec
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.text import safe
-from vqa_client.compare.content import content
 from vqa_client.compare.leaderboard import Cell, Leaderboard, write_board_page
 from vqa_client.compare.leaderboard import leaderboard as read_runs
 from vqa_client.compare.sections import sections
-from vqa_client.compare.write import PAGE_NAME, compare_runs, write_comparison
+from vqa_client.compare.write import PAGE_NAME, compare_runs, content, write_comparison
 from vqa_client.files import write_json
 from vqa_client.reports.sections import Section
 from vqa_client.settings.reports import CompareSettings, LeaderboardSettings

@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, to_builtins
 from vqa_client.errors import UsageError
 from vqa_client.files import encode, replacing
 from vqa_client.json_stream import write_entries
-from vqa_client.reports.csv_rows import harmless, write_rows
+from vqa_client.reports.csv_rows import write_rows
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, field_value
 from vqa_client.shipped import install
@@ -105,14 +105,12 @@ def write_csv(path: Path, run: LoggedRun, found: Overview, *, csv_safe: bool, da
     With `csv_safe` a cell that a spreadsheet would take for a formula gets a "'" in front, as OWASP advises.
     """
     shown = columns(found, data)
-    write_rows(path, chain([[column.name for column in shown]], _cells(run, shown, csv_safe=csv_safe)), _CSV)
-
-
-def _cells(run: LoggedRun, shown: tuple[Column, ...], *, csv_safe: bool) -> Iterator[list[Any]]:
     listed = [column.kind in (TEXTS, IMAGES) for column in shown]
-    for row in rows(run.records, shown):
-        cells = [encode(cell).decode() if is_list else cell for cell, is_list in zip(row, listed, strict=True)]
-        yield harmless(cells) if csv_safe else cells
+    cells = (
+        [encode(cell).decode() if is_list else cell for cell, is_list in zip(row, listed, strict=True)]
+        for row in rows(run.records, shown)
+    )
+    write_rows(path, chain([[column.name for column in shown]], cells), _CSV, csv_safe=csv_safe)
 
 
 def write_jsonl(path: Path, run: LoggedRun, found: Overview, *, data: Data | None = None) -> None:

@@ -34,13 +34,13 @@ def harmless(row: Iterable[Any]) -> list[Any]:
     ]
 
 
-def write_rows(path: Path, rows: Iterable[Sequence[Any]], ours: bytes | None = None) -> None:
-    """Replace a file by these rows, in UTF-8; `ours` as in `replacing`. Raises OutputError where it can't be written.
+def write_rows(path: Path, rows: Iterable[Sequence[Any]], ours: bytes | None = None, *, csv_safe: bool = False) -> None:
+    """Replace a file by these rows, in UTF-8, with `csv_safe` by harmless ones; `ours` as in `replacing`.
 
-    What is no character (half a surrogate pair) becomes "?".
+    What is no character (half a surrogate pair) becomes "?". Raises OutputError where the file can't be written.
     """
     with replacing(path, ours) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
-        csv.writer(_Lines(text)).writerows(rows)
+        csv.writer(_Lines(text)).writerows(map(harmless, rows) if csv_safe else rows)
         text.flush()
         text.detach()

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from vqa_client.files import encode, replacing, write_json
 from vqa_client.images.corruptions import CORRUPTIONS
-from vqa_client.reports.csv_rows import harmless, write_rows
+from vqa_client.reports.csv_rows import write_rows
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.scoring.corrupted_scores import Curves, Figures
@@ -146,7 +146,7 @@ def write_evaluation(
     paths = folder / JSON_NAME, folder / CSV_NAME, folder / LEVELS_NAME
     write_json(paths[0], content(found, runs, notes))
     for path, rows in zip(paths[1:], (_cell_rows(found), chain([_LEVEL_HEAD], _level_rows(found))), strict=True):
-        write_rows(path, map(harmless, rows) if csv_safe else rows)
+        write_rows(path, rows, csv_safe=csv_safe)
     return paths
 
 

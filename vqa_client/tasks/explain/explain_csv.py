@@ -3,13 +3,13 @@
 A failed question has an empty `correct`, so that the column's mean is the accuracy over the answered ones.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from vqa_client.files import encode
-from vqa_client.reports.csv_rows import harmless, write_rows
+from vqa_client.reports.csv_rows import write_rows
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs
 from vqa_client.reports.summary import Summary, summarise
@@ -48,15 +48,10 @@ def write(path: Path, benchmark: str, pairs: Pairs, *, csv_safe: bool = False) -
     summary = summarise(record for _, record in pairs())
     groups, metrics = tuple(summary.breakdowns), (_FILED_AS.get(name, name) for name in summary.parts)
     columns = (*PUBLISHED[benchmark], *_ADDED.get(benchmark, ()), *_OURS, *metrics, *groups)
-    write_rows(path, chain([columns], _rows(pairs(), columns, csv_safe=csv_safe)))
+    cells = (_cells(question, record) for question, record in pairs())
+    rows = ([of.get(column, "") for column in columns] for of in cells)
+    write_rows(path, chain([columns], rows), csv_safe=csv_safe)
     return summary
-
-
-def _rows(pairs: Iterable[tuple[Question, Record]], columns: Sequence[str], *, csv_safe: bool) -> Iterable[list[Any]]:
-    for question, record in pairs:
-        cells = _cells(question, record)
-        row = [cells.get(column, "") for column in columns]
-        yield harmless(row) if csv_safe else row
 
 
 def _cells(question: Question, record: Record) -> dict[str, Any]:
