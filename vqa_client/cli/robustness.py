@@ -18,10 +18,9 @@ from vqa_client.cli.robustness_tables import of_pool
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.text import count
-from vqa_client.corrupted_copies import metadata
-from vqa_client.corrupted_copies.making import Plan, expected_bytes, make, plan
+from vqa_client.corrupted_copies import METADATA, Plan, describe, expected_bytes, joined, make, plan
 from vqa_client.errors import OutputError, UsageError
-from vqa_client.files import check_output
+from vqa_client.files import check_output, write_json
 from vqa_client.images.corruptions import PROFILES
 from vqa_client.parallel import in_processes
 from vqa_client.plots import CONTACT_SHEET, contact_sheet, draw, needs_extra
@@ -37,14 +36,13 @@ def generate(settings: GenerateSettings) -> int:
     """Make what is missing and say what there is; 1 where an image could not be taken."""
     check_output(settings.output)
     planned = plan(settings)
-    described = metadata.describe(planned.images, planned.order, planned.variants)
-    described, note = metadata.joined(described, settings.output)
+    described, note = joined(describe(planned), settings.output)
     if note:
         say(note)
     if settings.dry_run:
         emit(_would_make(planned, settings))
         return EXIT_OK
-    metadata.write(described, settings.output)
+    write_json(settings.output / METADATA, described)
     made, bad = _made(planned, settings.workers) if planned.jobs else ([], set())
     emit(_summary(planned, made, bad))
     return EXIT_FAILED_QUESTIONS if bad else EXIT_OK

@@ -1,4 +1,7 @@
-"""A folder of corrupted images: the images found, each corrupted image made, and the whole."""
+"""Corrupted copies of a folder of images, one folder for each corruption and level, and a metadata.json beside them.
+
+The images are found, each copy is made, and metadata.json says how, and whether a later command goes on with it.
+"""
 
 import os
 from collections.abc import Iterator
@@ -6,19 +9,23 @@ from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
-from vqa_client.errors import DataError, QuestionFailed, UsageError
+from vqa_client.errors import UNDECODABLE, DataError, IdentityError, QuestionFailed, UsageError
 from vqa_client.files import natural_key, replacing
-from vqa_client.images.corruptions import Profile, Variant, chosen, codec, image_seed, needs_extra
-from vqa_client.images.corruptions.table import CORRUPTIONS
+from vqa_client.images.corruptions import CORRUPTIONS, Profile, Variant, chosen, codec, image_seed, needs_extra
 from vqa_client.images.decide import Refused, file_key
 from vqa_client.images.find import IMAGE_SUFFIXES
 from vqa_client.parallel import in_processes
 from vqa_client.settings.robustness import FileFormat, GenerateSettings
+from vqa_client.version import __version__
 
+METADATA = "metadata.json"
 _HIDDEN = (".", "~")
+_WAY_OUT = "give another --output, or remove that folder"
 
 
 class Source(Struct, frozen=True):
@@ -131,7 +138,7 @@ def changed_ns(path: str) -> int:
 
 
 def _written(job: Job) -> Iterator[int]:
-    """Each copy gets the time of its image, by which `dataset.plan` knows that it is of that one."""
+    """Each copy gets the time of its image, by which `plan` knows that it is of that one."""
     time_ns = changed_ns(job.source.path)
     for target, encoded in _files(job):
         with replacing(target) as file:
@@ -238,3 +245,82 @@ def expected_bytes(plan: Plan, *, workers: int) -> int:
             fmean(measured[name] or (usual,)) * sum(len(job.variants) for job in jobs) for name, jobs in by_name.items()
         )
     )
+
+
+class Metadata(Struct, kw_only=True):
+    """What metadata.json holds; `variants` are by folder.
+
+    `input_dir` is seen from the folder that the file lies in: both may move together.
+    """
+
+    perturbation_type: str = "corruptions"
+    params: dict[str, Any]
+    input_dir: str
+    output_dir: str
+    variants: dict[str, dict[str, Any]]
+    made_with: dict[str, str]
+
+
+def describe(plan: Plan) -> Metadata:
+    """Say what this command makes."""
+    import cv2
+    import numpy
+    import PIL
+
+    order = plan.order
+    params = {"profile": order.profile, "seed": order.seed, "format": order.format}
+    return Metadata(
+        params=params | ({"quality": order.quality} if order.format == "jpeg" else {}),
+        input_dir=os.path.relpath(os.path.realpath(plan.images), os.path.realpath(order.output)),
+        output_dir=".",
+        variants={variant.folder: _described(order, variant) for variant in plan.variants},
+        made_with={
+            "vqa-client": __version__,
+            "numpy": numpy.__version__,
+            "opencv": cv2.__version__,
+            "pillow": PIL.__version__,
+        },
+    )
+
+
+def _described(order: Order, variant: Variant) -> dict[str, Any]:
+    constants = CORRUPTIONS[variant.name].ways[order.profile].levels[variant.level - 1]
+    return {"corruption": variant.name, "level": variant.level, "constants": constants}
+
+
+def joined(now: Metadata, output: Path) -> tuple[Metadata, str]:
+    """Give what `metadata.json` must say after this command, and a note on what has changed since the last one.
+
+    Raises IdentityError where `output` holds a dataset of other images or parameters, DataError where it holds folders
+    of these names and nothing says what they are.
+    """
+    path = output / METADATA
+    before = _read_metadata(path)
+    if before is None:
+        taken = [folder for folder in now.variants if (output / folder).exists()]
+        if taken:
+            told = f"{output / taken[0]} exists, and no {METADATA} beside it says how it was made"
+            raise DataError(told, hint=_WAY_OUT)
+        return now, ""
+    differing = [
+        f"{name} was {then!r} and is {is_now!r}"
+        for name, then, is_now in (
+            *((name, before.params.get(name), now.params.get(name)) for name in {**now.params, **before.params}),
+            ("input_dir", *(os.path.realpath(output / told.input_dir) for told in (before, now))),
+        )
+        if then != is_now
+    ]
+    if differing:
+        raise IdentityError(f"{path} describes another dataset: {'; '.join(differing)}", hint=_WAY_OUT)
+    note = f"earlier files were made with {before.made_with}" if before.made_with != now.made_with else ""
+    now.variants = before.variants | now.variants
+    return now, note
+
+
+def _read_metadata(path: Path) -> Metadata | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Metadata)
+    except FileNotFoundError:
+        return None
+    except (OSError, *UNDECODABLE) as error:
+        raise DataError(f"{path}: {error}", hint=_WAY_OUT) from None

@@ -1,1 +1,0 @@
-"""Corrupted copies of a folder of images, one folder for each corruption and level."""
