@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pages.typefaces import FONTS
-from vqa_client.pages.characters import TAB, UNDRAWN, is_blank, prepare
+from vqa_client.pages.fonts import TAB, UNDRAWN, is_blank, prepare
 
 
 def test_what_is_invisible_goes_and_is_counted() -> None:

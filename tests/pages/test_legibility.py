@@ -6,8 +6,8 @@ import pytest
 from tests.pages.sheets_of_paper import WORDS, clean_folder, paper
 from tests.tasks.documents import mc_record
 from vqa_client.errors import DataError
+from vqa_client.pages.documents import Shown, shown
 from vqa_client.pages.legibility import Legibility, legibility, words
-from vqa_client.pages.shown import Shown, shown
 
 pytest.importorskip("tesserocr")
 LARGE = (700, 160)

@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("tesserocr", reason="needs the extra `reader`")
 
 from tests.pages.typefaces import render
+from vqa_client.pages.documents import shown
 from vqa_client.pages.layout import Style
 from vqa_client.pages.legibility import legibility
-from vqa_client.pages.shown import shown
 from vqa_client.shipped import shipped
 
 DATA = shipped("data") / "longbench" / "data.json"

@@ -6,13 +6,13 @@ import pytest
 
 from tests.tasks.documents import mc_record
 from vqa_client.errors import DataError, UsageError
+from vqa_client.pages.documents import shown
 from vqa_client.pages.folders import PageFiles
 from vqa_client.pages.layout import Style
 from vqa_client.pages.perturb import perturb_pages
 from vqa_client.pages.perturbations import parse
 from vqa_client.pages.pixels import read_page
 from vqa_client.pages.rerender import changed, rerender
-from vqa_client.pages.shown import shown
 from vqa_client.pages.variants import low_folder, variants
 
 STYLE = Style(dpi=96, page_width_pt=200, page_height_pt=120)

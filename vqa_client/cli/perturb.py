@@ -12,6 +12,7 @@ from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
 from vqa_client.files import check_output, natural_key, replacing
 from vqa_client.images.find import PageFolder, page_folders
+from vqa_client.pages.documents import shown
 from vqa_client.pages.estimate import Estimate, Expected, estimate, estimate_forms
 from vqa_client.pages.folders import IMAGES, PageFiles
 from vqa_client.pages.legibility import Legibility, check_reader
@@ -21,7 +22,6 @@ from vqa_client.pages.perturbations import Perturbation
 from vqa_client.pages.pixels import png
 from vqa_client.pages.rerender import changed, clean_style, rerender
 from vqa_client.pages.sheet import chosen, column, contact_sheet
-from vqa_client.pages.shown import shown
 from vqa_client.pages.variants import Variants, low_folder, variants
 from vqa_client.reports.names import percent
 from vqa_client.settings.pages import LegibilitySettings, PagesPreviewSettings, PerturbSettings

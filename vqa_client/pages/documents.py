@@ -1,4 +1,7 @@
-"""The documents that become page images: records of a data file, or the text files of a folder."""
+"""The documents that become page images: records of a data file, or the text files of a folder.
+
+Also which of them a folder of pages shows, and on which pages.
+"""
 
 import os
 import re
@@ -12,7 +15,8 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError
 from vqa_client.files import natural_key
-from vqa_client.pages.characters import is_blank
+from vqa_client.images.find import PageIndex
+from vqa_client.pages.fonts import is_blank
 from vqa_client.tables.data_file import DataFile, read_index
 from vqa_client.task import Walk
 from vqa_client.tasks.longbench import Row
@@ -96,3 +100,39 @@ def _read(path: Path) -> str:
         raise DataError(f"can't read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not in UTF-8: {error.reason} at byte {error.start}", hint="convert it") from None
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """The documents of `place` that have both a text and pages, in their order; the pages by id; the texts' length."""
+
+    place: Path
+    source: Source
+    pages: dict[str, tuple[str, ...]]
+    characters: int
+
+    @property
+    def page_count(self) -> int:
+        return sum(map(len, self.pages.values()))
+
+    def __iter__(self) -> Iterator[Document]:
+        return (document for document in self.source if document.id in self.pages)
+
+
+def shown(documents: Path, folder: Path, *, limit: int | None = None) -> Shown:
+    """Find the first `limit` documents whose pages are in a folder; raises DataError where there are none.
+
+    `documents` is a data file or a folder of text files.
+    """
+    source, index = read_documents(documents), PageIndex(folder)
+    pages: dict[str, tuple[str, ...]] = {}
+    characters = 0
+    for document in source:
+        if len(pages) == limit:
+            break
+        if document.text.strip() and (found := index.pages(document.id)):
+            pages[document.id] = found
+            characters += len(document.text)
+    if not pages:
+        hint = "give the data file that the pages were rendered from"
+        raise DataError(f"{folder}: no page of any document of {documents} that has a text", hint=hint)
+    return Shown(place=documents, source=source, pages=pages, characters=characters)

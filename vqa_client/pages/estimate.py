@@ -6,10 +6,9 @@ from statistics import fmean
 
 from msgspec import Struct
 
-from vqa_client.pages.characters import prepare
 from vqa_client.pages.documents import Document, checked
 from vqa_client.pages.folders import PageFiles, page_bytes
-from vqa_client.pages.fonts import script_of
+from vqa_client.pages.fonts import prepare, script_of
 from vqa_client.pages.layout import Layout, Page, Style, boxes, cropped
 from vqa_client.pages.metadata import versions
 from vqa_client.pages.page_files import COMPRESSION

@@ -15,7 +15,7 @@ from types import ModuleType
 from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
-from vqa_client.pages.shown import Shown
+from vqa_client.pages.documents import Shown
 from vqa_client.parallel import in_processes
 from vqa_client.shipped import install, shipped
 from vqa_client.tables.inside import open_image

@@ -14,10 +14,9 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError, VqaClientError
 from vqa_client.files import encode, natural_key, remove_leftovers, replacing
-from vqa_client.pages.characters import prepare
 from vqa_client.pages.documents import Document, checked
 from vqa_client.pages.folders import IMAGES
-from vqa_client.pages.fonts import Script, script_of
+from vqa_client.pages.fonts import Script, prepare, script_of
 from vqa_client.pages.layout import Layout, Page, Style, boxes, cropped
 from vqa_client.pages.metadata import DocumentPages, Making, making, read_metadata, totals, write_metadata
 from vqa_client.pages.page_files import (

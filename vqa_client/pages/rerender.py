@@ -7,13 +7,12 @@ from pathlib import Path
 import msgspec
 
 from vqa_client.errors import DataError
-from vqa_client.pages.documents import Document
+from vqa_client.pages.documents import Document, Shown
 from vqa_client.pages.folders import METADATA, PageFiles
 from vqa_client.pages.layout import Style
 from vqa_client.pages.perturb import Perturbed, about
 from vqa_client.pages.perturbations import Perturbation
 from vqa_client.pages.render import Step, render_documents
-from vqa_client.pages.shown import Shown
 
 _HINT = "render the clean pages with `vqa-client render`, which notes their style"
 

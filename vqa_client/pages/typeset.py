@@ -12,8 +12,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from vqa_client.pages.characters import UNDRAWN
-from vqa_client.pages.fonts import Chain
+from vqa_client.pages.fonts import UNDRAWN, Chain
 
 _RTL = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 _MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"

@@ -6,10 +6,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import UsageError
+from vqa_client.pages.documents import Shown, shown
 from vqa_client.pages.folders import PageFiles
 from vqa_client.pages.perturbations import Perturbation, parse, parse_all
 from vqa_client.pages.rerender import clean_style
-from vqa_client.pages.shown import Shown, shown
 
 
 class Variants(Struct, frozen=True, kw_only=True):
