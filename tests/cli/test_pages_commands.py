@@ -12,7 +12,7 @@ import pytest
 from tests import forked
 from tests.pages.sheets_of_paper import WORDS, clean_folder, paper
 from tests.tasks.documents import mc_record
-from vqa_client.pages.pixels import read_page
+from vqa_client.pages.page_files import read_page
 
 SPECS = ("jpeg:10", "noise", "blur")
 

@@ -7,8 +7,8 @@ from PIL import Image, ImageFilter
 
 from tests.pages.sheets_of_paper import paper
 from vqa_client.errors import DataError
+from vqa_client.pages.page_files import png, read_page, stamp_of
 from vqa_client.pages.perturbations import parse, perturbed
-from vqa_client.pages.pixels import png, read_page, stamp_of
 
 CHANCE = bytes(range(32))
 

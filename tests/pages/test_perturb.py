@@ -13,9 +13,9 @@ from tests.pages.sheets_of_paper import clean_folder, paper
 from vqa_client import files
 from vqa_client.errors import DataError, OutputError, UsageError
 from vqa_client.pages.folders import PageFiles
+from vqa_client.pages.page_files import read_page
 from vqa_client.pages.perturb import Perturbed, lacking, perturb_pages
 from vqa_client.pages.perturbations import parse_all
-from vqa_client.pages.pixels import read_page
 
 ALL = ("jpeg:10", "webp:20", "binary", "noise", "noise:salt_and_pepper", "blur", "resample:bilinear:0.5")
 

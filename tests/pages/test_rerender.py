@@ -9,9 +9,9 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.pages.documents import shown
 from vqa_client.pages.folders import PageFiles
 from vqa_client.pages.layout import Style
+from vqa_client.pages.page_files import read_page
 from vqa_client.pages.perturb import perturb_pages
 from vqa_client.pages.perturbations import parse
-from vqa_client.pages.pixels import read_page
 from vqa_client.pages.rerender import changed, rerender
 from vqa_client.pages.variants import low_folder, variants
 

@@ -17,9 +17,9 @@ from vqa_client.pages.estimate import Estimate, Expected, estimate, estimate_for
 from vqa_client.pages.folders import IMAGES, PageFiles
 from vqa_client.pages.legibility import Legibility, check_reader
 from vqa_client.pages.legibility import legibility as legibility_of
+from vqa_client.pages.page_files import png
 from vqa_client.pages.perturb import Perturbed, lacking, perturb_pages
 from vqa_client.pages.perturbations import Perturbation
-from vqa_client.pages.pixels import png
 from vqa_client.pages.rerender import changed, clean_style, rerender
 from vqa_client.pages.sheet import chosen, column, contact_sheet
 from vqa_client.pages.variants import Variants, low_folder, variants

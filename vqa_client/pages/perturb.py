@@ -14,12 +14,12 @@ from msgspec import Struct
 from vqa_client.errors import DataError, OutputError, UsageError
 from vqa_client.files import replacing, write_json
 from vqa_client.pages.folders import IMAGES, METADATA, PageFiles, beside, image_names, page_bytes, read_metadata
+from vqa_client.pages.page_files import png, read_page, stamp_of
 from vqa_client.pages.perturbations import Perturbation, perturbed
-from vqa_client.pages.pixels import png, read_page, stamp_of
 from vqa_client.parallel import in_processes
 
 if TYPE_CHECKING:
-    from vqa_client.pages.pixels import Pixels
+    from PIL.Image import Image
 
 
 RULES = 1
@@ -60,7 +60,7 @@ def make_page(recipe: Recipe, name: str) -> Page:
     path = recipe.source / name
     data = page_bytes(path)
     digest = hashlib.sha256(data)
-    pixels: Pixels | None = None
+    pixels: Image | None = None
     forms = []
     for perturbation in recipe.perturbations:
         target = recipe.output / perturbation.folder / IMAGES / page_name(name)
@@ -75,7 +75,7 @@ def make_page(recipe: Recipe, name: str) -> Page:
     return Page(source_sha256=digest.digest(), forms=tuple(forms))
 
 
-def form(pixels: "Pixels", perturbation: Perturbation, seed: int, path: Path) -> "Pixels":
+def form(pixels: "Image", perturbation: Perturbation, seed: int, path: Path) -> "Image":
     """Perturb the pixels of a page, whose file's name and the seed decide chance; raises DataError."""
     chance = hashlib.sha256(f"{seed}/{page_name(path.name)}/{perturbation.spec}".encode()).digest()
     try:
