@@ -12,8 +12,7 @@ from vqa_client.pages.layout import Style
 from vqa_client.pages.page_files import read_page
 from vqa_client.pages.perturb import perturb_pages
 from vqa_client.pages.perturbations import parse
-from vqa_client.pages.rerender import changed, rerender
-from vqa_client.pages.variants import low_folder, variants
+from vqa_client.pages.rerender import changed, low_folder, rerender, variants
 
 STYLE = Style(dpi=96, page_width_pt=200, page_height_pt=120)
 

@@ -20,9 +20,8 @@ from vqa_client.pages.legibility import legibility as legibility_of
 from vqa_client.pages.page_files import png
 from vqa_client.pages.perturb import Perturbed, lacking, perturb_pages
 from vqa_client.pages.perturbations import Perturbation
-from vqa_client.pages.rerender import changed, clean_style, rerender
+from vqa_client.pages.rerender import Variants, changed, clean_style, low_folder, rerender, variants
 from vqa_client.pages.sheet import chosen, column, contact_sheet
-from vqa_client.pages.variants import Variants, low_folder, variants
 from vqa_client.reports.names import percent
 from vqa_client.settings.pages import LegibilitySettings, PagesPreviewSettings, PerturbSettings
 
