@@ -3,7 +3,7 @@
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from vqa_client.plots.style import WIDTH_IN, Look, NothingToDraw, figure, legend_below, look, shown, titled
+from vqa_client.plots.style import WIDTH_IN, Look, NothingToDraw, figure, legend_below, look, model_lines, titled
 from vqa_client.scoring.corrupted_scores import Curves, Figures
 from vqa_client.scoring.robustness_pool import Evaluation
 
@@ -23,6 +23,8 @@ def accuracy_by_level(found: Evaluation) -> "Figure":
 
     Intervals are bands, and lines beside each other where there are so many models that bands would hide each other.
     """
+    from matplotlib.lines import Line2D
+
     names = found.corruptions
     if not names:
         raise NothingToDraw("no corruption was run")
@@ -39,7 +41,9 @@ def accuracy_by_level(found: Evaluation) -> "Figure":
         else:
             panel.set_visible(False)
     drawn.supylabel("accuracy in %", fontsize=8.5)
-    legend_below(drawn, *_legend(found))
+    handles, named = model_lines(found.models)
+    dotted = Line2D([], [], color="#555555", linestyle=CLEAN_LINE, linewidth=0.9)
+    legend_below(drawn, [*handles, dotted], [*named, "clean (level 0)"])
     return drawn
 
 
@@ -72,12 +76,3 @@ def _point(of: Figures | None) -> tuple[float, float, float]:
     if of is None or of.accuracy is None or of.interval is None:
         return nan, nan, nan
     return 100 * of.accuracy, 100 * of.interval.low, 100 * of.interval.high
-
-
-def _legend(found: Evaluation) -> tuple[list[Any], list[str]]:
-    from matplotlib.lines import Line2D
-
-    styles = [look(number) for number in range(len(found.models))]
-    handles = [Line2D([], [], color=one.colour, marker=one.marker, linestyle=one.line) for one in styles]
-    dotted = Line2D([], [], color="#555555", linestyle=CLEAN_LINE, linewidth=0.9)
-    return [*handles, dotted], [*map(shown, found.models), "clean (level 0)"]

@@ -1,7 +1,7 @@
 """What all figures have in common: how models are told apart, fonts for print, and files that come out the same."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,6 +123,16 @@ def shown(name: str, most: int = NAME_CHARACTERS) -> str:
 def titled(corruption: str) -> str:
     """A corruption's name for people."""
     return corruption.replace("_", " ").replace("jpeg", "JPEG").capitalize().replace("Jpeg", "JPEG")
+
+
+def model_lines(models: Iterable[str]) -> tuple[list[Any], list[str]]:
+    """What a legend shows of models that are drawn as lines, and their names."""
+    from matplotlib.lines import Line2D
+
+    names = list(map(shown, models))
+    styles = [look(number) for number in range(len(names))]
+    handles = [Line2D([], [], color=one.colour, marker=one.marker, linestyle=one.line) for one in styles]
+    return handles, names
 
 
 def legend_below(drawn: "Figure", handles: Sequence[Any], names: Sequence[str]) -> None:

@@ -1,9 +1,10 @@
-"""The visual robustness error of models and corruptions."""
+"""The five metrics of robustness by class of corruptions, and the visual robustness error that they make."""
 
+from math import cos, pi, sin
 from typing import TYPE_CHECKING, Any
 
-from vqa_client.plots.style import WIDTH_IN, Look, NothingToDraw, figure, legend_below, look, shown, titled
-from vqa_client.scoring.robustness import class_of
+from vqa_client.plots.style import WIDTH_IN, Look, NothingToDraw, figure, legend_below, look, model_lines, shown, titled
+from vqa_client.scoring.robustness import METRICS, class_of
 from vqa_client.scoring.robustness_pool import Evaluation, classes_of
 
 if TYPE_CHECKING:
@@ -17,9 +18,62 @@ TITLES = {
     "average_error": "mean\nerror",
     "average_difference": "mean\ndifference",
 }
+MOST_ACROSS = 3
+LABEL_RADIUS = 1.07
+LEVEL = 0.35
+"""A label so near the middle, across or up, as a share of the radius, is centred there."""
 FEW_BARS = 4
 """So many models have their numbers above their bars."""
 _NO_VRE = "no metric has two different values in the pool"
+
+
+def metrics_by_class(found: Evaluation) -> "Figure":
+    """A panel for each class; 0, the centre, is the pool's best value of a metric and 1 its worst."""
+    names = classes_of(found.corruptions)
+    values = [value for row in found.scaled_by_class.values() for of in row.values() for value in of.values()]
+    if all(value is None for value in values):
+        raise NothingToDraw(_NO_VRE)
+    across = min(MOST_ACROSS, len(names))
+    down = -(-len(names) // across)
+    drawn = figure(max(WIDTH_IN * across / MOST_ACROSS, 3.4), 2.45 * down + 0.35 + 0.2 * (len(found.models) // 3))
+    panels = drawn.subplots(down, across, subplot_kw={"projection": "polar"}, squeeze=False)
+    for panel in panels.flat[len(names) :]:
+        panel.set_visible(False)
+    for panel, name in zip(panels.flat, names, strict=False):
+        _panel(panel, found, name)
+    legend_below(drawn, *model_lines(found.models))
+    return drawn
+
+
+def _panel(panel: Any, found: Evaluation, name: str) -> None:
+    angles = [2 * pi * place / len(METRICS) for place in range(len(METRICS))]
+    panel.set_title(name, pad=26)
+    panel.set_theta_offset(pi / 2)
+    panel.set_theta_direction(-1)
+    panel.set_ylim(0, 1)
+    panel.set_yticks([0.25, 0.5, 0.75, 1], ["", "0.5", "", "1"], fontsize=7, color="#444444")
+    panel.set_rlabel_position(36)
+    panel.set_xticks(angles, [])
+    for angle, metric in zip(angles, METRICS, strict=True):
+        across, up = sin(angle), cos(angle)
+        side = "center" if abs(across) < LEVEL else "left" if across > 0 else "right"
+        height = "center" if abs(up) < LEVEL else "bottom" if up > 0 else "top"
+        panel.text(angle, LABEL_RADIUS, TITLES[metric], ha=side, va=height, fontsize=7.5)
+    panel.spines["polar"].set_color("#BBBBBB")
+    for number, row in enumerate(found.scaled_by_class.values()):
+        if name in row:
+            _polygon(panel, angles, [row[name][metric] for metric in METRICS], number)
+
+
+def _polygon(panel: Any, angles: list[float], values: list[float | None], number: int) -> None:
+    style = look(number)
+    there = [(angle, value) for angle, value in zip(angles, values, strict=True) if value is not None]
+    if there:
+        around, out = zip(*there, there[0], strict=True)
+        panel.plot(
+            around, out, color=style.colour, marker=style.marker, linestyle=style.line, markersize=3.6, clip_on=False
+        )
+        panel.fill(around, out, color=style.colour, alpha=0.06)
 
 
 def vre_by_weighting(found: Evaluation) -> "Figure":
