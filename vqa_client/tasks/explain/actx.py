@@ -5,9 +5,8 @@ import os
 from vqa_client.benchmark import Benchmark
 from vqa_client.scoring.explained_answer.phrase import read_phrase
 from vqa_client.settings.explain import ExplainSettings
-from vqa_client.tasks.explain.dataset import Dataset
+from vqa_client.tasks.explain.dataset import Dataset, Id, NleRow
 from vqa_client.tasks.explain.declared import declared
-from vqa_client.tasks.explain.nle_files import Id, NleRow
 from vqa_client.tasks.explain.prompts import ACTX
 from vqa_client.types import Question
 

@@ -1,4 +1,4 @@
-"""What a dataset of answers with explanations is: its files, its questions, and how its replies are read."""
+"""What a dataset of answers with explanations is: its files, records and questions, and how its replies are read."""
 
 from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar
@@ -8,12 +8,42 @@ from msgspec import Struct
 from vqa_client.benchmark import Metric
 from vqa_client.errors import UsageError
 from vqa_client.scoring.reply import Reply
-from vqa_client.tasks.explain.nle_files import NleRow
 from vqa_client.tasks.explain.prompts import Wording
 from vqa_client.types import Answer, Question
 
 FREE: Final = "free"
 """The mode of VCR without choices, and of all other datasets."""
+Id = str | int | None
+Texts = str | list[str] | None
+"""One text, or several."""
+
+
+class NleRow(Struct, frozen=True, kw_only=True):
+    """What the records of all benchmarks may have; the explanations come under one of five names."""
+
+    id: Id = None
+    sample_id: Id = None
+    question_id: Id = None
+    annot_id: Id = None
+    explanation: Texts = None
+    explanations: Texts = None
+    rationale: Texts = None
+    nle: Texts = None
+    exp: Texts = None
+
+    def own_id(self) -> str:
+        """The id that the record itself gives, or ""."""
+        ids = (self.id, self.sample_id, self.question_id, self.annot_id)
+        return next((str(each) for each in ids if each not in (None, "")), "")
+
+    def gold_explanations(self) -> tuple[str, ...]:
+        """All explanations of people that the record has; the published script keeps the first."""
+        fields = (self.explanation, self.explanations, self.rationale, self.nle, self.exp)
+        given = next((field for field in fields if field is not None), [])
+        texts = [given] if isinstance(given, str) else given
+        return tuple(text for text in texts if text.strip())
+
+
 AnyRow = TypeVar("AnyRow", bound=NleRow)
 
 

@@ -6,9 +6,8 @@ import re
 from vqa_client.benchmark import Benchmark
 from vqa_client.scoring.explained_answer.entailment import LABELS, read_label
 from vqa_client.settings.explain import ExplainSettings
-from vqa_client.tasks.explain.dataset import Dataset
+from vqa_client.tasks.explain.dataset import Dataset, NleRow
 from vqa_client.tasks.explain.declared import declared
-from vqa_client.tasks.explain.nle_files import NleRow
 from vqa_client.tasks.explain.prompts import ESNLIVE
 from vqa_client.types import Question
 

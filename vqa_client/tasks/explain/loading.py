@@ -1,19 +1,25 @@
-"""Load the questions of a benchmark with explanations: one split's file, and the images of its records."""
+"""Load the questions of a benchmark with explanations: one split's file, of any form, and its records' images."""
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from vqa_client.errors import DataError, UsageError
+import msgspec
+from msgspec import Raw
+
+from vqa_client.errors import UNDECODABLE, DataError, UsageError
+from vqa_client.not_json import fault
 from vqa_client.task import Loaded, Walk
-from vqa_client.tasks.explain.dataset import Dataset
-from vqa_client.tasks.explain.nle_files import NleRow, read_rows
+from vqa_client.tasks.explain.dataset import AnyRow, Dataset, NleRow
 from vqa_client.types import Question
 
 _LAYOUT = "--data is a folder with images/ and nle_data/, with nle_data/VQA-X/vqaX_val.json and the like"
 _NO_IMAGE = "no_image"
+_BOM = b"\xef\xbb\xbf"
+_HINT = "an NLE file is a JSON object of records by id, or a list of them; a .jsonl file has one per line"
 
 
 class ImageFiles:
@@ -98,7 +104,7 @@ def load(
     missing and `require_images`; UsageError where the file has nothing that the mode asks for.
     """
     path = find_file(dataset, split, data_root)
-    rows, sha256 = read_rows(path, dataset.row)
+    rows, sha256 = _read_rows(path, dataset.row)
     images = Path(data_root, "images")
     chosen = _choose(dataset, rows, dataset.split_read(split), ImageFiles(images), n_samples)
     _check_reasons(dataset, path, chosen)
@@ -126,7 +132,7 @@ def read_questions(
     """
     questions: list[Question] = []
     left_out: dict[str, list[str]] = {}
-    for sample_id, row in read_rows(path, dataset.row)[0]:
+    for sample_id, row in _read_rows(path, dataset.row)[0]:
         place = next(filter(None, dataset.images(row, split)), "")
         question = dataset.question(sample_id, row, place)
         if isinstance(question, Question):
@@ -171,3 +177,50 @@ def _check_reasons(dataset: Dataset[Any], path: Path, chosen: _Chosen) -> None:
     for reason, (what, hint) in dataset.lacking.items():
         if reason in chosen.left_out and not chosen.samples and not chosen.missing:
             raise UsageError(f"{path} {what}", hint=hint)
+
+
+def _read_rows(path: Path, row_type: type[AnyRow]) -> tuple[list[tuple[str, AnyRow]], str]:
+    """Give every record with its id, in file order, and the file's SHA-256.
+
+    The id is the record's key in the file; in a list, the one it gives itself, else its index from 0. One that comes
+    again gets "#2", "#3" and so on behind it, so that no record hides another. Raises DataError that names the file
+    and the record.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"can't read {path}: {error.strerror or error}", hint=_HINT) from None
+    rows: dict[str, AnyRow] = {}
+    for index, (key, record) in enumerate(_records(path, data.removeprefix(_BOM))):
+        row = _decoded(path, key or f"at index {index}", record, row_type)
+        rows[_unused(key or row.own_id() or str(index), rows)] = row
+    if not rows:
+        raise DataError(f"{path} contains no record", hint=_HINT)
+    return list(rows.items()), hashlib.sha256(data).hexdigest()
+
+
+def _records(path: Path, data: bytes) -> Iterator[tuple[str, Raw]]:
+    try:
+        if path.suffix.lower() == ".jsonl":
+            yield from (("", line) for line in msgspec.json.Decoder(Raw).decode_lines(data))
+            return
+        found = msgspec.json.decode(data, type=dict[str, Raw] | list[Raw])
+    except UNDECODABLE as error:
+        raise DataError(f"{path}: {fault(error, data)}", hint=_HINT) from None
+    yield from found.items() if isinstance(found, dict) else (("", record) for record in found)
+
+
+def _decoded(path: Path, name: str, record: Raw, row_type: type[AnyRow]) -> AnyRow:
+    try:
+        return msgspec.json.decode(record, type=row_type)
+    except UNDECODABLE as error:
+        raise DataError(f"{path}: record {name}: {fault(error, bytes(record))}", hint=_HINT) from None
+
+
+def _unused(name: str, taken: dict[str, AnyRow]) -> str:
+    times = 1
+    unused = name
+    while unused in taken:
+        times += 1
+        unused = f"{name}#{times}"
+    return unused

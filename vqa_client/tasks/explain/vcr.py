@@ -15,9 +15,8 @@ from vqa_client.scoring.explained_answer.lettered import read_letter, read_reaso
 from vqa_client.scoring.explained_answer.phrase import read_sentence
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.explain import ExplainSettings
-from vqa_client.tasks.explain.dataset import Dataset
+from vqa_client.tasks.explain.dataset import Dataset, NleRow
 from vqa_client.tasks.explain.declared import declared
-from vqa_client.tasks.explain.nle_files import NleRow
 from vqa_client.tasks.explain.prompts import FREE, Q2A, Q2AR, QA2R, Wording, lettered
 from vqa_client.types import Answer, Question
 

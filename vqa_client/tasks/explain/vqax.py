@@ -12,9 +12,8 @@ from vqa_client.scoring.explanation_metrics.judged import SOFT
 from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS, question_accuracy
 from vqa_client.scoring.vqa_normalise import normalised
 from vqa_client.settings.explain import ExplainSettings
-from vqa_client.tasks.explain.dataset import Dataset
+from vqa_client.tasks.explain.dataset import Dataset, Id, NleRow
 from vqa_client.tasks.explain.declared import declared
-from vqa_client.tasks.explain.nle_files import Id, NleRow
 from vqa_client.tasks.explain.prompts import VQAX
 from vqa_client.types import Question
 
