@@ -7,7 +7,7 @@ import pytest
 
 from tests.compare.logged import DIGEST, failed, put, record
 from vqa_client.compare.matching import Matched, match, warnings
-from vqa_client.compare.sides import Side, read_side, tell_apart
+from vqa_client.compare.sides import Side, read_sides, tell_apart
 from vqa_client.errors import DataError, IdentityError
 from vqa_client.types import Record
 
@@ -15,9 +15,9 @@ from vqa_client.types import Record
 def sides(tmp_path: Path, a: list[Record], b: list[Record], **of_b: Any) -> tuple[Side, Side]:
     put(tmp_path / "a", a)
     put(tmp_path / "b", b, **({"model": "org/two"} | of_b))
-    found = read_side(tmp_path / "a"), read_side(tmp_path / "b")
-    tell_apart(found)
-    return found
+    [one], [other] = read_sides(tmp_path / "a"), read_sides(tmp_path / "b")
+    tell_apart([one, other])
+    return one, other
 
 
 def matched(tmp_path: Path, a: list[Record], b: list[Record], **of_b: Any) -> tuple[Matched, list[str]]:

@@ -6,8 +6,13 @@ from typing import Any
 import pytest
 
 from tests.compare.logged import failed, many, put, record
-from vqa_client.compare.sides import read_side, read_sides, tell_apart
+from vqa_client.compare.sides import Side, read_sides, tell_apart
 from vqa_client.errors import DataError
+
+
+def read_side(place: Path) -> Side:
+    [side] = read_sides(place)
+    return side
 
 
 @pytest.mark.parametrize("name", ["", "vqa2_results.records.jsonl", "vqa2_results.run.json", "vqa2_results.json"])
@@ -31,19 +36,19 @@ def test_a_folder_of_runs_over_several_variants_is_one_side(tmp_path: Path) -> N
     assert read_side(tmp_path).variants == {"clean", "dpi_56"}
 
 
-@pytest.mark.parametrize(
-    ("other", "told"),
-    [
-        ({"task": "mc"}, "contains runs of mc, vqa2"),
-        ({"model": "org/two"}, "several runs of the same questions, such as 1"),
-    ],
-)
-def test_a_folder_that_is_no_single_side_is_refused(other: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_a_folder_of_runs_of_several_benchmarks_is_refused(tmp_path: Path) -> None:
+    put(tmp_path, [record("1")], stem="a")
+    put(tmp_path, [record("1")], stem="b", task="mc")
+    with pytest.raises(DataError, match="contains runs of mc, vqa2") as raised:
+        read_sides(tmp_path)
+    assert str(tmp_path / "a.records.jsonl") in raised.value.hint
+
+
+@pytest.mark.parametrize("other", [{"model": "org/two"}, {"model": "org/one"}])
+def test_runs_of_the_same_questions_in_a_folder_are_sides_of_their_own(other: dict[str, Any], tmp_path: Path) -> None:
     put(tmp_path, [record("1")], stem="a")
     put(tmp_path, [record("1")], stem="b", **other)
-    with pytest.raises(DataError, match=told) as raised:
-        read_side(tmp_path)
-    assert str(tmp_path / "a.records.jsonl") in raised.value.hint
+    assert [side.path for side in read_sides(tmp_path)] == [tmp_path / f"{stem}.records.jsonl" for stem in "ab"]
 
 
 def test_lines_and_scores_that_can_not_be_are_left_out_and_told(tmp_path: Path) -> None:

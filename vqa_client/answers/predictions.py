@@ -31,7 +31,7 @@ from vqa_client.answers.rows import (
 )
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.not_json import fault
-from vqa_client.reports.names import count
+from vqa_client.reports.names import count, first_of
 from vqa_client.scoring.explained_answer.published import PLACEHOLDERS, UNKNOWN
 from vqa_client.types import ANSWERED, STATUSES, Completion, Question, Record, Status
 
@@ -355,8 +355,7 @@ def of_statuses(statuses: "Counter[Status]", scored_as: Callable[[Status], str])
 
 def named(ids: Collection[str], noun: str) -> str:
     """How many there are, and the first of them by their ids."""
-    shown = ", ".join(list(ids)[:_EXAMPLES]) + (", ..." if len(ids) > _EXAMPLES else "")
-    return f"{count(len(ids), noun)} ({shown})"
+    return f"{count(len(ids), noun)} ({first_of(ids, _EXAMPLES)})"
 
 
 Pairs = Iterator[tuple[Question, Record]]

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from vqa_client.compare.matching import Matched, Pair, match, warnings
 from vqa_client.compare.sides import Kept, Side
-from vqa_client.files import natural_key
-from vqa_client.reports.logged_run import CLEAN, headline_of
+from vqa_client.reports.logged_run import CLEAN
 from vqa_client.reports.overview import in_order
 from vqa_client.scoring.paired import Difference, by_cluster, difference
 from vqa_client.scoring.paired_tests import Bootstrap, PairedT, bootstrap, holm, minimum_detectable, paired_t
@@ -107,7 +106,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     def own(self, matched: Matched) -> list[Pair]:
         """Choose the pairs that the figures are of."""
-        return _of_variant(matched.pairs, self.variant)
+        return matched.of_variant(self.variant)
 
 
 Compared = Sequence[tuple[Comparison, Matched]]
@@ -125,8 +124,8 @@ def compare(sides: Sequence[Side]) -> list[tuple[Comparison, Matched]]:
 
 
 def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
-    variant = headline_of(sorted({pair.key[1] for pair in matched.pairs}, key=natural_key))
-    pairs = _of_variant(matched.pairs, variant)
+    variant = matched.headline
+    pairs = matched.of_variant(variant)
     held = by_cluster((pair.gap, pair.cluster) for pair in pairs)
     between = _difference(pairs)
     partial = any(kept.score not in (0.0, FULL_MARKS) for pair in pairs for kept in (pair.a, pair.b))
@@ -222,10 +221,6 @@ def _published(kept: Sequence[Kept]) -> float | None:
     scores = [0.0 if each.published is None and not each.answered else each.published for each in kept]
     known = [score for score in scores if score is not None]
     return fsum(known) / len(known) if len(known) == len(kept) and any(each.answered for each in kept) else None
-
-
-def _of_variant(pairs: Sequence[Pair], variant: str | None) -> list[Pair]:
-    return [pair for pair in pairs if variant is None or pair.key[1] == variant]
 
 
 Fields = dict[str, dict[str, list[Pair]]]

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.compare.matching import match, warnings
-from vqa_client.compare.sides import Side, read_side
+from vqa_client.compare.sides import Side, side_of
 from vqa_client.errors import DataError, IdentityError
 from vqa_client.files import natural_key, replacing
 from vqa_client.html.page import OURS, environment, frame
@@ -156,7 +156,7 @@ def _column(title: str, runs: Sequence[LoggedRun], labels: Mapping[Path, str]) -
     sides, notes = dict[str, Side](), list[str]()
     for run in runs:
         try:
-            side = read_side(run.log)
+            side = side_of(run.log, [run])
         except DataError as error:
             notes.append(str(error))
             continue

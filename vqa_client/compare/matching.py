@@ -6,7 +6,9 @@ from msgspec import Struct
 
 from vqa_client.compare.sides import Kept, Key, Side
 from vqa_client.errors import DataError, IdentityError
-from vqa_client.reports.names import count, flat
+from vqa_client.files import natural_key
+from vqa_client.reports.logged_run import headline_of
+from vqa_client.reports.names import count, first_of, flat
 
 EXAMPLES = 3
 _SAME_DATA = "compare runs over one data file; a run's own command with the other file re-scores its saved replies"
@@ -44,6 +46,15 @@ class Matched(Struct, frozen=True, kw_only=True):
     only_a: list[Key]
     only_b: list[Key]
     by_id: bool
+
+    @property
+    def headline(self) -> str | None:
+        """The variant that figures are of, None where there are no two."""
+        return headline_of(sorted({pair.key[1] for pair in self.pairs}, key=natural_key))
+
+    def of_variant(self, variant: str | None) -> list[Pair]:
+        """The pairs of one variant, all of them for None."""
+        return [pair for pair in self.pairs if variant is None or pair.key[1] == variant]
 
     def named(self, pair: Pair) -> str:
         """A pair as people name it; matched by its id alone, it is of no variant."""
@@ -133,8 +144,7 @@ def _shown(references: tuple[str, ...]) -> str:
 
 
 def _named(keys: Sequence[Key]) -> str:
-    shown = ", ".join(map(named, keys[:EXAMPLES]))
-    return f"{shown}, ..." if len(keys) > EXAMPLES else shown or "nothing"
+    return first_of(list(map(named, keys[: EXAMPLES + 1])), EXAMPLES) or "nothing"
 
 
 def named(key: Key) -> str:

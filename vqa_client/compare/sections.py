@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from vqa_client.compare.figures import EXACT, Compared, Comparison, Group
 from vqa_client.compare.matching import Matched
 from vqa_client.reports.logged_run import variant_words
-from vqa_client.reports.names import count, cut, interval_text, percent
+from vqa_client.reports.names import count, cut, first_of, interval_text, percent
 from vqa_client.reports.sections import Section, bounds, difference_text, p_text, points
 
 MOST_GROUPS = 12
@@ -119,7 +119,7 @@ def _flips(of: Comparison, matched: Matched) -> Iterator[str]:
     """Which questions changed, each way."""
     for title, sign in ((of.b, 1), (of.a, -1)):
         ids = [matched.named(pair) for pair in of.own(matched) if pair.changed and sign * pair.gap > 0]
-        shown = ", ".join(ids[:FLIPS_SHOWN]) + (", ..." if len(ids) > FLIPS_SHOWN else "")
+        shown = first_of(ids, FLIPS_SHOWN)
         yield f"scored higher by {title}: {count(len(ids), 'question')}{': ' if ids else ''}{shown}"
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from vqa_client.errors import DataError
 from vqa_client.reports.log_reader import LOG_ENDING, find_logs
 from vqa_client.reports.logged_run import CLEAN, LoggedRun, read_run
+from vqa_client.reports.names import first_of
 from vqa_client.task import Description
 from vqa_client.types import ANSWERED, Group, Record, Status
 
@@ -81,23 +82,8 @@ class Side(Struct, kw_only=True):
         return found
 
 
-def read_side(path: Path) -> Side:
-    """Read the run or runs that a file or folder names; nothing is locked, mended or written.
-
-    Raises DataError where there is none, or where the folder's runs are of several benchmarks or ask a question twice.
-    """
-    runs = list(map(read_run, find_logs(path)))
-    _check_tasks(path, runs)
-    return _side(path, runs)
-
-
-def _check_tasks(path: Path, runs: Sequence[LoggedRun]) -> None:
-    tasks = sorted({run.task for run in runs if run.task})
-    if len(tasks) > 1:
-        raise DataError(f"{path} contains runs of {', '.join(tasks)}", hint=f"name one of them: {_places(runs)}")
-
-
-def _side(path: Path, runs: Sequence[LoggedRun]) -> Side:
+def side_of(path: Path, runs: Sequence[LoggedRun]) -> Side:
+    """What is compared of some runs that ask no question twice; raises DataError where that is nothing."""
     side = Side(path=path, runs=tuple(runs), kept={})
     notes = [note for run in side.runs for note in _add(run, side)]
     if not side.kept:
@@ -106,20 +92,24 @@ def _side(path: Path, runs: Sequence[LoggedRun]) -> Side:
     return side
 
 
-def read_sides(place: Path, *, apart: bool) -> list[Side]:
+def read_sides(place: Path, *, apart: bool = False) -> list[Side]:
     """Read all that a file or folder holds: a side a model, or a run where one model's runs ask a question twice.
 
-    With `apart` the runs of a single model are sides too. Raises DataError as `read_side` does.
+    With `apart` the runs of a single model are sides too. Nothing is locked, mended or written. Raises DataError where
+    there is no run, or where the runs are of several benchmarks.
     """
     runs = list(map(read_run, find_logs(place)))
-    _check_tasks(place, runs)
+    tasks = sorted({run.task for run in runs if run.task})
+    if len(tasks) > 1:
+        logs = first_of([str(run.log) for run in runs], 5)
+        raise DataError(f"{place} contains runs of {', '.join(tasks)}", hint=f"name one of them: {logs}")
     by_model: dict[str, list[LoggedRun]] = {}
     for run in runs:
         by_model.setdefault(run.facts.model, []).append(run)
     apart = apart and len(by_model) == 1
     groups = [group for held in by_model.values() for group in _parted(held, apart=apart)]
     groups.sort(key=lambda group: group[0].variant != CLEAN)  # what the others are compared with
-    return [_side(place if len(groups) == 1 else group[0].log, group) for group in groups]
+    return [side_of(place if len(groups) == 1 else group[0].log, group) for group in groups]
 
 
 def _parted(runs: list[LoggedRun], *, apart: bool) -> list[list[LoggedRun]]:
@@ -136,11 +126,6 @@ def _add(run: LoggedRun, side: Side) -> list[str]:
         if not 0 <= record.score <= 1:
             odd += 1
             continue
-        if key in side.kept:
-            raise DataError(
-                f"{side.path} contains several runs of the same questions, such as {record.question_id}",
-                hint=f"name one of them: {_places(side.runs)}",
-            )
         side.kept[key] = Kept(
             record.status,
             record.score,
@@ -171,10 +156,6 @@ class _Shared:
 
     def groups(self, given: dict[str, Group]) -> dict[str, Group]:
         return self._groups.setdefault(tuple(given.items()), given)
-
-
-def _places(runs: Sequence[LoggedRun]) -> str:
-    return ", ".join(str(run.log) for run in runs[:5]) + (", ..." if len(runs) > 5 else "")
 
 
 def tell_apart(sides: Sequence[Side]) -> None:

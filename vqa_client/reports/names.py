@@ -3,6 +3,8 @@
 import hashlib
 import re
 import unicodedata
+from collections.abc import Collection
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # `list` needs no statistics
@@ -40,6 +42,11 @@ def _digest(name: str) -> str:
 def count(number: int, noun: str = "question", several: str = "") -> str:
     """A number with its noun, `several` where that is not the noun with an s."""
     return f"{number:,} {noun if number == 1 else several or noun + 's'}"
+
+
+def first_of(names: Collection[str], most: int) -> str:
+    """The first names in a row, and dots where there are more."""
+    return ", ".join(islice(names, most)) + (", ..." if len(names) > most else "")
 
 
 def percent(share: float | None, decimals: int = 1) -> str:

@@ -8,7 +8,7 @@ from vqa_client.task import Walk
 from vqa_client.benchmark import Benchmark, Metric, Parse, Prompt, choice
 from vqa_client.errors import UsageError
 from vqa_client.reports.described import DOCUMENTS
-from vqa_client.reports.names import report_name
+from vqa_client.reports.names import first_of, report_name
 from vqa_client.scoring.choices.published import READINGS
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.longbench import McSettings
@@ -93,7 +93,7 @@ def load(
 
 
 def _empty_cells(path: str, ids: list[str]) -> str:
-    shown = ", ".join(ids[:_SHOWN_IDS]) + (", ..." if len(ids) > _SHOWN_IDS else "")
+    shown = first_of(ids, _SHOWN_IDS)
     return f"{path}: questions with a choice that says nan, as an empty cell of a table does: {len(ids)} ({shown})"
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.prompt import marks_in
-from vqa_client.reports.names import count
+from vqa_client.reports.names import count, first_of
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tables.loading import may_repeat
 from vqa_client.tables.objects import home_of
@@ -66,7 +66,7 @@ class Survey(Struct, frozen=True, kw_only=True):
 
     def reading(self) -> Iterator[str]:
         """What was found, a line per fact."""
-        names = ", ".join(table.path.name for table in self.tables[:3]) + (", ..." if len(self.tables) > 3 else "")
+        names = first_of([table.path.name for table in self.tables], 3)
         yield f"{names}: {count(self.rows, 'row')}"
         for role, words in self.mapped.said:
             yield f"  {role:<9} {words}"
