@@ -80,7 +80,6 @@ def read_annotations(path: str | os.PathLike[str]) -> Annotations:
         return replace(_collected(name, file.questions), unlabelled=not labelled)
     by_id = decoded(name, text, dict[str, Annotation])
     rows = [replace(row, question_id=key) if row.question_id == "" else row for key, row in by_id.items()]
-    rows = [replace(row, question_id=key) if row.question_id == "" else row for key, row in by_id.items()]
     found = _collected(name, rows)
     return replace(found, id_kinds=found.id_kinds - {str})  # the names in an object can't be numbers
 
