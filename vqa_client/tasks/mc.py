@@ -15,6 +15,7 @@ from vqa_client.settings.longbench import McSettings
 from vqa_client.task import Loaded
 from vqa_client.tasks.longbench.report import write_mc
 from vqa_client.tasks import longbench
+from vqa_client.tasks.choices import right
 from vqa_client.tasks.longbench import Documents, Pages, PathLike, Selection, Wanted, read_blacklist, select
 from vqa_client.types import Answer, Question
 
@@ -140,8 +141,3 @@ def published(name: str) -> Parse:
         return Answer(status="unparsed" if ours.status == "ok" else ours.status, rule=name, rivals=ours.rivals)
 
     return read
-
-
-def right(label: str, question: Question) -> float:
-    """Whether a label is the right one."""
-    return float(label == question.references[0])

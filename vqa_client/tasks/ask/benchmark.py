@@ -19,6 +19,7 @@ from vqa_client.tables.loading import digest
 from vqa_client.tasks.ask.rows import state_of
 from vqa_client.tasks.ask.survey import Asked, Survey, survey
 from vqa_client.tasks.ask.values import LABELS
+from vqa_client.tasks.choices import right, with_choices
 
 WITH_CHOICES: Final = "{question}\n\n{choices}\n\n"
 TEN: Final = 10
@@ -34,10 +35,6 @@ def _surveyed(options: AskSettings, state: Hashable) -> Survey:
     return survey(options)
 
 
-def right(label: str, question: Question) -> float:
-    return float(label == question.references[0])
-
-
 def vqa(answer: str, question: Question) -> float:
     """The official accuracy over ten answers; over fewer, whether one of them is the same after its normalisation."""
     if len(question.references) == TEN:
@@ -50,10 +47,6 @@ def stated(answer: str, reference: str) -> float:
     if polarity := _POLARITY.get(reference.strip(" .").casefold()):
         return float(yes_or_no(declared_in(answer) or answer) == polarity)
     return float(contains_strict(reference, answer, secret=False))
-
-
-def has_choices(question: Question) -> bool:
-    return bool(question.choices)
 
 
 def is_open(question: Question) -> bool:
@@ -73,7 +66,7 @@ OPEN: Final = (
     Metric("relaxed", best_of(relaxed), "a number within 5 %, else the same words"),
     Metric("f1", best_of(word_f1), "F1 of the words, as SQuAD counts them"),
 )
-CHOICE: Final = Metric("choice", right, "the right letter, as the robust parser reads it", when=has_choices)
+CHOICE: Final = Metric("choice", right, "the right letter, as the robust parser reads it", when=with_choices)
 
 
 def benchmark(options: AskSettings) -> Benchmark:
@@ -84,13 +77,13 @@ def benchmark(options: AskSettings) -> Benchmark:
             f"--system {options.system} is a column, and a system message is one text for all rows",
             hint=f"--prompt with {{{options.system}}} puts the column before each question",
         )
-    with_choices, without = of.parts.get("choice", 0), of.parts.get("open", 0)
+    by_choice, by_words = of.parts.get("choice", 0), of.parts.get("open", 0)
     headline = options.score or _headline(of)
-    if headline == "choice" and not (with_choices or of.mapped.choices or of.mapped.fixed_choices):
+    if headline == "choice" and not (by_choice or of.mapped.choices or of.mapped.fixed_choices):
         raise UsageError("--score choice needs choices, and the data has none", hint="--choices COLUMN")
     chosen = next((each for each in OPEN if each.name == headline), OPEN[0])
-    metrics: tuple[Metric, ...] = (CHOICE,) if with_choices and not without else OPEN
-    if with_choices and without:
+    metrics: tuple[Metric, ...] = (CHOICE,) if by_choice and not by_words else OPEN
+    if by_choice and by_words:
         either = Metric(
             "score", _either(chosen), f"choice, or {chosen.name} without choices", read=_either_read(chosen)
         )
@@ -107,7 +100,7 @@ def benchmark(options: AskSettings) -> Benchmark:
         metrics=metrics,
         headline=headline,
         breakdowns=of.mapped.groups,
-        labels=LABELS[: max(2, with_choices and _most_choices(of))] if with_choices else (),
+        labels=LABELS[: max(2, by_choice and _most_choices(of))] if by_choice else (),
         unit="document" if of.mapped.document else "image",
         identity={
             "columns": of.mapped.identity(),
