@@ -18,6 +18,7 @@ from vqa_client.tables.data_file import read_index
 from vqa_client.tasks import mc, niah
 from vqa_client.tasks.explain.loading import read_questions
 from vqa_client.tasks.explain.vqax import VQAX_TASK
+from vqa_client.tasks.longbench import Wanted
 from vqa_client.tasks.vqa2.selection import AnnotationRow
 
 
@@ -32,11 +33,11 @@ def explained(path: Path) -> None:
 
 
 def choices(path: Path) -> None:
-    mc.load(path, pages=two_pages)
+    mc.load(path, Wanted(pages=two_pages))
 
 
 def needles(path: Path) -> None:
-    niah.load(path, pages=two_pages)
+    niah.load(path, Wanted(pages=two_pages))
 
 
 RIGHT, NO_ANSWER = {"question_id": 1, "answer": "x"}, {"question_id": 2, "answer": nan}

@@ -11,6 +11,7 @@ from vqa_client.scoring.choices.published import READINGS
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.task import Loaded
 from vqa_client.tasks import mc
+from vqa_client.tasks.longbench import Wanted, read_blacklist
 from vqa_client.types import Completion, Question
 
 GOLDEN = Path(__file__).parents[3] / "shared/data/seed002_longbench"
@@ -18,8 +19,9 @@ GOLDEN = Path(__file__).parents[3] / "shared/data/seed002_longbench"
 PARSERS = ("robust", *READINGS)
 
 
-def load(tmp_path: Path, records: list[Any], **options: Any) -> Loaded:
-    return mc.load(write_list(tmp_path / "data.json", records), **({"pages": two_pages} | options))
+def load(tmp_path: Path, records: list[Any], *, blacklist: Path | None = None, **options: Any) -> Loaded:
+    wanted = Wanted(**({"pages": two_pages, "blacklist": read_blacklist(blacklist)} | options))
+    return mc.load(write_list(tmp_path / "data.json", records), wanted)
 
 
 def only_question(tmp_path: Path, **changes: Any) -> Question:
@@ -56,7 +58,7 @@ def test_list_and_lines_with_and_without_a_byte_order_mark_load_alike(tmp_path: 
         write_lines(tmp_path / "3.jsonl", records),
         write_lines(tmp_path / "4.jsonl", records, bom=True),
     ]
-    first, *others = [list(mc.load(file, pages=two_pages).questions) for file in files]
+    first, *others = [list(mc.load(file, Wanted(pages=two_pages)).questions) for file in files]
     assert [question.text for question in first] == ["Wer kam zuletzt – wer?\u2028?", "Which boat came in last?"]
     assert all(questions == first for questions in others)
 
@@ -210,9 +212,9 @@ def test_text_only_puts_the_document_before_the_prompt(tmp_path: Path) -> None:
 def test_a_document_that_is_no_text_is_refused_before_a_text_only_run(tmp_path: Path) -> None:
     path = write_list(tmp_path / "data.json", [mc_record("a", context="x!")])
     path.write_bytes(path.read_bytes().replace(b"x!", b"\xff\xfe"))
-    assert mc.load(path, pages=two_pages).count == 1
+    assert mc.load(path, Wanted(pages=two_pages)).count == 1
     with pytest.raises(DataError, match=r"data\.json: record 0.*'a'.*`context`"):
-        mc.load(path, pages=None, text_only=True)
+        mc.load(path, Wanted(text_only=True))
 
 
 def test_unknown_parsers_and_placeholders_are_refused_at_the_start() -> None:

@@ -11,6 +11,7 @@ from vqa_client.runner import judge
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.task import Loaded
 from vqa_client.tasks import niah
+from vqa_client.tasks.longbench import Wanted
 from vqa_client.tasks.longbench.report import DEPTHS
 from vqa_client.types import Completion, Question
 
@@ -19,7 +20,7 @@ QUESTION = Question(id="a#0", text="What is the secret metal?", references=("iro
 
 
 def load(tmp_path: Path, records: list[Any], **options: Any) -> Loaded:
-    return niah.load(write_list(tmp_path / "data.json", records), **({"pages": two_pages} | options))
+    return niah.load(write_list(tmp_path / "data.json", records), Wanted(**({"pages": two_pages} | options)))
 
 
 def reply(text: str, finish_reason: str = "stop", reasoning: str | None = None) -> Reply:

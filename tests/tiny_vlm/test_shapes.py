@@ -18,6 +18,7 @@ from vqa_client.shipped import shipped
 from vqa_client.tasks import mc
 from vqa_client.tasks.explain import loading
 from vqa_client.tasks.explain.vqax import VQAX_TASK
+from vqa_client.tasks.longbench import Wanted
 from vqa_client.tasks.vqa2 import benchmark as vqa2
 from vqa_client.tasks.vqa2.files import find_files
 
@@ -114,7 +115,7 @@ def test_an_explanation_says_what_the_picture_shows() -> None:
 def test_every_benchmark_finds_all_of_its_questions_and_pictures() -> None:
     loaded = [
         vqa2.load(find_files(FOLDER / "vqa2"), num_questions=None),
-        mc.load(FOLDER / "mc" / "data.json", pages=PageIndex(FOLDER / "mc/clean/images").pages),
+        mc.load(FOLDER / "mc" / "data.json", Wanted(pages=PageIndex(FOLDER / "mc/clean/images").pages)),
         loading.load(VQAX_TASK, "val", FOLDER / "explain"),
     ]
     assert [each.count for each in loaded] == [72, 24, 24]

@@ -16,7 +16,7 @@ from vqa_client.task import Loaded
 from vqa_client.tasks.longbench.report import write_mc
 from vqa_client.tasks import longbench
 from vqa_client.tasks.choices import right
-from vqa_client.tasks.longbench import Documents, Pages, PathLike, Selection, Wanted, read_blacklist, select
+from vqa_client.tasks.longbench import Documents, PathLike, Selection, Wanted, select
 from vqa_client.types import Answer, Question
 
 DEFAULT_TEMPLATE = "{question}\n\n{choices}\n\n"
@@ -66,20 +66,11 @@ def _questions(selection: Selection[_Row]) -> Iterator[Question]:
         )
 
 
-def load(
-    data_json: PathLike,
-    *,
-    variant: str = "",
-    pages: Pages | None,
-    blacklist: PathLike | None = None,
-    limit: int | None = None,
-    text_only: bool = False,
-) -> Loaded:
-    """Check the data file and find the pages of each instance; `limit` counts instances after the blacklist.
+def load(data_json: PathLike, wanted: Wanted) -> Loaded:
+    """Check the data file and find the pages of each instance.
 
     Left out are "blacklisted", "no_images" and, text only, "no_context". Raises DataError.
     """
-    wanted = Wanted(variant=variant, pages=pages, blacklist=read_blacklist(blacklist), limit=limit, text_only=text_only)
     empty: list[str] = []
     selection = select(
         data_json, _Row, wanted, hint=_HINT, on_chosen=lambda row: empty.append(row.name) if row.has_no_text() else None

@@ -19,7 +19,7 @@ from vqa_client.settings.longbench import NiahSettings
 from vqa_client.task import Loaded
 from vqa_client.tasks.longbench.report import write_niah
 from vqa_client.tasks import longbench
-from vqa_client.tasks.longbench import Documents, Pages, PathLike, Selection, Wanted, read_blacklist, select
+from vqa_client.tasks.longbench import Documents, PathLike, Selection, Wanted, select
 from vqa_client.types import UNKNOWN, Answer, Question
 
 SCORING_VERSION = "5"
@@ -72,21 +72,12 @@ def question_id(document_id: str, index: int) -> str:
     return f"{document_id}#{index}"
 
 
-def load(
-    data_json: PathLike,
-    *,
-    variant: str = "",
-    pages: Pages | None,
-    blacklist: PathLike | None = None,
-    limit: int | None = None,
-    text_only: bool = False,
-) -> Loaded:
-    """Check the data file and find the pages of each document; `limit` counts documents after the blacklist.
+def load(data_json: PathLike, wanted: Wanted) -> Loaded:
+    """Check the data file and find the pages of each document.
 
     Left out are, by document, "blacklisted", "no_images" and "no_context" (text only), and, by question, "unscorable":
     those without an answer, which would be found in every reply. Raises DataError.
     """
-    wanted = Wanted(variant=variant, pages=pages, blacklist=read_blacklist(blacklist), limit=limit, text_only=text_only)
     count = 0
     unscorable: list[str] = []
 

@@ -192,8 +192,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
     Text only, what has a text is asked, pages or not. `variant` names the form in which the pages are shown.
     """
 
-    variant: str
-    pages: Pages | None
+    variant: str = ""
+    pages: Pages | None = None
     blacklist: frozenset[str] = frozenset()
     limit: int | None = None
     text_only: bool = False
@@ -351,7 +351,7 @@ def read_blacklist(path: PathLike | None) -> frozenset[str]:
 class Documents(Struct, frozen=True, kw_only=True):
     """Loads a part for each page folder of `images`, or one of the documents' texts; `option` gives `images`."""
 
-    load: Callable[..., Loaded]
+    load: Callable[[Path, Wanted], Loaded]
     settings: McSettings | NiahSettings
     data: Path
     images: Path | None
@@ -360,14 +360,15 @@ class Documents(Struct, frozen=True, kw_only=True):
     def __call__(self, source: Source) -> Iterator[Part]:
         """Raises UsageError or DataError."""
         settings = self.settings
+        blacklist = read_blacklist(settings.blacklist)
         if not source.finds_images:
             name = TEXT_ONLY if settings.text_only else folder_name(self.images) if self.images else ""
-            loaded = self.load(self.data, variant=name, pages=_unseen, blacklist=settings.blacklist)
+            loaded = self.load(self.data, Wanted(variant=name, pages=_unseen, blacklist=blacklist))
             yield Part(name=name, loaded=loaded, data_path=self.data, images_dir=self.images)
             return
-        chosen = {"blacklist": settings.blacklist, "limit": settings.limit, "text_only": settings.text_only}
+        wanted = Wanted(blacklist=blacklist, limit=settings.limit, text_only=settings.text_only)
         if settings.text_only:
-            loaded = self.load(self.data, variant=TEXT_ONLY, pages=None, **chosen)
+            loaded = self.load(self.data, replace(wanted, variant=TEXT_ONLY))
             yield Part(name=TEXT_ONLY, loaded=loaded, data_path=self.data)
             return
         if self.images is None:
@@ -380,7 +381,7 @@ class Documents(Struct, frozen=True, kw_only=True):
             pages = counts.counted(folder.name, index.pages)
             yield Part(
                 name=folder.name,
-                loaded=self.load(self.data, variant=folder.name, pages=pages, **chosen),
+                loaded=self.load(self.data, replace(wanted, variant=folder.name, pages=pages)),
                 data_path=self.data,
                 images_dir=folder.path,
                 missing_pages=index.missing,
