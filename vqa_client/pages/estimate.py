@@ -46,7 +46,6 @@ class _Job(Struct, frozen=True, kw_only=True):
 
 class _Measured(Struct, kw_only=True):
     pages: int = 0
-    pixels: int = 0
     tokens: list[int]
     sampled: int = 0
     sampled_bytes: int = 0
