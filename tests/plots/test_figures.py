@@ -12,8 +12,7 @@ from tests.reports.robustness_records import FOURTEEN, curves, on_disk, pairs_of
 from vqa_client.cli.main import run_command
 from vqa_client.errors import DataError, OutputError, UsageError
 from vqa_client.plots import CONTACT_SHEET, FIGURES, contact_sheet, draw
-from vqa_client.plots.accuracy import accuracy_by_level
-from vqa_client.plots.drops import relative_drop
+from vqa_client.plots.accuracy import accuracy_by_level, relative_drop
 from vqa_client.plots.style import look, save, shown, styled, titled
 from vqa_client.plots.vre import vre_by_weighting
 from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.reports.explained_records import asked, lost, replied
 from vqa_client.errors import OutputError
-from vqa_client.tasks.explain.explain_csv import csv_path, write
+from vqa_client.tasks.explain.report import csv_path, write_table
 from vqa_client.types import Question, Record
 
 PUBLISHED = {
@@ -43,7 +43,7 @@ HARD = [
 def table(
     path: Path, pairs: list[tuple[Question, Record]], benchmark: str = "vqax", **options: Any
 ) -> tuple[list[str], list[dict[str, str]]]:
-    write(path, benchmark, lambda: pairs, **options)
+    write_table(path, benchmark, lambda: pairs, **options)
     with path.open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
     assert all(len(row) == len(header) for row in rows)
@@ -87,7 +87,7 @@ def test_a_failed_question_has_a_row_and_no_verdict(tmp_path: Path) -> None:
     _, rows = table(tmp_path / "r.csv", pairs)
     assert [row["correct"] for row in rows] == ["1", "", "0"]
     assert (rows[1]["status"], rows[1]["error"], rows[1]["output"]) == ("timeout", "no reply within 60 s", "")
-    assert write(tmp_path / "r.csv", "vqax", lambda: pairs).overall.accuracy_answered == 0.5
+    assert write_table(tmp_path / "r.csv", "vqax", lambda: pairs).overall.accuracy_answered == 0.5
 
 
 def test_two_questions_on_one_image_have_rows_of_their_own(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_lines_end_alike_and_the_file_is_replaced_whole(tmp_path: Path) -> None:
 def test_a_path_that_cant_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match=r"file/r\.csv"):
-        write(tmp_path / "file" / "r.csv", "vqax", lambda: [])
+        write_table(tmp_path / "file" / "r.csv", "vqax", lambda: [])
 
 
 def test_tables_go_by_model_task_and_split_and_by_what_is_asked_otherwise() -> None:

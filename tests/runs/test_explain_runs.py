@@ -22,7 +22,7 @@ from vqa_client.cli.report_tables import as_json_text, as_tables
 from vqa_client.errors import DataError, UsageError
 from vqa_client.evaluation import Interrupted
 from vqa_client.settings.score import ScoreExplanationsSettings
-from vqa_client.tasks.explain.explanations import ExplainSummary
+from vqa_client.tasks.explain.report import ExplainSummary
 from vqa_client.types import Question
 
 WAITING = "val2014/COCO_val2014_{:012d}.jpg"

@@ -34,7 +34,7 @@ from vqa_client.scoring.averages import Mean, mean_of
 from vqa_client.scoring.explained_answer.normalise import same
 from vqa_client.scoring.explanation_metrics.judged import Judged, described
 from vqa_client.settings.score import ScoreExplanationsSettings
-from vqa_client.tasks.explain.explanations import export_captions, judge_explanations
+from vqa_client.tasks.explain.report import export_captions, judge_explanations
 from vqa_client.types import ANSWERED, Question, Record
 
 ACCURACY: Final = "accuracy"

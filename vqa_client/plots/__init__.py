@@ -4,9 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vqa_client.plots.accuracy import accuracy_by_level
+from vqa_client.plots.accuracy import accuracy_by_level, question_types, relative_drop
 from vqa_client.plots.contact_sheet import CONTACT_SHEET, contact_sheet
-from vqa_client.plots.drops import question_types, relative_drop
 from vqa_client.plots.style import NothingToDraw, needs_extra, save, styled
 from vqa_client.plots.vre import metrics_by_class, vre_against_accuracy, vre_by_corruption, vre_by_weighting
 from vqa_client.scoring.robustness_pool import Evaluation

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vqa_client.errors import DataError
-from vqa_client.tasks.explain.explanations import Captioned, write_captions
+from vqa_client.tasks.explain.report import Captioned, write_captions
 
 QUESTIONS = [
     Captioned(id="7", answer="yes", explanation="it is\nwet", right_answer="yes", references=["wet", "it rains"]),

@@ -16,11 +16,12 @@ from vqa_client.scoring.explained_answer.published import PLACEHOLDERS, READINGS
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.task import Loaded, Part, Source
-from vqa_client.tasks.explain import accuracy_grid, explain_csv
+from vqa_client.tasks.explain import accuracy_grid
 from vqa_client.tasks.explain.dataset import Dataset, check_mode
-from vqa_client.tasks.explain.explanations import ExplainSummary, export_captions, judge_explanations, write_scores
 from vqa_client.tasks.explain.loading import find_file, load, read_questions
 from vqa_client.tasks.explain.prompts import prompt
+from vqa_client.tasks.explain.report import ExplainSummary, csv_path, export_captions, judge_explanations
+from vqa_client.tasks.explain.report import write_scores, write_table
 from vqa_client.types import Answer, Question
 
 SCORING_VERSION = "3"
@@ -60,7 +61,7 @@ def declared(options: ExplainSettings, dataset: Dataset[Any]) -> Benchmark:
         breakdowns=dataset.breakdowns,
         question_type=dataset.question_type,
         ideal_reply=lambda question: f"{question.extra['gold']} because {question.rationales[0]}",
-        report_path=lambda part, config: explain_csv.csv_path(
+        report_path=lambda part, config: csv_path(
             options.results_dir,
             model=options.model_label,
             task=name,
@@ -135,7 +136,7 @@ def _right_text(answer: str, question: Question) -> float:
 
 def _writer(options: ExplainSettings, dataset: Dataset[Any]) -> Callable[[Path, Run, Pairs], ExplainSummary]:
     def write(path: Path, run: Run, pairs: Pairs) -> ExplainSummary:
-        summary = explain_csv.write(path, options.task, pairs, csv_safe=options.csv_safe)
+        summary = write_table(path, options.task, pairs, csv_safe=options.csv_safe)
         complete = summary.overall.total >= run.expected
         judged = judge_explanations(pairs()) if complete else None
         if judged:
