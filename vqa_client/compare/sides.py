@@ -1,6 +1,6 @@
 """What a comparison knows of a run, or of several that one model made: all but the replies, which stay in the logs."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from vqa_client.reports.log_reader import LOG_ENDING, find_logs
 from vqa_client.reports.logged_run import CLEAN, LoggedRun, read_run
 from vqa_client.reports.names import first_of
 from vqa_client.task import Description
-from vqa_client.types import ANSWERED, Group, Record, Status
+from vqa_client.types import ANSWERED, Group, Status
 
 Key = tuple[str, str]
 """Question id and variant."""
@@ -71,15 +71,6 @@ class Side(Struct, kw_only=True):
     def description(self) -> Description:
         """What the figures of the first run mean; of several runs, all are of one benchmark."""
         return self.runs[0].facts.description if self.runs else Description(headline="")
-
-    def whole(self, keys: Collection[Key]) -> dict[Key, Record]:
-        """The records of some questions, with prompts and replies."""
-        found = {}
-        for run in self.runs:
-            for record in run.records:
-                if (record.question_id, record.variant) in keys:
-                    found[record.question_id, record.variant] = record
-        return found
 
 
 def side_of(path: Path, runs: Sequence[LoggedRun]) -> Side:
