@@ -5,7 +5,7 @@ import os
 from vqa_client.benchmark import Benchmark
 from vqa_client.scoring.explained_answer.phrase import read_phrase
 from vqa_client.settings.explain import ExplainSettings
-from vqa_client.tasks.explain.dataset import Dataset, Id, NleRow
+from vqa_client.tasks.explain.dataset import Dataset, Id, PhotoRow
 from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.prompts import ACTX
 from vqa_client.types import Question
@@ -14,26 +14,20 @@ _FOLDER = "mpi"
 _ASKED = "What is the person doing?"
 
 
-class ActxRow(NleRow, frozen=True, kw_only=True):
+class ActxRow(PhotoRow, frozen=True, kw_only=True):
     """One photograph and its activity, which goes by one of several names."""
 
     answers: str | None = None
     label: str | None = None
     activity: str | None = None
     image_id: Id = None
-    image_name: str | None = None
-    image: str | None = None
-    filename: str | None = None
 
     def gold(self) -> str:
         """The activity, or ""."""
         return next((each for each in (self.answers, self.label, self.activity) if each and each.strip()), "").strip()
 
-
-def _images(row: ActxRow, split: str) -> tuple[str, ...]:
-    del split
-    name = (row.image_name or row.image or row.filename or "").lstrip("/")
-    return (f"{_FOLDER}/{name}" if name else "",)
+    def places(self, split: str) -> tuple[str, ...]:
+        return (f"{_FOLDER}/{self.photo()}" if self.photo() else "",)
 
 
 def _question(sample_id: str, row: ActxRow, path: str) -> Question | str:
@@ -57,7 +51,6 @@ ACTX_TASK = Dataset(
     folders=("ACT-X",),
     files={split: (f"actX_{split}.json",) for split in ("train", "test")},
     row=ActxRow,
-    images=_images,
     question=_question,
     wording=ACTX,
     read=lambda reply, question: read_phrase(reply),

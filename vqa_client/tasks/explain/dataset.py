@@ -36,12 +36,28 @@ class NleRow(Struct, frozen=True, kw_only=True):
         ids = (self.id, self.sample_id, self.question_id, self.annot_id)
         return next((str(each) for each in ids if each not in (None, "")), "")
 
+    def places(self, split: str) -> tuple[str, ...]:
+        """Where the record's image may lie, relative to images/; "" where it names none."""
+        raise NotImplementedError
+
     def gold_explanations(self) -> tuple[str, ...]:
         """All explanations of people that the record has; the published script keeps the first."""
         fields = (self.explanation, self.explanations, self.rationale, self.nle, self.exp)
         given = next((field for field in fields if field is not None), [])
         texts = [given] if isinstance(given, str) else given
         return tuple(text for text in texts if text.strip())
+
+
+class PhotoRow(NleRow, frozen=True, kw_only=True):
+    """A record of one photograph, whose name goes by one of three names."""
+
+    image_name: str | None = None
+    image: str | None = None
+    filename: str | None = None
+
+    def photo(self) -> str:
+        """The name of the photograph's file, with its folders where it has any, or ""."""
+        return (self.image_name or self.image or self.filename or "").lstrip("/")
 
 
 AnyRow = TypeVar("AnyRow", bound=NleRow)
@@ -56,11 +72,11 @@ class Dataset(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     """One dataset.
 
     `title` is its row in the accuracy grid, `folders` and `files` say where below nle_data/ its file of a split may
-    lie, tried in order; one without a val split takes its test split. `images` gives the places, relative to images/,
-    where a record's image may lie. `question` takes an id, a record and the path of its image, or gives the reason why
-    the record can't be asked; `lacking` says what to do where that holds for the whole file. A question's `extra` has
-    "gold" (the right answer as `read` gives it), "gold_text" where the published readings give it otherwise, and
-    "columns" of the published table. `metrics` are those beside the accuracies of all readings.
+    lie, tried in order; one without a val split takes its test split. `question` takes an id, a record and the path of
+    its image, or gives the reason why the record can't be asked; `lacking` says what to do where that holds for the
+    whole file. A question's `extra` has "gold" (the right answer as `read` gives it), "gold_text" where the published
+    readings give it otherwise, and "columns" of the published table. `metrics` are those beside the accuracies of all
+    readings.
     """
 
     name: str
@@ -68,7 +84,6 @@ class Dataset(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     folders: tuple[str, ...]
     files: Mapping[str, tuple[str, ...]]
     row: type[AnyRow]
-    images: Callable[[AnyRow, str], tuple[str, ...]]
     question: Callable[[str, AnyRow, str], Question | str]
     wording: Wording
     read: Callable[[Reply, Question], Answer]

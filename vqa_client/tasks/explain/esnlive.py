@@ -6,7 +6,7 @@ import re
 from vqa_client.benchmark import Benchmark
 from vqa_client.scoring.explained_answer.entailment import LABELS, read_label
 from vqa_client.settings.explain import ExplainSettings
-from vqa_client.tasks.explain.dataset import Dataset, NleRow
+from vqa_client.tasks.explain.dataset import Dataset, PhotoRow
 from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.prompts import ESNLIVE
 from vqa_client.types import Question
@@ -15,7 +15,7 @@ _FOLDER = "flickr30k"
 _NUMBER = re.compile(r"\d+")
 
 
-class EsnliveRow(NleRow, frozen=True, kw_only=True):
+class EsnliveRow(PhotoRow, frozen=True, kw_only=True):
     """One sentence about a photograph; the label goes by one of several names."""
 
     hypothesis: str = ""
@@ -23,22 +23,14 @@ class EsnliveRow(NleRow, frozen=True, kw_only=True):
     label: str | None = None
     gold_label: str | None = None
     relation: str | None = None
-    image_name: str | None = None
-    image: str | None = None
-    filename: str | None = None
 
     def gold(self) -> str:
         """The label, or "" where none of its names has one that is known."""
         given = (self.answers, self.label, self.gold_label, self.relation)
         return next((label for each in given if each and (label := each.strip().lower()) in LABELS), "")
 
-    def name(self) -> str:
-        return (self.image_name or self.image or self.filename or "").lstrip("/")
-
-
-def _images(row: EsnliveRow, split: str) -> tuple[str, ...]:
-    del split
-    return (f"{_FOLDER}/{row.name()}" if row.name() else "",)
+    def places(self, split: str) -> tuple[str, ...]:
+        return (f"{_FOLDER}/{self.photo()}" if self.photo() else "",)
 
 
 def _question(sample_id: str, row: EsnliveRow, path: str) -> Question | str:
@@ -47,7 +39,7 @@ def _question(sample_id: str, row: EsnliveRow, path: str) -> Question | str:
         return "no_label"
     if not row.hypothesis.strip():
         return "no_hypothesis"
-    name = os.path.basename(row.name())
+    name = os.path.basename(row.photo())
     number = _NUMBER.search(name)
     columns = {
         "image_name": name,
@@ -73,7 +65,6 @@ ESNLIVE_TASK = Dataset(
     folders=("eSNLI-VE",),
     files={split: (f"esnlive_{split}.json",) for split in ("train", "test")},
     row=EsnliveRow,
-    images=_images,
     question=_question,
     wording=ESNLIVE,
     breakdowns=("label",),

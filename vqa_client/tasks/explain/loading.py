@@ -133,7 +133,7 @@ def read_questions(
     questions: list[Question] = []
     left_out: dict[str, list[str]] = {}
     for sample_id, row in _read_rows(path, dataset.row)[0]:
-        place = next(filter(None, dataset.images(row, split)), "")
+        place = next(filter(None, row.places(split)), "")
         question = dataset.question(sample_id, row, place)
         if isinstance(question, Question):
             questions.append(question)
@@ -163,7 +163,7 @@ def _choose(
         if isinstance(question, str):
             chosen.leave_out(question, sample_id)
             continue
-        places = dataset.images(row, split)
+        places = row.places(split)
         path = images.find(places)
         if path is None:
             chosen.leave_out(_NO_IMAGE, sample_id)

@@ -83,6 +83,9 @@ class VcrRow(NleRow, frozen=True, kw_only=True):
         name = self.img_name or self.raw_img_id or self.raw_img or self.img_fn or by_features
         return name.lstrip("/").removeprefix("vcr1images/")
 
+    def places(self, split: str) -> tuple[str, ...]:
+        return (f"{_FOLDER}/{self.image()}" if self.image() else "",)
+
     def _said(self, spoken: Spoken) -> str:
         if spoken is None or isinstance(spoken, str):
             return (spoken or "").strip()
@@ -113,11 +116,6 @@ _NO_REASONS = (
     "has no rationale_choices and rationale_label: it contains right explanations and no wrong ones to choose from",
     "put the benchmark's own train.jsonl or val.jsonl into nle_data/VCR; or --vcr_mode q2a or free",
 )
-
-
-def _images(row: VcrRow, split: str) -> tuple[str, ...]:
-    del split
-    return (f"{_FOLDER}/{row.image()}" if row.image() else "",)
 
 
 def _free(sample_id: str, row: VcrRow, path: str) -> Question | str:
@@ -202,7 +200,6 @@ def _vcr(
         folders=("VCR", "VCR_original"),
         files=files,
         row=VcrRow,
-        images=_images,
         question=question,
         wording=wording,
         read=read,

@@ -12,25 +12,25 @@ from vqa_client.scoring.explanation_metrics.judged import SOFT
 from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS, question_accuracy
 from vqa_client.scoring.vqa_normalise import normalised
 from vqa_client.settings.explain import ExplainSettings
-from vqa_client.tasks.explain.dataset import Dataset, Id, NleRow
+from vqa_client.tasks.explain.dataset import Dataset, Id, PhotoRow
 from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.prompts import VQAX
 from vqa_client.types import Question
+
+
+_MOST_DIGITS = 18
 
 
 class _Given(Struct, frozen=True):
     answer: str | None = None
 
 
-class VqaxRow(NleRow, frozen=True, kw_only=True):
+class VqaxRow(PhotoRow, frozen=True, kw_only=True):
     """One question; the name of its image says to which half of COCO it belongs."""
 
     question: str = ""
     answers: str | list[str | _Given] | None = None
     image_id: Id = None
-    image_name: str | None = None
-    image: str | None = None
-    filename: str | None = None
 
     def given_answers(self) -> tuple[str, ...]:
         """The answers of all annotators, as they wrote them."""
@@ -38,18 +38,14 @@ class VqaxRow(NleRow, frozen=True, kw_only=True):
         texts = (each if isinstance(each, str) else each.answer for each in given)
         return tuple(text for text in texts if text and text.strip())
 
-
-_MOST_DIGITS = 18
-
-
-def _images(row: VqaxRow, split: str) -> tuple[str, ...]:
-    """By the name, in the folder it names or the split's, then by the image's number in the split's."""
-    own = "train2014" if split == "train" else "val2014"
-    name = os.path.basename(row.image_name or row.image or row.filename or "")
-    folder = next((each for each in ("train2014", "val2014") if each in name), own)
-    number = "".join(filter(str.isdecimal, str(row.image_id or "")))
-    by_number = f"{own}/COCO_{own}_{int(number):012d}.jpg" if 0 < len(number) <= _MOST_DIGITS else ""
-    return (f"{folder}/{name}" if name else "", by_number)
+    def places(self, split: str) -> tuple[str, ...]:
+        """By the name, in the folder it names or the split's, then by the image's number in the split's."""
+        own = "train2014" if split == "train" else "val2014"
+        name = os.path.basename(self.photo())
+        folder = next((each for each in ("train2014", "val2014") if each in name), own)
+        number = "".join(filter(str.isdecimal, str(self.image_id or "")))
+        by_number = f"{own}/COCO_{own}_{int(number):012d}.jpg" if 0 < len(number) <= _MOST_DIGITS else ""
+        return (f"{folder}/{name}" if name else "", by_number)
 
 
 def _question(sample_id: str, row: VqaxRow, path: str) -> Question | str:
@@ -92,7 +88,6 @@ VQAX_TASK = Dataset(
     folders=("VQA-X",),
     files={split: (f"vqaX_{split}.json",) for split in ("train", "val", "test")},
     row=VqaxRow,
-    images=_images,
     question=_question,
     wording=VQAX,
     breakdowns=("answer_kind",),
