@@ -11,7 +11,7 @@ from vqa_client.html.data import LONGEST_TEXT, facts_of, shortened
 from vqa_client.html.page import label_page
 from vqa_client.html.shown_images import FEW, ServedImages
 from vqa_client.html.viewer import HTML, NOT_THERE, Reply, guarded, image_reply
-from vqa_client.judge.loading import JudgedRun, said_by
+from vqa_client.judge.loading import JudgedRun, reply_key, said_by
 from vqa_client.judge.people import LABELS, key_of, labels_for, put_label, read_sheet
 from vqa_client.prompt import choices_text
 from vqa_client.reports.log_reader import Key
@@ -43,9 +43,9 @@ class Labelling:
         self._facts: list[list[Any]] = []
         wanted = set(self._keys)
         rows = {
-            (record.question_id, record.variant): self._row(question, record)
+            reply_key(record): self._row(question, record)
             for question, record in run.all_records()
-            if (record.question_id, record.variant) in wanted
+            if reply_key(record) in wanted
         }
         if missing := [key for key in self._keys if key not in rows]:
             raise DataError(

@@ -11,7 +11,7 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.judge.kinds import Judged, expected, keys_of, labels_of, variant_of, worth
 from vqa_client.judge.prompt import prompt_for
 from vqa_client.log_lines import run_name
-from vqa_client.reports.log_reader import JUDGED_BY, LogReader, find_logs
+from vqa_client.reports.log_reader import JUDGED_BY, Key, LogReader, find_logs
 from vqa_client.runner import judge
 from vqa_client.runs.reopened import Reopened, asked_as, reopen, run_file_of
 from vqa_client.runs.run_file import RunFile
@@ -176,7 +176,8 @@ class JudgedRun:
                     asked += 1
                     yield judged
 
-        drawn = nsmallest(CONTROLS + _TRIES, shown(), key=lambda judged: _random(self.settings.seed, judged.record))
+        seed = self.settings.seed
+        drawn = nsmallest(CONTROLS + _TRIES, shown(), key=lambda judged: drawn_by(seed, reply_key(judged.record)))
         controls: list[Question] = []
         for number, judged in enumerate(drawn[:CONTROLS]):
             right = self._ideal(judged.question)
@@ -272,6 +273,12 @@ def _named(answer: str, question: Question) -> str:
     return f"{answer}. {question.choices[answer]}" if answer in question.choices else answer
 
 
-def _random(seed: int, record: Record) -> bytes:
-    text = f"{seed} {record.question_id} {record.variant}"
+def reply_key(record: Record) -> Key:
+    """Which reply of a run a record has."""
+    return record.question_id, record.variant
+
+
+def drawn_by(seed: int, key: Key) -> bytes:
+    """The place of a reply, by its question and variant, in an order by chance: always the same one for a seed."""
+    text = f"{seed} {key[0]} {key[1]}"
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -1,7 +1,6 @@
 """People as the judges of a judge: a sheet of drawn replies to label, and what the labels say of judge and rule."""
 
 import csv
-import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, zip_longest
 from math import fsum
@@ -16,7 +15,7 @@ from vqa_client.errors import DataError
 from vqa_client.files import alone_in
 from vqa_client.judge.columns import RIGHT
 from vqa_client.judge.kinds import worth
-from vqa_client.judge.loading import JudgedRun, said_by
+from vqa_client.judge.loading import JudgedRun, drawn_by, reply_key, said_by
 from vqa_client.prompt import choices_text
 from vqa_client.reports.csv_rows import harmless, write_rows
 from vqa_client.reports.judged import Judge
@@ -34,7 +33,7 @@ from vqa_client.scoring.agreement import (
 )
 from vqa_client.scoring.calibration import Calibrating, Calibration
 from vqa_client.scoring.statistics import wilson
-from vqa_client.types import Question, Record
+from vqa_client.types import Question
 
 COLUMNS: Final = ("question_id", "variant", "question", "choices", "reference", "reply", "image", "label", "weight")
 LABELS: Final = {"correct": 1.0, "incorrect": 0.0, "unclear": None}
@@ -92,12 +91,12 @@ def write_sheet(path: Path, run: JudgedRun, judge: Judge | None, number: int) ->
     cells: dict[tuple[bool | None, bool], list[Key]] = {}
     for reason, judged in run.sorted_out():
         record = judged.record
-        score = judge.scores.get(_key(record)) if judge else None
+        score = judge.scores.get(reply_key(record)) if judge else None
         if not reason and (judge is None or score is not None):
             cell = None if score is None else score >= RIGHT, record.score >= RIGHT
-            cells.setdefault(cell, []).append(_key(record))
+            cells.setdefault(cell, []).append(reply_key(record))
     seed = run.settings.seed
-    shuffled = [sorted(cells[cell], key=lambda key: _draw(seed, key)) for cell in sorted(cells, key=str)]
+    shuffled = [sorted(cells[cell], key=lambda key: drawn_by(seed, key)) for cell in sorted(cells, key=str)]
     dealt = [key for key in chain.from_iterable(zip_longest(*shuffled)) if key is not None]
     drawn = set(dealt[:number])
     if not drawn:
@@ -118,7 +117,7 @@ def write_sheet(path: Path, run: JudgedRun, judge: Judge | None, number: int) ->
 
 def _rows(run: JudgedRun, weights: dict[Key, float]) -> Iterator[list[Any]]:
     for question, record in run.all_records():
-        weight = weights.get(_key(record))
+        weight = weights.get(reply_key(record))
         if weight is not None:
             texts = [question.text, choices_text(question.choices), "\n".join(question.references), said_by(record)]
             images = "\n".join(question.images)
@@ -175,7 +174,7 @@ def read_labels(path: Path, run: JudgedRun) -> dict[Key, Label]:
     """
     rows = read_sheet(path)
     wanted = set(map(key_of, rows))
-    questions = {key: question for question, record in run.all_records() if (key := _key(record)) in wanted}
+    questions = {key: question for question, record in run.all_records() if (key := reply_key(record)) in wanted}
     columns = columns_of(rows)
     found: dict[Key, Label] = {}
     graded = False
@@ -210,10 +209,6 @@ def _weight(cell: str, where: str) -> float:
         raise DataError(f"{where}: weight {cell!r} is not a number", hint="leave the column as it was drawn") from None
 
 
-def _key(record: Record) -> Key:
-    return record.question_id, record.variant
-
-
 def _worth(word: str, question: Question, run: JudgedRun, where: str) -> float | None:
     if word.lower() in LABELS:
         return LABELS[word.lower()]
@@ -236,7 +231,7 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
     by_cluster: dict[str, Sums] = {}
     calibrating, graded = Calibrating(), any(label.graded for label in labels.values())
     for record in run.records:
-        key = _key(record)
+        key = reply_key(record)
         score, label = judge.scores.get(key), labels.get(key)
         if score is None:
             continue
@@ -301,7 +296,7 @@ def _figure(value: float | None, bounds: tuple[float, float] | None) -> Figure:
 
 def _among_people(run: JudgedRun, labels: dict[Key, Label], *, graded: bool) -> dict[str, Any]:
     """How far people agree: what no judge can be expected to exceed."""
-    cluster = {_key(record): run.cluster(record) for record in run.records if _key(record) in labels}
+    cluster = {reply_key(record): run.cluster(record) for record in run.records if reply_key(record) in labels}
     sides = [
         ({name: one for name, one in label.said.items() if one is not None}, cluster[key])
         for key, label in labels.items()
@@ -329,7 +324,3 @@ def _corrected(sums: Sequence[float]) -> float | None:
         return None
     q, n, hits, right, rejects, wrong = sums[:6]
     return rogan_gladen(q / n, hits / right, rejects / wrong) if n and right and wrong else None
-
-
-def _draw(seed: int, key: Key) -> bytes:
-    return hashlib.blake2b(f"{seed} {key[0]} {key[1]}".encode("utf-8", "surrogatepass"), digest_size=8).digest()

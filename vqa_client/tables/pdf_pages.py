@@ -18,7 +18,7 @@ from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vqa_client.errors import DataError, UsageError
-from vqa_client.files import replacing
+from vqa_client.files import replacing, sha256_of
 from vqa_client.shipped import install
 from vqa_client.tables.rows import NumberedRow, Table
 
@@ -217,5 +217,4 @@ def _short_digest(document: bytes) -> str:
 @lru_cache(maxsize=1024)
 def _digest(path: str, changed_ns: int) -> str:
     del changed_ns
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    return sha256_of(path)[:16]

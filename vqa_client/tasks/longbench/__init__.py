@@ -4,7 +4,6 @@ import os
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -16,6 +15,7 @@ from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.images.find import PageIndex, folder_name, page_folders
 from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.tables.data_file import DataFile, read_index
+from vqa_client.tables.loading import may_repeat
 from vqa_client.task import Loaded, Part, Source
 from vqa_client.tasks.longbench.context_length import BUCKETS, EDGES, buckets
 from vqa_client.types import UNKNOWN, Group, Question
@@ -147,7 +147,6 @@ _SHOWN_IDS = 5
 _LENGTHS = (UNKNOWN, *BUCKETS)
 _NUMBERS = {name: number for number, name in enumerate(_LENGTHS)}
 _UNSETTLED = len(_LENGTHS)
-_PARTS = 16
 
 
 Shape = tuple[str, tuple[str, ...]]
@@ -323,14 +322,9 @@ def _checked_rows(file: DataFile, row_type: type[AnyRow], wanted: Wanted, hint: 
 
 def _twice(file: DataFile, row_type: type[AnyRow], hashes: "array[int]") -> list[str]:
     """Name what several records are called; names are read again only where hashes, 8 bytes a record, are the same."""
-    alike: set[int] = set()
-    for part in range(_PARTS):  # sorted in parts: a sorted list of all takes five times as much as they do
-        ordered = sorted(one for one in hashes if one % _PARTS == part)
-        alike |= {one for one, other in pairwise(ordered) if one == other}
-    if not alike:
+    if not may_repeat(hashes):
         return []
-    names = (file.decode(index, record, row_type).name for index, record in file.records())
-    times = Counter(name for name in names if hash(name) in alike)
+    times = Counter(file.decode(index, record, row_type).name for index, record in file.records())
     return [name for name, found in times.items() if found > 1]
 
 
