@@ -59,7 +59,7 @@ def linked_pages(of: Questions, data: bytes, pages: int) -> None:
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="this system tells no peak of memory")
 @pytest.mark.parametrize(
     ("few", "many", "pages", "side"),
-    [(25, 100, 10, 590), (200, 1000, 1, 8)],
+    [(15, 60, 10, 590), (200, 1000, 1, 8)],
     ids=["10_pages_of_1_mb", "many_small_questions"],
 )
 def test_memory_does_not_grow_with_the_number_of_questions(

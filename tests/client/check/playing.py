@@ -70,7 +70,7 @@ def _more(asked: Mapping[str, Any], honoured: frozenset[str], text: str, copies:
 
 
 def colour_of(received: Received) -> str:
-    """What `needs_image_seen` says of a picture."""
+    """What `looks_at_images` says of a picture."""
     script: Any = looks_at_images()
     return str(json.loads(script(received).body)["choices"][0]["message"]["content"])
 
