@@ -25,12 +25,14 @@ FAULTS = [
     ("rows.csv", HEAD + "1.png,What?,red\n", "3 fields, the header has 5; nothing for `B`"),
     ("rows.csv", HEAD + "https://x.example/1.png,What?,red,blue,A\n", "is an address"),
     ("rows.csv", "picture_of,asks,right\n1.png,What?,x\n", "no column of"),
-    ("rows.csv", "question,answer,label\nWhat?,x,y\n", "the answer is in `answer` or `label`"),
-    ("rows.csv", "question,A,B,options\nWhat?,x,y,\"['x','y']\"\n", "the choices are columns A, B or column `options`"),
+    ("rows.csv", "question,answer,label\nWhat?,x,y\n", "the answer is in `answer` or `label`\n"
+     "hint: say which: --answer answer"),
+    ("rows.csv", "question,A,B,options\nWhat?,x,y,\"['x','y']\"\n", "the choices are columns A, B or column `options`\n"
+     "hint: say which: --choices A,B"),
     ("rows.csv", "question,options,answer\nQ,\"['a','b','c']\",1\nR,\"['a','b','c']\",2\n", "--answer_from 0"),
     ("rows.csv", "id,question,answer\n1,What?,x\n1,Who?,y\n", "row 1, column `id`: two rows have the id '1'"),
     ("rows.csv", "", "is empty"),
-    ("rows.csv", "question,answer\n", "has neither rows nor images"),
+    ("rows.csv", "question,answer\n", "has neither rows nor images\nhint: a data file has a question per row"),
     ("rows.csv", "question,answer\n\xe9,x\n", "is not UTF-8"),
     ("rows.json", '[{"question": "Is <image 2> new?", "image": "1.png", "answer": "x"}]', "names image 2"),
     ("rows.json", '[{"question": "What?", "image": 7, "answer": "x"}]', "column `image`: expected an image's path"),
@@ -115,16 +117,23 @@ def test_all_faults_are_reported_together_and_may_be_left_out(
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        (["--question", "queston"], "--question: column `queston` is not there"),
-        (["--prompt", "{queston}"], "{queston} in --prompt is not a column"),
-        (["--choices", "A,Z"], "--choices: column `Z` is not there"),
-        (["--score", "choice"], "--score choice needs choices"),
+        (
+            ["--question", "queston"],
+            "--question: column `queston` is not there\nhint: the columns are question, A, answer",
+        ),
+        (["--prompt", "{queston}"], "{queston} in --prompt is not a column\nhint: known are "),
+        (["--choices", "A,Z"], "--choices: column `Z` is not there\nhint: the columns are question, A, answer"),
+        (["--score", "choice"], "--score choice needs choices, and the data has none\nhint: --choices COLUMN\n"),
         (["--choices", "x,y", "--answer_from", "1"], "of choices, --answer_from 1 says places counted from 1"),
         (
             ["--images", "."],
             "--images . is given, and no column is the image\nhint: --image COLUMN, of question, A, answer",
         ),
-        (["--system", "A"], "--system A is a column"),
+        (
+            ["--system", "A"],
+            "--system A is a column, and a system message is one text for all rows\n"
+            "hint: --prompt with {A} puts the column before each question",
+        ),
     ],
 )
 def test_options_that_do_not_fit_the_columns_are_errors(

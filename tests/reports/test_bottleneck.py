@@ -22,38 +22,103 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     (
         start(at_server=31, client={"loop_cpu": 0.97, "cpu": 1.2}),
         "client CPU",
-        "97 % of a core (the whole client 120 %",
+        "its event loop used 97 % of a core (the whole client 120 %)). --processes N asks on N cores; "
+        "encoding images again (--image_format, --max_pixels) takes the most.",
     ),
-    (start(at_server=31, client={"loop_late_s": 0.09}), "client CPU", "90 ms late on average and used but 10 %"),
+    (
+        start(at_server=31, client={"loop_late_s": 0.09}),
+        "client CPU",
+        "its event loop came 90 ms late on average and used but 10 % of a core (the whole client 10 %)). "
+        "Other work on this machine leaves it too little; fewer workers or another machine help.",
+    ),
     (start(at_server=31, client={"loop_late_s": 2.5}), "client CPU", "came 2500 ms late"),
-    (start(preparing=20, at_server=12), "preparing images", "20.0 of 32 workers waited for their images"),
-    (start(paused=20, at_server=12), "rate limit", "20.0 of 32 workers waited for a rate limit"),
-    (start(sending=20, at_server=12), "upload", "20.0 of 32 requests were still on their way, 2.0 MB/s"),
+    (
+        start(preparing=20, at_server=12),
+        "preparing images",
+        "20.0 of 32 workers waited for their images). Images that need no encoding, made beforehand, or "
+        "more cores help.",
+    ),
+    (
+        start(paused=20, at_server=12),
+        "rate limit",
+        "20.0 of 32 workers waited for a rate limit or in a pause). A higher limit helps; with fewer "
+        "--max_workers fewer requests are refused.",
+    ),
+    (
+        start(sending=20, at_server=12),
+        "upload",
+        "20.0 of 32 requests were still on their way, 2.0 MB/s). Send less (--image_uuid auto or "
+        "--file_urls with vLLM, --max_pixels, --image_format webp), or from nearer.",
+    ),
     (
         start(at_server=31, servers=[served(4, 1)]),
         "server preprocessing",
-        "26.0 of 32 requests were in",
+        "26.0 of 32 requests were in image preprocessing at the server, 4.0 running, 1.0 queued). Images "
+        "are prepared on the processor: send smaller ones; vLLM has --api-server-count and --image_uuid.",
     ),
-    (start(sending=None, at_server=31, servers=[served(4, 1)]), "upload or server", "26.0 of 32"),
-    (start(at_server=31, servers=[served(8, 22)]), "GPU queue", "ran 8.0 requests and had 22.0 waiting"),
+    (
+        start(sending=None, at_server=31, servers=[served(4, 1)]),
+        "upload or server",
+        "26.0 of 32 requests were on their way, or had come to the server and were neither running nor "
+        "waiting). Smaller images help either way; vLLM has --api-server-count.",
+    ),
+    (
+        start(at_server=31, servers=[served(8, 22)]),
+        "GPU queue",
+        "the server ran 8.0 requests and had 22.0 waiting, at 32 workers). Another server (--endpoint), "
+        "or a larger --max-num-seqs if the GPU has room; more workers won't help.",
+    ),
     (start(at_server=31, servers=[served(24, 6)]), "GPU queue", "--max-num-seqs"),
-    (start(at_server=31, servers=[served(24, 6, kv_use_max=0.99, preemptions=4)]), "GPU queue", "4 requests were pre"),
-    (start(at_server=31, servers=[served(28, 0)]), "too few workers", "Raise --max_workers"),
+    (
+        start(at_server=31, servers=[served(24, 6, kv_use_max=0.99, preemptions=4)]),
+        "GPU queue",
+        "the server ran 24.0 requests and had 6.0 waiting, at 32 workers, its KV cache was up to 99 % "
+        "full, 4 requests were preempted). More GPU memory for its cache, another server (--endpoint) or "
+        "shorter replies; more workers won't help.",
+    ),
+    (
+        start(at_server=31, servers=[served(28, 0)]),
+        "too few workers",
+        "the server ran 28.0 requests and had 0.0 waiting, at 32 workers). Raise --max_workers.",
+    ),
     (start(at_server=31, servers=[served(28, 0, kv_use_max=0.95)]), "KV cache", "up to 95 % full"),
-    (start(at_server=31, servers=[served(28, 0)], questions=32), "too few questions", "only 32 questions"),
+    (
+        start(at_server=31, servers=[served(28, 0)], questions=32),
+        "too few questions",
+        "only 32 questions, all sent at once). The time is that of the slowest replies.",
+    ),
     (
         start(at_server=31, servers=[served(14, 0), served(14, 0)], answered_by={"a": 1, "b": 2}),
         "too few workers",
         "28",
     ),
-    (start(at_server=31), "server", "31.0 of 32 workers waited for it; it reports no figures of its own"),
+    (
+        start(at_server=31),
+        "server",
+        "31.0 of 32 workers waited for it; it reports no figures of its own). Try more --max_workers.",
+    ),
     (start(at_server=31, questions=32), "too few questions", "only 32"),
-    (start(at_server=31, servers=[served(28, 0)], timeouts=14), "timeouts", "14 of 1,000 questions timed out"),
+    (
+        start(at_server=31, servers=[served(28, 0)], timeouts=14),
+        "timeouts",
+        "14 of 1,000 questions timed out). Lower --max_workers or raise --timeout: the server is slower "
+        "than its questions wait.",
+    ),
     (start(at_server=31, timeouts=14), "timeouts", "Lower --max_workers or raise --timeout"),
-    (start(repeating=20, at_server=3, requests=1025), "repeats", "25 requests were repeats after failures; 20.0 of"),
+    (
+        start(repeating=20, at_server=3, requests=1025),
+        "repeats",
+        "25 requests were repeats after failures; 20.0 of 32 workers waited to repeat one, on average). "
+        "See the failures above; a lower --max_retries gives up sooner.",
+    ),
     (start(repeating=5, at_server=1), "repeats", "a lower --max_retries gives up sooner"),
     (start(paused=6, at_server=4), "rate limit", "6.0 of 32 workers waited for a rate limit"),
-    (start(at_server=10), "last replies", "22.0 of 32 workers had no question left"),
+    (
+        start(at_server=10),
+        "last replies",
+        "22.0 of 32 workers had no question left, on average). A few long replies ended the run: a lower "
+        "--max_tokens shortens them.",
+    ),
 ]
 
 
