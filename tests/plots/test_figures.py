@@ -15,8 +15,7 @@ from vqa_client.plots import CONTACT_SHEET, FIGURES, contact_sheet, draw
 from vqa_client.plots.accuracy import accuracy_by_level, relative_drop
 from vqa_client.plots.style import look, save, shown, styled, titled
 from vqa_client.plots.vre import vre_by_weighting
-from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves
-from vqa_client.scoring.robustness_pool import Evaluation, evaluate
+from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Evaluation, evaluate
 
 pytest.importorskip("matplotlib")
 

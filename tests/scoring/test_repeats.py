@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.scoring.averages import average
 from vqa_client.scoring.repeats import RepeatScores, ks, majority, pass_at_k
-from vqa_client.scoring.statistics import interval
+from vqa_client.scoring.statistics import Averaging, interval
 
 outcomes = st.lists(st.booleans(), min_size=1, max_size=8)
 
@@ -80,7 +79,10 @@ def test_nothing_is_no_number() -> None:
 def test_an_average_is_that_of_its_clusters(values: list[tuple[float, str]]) -> None:
     clusters = {cluster: [value for value, of in values if of == cluster] for cluster in ("a", "b")}
     held = [(sum(of), len(of)) for of in clusters.values() if of] + [(value, 1) for value, of in values if not of]
-    found = average(values)
+    adding = Averaging()
+    for value, cluster in values:
+        adding.add(value, cluster)
+    found = adding.average()
     assert found.n == len(values)
     assert found.value == (pytest.approx(fmean(value for value, _ in values)) if values else None)
     assert found.interval == interval(sorted(held))

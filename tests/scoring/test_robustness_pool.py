@@ -5,9 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Figures, in_order
+from vqa_client.scoring.corrupted_scores import (
+    WEIGHTINGS,
+    CorruptedScores,
+    Curves,
+    Figures,
+    classes_of,
+    evaluate,
+    in_order,
+)
 from vqa_client.scoring.robustness import METRICS
-from vqa_client.scoring.robustness_pool import WEIGHTINGS, classes_of, evaluate
 
 GOLDEN = Path(__file__).resolve().parents[3] / "shared/data/seed003_robustness/vre_golden.json"
 

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from vqa_client.answers.predictions import Predictions
 from vqa_client.answers.rows import Id
 from vqa_client.files import write_json
-from vqa_client.scoring.averages import Mean, mean_of
+from vqa_client.scoring.statistics import Mean, mean_of
 from vqa_client.scoring.vqa_accuracy import Gap, gap_between, is_sentence, unanimous
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
 from vqa_client.types import Question, Record, Status

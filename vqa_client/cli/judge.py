@@ -39,7 +39,7 @@ from vqa_client.reports.judged import (
 )
 from vqa_client.reports.names import interval_text, percent
 from vqa_client.reports.sections import Section
-from vqa_client.scoring.averages import Mean
+from vqa_client.scoring.statistics import Mean
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.judge import JudgeSettings
 from vqa_client.tasks import registry

@@ -26,7 +26,7 @@ from vqa_client.parallel import in_processes
 from vqa_client.plots import CONTACT_SHEET, contact_sheet, draw, needs_extra
 from vqa_client.reports.robustness.evaluation import FoundRun, content, write_evaluation
 from vqa_client.runs.robustness import first_image, notes_on, read_runs
-from vqa_client.scoring.robustness_pool import evaluate as judge
+from vqa_client.scoring.corrupted_scores import evaluate as judge
 from vqa_client.settings.robustness import CORRUPTIONS, EvaluateSettings, GenerateSettings, PlotSettings, RobustnessRun
 from vqa_client.tasks import registry
 

@@ -7,9 +7,8 @@ from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.reports.report import Report
 from vqa_client.reports.robustness.report import RobustnessSummary
 from vqa_client.reports.sections import Section, bounds, points
-from vqa_client.scoring.corrupted_scores import Curves, Figures
+from vqa_client.scoring.corrupted_scores import Curves, Evaluation, Figures
 from vqa_client.scoring.robustness import class_of
-from vqa_client.scoring.robustness_pool import Evaluation
 
 DIFFERS = "*"
 SHORT = {

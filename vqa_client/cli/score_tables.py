@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.reports.sections import Section
-from vqa_client.scoring.averages import Mean
+from vqa_client.scoring.statistics import Mean
 from vqa_client.scoring.vqa_accuracy import Gap
 
 if TYPE_CHECKING:

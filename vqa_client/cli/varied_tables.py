@@ -11,9 +11,9 @@ from vqa_client.reports.robustness.report import RobustnessSummary
 from vqa_client.reports.sections import Section, bounds, difference_text, p_text, points
 from vqa_client.reports.summary import Summary
 from vqa_client.reports.varied import BlindSummary, RepeatSummary, tallies
-from vqa_client.scoring.averages import Mean
-from vqa_client.scoring.blindness import Pairing
 from vqa_client.scoring.choices.circular import PositionBias
+from vqa_client.scoring.repeats import Pairing
+from vqa_client.scoring.statistics import Mean
 
 
 def of_repeats(report: Report, summary: RepeatSummary) -> Iterator[Section]:

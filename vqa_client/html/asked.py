@@ -13,9 +13,6 @@ from vqa_client.reports.names import count
 from vqa_client.reports.overview import Overview, in_order
 from vqa_client.reports.robustness.report import add_to
 from vqa_client.reports.varied import BLIND, SEEN, add_blind, repeat_scores
-from vqa_client.scoring.averages import Averaging, Mean
-from vqa_client.scoring.blindness import BlindScores, Pairing
-from vqa_client.scoring.calibration import Bin, Calibrating, Calibration
 from vqa_client.scoring.choices.circular import (
     ROTATION,
     SHUFFLED,
@@ -25,9 +22,11 @@ from vqa_client.scoring.choices.circular import (
     choices_in,
     order_of,
 )
-from vqa_client.scoring.choices.logprob import weights
+from vqa_client.scoring.choices.modes import Bin, Calibrating, Calibration, weights
 from vqa_client.scoring.corrupted_scores import CorruptedScores
 from vqa_client.scoring.paired import Difference, difference
+from vqa_client.scoring.repeats import BlindScores, Pairing
+from vqa_client.scoring.statistics import Averaging, Mean
 from vqa_client.task import Description
 from vqa_client.types import Record
 

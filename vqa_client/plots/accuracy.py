@@ -4,8 +4,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from vqa_client.plots.style import WIDTH_IN, Look, NothingToDraw, figure, legend_below, look, model_lines, shown, titled
-from vqa_client.scoring.corrupted_scores import Curves, Figures
-from vqa_client.scoring.robustness_pool import Evaluation
+from vqa_client.scoring.corrupted_scores import Curves, Evaluation, Figures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

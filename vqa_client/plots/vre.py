@@ -4,8 +4,8 @@ from math import cos, pi, sin
 from typing import TYPE_CHECKING, Any
 
 from vqa_client.plots.style import WIDTH_IN, Look, NothingToDraw, figure, legend_below, look, model_lines, shown, titled
+from vqa_client.scoring.corrupted_scores import Evaluation, classes_of
 from vqa_client.scoring.robustness import METRICS, class_of
-from vqa_client.scoring.robustness_pool import Evaluation, classes_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

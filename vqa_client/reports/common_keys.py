@@ -5,8 +5,7 @@ from typing import Any
 
 from vqa_client.reports.run import Run
 from vqa_client.reports.summary import Part, Summary, Tally
-from vqa_client.scoring.averages import Mean
-from vqa_client.scoring.statistics import Interval
+from vqa_client.scoring.statistics import Interval, Mean
 
 Unit = Callable[[float | None], float | None]
 """Turns a share in [0, 1] into what the report's accuracies are in."""

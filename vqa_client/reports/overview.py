@@ -13,7 +13,7 @@ from vqa_client.files import natural_key
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.start import time_of
 from vqa_client.reports.summary import Part, Summary, Tally, summarise
-from vqa_client.scoring.averages import Mean
+from vqa_client.scoring.statistics import Mean
 from vqa_client.task import Description
 from vqa_client.types import UNKNOWN, Failure, Record, Status, group_text, group_values
 

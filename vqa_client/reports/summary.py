@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.reports.record_counts import ClusterSums, Group, Kind, KindCounts, TokenSum, count_kinds
-from vqa_client.scoring.averages import Mean
-from vqa_client.scoring.statistics import Interval, interval
+from vqa_client.scoring.statistics import Interval, Mean, interval
 from vqa_client.types import STATUSES, Record, Status
 
 

@@ -15,10 +15,9 @@ from vqa_client.json_stream import write_json_list
 from vqa_client.reports.common_keys import common_keys, interval, percent
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, Tally, summarise
-from vqa_client.scoring.averages import Mean
-from vqa_client.scoring.blindness import BlindFigures, BlindScores, Pairing
 from vqa_client.scoring.paired import Difference
-from vqa_client.scoring.repeats import RepeatFigures, RepeatScores, majority
+from vqa_client.scoring.repeats import BlindFigures, BlindScores, Pairing, RepeatFigures, RepeatScores, majority
+from vqa_client.scoring.statistics import Mean
 from vqa_client.types import Question, Record
 
 VARIANT = "variant"

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from vqa_client.scoring.averages import Averaging, Mean
 from vqa_client.scoring.paired import Difference, difference
+from vqa_client.scoring.statistics import Averaging, Mean
 from vqa_client.types import Group, group_values
 
 

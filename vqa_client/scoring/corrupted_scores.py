@@ -1,15 +1,18 @@
-"""What one model scored on the same questions, clean and at each level of each corruption."""
+"""What models scored on the same questions, clean and at each level of each corruption, and how robust that is.
+
+Each model is judged by what the whole pool of them spans.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from sys import intern
 
 from msgspec import Struct
 
 from vqa_client.scoring.paired import Difference, difference
-from vqa_client.scoring.robustness import CLASSES
-from vqa_client.scoring.statistics import Interval, interval
+from vqa_client.scoring.robustness import CLASSES, METRICS, Values, Vre, class_of, scaled, vre
+from vqa_client.scoring.statistics import Interval, mean_of
 from vqa_client.types import ANSWERED, Status
 
 CLEAN = ("", 0)
@@ -120,17 +123,14 @@ class CorruptedScores:
 
     def _figures(self, variant: tuple[str, int]) -> Figures:
         outcomes = self._outcomes[variant]
-        sums: dict[str | int, tuple[float, int]] = {}
-        for number, (score, _) in sorted(outcomes.items()):
-            cluster = self._clusters[number] or number
-            total, n = sums.get(cluster, (0.0, 0))
-            sums[cluster] = (total + score, n + 1)
+        numbers = sorted(outcomes)
+        mean = mean_of([outcomes[number][0] for number in numbers], [self._clusters[each] or each for each in numbers])
         statuses = Counter(status for _, status in outcomes.values())
         return Figures(
             total=len(outcomes),
             answered=sum(n for status, n in statuses.items() if status in ANSWERED),
-            accuracy=_mean(score for score, _ in outcomes.values()),
-            interval=interval(sorted(sums.values())),
+            accuracy=mean.value,
+            interval=mean.interval,
             statuses=dict(sorted(statuses.items())),
             difference=None if variant == CLEAN else self._less_clean(outcomes),
         )
@@ -173,6 +173,98 @@ def _type_figures(pairs: list[tuple[float, float, str]]) -> TypeFigures:
     )
 
 
-def _mean(values: Iterable[float]) -> float | None:
-    held = list(values)
-    return fsum(held) / len(held) if held else None
+EQUAL = "equal"
+WEIGHTINGS: dict[str, dict[str, float]] = {
+    EQUAL: dict.fromkeys(METRICS, 0.2),
+    **{one: {metric: 0.6 if metric == one else 0.1 for metric in METRICS} for one in METRICS},
+}
+"""The published variations: all alike, and most on one metric, by which the variation is named."""
+
+
+class Evaluation(Struct, frozen=True, kw_only=True):
+    """All that the pool comes to; where `sort_levels`, metrics are of rising errors, as the published ones.
+
+    `by_class` is model -> class -> metric, the mean over the class's corruptions that have it; `scaled_by_class` the
+    same of metrics in [0, 1] of the pool. `weightings` is weighting -> model -> VRE.
+    """
+
+    models: dict[str, Curves]
+    sort_levels: bool
+    vre: Vre
+    by_class: dict[str, dict[str, Values]]
+    scaled_by_class: dict[str, dict[str, Values]]
+    weightings: dict[str, Values]
+
+    @property
+    def corruptions(self) -> list[str]:
+        """All that any model was shown, in the order of their classes."""
+        return in_order(name for curves in self.models.values() for name in curves.levels)
+
+    @property
+    def n_levels(self) -> int:
+        """How many levels the longest series has, level 0 among them."""
+        rows = (row for curves in self.models.values() for row in curves.levels.values())
+        return 1 + max((level for row in rows for level in row), default=0)
+
+    def drop_of_model(self, model: str) -> float | None:
+        """What share of its clean accuracy a model loses, on the mean over its corruptions that have all levels."""
+        curves = self.models[model]
+        return _mean([curves.relative_drop(name) for name in curves.levels])
+
+    def drop_of_corruption(self, name: str) -> float | None:
+        """What share of the models' mean clean accuracy is lost, on the mean of all levels, 0 among them.
+
+        Models that lack a level are left out.
+        """
+        rows = [curves.accuracies(name) for curves in self.models.values() if name in curves.levels]
+        whole = [there for row in rows if (there := [value for value in row if value is not None]) and None not in row]
+        clean = fsum(row[0] for row in whole)
+        return 1 - fsum(fsum(row) / len(row) for row in whole) / clean if clean else None
+
+
+def evaluate(
+    models: Mapping[str, Curves],
+    *,
+    weights: Mapping[str, float] | Sequence[float] | None = None,
+    sort_levels: bool = False,
+) -> Evaluation:
+    """Judge the models; raises UsageError for weights that can't be used."""
+    errors = {model: {name: curves.errors(name) for name in curves.levels} for model, curves in models.items()}
+    found = vre(errors, weights=weights, sort_levels=sort_levels)
+    varied = {
+        name: vre(errors, weights=weighting, sort_levels=sort_levels).per_model
+        for name, weighting in WEIGHTINGS.items()
+    }
+    return Evaluation(
+        models=dict(models),
+        sort_levels=sort_levels,
+        vre=found,
+        by_class=_by_class(found, lambda metric, value: value),
+        scaled_by_class=_by_class(found, lambda metric, value: scaled(value, found.pool[metric])),
+        weightings=varied,
+    )
+
+
+def classes_of(corruptions: Sequence[str]) -> list[str]:
+    """The classes of some corruptions, each once, in the published order."""
+    met = {class_of(name) for name in corruptions}
+    return [*(name for name in CLASSES if name in met), *sorted(met - CLASSES.keys())]
+
+
+def _by_class(found: Vre, shown: Callable[[str, float | None], float | None]) -> dict[str, dict[str, Values]]:
+    """The means over the corruptions of each class, of each model's metrics as they are `shown`."""
+    return {
+        model: {
+            name: {
+                metric: _mean([shown(metric, values[metric]) for one, values in row.items() if class_of(one) == name])
+                for metric in METRICS
+            }
+            for name in classes_of(list(row))
+        }
+        for model, row in found.metrics.items()
+    }
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    return fsum(there) / len(there) if there else None

@@ -5,7 +5,7 @@ from math import comb
 
 from msgspec import Struct
 
-from vqa_client.scoring.averages import Averaging, Mean
+from vqa_client.scoring.statistics import Averaging, Mean
 
 EVERY_K = 5
 """Up to here pass@k is given for every k, above for powers of two."""

@@ -127,13 +127,13 @@ def vre(
         for corruption, series in row.items():
             cells[model, corruption] = _values(series, n_levels, sort_levels, f"{model}/{corruption}", reasons)
     pool = {metric: _pool([cell[metric] for cell in cells.values()]) for metric in METRICS}
-    scaled = {key: {metric: _scaled(cell[metric], pool[metric]) for metric in METRICS} for key, cell in cells.items()}
+    in_pool = {key: {metric: scaled(cell[metric], pool[metric]) for metric in METRICS} for key, cell in cells.items()}
     reasons |= {metric: "the pool contains no two different values" for metric in METRICS if _flat(pool[metric])}
     used: dict[str, dict[str, float]] = {}
 
     def over(kind: str, group_of: Callable[[str, str], str]) -> Values:
         groups: dict[str, list[Values]] = {}
-        for (model, corruption), values in scaled.items():
+        for (model, corruption), values in in_pool.items():
             groups.setdefault(group_of(model, corruption), []).append(values)
         return {name: _weighted(values, shares, f"{kind}/{name}", used, reasons) for name, values in groups.items()}
 
@@ -221,7 +221,8 @@ def _flat(pool: Mapping[str, float | int | None]) -> bool:
     return pool["min"] == pool["max"]
 
 
-def _scaled(value: float | None, pool: Mapping[str, float | int | None]) -> float | None:
+def scaled(value: float | None, pool: Mapping[str, float | int | None]) -> float | None:
+    """A metric in [0, 1] of what its pool spans; None where that is nothing."""
     least, most = pool["min"], pool["max"]
     if value is None or least is None or most is None or least == most:
         return None

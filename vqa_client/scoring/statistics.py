@@ -1,4 +1,4 @@
-"""How far a mean score can be trusted, where questions on one document share its fate; plain Python.
+"""A mean score and how far it can be trusted, where questions on one document share its fate; plain Python.
 
 `interval` is Wilson's score interval on an effective number of questions, so it stays inside [0, 1] and never has zero
 width. With G clusters, cluster g holding n_g questions with a sum of scores s_g, N = sum of n_g and p = sum of s_g / N:
@@ -17,8 +17,10 @@ cluster happened to be drawn. A single cluster, or equal scores everywhere, coun
 credit is treated as if it varied as much as right and wrong do, which errs on the wide side.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain, repeat
 from math import cos, erf, exp, fsum, lgamma, log, log1p, pi, sin, sqrt, tan
 from typing import Final
 
@@ -58,6 +60,50 @@ def interval(clusters: Iterable[tuple[float, int]], confidence: float = 0.95) ->
     low, high = wilson(mean, effective, confidence)
     method = "Wilson" if alone else "cluster-robust t" if len(held) > 1 else "Wilson, one cluster"
     return Interval(low=low, high=high, method=method, n=n, clusters=len(held))
+
+
+class Mean(Struct, frozen=True, kw_only=True):
+    """The mean of `n` values in [0, 1], None where there are none; the interval is clustered."""
+
+    n: int
+    value: float | None
+    interval: Interval | None
+
+
+class Averaging:
+    """Takes values in any order; memory grows with the clusters, and with the kinds of values that have none."""
+
+    def __init__(self) -> None:
+        self._alone: Counter[float] = Counter()
+        self._clusters: dict[str, tuple[float, int]] = {}
+
+    def add(self, value: float, cluster: str = "") -> None:
+        """Take a value in [0, 1] and the document or image that its question shares with others, "" for none."""
+        if not cluster:
+            self._alone[value] += 1
+            return
+        total, n = self._clusters.get(cluster, (0.0, 0))
+        self._clusters[cluster] = total + value, n + 1
+
+    def average(self) -> Mean:
+        """Add everything up; the same for any order."""
+        of_clusters = Counter(self._clusters.values())
+        of_clusters.update({(value, 1): times for value, times in self._alone.items()})
+        ordered = sorted(of_clusters.items())
+        n = sum(held * times for (_, held), times in ordered)
+        total = sum(value * times for (value, _), times in ordered)
+        pairs = chain.from_iterable(repeat(pair, times) for pair, times in ordered)
+        return Mean(n=n, value=total / n if n else None, interval=interval(pairs))
+
+
+def mean_of(values: Sequence[float], clusters: Sequence[str | int]) -> Mean:
+    """The mean of values and its interval, from two columns; the value is summed without the clusters' rounding."""
+    sums: dict[str | int, tuple[float, int]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        total, number = sums.get(cluster, (0.0, 0))
+        sums[cluster] = (total + value, number + 1)
+    n = len(values)
+    return Mean(n=n, value=fsum(values) / n if n else None, interval=interval(sums.values()))
 
 
 def wilson(mean: float, n: float, confidence: float = 0.95) -> tuple[float, float]:

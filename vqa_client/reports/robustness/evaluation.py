@@ -14,9 +14,8 @@ from vqa_client.images.corruptions import CORRUPTIONS
 from vqa_client.reports.csv_rows import write_rows
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs, Run
-from vqa_client.scoring.corrupted_scores import Curves, Figures
+from vqa_client.scoring.corrupted_scores import Curves, Evaluation, Figures
 from vqa_client.scoring.robustness import METRICS, class_of, known_name
-from vqa_client.scoring.robustness_pool import Evaluation
 from vqa_client.types import ANSWERED, Question, Record
 from vqa_client.version import __version__
 

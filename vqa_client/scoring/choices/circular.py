@@ -17,8 +17,8 @@ from statistics import pstdev
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.scoring.averages import Averaging, Mean
 from vqa_client.scoring.repeats import majority
+from vqa_client.scoring.statistics import Averaging, Mean
 from vqa_client.types import Question
 
 ROTATION, SHUFFLED = "rotation", "shuffled"
