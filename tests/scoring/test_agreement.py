@@ -12,12 +12,11 @@ from vqa_client.scoring.agreement import (
     Rating,
     cohens_kappa,
     fleiss_kappa,
-    percentiles,
-    resampled,
     rogan_gladen,
     spearmans_rho,
     together,
 )
+from vqa_client.scoring.paired_tests import percentiles, resampled
 from vqa_client.scoring.statistics import t_quantile
 
 Of = Callable[[list[Fraction], list[tuple[str, ...]]], Fraction]

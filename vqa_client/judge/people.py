@@ -22,16 +22,14 @@ from vqa_client.reports.judged import Judge
 from vqa_client.reports.log_reader import Key
 from vqa_client.scoring.agreement import (
     Kappa,
-    Sums,
     cohens_kappa,
     fleiss_kappa,
-    percentiles,
-    resampled,
     rogan_gladen,
     spearmans_rho,
     together,
 )
 from vqa_client.scoring.calibration import Calibrating, Calibration
+from vqa_client.scoring.paired_tests import Sums, percentiles, resampled
 from vqa_client.scoring.statistics import wilson
 from vqa_client.types import Question
 

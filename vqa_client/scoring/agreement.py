@@ -14,22 +14,16 @@ Bulletin 72 (1969). The interval is Student's t with G - 1 degrees of freedom. F
 1971) has the same form, with the share of agreeing pairs of an item's m raters as p_o and the squared marginals as p_e.
 """
 
-from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from math import fsum, sqrt
-from random import Random
 from statistics import median
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.scoring.paired_tests import DRAWS, FEWEST_RESAMPLES, poisson_table, quantile
-from vqa_client.scoring.sign_flips import SEED
 from vqa_client.scoring.statistics import t_quantile
 
-RESAMPLES: Final = 2_000
-Sums = tuple[float, ...]
 Rating = tuple[Hashable, Hashable, str]
 """An item's category by either rater, and its cluster; "" makes it a cluster of its own."""
 
@@ -91,33 +85,6 @@ def spearmans_rho(pairs: Sequence[tuple[float, float]], weights: Sequence[float]
     x, y = (_ranks(shares, [pair[side] for pair in pairs]) for side in (0, 1))
     xx, yy, xy = (fsum(v * a * b for v, a, b in zip(shares, *two, strict=True)) for two in ((x, x), (y, y), (x, y)))
     return max(-1.0, min(1.0, xy / sqrt(xx * yy))) if min(xx, yy) > 1e-12 else None
-
-
-def resampled(clusters: Sequence[Sums], *, seed: int = SEED) -> list[Sums]:
-    """The sums over clusters that are drawn anew, each Poisson(1) times; up to 2,000 draws.
-
-    Source: Efron and Tibshirani (1993), chapter 13. Clusters that hold the same are drawn together.
-    """
-    kinds, chance = Counter(clusters), Random(seed)
-    times = max(FEWEST_RESAMPLES, min(RESAMPLES, DRAWS // max(1, len(kinds))))
-    drawn = [[0.0] * times for _ in clusters[0]] if clusters else []
-    for sums, number in sorted(kinds.items()):
-        least, table = poisson_table(number)
-        counts = [least + bisect(table, chance.random()) for _ in range(times)]
-        for column, value in zip(drawn, sums, strict=True):
-            if value:
-                column[:] = [total + count * value for total, count in zip(column, counts, strict=True)]
-    return list(zip(*drawn, strict=True))
-
-
-def percentiles(figures: Iterable[float | None]) -> tuple[float, float] | None:
-    """The interval at 95 % of resampled figures; None where more than a twentieth of them are none, or all the same."""
-    found = list(figures)
-    known = sorted(figure for figure in found if figure is not None)
-    if not known or len(known) < 0.95 * len(found):
-        return None
-    low, high = quantile(known, 0.025), quantile(known, 0.975)
-    return (low, high) if low < high else None
 
 
 def fleiss_kappa(items: Iterable[tuple[Sequence[Hashable], str]]) -> Kappa | None:

@@ -8,7 +8,7 @@ of its own, so that with one pair a cluster these are the usual tests.
 import random
 from bisect import bisect
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from math import exp, fsum, lgamma, log, sqrt
 from typing import Final
@@ -24,6 +24,7 @@ FEWEST_RESAMPLES: Final = 500
 DRAWS: Final = 2_000_000
 """Draws that a bootstrap may take, some half a second; more kinds of clusters get fewer resamples."""
 POWER: Final = 0.8
+Sums = tuple[float, ...]
 BOOTSTRAP_NOTE: Final = "too narrow with few clusters or few questions that differ: rely on `difference` and `p`"
 
 
@@ -66,32 +67,45 @@ def paired_t(held: Sequence[Held]) -> PairedT | None:
 
 
 def bootstrap(held: Sequence[Held], *, confidence: float = 0.95, seed: int = SEED) -> Bootstrap:
-    """Draw whole clusters anew, each Poisson(1) times, and take the differences of the resamples.
-
-    Clusters that hold the same are drawn together, as Poisson of their number, so that 20,000 questions take a
-    fraction of a second. Sources: Efron and Tibshirani (1993), chapters 13 and 15; Hanley and MacGibbon, Computer
-    Methods and Programs in Biomedicine 83 (2006), for Poisson weights.
-    """
-    kinds = Counter(held)
-    times = max(FEWEST_RESAMPLES, min(RESAMPLES, DRAWS // len(kinds)))
-    chance = random.Random(seed)
-    sums, sizes = [0.0] * times, [0] * times
-    for (total, size), count in sorted(kinds.items()):
-        least, table = poisson_table(count)
-        for number in range(times):
-            drawn = least + bisect(table, chance.random())
-            sums[number] += drawn * total
-            sizes[number] += drawn * size
-    means = sorted(total / size for total, size in zip(sums, sizes, strict=True) if size)
+    """The differences of resamples. Source: Efron and Tibshirani (1993), chapters 13 and 15."""
+    means = sorted(total / size for total, size in resampled(held, RESAMPLES, seed=seed) if size)
     tail = (1 - confidence) / 2
     beyond = min(sum(mean <= 1e-12 for mean in means), sum(mean >= -1e-12 for mean in means))
     return Bootstrap(
-        low=quantile(means, tail),
-        high=quantile(means, 1 - tail),
+        low=_quantile(means, tail),
+        high=_quantile(means, 1 - tail),
         p=min(1.0, 2 * (beyond + 1) / (len(means) + 1)),
         resamples=len(means),
         seed=seed,
     )
+
+
+def resampled(clusters: Sequence[Sums], most: int = 2_000, *, seed: int = SEED) -> list[Sums]:
+    """The sums over whole clusters that are drawn anew, each Poisson(1) times; up to `most` draws.
+
+    Clusters that hold the same are drawn together, as Poisson of their number, so that 20,000 questions take a
+    fraction of a second. Source: Hanley and MacGibbon, Computer Methods and Programs in Biomedicine 83 (2006).
+    """
+    kinds, chance = Counter(clusters), random.Random(seed)
+    times = max(FEWEST_RESAMPLES, min(most, DRAWS // max(1, len(kinds))))
+    drawn = [[0.0] * times for _ in clusters[0]] if clusters else []
+    for sums, number in sorted(kinds.items()):
+        least, table = _poisson_table(number)
+        counts = [least + bisect(table, chance.random()) for _ in range(times)]
+        for column, value in zip(drawn, sums, strict=True):
+            if value:
+                column[:] = [total + count * value for total, count in zip(column, counts, strict=True)]
+    return list(zip(*drawn, strict=True))
+
+
+def percentiles(figures: Iterable[float | None]) -> tuple[float, float] | None:
+    """The interval at 95 % of resampled figures; None where more than a twentieth of them are none, or all the same."""
+    found = list(figures)
+    known = sorted(figure for figure in found if figure is not None)
+    if not known or len(known) < 0.95 * len(found):
+        return None
+    low, high = _quantile(known, 0.025), _quantile(known, 0.975)
+    return (low, high) if low < high else None
 
 
 def holm(values: Sequence[float]) -> list[float]:
@@ -119,14 +133,14 @@ def minimum_detectable(held: Sequence[Held], *, confidence: float = 0.95, power:
     return min(1.0, (t_quantile(confidence, df) + t_quantile(2 * power - 1, df)) * error)
 
 
-def poisson_table(mean: int) -> tuple[int, list[float]]:
+def _poisson_table(mean: int) -> tuple[int, list[float]]:
     """The least count that matters and the cumulated probabilities from there on, for drawing by bisection."""
     spread = 9 * sqrt(mean) + 20
     least, most = max(0, int(mean - spread)), int(mean + spread)
     return least, list(accumulate(exp(count * log(mean) - mean - lgamma(count + 1)) for count in range(least, most)))
 
 
-def quantile(ordered: Sequence[float], share: float) -> float:
+def _quantile(ordered: Sequence[float], share: float) -> float:
     """A quantile between two neighbours, as most programs take it."""
     place = share * (len(ordered) - 1)
     below = int(place)
