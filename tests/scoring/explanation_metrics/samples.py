@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from vqa_client.scoring.explanation_metrics.explained import Explained
+from vqa_client.scoring.explanation_metrics.coco import Explained
 
 PREDICTIONS = {
     "1": "the street is wet and people hold umbrellas",

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.scoring.explanation_metrics.child import Tools
-from vqa_client.scoring.explanation_metrics.judged import Explanation, described, judge
+from vqa_client.scoring.explanation_metrics.evil import Explanation, described, judge
+from vqa_client.scoring.explanation_metrics.outside import Tools
 
 
 def explained(name: str, right: bool | None, task_score: float | None, text: str = "it rains") -> Explanation:

@@ -6,10 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scoring.explanation_metrics.samples import everything, explained
-from vqa_client.scoring.explanation_metrics.bleu import NAMES, bleu
-from vqa_client.scoring.explanation_metrics.cider import cider
-from vqa_client.scoring.explanation_metrics.explained import Explained
-from vqa_client.scoring.explanation_metrics.rouge import common_length, rouge
+from vqa_client.scoring.explanation_metrics.coco import BLEU_NAMES, Explained, bleu, cider, common_length, rouge
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=12)
 TEXTS = WORDS.map(" ".join)
@@ -22,7 +19,7 @@ QUESTIONS = st.builds(
 
 def _bleu(question: Explained) -> list[float]:
     (values,) = bleu([question], [[0]])
-    return [values[name].each[0] or 0.0 for name in NAMES]
+    return [values[name].each[0] or 0.0 for name in BLEU_NAMES]
 
 
 def _rouge(question: Explained) -> float:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.scoring.explanation_metrics.samples import PREDICTIONS, REFERENCES
-from vqa_client.scoring.explanation_metrics.child import Tools, running
 from vqa_client.scoring.explanation_metrics.corpus import ExplanationScores, score_explanations
+from vqa_client.scoring.explanation_metrics.outside import Tools, running
 
 # The jar's text says how the program behaves. METEOR's score of a question is the share of its words that any
 # reference has, that of a corpus the share over all words. SPICE's is the same for a question, null where it is 0.

@@ -6,26 +6,26 @@ n-grams of BLEU and METEOR's weights are those of the scope.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
-from vqa_client.scoring.explanation_metrics import bertscore, bleu, cider, meteor, rouge, spice
-from vqa_client.scoring.explanation_metrics.child import Tools
-from vqa_client.scoring.explanation_metrics.explained import Explained, Scopes, Scored
+from vqa_client.scoring.explanation_metrics import coco, outside
+from vqa_client.scoring.explanation_metrics.coco import Explained, Scopes, Scored
+from vqa_client.scoring.explanation_metrics.outside import Tools
 from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
 
 _Rows = list[dict[str, Scored]]
 
 METRICS: Final[Mapping[str, tuple[Sequence[str], Callable[[Sequence[Explained], Scopes, Tools], _Rows]]]] = {
-    "bleu": (bleu.NAMES, lambda explained, scopes, _: bleu.bleu(explained, scopes)),
-    "rouge_l": (rouge.NAMES, lambda explained, scopes, _: rouge.rouge(explained, scopes)),
-    "cider": (cider.NAMES, lambda explained, scopes, _: cider.cider(explained, scopes)),
-    "meteor": (meteor.NAMES, meteor.meteor),
-    "spice": (spice.NAMES, spice.spice),
-    "bertscore": (bertscore.NAMES, bertscore.bertscore),
+    "bleu": (coco.BLEU_NAMES, lambda explained, scopes, _: coco.bleu(explained, scopes)),
+    "rouge_l": (("ROUGE_L",), lambda explained, scopes, _: coco.rouge(explained, scopes)),
+    "cider": (("CIDEr",), lambda explained, scopes, _: coco.cider(explained, scopes)),
+    "meteor": (("METEOR",), outside.meteor),
+    "spice": (("SPICE",), outside.spice),
+    "bertscore": (("BERTScore",), outside.bertscore),
 }
 """The metrics that can be asked for: the names of their values, in coco-caption's spelling, and what computes them."""
 CORE: Final = ("bleu", "rouge_l", "cider")
@@ -176,10 +176,6 @@ def _scope(
 def _metric(ids: Sequence[str], scored: Scored | str) -> Metric:
     if isinstance(scored, str):
         return Metric(value=None, reason=scored)
-    each = dict(_there(ids, scored.each))
+    each = {id: value for id, value in zip(ids, scored.each, strict=True) if value is not None}
     reason = scored.reason if scored.corpus is not None else "no question has a value"
     return Metric(value=scored.corpus, n=len(each), per_question=each, reason=reason)
-
-
-def _there(ids: Sequence[str], each: Sequence[float | None]) -> Iterator[tuple[str, float]]:
-    return ((question_id, value) for question_id, value in zip(ids, each, strict=True) if value is not None)

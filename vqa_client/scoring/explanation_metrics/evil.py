@@ -1,4 +1,6 @@
-"""e-ViL's scores: S_T of the task, S_E of the explanations of right answers, S_O of both.
+"""What a set of explanations is worth, of a run or of files alike: the metrics in every scope and e-ViL's scores.
+
+These are S_T of the task, S_E of the explanations of right answers, and S_O of both:
 
     n-gram score = harmonic mean(METEOR, ROUGE_L, CIDEr, SPICE)
     S_E          = harmonic mean(n-gram score, BERTScore)
@@ -12,14 +14,18 @@ Source: Kayser et al., ICCV 2021, and the benchmark's published script.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
-from vqa_client.scoring.explanation_metrics.corpus import ExplanationScores, Metric, Scope
+from vqa_client.scoring.explanation_metrics.corpus import ALL, ExplanationScores, Metric, Scope, score_explanations
+from vqa_client.scoring.explanation_metrics.outside import Tools
 
 NGRAM_PARTS: Final = ("METEOR", "ROUGE_L", "CIDEr", "SPICE")
 BERTSCORE: Final = "BERTScore"
+SOFT: Final = "soft_vqa"
+"""The part of a score that is e-ViL's task score where there is one; elsewhere it is the accuracy itself."""
 
 
 class Value(Struct, frozen=True, kw_only=True):
@@ -62,7 +68,7 @@ def evil(scores: ExplanationScores, *, task_score: float | None = None) -> Evil:
         ngram_score=ngram_score,
         s_e=s_e,
         s_o=s_o,
-        harmonic_mean_of_parts=_partial(filtered),
+        harmonic_mean_of_parts=_partial(metrics),
         n=n,
         n_right=n_right,
     )
@@ -95,12 +101,69 @@ def _built(metrics: Mapping[str, Metric], parts: Sequence[str], nothing: str) ->
     return Value(value=None, reason="; ".join(missing)) if missing else Value(value=harmonic_mean(values))
 
 
-def _partial(filtered: Scope | None) -> PartialMean:
-    metrics = filtered.metrics if filtered else {}
-    there = {part: value for part in (*NGRAM_PARTS, BERTSCORE) if (value := _value(metrics, part)) is not None}
+def _partial(metrics: Mapping[str, Metric]) -> PartialMean:
+    given = {part: metrics[part].value for part in (*NGRAM_PARTS, BERTSCORE) if part in metrics}
+    there = {part: max(0.0, value) for part, value in given.items() if value is not None}
     return PartialMean(value=harmonic_mean(there.values()) if there else None, parts=list(there))
 
 
-def _value(metrics: Mapping[str, Metric], part: str) -> float | None:
-    value = metrics[part].value if part in metrics else None
-    return None if value is None else max(0.0, value)
+class Explanation(Struct, frozen=True, kw_only=True):
+    """How one question was explained, "" for not at all, and how people explained it.
+
+    `right` and `task_score`, which is 0 to 1, are None where the right answer isn't known.
+    """
+
+    id: str
+    text: str
+    references: tuple[str, ...]
+    right: bool | None = None
+    task_score: float | None = None
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """Every explanation against its references."""
+
+    scores: ExplanationScores
+    evil: Evil
+
+
+def judge(explanations: Iterable[Explanation], tools: Tools) -> Judged:
+    """Score every explanation by all metrics; one whose program or model `tools` doesn't name is null with a reason.
+
+    e-ViL counts an answer as right that is right or has a task score above 0. Of several explanations with one id the
+    last counts.
+    """
+    by_id = {explanation.id: explanation for explanation in explanations}
+    known = [one for one in by_id.values() if one.right is not None]
+    scores = score_explanations(
+        {one.id: one.text for one in by_id.values()},
+        {one.id: one.references for one in by_id.values()},
+        right={one.id for one in known if one.right} if known else None,
+        half_right={one.id for one in known if one.right or one.task_score} if known else None,
+        metrics=ALL,
+        tools=tools,
+    )
+    task_scores = [one.task_score for one in by_id.values() if one.task_score is not None]
+    mean = sum(task_scores) / len(task_scores) if task_scores else None
+    return Judged(scores=scores, evil=evil(scores, task_score=mean))
+
+
+def described(judged: Judged) -> dict[str, Any]:
+    """The scores as JSON has them, without those of single questions."""
+    scores = judged.scores
+    return {
+        "tokens": scores.tokens,
+        "n_without_references": scores.n_without_references,
+        "unfiltered": _described_scope(scores.unfiltered),
+        "filtered": _described_scope(scores.filtered) if scores.filtered else None,
+        "half_right": _described_scope(scores.half_right) if scores.half_right else None,
+        "evil": msgspec.to_builtins(judged.evil),
+    }
+
+
+def _described_scope(scope: Scope) -> dict[str, Any]:
+    metrics = {
+        name: {"value": metric.value, "n": metric.n} | ({"reason": metric.reason} if metric.reason else {})
+        for name, metric in scope.metrics.items()
+    }
+    return {"n": scope.n, "n_empty": scope.n_empty, "metrics": metrics}

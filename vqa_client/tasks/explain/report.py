@@ -25,8 +25,8 @@ from vqa_client.reports.csv_rows import write_rows
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise
-from vqa_client.scoring.explanation_metrics.child import tools_named_in
-from vqa_client.scoring.explanation_metrics.judged import SOFT, Explanation, Judged, described, judge
+from vqa_client.scoring.explanation_metrics.outside import tools_named_in
+from vqa_client.scoring.explanation_metrics.evil import SOFT, Explanation, Judged, described, judge
 from vqa_client.tasks.explain.dataset import in_words
 from vqa_client.types import ANSWERED, Question, Record
 

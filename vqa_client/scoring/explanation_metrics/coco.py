@@ -1,0 +1,241 @@
+"""BLEU, ROUGE-L and CIDEr as coco-caption computes them, and what all metrics of explanations read and give.
+
+BLEU-1 to BLEU-4: with c_k clipped matches and g_k n-grams of length k in the hypotheses, r the length of the closest
+reference (of two equally close ones the shorter) and h that of the hypothesis, each summed over the corpus:
+
+    BLEU-n = (product over k <= n of (c_k + 1e-15) / (g_k + 1e-9)) ^ (1 / n) * min(1, exp(1 - (r + 1e-9) / (h + 1e-15)))
+
+A question's own value is the same formula on a corpus of one. The two constants are coco-caption's: they keep a
+missing n-gram from making 0, so a question without a common 4-gram has a BLEU-4 near 1e-4 and not 0.
+Source: Papineni et al., ACL 2002, for the measure.
+
+ROUGE-L is an F score of the longest common subsequence, with beta 1.2. Precision and recall are each the best over the
+references, not those of one reference; the corpus score is the mean.
+Source: Lin, Text Summarization Branches Out (2004), for the measure.
+
+CIDEr is the measure that its paper calls CIDEr-D, without stemming. For each n of 1 to 4 a text is a vector: the weight
+of an n-gram is its count times log(N / max(1, df)), N being the number of questions in the scope and df the number of
+those with the n-gram in any reference. A question's score is
+
+    10 * mean over references, mean over n of  sum over n-grams of min(h, r) * r / (|h| |r|) * exp(-d^2 / (2 * 6^2))
+
+with d the difference of the lengths, counted in bigrams as coco-caption does. The document frequencies are those of
+the scope, so a question's score differs between scopes, and a corpus of one question scores 0: log(1 / 1) is 0.
+Source: Vedantam et al., CVPR 2015.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp, log, sqrt
+from typing import Final
+
+from msgspec import Struct
+
+NGRAM_MAX = 4
+_TINY: Final = 1e-15
+_SMALL: Final = 1e-9
+BLEU_NAMES: Final = tuple(f"Bleu_{n}" for n in range(1, NGRAM_MAX + 1))
+_BETA_SQUARED: Final = 1.2**2
+_SIGMA_SQUARED: Final = 6.0**2
+_SCALE: Final = 10.0
+ALIKE: Final = "CIDEr is always 0: it weighs words by how few questions have them, and all questions have them all"
+ALONE: Final = "CIDEr is always 0: it weighs words by how few questions have them, and there is one question"
+
+Ngrams = Counter[tuple[str, ...]]
+"""How often each n-gram of one length is there."""
+
+
+class Explained(Struct, frozen=True, kw_only=True):
+    """One question's explanation and its references: as texts, and as tokens in the same order."""
+
+    text: str
+    tokens: Sequence[str]
+    references: Sequence[str]
+    reference_tokens: Sequence[Sequence[str]]
+
+
+class Scored(Struct, frozen=True, kw_only=True):
+    """A metric over one scope: of the corpus, and of each question in the scope's order (None: it has no value).
+
+    `reason` says why a value tells nothing.
+    """
+
+    corpus: float | None
+    each: Sequence[float | None]
+    reason: str = ""
+
+
+Scopes = Sequence[Sequence[int]]
+"""Scopes as the positions of their questions among the explained ones; none is empty."""
+
+
+def ngrams(tokens: Sequence[str]) -> list[Ngrams]:
+    """Count the n-grams of 1 to 4 tokens."""
+    return [Counter(zip(*(tokens[start:] for start in range(n)), strict=False)) for n in range(1, NGRAM_MAX + 1)]
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """The mean of the values that are there; None without any."""
+    there = [value for value in values if value is not None]
+    return sum(there) / len(there) if there else None
+
+
+def averaged(name: str, scores: Sequence[float | None], scopes: Scopes) -> list[dict[str, Scored]]:
+    """A metric of each scope whose corpus score is the mean of the questions'."""
+    each = [[scores[at] for at in scope] for scope in scopes]
+    return [{name: Scored(corpus=mean(values), each=values)} for values in each]
+
+
+class _Matches(Struct, frozen=True):
+    length: int
+    reference_length: int
+    clipped: Sequence[int]
+    ngrams: Sequence[int]
+
+
+def bleu(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, Scored]]:
+    """BLEU-1 to BLEU-4 of each scope."""
+    matches = [_matches(one) for one in explained]
+    each = [_bleu_scores(one) for one in matches]
+    scored = []
+    for scope in scopes:
+        corpus = _bleu_scores(_summed(matches[at] for at in scope))
+        names = enumerate(BLEU_NAMES)
+        scored.append({name: Scored(corpus=corpus[n], each=[each[at][n] for at in scope]) for n, name in names})
+    return scored
+
+
+def _matches(one: Explained) -> _Matches:
+    length = len(one.tokens)
+    references = [ngrams(tokens) for tokens in one.reference_tokens]
+    closest = min((abs(len(tokens) - length), len(tokens)) for tokens in one.reference_tokens)[1]
+    clipped = [_clipped(said, [counts[k] for counts in references]) for k, said in enumerate(ngrams(one.tokens))]
+    return _Matches(length, closest, clipped, [max(0, length - k) for k in range(NGRAM_MAX)])
+
+
+def _clipped(said: Ngrams, references: Sequence[Ngrams]) -> int:
+    """How many n-grams of the hypothesis a reference has, each at most as often as the one that has it most."""
+    most: Ngrams = Counter()
+    for reference in references:
+        for ngram in said.keys() & reference.keys():
+            most[ngram] = max(most[ngram], reference[ngram])
+    return sum(min(said[ngram], count) for ngram, count in most.items())
+
+
+def _summed(matches: Iterable[_Matches]) -> _Matches:
+    length = reference_length = 0
+    clipped, counted = [0] * NGRAM_MAX, [0] * NGRAM_MAX
+    for one in matches:
+        length += one.length
+        reference_length += one.reference_length
+        for k in range(NGRAM_MAX):
+            clipped[k] += one.clipped[k]
+            counted[k] += one.ngrams[k]
+    return _Matches(length, reference_length, clipped, counted)
+
+
+def _bleu_scores(matches: _Matches) -> list[float]:
+    ratio = (matches.length + _TINY) / (matches.reference_length + _SMALL)
+    brevity = exp(1 - 1 / ratio) if ratio < 1 else 1.0
+    product, scores = 1.0, []
+    for n, (clipped, counted) in enumerate(zip(matches.clipped, matches.ngrams, strict=True), start=1):
+        product *= (clipped + _TINY) / (counted + _SMALL)
+        scores.append(product ** (1 / n) * brevity)
+    return scores
+
+
+def rouge(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, Scored]]:
+    """ROUGE-L of each scope."""
+    return averaged("ROUGE_L", [_rouge_score(one) for one in explained], scopes)
+
+
+def _rouge_score(one: Explained) -> float:
+    common = [(common_length(one.tokens, tokens), len(tokens)) for tokens in one.reference_tokens]
+    most = max((length for length, _ in common), default=0)
+    if not most:
+        return 0.0
+    precision = most / len(one.tokens)
+    recall = max(length / total for length, total in common if total)
+    return (1 + _BETA_SQUARED) * precision * recall / (recall + _BETA_SQUARED * precision)
+
+
+def common_length(first: Sequence[str], second: Sequence[str]) -> int:
+    """The length of the longest common subsequence, exactly.
+
+    One bit for each token of the shorter text, so that a step over a token of the longer one is one addition of long
+    integers: two texts of 100,000 words take seconds, and a long reply against a short reference a few milliseconds.
+    Source: Hyyrö, AWOCA 2004, the variant of Crochemore et al. (2001).
+    """
+    shorter, longer = sorted((first, second), key=len)
+    places: dict[str, int] = {}
+    for at, token in enumerate(shorter):
+        places[token] = places.get(token, 0) | 1 << at
+    every = (1 << len(shorter)) - 1
+    open_places = every
+    for token in longer:
+        if found := open_places & places.get(token, 0):
+            open_places = (open_places + found | open_places - found) & every
+    return len(shorter) - open_places.bit_count()
+
+
+class _Weights(Struct, frozen=True):
+    """The inverse document frequency: `most` where at most one question has the n-gram, else by n-gram.
+
+    `told_apart` says whether any n-gram is not in all questions.
+    """
+
+    most: float
+    common: Mapping[tuple[str, ...], float]
+    told_apart: bool
+
+
+class _Vectors(Struct, frozen=True):
+    bigrams: int
+    weights: Sequence[dict[tuple[str, ...], float]]
+    norms: Sequence[float]
+
+
+def cider(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, Scored]]:
+    """CIDEr of each scope."""
+    return [_scope([explained[at] for at in scope]) for scope in scopes]
+
+
+def _scope(explained: Sequence[Explained]) -> dict[str, Scored]:
+    weights = _document_weights(explained)
+    each = [_cider_score(one, weights) for one in explained]
+    reason = ALONE if len(each) == 1 else "" if weights.told_apart else ALIKE
+    return {"CIDEr": Scored(corpus=mean(each), each=each, reason=reason)}
+
+
+def _document_weights(explained: Sequence[Explained]) -> _Weights:
+    frequency: Ngrams = Counter()
+    for one in explained:
+        frequency.update({ngram for tokens in one.reference_tokens for counts in ngrams(tokens) for ngram in counts})
+    most = log(len(explained))
+    common = {ngram: most - log(count) for ngram, count in frequency.items() if count > 1}
+    return _Weights(most, common, min(frequency.values(), default=0) < len(explained))
+
+
+def _cider_score(one: Explained, weights: _Weights) -> float:
+    said = _vectors(one.tokens, weights)
+    references = (_vectors(tokens, weights) for tokens in one.reference_tokens)
+    return _SCALE * sum(_similarity(said, reference) for reference in references) / len(one.reference_tokens)
+
+
+def _vectors(tokens: Sequence[str], weights: _Weights) -> _Vectors:
+    most, common = weights.most, weights.common
+    vectors = [{ngram: count * common.get(ngram, most) for ngram, count in counts.items()} for counts in ngrams(tokens)]
+    norms = [sqrt(sum(weight * weight for weight in vector.values())) for vector in vectors]
+    return _Vectors(max(0, len(tokens) - 1), vectors, norms)
+
+
+def _similarity(said: _Vectors, reference: _Vectors) -> float:
+    total = 0.0
+    for n in range(NGRAM_MAX):
+        if not (length := said.norms[n] * reference.norms[n]):
+            continue
+        ours, theirs = said.weights[n], reference.weights[n]
+        shared = [(weight, theirs[ngram]) for ngram, weight in ours.items() if ngram in theirs]  # in one order, always
+        total += sum(min(our, their) * their for our, their in shared) / length
+    apart = said.bigrams - reference.bigrams
+    return total / NGRAM_MAX * exp(-(apart**2) / (2 * _SIGMA_SQUARED))

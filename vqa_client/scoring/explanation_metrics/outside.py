@@ -1,0 +1,276 @@
+"""The scorers of explanations that are not part of this package: METEOR, SPICE and BERTScore, and where they are.
+
+METEOR 1.5 is run by its Java program as coco-caption does: `java -jar meteor-1.5.jar - - -stdio -l en -norm`. One line
+a question goes in ("SCORE ||| reference ||| reference ||| hypothesis") and one line of statistics comes out; the
+statistics of a scope ("EVAL ||| ... ||| ...") give one score for each question and one for the whole, which is not
+their mean. The program normalises the text itself, and coco-caption hands it tokens; so do we. Source: Denkowski and
+Lavie, WMT 2014.
+
+SPICE 1.0 is a Java program too: a JSON file of texts in, a JSON file of scores out. The corpus score is the mean of the
+questions' F scores. A text without any scene graph, on both sides, has none: its question's value is null, and the mean
+is over the others (coco-caption's is then not a number). Source: Anderson et al., ECCV 2016.
+
+BERTScore F1 is that of the bert-score package: no idf weights, no rescaling; of several references the best one counts.
+e-ViL and NLX-GPT use distilbert-base-uncased. The texts go in as they are, not as tokens. An explanation without words
+has 0, as in the package, whatever its references. Source: Zhang et al., ICLR 2020.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import IO, Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.errors import UsageError
+from vqa_client.files import encode
+from vqa_client.scoring.explanation_metrics.coco import Explained, Scopes, Scored, averaged
+from vqa_client.shipped import install
+
+METEOR_VARIABLE: Final = "VQA_CLIENT_METEOR_JAR"
+SPICE_VARIABLE: Final = "VQA_CLIENT_SPICE_JAR"
+BERTSCORE_VARIABLE: Final = "VQA_CLIENT_BERTSCORE_MODEL"
+_DISTILBERT_LAYERS: Final = 5
+"""The layer that the bert-score package reads of distilbert-base-uncased, e-ViL's model."""
+_LAST_WORDS_BYTES = 4096
+_BAR: Final = "|||"
+_CORENLP: Final = "edu.stanford.nlp"
+"""What Java says that it can't find where CoreNLP, which is handed round apart from SPICE, is not there."""
+
+
+class Tools(Struct, frozen=True, kw_only=True):
+    """Paths of the outside scorers; None where there is none, and its metric is left null.
+
+    `bertscore_model` is a folder of weights or a name that the bert-score package knows; `bertscore_layers` is the
+    layer read of a folder's model. `silence_s` is how long METEOR may say nothing; SPICE, which says nothing till the
+    end, has that long and `spice_text_s` more for each text it parses.
+    """
+
+    meteor_jar: str | None = None
+    spice_jar: str | None = None
+    bertscore_model: str | None = None
+    bertscore_layers: int = _DISTILBERT_LAYERS
+    java: str = "java"
+    silence_s: float = 300.0
+    spice_text_s: float = 1.0
+
+
+def tools_named_in(environment: Mapping[str, str]) -> Tools:
+    """The tools that VQA_CLIENT_METEOR_JAR, VQA_CLIENT_SPICE_JAR and VQA_CLIENT_BERTSCORE_MODEL name."""
+    return Tools(
+        meteor_jar=environment.get(METEOR_VARIABLE) or None,
+        spice_jar=environment.get(SPICE_VARIABLE) or None,
+        bertscore_model=environment.get(BERTSCORE_VARIABLE) or None,
+    )
+
+
+def meteor(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[dict[str, Scored]]:
+    """METEOR of each scope; raises UsageError that says what is missing or what went wrong."""
+    command = java_command("METEOR", tools.meteor_jar, METEOR_VARIABLE, tools, ["-Xmx2G"])
+    options = ["-", "-", "-stdio", "-l", "en", "-norm"]
+    with running("METEOR", command + options, folder=os.path.dirname(command[-1]), silence_s=tools.silence_s) as child:
+        statistics = [_statistics(child, one) for one in explained]
+        return [{"METEOR": _evaluated(child, [statistics[at] for at in scope])} for scope in scopes]
+
+
+def _statistics(child: "Child", one: Explained) -> str:
+    texts = [" ".join(tokens).replace(_BAR, "") for tokens in (*one.reference_tokens, one.tokens)]
+    child.say(f" {_BAR} ".join(["SCORE", *texts]))
+    return child.hear()
+
+
+def _evaluated(child: "Child", statistics: Sequence[str]) -> Scored:
+    child.say(f" {_BAR} ".join(["EVAL", *statistics]))
+    each = [_meteor_score(child.hear()) for _ in statistics]
+    return Scored(corpus=_meteor_score(child.hear()), each=each)
+
+
+def _meteor_score(line: str) -> float:
+    try:
+        number = float(line)
+    except ValueError:
+        number = float("nan")
+    if not isfinite(number):
+        raise UsageError(f"METEOR answered {line[:80]!r} where a score was due")
+    return number
+
+
+def spice(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[dict[str, Scored]]:
+    """SPICE of each scope; raises UsageError that says what is missing or what went wrong."""
+    command = java_command("SPICE", tools.spice_jar, SPICE_VARIABLE, tools, ["-Xmx8G"])
+    texts = sum(1 + len(one.references) for one in explained)
+    with tempfile.TemporaryDirectory(prefix="spice-") as folder:
+        asked, answered = Path(folder, "texts.json"), Path(folder, "scores.json")
+        asked.write_bytes(encode([_asked(number, one) for number, one in enumerate(explained)]))
+        command += [str(asked), "-out", str(answered), "-silent"]
+        _run_spice(command, tools.silence_s + texts * tools.spice_text_s)
+        scores = _spice_scores(answered, len(explained))
+    return averaged("SPICE", scores, scopes)
+
+
+def _asked(number: int, one: Explained) -> dict[str, Any]:
+    references = [" ".join(tokens) for tokens in one.reference_tokens]
+    return {"image_id": number, "test": " ".join(one.tokens), "refs": references}
+
+
+def _run_spice(command: Sequence[str], limit_s: float) -> None:
+    jar = command[command.index("-jar") + 1]
+    with tempfile.TemporaryFile() as errors:
+        process = started("SPICE", command, folder=os.path.dirname(jar), errors=errors)
+        try:
+            process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            raise UsageError(f"SPICE took more than {limit_s:g} s and was ended") from None
+        finally:
+            process.kill()
+            process.communicate()
+        if process.returncode:
+            reason = last_words(errors)
+            raise UsageError(
+                f"SPICE ended with code {process.returncode}: {reason}",
+                hint="put the jars of CoreNLP 3.6.0 into lib/ beside SPICE's" if _CORENLP in reason else "",
+            )
+
+
+def _spice_scores(path: Path, count: int) -> list[float | None]:
+    try:
+        answers = msgspec.json.decode(path.read_bytes().replace(b"NaN", b"null"))
+        found = {answer["image_id"]: answer["scores"]["All"]["f"] for answer in answers}
+        scores = [found[number] for number in range(count)]
+    except (OSError, msgspec.DecodeError, KeyError, TypeError) as error:
+        raise UsageError(f"SPICE wrote no scores that can be read: {error!r}") from error
+    return [float(score) if isinstance(score, int | float) and isfinite(score) else None for score in scores]
+
+
+def bertscore(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[dict[str, Scored]]:
+    """BERTScore F1 of each scope; raises UsageError that says what is missing or what went wrong."""
+    model = tools.bertscore_model
+    if not model:
+        hint = f"set {BERTSCORE_VARIABLE} to the folder of distilbert-base-uncased"
+        raise UsageError("BERTScore needs a model, and no path to one is given", hint=hint)
+    if os.sep in model and not os.path.isdir(model):
+        raise UsageError(f"BERTScore: there is no folder {model}", hint=f"set {BERTSCORE_VARIABLE}")
+    said = [at for at, one in enumerate(explained) if one.text.strip()]
+    scores: list[float | None] = [0.0] * len(explained)
+    if said:
+        for at, score in zip(said, _bert_scores(model, [explained[at] for at in said], tools), strict=True):
+            scores[at] = score
+    return averaged("BERTScore", scores, scopes)
+
+
+def _bert_scores(model: str, explained: Sequence[Explained], tools: Tools) -> list[float | None]:
+    try:
+        import bert_score
+    except ImportError as error:
+        hint = install("explain")
+        raise UsageError("BERTScore needs the package bert-score, which is not installed", hint=hint) from error
+    layers = tools.bertscore_layers if os.path.isdir(model) else None
+    candidates = [one.text for one in explained]
+    references = [list(one.references) for one in explained]
+    try:
+        _, _, f1 = bert_score.score(candidates, references, model_type=model, num_layers=layers, idf=False)
+    except Exception as error:  # it goes through three packages whose errors have no common base
+        said = f"{type(error).__name__}: {error}".split("\n")[0]
+        raise UsageError(f"BERTScore can't use the model {model}: {said}") from error
+    return [value if isfinite(value) else None for value in f1.tolist()]
+
+
+def java_command(metric: str, jar: str | None, variable: str, tools: Tools, options: list[str]) -> list[str]:
+    """The command that starts a jar; raises UsageError that names what is missing, the jar or Java itself."""
+    if not jar:
+        raise UsageError(f"{metric} needs its Java program, and no path to it is given", hint=f"set {variable}")
+    if not os.path.isfile(jar):
+        raise UsageError(f"{metric}: there is no file {jar}", hint=f"set {variable} to the jar's path")
+    java = shutil.which(tools.java)
+    if java is None:
+        raise UsageError(f"{metric} needs Java, and {tools.java!r} is not here", hint="install a Java runtime")
+    return [java, "-Dfile.encoding=UTF-8", *options, "-jar", os.path.abspath(jar)]
+
+
+class Child:
+    """A running program; `name` is what messages call it."""
+
+    def __init__(self, name: str, process: subprocess.Popen[bytes], errors: IO[bytes], silence_s: float) -> None:
+        self._name, self._process, self._errors, self._silence_s = name, process, errors, silence_s
+        self._heard, self._over, self._silent = threading.Event(), threading.Event(), False
+        self._watch = threading.Thread(target=self._kill_when_silent, daemon=True)
+        self._watch.start()
+
+    def say(self, line: str) -> None:
+        """Send one line; raises UsageError where the program is gone."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line.encode("utf-8", "replace") + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise self._gone() from None
+
+    def hear(self) -> str:
+        """Wait for one line; raises UsageError where the program ends or is silent for too long."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        self._heard.set()
+        if not line.endswith(b"\n"):
+            raise self._gone()
+        return line.decode("utf-8", "replace").strip()
+
+    def end(self) -> None:
+        """End the program by its id and wait until it is gone."""
+        self._over.set()
+        self._heard.set()
+        self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(OSError):  # what was still to be sent
+                pipe.close()
+        self._process.wait()
+        self._watch.join()
+
+    def _kill_when_silent(self) -> None:
+        while self._heard.wait(self._silence_s):
+            if self._over.is_set():
+                return
+            self._heard.clear()
+        self._silent = True
+        self._process.kill()
+
+    def _gone(self) -> UsageError:
+        self._process.kill()
+        code = self._process.wait()
+        if self._silent:
+            return UsageError(f"{self._name} printed nothing for {self._silence_s:g} s and was ended")
+        return UsageError(f"{self._name} ended with code {code}: {last_words(self._errors)}")
+
+
+@contextlib.contextmanager
+def running(name: str, command: Sequence[str], *, folder: str, silence_s: float) -> Iterator[Child]:
+    """Run a program in `folder`; raises UsageError where it can't be started."""
+    with tempfile.TemporaryFile() as errors:
+        child = Child(name, started(name, command, folder=folder, errors=errors), errors, silence_s)
+        try:
+            yield child
+        finally:
+            child.end()
+
+
+def started(name: str, command: Sequence[str], *, folder: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start a program whose complaints go to a file, so that they can't fill a pipe; raises UsageError."""
+    try:
+        return subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+    except OSError as error:
+        raise UsageError(f"{name} can't be started: {error.strerror or error}") from error
+
+
+def last_words(errors: IO[bytes]) -> str:
+    """The last line that a program complained with; of a Java trace the last cause, not where it was."""
+    errors.seek(max(0, errors.seek(0, os.SEEK_END) - _LAST_WORDS_BYTES))
+    lines = [line.strip() for line in errors.read().decode("utf-8", "replace").split("\n")]
+    telling = [line for line in lines if line and not line.startswith(("at ", "... "))]
+    return telling[-1] if telling else "it gave no reason"
