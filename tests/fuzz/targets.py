@@ -31,11 +31,15 @@ from vqa_client.reports.names import safe_name
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.choices.choice import read_choice
 from vqa_client.scoring.choices.trace import explain_choice
-from vqa_client.scoring.containment import contains
-from vqa_client.scoring.explained_answer.entailment import read_label
-from vqa_client.scoring.explained_answer.lettered import read_reason, read_two_letters
-from vqa_client.scoring.explained_answer.phrase import read_phrase, read_sentence
+from vqa_client.scoring.explained_answer.readings import (
+    read_label,
+    read_phrase,
+    read_reason,
+    read_sentence,
+    read_two_letters,
+)
 from vqa_client.scoring.reply import reply_from
+from vqa_client.scoring.short_answers import contains
 from vqa_client.scoring.strict.containment import contains_strict, count_numbers
 from vqa_client.scoring.vqa2 import enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import question_accuracy

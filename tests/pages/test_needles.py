@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.tasks.documents import mc_record
 from vqa_client.errors import DataError, UsageError
 from vqa_client.pages.needles import VALUES, depth, hide, needle_places, write_needles
-from vqa_client.scoring.containment import contains
+from vqa_client.scoring.short_answers import contains
 
 GOLDEN = Path(__file__).parents[3] / "shared/data/seed002_longbench/niah_golden.json"
 SENTENCES = [f"Ship {word} left the harbour at dawn. " for word in ("one", "two", "three", "four")]

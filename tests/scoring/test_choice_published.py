@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vqa_client.scoring.choices.published import READINGS, longbench, published
+from vqa_client.scoring.published.choice_readers import READINGS, first_letter, longbench
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "data" / "seed002_longbench" / "mc_parser_golden.json"
 
@@ -31,7 +31,7 @@ GOLDEN = Path(__file__).parents[3] / "shared" / "data" / "seed002_longbench" / "
     ],
 )
 def test_the_page_image_script_takes_the_first_letter_that_stands_alone(reply: str, letter: str | None) -> None:
-    assert published(reply)[0] == letter
+    assert first_letter(reply)[0] == letter
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_longbench_reads_its_own_sentence_only(reply: str, letter: str | None) -
 
 
 def test_the_rule_that_read_is_named() -> None:
-    assert [published(reply) for reply in ("B", "ANSWER:Because", "Apples", "x")] == [
+    assert [first_letter(reply) for reply in ("B", "ANSWER:Because", "Apples", "x")] == [
         ("B", "letter"),
         ("B", "cue"),
         ("A", "first character"),
@@ -66,7 +66,7 @@ def test_the_rule_that_read_is_named() -> None:
 
 
 def test_the_readings_are_known_by_name() -> None:
-    assert {"published": published, "longbench": longbench} == READINGS
+    assert {"published": first_letter, "longbench": longbench} == READINGS
 
 
 def test_both_readings_agree_with_the_scripts_own_outputs() -> None:
@@ -74,5 +74,5 @@ def test_both_readings_agree_with_the_scripts_own_outputs() -> None:
         pytest.skip("the outputs of the published scripts are not part of this repository")
     cases = json.loads(GOLDEN.read_text(encoding="utf-8"))["cases"]
     assert len(cases) > 20
-    read = [(case["output"], published(case["output"])[0] or "", longbench(case["cleaned"])[0]) for case in cases]
+    read = [(case["output"], first_letter(case["output"])[0] or "", longbench(case["cleaned"])[0]) for case in cases]
     assert read == [(case["output"], case["seed_extract"], case["longbench_v2_official"]) for case in cases]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from tests.linear_time import RATIO, growth
-from vqa_client.scoring.containment import contains
+from vqa_client.scoring.short_answers import contains
 from vqa_client.scoring.strict.containment import contains_strict, count_numbers
 
 GIVEN = [

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vqa_client.scoring import vqa_accuracy, vqa_normalise
 from vqa_client.scoring.published import (
     anls,
-    evalai,
     longdocurl,
     mm_niah,
     mmlongbench_doc,
@@ -40,7 +40,7 @@ def mp(rule: Callable[..., float]) -> Callable[[Case], float]:
 
 
 def soft(normalise: Callable[[str], str]) -> Callable[[Case], float]:
-    of = evalai.soft(normalise)
+    of = vqa_accuracy.soft(normalise)
     return lambda case: of(case["prediction"], Question(id="1", text="", references=tuple(case["references"])))
 
 
@@ -113,12 +113,12 @@ TABLE: list[tuple[str, str | None, str, int, Callable[[Case], Any]]] = [
         None,
         "normalized_prediction",
         93,
-        lambda case: evalai.evalai(case["prediction"]),
+        lambda case: vqa_normalise.evalai(case["prediction"]),
     ),
-    (SOFT, None, "expected", 93, soft(evalai.evalai)),
-    (SOFT, None, "lmms_eval", 93, soft(evalai.evalai)),
-    (SOFT, None, "vlmevalkit_textvqa", 93, soft(evalai.vlmevalkit)),
-    (SOFT, None, "vlmevalkit_vizwiz", 93, soft(evalai.vlmevalkit)),
+    (SOFT, None, "expected", 93, soft(vqa_normalise.evalai)),
+    (SOFT, None, "lmms_eval", 93, soft(vqa_normalise.evalai)),
+    (SOFT, None, "vlmevalkit_textvqa", 93, soft(vqa_normalise.vlmevalkit)),
+    (SOFT, None, "vlmevalkit_vizwiz", 93, soft(vqa_normalise.vlmevalkit)),
     ("ocrbench", None, "expected", 198, ocr(ocrbench.contains)),
     ("ocrbench", None, "lmms_eval", 198, ocr(ocrbench.contains_half_width)),
     ("ocrbench_v2_text", "vqa_evaluation", "expected", 18, v2(ocrbench.vqa)),

@@ -6,8 +6,7 @@ from tests.linear_time import RATIO, growth
 from vqa_client.scoring.finish import meaning_of
 from vqa_client.scoring.plain import EMPHASIS, MARKED, plain
 from vqa_client.scoring.reply import Reply, reply_from
-from vqa_client.scoring.structured import answer_in_json
-from vqa_client.scoring.wrappers import Unwrapped, labelled
+from vqa_client.scoring.wrappers import Unwrapped, answer_in_json, labelled
 from vqa_client.types import Completion
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.tasks.declared import task_of
 from tests.tasks.documents import BOM, mc_record, niah_record, two_pages, write_lines, write_list
 from vqa_client.errors import DataError, UsageError
-from vqa_client.scoring.choices.published import READINGS
+from vqa_client.scoring.published.choice_readers import READINGS
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.task import Loaded
 from vqa_client.tasks import mc

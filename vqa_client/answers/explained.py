@@ -30,8 +30,8 @@ from vqa_client.answers.rows import Form
 from vqa_client.benchmark import Metric
 from vqa_client.files import write_json
 from vqa_client.reports.names import count
-from vqa_client.scoring.explained_answer.normalise import same
 from vqa_client.scoring.explanation_metrics.evil import Judged, described
+from vqa_client.scoring.short_answers import same
 from vqa_client.scoring.statistics import Mean, mean_of
 from vqa_client.settings.score import ScoreExplanationsSettings
 from vqa_client.tasks.explain.report import export_captions, judge_explanations

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from vqa_client.answers.rows import Form, Id, decoded, form_of, json_text, key_of, taken_apart
 from vqa_client.benchmark import Metric
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
-from vqa_client.scoring.explained_answer.normalise import majority
+from vqa_client.scoring.short_answers import majority
 from vqa_client.settings.score import ScoreExplanationsSettings
 from vqa_client.tasks.explain import (
     EXPLAIN_TASKS,

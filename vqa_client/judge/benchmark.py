@@ -27,8 +27,8 @@ from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise
 from vqa_client.runs.reopened import run_file_of, settings_of
 from vqa_client.runs.run_file import RunFile
-from vqa_client.scoring.containment import folded
 from vqa_client.scoring.reply import Reply
+from vqa_client.scoring.short_answers import folded
 from vqa_client.settings.judge import JudgeKind, JudgeSettings
 from vqa_client.task import Walk
 from vqa_client.types import Record

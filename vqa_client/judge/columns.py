@@ -14,10 +14,10 @@ from vqa_client.reports.judged import Form, Judge
 from vqa_client.reports.log_reader import Key
 from vqa_client.reports.logged_run import CLEAN
 from vqa_client.reports.varied import BLIND, SEEN
-from vqa_client.scoring.averages import Averaging
-from vqa_client.scoring.calibration import Calibrating
 from vqa_client.scoring.choices.circular import ROTATION
+from vqa_client.scoring.choices.modes import Calibrating
 from vqa_client.scoring.paired import difference
+from vqa_client.scoring.statistics import Averaging
 from vqa_client.types import Question, Record
 
 RIGHT: Final = 0.5

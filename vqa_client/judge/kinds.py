@@ -8,9 +8,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.scoring.choices.modes import parse_with
-from vqa_client.scoring.containment import folded
+from vqa_client.scoring.readings import label_in, verdict_in
 from vqa_client.scoring.reply import Reply
-from vqa_client.scoring.verdict import label_in, verdict_in
+from vqa_client.scoring.short_answers import folded
 from vqa_client.settings.judge import JudgeKind
 from vqa_client.types import Answer, Choosing, Question, Record, Status
 

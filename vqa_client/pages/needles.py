@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import encode, replacing
-from vqa_client.scoring.containment import folded
+from vqa_client.scoring.short_answers import folded
 from vqa_client.tables.data_file import DataFile, read_index
 from vqa_client.tasks import longbench
 

@@ -8,6 +8,7 @@ with "=" what follows counts. Numbers may be spelled out.
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -71,9 +72,17 @@ def number(reply: Reply, question: Question) -> Answer:
         return Answer(text="0", rule="none", source=reply.source)
     text = _in_digits(text)
     found: tuple[str, ...] = ()
-    for name, numbers in _RULES:
+    rules: tuple[tuple[str, Callable[[str], Iterable[str]]], ...] = (
+        ("declaration", _declared),
+        ("conclusion", _concluded),
+        ("total", _total),
+        ("asked for", partial(_counted, asked[1] if asked else "")),
+        ("only number", _in),
+        ("last sentence", _last),
+    )
+    for name, numbers in rules:
         if whole.status == "ok" or name == "declaration":
-            found = tuple(dict.fromkeys(numbers(text, asked[1] if asked else "")))
+            found = tuple(dict.fromkeys(numbers(text)))
             if len(found) == 1:
                 return Answer(text=found[0], rule=name, source=reply.source)
             if len(bold) == 1 and whole.status == "ok":  # before all rules but the first
@@ -145,29 +154,26 @@ def _in_digits(text: str) -> str:
     return most if _NUMBER.search(most) else re.sub(r"\bone\b(?! of| can|'s)", "1", most, flags=re.IGNORECASE)
 
 
-def _declared(text: str, asked_for: str) -> Iterable[str]:
-    del asked_for
+def _declared(text: str) -> Iterable[str]:
     for found in reversed(_DECLARED.findall(text)):
         if values := [_value(found)] if _value(found) else [*_in(_SENTENCE_END.split(found)[0])]:
             return [value for value in values if value]
     return ()
 
 
-def _concluded(text: str, asked_for: str) -> Iterable[str]:
+def _concluded(text: str) -> Iterable[str]:
     """Those of the last sentence that begins like a conclusion, after its last verb or "="."""
-    del asked_for
     for sentence in reversed(_SENTENCE_END.split(text)):
         if _CONCLUDES.match(sentence.strip()) and (found := [*_in(_IS.split(sentence)[-1])] or [*_in(sentence)]):
             return found
     return ()
 
 
-def _total(text: str, asked_for: str) -> Iterable[str]:
-    del asked_for
+def _total(text: str) -> Iterable[str]:
     return [(before or after).rstrip(".,").replace(",", "") for before, after in _TOTAL.findall(text)]
 
 
-def _counted(text: str, asked_for: str) -> Iterable[str]:
+def _counted(asked_for: str, text: str) -> Iterable[str]:
     """Numbers directly before what the question counts, or one word away from it."""
     names = []
     for word in asked_for.lower().split():
@@ -185,25 +191,9 @@ def _in(text: str) -> Iterable[str]:
     return [found[0].replace(",", "") for found in _NUMBER.finditer(text)]
 
 
-def _all(text: str, asked_for: str) -> Iterable[str]:
-    del asked_for
-    return _in(text)
-
-
-def _last(text: str, asked_for: str) -> Iterable[str]:
+def _last(text: str) -> Iterable[str]:
     """Those of the last sentence that has any, after its last "="."""
-    del asked_for
     for sentence in reversed(_SENTENCE_END.split(text)):
         if found := [*_in(sentence.rpartition("=")[2])] or [*_in(sentence)]:
             return found
     return ()
-
-
-_RULES: Final[tuple[tuple[str, Callable[[str, str], Iterable[str]]], ...]] = (
-    ("declaration", _declared),
-    ("conclusion", _concluded),
-    ("total", _total),
-    ("asked for", _counted),
-    ("only number", _all),
-    ("last sentence", _last),
-)

@@ -54,6 +54,12 @@ _NUMBER_ENDS = re.compile(rf"(?!{JOINER})(?!_{JOINER})(?![.,:/-]\d)(?!\^)")
 _WORD_ENDS = re.compile(rf"(?!{JOINER})(?!_{JOINER})(?!'(?!s(?!{JOINER})){JOINER})(?![\u0300-\u036f])")
 
 
+def behind(opening: re.Pattern[str], text: str) -> str:
+    """What follows an opening; all of a text that doesn't begin with it."""
+    found = opening.match(text)
+    return text[found.end() :] if found else text
+
+
 def joins(character: str) -> bool:
     """Whether a token goes on through `character` ("" does not join)."""
     return _joins.match(character) is not None

@@ -11,6 +11,8 @@ from typing import Final
 
 EMPHASIS: Final = ("\x02", "\x03")
 MARKED: Final = ("\x04", "\x05")
+NO_MARKS: Final = dict.fromkeys((2, 3, 4, 5))
+"""What to translate a text with, to be rid of the four."""
 
 _BRACKETS = "[{【「『《〈〔〖❨⟨⟦", "]}】」』》〉〕〗❩⟩⟧"
 _SINGLE_QUOTES = "‘’‚‛`ʼ"

@@ -5,13 +5,15 @@ only where there is something to read. A published reader takes the reply as it 
 """
 
 import re
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from msgspec.structs import replace
 
 from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.reply import Reply
-from vqa_client.scoring.vqa_normalise import without_marks
+from vqa_client.scoring.vqa_normalise import STOP_BETWEEN_WORDS, without_marks
 from vqa_client.scoring.wrappers import Unwrapped, labelled, own_answer, unwrapped
 from vqa_client.scoring.yes_no import yes_or_no
 from vqa_client.types import Answer, Question
@@ -52,7 +54,11 @@ _NO_ANSWER = re.compile(
 )
 _DENIES = re.compile(r"\b(?:no|not|never|cannot|without)\b|n't\b", re.IGNORECASE)
 _OPENING = re.compile(r"\W{0,3}(yes|no)(?=[.,;:!]|$)", re.IGNORECASE)
-_STOP_BETWEEN_WORDS = re.compile(r"(?<!\d)\.(?!\d)")
+_MARKS: Final = " \t*_`"
+_BEGINS: Final = rf"[{_MARKS}]*verdict[{_MARKS}]*:"
+_VERDICT: Final = re.compile(rf"^{_BEGINS}", re.IGNORECASE | re.MULTILINE)
+_AS_IT_CAME: Final = re.compile(rf"(?:^|[>\]|]){_BEGINS}", re.IGNORECASE | re.MULTILINE)
+"""The same where a token may be before it on its line."""
 
 
 def whole_reply(reply: Reply, question: Question) -> Answer:
@@ -166,6 +172,34 @@ def pope_yes(reply: Reply, question: Question) -> Answer:
 def yorn(reply: Reply, question: Question) -> Answer:
     """VLMEvalKit's reader: "yes" or "no" where one word of the two is there and the other isn't."""
     del question
-    words = without_marks(reply.raw.lower(), _STOP_BETWEEN_WORDS).split()
+    words = without_marks(reply.raw.lower(), STOP_BETWEEN_WORDS).split()
     yes, no = "yes" in words, "no" in words
     return Answer(status="unparsed", rule="yorn") if yes == no else Answer(text="yes" if yes else "no", rule="yorn")
+
+
+def verdict_in(reply: Reply) -> str | None:
+    """A judge's verdict: what follows VERDICT and a colon in the last line that begins so; None without such a line.
+
+    It has no marks and no full stop. None too where the token limit may have cut that line, and where another one comes
+    last in the reply as it came: a judge that quotes a special token would else lose its own verdict to a quoted one.
+    """
+    said = _last_line(_VERDICT, reply.visible)
+    came = _last_line(_AS_IT_CAME, reply.raw if reply.source == "content" else reply.visible)
+    if said is None or came is None or (reply.cut and reply.visible.endswith(said)):
+        return None
+    return _stripped(said) if _stripped(said) == _stripped(came) else None
+
+
+def label_in(said: str, labels: Iterable[str]) -> str | None:
+    """The label that a verdict is, whole and in any case; None for anything else, such as two labels."""
+    return next((label for label in labels if label.casefold() == said.casefold()), None)
+
+
+def _last_line(begins: re.Pattern[str], text: str) -> str | None:
+    """The rest of the last line that begins so."""
+    last = next(iter(deque(begins.finditer(text), maxlen=1)), None)
+    return None if last is None else text[last.end() :].partition("\n")[0]
+
+
+def _stripped(said: str) -> str:
+    return said.strip(_MARKS).removesuffix(".").strip(_MARKS)

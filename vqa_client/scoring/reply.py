@@ -7,11 +7,11 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from vqa_client.scoring.finish import meaning_of
+from vqa_client.scoring.patterns import behind
 from vqa_client.scoring.plain import MARKED, plain
 from vqa_client.scoring.refusal import may_refuse, refuses
-from vqa_client.scoring.structured import answer_in_json
 from vqa_client.scoring.thoughts import ends_well, without_thoughts
-from vqa_client.scoring.wrappers import Unwrapped, unwrapped
+from vqa_client.scoring.wrappers import Unwrapped, answer_in_json, unwrapped
 from vqa_client.types import Answer, Completion, Record, Status
 
 _TURN_END = re.compile(
@@ -139,8 +139,7 @@ def _first_turn(text: str) -> tuple[str, bool]:
         text = text[: end.start()] if end else text
         text = _BOX_TOKEN.sub(lambda token: MARKED[0] if token[1] == "begin" else MARKED[1], text)
         text = _TOKEN.sub(" ", text)
-    role = _ROLE.match(text)
-    text = text[role.end() :] if role else text
+    text = behind(_ROLE, text)
     further = _NEXT_QUESTION.match(text) if "\n" in text else None
     said = further[1] if further else text
     return said, bool(further) or (end is not None and _unmarked(said) != "")

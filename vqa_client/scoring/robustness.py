@@ -128,7 +128,8 @@ def vre(
             cells[model, corruption] = _values(series, n_levels, sort_levels, f"{model}/{corruption}", reasons)
     pool = {metric: _pool([cell[metric] for cell in cells.values()]) for metric in METRICS}
     in_pool = {key: {metric: scaled(cell[metric], pool[metric]) for metric in METRICS} for key, cell in cells.items()}
-    reasons |= {metric: "the pool contains no two different values" for metric in METRICS if _flat(pool[metric])}
+    alike = [metric for metric in METRICS if pool[metric]["min"] == pool[metric]["max"]]
+    reasons |= dict.fromkeys(alike, "the pool contains no two different values")
     used: dict[str, dict[str, float]] = {}
 
     def over(kind: str, group_of: Callable[[str, str], str]) -> Values:
@@ -215,10 +216,6 @@ def _named(weights: Mapping[str, float] | Sequence[float]) -> dict[str, float]:
 def _pool(values: Iterable[float | None]) -> dict[str, float | int | None]:
     there = [value for value in values if value is not None]
     return {"min": min(there, default=None), "max": max(there, default=None), "n": len(there)}
-
-
-def _flat(pool: Mapping[str, float | int | None]) -> bool:
-    return pool["min"] == pool["max"]
 
 
 def scaled(value: float | None, pool: Mapping[str, float | int | None]) -> float | None:

@@ -1,17 +1,29 @@
-"""Whether a short answer equals a reference: rules that several benchmarks share, each a score in [0, 1]."""
+"""Whether an answer equals a reference or contains it: rules that several benchmarks share."""
 
 import re
 import string
+import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from msgspec import Struct
 
 from vqa_client.types import Question
 
+_OTHER: Final = re.compile(r"[^a-z0-9\s]")
+_ARTICLES: Final = frozenset({"a", "an", "the"})
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = dict.fromkeys(map(ord, string.punctuation))
 Rule = Callable[[str, str], float]
 """Scores an answer against one reference."""
 
+_FOLDED: Final = {
+    **dict.fromkeys(map(ord, "‘’‚‛`´ʼ＇′"), "'"),
+    **dict.fromkeys(map(ord, "“”„‟«»″〝〞＂"), '"'),
+    **dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-"),
+    **dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\ufe0e\ufe0f"), None),
+}
 _TOLERANCE = 0.05
 _NUMBER = re.compile(
     r"[$€£¥]?\s?([-+]?)\s?[$€£¥]?\s?((?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:e[-+]?\d+)?)\s?(%?)\s?[$€£¥]?",
@@ -95,7 +107,7 @@ def same_words(one: str, other: str) -> bool:
 
 
 def _words(text: str) -> str:
-    return " ".join(text.casefold().split()).strip(" .,;:!?\"'")
+    return _bare(text).strip(" .,;:!?\"'")
 
 
 def _published_number(text: str) -> float | None:
@@ -103,3 +115,65 @@ def _published_number(text: str) -> float | None:
         return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
     except ValueError:
         return None
+
+
+def contains(gold: str, reply: str, *, case_sensitive: bool = False) -> bool:
+    """Whether `gold` is a substring of `reply`, both folded: the published measure of needles.
+
+    It is blind to tokens: "5" is in "15". An empty gold answer is in no reply.
+    """
+    wanted = folded(gold, case_sensitive=case_sensitive)
+    return bool(wanted) and wanted in folded(reply, case_sensitive=case_sensitive)
+
+
+def folded(text: str, *, case_sensitive: bool = False) -> str:
+    """The form in which two texts are compared: Unicode compatibility forms, quotes, dashes and spaces alike.
+
+    Newlines become spaces, and capitals small letters unless case counts. No word is stripped: "the", "A" and "?" are
+    looked for as they are.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(_FOLDED))
+    text = " ".join(text.replace("`", "'").split())
+    if case_sensitive:
+        return text
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text.casefold())
+
+
+class Majority(Struct, frozen=True, kw_only=True):
+    """The answer most annotators gave, normalised; `tied` says that another one was given as often."""
+
+    answer: str
+    tied: bool
+
+
+def normalise(answer: str) -> str:
+    """Lower case, letters and digits only, without articles: the published form, in which answers are compared."""
+    words = _OTHER.sub(" ", answer.lower()).split()
+    return " ".join(word for word in words if word not in _ARTICLES)
+
+
+def same(answer: str, gold: str) -> bool:
+    """Whether two answers are equal when normalised; where that leaves nothing ("寿司", "a"), as they are but for case.
+
+    The published script calls any two answers equal that normalising empties.
+    """
+    said, wanted = normalise(answer), normalise(gold)
+    return said == wanted if said or wanted else _bare(answer) == _bare(gold) != ""
+
+
+def majority(answers: Sequence[str]) -> Majority | None:
+    """The most frequent of the answers, the same for any order; None without an answer.
+
+    Of answers given equally often it is the first in the alphabet; the published script takes the one it met first.
+    """
+    counts = Counter(filter(None, (normalise(answer) or _bare(answer) for answer in answers)))
+    if not counts:
+        return None
+    most = max(counts.values())
+    first, *others = sorted(answer for answer, count in counts.items() if count == most)
+    return Majority(answer=first, tied=bool(others))
+
+
+def _bare(answer: str) -> str:
+    return " ".join(answer.casefold().split())

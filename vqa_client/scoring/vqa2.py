@@ -12,15 +12,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from vqa_client.scoring.containment import folded
+from vqa_client.scoring.short_answers import folded
+from vqa_client.scoring.strict.number_words import SMALL
 from vqa_client.scoring.yes_no import yes_or_no
 
 VERSION: Final = "vqa2_enhanced_v1.2"
 _YES: Final = ("yes", "yeah", "yep", "correct", "true", "right", "sure", "okay")
 _NO: Final = ("no", "nope", "not", "false", "wrong", "incorrect", "negative")
-_NUMBER_WORDS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-    seventeen eighteen nineteen twenty"""
-_NUMBERS: Final = {word: str(value) for value, word in enumerate(_NUMBER_WORDS.split())}
+_NUMBERS: Final = {word: str(value) for word, value in SMALL.items() if value <= 20}
 _NO_WORD = re.compile(r"[^\w\s]")
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBERS)})\b")
 _TOKEN = re.compile(r"(?:(?<![\w.])-)?\d+(?:[.,:/]\d+)*%?|[^\W\d_]+(?:'[^\W\d_]+)*|[^\W_]+")

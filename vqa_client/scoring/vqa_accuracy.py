@@ -5,6 +5,7 @@ to the prediction, that is 0, 0.3, 0.6, 0.9 and, from four on, 1. Two or three a
 is never matched. Source: Antol et al., VQA (ICCV 2015), and visualqa.org/evaluation.
 """
 
+import statistics
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +16,7 @@ from typing import Any, Final, Literal, TypeVar, get_args
 from msgspec import Struct
 
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line, plainest, without_punctuation
+from vqa_client.types import Question
 
 
 class HumanAnswer(Struct, frozen=True, kw_only=True, gc=False):
@@ -134,10 +136,6 @@ def _accuracy(matches: int, count: int, own: int) -> float:
     return ((count - matches) * min(FULL_MARKS_AT, matches) + own) / (FULL_MARKS_AT * count)
 
 
-def _always(prediction: str, answers: list[str]) -> _Pair:
-    return plainest(on_one_line(prediction)), list(map(plainest, answers))
-
-
 def _where_they_differ(prediction: str, answers: list[str]) -> _Pair:
     said, given = on_one_line(prediction), list(map(on_one_line, answers))
     if len(set(given)) == 1:
@@ -150,15 +148,11 @@ def _prediction_always(prediction: str, answers: list[str]) -> _Pair:
     return normalised(on_one_line(prediction)), given
 
 
-def _as_given(prediction: str, answers: list[str]) -> _Pair:
-    return prediction, answers
-
-
 _PREPARED: Final[dict[str, Callable[[str, list[str]], _Pair]]] = {
-    "normalised": _always,
+    "normalised": lambda prediction, answers: (plainest(on_one_line(prediction)), list(map(plainest, answers))),
     "official": _where_they_differ,
     "official-2017": _prediction_always,
-    "raw": _as_given,
+    "raw": lambda prediction, answers: (prediction, answers),
 }
 
 
@@ -234,3 +228,23 @@ def majority(answers: Answers) -> str:
     """The answer given most often, normalised; of several the first by alphabet, so that no order decides."""
     counts = Counter(normalised(text) for text in texts(answers))
     return min(counts, key=lambda text: (-counts[text], text), default="")
+
+
+def soft(normalise: Callable[[str], str]) -> Callable[[str, Question], float]:
+    """The accuracy of an answer when it and the references are normalised in one way; 0 without references."""
+
+    def of(answer: str, question: Question) -> float:
+        references = [normalise(reference) for reference in question.references]
+        return question_accuracy(normalise(answer), references, "raw") if references else 0.0
+
+    return of
+
+
+def official(answer: str, question: Question) -> float:
+    """The accuracy by VQA's own evaluator of 2021."""
+    return question_accuracy(answer, question.references, "official") if question.references else 0.0
+
+
+def most_given(question: Question) -> str:
+    """The reference that most of the ten gave."""
+    return statistics.mode(question.references)

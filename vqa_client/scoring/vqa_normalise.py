@@ -16,14 +16,16 @@ from functools import lru_cache
 from typing import Final
 
 from vqa_client.scoring.plain import INVISIBLE
+from vqa_client.scoring.strict.number_words import SMALL
 
 _MARK = re.compile(r"""[;/\[\]"{}()=+\\_\-><@`,?!]""")
 _DIGIT_COMMA_DIGIT = re.compile(r"\d,\d")
 _FULL_STOP = re.compile(r"\.(?!\d)")
+STOP_BETWEEN_WORDS: Final = re.compile(r"(?<!\d)\.(?!\d)")
+"""That of VLMEvalKit, where one after a digit stays."""
 _MOST_STOPS: Final = 32
 """VQAEval passes a flag where re.sub expects how many to replace."""
 _ARTICLES: Final = frozenset({"a", "an", "the"})
-_NUMBERS: Final = "zero one two three four five six seven eight nine ten"
 _STEMS: Final = {
     "n't": "ai are ca could did does do had has have is might must need ought sha should was were wo would",
     "n't've": "could had might should would",
@@ -47,7 +49,7 @@ _WORDS: Final = {
     **_mended(),
     "somebody'd": "somebodyd",
     "none": "0",
-    **{word: str(value) for value, word in enumerate(_NUMBERS.split())},
+    **{word: str(value) for word, value in SMALL.items() if value <= 10},
 }
 
 
@@ -102,3 +104,17 @@ def with_plain_words(text: str) -> str:
 def on_one_line(text: str) -> str:
     """What VQAEval does to a text before anything else: line feeds and tabs are spaces, and none at the ends."""
     return text.replace("\n", " ").replace("\t", " ").strip()
+
+
+def evalai(text: str) -> str:
+    """The challenges' way on EvalAI, for TextVQA, VizWiz and OK-VQA, as mmf has it.
+
+    It takes commas and question marks out and makes "'s" a word of its own before both steps.
+    """
+    parted = text.lower().replace(",", "").replace("?", "").replace("'s", " 's").strip()
+    return normalised(on_one_line(parted))
+
+
+def vlmevalkit(text: str) -> str:
+    """VLMEvalKit's way: marks first, and a full stop after a digit stays."""
+    return with_plain_words(without_marks(on_one_line(text), STOP_BETWEEN_WORDS))

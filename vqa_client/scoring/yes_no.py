@@ -9,8 +9,8 @@ clause ends with them and none is their place ("on the right").
 import re
 from typing import Final, Literal
 
-from vqa_client.scoring.containment import folded
-from vqa_client.scoring.missing_image import misses_image
+from vqa_client.scoring.refusal import misses_image
+from vqa_client.scoring.short_answers import folded
 
 YesNo = Literal["yes", "no"]
 _YES: Final = r"(?:yes|yeah|yep|yup|correct|true|affirmative)"
@@ -54,7 +54,7 @@ _SAYS_NO = re.compile(rf"\b{_NO}\b")
 def yes_or_no(reply: str) -> YesNo | None:
     """What the reply says, None where it says neither or both."""
     text = _plain(reply)
-    opened = text[_end_of_opening(text) :]
+    opened = _OPENING.sub("", text, count=1)
     starts = _STARTS.match(opened)
     if not _SAYS_ONLY.match(opened) and misses_image(text):
         return None
@@ -74,8 +74,3 @@ def _plain(reply: str) -> str:
     for phrase, meaning in _TURNED:
         text = phrase.sub(meaning, text)
     return text
-
-
-def _end_of_opening(text: str) -> int:
-    found = _OPENING.match(text)
-    return found.end() if found else 0

@@ -9,7 +9,7 @@ from vqa_client.benchmark import Benchmark, Metric, Parse, Prompt, choice
 from vqa_client.errors import UsageError
 from vqa_client.reports.described import DOCUMENTS
 from vqa_client.reports.names import first_of, report_name
-from vqa_client.scoring.choices.published import READINGS
+from vqa_client.scoring.published.choice_readers import READINGS
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.longbench import McSettings
 from vqa_client.task import Loaded

@@ -16,7 +16,7 @@ from msgspec import Struct
 from vqa_client.aggregates import Aggregate
 from vqa_client.benchmark import Benchmark, Beside, Form, Home, Judge, Metric, Picture, Place, Prompt
 from vqa_client.benchmark import Question, Total, only, tables, whole_reply
-from vqa_client.scoring.containment import folded
+from vqa_client.scoring.short_answers import folded
 
 REASONED = "First please perform reasoning, and think step by step to provide best answer to the following question: "
 LMMS_EVAL = Prompt(REASONED + "\n\n{question}", max_tokens=1024)

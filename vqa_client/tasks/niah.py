@@ -11,7 +11,7 @@ from vqa_client.benchmark import Benchmark, Metric, Prompt, verbatim
 from vqa_client.errors import UsageError
 from vqa_client.reports.described import DOCUMENTS
 from vqa_client.reports.names import report_name
-from vqa_client.scoring.containment import contains, folded
+from vqa_client.scoring.short_answers import contains, folded
 from vqa_client.scoring.wrappers import own_answer
 from vqa_client.scoring.strict.containment import contains_strict, count_numbers
 from vqa_client.scoring.reply import Reply

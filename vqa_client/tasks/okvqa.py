@@ -15,7 +15,8 @@ from msgspec import Struct
 from vqa_client.benchmark import Benchmark, Beside, Form, Home, Join, Metric, Picture, Place, Prompt, Question
 from vqa_client.benchmark import short_answer, tables, verbatim
 from vqa_client.scoring.vqa_accuracy import HumanAnswer, texts
-from vqa_client.scoring.published.evalai import evalai, most_given, official, soft
+from vqa_client.scoring.vqa_accuracy import most_given, official, soft
+from vqa_client.scoring.vqa_normalise import evalai
 from vqa_client.scoring.vqa_normalise import normalised
 
 

@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question, Scored
 from vqa_client.benchmark import Submission, short_answer, tables, verbatim
-from vqa_client.scoring.published.evalai import evalai, most_given, soft, vlmevalkit
+from vqa_client.scoring.vqa_accuracy import most_given, soft
+from vqa_client.scoring.vqa_normalise import evalai, vlmevalkit
 
 
 class Row(Struct):

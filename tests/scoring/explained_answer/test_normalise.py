@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.scoring.explained_answer.normalise import Majority, majority, normalise, same
+from vqa_client.scoring.short_answers import Majority, majority, normalise, same
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from vqa_client.scoring.explained_answer.normalise import normalise
 from vqa_client.scoring.explained_answer.published import READINGS, published, published_latest, published_line
+from vqa_client.scoring.short_answers import normalise
 
 GOLDEN = Path(__file__).parents[4] / "shared" / "data" / "seed001_nle" / "postprocess_golden.json"
 TASKS = {"VQA-X": "vqax", "ACT-X": "actx", "ESNLI-VE": "esnlive", "VCR": "vcr"}

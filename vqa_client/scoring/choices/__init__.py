@@ -23,5 +23,5 @@ and calls none of the stages before it.
 ambiguity, none is a declared non-answer. Of a reply that was cut off, only declarations count. `trace` shows what each
 rule would have said.
 
-`published` has the readings of published scripts, `modes` what is not free text; `circular` adds up what was read.
+`modes` has what is not free text; `circular` adds up what was read. Published scripts read in `published/`.
 """

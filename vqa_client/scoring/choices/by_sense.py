@@ -7,8 +7,9 @@ from typing import Final
 
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.refuted import sentence_before
-from vqa_client.scoring.choices.undeclared import SHORT, unseeing
+from vqa_client.scoring.choices.undeclared import SHORT
 from vqa_client.scoring.patterns import lazily
+from vqa_client.scoring.refusal import unseeing
 
 LONGEST: Final = 80
 """Characters of a choice that says that nobody can tell; a longer one says something else beside it."""

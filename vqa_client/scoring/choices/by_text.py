@@ -8,7 +8,7 @@ from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import HYPHEN
 from vqa_client.scoring.choices.refuted import ATTRIBUTED, NEGATED, SENTENCE_READ, mentioned, refuted, sentence_before
-from vqa_client.scoring.choices.undeclared import PLACES_READ, SHORT
+from vqa_client.scoring.choices.undeclared import CLAUSE_END, PLACES_READ, SENTENCE_END, SHORT
 from vqa_client.scoring.patterns import find_whole, lazily
 from vqa_client.scoring.strict.number_words import SMALL
 
@@ -53,7 +53,7 @@ def contained_text(reply: ChoiceReply) -> Found | None:
         if _states(text, start, end) and start not in denied
         for label in owners
     }
-    if len(labels) > 1 and _SENTENCE_END.search(text, 0, max(end for _, end, _ in found)) is None:
+    if len(labels) > 1 and SENTENCE_END.search(text, 0, max(end for _, end, _ in found)) is None:
         labels = {*_main_clause(text, found)} or labels
     if labels and len(whole) <= SHORT:
         labels |= {reply.written[each] for each in _GROUNDED.findall(reply.text) if each in reply.written}
@@ -119,7 +119,7 @@ def _states(text: str, start: int, end: int) -> bool:
     if not _NUMBER.fullmatch(text, start, end):
         return True
     operand = _OPERATOR.search(before) or _OPERATES.match(text, end)
-    result = not _EQUALS.search(before) or (_CLAUSE_END.match(text, end) or _ON_GROUNDS.match(text, end)) is not None
+    result = not _EQUALS.search(before) or (CLAUSE_END.match(text, end) or _ON_GROUNDS.match(text, end)) is not None
     return not operand and result and not _RANGE.search(before) and not _STATED.search(text, end)
 
 
@@ -169,13 +169,13 @@ def _main_clause(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> tu
         return ()
     (_, end, labels) = led_up[0]
     later = min((each[0] for each in found if each[0] > end), default=0)
-    return labels if (_ASIDE.search(text, end, later) if later else _CLAUSE_END.match(text, end)) else ()
+    return labels if (_ASIDE.search(text, end, later) if later else CLAUSE_END.match(text, end)) else ()
 
 
 def opening(reply: ChoiceReply) -> Found | None:
     """The choice to which the first sentence leads up, or its head: "X" of the choice "X because Y"."""
     text = HYPHEN.sub(" ", reply.folded)
-    pause = _SENTENCE_END.search(text)
+    pause = SENTENCE_END.search(text)
     first, rest = (text[: pause.start()], text[pause.end() :]) if pause else (text, "")
     if pause and pause[0] == "?":
         return None
@@ -269,9 +269,6 @@ def _owned(reply: ChoiceReply) -> dict[str, str]:
     return {label: reply.texts.own[label] for label in reply.texts.labels}
 
 
-_WORD = lazily(r"\w")
-_CLAUSE_END = lazily(r"[\"')]*(?:[.;:!\n]|$)")
-_SENTENCE_END = lazily(r"[.!?](?=\s|$)|\n")
 _UNTRUE = lazily(r"[\"' ]{1,3}is not (?:true|correct)\b")
 """A question may ask which statement is not."""
 _CALLED_WRONG = lazily(r"\b(?:wrong|incorrect|false) (?:answer|option|choice|value)s? (?:is|was|are|were)\b[^,:;]*$")

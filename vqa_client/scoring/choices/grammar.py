@@ -14,8 +14,8 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 
 from vqa_client.scoring.choices.labels import Labels, Token, labels_of, tokens_of
-from vqa_client.scoring.choices.options import IMAGE, MARK, NO_MARKS, Texts, texts_of
-from vqa_client.scoring.patterns import JOINER, joins, lazily
+from vqa_client.scoring.choices.options import Texts, folded, texts_of
+from vqa_client.scoring.patterns import JOINER, any_word, joins, lazily
 
 _ANSWERS = "answer|ans|ans.|solution|verdict|conclusion|my guess|best guess"
 _ANSWERS_ABROAD = """
@@ -209,19 +209,15 @@ def _rows_by_phrase() -> dict[str, Cue]:
     return rows
 
 
-def _alternatives(phrases: list[str]) -> str:
-    """Regex source of the phrases, longest first and grouped by their first letter, which makes the search cheap."""
-    groups: dict[str, list[str]] = {}
-    for phrase in sorted(phrases, key=len, reverse=True):
-        groups.setdefault(phrase[0], []).append(re.escape(phrase[1:]))
-    grouped = (f"{first}(?:{'|'.join(rest)})" for first, rest in groups.items())
-    return f"(?=[{''.join(groups)}])(?:{'|'.join(grouped)})"
+def _any_of(phrases: list[str]) -> str:
+    """Regex source of the phrases, longest first."""
+    return any_word(*map(re.escape, sorted(phrases, key=len, reverse=True)))
 
 
 ROWS: Final = _rows_by_phrase()
 STARTS: Final = lazily(
-    rf"(?<!{JOINER}){_alternatives([phrase for phrase in ROWS if joins(phrase[0])])}"
-    rf"|{_alternatives([phrase for phrase in ROWS if not joins(phrase[0])])}"
+    rf"(?<!{JOINER}){_any_of([phrase for phrase in ROWS if joins(phrase[0])])}"
+    rf"|{_any_of([phrase for phrase in ROWS if not joins(phrase[0])])}"
 )
 """Any cue in lower-case text; `ROWS` tells its row."""
 
@@ -372,7 +368,7 @@ def reply_of(text: str, choices: dict[str, str]) -> ChoiceReply:
     return ChoiceReply(
         text=text,
         lower=lower,
-        folded=IMAGE.sub(r"\1", lower.translate(NO_MARKS)) if "<image" in lower or MARK.search(lower) else lower,
+        folded=folded(text),
         tokens=tokens_of(text, lower, patterns.labels, texts.own, patterns.further),
         written=patterns.labels.written,
         patterns=patterns,

@@ -1,9 +1,14 @@
-"""The label that a model holds most probable as its first token: nothing is read, and nothing is guessed.
+"""The label that a model holds most probable as its first token, and how far that can be trusted.
 
-A label's probability is the sum over all tokens that spell it, such as "A", " A", "(A", and "a" or a full-width letter
-where the text reading takes it for the label. The probabilities that a server reports are of the whole vocabulary; what
-of them falls on the labels is their mass. Below `MASS_MIN` the model would have begun with something else, and what its
-first word rules out says little about which label it would have come to.
+Nothing is read, and nothing is guessed. A label's probability is the sum over all tokens that spell it, such as "A",
+" A", "(A", and "a" or a full-width letter where the text reading takes it for the label. The probabilities that a
+server reports are of the whole vocabulary; what of them falls on the labels is their mass. Below `MASS_MIN` the model
+would have begun with something else, and what its first word rules out says little about which label it would have come
+to.
+
+Whether a model is right as often as it is sure: expected calibration error and Brier score. Source: Guo et al., On
+Calibration of Modern Neural Networks (2017): ten bins of equal width, each with how far its accuracy is from its mean
+confidence, weighted by its share of the questions.
 """
 
 import math
@@ -34,6 +39,7 @@ _TIE: Final = 1e-6
 MASS_MIN: Final = 0.1
 """The least share of the first token's probability that must fall on the labels."""
 DIGITS: Final = 6
+"""Significant ones of a probability: more than any server's arithmetic has."""
 
 
 class Weights(Struct, frozen=True, kw_only=True):
@@ -77,7 +83,7 @@ def read_first_token(completion: Completion, labels: Sequence[str]) -> Answer:
     top = max(weighed.values(), default=0.0)
     if top <= 0.0:
         return Answer(status="unparsed", rule=RULE, probabilities=weighed)
-    rounded = {label: _rounded(probability) for label, probability in weighed.items()}
+    rounded = {label: float(f"{probability:.{DIGITS}g}") for label, probability in weighed.items()}
     if math.fsum(weighed.values()) < MASS_MIN:
         return Answer(status="unparsed", rule=PROSE, probabilities=rounded)
     best = [label for label, probability in weighed.items() if math.isclose(probability, top, rel_tol=_TIE)]
@@ -99,6 +105,60 @@ def weights(probabilities: Mapping[str, float], right: str, labels: Sequence[str
     )
 
 
-def _rounded(probability: float) -> float:
-    """Six significant digits: more than any server's arithmetic has."""
-    return float(f"{probability:.{DIGITS}g}")
+BINS = 10
+
+
+class Calibration(Struct, frozen=True, kw_only=True):
+    """Over `n` questions; `expected_error` and `brier` are weighted, in [0, 1], 0 is best, None where n is 0."""
+
+    n: int
+    expected_error: float | None
+    brier: float | None
+
+
+class Bin(Struct, frozen=True, kw_only=True):
+    """Questions of like confidence: their number, mean confidence and accuracy, in [0, 1]."""
+
+    n: int
+    confidence: float
+    accuracy: float
+
+
+class Calibrating:
+    """Takes questions one by one and keeps sums of each bin."""
+
+    def __init__(self) -> None:
+        self._n = [0] * BINS
+        self._sure = [0.0] * BINS
+        self._right = [0.0] * BINS
+        self._weights = [0.0] * BINS
+        self._brier = 0.0
+
+    def add(self, confidence: float, right: bool, brier: float, weight: float = 1.0) -> None:
+        """Take a question's highest share, whether that label is the right one, and its Brier score.
+
+        `weight` questions are like it.
+        """
+        place = min(int(confidence * BINS), BINS - 1)
+        self._n[place] += 1
+        self._sure[place] += weight * confidence
+        self._right[place] += weight * right
+        self._weights[place] += weight
+        self._brier += weight * brier
+
+    def calibration(self) -> Calibration:
+        whole = sum(self._weights)
+        gaps = sum(abs(right - sure) for right, sure in zip(self._right, self._sure, strict=True))
+        return Calibration(
+            n=sum(self._n),
+            expected_error=min(1.0, gaps / whole) if whole else None,
+            brier=min(1.0, self._brier / whole) if whole else None,
+        )
+
+    def bins(self) -> tuple[Bin, ...]:
+        """The bins that have questions, from the least sure on."""
+        return tuple(
+            Bin(n=n, confidence=sure / weight, accuracy=right / weight)
+            for n, sure, right, weight in zip(self._n, self._sure, self._right, self._weights, strict=True)
+            if weight
+        )

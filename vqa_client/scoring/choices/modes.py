@@ -6,7 +6,7 @@ from typing import Final
 from vqa_client.scoring.choices.logprob import DIGITS, read_first_token, weights
 from vqa_client.scoring.finish import is_cut
 from vqa_client.scoring.reply import Reply
-from vqa_client.scoring.structured import answer_in_json
+from vqa_client.scoring.wrappers import answer_in_json
 from vqa_client.types import Answer, ChoiceMode, Choosing, Completion, Question, Score
 
 SCORING_VERSION = "2"

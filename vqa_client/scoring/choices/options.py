@@ -6,14 +6,13 @@ from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from vqa_client.scoring.patterns import find_whole, is_whole, lazily
-from vqa_client.scoring.plain import plain
+from vqa_client.scoring.plain import NO_MARKS, plain
 from vqa_client.scoring.strict.number_words import SMALL
 
 _ARTICLES: Final = r"(?:(?:a|an|the|der|die|das|ein|eine|le|la|les|un|une|el|los|las|una|o|os|il|lo) )?"
 _LEAD_IN = lazily(
     rf"[\s\"'(<>*_#~|=:-]{{0,16}}(?:(?:either|still|just|simply|clearly|probably|likely) )?{_ARTICLES}[\"'(]*"
 )
-NO_MARKS: Final = dict.fromkeys((2, 3, 4, 5))
 MARK = lazily(r"[\x02-\x05]")
 _UNIT = lazily(r"(\d) ?(%|[^\W\d_]{1,4}\b)")
 """A number and its unit, which replies write apart or together whatever the choice does."""
@@ -46,26 +45,9 @@ _RESPELLED: Final = tuple(
 _SPOKEN: Final = {"yes": ("yeah", "yep", "yup"), "no": ("nope", "nah")}
 IMAGE = lazily(r"<(image \d+)>")
 _CONTINUED = lazily(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
-_COMMON = frozenset(
-    (
-        "yes",
-        "no",
-        "not",
-        "none",
-        "all",
-        "both",
-        "same",
-        "more",
-        "less",
-        "other",
-        "true",
-        "false",
-        "neither",
-        "one",
-        "the",
-        *SMALL,
-    )
-)
+_COMMON = SMALL.keys() | {
+    *("yes", "no", "not", "none", "all", "both", "same", "more", "less", "other", "true", "false", "neither", "the"),
+}
 """Texts that any sentence may hold by chance; these count only at the start of a reply or of a declared answer."""
 
 

@@ -8,13 +8,12 @@ from typing import Final
 from vqa_client.scoring.choices.declared import own_end
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.labels import EXCLUDED
-from vqa_client.scoring.choices.options import NO_MARKS, Texts
+from vqa_client.scoring.choices.options import Texts
 from vqa_client.scoring.choices.refuted import NEGATED, SENTENCE_READ, refuted, sentence_before
 from vqa_client.scoring.denials import NOT
-from vqa_client.scoring.missing_image import misses_image
 from vqa_client.scoring.patterns import lazily
-from vqa_client.scoring.plain import EMPHASIS
-from vqa_client.scoring.refusal import may_refuse, refuses
+from vqa_client.scoring.plain import EMPHASIS, NO_MARKS
+from vqa_client.scoring.refusal import unseeing
 
 LINES_READ: Final = 20
 VALUE_READ: Final = 60
@@ -48,16 +47,11 @@ def leading_text(reply: ChoiceReply) -> Found | None:
     text = reply.folded
     labels, end = _opening(reply.texts, text)
     says = labels and labels[0] in reply.texts.silent
-    if not labels or not (_CLAUSE_END.match(text, end) or (text[end] == "," and says)):
+    if not labels or not (CLAUSE_END.match(text, end) or (text[end] == "," and says)):
         return None
     if says and unseeing(text):
         return None  # "No, I can't see the photo."
     return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
-
-
-def unseeing(text: str) -> bool:
-    """Whether the model declines, or has no image to look at."""
-    return (may_refuse(text) and refuses(text)) or misses_image(text)
 
 
 def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool:
@@ -134,18 +128,8 @@ def _separated(reply: ChoiceReply, line: re.Match[str]) -> bool:
     return because or bool(_SEPARATOR.match(rest)) or bool(own and rest.lstrip().startswith(own))
 
 
-def emphasised(reply: ChoiceReply) -> Found | None:
-    """The one label in bold or italic type: "I'd go with **C** here." """
-    return _only(reply, _EMPHASISED, "emphasis")
-
-
-def bracketed(reply: ChoiceReply) -> Found | None:
-    """The one label in brackets at the end of a clause: "The sign says 1995 (C)." """
-    return _only(reply, _BRACKETED, "brackets")
-
-
 def _only(reply: ChoiceReply, around: re.Pattern[str], rule: str) -> Found | None:
-    """The one label that is set apart in this way and not excluded by its sentence."""
+    """The one label that is set apart in this way and not excluded by its sentence: "I'd go with **C** here." """
     text, exact = reply.text, reply.patterns.labels.exact
     labels = {
         reply.written[found[1]]
@@ -159,7 +143,7 @@ def _only(reply: ChoiceReply, around: re.Pattern[str], rule: str) -> Found | Non
 def _alone(text: str, found: re.Match[str]) -> bool:
     """Whether no other label in brackets stands in the sentence, and nothing takes this one back."""
     before = sentence_before(text, found.start())
-    after = _SENTENCE_END.split(text[found.end() : found.end() + SENTENCE_READ], maxsplit=1)[0]
+    after = SENTENCE_END.split(text[found.end() : found.end() + SENTENCE_READ], maxsplit=1)[0]
     return not (refuted(before) or _IN_BRACKETS.search(before) or _IN_BRACKETS.search(after))
 
 
@@ -243,7 +227,7 @@ _ITEM, _ITEM_ENDS = lazily(r" ?[:)]"), (".", ";", "|")
 """A further verdict on the same line: "A: no. B: no. C: yes." """
 _DENIES = lazily(rf"{NOT}|n't\b|\b(?:not|never|cannot|without|none|lacks?|incorrect|wrong|false)\b|[❌✗✘✖]")
 _KEY = lazily(r"\" ?:")
-_SENTENCE_END = lazily(r"[.!?](?=\s|$)|\n")
+SENTENCE_END = lazily(r"[.!?](?=\s|$)|\n")
 _IN_BRACKETS = lazily(r"\([A-Z]\)")
 _PREDICATES = lazily(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
 _BRACKETED = lazily(r"\((?i:option |choice |answer |which is option )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")
@@ -252,15 +236,15 @@ _LAST_WORD = lazily(
     re.IGNORECASE,
 )
 _EXCLUDES = lazily(r"\b(?:exclu|elimin|rul(?:ed?s?|ing) out|false|wrong|incorrect)")
-_CLAUSE_END = lazily(r"[\"')]*(?:[.;:!\n]|$)")
+CLAUSE_END = lazily(r"[\"')]*(?:[.;:!\n]|$)")
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("exact text", exact_text, before="answer"),
     Rule("tick", ticked, before="answer"),
     Rule("leading label", leading_label, before="answer"),
     Rule("leading text", leading_text, before="answer"),
-    Rule("emphasis", emphasised, before="shown"),
-    Rule("brackets", bracketed, before="shown"),
+    Rule("emphasis", lambda reply: _only(reply, _EMPHASISED, "emphasis"), before="shown"),
+    Rule("brackets", lambda reply: _only(reply, _BRACKETED, "brackets"), before="shown"),
     Rule("predicate", predicate, before="shown"),
     Rule("last word", last_word, before="shown"),
     Rule("exclusion", left_over, before="shown"),

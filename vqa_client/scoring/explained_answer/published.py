@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from vqa_client.scoring.patterns import behind
+
 Reading = tuple[str, str]
 """The answer and the explanation, in lower case; "unknown" and a set phrase where there is none."""
 UNKNOWN: Final = "unknown"
@@ -92,9 +94,7 @@ _LINES: Mapping[str, Callable[[str], str]] = {
 
 
 def _unprefixed(text: str) -> str:
-    stripped = text.strip()
-    prefix = _PREFIX.match(stripped)
-    return stripped[prefix.end() if prefix else 0 :].replace("\n", " ").strip()
+    return behind(_PREFIX, text.strip()).replace("\n", " ").strip()
 
 
 def _two_words(text: str) -> str:
@@ -115,10 +115,8 @@ def _label(text: str) -> str:
 
 
 def _plain_words(text: str) -> list[str]:
-    stripped = text.strip()
-    prefix = _PREFIX.match(stripped)
-    lowered = stripped[prefix.end() if prefix else 0 :].lower()
-    return [word for word in _NEITHER_WORD_NOR_SPACE.sub(" ", lowered).split() if word not in _DROPPED]
+    words = _NEITHER_WORD_NOR_SPACE.sub(" ", behind(_PREFIX, text.strip()).lower()).split()
+    return [word for word in words if word not in _DROPPED]
 
 
 def _split_words(words: list[str], *, first_word_decides: bool) -> Reading:

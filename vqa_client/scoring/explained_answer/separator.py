@@ -4,13 +4,12 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from vqa_client.scoring.patterns import behind
 from vqa_client.scoring.refusal import refuses
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.wrappers import labelled
 from vqa_client.types import Answer
 
-MARKS: Final = dict.fromkeys((2, 3, 4, 5))
-"""What to translate a peeled text with, to be rid of the marks that stand for its markup."""
 _ECHO = re.compile(
     r"\A(?:question|hypothesis|statement|caption)\s?\d{0,3}\s?:.{0,2000}?(?:\n|[?.!]\s)\W{0,4}answer\W{0,3}:",
     re.I | re.S,
@@ -107,8 +106,7 @@ def _parts(text: str, start: int, end: int, rule: str, *, explicit: bool = False
 
 def _beside(answer: str, explanation: str) -> tuple[str, int, int]:
     """An answer and the explanation beside it as one text, and where that is separated."""
-    opening = _EXPLICIT.match(explanation)
-    return f"{answer} {explanation[opening.end() if opening else 0 :]}", len(answer), len(answer) + 1
+    return f"{answer} {behind(_EXPLICIT, explanation)}", len(answer), len(answer) + 1
 
 
 def _unbracketed(text: str) -> str:
@@ -118,11 +116,7 @@ def _unbracketed(text: str) -> str:
 
 def _own_words(text: str) -> str:
     """Drop the question that a reply repeats first, the further ones it invents, and names such as "Answer:"."""
-    echo = _ECHO.match(text)
-    text = text[echo.end() if echo else 0 :].strip()
-    introduction = _INTRODUCTION.match(text)
-    text = text[introduction.end() if introduction else 0 :]
+    text = behind(_INTRODUCTION, behind(_ECHO, text).strip())
     following = _NEXT.search(text)
     text = text[: following.start()] if following else text
-    prefix = _PREFIX.match(text)
-    return _unbracketed(text[prefix.end() if prefix else 0 :].strip())
+    return _unbracketed(behind(_PREFIX, text).strip())

@@ -1,7 +1,8 @@
 """How published scorers read the chosen label out of a reply, to the letter: each takes the reply and label -> text.
 
 A reader gives the label, which may be one that the question doesn't have, or None where the scorer finds none: it then
-asks a judge, draws at random, or counts the reply as wrong. Each docstring names the scorer.
+asks a judge, draws at random, or counts the reply as wrong. Each docstring names the scorer. The two at the end, of
+LongBench-v2 as text and as page images, know no options, and say which of their rules read.
 """
 
 import re
@@ -239,3 +240,43 @@ def _last(text: str, options: Options, forms: Iterable[tuple[str, str]]) -> str 
     lower = text.lower()
     there = [label for label, option in options.items() if option.lower() in lower]
     return max(there, key=lambda label: lower.rfind(options[label].lower()), default=None)
+
+
+Reading = tuple[str | None, str]
+"""The letter, None where there is none, and the name of the rule that found it, "" where none did."""
+
+PUBLISHED_RULES: Mapping[str, re.Pattern[str]] = {
+    "letter": re.compile(r"\b([A-D])\b"),
+    "brackets": re.compile(r"[(（]([A-D])[)）]"),
+    "cue": re.compile(r"(?:ANSWER|CHOICE|OPTION)[:\s]*([A-D])"),
+    "first character": re.compile(r"\A([A-D])"),
+}
+"""On the reply in upper case, in this order; the first letter that stands alone wins, an article "a" too."""
+LONGBENCH_RULES: Mapping[str, re.Pattern[str]] = {
+    "sentence with brackets": re.compile(r"The correct answer is \(([A-D])\)"),
+    "sentence": re.compile(r"The correct answer is ([A-D])"),
+}
+
+
+def first_letter(text: str) -> Reading:
+    """What the published script of the page images would read.
+
+    Source: the script's own rules, in which the text up to the first "</think>" is cut off before.
+    """
+    reply = text.partition("</think>")[2] if "</think>" in text else text
+    return _first_rule(PUBLISHED_RULES, reply.strip().upper())
+
+
+def longbench(text: str) -> Reading:
+    """What LongBench-v2's own script would read: only its closing sentence counts, and its case."""
+    return _first_rule(LONGBENCH_RULES, text.replace("*", ""))
+
+
+def _first_rule(rules: Mapping[str, re.Pattern[str]], text: str) -> Reading:
+    for name, rule in rules.items():
+        if found := rule.search(text):
+            return found.group(1), name
+    return None, ""
+
+
+READINGS: Mapping[str, Callable[[str], Reading]] = {"published": first_letter, "longbench": longbench}

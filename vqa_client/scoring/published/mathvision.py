@@ -10,6 +10,7 @@ from typing import Final
 
 from vqa_client.scoring.formulas import Dialect, NoValueError, Value, value_of
 from vqa_client.scoring.published.choice_readers import kit
+from vqa_client.scoring.published.mmlongbench_doc import is_number
 from vqa_client.types import Question
 
 _CLOSE: Final = 1e-6
@@ -22,16 +23,8 @@ _REPLACED: Final = (
     *((" ", ""), ("\\,", ""), ("∞", "\\infty"), ("+\\infty", "\\infty"), ("\\\\", "\\"), ("\n", "")),
     *(("\\text", ""), ("\\mbox", ""), ("bmatrix", "pmatrix"), ("\\left", ""), ("\\right", "")),
     *((unit, "") for unit in _UNITS),
-    *(
-        ("\\!", ""),
-        ("\\\\", "\\"),
-        ("tfrac", "frac"),
-        ("dfrac", "frac"),
-        ("\\$", ""),
-        ("$", ""),
-        ("\\%", ""),
-        ("{.", "{0."),
-    ),
+    *(("\\!", ""), ("\\\\", "\\"), ("tfrac", "frac"), ("dfrac", "frac"), ("\\$", ""), ("$", ""), ("\\%", "")),
+    ("{.", "{0."),
 )
 """What is replaced, in this order."""
 _FUNCTIONS: Final = "sin cos tan sinh cosh tanh"
@@ -56,7 +49,7 @@ def extracted(reply: str) -> str:
         if text.endswith(ends) or text.startswith(starts):
             text = letter
     last = text.rpartition("is ")[2].rstrip(".")
-    if _is_float(last):
+    if is_number(last):
         text = last
     if "oxed{" not in text:
         for flag in _FLAGS:
@@ -160,14 +153,6 @@ def _is_plain_int(text: str) -> bool:
         return str(int(text)) == text
     except ValueError:
         return False
-
-
-def _is_float(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def vlmevalkit(reply: str, question: Question) -> float:

@@ -22,31 +22,21 @@ RECOGNITION: Final = (
     "Non-Semantic Text Recognition",
 )
 """The types that are reported together as text recognition."""
-GROUPS: Final = {
-    "text recognition": "text_recognition",
-    "fine-grained text recognition": "text_recognition",
-    "full-page OCR": "text_recognition",
-    "text grounding": "text_detection",
-    "VQA with position": "text_detection",
-    "text spotting": "text_spotting",
-    "key information extraction": "relationship_extraction",
-    "key information mapping": "relationship_extraction",
-    "handwritten answer extraction": "relationship_extraction",
-    "document parsing": "element_parsing",
-    "chart parsing": "element_parsing",
-    "table parsing": "element_parsing",
-    "formula recognition": "element_parsing",
-    "math QA": "mathematical_calculation",
-    "text counting": "mathematical_calculation",
-    "document classification": "visual_text_understanding",
-    "cognition VQA": "visual_text_understanding",
-    "diagram QA": "visual_text_understanding",
-    "reasoning VQA": "knowledge_reasoning",
-    "science QA": "knowledge_reasoning",
-    "APP agent": "knowledge_reasoning",
-    "ASCII art classification": "knowledge_reasoning",
-    "text translation": "knowledge_reasoning",
+_TASKS: Final = {
+    "text_recognition": ("text recognition", "fine-grained text recognition", "full-page OCR"),
+    "text_detection": ("text grounding", "VQA with position"),
+    "text_spotting": ("text spotting",),
+    "relationship_extraction": (
+        *("key information extraction", "key information mapping", "handwritten answer extraction"),
+    ),
+    "element_parsing": ("document parsing", "chart parsing", "table parsing", "formula recognition"),
+    "mathematical_calculation": ("math QA", "text counting"),
+    "visual_text_understanding": ("document classification", "cognition VQA", "diagram QA"),
+    "knowledge_reasoning": (
+        *("reasoning VQA", "science QA", "APP agent", "ASCII art classification", "text translation"),
+    ),
 }
+GROUPS: Final = {task: group for group, tasks in _TASKS.items() for task in tasks}
 """The group of each task of OCRBench v2."""
 _TEXT_TASKS: Final = {
     *("APP agent", "ASCII art classification", "math QA", "reasoning VQA", "science QA", "text recognition"),

@@ -14,17 +14,8 @@ from vqa_client.scoring.strict.number_words import SMALL
 from vqa_client.types import Question
 
 _REPLACED: Final = (
-    ("this is ", ""),
-    ("it is ", ""),
-    ("&", ","),
-    ("and", ","),
-    ("percent", ""),
-    ("organisation", "organization"),
-    ("because of", ""),
-    ("because", ""),
-    ("due to", ""),
-    ("hours", "hrs"),
-    ("minites", "min"),
+    *(("this is ", ""), ("it is ", ""), ("&", ","), ("and", ","), ("percent", ""), ("organisation", "organization")),
+    *(("because of", ""), ("because", ""), ("due to", ""), ("hours", "hrs"), ("minites", "min")),
 )
 _ASKED: Final = ("how many", "which")
 _NO_MARKS: Final = str.maketrans("", "", string.punctuation)

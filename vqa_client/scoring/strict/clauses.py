@@ -171,12 +171,12 @@ class Clauses:
 
     def stands_by(self, start: int, end: int, until: int) -> bool:
         """Whether the text means what it says at [start, end); what follows is read up to `until`, the next mention."""
-        before, after = self._before(start), self._after(end, until)
+        before, after = self._before(start), self._lower[end : min(self._stop(end), until, end + _REACH)]
         stated = self.states(start, end)
         declared = _STATED.search(before) is not None
         return not (
             denies(before)
-            or _supposes(before)
+            or denials.SUPPOSES.search(denials.SURE.sub(" ", before))
             or self._depends(start, end, before, after)
             or denials.LENT.search(before)
             or denials.LENT_NEXT.search(before, max(0, len(before) - _NEXT))
@@ -269,9 +269,6 @@ class Clauses:
         if _CONTINUES.match(self._lower, clause):
             clause = self.sentence(clause)
         return self._lower[max(clause, start - _REACH) : start] + " "
-
-    def _after(self, end: int, until: int) -> str:
-        return self._lower[end : min(self._stop(end), until, end + _REACH)]
 
     def _stop(self, at: int) -> int:
         found = bisect_left(self._starts, at)
@@ -393,7 +390,3 @@ def _denies_before(after: str, stated: bool) -> bool:
         return any(denials.DENIES_BEFORE.match(at_once) for at_once in (said, f" {said}"))
     negated = denials.DENIES_BEFORE.search(said) or denials.PHRASES.search(said)
     return negated is not None or not denials.FOLLOWING.isdisjoint(_WORD.findall(said))
-
-
-def _supposes(before: str) -> bool:
-    return denials.SUPPOSES.search(denials.SURE.sub(" ", before)) is not None

@@ -11,7 +11,7 @@ from vqa_client.errors import UsageError
 from vqa_client.files import sha256_of
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary
-from vqa_client.scoring.explained_answer.normalise import same
+from vqa_client.scoring.short_answers import same
 from vqa_client.scoring.explained_answer.published import PLACEHOLDERS, READINGS, UNKNOWN
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.explain import ExplainSettings

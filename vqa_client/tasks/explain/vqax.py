@@ -5,9 +5,9 @@ import os
 from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Metric
-from vqa_client.scoring.explained_answer.normalise import majority as most_frequent
-from vqa_client.scoring.explained_answer.normalise import normalise, same
-from vqa_client.scoring.explained_answer.phrase import read_phrase
+from vqa_client.scoring.short_answers import majority as most_frequent
+from vqa_client.scoring.short_answers import normalise, same
+from vqa_client.scoring.explained_answer.readings import read_phrase
 from vqa_client.scoring.explanation_metrics.evil import SOFT
 from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS, question_accuracy
 from vqa_client.scoring.vqa_normalise import normalised

@@ -1,0 +1,220 @@
+"""Read the answer of a reply of the form `<answer> because <explanation>`: some words, a label of three, or letters."""
+
+import html
+import re
+from typing import Final
+
+from msgspec.structs import replace
+
+from vqa_client.scoring.choices.choice import choice_in, read_choice
+from vqa_client.scoring.choices.options import texts_of
+from vqa_client.scoring.explained_answer.separator import Parts, split, take_apart
+from vqa_client.scoring.patterns import behind
+from vqa_client.scoring.plain import NO_MARKS, plain
+from vqa_client.scoring.reply import Reply, reply_from
+from vqa_client.types import Answer, Completion
+
+MOST_WORDS: Final = 8
+"""A longer reply in which nothing separates an answer from an explanation is read as prose without an answer."""
+_AROUND: Final = " \t\n.,;:!?\"'()*-"
+_ANSWER_IS = re.compile(
+    r"(?:so,? |thus,? |therefore,? )?"
+    r"(?:the|my) (?:(?:final|correct|best|short|right) )?(?:answer|activity|response|label)"
+    r"(?: to (?:the|this|your) question)?(?: (?:is|would be|must be)\b|\s?:)(?: (?:that|most likely|probably))?[\s:]*",
+    re.IGNORECASE,
+)
+_SUBJECT_IS = re.compile(
+    r"(?:it|this|that|he|she|they|there|someone|people|(?:the|a|an)(?: [\w-]+){1,4}?)"
+    r"(?:'s|'re| is| are| was| were| looks| appears to be| seems to be)(?: (?:most likely|probably))? ",
+    re.IGNORECASE,
+)
+_YES_NO = re.compile(
+    r"(yes|no)\b(?=\s*[,.;:!-]|\s+(?:it|he|she|they|there|this|that|these|those|the|i|you|we|because|since)\b)",
+    re.IGNORECASE,
+)
+LABELS: Final = ("entailment", "contradiction", "neutral")
+_WORDS: Final = {
+    "entailment": r"entail(?:s|ed|ing|ments?)?",
+    "contradiction": r"contradict(?:s|ed|ing|ions?|ory|ive)?",
+    "neutral": r"neutral(?:ity|ly)?|undetermined|inconclusive",
+}
+_HEAD_READ: Final = 2000
+"""Characters of a head in which labels are looked for, a bound on the time that a runaway reply can take."""
+_NAMED = re.compile(
+    r"(?P<non>\bnon-? ?)?\b(?:" + "|".join(f"(?P<{label}>{words})" for label, words in _WORDS.items()) + r")\b", re.I
+)
+_CLAUSE = re.compile(r"[,;.:!?()\n]|\b(?:but|so|therefore|thus|hence|however|although|though|while|whereas)\b", re.I)
+_DENIED = re.compile(r"\b(?:not|neither|nor|no|never|cannot|rather than|instead of|without)\b|n't\b", re.I)
+_DECLARED = re.compile(
+    r"\b(?:label|answer|relation(?:ship)?|verdict)\b[^\w]{0,3}(?: ?(?:is|would be|must be)\b)?[^\w]*", re.I
+)
+_LETTER = re.compile(r"\W*(?:(?:the )?answer(?: is|:)?\W*)?(?:[a-z]\b\W+)?", re.IGNORECASE)
+_PAIR = re.compile(r"\W*(?P<answer>[A-Z])\W{0,4}(?:and\W{1,4})?(?P<reason>[A-Z])\W*")
+_REASON = re.compile(
+    r"\b(?:reason|rationale|explanation)\b"
+    r"(?=\W{0,4}:|\W{1,4}(?:is|that fits|which fits)\b|\W{1,4}(?-i:[A-Z])\b)",
+    re.IGNORECASE,
+)
+
+
+def read_phrase(reply: Reply) -> Answer:
+    """A short answer: what introduces it ("the answer is", "he is") and what follows a yes or no are not part of it."""
+    parts = take_apart(reply)
+    if isinstance(parts, Answer):
+        return parts
+    phrase = _phrase(parts.head)
+    if not parts.explicit and len(phrase.split()) > MOST_WORDS:
+        return Answer(status="unparsed", rule="prose", rationale=parts.rationale)
+    return _parted(phrase, parts)
+
+
+def read_sentence(reply: Reply) -> Answer:
+    """An answer that may be a sentence of its own."""
+    parts = take_apart(reply)
+    if isinstance(parts, Answer):
+        return parts
+    return _parted(_stripped(behind(_ANSWER_IS, parts.head)), parts)
+
+
+def _phrase(head: str) -> str:
+    phrase = _stripped(plain(html.unescape(head)).translate(NO_MARKS))
+    introduction = _ANSWER_IS.match(phrase) or _SUBJECT_IS.match(phrase)
+    phrase = _stripped(phrase[introduction.end() if introduction else 0 :])
+    yes_no = _YES_NO.match(phrase)
+    return yes_no[1] if yes_no else phrase
+
+
+def _stripped(text: str) -> str:
+    """Without the marks around it, but with the sign of a number and the bracket that closes one within."""
+    start = len(text) - len(text.lstrip(_AROUND))
+    bare = text.strip(_AROUND)
+    sign = "-" if bare[:1].isdigit() and text[:start].endswith("-") else ""
+    closing = ")" if bare.count("(") > bare.count(")") and text[start + len(bare) :].startswith(")") else ""
+    return sign + bare + closing
+
+
+def _parted(text: str, parts: Parts) -> Answer:
+    if not text:
+        return Answer(status="unparsed", rule=f"nothing before {parts.rule}", rationale=parts.rationale)
+    return Answer(text=text, rule=parts.rule, rationale=parts.rationale)
+
+
+def read_label(reply: Reply) -> Answer:
+    """The label that the words before the first "because" commit to; without one, what is declared anywhere.
+
+    Several labels that are not denied are ambiguous; where two are denied, the third is meant.
+    """
+    parts = take_apart(reply)
+    if isinstance(parts, Answer):
+        return _declared_or(parts) if parts.status == "unparsed" else parts
+    labels, denied = _labels_of(parts.head[:_HEAD_READ], first_clause=not parts.explicit)
+    if len(labels) == 1:
+        return Answer(text=labels[0], rule=parts.rule, rationale=parts.rationale)
+    if labels:
+        return Answer(status="ambiguous", rule=parts.rule, rivals=tuple(labels), rationale=parts.rationale)
+    left = [label for label in LABELS if label not in denied]
+    if len(left) == 1:
+        return Answer(text=left[0], rule="the others denied", rationale=parts.rationale)
+    rivals = tuple(left) if denied else ()
+    return _declared_or(Answer(status="unparsed", rule="no label", rivals=rivals, rationale=parts.rationale))
+
+
+def _declared_or(otherwise: Answer) -> Answer:
+    """The one label that the rationale names as the label or the answer ("Because ..., the answer is neutral")."""
+    places = _DECLARED.finditer(otherwise.rationale or "")
+    named = filter(None, (_NAMED.match(place.string, place.end()) for place in places))
+    found = {str(label.lastgroup) for label in named if not label["non"]}
+    if len(found) != 1:
+        return otherwise
+    return Answer(text=found.pop(), rule="declaration", rationale=otherwise.rationale)
+
+
+def _labels_of(head: str, *, first_clause: bool) -> tuple[list[str], set[str]]:
+    """The labels that are meant, in order, and those that are only denied; or those of the first clause with one."""
+    meant: dict[str, None] = {}
+    denied: set[str] = set()
+    for clause in _CLAUSE.split(head):
+        for named in _NAMED.finditer(clause):
+            if named["non"] or _DENIED.search(clause, 0, named.start()):
+                denied.add(str(named.lastgroup))
+            else:
+                meant.setdefault(str(named.lastgroup))
+        if meant and first_clause:
+            break
+    return list(meant), denied - meant.keys()
+
+
+def read_letter(reply: Reply, choices: dict[str, str]) -> Answer:
+    """The letter before the separator and the explanation after it; a choice's own "because" separates nothing."""
+    parts = take_apart(reply)
+    if isinstance(parts, Answer) and parts.status != "unparsed":
+        return parts
+    parts = _after_own_text(reply, choices) or parts
+    if isinstance(parts, Answer):
+        return replace(choice_in(reply, choices), rationale=parts.rationale)
+    if parts.explicit:
+        before = _letter(parts.head, choices)
+        if before.status != "unparsed":
+            return replace(before, rationale=parts.rationale)
+    return replace(choice_in(reply, choices), rationale=parts.rationale if parts.rule != "sentence" else None)
+
+
+def read_reason(reply: Reply, reasons: dict[str, str]) -> Answer:
+    """The letter of a reason, whose text is the explanation; "the reason is D" is read as "the answer is D" is."""
+    asked = _REASON.sub("answer", reply.raw)
+    answer = read_letter(reply_from(replace(reply.completion, text=asked)), reasons)
+    if answer.text is None and asked != reply.raw:  # both letters may be there, and the words of the reason's own
+        answer = read_letter(reply, reasons)
+    return replace(answer, rationale=reasons.get(answer.text or ""))
+
+
+def _after_own_text(reply: Reply, choices: dict[str, str]) -> Parts | None:
+    """The parts of a reply that quotes a choice with a "because" in it, with or without its letter before."""
+    if not any("because" in text.lower() for text in choices.values()):
+        return None
+    text = reply.peeled.translate(NO_MARKS)
+    own = behind(_LETTER, text)
+    labels, length = texts_of(tuple(choices.items())).at_start(own.lower())
+    if len(labels) != 1 or "because" not in choices[labels[0]].lower():
+        return None
+    rest = own[length:]
+    return Parts(head=text.removesuffix(rest), rationale=split(rest).rationale, rule="because", explicit=True)
+
+
+def read_two_letters(reply: Reply, answers: dict[str, str], rationales: dict[str, str]) -> Answer:
+    """The answer's letter and the rationale's, as `B because G`; the rationale's text is the explanation.
+
+    Both sets have letters of their own, so that each can be looked for in the whole reply where nothing separates them.
+    """
+    parts = take_apart(reply)
+    if isinstance(parts, Answer) and parts.status != "unparsed":
+        return parts
+    missing: Answer | None = None
+    for each in (parts, split(reply.visible), None):  # wrappers may stand around both letters, or around each
+        first, second = _halves(each, reply, answers, rationales)
+        if first.text and second.text:
+            return Answer(text=two_letters(first.text, second.text), rule=first.rule, rationale=rationales[second.text])
+        missing = missing or (second if first.text else first)
+    assert missing is not None
+    return Answer(status=missing.status, rule=missing.rule, rivals=missing.rivals)
+
+
+def _halves(
+    parts: Parts | Answer | None, reply: Reply, answers: dict[str, str], rationales: dict[str, str]
+) -> tuple[Answer, Answer]:
+    """The answer and the rationale that parts of a reply give, or that the whole of it does where none divide it."""
+    if isinstance(parts, Parts) and not parts.rationale and (pair := _PAIR.fullmatch(parts.head)):
+        return _letter(pair["answer"], answers), _letter(pair["reason"], rationales)
+    if isinstance(parts, Parts) and parts.explicit and parts.rationale:
+        reason = Completion(text=_REASON.sub("answer", parts.rationale), finish_reason=reply.completion.finish_reason)
+        return _letter(parts.head, answers), read_choice(reason, rationales)
+    return choice_in(reply, answers), choice_in(reply, rationales)
+
+
+def _letter(text: str, choices: dict[str, str]) -> Answer:
+    return read_choice(Completion(text=text, finish_reason="stop"), choices)
+
+
+def two_letters(answer: str, rationale: str) -> str:
+    """Name an answer and a rationale by their letters."""
+    return f"{answer} because {rationale}"
