@@ -18,7 +18,8 @@ from vqa_client.prompt import Prompt, Shots, numbered, template_for
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Write
 from vqa_client.scoring.choices.modes import LETTER_ALONE, MEANINGS, SCORING_VERSION, parse_with, score_with
-from vqa_client.scoring.readings import Parse, choice, pope_yes, short_answer, verbatim, whole_reply, yes_no, yorn
+from vqa_client.scoring.published.yes_no_readers import pope_yes, yorn
+from vqa_client.scoring.readings import Parse, choice, short_answer, verbatim, whole_reply, yes_no
 from vqa_client.scoring.reply import READING_VERSION, Reply
 from vqa_client.scoring.short_answers import best_of, relaxed, relaxed_published
 from vqa_client.settings.declared import BenchmarkSettings

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.scoring.choices.logprob import Calibrating, Calibration
+from vqa_client.scoring.choices.modes import Calibrating, Calibration
 
 
 def of(*questions: tuple[float, bool, float] | tuple[float, bool, float, float]) -> Calibration:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vqa_client.scoring.choices.labels import LOOKALIKES
-from vqa_client.scoring.choices.logprob import MASS_MIN, label_probabilities, read_first_token, thinks, weights
+from vqa_client.scoring.choices.modes import MASS_MIN, label_probabilities, read_first_token, thinks, weights
 from vqa_client.types import Answer, Completion
 
 LABELS = ("A", "B", "C", "D")

@@ -25,8 +25,7 @@ from vqa_client.client.probing.sight import colour_asks
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
-from vqa_client.scoring.choices.logprob import label_probabilities, thinks
-from vqa_client.scoring.choices.modes import constrained
+from vqa_client.scoring.choices.modes import constrained, label_probabilities, thinks
 from vqa_client.types import Choosing, Completion, Request
 
 BEFORE: Final = ("", " ", "\n", "(")

@@ -13,7 +13,7 @@ from vqa_client.files import checked_nesting
 from vqa_client.reports.log_reader import LOG_ENDING, Key
 from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.scoring.agreement import Kappa
-from vqa_client.scoring.choices.logprob import Calibration
+from vqa_client.scoring.choices.modes import Calibration
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.statistics import Interval, Mean
 from vqa_client.settings.judge import JudgeKind

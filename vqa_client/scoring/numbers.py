@@ -63,30 +63,27 @@ _LIST = re.compile(r"\[([^\[\]]*)\]")
 def number(reply: Reply, question: Question) -> Answer:
     """The number that a reply gives as its answer, in digits."""
     whole = whole_reply(reply, question)
-    bold = tuple(dict.fromkeys(value for each in _BOLD.findall(reply.text) for value in _in(_in_digits(each))))
-    text = _plain(reply.text)
-    if whole.status == "ok" and (value := _value(text)):
-        return Answer(text=value, rule="whole_reply", source=reply.source)
-    asked = _ASKED_FOR.search(question.text)
-    if whole.status == "ok" and asked and _NONE.fullmatch(text):
-        return Answer(text="0", rule="none", source=reply.source)
+    text, asked = _plain(reply.text), _ASKED_FOR.search(question.text)
+    if whole.status == "ok":
+        if value := _value(text):
+            return Answer(text=value, rule="whole_reply", source=reply.source)
+        if asked and _NONE.fullmatch(text):
+            return Answer(text="0", rule="none", source=reply.source)
     text = _in_digits(text)
-    found: tuple[str, ...] = ()
     rules: tuple[tuple[str, Callable[[str], Iterable[str]]], ...] = (
         ("declaration", _declared),
+        ("bold", lambda text: [value for each in _BOLD.findall(reply.text) for value in _in(_in_digits(each))]),
         ("conclusion", _concluded),
         ("total", _total),
         ("asked for", partial(_counted, asked[1] if asked else "")),
         ("only number", _in),
         ("last sentence", _last),
     )
-    for name, numbers in rules:
-        if whole.status == "ok" or name == "declaration":
-            found = tuple(dict.fromkeys(numbers(text)))
-            if len(found) == 1:
-                return Answer(text=found[0], rule=name, source=reply.source)
-            if len(bold) == 1 and whole.status == "ok":  # before all rules but the first
-                return Answer(text=bold[0], rule="bold", source=reply.source)
+    found: tuple[str, ...] = ()
+    for name, numbers in rules if whole.status == "ok" else rules[:1]:
+        found = tuple(dict.fromkeys(numbers(text)))
+        if len(found) == 1:
+            return Answer(text=found[0], rule=name, source=reply.source)
     if whole.status != "ok":
         return whole
     return Answer(status="ambiguous" if found else "unparsed", rule="number", rivals=found, source=reply.source)

@@ -1,7 +1,8 @@
-"""How a benchmark takes a reply to an answer: readings of ours, and the published readers beside which they stand.
+"""How a benchmark takes a reply to an answer.
 
-A reading of ours takes the reply as it was read once for all benchmarks, without thoughts and wrappers, and is called
-only where there is something to read. A published reader takes the reply as it came, an empty one too.
+A reading takes the reply as it was read once for all benchmarks, without thoughts and wrappers, and is called only
+where there is something to read. A published reader, such as `verbatim` and those in `published/`, takes the reply as
+it came, an empty one too.
 """
 
 import re
@@ -13,7 +14,6 @@ from msgspec.structs import replace
 
 from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.reply import Reply
-from vqa_client.scoring.vqa_normalise import STOP_BETWEEN_WORDS, without_marks
 from vqa_client.scoring.wrappers import Unwrapped, labelled, own_answer, unwrapped
 from vqa_client.scoring.yes_no import yes_or_no
 from vqa_client.types import Answer, Question
@@ -157,24 +157,6 @@ def verbatim(reply: Reply, question: Question) -> Answer:
     """The whole reply as it came."""
     del question
     return Answer(text=reply.completion.text, rule="verbatim")
-
-
-def pope_yes(reply: Reply, question: Question) -> Answer:
-    """POPE's own reader: "no" where the first sentence has the word No, not or no, else "yes".
-
-    Source: evaluate.py of AoiDragon/POPE.
-    """
-    del question
-    words = reply.raw.partition(".")[0].replace(",", "").split(" ")
-    return Answer(text="no" if any(word in ("No", "not", "no") for word in words) else "yes", rule="pope")
-
-
-def yorn(reply: Reply, question: Question) -> Answer:
-    """VLMEvalKit's reader: "yes" or "no" where one word of the two is there and the other isn't."""
-    del question
-    words = without_marks(reply.raw.lower(), STOP_BETWEEN_WORDS).split()
-    yes, no = "yes" in words, "no" in words
-    return Answer(status="unparsed", rule="yorn") if yes == no else Answer(text="yes" if yes else "no", rule="yorn")
 
 
 def verdict_in(reply: Reply) -> str | None:

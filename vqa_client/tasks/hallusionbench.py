@@ -15,7 +15,7 @@ from msgspec import Struct
 from vqa_client.aggregates import Aggregate
 from vqa_client.benchmark import ALL_RIGHT, MEAN, Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt
 from vqa_client.benchmark import Question, Total, best_of, mean_over, only, tables, yes_no, yorn
-from vqa_client.scoring.published import hallusionbench as rules
+from vqa_client.scoring.published import yes_no_readers as rules
 from vqa_client.scoring.short_answers import equal
 
 
@@ -69,7 +69,7 @@ BENCHMARK = Benchmark(
     metrics=(
         Metric("accuracy", best_of(equal), "says rightly yes or no"),
         Metric("vlmevalkit", best_of(equal), "VLMEvalKit: one of the words, not the other", read=yorn),
-        Metric("lmms_eval", best_of(equal), 'lmms-eval: yes where "yes" is in the reply', read=rules.lmms_eval),
+        Metric("lmms_eval", best_of(equal), 'lmms-eval: yes where "yes" is in the reply', read=rules.lmms_letters),
     ),
     totals=(
         Total("aAcc", MEAN, "questions that are right"),

@@ -16,7 +16,7 @@ from vqa_client.aggregates import Aggregate
 from vqa_client.benchmark import ALL_RIGHT, MEAN, Benchmark, Breakdown, Combined, Form, Home, Metric, Over, Picture
 from vqa_client.benchmark import Place, Prompt, Question, Scored, Total, best_of, mean_over, tables, yes_no, yorn
 from vqa_client.images.documents import picture_of
-from vqa_client.scoring.published import mme as rules
+from vqa_client.scoring.published import yes_no_readers as rules
 from vqa_client.scoring.short_answers import equal
 
 MOST = {"perception": 2000, "cognition": 800}
@@ -76,8 +76,8 @@ BENCHMARK = Benchmark(
     parse=yes_no,
     metrics=(
         Metric("accuracy", best_of(equal), "says rightly yes or no"),
-        Metric("published", best_of(equal), "one of the words in the first four characters", read=rules.published),
-        Metric("lmms_eval", best_of(equal), 'the same of the stripped reply; or "y" or "n"', read=rules.lmms_eval),
+        Metric("published", best_of(equal), "one of the words in the first four characters", read=rules.mme),
+        Metric("lmms_eval", best_of(equal), 'the same of the stripped reply; or "y" or "n"', read=rules.lmms_mme),
         Metric("vlmevalkit", best_of(equal), "VLMEvalKit: one of the words, not the other", read=yorn),
     ),
     headline="points",

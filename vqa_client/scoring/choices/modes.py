@@ -1,9 +1,25 @@
-"""A choice that is not read from free text: the reply is a label and nothing else, or its first token is weighed."""
+"""A choice that is not read from free text: the reply is a label and nothing else, or its first token is weighed.
 
+Of a first token nothing is read, and nothing is guessed. A label's probability is the sum over all tokens that spell
+it, such as "A", " A", "(A", and "a" or a full-width letter where the text reading takes it for the label. The
+probabilities that a server reports are of the whole vocabulary; what of them falls on the labels is their mass. Below
+`MASS_MIN` the model would have begun with something else, and what its first word rules out says little about which
+label it would have come to.
+
+Whether a model is right as often as it is sure: expected calibration error and Brier score. Source: Guo et al., On
+Calibration of Modern Neural Networks (2017): ten bins of equal width, each with how far its accuracy is from its mean
+confidence, weighted by its share of the questions.
+"""
+
+import math
+import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from vqa_client.scoring.choices.logprob import DIGITS, read_first_token, weights
+from msgspec import Struct
+
+from vqa_client.scoring.choices.labels import labels_of
 from vqa_client.scoring.finish import is_cut
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.wrappers import answer_in_json
@@ -21,8 +37,88 @@ MEANINGS: Final = {
     "mass": "what all labels were given",
 }
 """What each metric says."""
+CONSTRAINED: Final = "constrained"
+FIRST_TOKEN: Final = "first token"
+PROSE: Final = "prose first"
+THOUGHTS: Final = "reasoning first"
+NO_LOGPROBS: Final = "no logprobs"
+_AROUND: Final = " \t\r\n\u2581\u0120\u010a()[]*$\"'`.:,。、「」【】"
+"""What may stand around a label in its token, the marks among them by which some servers write a blank or a newline."""
+_THINKING: Final = re.compile(
+    r"\s*(?:[<[\u25c1][|\uff5c]?\w{0,20}[:_]?(?:think|thought|reason)|<\|channel\|>|<unused94>|\[unused16"
+    r"|<\|inner_prefix)",
+    re.IGNORECASE,
+)
+"""How the first token of a model begins that thinks before it answers."""
+_TIE: Final = 1e-6
+"""Logits of 16 bits tie often, and sums of spellings differ in their last digits."""
+MASS_MIN: Final = 0.1
+"""The least share of the first token's probability that must fall on the labels."""
+DIGITS: Final = 6
+"""Significant ones of a probability: more than any server's arithmetic has."""
 
-RULE: Final = "constrained"
+
+class Weights(Struct, frozen=True, kw_only=True):
+    """What the labels' probabilities come to; all but `mass` are shares of the mass, so that they add up to 1.
+
+    `right` is the right label's, `top` the highest, `margin` what the highest is above the second. `brier` is half the
+    sum of squared errors over the labels, in [0, 1] (Brier 1950).
+    """
+
+    mass: float
+    right: float
+    top: float
+    margin: float
+    brier: float
+
+
+def label_probabilities(first_token: Mapping[str, float], labels: Sequence[str]) -> dict[str, float]:
+    """The probability of each label that one of the tokens (with their logprobs) spells, in the labels' order."""
+    written = labels_of(tuple(labels)).written
+    found: dict[str, list[float]] = {}
+    for token, logprob in first_token.items():
+        if label := written.get(unicodedata.normalize("NFKC", token).strip(_AROUND)):
+            found.setdefault(label, []).append(math.exp(logprob))
+    return {label: min(1.0, math.fsum(found[label])) for label in labels if label in found}
+
+
+def thinks(completion: Completion) -> bool:
+    """Whether a reply's first token is none of its answer's, because thoughts come before that."""
+    first = completion.first_token or {}
+    likeliest = max(first, key=first.__getitem__, default="")
+    return bool(completion.reasoning) or _THINKING.match(likeliest) is not None
+
+
+def read_first_token(completion: Completion, labels: Sequence[str]) -> Answer:
+    """The most probable label; two that are equally probable are an ambiguity, and prose first is not an answer."""
+    if thinks(completion):
+        return Answer(status="unparsed", rule=THOUGHTS)
+    if completion.first_token is None:
+        return Answer(status="unparsed", rule=NO_LOGPROBS)
+    weighed = label_probabilities(completion.first_token, labels)
+    top = max(weighed.values(), default=0.0)
+    if top <= 0.0:
+        return Answer(status="unparsed", rule=FIRST_TOKEN, probabilities=weighed)
+    rounded = {label: float(f"{probability:.{DIGITS}g}") for label, probability in weighed.items()}
+    if math.fsum(weighed.values()) < MASS_MIN:
+        return Answer(status="unparsed", rule=PROSE, probabilities=rounded)
+    best = [label for label, probability in weighed.items() if math.isclose(probability, top, rel_tol=_TIE)]
+    if len(best) > 1:
+        return Answer(status="ambiguous", rule=FIRST_TOKEN, rivals=tuple(best), probabilities=rounded)
+    return Answer(text=best[0], rule=FIRST_TOKEN, probabilities=rounded)
+
+
+def weights(probabilities: Mapping[str, float], right: str, labels: Sequence[str]) -> Weights | None:
+    """Weigh the labels against each other, one that wasn't told as 0; None where nothing fell on any."""
+    mass = math.fsum(probabilities.values())
+    if mass <= 0.0:
+        return None
+    shares = {label: probabilities.get(label, 0.0) / mass for label in labels}
+    top, second, *_ = (*sorted(shares.values(), reverse=True), 0.0)
+    errors = math.fsum((share - (label == right)) ** 2 for label, share in shares.items())
+    return Weights(
+        mass=min(1.0, mass), right=shares.get(right, 0.0), top=top, margin=top - second, brier=min(1.0, errors / 2)
+    )
 
 
 def constrained(text: str, labels: Sequence[str]) -> str | None:
@@ -37,10 +133,10 @@ def read_constrained(completion: Completion, labels: Sequence[str]) -> Answer:
     """The label that is the whole reply; free text is "unparsed", whatever it says."""
     label = constrained(completion.text, labels)
     if label is not None:
-        return Answer(text=label, rule=RULE)
+        return Answer(text=label, rule=CONSTRAINED)
     if is_cut(completion.finish_reason):
-        return Answer(status="truncated", rule=RULE)
-    return Answer(status="unparsed" if completion.text.strip() else "empty", rule=RULE)
+        return Answer(status="truncated", rule=CONSTRAINED)
+    return Answer(status="unparsed" if completion.text.strip() else "empty", rule=CONSTRAINED)
 
 
 _READERS: Final[Mapping[ChoiceMode, Callable[[Completion, Sequence[str]], Answer]]] = {
@@ -74,3 +170,62 @@ def _weighed(answer: Answer, gold: str, question: Question) -> dict[str, float]:
         return {"probability": 0.0, "margin": 0.0, "mass": 0.0}
     shares = {"probability": found.right, "margin": found.margin, "mass": found.mass}
     return {name: round(share, DIGITS) for name, share in shares.items()}
+
+
+BINS = 10
+
+
+class Calibration(Struct, frozen=True, kw_only=True):
+    """Over `n` questions; `expected_error` and `brier` are weighted, in [0, 1], 0 is best, None where n is 0."""
+
+    n: int
+    expected_error: float | None
+    brier: float | None
+
+
+class Bin(Struct, frozen=True, kw_only=True):
+    """Questions of like confidence: their number, mean confidence and accuracy, in [0, 1]."""
+
+    n: int
+    confidence: float
+    accuracy: float
+
+
+class Calibrating:
+    """Takes questions one by one and keeps sums of each bin."""
+
+    def __init__(self) -> None:
+        self._n = [0] * BINS
+        self._sure = [0.0] * BINS
+        self._right = [0.0] * BINS
+        self._weights = [0.0] * BINS
+        self._brier = 0.0
+
+    def add(self, confidence: float, right: bool, brier: float, weight: float = 1.0) -> None:
+        """Take a question's highest share, whether that label is the right one, and its Brier score.
+
+        `weight` questions are like it.
+        """
+        place = min(int(confidence * BINS), BINS - 1)
+        self._n[place] += 1
+        self._sure[place] += weight * confidence
+        self._right[place] += weight * right
+        self._weights[place] += weight
+        self._brier += weight * brier
+
+    def calibration(self) -> Calibration:
+        whole = sum(self._weights)
+        gaps = sum(abs(right - sure) for right, sure in zip(self._right, self._sure, strict=True))
+        return Calibration(
+            n=sum(self._n),
+            expected_error=min(1.0, gaps / whole) if whole else None,
+            brier=min(1.0, self._brier / whole) if whole else None,
+        )
+
+    def bins(self) -> tuple[Bin, ...]:
+        """The bins that have questions, from the least sure on."""
+        return tuple(
+            Bin(n=n, confidence=sure / weight, accuracy=right / weight)
+            for n, sure, right, weight in zip(self._n, self._sure, self._right, self._weights, strict=True)
+            if weight
+        )

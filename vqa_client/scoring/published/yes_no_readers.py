@@ -1,0 +1,87 @@
+"""How published scorers read "yes" or "no" out of a reply, and what MME and HallusionBench count together."""
+
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+
+from msgspec import Struct
+
+from vqa_client.scoring.reply import Reply
+from vqa_client.scoring.vqa_normalise import STOP_BETWEEN_WORDS, without_marks
+from vqa_client.types import Answer, Question
+
+COGNITION: Final = ("commonsense_reasoning", "numerical_calculation", "text_translation", "code_reasoning")
+PERCEPTION: Final = (
+    *("existence", "count", "position", "color", "posters", "celebrity", "scene", "landmark", "artwork", "OCR"),
+)
+APART: Final = "questions_answers_YN"
+"""The folder of the questions where they aren't beside the images."""
+
+
+def pope_yes(reply: Reply, question: Question) -> Answer:
+    """POPE's own reader: "no" where the first sentence has the word No, not or no, else "yes".
+
+    Source: evaluate.py of AoiDragon/POPE.
+    """
+    del question
+    words = reply.raw.partition(".")[0].replace(",", "").split(" ")
+    return Answer(text="no" if any(word in ("No", "not", "no") for word in words) else "yes", rule="pope")
+
+
+def yorn(reply: Reply, question: Question) -> Answer:
+    """VLMEvalKit's reader: "yes" or "no" where one word of the two is there and the other isn't."""
+    del question
+    words = without_marks(reply.raw.lower(), STOP_BETWEEN_WORDS).split()
+    yes, no = "yes" in words, "no" in words
+    return Answer(status="unparsed", rule="yorn") if yes == no else Answer(text="yes" if yes else "no", rule="yorn")
+
+
+def mme(reply: Reply, question: Question) -> Answer:
+    """MME's own script: the first four characters of the reply as it came, in small letters."""
+    del question
+    return _in_four(reply.completion.text.lower()[:4])
+
+
+def lmms_mme(reply: Reply, question: Question) -> Answer:
+    """lmms-eval for MME (75571cfe): without outer spaces and full stops; "y" or "n" alone is the word."""
+    del question
+    said = reply.completion.text.lower().strip().replace(".", "")
+    return _in_four({"y": "yes", "n": "no"}.get(said, said if len(said) > 1 else "")[:4])
+
+
+def _in_four(start: str) -> Answer:
+    said = next((word for word in ("yes", "no") if word in start), None)
+    return Answer(text=said, status="ok" if said else "unparsed", rule="first four characters")
+
+
+def lmms_letters(reply: Reply, question: Question) -> Answer:
+    """lmms-eval for HallusionBench: "yes" where the letters are anywhere in the reply, else "no"."""
+    del question
+    return Answer(text="yes" if "yes" in reply.completion.text.lower() else "no", rule="letters")
+
+
+class Line(Struct):
+    """A line of a text file, which has the name of its image."""
+
+    question: str
+    answer: str
+
+
+def by(*names: str) -> Callable[[Any], Hashable]:
+    """The key of a group of HallusionBench: these fields of the row of a scored question.
+
+    The published script leaves out figures of questions without an image, as these control what a model knows;
+    lmms-eval counts them, and VLMEvalKit (e8e78f05) takes the two categories of one set together.
+    """
+    return lambda scored: tuple(getattr(scored.question.row, name) for name in names)
+
+
+FIGURE = by("category", "subcategory", "set_id", "figure_id")
+PAIR = by("category", "subcategory", "set_id", "question_id")
+KIT_FIGURE = by("subcategory", "set_id", "figure_id")
+KIT_PAIR = by("subcategory", "set_id", "question_id")
+
+
+def figure(scored: Any) -> Hashable:
+    """The key of a figure, None for what has no image."""
+    row = scored.question.row
+    return None if (row.category, row.figure_id) == ("VS", "0") else FIGURE(scored)
