@@ -261,10 +261,8 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         if isinstance(own, str):
             chosen, message = template_for(given, own, self.name)
             if self.choosing and given:
-                message = (
-                    f"--choice_mode {self.choosing.mode}: the config's prompt_template is kept; it should ask for "
-                )
-                return chosen, message + "the letter alone"
+                kept = "the config's prompt_template is kept; it should ask for the letter alone"
+                return chosen, f"--choice_mode {self.choosing.mode}: {kept}"
             return chosen, message
         return None, f"{self.name} uses its own prompts, not the config's prompt_template" if given else ""
 

@@ -7,7 +7,7 @@ from typing import Final
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import HYPHEN
-from vqa_client.scoring.choices.refuted import ATTRIBUTED, NEGATED, SENTENCE_READ, mentioned, refuted, sentence_before
+from vqa_client.scoring.choices.refuted import ATTRIBUTED, SENTENCE_READ, mentioned, negated, refuted, sentence_before
 from vqa_client.scoring.choices.undeclared import CLAUSE_END, PLACES_READ, SENTENCE_END, SHORT
 from vqa_client.scoring.patterns import find_whole, lazily
 from vqa_client.scoring.strict.number_words import SMALL
@@ -60,13 +60,9 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     return Found(labels=tuple(labels), rule="text") if labels else None
 
 
-def _negated(before: str) -> bool:
-    return any(words.search(before) for words in NEGATED)
-
-
 def _denied(before: str) -> bool:
     """Whether the words `before` a choice's text exclude it, or lend it to others or to an earlier thought."""
-    return _negated(before) or any(words.search(before) for words in (ATTRIBUTED, _CALLED_WRONG))
+    return negated(before) or any(words.search(before) for words in (ATTRIBUTED, _CALLED_WRONG))
 
 
 def said_otherwise(reply: ChoiceReply) -> Found | None:
@@ -206,7 +202,7 @@ def abbreviated(reply: ChoiceReply) -> Found | None:
     if len(text) > SHORT:
         text = _last_sentence(text)
     said = [each for each in _WORD_OF.finditer(text) if each[0] in names]
-    labels = {names[each[0]] for each in said if not _negated(sentence_before(text, each.start()))}
+    labels = {names[each[0]] for each in said if not negated(sentence_before(text, each.start()))}
     return Found(labels=tuple(labels), rule="abbreviation") if len(labels) == 1 else None
 
 

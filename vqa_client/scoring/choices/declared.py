@@ -203,7 +203,7 @@ def _cued(reply: ChoiceReply) -> list[Declaration]:
             found.append(declaration)
         elif not behind and place.cue.anywhere:
             sentences.append(place.start.start())
-    for label, at in affirmed(reply, sentences) if sentences else ():
+    for label, at in filter(None, (affirmed(reply, sentence) for sentence in sentences)):
         found.append(Declaration(at=at, end=at, labels=(label,), rule="sentence", weak=True))
     return found[:DECLARATIONS_READ]
 

@@ -75,9 +75,7 @@ _DISQUALIFIED = lazily(
 )
 
 
-NEGATED: Final = (_NEGATED, _DOUBTED)
-"""Words up to a letter or a text that exclude it."""
-_REFUTED: Final = (*NEGATED, _SUPPOSED, _UNREAL, ATTRIBUTED)
+_REFUTED: Final = (_NEGATED, _DOUBTED, _SUPPOSED, _UNREAL, ATTRIBUTED)
 """Words before a declaration that deny it, suppose it or lend it to others; `_DISQUALIFIED` is right before it."""
 
 
@@ -85,6 +83,11 @@ def sentence_before(text: str, at: int) -> str:
     """The part of the sentence that lies before `at`; a label's own full stop ("B. blue car") ends no sentence."""
     before: str = _SENTENCE_BEFORE.findall(text, max(0, at - SENTENCE_READ), at)[0]
     return before
+
+
+def negated(before: str) -> bool:
+    """Whether the words up to a letter or a text exclude it."""
+    return _NEGATED.search(before) is not None or _DOUBTED.search(before) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -109,7 +112,7 @@ def mentioned(reply: ChoiceReply) -> set[str]:
         stands = token and (token.stands_alone if spoken else token.stands)
         if stands or reply.patterns.further.match(text, mention.end()):
             before = sentence_before(text, mention.start())
-            if not any(words.search(before) for words in NEGATED):
+            if not negated(before):
                 found.add(reply.written[mention[0]])
     return found
 
@@ -123,12 +126,7 @@ _REACH: Final = 24
 """Characters behind a denial in which the letter that it denies is looked for."""
 
 
-def affirmed(reply: ChoiceReply, places: list[int]) -> list[tuple[str, int]]:
-    """The only label that the sentence around each place affirms, and where it ends; nothing where there is none."""
-    return [found for at in places if (found := _affirmed(reply, at))]
-
-
-def _affirmed(reply: ChoiceReply, at: int) -> tuple[str, int] | None:
+def affirmed(reply: ChoiceReply, at: int) -> tuple[str, int] | None:
     """The only label that the sentence around `at` affirms, and where it ends."""
     start = at - len(sentence_before(reply.text, at))
     ends = _STOP.search(reply.text, at, at + SENTENCE_READ)

@@ -9,7 +9,7 @@ from vqa_client.scoring.choices.declared import own_end
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import Texts
-from vqa_client.scoring.choices.refuted import NEGATED, SENTENCE_READ, refuted, sentence_before
+from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.denials import NOT
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.plain import EMPHASIS, NO_MARKS
@@ -188,7 +188,7 @@ def left_over(reply: ChoiceReply) -> Found | None:
         if reply.patterns.further.match(text, mention.end()):
             continue
         before = sentence_before(text, run[0].start())
-        denied = any(words.search(before) for words in NEGATED) or EXCLUDED.match(text, mention.end())
+        denied = negated(before) or EXCLUDED.match(text, mention.end())
         (out if denied else named).update(reply.written[each[0]] for each in run)
         run = []
     left = [label for label in reply.texts.labels if label not in out]

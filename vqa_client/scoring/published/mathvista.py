@@ -129,10 +129,7 @@ def asked_officially(problem: Problem) -> str:
     """A question as the authors ask it: the hint comes first."""
     lines = [f"Question: {problem.text}"]
     if problem.choices:
-        lines += [
-            "Choices:",
-            *(f"({letter}) {choice}" for letter, choice in zip(LETTERS, problem.choices, strict=False)),
-        ]
+        lines += ["Choices:", *(f"({letter}) {choice}" for letter, choice in problem.labelled.items())]
     return "\n".join([_hint(problem), *lines])
 
 

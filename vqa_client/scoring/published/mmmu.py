@@ -1,7 +1,7 @@
 """MMMU's own scoring and its domains. Source: mmmu/utils of MMMU-Benchmark/MMMU (bb0b95a)."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from vqa_client.scoring.published.choice_readers import kit
@@ -47,7 +47,7 @@ def open_candidates(reply: str) -> set[Normal]:
     *lines, last = whole.split("\n")
     declared = [*(_behind_cue(line, _CUES) for line in lines), _behind_cue(last, (*_CUES, "="))]
     texts = [text for text in declared if text not in ("", *":,.!?;'")] or [whole]
-    found = [*texts, *(number for text in texts for number in _numbers(text))]
+    found = [*texts, *(number for text in texts for form in _NUMBERS for number in form.findall(text))]
     return {each for text in found for each in _normal(text)}
 
 
@@ -59,11 +59,6 @@ def _behind_cue(line: str, cues: Iterable[str]) -> str:
             if not shortest or len(tail) < len(shortest):
                 shortest = tail
     return shortest
-
-
-def _numbers(text: str) -> Iterator[str]:
-    for form in _NUMBERS:
-        yield from form.findall(text)
 
 
 def _normal(text: str) -> tuple[Normal, ...]:
