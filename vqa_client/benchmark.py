@@ -305,10 +305,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         return reply.without_answer() if reply.status else self.parse(reply, question)
 
     def task(
-        self,
-        prompt_template: str | None = None,
-        scoring: Mapping[str, str] = NO_OPTIONS,
-        system: str | None = None,
+        self, prompt_template: str | None = None, scoring: Mapping[str, str] = NO_OPTIONS, system: str | None = None
     ) -> Task:
         """The functions that the engine calls; `scoring` are the options that decide how replies are read.
 

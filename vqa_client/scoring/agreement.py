@@ -105,10 +105,7 @@ def fleiss_kappa(items: Iterable[tuple[Sequence[Hashable], str]]) -> Kappa | Non
     marginal = {c: k / (n * m) for c, k in sum((counts for counts, _ in counted), Counter()).items()}
     chance = fsum(share * share for share in marginal.values())
     influences = [
-        (
-            _influence(own, 2 * fsum(marginal[c] * k / m for c, k in counts.items()), observed, chance) / n,
-            cluster,
-        )
+        (_influence(own, 2 * fsum(marginal[c] * k / m for c, k in counts.items()), observed, chance) / n, cluster)
         for own, (counts, cluster) in zip(agreeing, counted, strict=True)
     ]
     return _kappa(observed, chance, influences)

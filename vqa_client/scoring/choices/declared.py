@@ -21,14 +21,7 @@ from vqa_client.scoring.choices.grammar import (
 )
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import Start
-from vqa_client.scoring.choices.refuted import (
-    UNREAL,
-    affirmed,
-    judged_right,
-    mentioned,
-    refuted,
-    sentence_before,
-)
+from vqa_client.scoring.choices.refuted import UNREAL, affirmed, judged_right, mentioned, refuted, sentence_before
 from vqa_client.scoring.denials import NOT
 from vqa_client.scoring.patterns import JOINER, lazily
 from vqa_client.scoring.plain import MARKED
@@ -61,8 +54,7 @@ _UNLESS_MET = lazily(rf"[ )]*(?:only )?{UNREAL}")
 _HEDGE = lazily(r"\b(?:could|might|may|possibly|perhaps|könnte|pourrait|podría|может)\b", re.IGNORECASE)
 _CASE = lazily(r"^\W*(?:(?:and|but|or|so) )?(?:if|unless|otherwise|in case)\b", re.IGNORECASE)
 _BAD_FILL = lazily(
-    rf"\b(?:not|never|no|cannot|unlikely|if|unless|why|how|options|choices)\b|n't\b|{NOT}|难道|難道",
-    re.IGNORECASE,
+    rf"\b(?:not|never|no|cannot|unlikely|if|unless|why|how|options|choices)\b|n't\b|{NOT}|难道|難道", re.IGNORECASE
 )
 _ASIDE = lazily(
     r"\([^()]{0,40}\)|\"[^\"\n]{0,120}\"|'[^'\n]{8,120}'(?!\w)"

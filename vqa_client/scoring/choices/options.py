@@ -46,7 +46,7 @@ _SPOKEN: Final = {"yes": ("yeah", "yep", "yup"), "no": ("nope", "nah")}
 IMAGE = lazily(r"<(image \d+)>")
 _CONTINUED = lazily(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
 _COMMON = SMALL.keys() | {
-    *("yes", "no", "not", "none", "all", "both", "same", "more", "less", "other", "true", "false", "neither", "the"),
+    *("yes", "no", "not", "none", "all", "both", "same", "more", "less", "other", "true", "false", "neither", "the")
 }
 """Texts that any sentence may hold by chance; these count only at the start of a reply or of a declared answer."""
 
