@@ -60,6 +60,12 @@ def behind(opening: re.Pattern[str], text: str) -> str:
     return text[found.end() :] if found else text
 
 
+def line_end(text: str, at: int) -> int:
+    """Where the line ends that `at` is in."""
+    end = text.find("\n", at)
+    return end if end >= 0 else len(text)
+
+
 def joins(character: str) -> bool:
     """Whether a token goes on through `character` ("" does not join)."""
     return _joins.match(character) is not None

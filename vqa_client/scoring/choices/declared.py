@@ -23,7 +23,7 @@ from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import Start
 from vqa_client.scoring.choices.refuted import UNREAL, affirmed, judged_right, mentioned, refuted, sentence_before
 from vqa_client.scoring.denials import NOT
-from vqa_client.scoring.patterns import JOINER, lazily
+from vqa_client.scoring.patterns import JOINER, lazily, line_end
 from vqa_client.scoring.plain import MARKED
 
 CUES_READ: Final = 100
@@ -307,7 +307,7 @@ def _lines(reply: ChoiceReply) -> Iterator[Declaration]:
         opening = line.match(text, 0, first)
         lone = opening if opening and len(opening[0].split()) == 1 and not opening[0].endswith(":") else None
         before_last = line.match(text, text.rfind("\n", 0, last) + 1, last)
-        after_first = line.match(text, first + 1, (text.find("\n", first + 1) + 1 or len(text) + 1) - 1)
+        after_first = line.match(text, first + 1, line_end(text, first + 1))
         lines = [(lone, after_first), (line.match(text, last + 1), before_last)]
     for found, beside in lines:
         if found:

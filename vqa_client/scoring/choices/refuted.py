@@ -8,7 +8,7 @@ from typing import Final
 from vqa_client.scoring.choices.grammar import RIGHT_SIGNS, SAYS_RIGHT, ChoiceReply
 from vqa_client.scoring.choices.labels import WORDS
 from vqa_client.scoring.denials import NOT, NOT_SIGNS, NOT_THAT, NOT_WORDS, WRONG
-from vqa_client.scoring.patterns import any_word, lazily
+from vqa_client.scoring.patterns import any_word, lazily, line_end
 
 SENTENCE_READ: Final = 120
 """Characters before a phrase that are looked at; a bound on the time that one sentence without an end can take."""
@@ -191,8 +191,7 @@ def judged_right(reply: ChoiceReply) -> tuple[str, int] | None:
         right = [label for label, sign in judged.items() if sign is not None]
         if len(right) != 1 or any(_echoed(reply, each) for each in found):
             return None
-        end = reply.text.find("\n", found[-1].end())
-        return right[0], end if end >= 0 else len(reply.text)
+        return right[0], line_end(reply.text, found[-1].end())
     return _judged_texts(reply)
 
 

@@ -11,7 +11,7 @@ from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import Texts
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.denials import NOT
-from vqa_client.scoring.patterns import lazily
+from vqa_client.scoring.patterns import lazily, line_end
 from vqa_client.scoring.plain import EMPHASIS, NO_MARKS
 from vqa_client.scoring.refusal import unseeing
 
@@ -205,7 +205,7 @@ def not_denied(reply: ChoiceReply) -> Found | None:
     rests = {}
     for item in items:
         label, end = reply.written[item["label"]], own_end(reply, item.end())
-        rests[label] = reply.lower[end : (reply.lower.find("\n", end) + 1 or len(reply.lower) + 1) - 1]
+        rests[label] = reply.lower[end : line_end(reply.lower, end)]
     left = [label for label, rest in rests.items() if not _DENIES.search(rest)]
     judged = len(items) == len(rests) and all(map(_WORD.search, rests.values()))
     return Found(labels=tuple(left), rule="list") if judged and len(left) == 1 else None

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Final, TypeVar
 
 from vqa_client.scoring import denials
-from vqa_client.scoring.patterns import lazily
+from vqa_client.scoring.patterns import lazily, line_end
 from vqa_client.scoring.strict.clauses import MEDIUM, Clauses, denies, says_plainly
 from vqa_client.scoring.strict.numbers import Number, answering, within
 
@@ -209,8 +209,7 @@ def _answer_line(text: str) -> tuple[int, int]:
     labels, line = set(), (0, 0)
     for found in _ANSWER_LINE.finditer(text):
         labels.add(found["label"].lower())
-        end = text.find("\n", found.end())
-        line = (found.end(), end if end >= 0 else len(text))
+        line = (found.end(), line_end(text, found.end()))
     return (0, 0) if len(labels) > 1 and all(" " in label for label in labels) else line
 
 
