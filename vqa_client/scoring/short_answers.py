@@ -13,8 +13,8 @@ from vqa_client.types import Question
 
 _OTHER: Final = re.compile(r"[^a-z0-9\s]")
 _ARTICLES: Final = frozenset({"a", "an", "the"})
-_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
-_PUNCTUATION = dict.fromkeys(map(ord, string.punctuation))
+ARTICLE: Final = re.compile(r"\b(?:a|an|the)\b")
+NO_PUNCTUATION: Final = dict.fromkeys(map(ord, string.punctuation))
 Rule = Callable[[str, str], float]
 """Scores an answer against one reference."""
 
@@ -90,7 +90,7 @@ def word_f1(answer: str, reference: str) -> float:
 
 
 def _bare_words(text: str) -> list[str]:
-    return _ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split()
+    return ARTICLE.sub(" ", text.lower().translate(NO_PUNCTUATION)).split()
 
 
 def _number(text: str) -> tuple[float, bool] | None:

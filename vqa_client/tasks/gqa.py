@@ -10,14 +10,12 @@ Published: the share of answers that are the reference, letter by letter, also b
 2019). Its consistency, validity and plausibility need further files and are left out.
 """
 
-import string
-
 from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Join, Metric, Picture, Prompt
 from vqa_client.benchmark import best_of, tables, verbatim
 from vqa_client.scoring.readings import short_or_yes_no
-from vqa_client.scoring.short_answers import equal
+from vqa_client.scoring.short_answers import NO_PUNCTUATION, equal
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
 
 
@@ -44,7 +42,6 @@ def vlmevalkit(reply: str, reference: str) -> float:
     return float(reply.strip().lower() == reference.strip().lower())
 
 
-NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 SHORT = "{question}\nAnswer the question using a single word or phrase."
 ASKED: dict[str, str | Columns | Beside] = {"text": "question", "references": "answer"}
 KIT = {**ASKED, "id": "index", "images": "image"}

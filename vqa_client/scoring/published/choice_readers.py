@@ -6,9 +6,10 @@ LongBench-v2 as text and as page images, know no options, and say which of their
 """
 
 import re
-import string
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
+
+from vqa_client.scoring.short_answers import NO_PUNCTUATION
 
 Options = Mapping[str, str]
 Reader = Callable[[str, Options], str | None]
@@ -48,7 +49,6 @@ _VSTAR_FORMS: Final = tuple(
 _BLINK_LETTER: Final = re.compile(r"[(\s]*([A-Z])", re.IGNORECASE)
 _SCIENCEQA_SENTENCE: Final = re.compile(r"The answer is ([A-Z]).")
 _AI2D_LETTER: Final = re.compile(r"\s*([A-Z])\.")
-_NO_PUNCTUATION: Final = str.maketrans(dict.fromkeys(string.punctuation))
 _CAPITAL: Final = re.compile(r"[A-Z]")
 
 
@@ -193,7 +193,7 @@ def lmms_scienceqa(reply: str, options: Options) -> str | None:
 def lmms_ai2d(reply: str, options: Options) -> str | None:
     """lmms-eval's reader for AI2D (75571cfe): a leading "X.", else the label alone without case and punctuation."""
     found = _AI2D_LETTER.match(reply)
-    return _same((found[1] if found else reply.strip()).translate(_NO_PUNCTUATION), options)
+    return _same((found[1] if found else reply.strip()).translate(NO_PUNCTUATION), options)
 
 
 def lmms_seedbench(reply: str, options: Options) -> str | None:

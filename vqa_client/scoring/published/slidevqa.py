@@ -3,13 +3,12 @@
 Source: Tanaka et al., SlideVQA (AAAI 2023); the rules are a description of its evaluation.
 """
 
-import re
-import string
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from vqa_client.scoring.published.anls import anls_doc
+from vqa_client.scoring.short_answers import ARTICLE, NO_PUNCTUATION
 from vqa_client.scoring.strict.number_words import SMALL
 from vqa_client.types import Question
 
@@ -18,8 +17,6 @@ _REPLACED: Final = (
     *(("because of", ""), ("because", ""), ("due to", ""), ("hours", "hrs"), ("minites", "min")),
 )
 _ASKED: Final = ("how many", "which")
-_NO_MARKS: Final = str.maketrans("", "", string.punctuation)
-_ARTICLE = re.compile(r"\b(a|an|the)\b")
 _NUMBERS: Final = {word: str(value) for word, value in SMALL.items() if value < 20}
 
 
@@ -75,7 +72,7 @@ def normalised(text: str, question: str) -> str:
         _, found, rest = question.partition(asked)
         if found:
             text = text.replace(rest.split()[0], "")
-    text = _ARTICLE.sub(" ", text.translate(_NO_MARKS))
+    text = ARTICLE.sub(" ", text.translate(NO_PUNCTUATION))
     words = text.split()[: 1 if text.startswith(("yes", "no")) else None]
     return " ".join(_NUMBERS.get(word, word) for word in words)
 
