@@ -150,10 +150,10 @@ def vre(
     )
 
 
-def metrics_of(errors: Errors, *, sort_levels: bool = False) -> tuple[Values, dict[str, str]]:
+def metrics_of(errors: Errors) -> tuple[Values, dict[str, str]]:
     """The five metrics of one series, and for each that is None its reason."""
     reasons: dict[str, str] = {}
-    return _values(errors, len(errors), sort_levels, "", reasons), reasons
+    return _values(errors, len(errors), False, "", reasons), reasons
 
 
 def _values(errors: Errors, n_levels: int, sort_levels: bool, name: str, reasons: dict[str, str]) -> Values:

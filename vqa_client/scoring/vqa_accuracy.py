@@ -8,10 +8,10 @@ is never matched. Source: Antol et al., VQA (ICCV 2015), and visualqa.org/evalua
 import statistics
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress
 from math import fsum
-from typing import Any, Final, Literal, TypeVar, get_args
+from typing import Any, Final, Literal, get_args
 
 from msgspec import Struct
 
@@ -45,7 +45,6 @@ FEWEST_FOR_FULL_MARKS: Final = FULL_MARKS_AT + 1
 LONG_WORDS: Final = 5
 """A longer prediction is a sentence, which hardly ever equals what annotators write."""
 _Pair = tuple[str, list[str]]
-Key = TypeVar("Key")
 
 
 class _Texts(list[str]):
@@ -88,7 +87,10 @@ def vqa_accuracy(
     scores = [question_accuracy(said, given, mode) for said, given in zip(predictions, references, strict=True)]
     report: dict[str, Any] = {"overall": _percent(scores, precision)}
     for name, types in (("perAnswerType", answer_types), ("perQuestionType", question_types)):
-        groups = _grouped(zip(types or (), scores, strict=False))
+        groups: dict[str, list[float]] = defaultdict(list)
+        for key, score in zip(types or (), scores, strict=False):
+            if key is not None:
+                groups[key].append(score)
         if groups:
             report[name] = {key: _percent(members, precision) for key, members in groups.items()}
     return report
@@ -108,15 +110,6 @@ def contains_answer(prediction: str, answers: Answers) -> bool:
     """Whether any of the answers stands in the prediction as whole words, both normalised: a diagnostic."""
     said = f" {normalised(on_one_line(prediction))} "
     return any(f" {given} " in said for given in set(map(normalised, texts(answers))) if given)
-
-
-def _grouped(pairs: Iterable[tuple[Key | None, float]]) -> dict[Key, list[float]]:
-    """The values of each key, in order of appearance; those of None are left out."""
-    groups: dict[Key, list[float]] = defaultdict(list)
-    for key, value in pairs:
-        if key is not None:
-            groups[key].append(value)
-    return dict(groups)
 
 
 def _by_identity(matching: Sequence[HumanAnswer | str], count: int) -> float:
