@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from vqa_client.answers.explained import ExplanationReport
     from vqa_client.reports.report import Report
     from vqa_client.scoring.explanation_metrics.corpus import Metric, Scope
-    from vqa_client.scoring.explanation_metrics.evil import Value
-    from vqa_client.scoring.explanation_metrics.judged import Judged
+    from vqa_client.scoring.explanation_metrics.evil import Judged, Value
 
 METRICS_ACROSS = 3
 """More would not fit beside a long question type."""

@@ -8,8 +8,7 @@ from msgspec import Struct
 from vqa_client.aggregates import Figure as Total
 from vqa_client.reports.overview import LEVELS, VARIANT, Overview, in_order
 from vqa_client.reports.summary import Tally
-from vqa_client.scoring.averages import Mean
-from vqa_client.scoring.statistics import Interval
+from vqa_client.scoring.statistics import Interval, Mean
 from vqa_client.types import ANSWERED, UNKNOWN, Status
 
 MOST_ROWS = 40
