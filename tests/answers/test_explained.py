@@ -86,6 +86,11 @@ def test_caption_annotations_are_references_too(by_id: bool, tmp_path: Path) -> 
     alone, answered = score(said, references=references), score(said, references=whole)
     nle = score(said, references=data_root(tmp_path) / "nle_data/VQA-X/vqaX_val.json")
     assert rouge(alone) == rouge(answered) == rouge(nle)
+    assert alone.notes == [
+        f'{said}: the captions are taken for "answer because explanation"',
+        f"{references}: the captions are taken for explanations without answers",
+        f"{references} has no answers: accuracy and the scores of right answers alone are left out",
+    ]
     assert (means(alone), means(answered)) == ({}, {"accuracy": 0.25})
 
 
@@ -274,7 +279,7 @@ def test_references_of_another_form_are_named(content: str, words: str, tmp_path
 def test_records_without_a_task_are_refused(tmp_path: Path) -> None:
     (tmp_path / "references.json").write_text(json.dumps(REFERENCES))
     predictions = write_captions(tmp_path / "m_full.json", {"12": "yes because it steams"})
-    with pytest.raises(UsageError, match="the benchmark is unknown"):
+    with pytest.raises(UsageError, match=r"the benchmark of .*references\.json is unknown$"):
         score(predictions, references=tmp_path / "references.json")
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, record, write_run
+from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, needles, record, write_run
 from vqa_client.exports.markdown import as_markdown, escaped, sections
 from vqa_client.exports.summary_json import write_summary
 from vqa_client.exports.tables import write_csv, write_parquet
@@ -203,6 +203,10 @@ def test_of_several_variants_the_summary_tells_the_headlines_and_what_became_of_
     assert found["prompt_tokens"]["n"] == 80
     write_summary(tmp_path / "y.json", *read(tmp_path, list(mixed())))
     assert json.loads((tmp_path / "y.json").read_text())["all_variants"] is None
+    write_summary(tmp_path / "z.json", *read(tmp_path, needles(8)))
+    (crossing,) = json.loads((tmp_path / "z.json").read_text())["crossings"]
+    assert crossing["fields"] == ["needle_depth", "context_length"]
+    assert crossing["values"]["0-20%"]["16k-24k"]["total"] == 2
 
 
 def test_markdown_of_several_variants_says_which_one_its_figures_are_of(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def read_references(settings: ScoreExplanationsSettings) -> References:
         return replace(_from_captions(path, captions), task=task, note=note)
     if dataset is None:
         hint = "give --task: vqax, actx, esnlive or vcr"
-        raise UsageError(f"the benchmark is unknown {path} is", hint=hint)
+        raise UsageError(f"the benchmark of {path} is unknown", hint=hint)
     questions, unusable = read_questions(dataset, path, split=split)
     by_id = {question.id: question for question in questions}
     return References(path=str(path), by_id=by_id, unusable=unusable, metrics=dataset.metrics, task=task, note=note)
