@@ -66,7 +66,7 @@ def _reference() -> Iterator[tuple[str, str]]:
     yield "commands.md", "\n".join(_commands(commands))
     for name, text in commands.items():
         yield f"commands/{name}.md", f"# vqa-client {name}\n{text}"
-    yield "config.md", "\n".join(_schema("Config: JSON schema", ModelSettings.model_json_schema()))
+    yield "config.md", "\n".join(_schema("Config: JSON schema", msgspec.json.schema(ModelSettings)))
     about = inspect.getdoc(Record) or ""
     yield "record.md", "\n".join(_schema("Fields of a record", msgspec.json.schema(Record), about))
     yield "python.md", "\n".join(_python())

@@ -3,11 +3,13 @@
 import difflib
 import json
 import os
+import re
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
-from pydantic_core import PydanticCustomError
+import msgspec
+from msgspec import Meta
 
 from vqa_client.errors import UNDECODABLE, UsageError
 from vqa_client.files import checked_nesting
@@ -15,65 +17,62 @@ from vqa_client.shipped import shipped
 from vqa_client.types import OURS
 
 DEFAULT_TIMEOUT_S = 600.0
-
-
-def _argument(text: str) -> str:
-    if "\0" in text:
-        raise PydanticCustomError("nul", "no command line can contain a NUL")
-    return text
-
-
-Argument = Annotated[str, AfterValidator(_argument)]
+Name = Annotated[str, Meta(min_length=1)]
+Count = Annotated[int, Meta(gt=0)]
+NotNegative = Annotated[float, Meta(ge=0)]
+Argument = Annotated[str, Meta(pattern=r"^[^\0]*$")]
 """A word of the command that starts a server."""
+_FAULTS = {
+    "Expected `str` matching regex": "no command line can contain a NUL",
+    "Invalid enum value": "expected `on` or `off`",
+}
+"""What is wrong with a value in our words, by how msgspec's begin."""
 
 
-class ServeBlock(BaseModel):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServeBlock:
     """How `vqa-client serve` starts the model; what is None is left to the server.
 
     `model` is where the weights are (default: `model_name`), `limit_mm_per_prompt` the most images in one prompt,
     `max_model_len` tokens of prompt and reply, `extra_args` what the server's command takes besides.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
-
-    model: Argument | None = Field(default=None, min_length=1)
-    max_model_len: int | None = Field(default=None, gt=0)
-    limit_mm_per_prompt: int | None = Field(default=None, gt=0)
-    tensor_parallel_size: int | None = Field(default=None, gt=0)
+    model: Annotated[Argument, Meta(min_length=1)] | None = None
+    max_model_len: Count | None = None
+    limit_mm_per_prompt: Count | None = None
+    tensor_parallel_size: Count | None = None
     dtype: Argument | None = None
     extra_args: tuple[Argument, ...] = ()
 
 
-class Prices(BaseModel):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prices:
     """Dollars for a million tokens, of prompts with their images and of replies; `batch` is the share of --batch."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    batch: float = Field(default=0.5, ge=0)
+    input: NotNegative
+    output: NotNegative
+    batch: NotNegative = 0.5
 
 
-class ModelSettings(BaseModel):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelSettings:
     """What is sent with every request; a temperature of None is not sent, so the server's default holds.
 
     `thinking` is sent in the form that the server was found to take. `base_url` is where the model is served, unless
     the command says otherwise; `serve` how it is started there; `prices` are for `--dry_run`, `--max_cost` and the
-    page.
+    page. Only `parse_model` checks values.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
-
-    model_name: str = Field(min_length=1)
-    max_tokens: int = Field(gt=0)
+    model_name: Name
+    max_tokens: Count
     prompt_template: str | None = None
     system_prompt: str | None = None
-    temperature: float | None = Field(default=None, ge=0)
-    timeout: float | None = Field(default=None, gt=0)
-    extra_body: dict[str, JsonValue] | None = None
+    temperature: NotNegative | None = None
+    timeout: Annotated[float, Meta(gt=0)] | None = None
+    extra_body: dict[str, Any] | None = None
     presence_penalty: float | None = None
     thinking: Literal["on", "off"] | None = None
-    base_url: str | None = Field(default=None, repr=False)
+    base_url: str | None = field(default=None, repr=False)
     serve: ServeBlock | None = None
     prices: Prices | None = None
 
@@ -99,11 +98,16 @@ def parse_model(raw: Any, origin: str) -> ModelSettings:
     """Validate the content of a config; `origin` is named in errors."""
     if not isinstance(raw, dict):
         raise UsageError(f"the config {origin} is not a JSON object", hint="see the files in config/")
+    _refuse_unknown(raw, "", origin)
+    for block in ("serve", "prices"):
+        _refuse_unknown(raw.get(block), block, origin)
     try:
-        model = ModelSettings.model_validate(raw)
-    except ValidationError as error:
-        message, hint = _complaint(error, origin)
-        raise UsageError(message, hint=hint) from None
+        json.dumps(raw, ensure_ascii=False).encode()
+        model = msgspec.convert(raw, ModelSettings, strict=False)
+    except UnicodeEncodeError as error:
+        raise UsageError(f"the config {origin} has text that can't be sent: {error}") from None
+    except msgspec.ValidationError as error:
+        raise _complaint(error, raw, origin) from None
     taken = sorted(OURS & (model.extra_body or {}).keys())
     if taken:
         raise UsageError(
@@ -134,18 +138,36 @@ def _find(config: str) -> Path:
     raise UsageError(f"there is no config {config!r}", hint=f"{guess}give a JSON file or one of: {', '.join(names)}")
 
 
-_BLOCKS: dict[str, type[BaseModel]] = {"serve": ServeBlock, "prices": Prices}
-"""The keys whose values have keys of their own."""
+_BLOCKS: dict[str, Any] = {"": ModelSettings, "serve": ServeBlock, "prices": Prices}
+"""The objects of a config by their keys."""
+_FAULT = re.compile(r"(?P<words>.*?)(?: - at `\$\.(?P<key>.*)`)?", re.DOTALL)
+"""A message of msgspec."""
+_MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 
-def _complaint(error: ValidationError, origin: str) -> tuple[str, str]:
-    first = next((one for one in error.errors() if one["type"] == "extra_forbidden"), error.errors()[0])
-    key = ".".join(str(part) for part in first["loc"])
-    known = sorted(_BLOCKS.get(str(first["loc"][0]), ModelSettings).model_fields)
-    if first["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1, cutoff=0.4)
-        guess = f"did you mean {near[0]}? " if near else ""
-        return f"the config {origin} has an unknown key {key!r}", f"{guess}known keys: {', '.join(known)}"
-    if first["type"] == "missing":
-        return f"the config {origin} lacks {key!r}", "model_name and max_tokens are required"
-    return f"the config {origin} has {key} = {first['input']!r}: {first['msg'].lower()}", ""
+def _refuse_unknown(given: Any, block: str, origin: str) -> None:
+    known = sorted(each.name for each in fields(_BLOCKS[block]))
+    unknown = next((key for key in given if key not in known), None) if isinstance(given, dict) else None
+    if unknown is None:
+        return
+    near = difflib.get_close_matches(unknown, known, n=1, cutoff=0.4)
+    guess = f"did you mean {near[0]}? " if near else ""
+    key = f"{block}.{unknown}" if block else unknown
+    raise UsageError(f"the config {origin} has an unknown key {key!r}", hint=f"{guess}known keys: {', '.join(known)}")
+
+
+def _complaint(error: msgspec.ValidationError, raw: dict[str, Any], origin: str) -> UsageError:
+    """What is wrong with a config: the key that is missing, or the key, its value and what it should be."""
+    found = _FAULT.fullmatch(str(error))
+    assert found is not None
+    words, steps = found["words"], re.findall(r"\w+", found["key"] or "")
+    if missing := _MISSING.fullmatch(words):
+        needed = [each.name for each in fields(_BLOCKS[".".join(steps)]) if each.default is MISSING]
+        return UsageError(
+            f"the config {origin} lacks {'.'.join([*steps, missing[1]])!r}", hint=f"{' and '.join(needed)} are required"
+        )
+    value: Any = raw
+    for step in steps:
+        value = value[int(step)] if isinstance(value, list) else value[step]
+    words = next((ours for start, ours in _FAULTS.items() if words.startswith(start)), words[0].lower() + words[1:])
+    return UsageError(f"the config {origin} has {'.'.join(steps)} = {value!r}: {words}")

@@ -23,7 +23,7 @@ def sample(tmp_path: Path) -> Sample:
 
 
 def test_help_is_fast_because_it_imports_little() -> None:
-    heavy = ("numpy", "openai", "matplotlib", "PIL", "httpx2", "pydantic")
+    heavy = ("numpy", "openai", "matplotlib", "PIL", "httpx2")
     code = (
         "import sys\nfrom vqa_client.cli.main import run_command\n"
         "try:\n    run_command(['--help'])\nexcept SystemExit:\n    pass\n"
@@ -43,6 +43,25 @@ def test_a_command_imports_no_other_commands_benchmark() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_plain_run_on_a_json_file_loads_nothing_that_it_does_not_use(
+    sample: Sample, fault_server: StartsServers
+) -> None:
+    unused = (
+        *("pydantic", "statistics", "tarfile", "jinja2", "vqa_client.html", "vqa_client.images.corruptions"),
+        *("vqa_client.tables.delimited", "vqa_client.tables.parquet_table", "vqa_client.tables.tar_table"),
+        *("vqa_client.cli.varied_tables", "vqa_client.cli.robustness_tables", "vqa_client.reports.robustness"),
+        *("vqa_client.scoring.robustness", "vqa_client.scoring.paired", "vqa_client.scoring.repeats"),
+    )
+    code = (
+        "import sys\nfrom vqa_client.cli.main import run_command\nassert run_command(sys.argv[1:]) == 0\n"
+        f"print([m for m in sys.modules if m.startswith({unused!r})], file=sys.stderr)"
+    )
+    server = fault_server(oracle(sample.replies()))
+    words = sample.arguments(server.base_url, "--no_html")
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("spelling", ["--max_workers", "--max-workers"])

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -231,12 +232,12 @@ async def test_where_the_bringing_one_fails_another_brings_the_document(
 
 @pytest.mark.parametrize("extra", [None, {"top_k": 1}])
 def test_a_name_is_the_images_digest(extra: dict[str, Any] | None) -> None:
-    assert name_suffix(MODEL.model_copy(update={"extra_body": extra})) == ""
+    assert name_suffix(replace(MODEL, extra_body=extra)) == ""
 
 
 def test_images_that_are_processed_otherwise_have_other_names() -> None:
     bodies = [{"mm_processor_kwargs": {"max_pixels": 9}}, {"mm_processor_kwargs": {"max_pixels": 8}}]
-    suffixes = {name_suffix(MODEL.model_copy(update={"extra_body": body})) for body in bodies}
+    suffixes = {name_suffix(replace(MODEL, extra_body=body)) for body in bodies}
     assert len(suffixes) == 2
     assert "" not in suffixes
 

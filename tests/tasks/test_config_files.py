@@ -6,6 +6,8 @@ import pytest
 
 from tests.tasks.declared import template_of
 from vqa_client import prompt as template
+from vqa_client.errors import UsageError
+from vqa_client.model_config import load_model, parse_model
 
 CONFIG = Path(__file__).parents[2] / "config"
 PUBLISHED = Path(__file__).parents[3] / "shared/data/seed002_longbench/config_vqa"
@@ -53,3 +55,39 @@ def test_a_template_asks_for_the_official_sentence_without_a_sample_to_repeat(pa
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_one_config_serves_niah_too(path: Path) -> None:
     assert template_of("niah", read(path)["prompt_template"])[0] == "{question}"
+
+
+WRONG = [
+    ({"max_tokens": 0}, "has max_tokens = 0: expected `int` >= 1"),
+    ({"max_tokens": 5.5}, "has max_tokens = 5.5: expected `int`, got `float`"),
+    ({"max_tokens": True}, "has max_tokens = True: expected `int`, got `bool`"),
+    ({"model_name": ""}, "has model_name = '': expected `str` of length >= 1"),
+    ({"model_name": "\ud800"}, "has text that can't be sent"),
+    ({"temperature": float("nan")}, "has temperature = nan: expected `float` >= 0.0"),
+    ({"extra_body": {"a": "\udfff"}}, "has text that can't be sent"),
+    ({"extra_body": []}, r"has extra_body = \[\]: expected `object \| null`, got `array`"),
+    ({"thinking": "yes"}, "has thinking = 'yes': expected `on` or `off`"),
+    ({"serve": {"dtype": "a\0"}}, r"has serve.dtype = 'a\\x00': no command line can contain a NUL"),
+    ({"prices": {"input": 1}}, "lacks 'prices.output'"),
+    ({"prices": {"input": 1, "output": -1}}, "has prices.output = -1: expected `float` >= 0.0"),
+]
+
+
+@pytest.mark.parametrize(("given", "words"), WRONG)
+def test_a_value_that_a_config_cant_have_is_named_with_what_it_should_be(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=f"the config own.json {words}"):
+        parse_model({"model_name": "m", "max_tokens": 5} | given, "own.json")
+
+
+def test_what_a_config_lacks_is_named_with_what_is_needed() -> None:
+    with pytest.raises(UsageError, match="lacks 'max_tokens'") as caught:
+        parse_model({"model_name": "m"}, "own.json")
+    assert caught.value.hint == "model_name and max_tokens are required"
+
+
+def test_numbers_in_quotes_are_read_and_an_address_is_not_shown(tmp_path: Path) -> None:
+    own = {"model_name": "m", "max_tokens": "5", "temperature": "0.5", "base_url": "http://u:secret@host/v1"}
+    (tmp_path / "own.json").write_text(json.dumps(own))
+    model = load_model(str(tmp_path / "own.json"))
+    assert (model.max_tokens, model.temperature, model.base_url) == (5, 0.5, own["base_url"])
+    assert "secret" not in repr(model)

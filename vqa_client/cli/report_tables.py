@@ -9,13 +9,11 @@ import msgspec
 
 from vqa_client.aggregates import Figure, Totals
 from vqa_client.cli.tables import as_text
-from vqa_client.cli.varied_tables import BODIES
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.names import count, cut, interval_text, percent
 from vqa_client.reports.overview import in_order
 from vqa_client.reports.report import Report
 from vqa_client.reports.sections import Section
-from vqa_client.reports.varied import VariedSummary
 from vqa_client.tasks.report import DeclaredSummary
 from vqa_client.types import FAILED, Status
 
@@ -41,7 +39,7 @@ def as_json_text(reports: Sequence[Report]) -> str:
             **({"sample": msgspec.to_builtins(report.sample)} if report.sample else {}),
             **(
                 {"figures": msgspec.to_builtins(report.summary.figures)}
-                if isinstance(report.summary, VariedSummary)
+                if hasattr(report.summary, "figures")  # of questions in several forms
                 else {}
             ),
             **msgspec.to_builtins(
@@ -68,12 +66,8 @@ def as_tables(reports: Sequence[Report], *, verbose: bool = False) -> str:
 
 def _sections(reports: list[Report], *, verbose: bool) -> Iterator[Section]:
     """The sections of reports of one benchmark and one kind: together where they are compared, else one by one."""
-    if body := BODIES.get(type(reports[0].summary)):
-        for report in reports:
-            title = " · ".join(filter(None, (report.task, report.variant, report.model)))
-            yield Section(title=title + (" (incomplete)" if report.incomplete else ""))
-            yield from body(report, report.summary)
-            yield _closing([report], report.variant or report.model)
+    if reports[0].summary.shown_alone:
+        yield from _alone(reports)
         return
     reports.sort(key=lambda report: -(getattr(report.summary, "vqa_accuracy", None) or 0.0))
     if summaries := _of_vqa2(reports):
@@ -88,6 +82,16 @@ def _sections(reports: list[Report], *, verbose: bool) -> Iterator[Section]:
             from vqa_client.cli.score_tables import explanations  # only explain's own runs need it
 
             yield from explanations(report, judged)
+
+
+def _alone(reports: Sequence[Report]) -> Iterator[Section]:
+    from vqa_client.cli.varied_tables import BODIES  # most runs ask in one form and corrupt no image
+
+    for report in reports:
+        title = " · ".join(filter(None, (report.task, report.variant, report.model)))
+        yield Section(title=title + (" (incomplete)" if report.incomplete else ""))
+        yield from BODIES[type(report.summary)](report, report.summary)
+        yield _closing([report], report.variant or report.model)
 
 
 def _closing(reports: Sequence[Report], name: str = "") -> Section:

@@ -1,5 +1,6 @@
 """From settings to an asker: open the transport, wait for the server, settle which model is asked."""
 
+import dataclasses
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -145,8 +146,8 @@ def _settled(settings: RunSettings, model: ModelSettings | None, name: str) -> M
             temperature=DEFAULT_TEMPERATURE,
             timeout=settings.usual_timeout_s,
         )
-    timeout = {} if settings.timeout is None else {"timeout": settings.timeout}
-    return model.model_copy(update={"model_name": name, **timeout, **settings.sent(model.extra_body)})
+    timeout = model.timeout if settings.timeout is None else settings.timeout
+    return dataclasses.replace(model, model_name=name, timeout=timeout, **settings.sent(model.extra_body))
 
 
 def _served_model(

@@ -1,10 +1,12 @@
 """A report's tables as plain data: a terminal, a Markdown file and a page each show the same sections in their form."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from vqa_client.scoring.paired import Difference
+if TYPE_CHECKING:
+    from vqa_client.scoring.paired import Difference
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -25,12 +27,12 @@ def points(value: float) -> str:
     return "0.0" if shown in ("+0.0", "-0.0") else shown
 
 
-def bounds(of: Difference) -> str:
+def bounds(of: "Difference") -> str:
     """The interval of a difference in points."""
     return f"{points(of.low)} to {points(of.high)}"
 
 
-def difference_text(of: Difference) -> str:
+def difference_text(of: "Difference") -> str:
     """A difference with its interval, in points."""
     return f"{points(of.value)} ({bounds(of)})"
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, product, repeat
 from math import fsum
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -52,6 +52,9 @@ class Summary(Struct, frozen=True, kw_only=True):
     crossings: dict[tuple[str, str], dict[str, dict[str, Tally]]]
     prompt_tokens: TokenSum
     completion_tokens: TokenSum
+
+    shown_alone: ClassVar[bool] = False
+    """Whether its report is read by itself, not in one table with the benchmark's others."""
 
     def added(self) -> dict[str, Any]:
         """What a benchmark's own kind of summary adds to the JSON for machines."""

@@ -6,7 +6,7 @@ Accuracies and intervals are in per cent, as in this program's other reports.
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec.structs import asdict, replace
 
@@ -29,6 +29,7 @@ class VariedSummary(Summary, frozen=True, kw_only=True):
     """A summary over all forms, and the `figures` that they make together."""
 
     figures: Any
+    shown_alone: ClassVar = True
 
 
 def by_question(pairs: Pairs) -> Iterator[Asked]:

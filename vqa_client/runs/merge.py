@@ -69,7 +69,7 @@ def merge_folder(folder: Path, *, partial: bool, tidy: bool, note: Note) -> Iter
 def _merge_command(runs: Sequence[RunPaths], *, partial: bool, tidy: bool, note: Note) -> Merged:
     file = _parts(runs[0])[0].file
     settings, corrupted = _given(_parts(runs[0])[0])
-    model = file.model().model_copy(update={"system_prompt": file.identity.get("system")})
+    model = dataclasses.replace(file.model(), system_prompt=file.identity.get("system"))
     try:
         plans = [
             plan for each in settings.configs for plan in make_plans(settings, each, model, note, corrupted=corrupted)

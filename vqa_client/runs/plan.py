@@ -165,7 +165,7 @@ def run_file_for(plan: Plan, settings: RunSettings, model: ModelSettings) -> Run
             "expected": plan.loaded.count,
             "left_out": {reason: len(ids) for reason, ids in plan.loaded.left_out.items()},
             "benchmark": msgspec.to_builtins(plan.task.description),
-            **({"prices": model.prices.model_dump()} if model.prices else {}),
+            **({"prices": msgspec.to_builtins(model.prices)} if model.prices else {}),
             **plan.described,
         },
     )

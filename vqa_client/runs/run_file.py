@@ -84,9 +84,10 @@ class RunFile(msgspec.Struct, kw_only=True):
 
 def identity(model: ModelSettings, settings: RunSettings) -> dict[str, Any]:
     """What of the model and the images must be equal for records to belong to the same run."""
+    sent = msgspec.to_builtins(model)
     quality = settings.image_quality if settings.image_format in ("jpeg", "webp") else None
     return {
-        "model": model.model_dump(mode="json", exclude=set(NOT_GENERATION)),
+        "model": {key: value for key, value in sent.items() if key not in NOT_GENERATION},
         "images": {
             "max_pixels": settings.max_pixels,
             **({"max_side": settings.max_side} if settings.max_side else {}),

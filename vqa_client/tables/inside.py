@@ -14,13 +14,9 @@ from urllib.parse import urlsplit
 
 from vqa_client.errors import DataError
 from vqa_client.files import FileState, state_of
-from vqa_client.tables.delimited import DelimitedTable
-from vqa_client.tables.json_table import JsonTable
-from vqa_client.tables.parquet_table import ParquetTable
 from vqa_client.tables.pdf_pages import PdfPages, document_of, page_in_cell
 from vqa_client.tables.pictures import is_address
 from vqa_client.tables.rows import FORMS_HINT, Table, unreadable
-from vqa_client.tables.tar_table import TarTable
 
 MOST_OPEN = 16
 _HEAD_BYTES = 4096
@@ -44,30 +40,42 @@ def open_table(path: Path, records: str = "", header: tuple[str, ...] = ()) -> T
 
     `records` is the key of a JSON file's rows, `header` names the columns of text that has no header line.
 
-    Whatever has images inside is opened here: another kind of file is one more line, and a class like `TarTable`.
+    Whatever has images inside is opened here: another kind of file is one more reader, imported where one is met.
     """
     if header:
-        return DelimitedTable(path, header)
+        return _delimited(path, header)
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
     except OSError as error:
         raise unreadable(path, error) from None
     if head.startswith(b"PAR1"):
+        from vqa_client.tables.parquet_table import ParquetTable
+
         return ParquetTable(path)
     if head[257:262] == b"ustar":
+        from vqa_client.tables.tar_table import TarTable
+
         return TarTable(path)
     if head.startswith(b"%PDF"):
         return PdfPages(path)
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text[:1] in (b"[", b"{"):
+        from vqa_client.tables.json_table import JsonTable
+
         return JsonTable(path, records)
     for magic, what, hint in _OTHERS:
         if text.startswith(magic):
             raise DataError(f"{path} is {what}: these are not rows", hint=hint)
     if not text:
         raise DataError(f"{path} is empty", hint=FORMS_HINT)
-    return DelimitedTable(path)
+    return _delimited(path)
+
+
+def _delimited(path: Path, header: tuple[str, ...] = ()) -> Table:
+    from vqa_client.tables.delimited import DelimitedTable
+
+    return DelimitedTable(path, header)
 
 
 _CONTAINERS: set[str] = set()

@@ -6,6 +6,7 @@ import re
 import socket
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import httpx2
 from msgspec import Struct
@@ -89,7 +90,7 @@ class _Check:
         evidence = Evidence(cards=cards_of(models.body), health=health.body, version=version.body)
         loaded = loaded_model(evidence)
         if loaded and loaded != self._named:  # whoever names another makes the server drop the one it has
-            self.asker.model = self.asker.model.model_copy(update={"model_name": loaded})
+            self.asker.model = replace(self.asker.model, model_name=loaded)
         return evidence
 
     async def _colours(self, evidence: Evidence) -> list[Reply]:

@@ -3,6 +3,7 @@
 import asyncio
 from binascii import b2a_base64
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from io import BytesIO
 from typing import Any
@@ -157,7 +158,7 @@ USUAL: dict[str, Any] = {"temperature": 0, "presence_penalty": None}
 
 def body_of(ask: Ask, model: ModelSettings, dialect: Dialect) -> bytes:
     """The body: what the model's config sends with every question, greedy and short, and the fields of this one."""
-    short = model.model_copy(update={**USUAL, "max_tokens": min(model.max_tokens, MOST_TOKENS)})
+    short = replace(model, **USUAL, max_tokens=min(model.max_tokens, MOST_TOKENS))
     request = Request(content=(*map(_image, ask.pictures), ask.prompt), parameters=ask.fields)
     body = RequestTemplate(short, dialect, _encoded).body(request, map(_way, ask.pictures))
     return b"".join(body.pieces())
@@ -192,7 +193,7 @@ class Asker:
 
     def __init__(self, endpoint: Endpoint, model: ModelSettings, *, timeout_s: float = TIMEOUT_S) -> None:
         self.endpoint = endpoint
-        self.model = model.model_copy(update={"thinking": None})  # its form is what the check finds out
+        self.model = replace(model, thinking=None)  # its form is what the check finds out
         self.timeout_s = timeout_s
         self.dialect = Dialect()
         self.answered: list[Reply] = []

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import quote
 
 from vqa_client.client.body import Dialect, EncodedPieces, Part, RequestTemplate, by_address, by_bytes
@@ -78,8 +79,8 @@ class FileProof:
         self.given = False
         self._endpoint = endpoint
         self._timeout_s = model.timeout_s
-        brief = {"max_tokens": min(model.max_tokens, MOST_TOKENS)}
-        self._template = RequestTemplate(model.model_copy(update=brief), Dialect(), encode)
+        brief = replace(model, max_tokens=min(model.max_tokens, MOST_TOKENS))
+        self._template = RequestTemplate(brief, Dialect(), encode)
         self._asking = asyncio.Lock()
 
     async def by(self, images: Sequence[Image]) -> bool:

@@ -6,7 +6,7 @@ reasons are of error rates in [0, 1], as published.
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -48,6 +48,7 @@ class RobustnessSummary(Summary, frozen=True, kw_only=True):
 
     curves: Curves
     notes: list[str]
+    shown_alone: ClassVar = True
 
 
 def write(
