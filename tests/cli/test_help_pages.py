@@ -31,6 +31,21 @@ def test_a_page_is_made_once_and_again_where_it_looks_otherwise_or_its_sources_c
     assert helped(tmp_path, "serve", "--help", COLUMNS="80").stdout == first.stdout
 
 
+def test_a_benchmarks_page_is_kept_until_a_package_is_installed_which_may_bring_one(tmp_path: Path) -> None:
+    packages, words = tmp_path / "site-packages", ("run", "chartqa", "--help")
+    own = os.pathsep.join(filter(None, (str(packages), os.environ.get("PYTHONPATH"))))
+    packages.mkdir()
+    first, again = (helped(tmp_path, *words, PYTHONPATH=own) for _ in range(2))
+    assert b"Usage: vqa-client run chartqa" in first.stdout
+    assert (again.stdout, again.returncode) == (first.stdout, 0)
+    assert [each.stderr.split() for each in (first, again)] == [[b"True"], [b"False"]]
+    brought = packages / "own-1.dist-info"
+    brought.mkdir()
+    (brought / "METADATA").write_text("Name: own\nVersion: 1\nSummary: Charts of our own\n")
+    (brought / "entry_points.txt").write_text("[vqa_client.benchmarks]\nchartqa = vqa_client.tasks.pope\n")
+    assert b"Charts of our own" in helped(tmp_path, *words, PYTHONPATH=own).stdout
+
+
 def test_a_cache_that_cannot_be_written_and_a_wrong_command_keep_no_page(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = helped(tmp_path / "file", "serve", "--help")
@@ -40,7 +55,11 @@ def test_a_cache_that_cannot_be_written_and_a_wrong_command_keep_no_page(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["list"], ["serve"], ["run", "chartqa", "--help"], ["--version", "--help"], ["score", "--task", "-h"]]
+    "words",
+    [
+        *([], ["list"], ["serve"], ["--version", "--help"], ["score", "--task", "-h"], ["run", "own.py", "--help"]),
+        *(["run", "../tasks/pope", "--help"], ["run", "none-such", "--help"], ["run", "pope", "more", "--help"]),
+    ],
 )
 def test_only_a_commands_own_help_is_a_page(words: list[str]) -> None:
     assert page_of(words) is None

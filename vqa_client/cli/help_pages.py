@@ -19,11 +19,19 @@ _PACKAGE = Path(__file__).parents[1]
 
 def page_of(words: list[str]) -> "HelpPage | None":
     """The page that a command line asks for; None where it asks for more than one command's own help."""
-    named = words[:-1]
-    asks = words[-1:] and words[-1] in _FLAGS and len(named) <= (2 if named[:1] == ["robustness"] else 1)
-    if not asks or any(word.startswith("-") for word in named) or sys.stdout is None:
+    named, more = words[:-1], words[1:-1]
+    asks = words[-1:] and words[-1] in _FLAGS and sys.stdout is not None
+    if not asks or any(word.startswith("-") for word in named):
         return None
-    return HelpPage(named)
+    known = not more or named[0] == "robustness" or (named[0] in ("run", "selftest") and _is_shipped(more[0]))
+    return HelpPage(named) if known and len(more) <= 1 else None
+
+
+def _is_shipped(name: str) -> bool:
+    """Whether a name may be of a benchmark in this package: a user's own file can change at any time."""
+    module = name.replace("-", "_")
+    files = (f"{module}.py", f"{module}/benchmark.py")
+    return module.isidentifier() and any((_PACKAGE / "tasks" / file).is_file() for file in files)
 
 
 class HelpPage:
@@ -92,8 +100,12 @@ def _columns() -> int:
 
 
 def _sources() -> bytes:
-    """A digest of the version, and of when the program's files, and the library that makes pages, were last changed."""
+    """A digest of the version, and of when the program, the library that makes pages, and the packages last changed.
+
+    Another package may bring a benchmark of the same name.
+    """
     made_by, found = find_spec("cyclopts"), [__version__]
+    found += [_stamp(path, os.stat(path)) for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]
     if made_by and made_by.origin:
         found.append(_stamp(made_by.origin, os.stat(made_by.origin)))
     folders = [os.fspath(_PACKAGE)]
