@@ -96,6 +96,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     (made / "receipts/receipts.jsonl").write_text('{"photo": "1.png", "total": "12.40", "shop": "Corner"}\n')
     (made / "answers.jsonl").write_text('{"question_id": "receipts#0", "answer": "12.40"}\n')
+    (made / "mine.toml").write_text('[docvqa]\ndata = "DocVQA"\n\n["receipts.py"]\ndata = "receipts"\n')
     for name in ("big", "big-model", "judge"):
         shutil.copy(shipped("config") / "qwen3-vl.json", made / f"{name}.json")
     shutil.copy(made / "vqa2/annotations.json", made / "v2_mscoco_val2014_annotations.json")
