@@ -60,8 +60,12 @@ def test_of_several_variants_one_has_to_be_picked(tmp_path: Path) -> None:
     with RecordLog(path) as log:
         for variant in ("", "gaussian_noise/3"):
             log.append(Record(question_id="1", variant=variant, status="ok", answer=variant or "clean"))
-    with pytest.raises(UsageError, match="several variants, among them '' and 'gaussian_noise/3'"):
+    with pytest.raises(UsageError, match="several variants, among them '' and 'gaussian_noise/3'") as several:
         read_predictions(path)
+    assert several.value.hint == "--variant NAME scores one of them"
+    with pytest.raises(UsageError, match="contains no variant 'clean'") as none:
+        read_predictions(path, "clean")
+    assert none.value.hint == "it contains '', 'gaussian_noise/3'"
     assert texts(read_predictions(path, "")) == {"1": "clean"}
     assert texts(read_predictions(path, "gaussian_noise/3")) == {"1": "gaussian_noise/3"}
     with pytest.raises(UsageError, match="no variant 'blur'"):

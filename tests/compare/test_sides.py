@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.compare.logged import failed, many, put, record
+from vqa_client.compare.leaderboard import leaderboard
 from vqa_client.compare.sides import Side, read_sides, tell_apart
 from vqa_client.errors import DataError
 
@@ -102,3 +103,10 @@ def test_the_other_variants_of_a_folder_are_compared_with_the_clean_images(tmp_p
         put(tmp_path, [record("1", variant=variant)], stem=f"{variant}_eval", variant=variant)
     sides = read_sides(tmp_path, apart=True)
     assert [side.runs[0].variant for side in sides] == ["clean", "adv_dpi_56", "zoom"]
+
+
+def test_a_run_without_a_record_is_named_below_its_column_of_the_leaderboard(tmp_path: Path) -> None:
+    put(tmp_path / "a", [record("1")])
+    empty = put(tmp_path / "b", [], model="org/two")
+    [column] = leaderboard([tmp_path]).columns
+    assert (list(column.cells), column.notes) == (["org/one"], (f"{empty}: no record in it can be compared",))
