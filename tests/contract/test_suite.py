@@ -9,7 +9,7 @@ import pytest
 from tests.compare.logged import failed, many, put, record
 from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.words import by_question, delay, error, first_n, oracle
+from tests.fakes.words import by_question, error, first_n, hang, oracle
 from vqa_client.cli.main import run_command
 from vqa_client.compare.leaderboard import Column, leaderboard
 from vqa_client.settings.suite import Entry, SuiteSettings, read_suite, settings_of, words
@@ -178,9 +178,10 @@ def test_a_model_of_the_file_is_asked_unless_the_line_names_one_and_a_default_on
 def test_a_suite_that_is_stopped_ends_with_the_table_of_what_there_is(
     suite: Path, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = fault_server((delay(0.1), oracle(RIGHT | YES_NO)))
+    answers = oracle(RIGHT | YES_NO)
+    server = fault_server(first_n(2, answers, then=first_n(1, hang(), then=answers)))
     asked = ["suite", str(suite), "-o", str(tmp_path / "out"), "--base_url", server.base_url, "--no_check"]
-    assert run_command([*asked, "--max_workers", "1", "--max_minutes", "0.01"]) == 130
+    assert run_command([*asked, "--max_workers", "1", "--max_minutes", "0.05"]) == 130
     assert "not asked" in capsys.readouterr().out
     assert board(tmp_path / "out")["columns"]
     assert not list((tmp_path / "out").glob("chartqa.html")), "pages are of finished runs"
