@@ -103,8 +103,11 @@ VISTA: Final = mathvista.Problem(
 )
 OPEN: Final = Question(id="1", text="How many red buses are there?", references=("137",))
 PUBLISHED: Final = [
-    each for name, each in vars(choice_readers).items() if inspect.isfunction(each) and not name.startswith("_")
+    (each, len(inspect.signature(each).parameters))
+    for name, each in vars(choice_readers).items()
+    if inspect.isfunction(each) and not name.startswith("_")
 ]
+"""With how many arguments they take: the text, and most of them the choices."""
 READINGS: Final[dict[str, Reads]] = {
     "tokens": ptb_tokens,
     "simple tokens": simple_tokens,
@@ -116,7 +119,7 @@ READINGS: Final[dict[str, Reads]] = {
     "vqa2 by words": lambda text: enhanced_score_by_words("red bus", text),
     "error message": lambda text: error_message(text.encode()),
     "excerpt": lambda text: excerpt(text.encode()),
-    "published choices": lambda text: [read(text, CHOICES) for read in PUBLISHED],
+    "published choices": lambda text: [read(*(text, CHOICES)[:takes]) for read, takes in PUBLISHED],
     **{
         read.__name__: lambda text, read=read: read(reply_from(Completion(text=text)), OPEN)
         for read in (numbers.number, numbers.numbers, numbers.formula)
