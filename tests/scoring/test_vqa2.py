@@ -89,7 +89,30 @@ def test_the_published_records_come_out_again(name: str, differing: list[tuple[s
         ("Absolutely, yes.", "yes"),
         ("<think>no</think> yes", "yes"),
         ("Yes. Is it night? No.", "yes"),
+        ("No. Wait, actually yes.", "yes"),
+        ("No. Actually, yes.", "yes"),
+        ("Yes, actually no dogs are there", "yes"),
+        ("Yes. Actually, no other animals.", "yes"),
+        ("No doubt there is: yes", "yes"),
+        ("Yes or no? I'd say yes.", "yes"),
+        ("The answer is not no.", "yes"),
+        ("Ja.", "yes"),
+        ("Oui, il y a un chien.", "yes"),
+        ("是的，有一只狗。", "yes"),
+        ("はい、犬がいます。", "yes"),
+        ("네, 개가 있습니다.", "yes"),
+        ("Да, есть.", "yes"),
+        ("نعم، يوجد كلب", "yes"),
         ("No.", "no"),
+        ("Yes... wait, no.", "no"),
+        ("Yes! Sorry, no.", "no"),
+        ("Yes — wait, I meant no.", "no"),
+        ("The answer isn't yes, it's no.", "no"),
+        ("Nein, kein Hund.", "no"),
+        ("Non, il n'y a pas de chien.", "no"),
+        ("没有。", "no"),
+        ("いいえ", "no"),
+        ("아니요", "no"),
         ("No, I can't say that there is one.", "no"),
         ("That is incorrect.", "no"),
         ("It isn't.", "no"),
@@ -125,6 +148,9 @@ def test_the_published_records_come_out_again(name: str, differing: list[tuple[s
         ("No, there is no picture.", "no"),
         ("There is no dog in the picture provided.", "no"),
         ("Yes and no", None),
+        ("da Vinci painted it", None),
+        ("有一只狗在图里", None),
+        ("There is no question about it.", None),
         ("The surface is bright.", None),
         ("It is on the right.", None),
         ("It is on the right side.", None),
@@ -170,7 +196,7 @@ def test_scores_lie_in_0_to_1_and_an_empty_reply_earns_nothing(gold: str, reply:
         assert score(gold, "") == 0
 
 
-@pytest.mark.parametrize("word", ["it is ", "not ", "answer: ", "the ", "n't ", "(", "no no ", "to be "])
+@pytest.mark.parametrize("word", ["it is ", "not ", "answer: ", "the ", "n't ", "(", "no no ", "to be ", ". wait no", ", sorry, wait "])
 def test_a_long_reply_takes_no_long_time(word: str) -> None:
     reply = word * (200_000 // len(word))
     start = time.process_time()

@@ -3,10 +3,12 @@
 "nothing", "snowboard" and "bright" hold no keyword; "isn't" holds "not"; "I don't know" and "it can't be determined"
 say neither, unless an opening "yes" or "no" says more, and so does a reply about a missing image. A reply with keywords
 of both kinds and no opening one says neither. Words that have other meanings ("right", "sure") count only where a
-clause ends with them and none is their place ("on the right").
+clause ends with them and none is their place ("on the right"). A correction counts from there on ("No. Wait, yes."). A
+reply that opens with the yes or no of another language says that, where the clause ends with it.
 """
 
 import re
+from collections import deque
 from typing import Final, Literal
 
 from vqa_client.scoring.refusal import misses_image
@@ -15,10 +17,21 @@ from vqa_client.scoring.short_answers import folded
 YesNo = Literal["yes", "no"]
 _YES: Final = r"(?:yes|yeah|yep|yup|correct|true|affirmative)"
 _NO: Final = r"(?:no|nope|nah|not|false|wrong|incorrect|negative)"
+_ABROAD: Final = (
+    r"(?P<yes>ja|oui|sí|sim|sì|da|да|так|tak|evet|ναι|نعم|हाँ|हां|はい|ええ|네|예|是的?|有的?|对的?|對)"
+    r"|(?P<no>nein|non|nee|não|nej|nei|нет|ні|hayır|όχι|لا|नहीं|いいえ|아니요|아니오|아뇨|不是的?|没有|沒有|不对|否)"
+)
+"""Without "no", "nie", "ne", "si" and the like, which mean something else in another language."""
 _LOOSE_YES: Final = (
     r"(?<!\bthe )(?<!\bto )(?<!\bon )(?<!\bmy )(?<!\byour )(?<!\bits )(?<!\bhis )(?<!\bher )(?<!\btheir )"
     r"\b(?:right|sure|okay|ok)(?=[.,;:!]|$)"
 )
+_OPENS_ABROAD = re.compile(rf"^[\s.,:;!-]*(?:{_ABROAD})(?=\s*(?:[.,;:!。、،]|$))")
+_CORRECTS = re.compile(
+    r"[.,;!?-]\s*(?:(?:but|oh|hmm|no),? )?(?:wait|actually|correction|sorry|scratch that|on second thought|i meant?)\b"
+    r"[\s.,:;!-]*(?:(?:no|actually|wait|i meant?|it is|it's|that's|the answer is)\b[\s.,:;!-]+){0,4}(?P<said>yes|no)(?=[.,;:!]|$)"
+)
+_HARMLESS = re.compile(r"\b(?:no|without(?: a)?) (?:doubt|question)\b|^yes or no\s*[?:]")
 _DECORATION = re.compile(r"[*_#\"\[\]()<>]|\\boxed\{|\}")
 _CAN_NOT = re.compile(r"\b(?:cannot|can't|cant)\b")
 _NOT = re.compile(
@@ -44,8 +57,8 @@ _NEITHER = re.compile(
 _STARTS = re.compile(rf"(?:(?P<yes>{_YES}|(?:right|sure|okay|ok)(?=[.,;:!]|$))|(?P<no>{_NO}))\b")
 _SAYS_ONLY = re.compile(r"(?:yes|no)(?:[.,;:!]|$)")
 _TURNED = (
-    (re.compile(r"\bnot (?:false|wrong|incorrect)\b"), "yes"),
-    (re.compile(r"\bnot (?:correct|true|right)\b"), "no"),
+    (re.compile(r"\bnot (?:false|wrong|incorrect)\b|\bis not (?:a )?no(?=[.,;:!]|$)"), "yes"),
+    (re.compile(r"\bnot (?:correct|true|right)\b|\bis not (?:a )?yes(?=[.,;:!]|$)"), "no"),
 )
 _SAYS_YES = re.compile(rf"\b{_YES}\b|{_LOOSE_YES}")
 _SAYS_NO = re.compile(rf"\b{_NO}\b")
@@ -55,6 +68,10 @@ def yes_or_no(reply: str) -> YesNo | None:
     """What the reply says, None where it says neither or both."""
     text = _plain(reply)
     opened = _OPENING.sub("", text, count=1)
+    if abroad := _OPENS_ABROAD.match(text):
+        return "yes" if abroad["yes"] else "no"
+    if corrected := next(iter(deque(_CORRECTS.finditer(text), maxlen=1)), None):
+        return "yes" if corrected["said"] == "yes" else "no"
     starts = _STARTS.match(opened)
     if not _SAYS_ONLY.match(opened) and misses_image(text):
         return None
@@ -71,6 +88,7 @@ def yes_or_no(reply: str) -> YesNo | None:
 def _plain(reply: str) -> str:
     text = folded(_DECORATION.sub(" ", reply.rpartition("</think>")[2]))
     text = _NOT.sub(" not", _CAN_NOT.sub("can not", text))
+    text = _HARMLESS.sub(" ", text).strip()
     for phrase, meaning in _TURNED:
         text = phrase.sub(meaning, text)
     return text
