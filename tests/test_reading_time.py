@@ -57,6 +57,7 @@ UNITS: Final = (
     *("answer: ", "the answer is ", "(A) ", "option ", "because ", ", since ", "yes ", "neutral ", "reason: ", "137 "),
     *("<think>", "</think>", "<|", "[THINK]", "question: ", "\nquestion:", "red bus ", '{"answer": ', "I can't "),
     *("1", "1e", "Answer:", "answer is ", "is =", "(A", "A.", "ANSWER ", "\n\n"),
+    *("a-", "5 p.m. ", ". wait no", "everything but ", "giving ", "A. A ", "除了", "^ \\circ", "Ja. ", "no doubt "),
 )
 TOKEN_UNITS: Final = (
     "😀",

@@ -121,7 +121,7 @@ RUNAWAY = (
     "答案是", "é", "\u200b", '{"answer": ', "unable to ", "so A ", "✅ A ", "'", '"', "9", "1.", "= ", "x = 6 ",
     "A_", "A = ", "A(x) ", "\nQuestion: x", "The answer is A.\nQuestion: ", "A. x\n", "Q1: ", "değil A, ", "cevap C ",
     "odpowiedź A, ", "richtig A falsch ", "none of the ", "answer is G. ", "red-bus-", "between 4 and ",
-    "tram, ferry, ", "C是",
+    "tram, ferry, ", "C是", "all but ", "everything except A ", "除了A", "giving 4 ", "A. A ", "B better ", "^\\circ",
 )  # fmt: skip
 
 

@@ -196,7 +196,9 @@ def test_scores_lie_in_0_to_1_and_an_empty_reply_earns_nothing(gold: str, reply:
         assert score(gold, "") == 0
 
 
-@pytest.mark.parametrize("word", ["it is ", "not ", "answer: ", "the ", "n't ", "(", "no no ", "to be ", ". wait no", ", sorry, wait "])
+@pytest.mark.parametrize(
+    "word", ["it is ", "not ", "answer: ", "the ", "n't ", "(", "no no ", "to be ", ". wait no", ", sorry, wait "]
+)
 def test_a_long_reply_takes_no_long_time(word: str) -> None:
     reply = word * (200_000 // len(word))
     start = time.process_time()

@@ -152,6 +152,8 @@ def test_a_reply_without_answer_is_a_state_and_worth_nothing(
         ("It is a boat.\nFinal answer: red", 0),
         ("{'answer': 'red'}", 0),
         ("Red\n\nQuestion: What else?\nAnswer: blue", 1),
+        ("Red\n\n**Explanation:** The hull is painted red.", 0),
+        ("Answer: red\nReasoning: the hull is.", 0),
         ("<|begin_of_box|>red<|end_of_box|>", 1),
     ],
 )

@@ -18,13 +18,18 @@ NOT_THAT: Final = (
 )
 """Denies what stands before it: "A değil, C"."""
 _WRONG_WORDS = r"""
-    falsch\w*|faux|fausse|incorrect[aeo]?s?|fals[ao]|errad[ao]|errat[ao]|equivocad[ao]|sbagliat[ao]|fout|onjuist|verkeerd
+    falsch\w*|faux|fausses?|incorrect[aeio]?s?|fals[aeio]s?|errad[ao]s?|errat[aeio]|equivocad[ao]s?|sbagliat[aeio]|fout|onjuist|verkeerd
     błędn\w*|niepoprawn\w*|nieprawidłow\w*|špatn\w*|nesprávn\w*|chybn\w*|yanlış\w*|fel|felaktig\w*|forkert\w*|feil|galt?
     väär\w*|hibás|helytelen|rossz|greșit\w*|incorect\w*|salah|sai|неверн\w*|неправильн\w*|ошибочн\w*|невірн\w*|помилков\w*
     λάθος|λανθασμέν\w*|خطأ|خاطئ\w*|שגוי\w*
 """
 WRONG: Final = rf"(?:\b{any_word(_WRONG_WORDS)}\b|गलत|ভুল|ผิด|错|錯|誤|間違|틀[리렸린]|오답)"
 """Calls a choice wrong: "A é errada", "the wrong one is A"."""
+EXCEPT: Final = (
+    "(?:except|but|other than|apart from)(?: for)?|außer|bis auf|sauf|excepté|menos|excepto|salvo|exceto|tranne|eccetto"
+    "|behalve|кроме"
+)
+"""Leads to the one that is meant otherwise than all others."""
 
 
 def _lines(table: str) -> str:

@@ -101,6 +101,7 @@ _COLOUR = re.compile(r"\\(?:text)?color(?:box)?\s*\{[^{}]{0,30}\}")
 _COMMAND = re.compile(
     r"\\(?:text|math|operatorname|emph|underline|ensuremath|rm|bf|it|sf|tt|left|right|mbox|large|Large|huge)[a-z]{0,6}\b\s*"
 )
+_DEGREE = re.compile(r"\s?\^\s?(?:\\circ\b|\{\s?\\circ\s?\})|\s?\\degrees?\b")
 _FRACTION = re.compile(r"\\[cdt]frac(?![a-z])")
 _SUBSCRIPT = re.compile(r"(?<=[A-Za-z])_(?:\{(\d{1,3})\}|(\d{1,3}))")
 _SPACING = re.compile(r"\\(?:[,;:! ()\[\]]|q?quad\b|displaystyle\b)")
@@ -109,7 +110,7 @@ _ESCAPED = re.compile(r"\\([^\w\s\\])")
 
 def _unlatexed(text: str) -> str:
     text = _FRACTION.sub(r"\\frac", text.replace("\\\\", "\n"))
-    text = _COLOUR.sub(" ", text)
+    text = _DEGREE.sub("°", _COLOUR.sub(" ", text))
     text = _boxes(text) if "box" in text else text
     return _ESCAPED.sub(r"\1", _SPACING.sub(" ", _COMMAND.sub(" ", text)))
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.reply import Reply
-from vqa_client.scoring.wrappers import Unwrapped, labelled, own_answer, unwrapped
+from vqa_client.scoring.wrappers import Unwrapped, above_explanation, labelled, own_answer, unwrapped
 from vqa_client.scoring.yes_no import yes_or_no
 from vqa_client.types import Answer, Question
 
@@ -77,7 +77,7 @@ def short_answer(reply: Reply, question: Question) -> Answer:
     The only words in bold or between quotation marks are the answer where the reply ends with them or says that its
     subject is them, and does not deny them.
     """
-    said = own_answer(reply.text)
+    said = above_explanation(own_answer(reply.text))
     if declared := declared_in(said):
         return Answer(text=declared, rule="declaration", source=reply.source)
     whole = whole_reply(reply if said == reply.text else replace(reply, cut=False), question)

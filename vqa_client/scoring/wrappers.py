@@ -66,6 +66,12 @@ _PAIR = re.compile(
     r"|(?P<quote>[\"'])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P<end>(?P=quote)?))",
     re.DOTALL,
 )
+_EXPLAINS = re.compile(
+    r"\n[\s*_#]{0,9}(?:explanation|reason(?:ing)?|rationale|justification)\b[*_ ]{0,3}:", re.IGNORECASE
+)
+_UNSAID = re.compile(r"\"(?P<key>[\w -]{1,40})\"\s{0,99}:\s{0,99}[\"{\[]{0,2}\s{0,99}\Z")
+_KEY_READ: Final = 300
+"""Characters at the end of a broken object in which an answer's key without an answer is looked for."""
 _NOT_LETTERS = re.compile(r"[^a-z]")
 _LONGEST: Final = 50_000
 """An object longer than this is no answer; it is read as prose."""
@@ -99,6 +105,13 @@ def own_answer(said: str) -> str:
     asked = _ASKS.search(said)
     head = said[: asked.start()].rstrip() if asked else ""
     return head if _GIVES.search(head) and not head.endswith((":", "!")) else said
+
+
+def above_explanation(said: str) -> str:
+    """The one line above what a reply heads as its explanation; all that was said where there is no such line."""
+    heading = _EXPLAINS.search(said)
+    head = said[: heading.start()].strip() if heading else ""
+    return said if not head or "\n" in head or head.endswith(":") else head
 
 
 def labelled(said: str) -> Unwrapped | None:
@@ -202,7 +215,10 @@ def answer_in_json(text: str) -> str | None:
     if not start or len(text) > _LONGEST:
         return None
     value = _decoded(text, start.end())
-    return None if value is None else _said(value)
+    if value is None:
+        unsaid = _UNSAID.search(text, max(start.end(), len(text) - _KEY_READ))
+        return "" if unsaid and _folded(unsaid["key"]) in _ANSWERS else None
+    return _said(value)
 
 
 def answer_and_explanation(text: str) -> tuple[str, str] | None:

@@ -29,7 +29,8 @@ _LOOSE_YES: Final = (
 _OPENS_ABROAD = re.compile(rf"^[\s.,:;!-]*(?:{_ABROAD})(?=\s*(?:[.,;:!。、،]|$))")
 _CORRECTS = re.compile(
     r"[.,;!?-]\s*(?:(?:but|oh|hmm|no),? )?(?:wait|actually|correction|sorry|scratch that|on second thought|i meant?)\b"
-    r"[\s.,:;!-]*(?:(?:no|actually|wait|i meant?|it is|it's|that's|the answer is)\b[\s.,:;!-]+){0,4}(?P<said>yes|no)(?=[.,;:!]|$)"
+    r"[\s.,:;!-]*(?:(?:no|actually|wait|i meant?|it is|it's|that's|the answer is)\b[\s.,:;!-]+){0,4}"
+    r"(?P<said>yes|no)(?=[.,;:!]|$)"
 )
 _HARMLESS = re.compile(r"\b(?:no|without(?: a)?) (?:doubt|question)\b|^yes or no\s*[?:]")
 _DECORATION = re.compile(r"[*_#\"\[\]()<>]|\\boxed\{|\}")

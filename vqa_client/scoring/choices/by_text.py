@@ -239,7 +239,8 @@ def difference(reply: ChoiceReply) -> Found | None:
     text = reply.text if letters else reply.lower
     if len(text) > SHORT:
         text = _last_sentence(text)
-    said = [each for each in _WORD_OF.finditer(text) if each[0] in labels]
+    named = [each for each in _WORD_OF.finditer(text) if each[0] in labels]
+    said = [each for each in named if not _denied(sentence_before(text, each.start()))]
     distinct = {labels[each[0]] for each in said}
     led_up = len(distinct) == 1 and _LEADS_ON.search(sentence_before(text, said[-1].start()))
     committed = led_up and not any(refuted(sentence_before(text, each.start())) for each in said)

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from vqa_client.scoring.choices.grammar import (
+    BEST,
     CONNECTION,
     LINK,
     RIGHT_SIGNS,
@@ -34,8 +35,11 @@ LOOP: Final = 4
 CONCLUSION_READ: Final = 300
 """Characters at the end of a reply in which a conclusion is looked for."""
 _CONCLUDED: Final = lazily(
-    r"\b(?:therefore|thus|hence|so|consequently)\b[^\n]*[=≈][ \x02(]*(?P<value>[^\n=≈\x02\x03]{1,30}?)[ \x03).]*\Z"
+    r"(?:\b(?:therefore|thus|hence|so|consequently)\b[^\n]*[=≈]"
+    r"|\b(?:giving|making|totall?ing|adds? up to|a total of) (?:a total of )?)"
+    r"[ \x02(]*(?P<value>[^\n=≈\x02\x03]{1,30}?)(?: (?:in total|in all|altogether))?[ \x03).]*\Z"
 )
+_BEST: Final = lazily(BEST)
 _CONNECTION: Final = lazily(CONNECTION)
 _RIGHT = lazily(rf"{RIGHT_SIGNS}|\b(?:{SAYS_RIGHT}|yes)\b", re.IGNORECASE)
 _JUDGES = lazily(
@@ -135,11 +139,11 @@ def _verdicts(reply: ChoiceReply) -> Iterator[Declaration]:
 def _fitting(reply: ChoiceReply) -> Iterator[Declaration]:
     """Labels of which the reply says that they fit; where it is not the only one, another label leaves it open."""
     text = reply.text
-    if not ("ption " in text or "hoice " in text or "nly " in text or " best" in text):
+    if not ("ption " in text or "hoice " in text or "nly " in text or _BEST.search(text)):
         return
     for found in deque(reply.patterns.fitting.finditer(text), maxlen=DECLARATIONS_READ):
         if not refuted(sentence_before(text, found.start()), found[0]):
-            rule = "fit" if found["only"] or reply.text.startswith(" best", found.end()) else "hedge"
+            rule = "fit" if found["only"] or _BEST.match(text, found.end()) else "hedge"
             yield Declaration(
                 at=found.start(), end=found.end(), labels=(reply.written[found["label"]],), rule=rule, weak=True
             )

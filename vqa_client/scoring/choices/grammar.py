@@ -13,11 +13,12 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from vqa_client.scoring.choices.labels import Labels, Token, labels_of, tokens_of
+from vqa_client.scoring.choices.labels import AGAIN, Labels, Token, labels_of, tokens_of
 from vqa_client.scoring.choices.options import Texts, folded, texts_of
+from vqa_client.scoring.denials import EXCEPT
 from vqa_client.scoring.patterns import JOINER, any_word, joins, lazily
 
-_ANSWERS = "answer|ans|ans.|solution|verdict|conclusion|my guess|best guess"
+_ANSWERS = "answer|ans|ans.|solution|verdict|conclusion|my guess|best guess|my pick|my vote"
 _ANSWERS_ABROAD = """
     antwort|lösung|réponse|reponse|respuesta|resposta|alternativa|risposta|antwoord|odpowied|odpověď|cevap|cevab|yanıt
     svar|vastau|válasz|răspuns|jawab|đáp án|câu trả lời|ответ|відповід|απάντησ|απαντήσ|إجابة|الإجابة|إجابت|الجواب|جواب
@@ -35,7 +36,8 @@ _CORRECT = """
     best description|best explanation|best representation|best supported|better answer|better option|better choice
     odd one|odd one out|different one|matching one
     most likely|most plausible|most accurate|most appropriate|most suitable|most probable|most reasonable
-    most consistent|most correct|one that matches|one that fits|most fitting|most relevant|exact
+    most consistent|most correct
+    better match|better fit|one that matches|one that fits|most fitting|most relevant|exact
 """
 _CORRECT_ABROAD = """
     richtig|korrekt|zutreff|trifft zu|bonne|correcta|correcto|correcte|corretta|corretto|correta|correto
@@ -45,8 +47,8 @@ _CORRECT_ABROAD = """
 """
 _COMMITMENTS = """
     choose|chose|chosen|choosing|select|selected|selecting|pick|picked|picking|go with|going with|went with|opt for
-    opting for|settle on|settle for|vote for|guess|i'd say|i would say|i say|lean toward|lean towards|leaning toward
-    leaning towards|bet on|betting on|my money is on
+    opting for|settle on|settle for|vote for|guess|i'd say|i would say|i say|i vote|i vote for|lean toward|lean towards
+    leaning toward|leaning towards|bet on|betting on|my money is on
 """
 _COMMITMENTS_ABROAD = """
     wähle|wählen|entscheide mich für|nehme|choisis|choisirais|elijo|elegiría|escojo|escolho|scelgo|kies|wybieram|vybírám
@@ -59,6 +61,7 @@ _COMMITMENTS_ABROAD = """
 _IDENTITIES = """
     it's|it is|it must be|it should be|it has to be|it would be|this is|that's|that is|must be|has to be|is therefore
     c'est|es ist|das ist|es la|é a|è la|это|more like
+    应该是|應該是|penso che sia|credo che sia
     handelt es sich um|es handelt sich um|il s'agit de|il s'agit du|se trata de|trata-se da|trata-se de|si tratta di
     si tratta della|si tratta dell'|het gaat om|chodzi o|jde o
 """
@@ -75,6 +78,12 @@ _REMAINDERS = """
 _STANCES = """
     i think it's|i think it is|i think this is|i believe it's|i believe it is|i'd say it's|i would say it's|so it's
     so it is|so it must be|so this is|so i think it's|so i think it is|therefore it's|thus it is|hence it is
+"""
+_PROBABLY = """
+    probably|wahrscheinlich|vermutlich|probablement|probablemente|provavelmente|probabilmente|waarschijnlijk
+    prawdopodobnie|pravděpodobně|muhtemelen|troligtvis|sandsynligvis|sannsynligvis|todennäköisesti|valószínűleg|probabil
+    kemungkinan besar|có lẽ|вероятно|скорее всего|наверное|ймовірно|πιθανότατα|على الأرجح|ככל הנראה|शायद|น่าจะเป็น
+    可能是|大概是|很可能是|たぶん|おそらく|恐らく|아마|아마도
 """
 _CONCLUSIONS = """
     therefore|thus|hence|so|consequently|accordingly|in conclusion|in summary|finally|ultimately|presumably
@@ -171,7 +180,7 @@ CUES: Final[tuple[Cue, ...]] = (
     Cue(name="commitment", words=_COMMITMENTS, link=NOTHING, text=True, subject=True),
     Cue(name="commitment", words=_COMMITMENTS_ABROAD, link=NOTHING, text=True, subject=True, anywhere=True),
     Cue(name="identity", words=_IDENTITIES, link=NOTHING, alone=True),
-    Cue(name="hedge", words="probably", link=NOTHING, alone=True, weak=True),
+    Cue(name="hedge", words=_PROBABLY, link=NOTHING, alone=True, weak=True),
     Cue(name="stance", words=_STANCES, link=NOTHING, alone=True, text=True),
     Cue(name="reference", words=_REFERENCES, link=NAMED, alone=True, weak=True),
     Cue(name="title", words=_TITLES, link=NOTHING, weak=True),
@@ -216,11 +225,11 @@ _TITLE: Final = (
     r"(?:(?:probably|most likely|likely|i think|i believe|i guess|i'd say|definitely|clearly|certainly)[ ,]{1,2})?"
     r"(?:(?:the |my )?(?:option|choice|letter|opción|вариант|选项|選項|選択肢)[ :#.\x02\x03]{0,4}[\"'(\x02]{0,4})?"
 )
-_ANSWER: Final = r"(?:(?:the )?(?:answer|antwort|réponse|respuesta|ответ)[ .\x02\x03]{1,4}[\"'(\x02]{0,4})?"
+_ANSWER: Final = r"(?:(?:the )?(?:answer|ans|antwort|réponse|respuesta|ответ)[ .\x02\x03]{1,4}[\"'(\x02]{0,4})?"
 """Only for a reply that is nothing else; elsewhere "Answer B" is a cue with its label."""
 _AROUND: Final = r"(?:[^\w\n+~¬!≠✗✘❌×#]|_|#+ ){0,16}"
 """Signs before a label that opens a line, without those that deny it or make a word of it."""
-_ENDING: Final = r"(?![+#°%]|-(?!-))(?:番?です|번?입니다|번|番|项|項)?(?:[^\w\n]|_){0,16}$"
+_ENDING: Final = r"(?![+#°%]|-(?!-))(?:番?です|번?입니다|번|番|项|項|吧| it is)?(?:[^\w\n]|_){0,16}$"
 _ADVERBS: Final = (
     "the|clearly|likely|most|only|probably|therefore|also|thus|an?|one|single|my|our|definitely|indeed|obviously|choice"
     "|option|best|correct|final|der|die|das|la|le|el|richtige|korrekte|bonne|right"
@@ -238,9 +247,12 @@ _UNSPACED_IS: Final = (
 _FITS: Final = (
     "satisf(?:y|ies)|fits?|suits?|meets?|match(?:es)?|represents?|shows?|describes?|fulfil+s?|works?"
     "|illustrates?|depicts?|explains?|accounts for|it is"
-    "|(?(only)(?:is|are) (?:supported|consistent|possible|plausible)|(?!))"
+    "|(?:is|seems|comes)(?= (?:better|closest)\\b)"
+    "|(?(only)(?:(?:is|are) (?:supported|consistent|possible|plausible)|can be (?:correct|right))|(?!))"
 )
 _MAKES: Final = r"\b(?:mak(?:es|ing)|leav(?:es|ing)) (?:option |choice |answer |statement )?"
+BEST: Final = r" (?:best|(?:better|closest)(?=[.,;!]|$| (?:match|fit|answer|choice|option)\b))\b"
+"""What makes one that fits the answer; "C is better than D" is none."""
 RIGHT_SIGNS: Final = r"[☑✅✔✓]|\((?<![\w)]\()\s?[xX✓✔]\s?\)"
 SAYS_RIGHT: Final = "correct|true|right"
 _WRONG: Final = rf"[☐❌✗✘✖]|\(\s?\)|\b(?i:incorrect|wrong|false|not (?:{SAYS_RIGHT}))\b"
@@ -294,7 +306,7 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
         joined=lazily(rf"{exact}[ )\"'\x03]{{0,6}}(?i:,? ?{CONJUNCTIONS}){option}\Z"),
         counted=lazily(rf"(?i:{_COUNTED}[^.;:\n]{{0,60}}?){exact}[ )\"'\x03]{{0,6}}(?:,|(?i:,? ?nor\b)){option}\Z"),
         line=lazily(f"^{opening}{exact}{_ENDING}", re.MULTILINE),
-        whole_reply=lazily(rf"\A{_AROUND}{numbered}(?i:{_ANSWER}{_TITLE}){label}{_ENDING}"),
+        whole_reply=lazily(rf"\A{_AROUND}{numbered}(?i:{_ANSWER}{_TITLE}){label}{AGAIN}{_ENDING}"),
         leading=lazily(f"^{opening}{exact}", re.MULTILINE),
         ticked=lazily(
             rf"^\W{{0,6}}{_TICK}\W{{0,6}}{exact}(?=[).:\x03]| -|\W*$)"
@@ -303,12 +315,14 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
         ),
         verdicts=_verdicts(written),
         fitting=lazily(
-            rf"\b(?:(?P<only>[Oo]nly )(?:option |choice )?|(?:[Oo]ption|[Cc]hoice) |(?=[A-Z]\W+\w+ best\b))"
+            rf"\b(?:(?P<only>[Oo]nly )(?:option |choice )?|(?:[Oo]ption|[Cc]hoice) |(?=[A-Z]\W+\w+{BEST}))"
             rf"[\x02(\"']{{0,2}}{exact}[\x03)\"']*(?i: (?:best|most|\w+ly))*(?i: (?:{_FITS}))\b"
         ),
         excepted=lazily(
-            rf"(?i:\b(?:all|every|any|none|no|nothing)\b[^.;\n]{{0,40}}?\b(?:except|but|other than|apart from)(?: for)?"
-            rf" (?:(?:option|choice|answer) )?)[\"'(]{{0,2}}{exact}[\"')]{{0,2}}(?= (?:is|are|can|ha[sv]e?)\b|[.,]|$)"
+            rf"(?i:\b(?:all|every|any|none|no|nothing|alle|tou(?:te)?s|tod[oa]s|tutt[ei]|все|(?P<thing>(?:any|every)thing))"
+            rf"\b[^.;\n]{{0,40}}?\b(?:{EXCEPT}) (?:(?:option|choice|answer|la) )?)[\"'(]{{0,2}}{exact}[\"')]{{0,2}}"
+            rf"(?= (?:is|are|can|ha[sv]e?|fits?|works?|sind|sont|son|sono|são|zijn)\b|(?(thing)(?!)|(?:[.,]|$)))"
+            rf"|除了? ?(?P<but>{written}) ?(?:以外|之外|外)?[^.;\n]{{0,6}}?(?:都|全)"
         ),
         subjects=(
             lazily(rf"(?P<head>.*){spoken}(?P<tail>.{{0,70}}?)(?i:{_IS})\Z", re.DOTALL),

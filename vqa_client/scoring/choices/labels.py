@@ -42,13 +42,15 @@ IN_FORMULA: Final = lazily(
     r"| ?[=^*·×≈≤≥<∩∪⊂⊆∈∥⊥∧∨≅≡] ?[-+]?[\w(\\|√]| [+/] ?[a-z\d(\\]| > ?\w"
 )
 """What makes a letter a name in a formula: "D(x)", "c_1", "B = 3 T", "a + bt", "C++", "A's"."""
+AGAIN: Final = r"(?:[^\w\n+=/^*×·<>-]{0,3}(?:[^\w\n+=/^*×·<>]|\x03)[^\w\n+=/^*×·<>-]{0,3}(?P=label)(?!\w)){0,3}"
+"""The same label once more, as in "(C) C" and "B. B"; a longer row of them is a runaway reply."""
 _BEING: Final = frozenset(("is", "are", "was", "were", "has", "have"))
 _VERDICT = lazily(
     r"[^.;\n]{0,50}\b(?:correct|right|true|answer|best|better|most|only|closest|nearest|option|choice|statement|valid"
     r"|supported|supports?|consistent|likely|selected|chosen|false|incorrect|wrong|one|match\w*)\b",
     re.IGNORECASE,
 )
-_VERBS: Final = r"(?:ist|est|es|é|è|is|jest|je|este|är|er|on|là|είναι|هي|هو|היא|הוא|está)"
+_VERBS: Final = r"(?:sind|sont|son|sono|são|zijn|ist|est|es|é|è|is|jest|je|este|är|er|on|là|είναι|هي|هو|היא|הוא|está)"
 EXCLUDED: Final = lazily(
     r"[ \"')>\x02-\x05]*(?:[:-] ?)?(?:(?:is|are|was|were|seems|looks|does|do|would|can|could|should)[ \x02]+"
     r"(?:(?:also|clearly|therefore|definitely|simply|obviously|be) )*"

@@ -10,7 +10,7 @@ from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import Texts
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
-from vqa_client.scoring.denials import NOT
+from vqa_client.scoring.denials import NOT, WRONG
 from vqa_client.scoring.patterns import lazily, line_end
 from vqa_client.scoring.plain import EMPHASIS, NO_MARKS
 from vqa_client.scoring.refusal import unseeing
@@ -179,7 +179,7 @@ def left_over(reply: ChoiceReply) -> Found | None:
     if len(text) > SHORT:
         return None
     if found := reply.patterns.excepted.search(text):
-        return Found(labels=(reply.written[found["label"]],), rule="exception")
+        return Found(labels=(reply.written[found["label"] or found["but"]],), rule="exception")
     named: set[str] = set()
     out: set[str] = set()
     run: list[re.Match[str]] = []
@@ -235,7 +235,12 @@ _LAST_WORD = lazily(
     r"(?<=[a-z]{2}[.!?:] )[\"'(=> -]{0,4}(?:compound |structure |choice )?(\w{1,3})[\"')]?(?: it is)?[.!]?\Z",
     re.IGNORECASE,
 )
-_EXCLUDES = lazily(r"\b(?:exclu|elimin|rul(?:ed?s?|ing) out|false|wrong|incorrect)")
+_EXCLUDES = lazily(
+    rf"\b(?:exclu|elimin|rul(?:ed?s?|ing) out|false|wrong|incorrect|neither"
+    r"|do(?:es)?(?: not|n't) (?:match|fit|apply|work)\b"
+    rf"|(?:(?:it's|is|are) not|isn't|aren't|(?:can ?no|can')t be|must not be) (?:option )?\(?(?-i:[A-Z])\b)|{WRONG}",
+    re.IGNORECASE,
+)
 CLAUSE_END = lazily(r"[\"')]*(?:[.;:!\n]|$)")
 
 RULES: Final[tuple[Rule, ...]] = (

@@ -9,7 +9,8 @@ Both sides are folded alike, as for plain containment, and:
 * an article in small letters that begins the gold answer needn't be there ("the golden key" gives "a golden key");
 * a number may be grouped by commas, spaces, apostrophes or dots ("3 847", "3.847"), have a decimal comma, be written in
   the digits of any script, or be spelled out in English ("thirty-eight hundred and forty-seven", "three eight four
-  seven") or have its digits set apart ("3 8 4 7"); "5.0" is another answer than "5".
+  seven") or have its digits set apart ("3 8 4 7"); "5.0" is another answer than "5";
+* a word may be spelled out ("l-a-n-t-e-r-n"), and "3:45 PM" be written "3:45pm" or "3:45 p.m.".
 
 What it means to stand by an answer is in `commitment`. All time is linear in the length of the reply.
 """
@@ -53,6 +54,8 @@ _TAKEN_OFF = lazily(
 )
 """What is struck out, and where on the image a text is."""
 _BOXED = lazily(r"\\[()\[\]]|\\boxed ?\{(?P<said>[^{}]{0,400})\}")
+_HALF_DAY = lazily(r"(?<=\d) ?([ap])(?:\. ?)?(m)(?!\w)(?:\.(?!\s*\Z|\s+[A-Z]))?", re.IGNORECASE)
+_SPELLED_OUT = lazily(r"(?<![\w-])(?<!['’])(?:[^\W\d_]([ -])[^\W\d_](?:\1[^\W\d_]){2,30})(?![\w'’-])")
 _GAP = lazily(r"[\s_-]+")
 _INSIDE_BEFORE = lazily(r"(?<=[^\W_][-&@/])|(?<=[^\W_]\.)|(?<=[#@])")
 _INSIDE_AFTER = lazily(r"[-&@/.][^\W_]|[+#]|--(?!\w)")
@@ -84,6 +87,8 @@ def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False, secr
         )
     if not any(map(str.isalnum, wanted)):
         return wanted in text
+    if wanted.isalpha():
+        text = _SPELLED_OUT.sub(lambda word: word[0].replace(word[1], ""), text)
     spans = list(_places(text, wanted))
     return bool(spans) and not lists_lines(said) and commits_to_text(text, spans, declines=declines)
 
@@ -103,6 +108,7 @@ def read(text: str, *, case_sensitive: bool) -> str:
         text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
     text = "\n".join(folded(line, case_sensitive=case_sensitive) for line in text.splitlines())
     if _DIGIT.search(text):
+        text = _HALF_DAY.sub(r" \1\2", text)
         text = separated(_SPACED_THOUSANDS.sub(_joined, text))
     return text.strip()
 

@@ -19,7 +19,7 @@ from vqa_client.scoring.finish import GIVEN
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.vqa_accuracy import question_accuracy, texts, told_apart
 from vqa_client.scoring.vqa_normalise import plainest
-from vqa_client.scoring.wrappers import Unwrapped, labelled, own_answer
+from vqa_client.scoring.wrappers import Unwrapped, above_explanation, labelled, own_answer
 from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.tables.data_file import read_index
 from vqa_client.task import Loaded, Part, Source, Walk
@@ -198,11 +198,11 @@ def _read(reply: Reply, question: Question) -> Answer:
 def _parse(reply: Reply, question: Question) -> Answer:
     """Take all that was said as the answer; a reply cut before the answer has none."""
     whole = reply.unwrapped
-    own = own_answer(whole.answer)
+    own = above_explanation(own_answer(whole.answer))
     said = (labelled(own) or Unwrapped(own)).answer
     if not said or (reply.source == "reasoning" and len(said) > _SHORT_REASONING):
         return reply.without_answer()
-    cut = reply.cut and own == whole.answer  # what is above an invented question is whole
+    cut = reply.cut and own == whole.answer  # what is above an invented question or an explanation is whole
     if cut and not (question.references and any(metric.of(said, question) for metric in _SHOWS_ANSWER)):
         return Answer(status="truncated", rule="cut")
     if reply.declines:
