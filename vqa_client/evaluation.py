@@ -17,6 +17,7 @@ from vqa_client.batch.parts import Parts, refuse_open
 from vqa_client.client.check.preflight import check_before
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session, affordable_workers, as_asked, model_of, named_model, open_session
+from vqa_client.client.uploading.choose import name_suffix
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import DataError, OutputError, ServerUnusable, UsageError, VqaClientError
 from vqa_client.images.data_url import encoded_pieces
@@ -95,12 +96,16 @@ class _Job(Struct, frozen=True, kw_only=True):
 
     @property
     def server(self) -> Hashable:
-        """What jobs have in common that share a server: the model's name and how it is reached, as a bare number.
+        """What jobs have in common that share a server, as a bare number: the model's name and how it is reached.
 
-        A traceback that shows local variables shows it too, and an address may contain a key.
+        Where images are known there by names, these are of one processing. A traceback that shows local variables
+        shows the number too, and an address may contain a key.
         """
         model, settings = named_model(self.settings, self.config), _addressed(self)
-        return hash(repr((model and model.model_name, [getattr(settings, name) for name in _REACHED_BY])))
+        asked = named_model(self.settings, self.config, "whichever it serves")
+        processing = name_suffix(asked) if asked and settings.image_uuid == "auto" else ""
+        reached = [getattr(settings, name) for name in _REACHED_BY]
+        return hash(repr((model and model.model_name, processing, reached)))
 
 
 def run(

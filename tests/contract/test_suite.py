@@ -9,7 +9,7 @@ import pytest
 from tests.compare.logged import failed, many, put, record
 from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.words import by_question, error, first_n, hang, oracle
+from tests.fakes.words import by_question, caches_images, error, first_n, hang, looks_at_images, oracle
 from vqa_client.cli.main import run_command
 from vqa_client.compare.leaderboard import Column, leaderboard
 from vqa_client.settings.suite import Entry, SuiteSettings, read_suite, settings_of, words
@@ -156,6 +156,23 @@ def test_one_benchmark_twice_and_models_of_like_names_have_folders_of_their_own(
     assert logs == [f"a_vlm-2.5-7{model}b/{entry}" for model in ("2", "") for entry in ("again_ 2", "chartqa")]
     assert len(board(tmp_path / "out")["models"]) == 4
     assert run_command([*asked, "--model", "x", "--model", "x"]) == 2, "two of one name are one model's"
+
+
+def test_images_that_are_processed_in_two_ways_have_two_names_at_the_server(
+    suite: Path, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    server = fault_server(caches_images(then=looks_at_images()))
+    table = "[pope_{0}]\nbenchmark = 'pope'\ndata = 'pope'\nextra_body = 'mm_processor_kwargs.max_pixels={0}'\n"
+    suite.write_text(table.format(784) + table.format(3136), encoding="utf-8")
+    asked = ["suite", str(suite), "-o", str(tmp_path / "out"), "--base_url", server.base_url, "--no-html"]
+    run_command([*asked, "--image_uuid", "auto"])
+    names = {
+        (chat.json["mm_processor_kwargs"]["max_pixels"], image.uuid.partition("-")[2])
+        for chat in server.chats
+        for image in chat.images
+        if "[[q" in chat.prompt
+    }
+    assert (len(names), len(dict(names)), len({name for _, name in names})) == (2, 2, 2), "a pair for each way"
 
 
 def test_a_model_of_the_file_is_asked_unless_the_line_names_one_and_a_default_on_the_line_wins(
