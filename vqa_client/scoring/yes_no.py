@@ -69,10 +69,8 @@ def yes_or_no(reply: str) -> YesNo | None:
     """What the reply says, None where it says neither or both."""
     text = _plain(reply)
     opened = _OPENING.sub("", text, count=1)
-    if abroad := _OPENS_ABROAD.match(text):
-        return "yes" if abroad["yes"] else "no"
-    if corrected := next(iter(deque(_CORRECTS.finditer(text), maxlen=1)), None):
-        return "yes" if corrected["said"] == "yes" else "no"
+    if settled := settled_in(text):
+        return settled
     starts = _STARTS.match(opened)
     if not _SAYS_ONLY.match(opened) and misses_image(text):
         return None
@@ -84,6 +82,14 @@ def yes_or_no(reply: str) -> YesNo | None:
     if yes == no:
         return None
     return "yes" if yes else "no"
+
+
+def settled_in(text: str) -> YesNo | None:
+    """What a folded text says in another language, or corrects itself to; None where it does neither."""
+    if abroad := _OPENS_ABROAD.match(text):
+        return "yes" if abroad["yes"] else "no"
+    corrected = next(iter(deque(_CORRECTS.finditer(text), maxlen=1)), None)
+    return None if corrected is None else "yes" if corrected["said"] == "yes" else "no"
 
 
 def _plain(reply: str) -> str:

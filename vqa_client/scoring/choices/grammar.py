@@ -116,6 +116,7 @@ _TO: Final = r"\b(?:to|with) (?:the )?(?=(?:option|choice|letter)\b)"
 LINK: Final = rf"(?P<fill>[^.!?;\n]{{0,120}}?)(?:{CONNECTION}|{_TO})"
 """From a noun to its answer: "... to the question is", ":", "->"; whatever lies before the connection is `fill`."""
 NOTHING: Final = r"(?P<fill>)(?:[,:]|是|为|為)?"
+HEDGED: Final = rf"(?P<fill>)[,:]?(?: ?(?:{CONNECTION}|sea|sia|seja|c'est)(?: es| la)?\b)?"
 NAMED: Final = r"(?P<fill>)[,:]?[ \x02]{0,2}(?:the )?(?:(?:option|choice|answer|statement)\b|(?=[\"'(\x02]))"
 """For verbs that a bare letter may follow by chance: "supports option C", not "supports C"."""
 MENDING: Final = (
@@ -180,7 +181,7 @@ CUES: Final[tuple[Cue, ...]] = (
     Cue(name="commitment", words=_COMMITMENTS, link=NOTHING, text=True, subject=True),
     Cue(name="commitment", words=_COMMITMENTS_ABROAD, link=NOTHING, text=True, subject=True, anywhere=True),
     Cue(name="identity", words=_IDENTITIES, link=NOTHING, alone=True),
-    Cue(name="hedge", words=_PROBABLY, link=NOTHING, alone=True, weak=True),
+    Cue(name="hedge", words=_PROBABLY, link=HEDGED, alone=True, weak=True),
     Cue(name="stance", words=_STANCES, link=NOTHING, alone=True, text=True),
     Cue(name="reference", words=_REFERENCES, link=NAMED, alone=True, weak=True),
     Cue(name="title", words=_TITLES, link=NOTHING, weak=True),
@@ -321,7 +322,8 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
         excepted=lazily(
             rf"(?i:\b(?:all|every|any|none|no|nothing|alle|tou(?:te)?s|tod[oa]s|tutt[ei]|все|(?P<thing>(?:any|every)thing))"
             rf"\b[^.;\n]{{0,40}}?\b(?:{EXCEPT}) (?:(?:option|choice|answer|la) )?)[\"'(]{{0,2}}{exact}[\"')]{{0,2}}"
-            rf"(?= (?:is|are|can|ha[sv]e?|fits?|works?|sind|sont|son|sono|são|zijn)\b|(?(thing)(?!)|(?:[.,]|$)))"
+            rf"(?= (?:is|are|can|[cw]ould|ha[sv]e?|fits?|fails?|works?|match(?:es)?|sind|sont|sono?|são|zijn)\b"
+            r"|(?(thing)(?!)|(?:[.,]|$)))"
             rf"|除了? ?(?P<but>{written}) ?(?:以外|之外|外)?[^.;\n]{{0,6}}?(?:都|全)"
         ),
         subjects=(

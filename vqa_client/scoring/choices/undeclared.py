@@ -14,6 +14,7 @@ from vqa_client.scoring.denials import NOT, WRONG
 from vqa_client.scoring.patterns import lazily, line_end
 from vqa_client.scoring.plain import EMPHASIS, NO_MARKS
 from vqa_client.scoring.refusal import unseeing
+from vqa_client.scoring.yes_no import settled_in
 
 LINES_READ: Final = 20
 VALUE_READ: Final = 60
@@ -49,8 +50,8 @@ def leading_text(reply: ChoiceReply) -> Found | None:
     says = labels and labels[0] in reply.texts.silent
     if not labels or not (CLAUSE_END.match(text, end) or (text[end] == "," and says)):
         return None
-    if says and unseeing(text):
-        return None  # "No, I can't see the photo."
+    if says and (unseeing(text) or settled_in(text)):
+        return None  # "No, I can't see the photo.", "No. Wait, yes."
     return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
 
 
@@ -176,7 +177,7 @@ def last_word(reply: ChoiceReply) -> Found | None:
 def left_over(reply: ChoiceReply) -> Found | None:
     """The one label that is left where the reply excludes every other: "Options A, B and D can be excluded." """
     text, labels = reply.text, reply.patterns.labels
-    if len(text) > SHORT:
+    if len(text) > SHORT or _KEEPS.search(text):
         return None
     if found := reply.patterns.excepted.search(text):
         return Found(labels=(reply.written[found["label"] or found["but"]],), rule="exception")
@@ -235,6 +236,11 @@ _LAST_WORD = lazily(
     r"(?<=[a-z]{2}[.!?:] )[\"'(=> -]{0,4}(?:compound |structure |choice )?(\w{1,3})[\"')]?(?: it is)?[.!]?\Z",
     re.IGNORECASE,
 )
+_KEEPS = lazily(
+    r"(?:\bnot|n't|\bcannot) (?:(?:be|yet|really|fully|safely) )*"
+    r"(?:rule|exclud|eliminat|dismiss|discard|obvious|clear\b|evident|certain|sure|known?\b|possible (?:that|to))"
+)
+"""Takes an exclusion back: "I can't rule out A, B or C"."""
 _EXCLUDES = lazily(
     rf"\b(?:exclu|elimin|rul(?:ed?s?|ing) out|false|wrong|incorrect|neither"
     r"|do(?:es)?(?: not|n't) (?:match|fit|apply|work)\b"

@@ -54,7 +54,7 @@ _TAKEN_OFF = lazily(
 )
 """What is struck out, and where on the image a text is."""
 _BOXED = lazily(r"\\[()\[\]]|\\boxed ?\{(?P<said>[^{}]{0,400})\}")
-_HALF_DAY = lazily(r"(?<=\d) ?([ap])(?:\. ?)?(m)(?!\w)(?:\.(?!\s*\Z|\s+[A-Z]))?", re.IGNORECASE)
+_HALF_DAY = lazily(r"(?<=\d) ?([ap])(?:\. ?)?(m)(?!\w)(?:\.(?!\s*\Z|\s+(?-i:[A-Z])))?", re.IGNORECASE)
 _SPELLED_OUT = lazily(r"(?<![\w-])(?<!['’])(?:[^\W\d_]([ -])[^\W\d_](?:\1[^\W\d_]){2,30})(?![\w'’-])")
 _GAP = lazily(r"[\s_-]+")
 _INSIDE_BEFORE = lazily(r"(?<=[^\W_][-&@/])|(?<=[^\W_]\.)|(?<=[#@])")
@@ -100,7 +100,7 @@ def count_numbers(reply: str) -> int:
 
 def read(text: str, *, case_sensitive: bool) -> str:
     """Fold for the strict reading, line by line and without accents; what a number says isn't lost."""
-    text = text.replace("!=", "≠")
+    text = _HALF_DAY.sub(r" \1\2", text.replace("!=", "≠"))
     if not text.isascii():
         text = _FRACTION.sub(" ", _NARROW_THOUSANDS.sub("", text.translate(_STRICTLY)))
         text = _DASH_BETWEEN_WORDS.sub(" - ", text)
@@ -108,7 +108,6 @@ def read(text: str, *, case_sensitive: bool) -> str:
         text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
     text = "\n".join(folded(line, case_sensitive=case_sensitive) for line in text.splitlines())
     if _DIGIT.search(text):
-        text = _HALF_DAY.sub(r" \1\2", text)
         text = separated(_SPACED_THOUSANDS.sub(_joined, text))
     return text.strip()
 
