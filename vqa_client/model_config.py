@@ -108,6 +108,7 @@ def parse_model(raw: Any, origin: str) -> ModelSettings:
         raise UsageError(f"the config {origin} has text that can't be sent: {error}") from None
     except msgspec.ValidationError as error:
         raise _complaint(error, raw, origin) from None
+    _refuse_quoted_null(raw, model, "", origin)
     taken = sorted(OURS & (model.extra_body or {}).keys())
     if taken:
         raise UsageError(
@@ -154,6 +155,14 @@ def _refuse_unknown(given: Any, block: str, origin: str) -> None:
     guess = f"did you mean {near[0]}? " if near else ""
     key = f"{block}.{unknown}" if block else unknown
     raise UsageError(f"the config {origin} has an unknown key {key!r}", hint=f"{guess}known keys: {', '.join(known)}")
+
+
+def _refuse_quoted_null(given: dict[str, Any], made: Any, block: str, origin: str) -> None:
+    for name, value in given.items():
+        if value is not None and (found := getattr(made, name)) is None:
+            raise UsageError(f"the config {origin} has {block}{name} = {value!r}: null has no quotes")
+        if name in _BLOCKS and value is not None:
+            _refuse_quoted_null(value, found, f"{name}.", origin)
 
 
 def _complaint(error: msgspec.ValidationError, raw: dict[str, Any], origin: str) -> UsageError:

@@ -68,6 +68,9 @@ WRONG = [
     ({"extra_body": []}, r"has extra_body = \[\]: expected `object \| null`, got `array`"),
     ({"thinking": "yes"}, "has thinking = 'yes': expected `on` or `off`"),
     ({"serve": {"dtype": "a\0"}}, r"has serve.dtype = 'a\\x00': no command line can contain a NUL"),
+    ({"temperature": "null"}, "has temperature = 'null': null has no quotes"),
+    ({"serve": {"max_model_len": "null"}}, "has serve.max_model_len = 'null': null has no quotes"),
+    ({"prices": "null"}, "has prices = 'null': null has no quotes"),
     ({"prices": {"input": 1}}, "lacks 'prices.output'"),
     ({"prices": {"input": 1, "output": -1}}, "has prices.output = -1: expected `float` >= 0.0"),
 ]
