@@ -6,7 +6,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from vqa_client.task import Walk
 from vqa_client.benchmark import Benchmark, Metric, Prompt, verbatim
 from vqa_client.errors import UsageError
 from vqa_client.reports.described import DOCUMENTS
@@ -16,7 +15,7 @@ from vqa_client.scoring.wrappers import own_answer
 from vqa_client.scoring.strict.containment import contains_strict, count_numbers
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.longbench import NiahSettings
-from vqa_client.task import Loaded
+from vqa_client.task import Loaded, Walk
 from vqa_client.tasks.longbench.report import write_niah
 from vqa_client.tasks import longbench
 from vqa_client.tasks.longbench import Documents, PathLike, Selection, Wanted, select

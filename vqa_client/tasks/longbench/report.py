@@ -17,8 +17,7 @@ from vqa_client.reports.common_keys import common_keys, percent, tally
 from vqa_client.reports.record_counts import count_kinds
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, Tally, summarise, summary_of
-from vqa_client.scoring.choices.modes import Calibrating
-from vqa_client.scoring.choices.modes import weights
+from vqa_client.scoring.choices.modes import Calibrating, weights
 from vqa_client.tasks.longbench.context_length import BUCKETS
 from vqa_client.types import ANSWERED, Question, Record, Status
 
