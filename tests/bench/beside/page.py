@@ -43,7 +43,7 @@ Whole commands, each in processes of its own, against the same server (`tests/be
 request and answers after the latency named; {workers} workers; clients take turns in each of {rounds} rounds; cells are
 medians. `{command}` measures all of this again and writes this page, `speed.json` and `speed.svg`;
 the evaluators come from `python -m tests.bench.peers install`, in environments of their own with everything pinned, and
-how each is set up is said at the head of its file in [`tests/bench/peers/`](../tests/bench/peers/).
+each file's head describes its set-up in [`tests/bench/peers/`](../tests/bench/peers/).
 
 {place}
 
@@ -153,7 +153,7 @@ def _bars(results: Results) -> str:
 
 
 def _sent(sent: Sequence[Sent]) -> str:
-    rows = [["", "workload", "asked", "requests", "images as they are", "images encoded anew", "questions seen"]]
+    rows = [["", "workload", "asked", "requests", "images as they are", "images encoded again", "questions seen"]]
     for one in sent:
         counts = (one.asked, one.requests, one.as_files, one.as_pictures, one.questions)
         rows.append([one.client, one.workload, *map(str, counts)])
