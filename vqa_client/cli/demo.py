@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from vqa_client.cli.evaluate import exit_code, show, write_pages
+from vqa_client.cli.evaluate import exit_code, show
+from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
 from vqa_client.cli.signals import Stopped, resume_command, until_signalled
 from vqa_client.cli.streams import say

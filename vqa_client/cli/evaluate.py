@@ -4,19 +4,17 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from importlib.util import find_spec
-from pathlib import Path
 from typing import cast
 
+from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import LiveCounts, PipedDisplay, display
 from vqa_client.cli.report_tables import as_json_text, as_tables
 from vqa_client.cli.signals import Stopped, resume_command, until_signalled
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, emit, say
 from vqa_client.cli.text import count, safe
-from vqa_client.errors import NotOurs, UsageError
+from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.model_config import load_model, names_config
-from vqa_client.reports.log_reader import LOG_ENDING, find_logs
 from vqa_client.reports.report import Report
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
@@ -159,43 +157,3 @@ def exit_code(reports: Sequence[Report], *, partial: bool = False) -> int:
         answered = sum(report.summary.overall.answered for report in reports)
         return EXIT_FAILED_QUESTIONS if answered else EXIT_SERVER
     return EXIT_OK
-
-
-MOST_RECORDS = 20_000
-"""A page of more takes seconds to make and is slow to open: `vqa-client report` makes it on request."""
-
-
-def write_pages(reports: Sequence[Report]) -> None:
-    """Write the page beside each report and print its path, where the extra that makes it is installed.
-
-    A larger run's page is left to `vqa-client report`, with a note.
-    """
-    if find_spec("jinja2") is None:
-        return
-    for report in reports:
-        if report.summary.overall.total > MOST_RECORDS:
-            say(f"no page of {report.summary.overall.total:,} questions: vqa-client report {safe(str(report.log))}")
-            continue
-        for log in find_logs(report.log):
-            _write_page(log)
-
-
-def write_again(log: Path) -> None:
-    """Write the page of a run that has one again: there is more to show."""
-    if log.with_name(f"{log.name.removesuffix(LOG_ENDING)}.html").exists() and find_spec("jinja2") is not None:
-        _write_page(log)
-
-
-def _write_page(log: Path) -> None:
-    from vqa_client.html.page import write_page
-    from vqa_client.reports.logged_run import read_run
-    from vqa_client.reports.overview import overview
-
-    run = read_run(log)
-    path = run.beside(".html")
-    try:
-        write_page(path, run, overview(run))
-    except NotOurs as error:  # the run is done all the same
-        say(f"no page: {safe(str(error))}")
-    else:
-        say(f"page: {safe(str(path))}")

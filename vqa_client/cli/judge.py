@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from msgspec import to_builtins
 
 from vqa_client.aggregates import Figure
-from vqa_client.cli.evaluate import write_again
+from vqa_client.cli.pages_beside import write_again
 from vqa_client.cli.progress import display
 from vqa_client.cli.signals import Stopped, resume_command, until_signalled
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say

@@ -10,7 +10,8 @@ from cyclopts import CycloptsError, Parameter
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.command_line import usage_error
 from vqa_client.cli.compare import as_table, write_board
-from vqa_client.cli.evaluate import asked, asks_nothing, code_of, judges_of, show, write_pages
+from vqa_client.cli.evaluate import asked, asks_nothing, code_of, judges_of, show
+from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
 from vqa_client.cli.signals import Stopped, resume_command, until_signalled
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, say

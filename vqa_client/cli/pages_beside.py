@@ -1,0 +1,47 @@
+"""The HTML page beside each report of a finished run, where the extra that makes it is installed."""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from vqa_client.cli.streams import say
+from vqa_client.cli.text import safe
+from vqa_client.errors import NotOurs
+from vqa_client.reports.log_reader import LOG_ENDING, find_logs
+from vqa_client.reports.report import Report
+
+MOST_RECORDS = 20_000
+"""A page of more takes seconds to make and is slow to open: `vqa-client report` makes it on request."""
+
+
+def write_pages(reports: Sequence[Report]) -> None:
+    """Write the pages and print their paths; a larger run's page is left to `vqa-client report`, with a note."""
+    if find_spec("jinja2") is None:
+        return
+    for report in reports:
+        if report.summary.overall.total > MOST_RECORDS:
+            say(f"no page of {report.summary.overall.total:,} questions: vqa-client report {safe(str(report.log))}")
+            continue
+        for log in find_logs(report.log):
+            _write_page(log)
+
+
+def write_again(log: Path) -> None:
+    """Write the page of a run that has one again: there is more to show."""
+    if log.with_name(f"{log.name.removesuffix(LOG_ENDING)}.html").exists() and find_spec("jinja2") is not None:
+        _write_page(log)
+
+
+def _write_page(log: Path) -> None:
+    from vqa_client.html.page import write_page
+    from vqa_client.reports.logged_run import read_run
+    from vqa_client.reports.overview import overview
+
+    run = read_run(log)
+    path = run.beside(".html")
+    try:
+        write_page(path, run, overview(run))
+    except NotOurs as error:  # the run is done all the same
+        say(f"no page: {safe(str(error))}")
+    else:
+        say(f"page: {safe(str(path))}")
