@@ -46,11 +46,11 @@ def board(folder: Path) -> Any:
 def test_an_entrys_options_are_those_of_the_command_line_and_its_paths_begin_at_the_suites() -> None:
     options = {"benchmark": "chartqa", "data": "a/b", "metrics": False, "submission": True, "prompt": "-x", "limit": 3}
     entry = Entry(name="chartqa", options=options | {"fresh": False, "images": "s3://a/b", "judge": ["a", "b"]})
-    found = words(entry, registry.find("chartqa").settings, Path("/root"))
-    assert found[:5] == ["--data=/root/a/b", "--no-metrics", "--submission", "--prompt=-x", "--limit=3"]
+    found = words(entry, registry.find("chartqa").settings, Path("/data"))
+    assert found[:5] == ["--data=/data/a/b", "--no-metrics", "--submission", "--prompt=-x", "--limit=3"]
     assert found[5:] == ["--images=s3://a/b", "--judge=a", "--judge=b"]
     hyphens = Entry(name="mc", options={"data-json": "a.json"})
-    assert words(hyphens, registry.find("mc").settings, Path("/root")) == ["--data-json=/root/a.json"]
+    assert words(hyphens, registry.find("mc").settings, Path("/data")) == ["--data-json=/data/a.json"]
 
 
 def test_a_suite_asks_all_of_its_benchmarks_by_one_session_and_ends_with_one_table(

@@ -1,4 +1,4 @@
-"""Questions as requests to be written, and results found again as their replies: in the place of a server's client."""
+"""Writes questions as a batch's requests, and finds each result again as the reply to its question."""
 
 import asyncio
 from collections import Counter, deque

@@ -96,7 +96,7 @@ class LiveCounts(Progress):
 
     def _count(self, record: Record) -> None:
         self.done += 1
-        if record.parts:  # where nobody knows the answers there is no accuracy
+        if record.parts:  # questions without a known answer have no accuracy
             self.measure = self._measure
         self.score_sum += record.score
         if record.status != "ok":

@@ -31,7 +31,7 @@ _SUITE = SuiteSettings()
 def suite(name: _Suite, /, settings: SuiteSettings = _SUITE) -> int:
     """Ask every benchmark of the suite; the table is of all runs that are there, also after an interruption."""
     path, entries = read_suite(name)
-    root = settings.data or (path.parent if name.endswith(".toml") else Path())  # what is shipped has no data beside it
+    root = settings.data or (path.parent if name.endswith(".toml") else Path())  # a shipped suite has no data beside it
     runs = settings_of(settings, entries, _parsed, root, sys.argv[1:])
     if (done := asks_nothing(runs, None)) is not None:
         return done

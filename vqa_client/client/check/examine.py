@@ -209,7 +209,7 @@ SLOW_S = 0.5
 
 
 class Connected(Struct, frozen=True, kw_only=True):
-    """One address that a host's name stands for: how long a connection took, or why there is none."""
+    """One address of a host's name: how long a connection took, or why there is none."""
 
     address: str
     took_s: float = 0.0

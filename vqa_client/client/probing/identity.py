@@ -131,7 +131,7 @@ TIMEOUT_S = 60.0
 
 
 class ShortCheck(Struct, frozen=True, kw_only=True):
-    """What two small pictures showed; `told` and `http_status` are of what came where there was no reply to them."""
+    """What two small pictures showed; `told` and `http_status` say why, if there was no reply."""
 
     fingerprint: Fingerprint
     told: str = ""
