@@ -38,12 +38,17 @@ def overlap(said: Sequence[object], wanted: Sequence[object]) -> Overlap:
     if not shared:
         return NOTHING
     precision, recall = shared / len(said), shared / len(wanted)
-    f1 = 2 * precision * recall / (precision + recall)
-    return Overlap(float(list(said) == list(wanted)), f1, precision, recall)
+    return Overlap(float(list(said) == list(wanted)), _f1(precision, recall), precision, recall)
+
+
+def joint(answers: Overlap, slides: Overlap) -> Overlap:
+    """Answer and evidence together: precision and recall are products, and both have to be exact."""
+    precision, recall = answers.precision * slides.precision, answers.recall * slides.recall
+    return Overlap(float(answers.em and slides.em), _f1(precision, recall), precision, recall)
 
 
 def answer_overlap(answer: str, reference: str, question: str) -> Overlap:
-    """The overlap of the words of two normalised answers; all 0 where the question ends before its unit."""
+    """The same of the words of two normalised answers; all 0 where the question ends before its unit."""
     try:
         return overlap(*(normalised(text, question).split() for text in (answer, reference)))
     except IndexError:
@@ -87,5 +92,16 @@ def harness_em(answer: str, reference: str) -> float:
     return float(answer.lower().strip() == _harness_reference(reference).strip())
 
 
+def harness_f1(answer: str, reference: str) -> float:
+    """F1 as the harnesses compute it: each repetition of a shared word counts again, so that it may exceed 1."""
+    said, wanted = answer.lower().split(), _harness_reference(reference).split()
+    shared = sum(word in wanted for word in said)
+    return _f1(shared / len(said), shared / len(wanted)) if shared else 0.0
+
+
 def _harness_reference(reference: str) -> str:
     return reference.replace("\n", "").lower()
+
+
+def _f1(precision: float, recall: float) -> float:
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
