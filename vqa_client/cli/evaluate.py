@@ -42,7 +42,7 @@ def evaluate(settings: RunSettings, *, corrupted: RobustnessRun | None = None) -
 
 
 def asks_nothing(settings: Sequence[RunSettings], corrupted: RobustnessRun | None) -> int | None:
-    """Do a dry run or one step of a batched run and return its exit code; None for any other run, which is not started."""
+    """Do a dry run or one step of a batched run and return its exit code; None, and nothing done, for other runs."""
     if settings[0].dry_run:
         from vqa_client.cli.dry_run import show_dry_run
 
