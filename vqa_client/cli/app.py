@@ -26,22 +26,22 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "suite general --data sets --model my-model",
         ),
         "mc": (
-            "benchmark",
+            "own_commands",
             "Multiple choice on long documents as page images (LongBench-v2's form).",
             "mc --data longbench/data.json --images longbench/clean/images --output results",
         ),
         "niah": (
-            "benchmark",
+            "own_commands",
             "Needle in a haystack: secrets hidden in documents that are shown as page images.",
             "niah --input niah --output results",
         ),
         "vqa2": (
-            "benchmark",
+            "own_commands",
             "Open questions on photographs (VQA 2.0 on COCO), scored as the official evaluator does.",
             "vqa2 --data vqa2 --sample 500 --output results",
         ),
         "explain": (
-            "benchmark",
+            "own_commands",
             "Answers with explanations: VQA-X, ACT-X, e-SNLI-VE and VCR.",
             "explain --task vqax --data sets --config llava",
         ),

@@ -1,4 +1,4 @@
-"""`vqa-client run`, `selftest` and the benchmarks with a command of their own."""
+"""`vqa-client run` and `selftest`, and the options of a settings type as a command."""
 
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
@@ -14,17 +14,13 @@ from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
 from vqa_client.settings.declared import BenchmarkSettings
-from vqa_client.settings.explain import ExplainSettings
-from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.settings.run import RunSettings
-from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.tasks.listing import declared
 
 _NO_NAME = "name one that `vqa-client list` shows, or the path of a file that declares one"
 _SHOWN = 10
 Settings = TypeVar("Settings")
 _Name = Annotated[str | None, CommandParameter(allow_leading_hyphen=True, help="A name that `list` shows, or FILE.py.")]
-_NIAH, _VQA2, _EXPLAIN = NiahSettings(), Vqa2Settings(), ExplainSettings()
 
 
 def run(name: _Name = None, /, *options: Options) -> int:
@@ -35,32 +31,6 @@ def run(name: _Name = None, /, *options: Options) -> int:
     from vqa_client.cli.evaluate import evaluate_and_judge
 
     return evaluate_and_judge(settings)
-
-
-def mc(settings: McSettings) -> int:
-    """Ask LongBench-v2's questions."""
-    return _evaluate(settings)
-
-
-def niah(settings: NiahSettings = _NIAH) -> int:
-    """Ask for needles."""
-    return _evaluate(settings)
-
-
-def vqa2(settings: Vqa2Settings = _VQA2) -> int:
-    """Ask VQA 2.0."""
-    return _evaluate(settings)
-
-
-def explain(settings: ExplainSettings = _EXPLAIN) -> int:
-    """Ask for answers with explanations."""
-    return _evaluate(settings)
-
-
-def _evaluate(settings: RunSettings) -> int:
-    from vqa_client.cli.evaluate import evaluate
-
-    return evaluate(settings)
 
 
 def selftest(name: _Name = None, /, *options: Options) -> int:
@@ -85,12 +55,18 @@ def selftest(name: _Name = None, /, *options: Options) -> int:
 
 def settings_command(name: str, kind: type[Settings]) -> App:
     """A command that takes the options of a settings type and returns the settings."""
-    command = App(
-        name=name, help="", help_flags=[], version_flags=[], help_format="plaintext", default_parameter=SPELLED
-    )
     needs = [
         field for field in fields(cast(Any, kind)) if field.default is MISSING and field.default_factory is MISSING
     ]
+    command = App(
+        name=name,
+        usage=None if needs else f"Usage: {name} [OPTIONS]",  # to find out, cyclopts reads all options once more
+        help="",
+        help_flags=[],
+        version_flags=[],
+        help_format="plaintext",
+        default_parameter=SPELLED,
+    )
     default = Parameter.empty if needs else kind()
 
     def take(settings: Any = default) -> Settings:
