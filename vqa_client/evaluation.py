@@ -22,17 +22,16 @@ from vqa_client.cpus import usable_cpus
 from vqa_client.errors import DataError, OutputError, ServerUnusable, UsageError, VqaClientError
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
+from vqa_client.parallel import in_daemon_thread, until_stopped
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
 from vqa_client.runner import Crew
 from vqa_client.runs.adaptive import FIRST
-from vqa_client.runs.budget import Budget, minutes_at_most
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import finish, make_plans
 from vqa_client.runs.resume import move_aside
 from vqa_client.runs.run_plan import run_plan
-from vqa_client.runs.stage import Stage, prepared_images
-from vqa_client.runs.waiting import in_daemon_thread, unless
+from vqa_client.runs.stage import Budget, Stage, minutes_at_most, prepared_images
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings, output_folder
@@ -370,7 +369,7 @@ async def _run_all(plans: list[Plan], stage: Stage) -> list[Report]:
 
 async def _unless(stop: asyncio.Event, work: Awaitable[Result]) -> Result:
     """The result of `work`, or Interrupted as soon as `stop` is set."""
-    result = await unless(stop, work)
+    result = await until_stopped(stop, work)
     if result is None:
         raise Interrupted([])
     return result

@@ -24,9 +24,9 @@ from vqa_client.batch.parts import Parts
 from vqa_client.batch.service import Service
 from vqa_client.errors import OutputError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
-from vqa_client.runs.batch_steps import show_batches
+from vqa_client.runs.batched import show_batches
 from vqa_client.runs.control import Order, order_all
-from vqa_client.runs.rescored import rescore
+from vqa_client.runs.reopened import rescore
 from vqa_client.settings.longbench import McSettings
 
 

@@ -26,7 +26,7 @@ from tests.faults.flips import flipped
 from tests.faults.questions import Notes, Questions, niah_settings
 from vqa_client.errors import IdentityError, UsageError
 from vqa_client.reports.logged_run import read_run
-from vqa_client.runs.rescored import rescore
+from vqa_client.runs.reopened import rescore
 
 FRAGMENT = b'{"question_id":"q3","variant":"","status":"ok","prompt":"Wh'
 Tear = Callable[[list[bytes]], bytes]

@@ -8,8 +8,8 @@ from typing import Any
 
 from vqa_client.records import RecordLog
 from vqa_client.reports.run import Run
-from vqa_client.runs.corrupted import variant_name
 from vqa_client.runs.resume import RunPaths
+from vqa_client.runs.varied import variant_name
 from vqa_client.scoring.robustness import CLASSES
 from vqa_client.types import Failure, Question, Record, SentImage
 

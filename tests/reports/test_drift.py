@@ -8,7 +8,7 @@ import pytest
 from tests.reports.paces import quarters, served, start
 from vqa_client.reports.bottleneck import Drift, grown_memory, read_drift
 from vqa_client.reports.limiting import limits_of
-from vqa_client.runs.meters import Quarters
+from vqa_client.runs.figures import Quarters
 from vqa_client.types import Record
 
 
@@ -66,7 +66,7 @@ class Clock:
 @pytest.mark.parametrize("growth", [1.0, 1.01])
 def test_replies_that_each_take_a_hundredth_longer_are_a_drift(growth: float, monkeypatch: pytest.MonkeyPatch) -> None:
     clock, found, latency_s = Clock(), Quarters(), 0.05
-    monkeypatch.setattr("vqa_client.runs.meters.time", clock)
+    monkeypatch.setattr("vqa_client.runs.figures.time", clock)
     found = Quarters()
     for number in range(300):
         latency_s *= growth

@@ -17,7 +17,7 @@ from vqa_client.cli.parse import parse
 from vqa_client.cli.report_tables import as_tables
 from vqa_client.errors import IdentityError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
-from vqa_client.runs.rescored import rescore
+from vqa_client.runs.reopened import rescore
 from vqa_client.runs.why import why
 from vqa_client.settings.reports import ParseSettings
 

@@ -14,7 +14,7 @@ from vqa_client.html.page import write_page
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview
-from vqa_client.runs.rescored import rescore
+from vqa_client.runs.reopened import rescore
 
 NOWHERE = "http://127.0.0.1:9/v1"
 """Nobody listens there: what has to be asked ends the run."""

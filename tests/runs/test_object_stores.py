@@ -13,7 +13,7 @@ from tests.fakes.words import oracle
 from tests.runs.sample import Sample
 from vqa_client import arun
 from vqa_client.errors import DataError, UsageError
-from vqa_client.runs.rescored import rescore
+from vqa_client.runs.reopened import rescore
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tables import objects
 

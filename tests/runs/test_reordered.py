@@ -13,7 +13,7 @@ from tests.faults.questions import CHOICES, Questions
 from vqa_client.cli.report_tables import as_json_text, as_tables
 from vqa_client.errors import IdentityError
 from vqa_client.evaluation import arun
-from vqa_client.runs.rescored import rescore
+from vqa_client.runs.reopened import rescore
 
 
 def knowing(of: Questions) -> Any:

@@ -13,7 +13,7 @@ from tests.runs.sample import Sample
 from vqa_client.cli.report_tables import as_tables
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import arun
-from vqa_client.runs.rescored import rescore
+from vqa_client.runs.reopened import rescore
 from vqa_client.settings.robustness import RobustnessRun
 
 

@@ -20,7 +20,7 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.evaluation import arun
 from vqa_client.records import RecordLog
 from vqa_client.reports.log_reader import LogReader, find_logs
-from vqa_client.runs.rescored import Rescored, rescore
+from vqa_client.runs.reopened import Rescored, rescore
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.types import Record
 

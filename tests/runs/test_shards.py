@@ -24,7 +24,7 @@ from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.start import time_of
 from vqa_client.runs.merge import Merged, merge_folder
 from vqa_client.runs.plans import make_plans
-from vqa_client.runs.rescored import rescore
+from vqa_client.runs.reopened import rescore
 from vqa_client.settings.divided import read_shard
 from vqa_client.settings.robustness import RobustnessRun
 

@@ -25,10 +25,10 @@ from vqa_client.errors import IdentityError, OutputError, ServerUnusable, UsageE
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.files import private_folder
 from vqa_client.reports.report import Report
-from vqa_client.runs import leases, shard_files
+from vqa_client.runs import leases, shards
 from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.leases import Lease, Leases
-from vqa_client.runs.rescored import rescore
+from vqa_client.runs.reopened import rescore
 from vqa_client.settings.divided import Shard
 
 pytestmark = pytest.mark.usefixtures("store_environment")
@@ -306,11 +306,11 @@ def test_a_renewal_whose_reply_was_lost_is_the_workers(store: s3._Server, monkey
 
 def test_what_killed_workers_left_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (left := tmp_path / f"{shard_files.PREFIX}left" / "0").mkdir(parents=True)
-    with private_folder(shard_files.PREFIX) as folder:
+    (left := tmp_path / f"{shards.PREFIX}left" / "0").mkdir(parents=True)
+    with private_folder(shards.PREFIX) as folder:
         os.utime(left.parent, (1, 1))
         os.utime(folder, (1, 1))
-        with private_folder(shard_files.PREFIX):
+        with private_folder(shards.PREFIX):
             assert (left.exists(), folder.exists()) == (False, True)
     assert not list(tmp_path.iterdir())
 

@@ -32,7 +32,7 @@ from tests.runs.sample import Sample
 from vqa_client.errors import DataError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted
 from vqa_client.progress import Progress
-from vqa_client.runs.meters import Pace
+from vqa_client.runs.figures import Pace
 from vqa_client.runs.plans import make_plans
 
 

@@ -12,7 +12,7 @@ from vqa_client.cli.command_line import Options
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
-from vqa_client.runs.batch_steps import Written, show_batches, write_batches
+from vqa_client.runs.batched import Written, show_batches, write_batches
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 

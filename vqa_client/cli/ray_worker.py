@@ -19,7 +19,7 @@ from vqa_client.cpus import CPU_COUNT
 from vqa_client.errors import ServerUnusable, VqaClientError
 from vqa_client.evaluation import Interrupted, arun_several
 from vqa_client.files import private_folder
-from vqa_client.runs.shard_files import PREFIX, Growing, with_output, write_file
+from vqa_client.runs.shards import PREFIX, Growing, with_output, write_file
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.version import __version__

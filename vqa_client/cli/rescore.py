@@ -7,8 +7,8 @@ from vqa_client.cli.tables import as_text
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.names import count, cut, percent
 from vqa_client.reports.sections import Section
-from vqa_client.runs.rescored import Change, Reading, Rescored
-from vqa_client.runs.rescored import rescore as score_again
+from vqa_client.runs.reopened import Change, Reading, Rescored
+from vqa_client.runs.reopened import rescore as score_again
 from vqa_client.settings.reports import RescoreSettings
 
 MOST_CHANGES = 20

@@ -13,11 +13,11 @@ from vqa_client.errors import UNDECODABLE, DataError, IdentityError, OutputError
 from vqa_client.evaluation import Interrupted, arun_several
 from vqa_client.files import private_folder, replacing
 from vqa_client.images.data_url import encoded_pieces
+from vqa_client.parallel import in_daemon_thread, until_stopped
 from vqa_client.runs.leases import EXPIRED_S, Lease, Leases
 from vqa_client.runs.merge import check_same_run
 from vqa_client.runs.run_file import RunFile
-from vqa_client.runs.shard_files import PREFIX, Growing, SharedRun, with_output
-from vqa_client.runs.waiting import in_daemon_thread, unless
+from vqa_client.runs.shards import PREFIX, Growing, SharedRun, with_output
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_folder
 from vqa_client.tables.objects import WAY_OUT
@@ -168,7 +168,7 @@ class _Held:
     async def _renew(self) -> None:
         """Until the lease is given back or lost."""
         renewed_s, pause_s = time.monotonic(), RENEWED_S
-        while not self.lost and await unless(self._over, asyncio.sleep(pause_s, True)) is not None:
+        while not self.lost and await until_stopped(self._over, asyncio.sleep(pause_s, True)) is not None:
             begun_s = time.monotonic()
             try:
                 if not await in_daemon_thread(partial(self._leases.renew, self._lease)):
@@ -183,7 +183,7 @@ class _Held:
 
     async def _keep_now_and_then(self, files: Growing, asked: asyncio.Event) -> None:
         """What the store can't take now is kept with what comes next."""
-        while not self.lost and await unless(asked, asyncio.sleep(KEPT_S, True)) is not None:
+        while not self.lost and await until_stopped(asked, asyncio.sleep(KEPT_S, True)) is not None:
             with suppress(OSError):
                 await in_daemon_thread(partial(self._keep, files))
 

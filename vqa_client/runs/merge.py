@@ -16,12 +16,12 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.records import RecordLog, is_settled
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader
 from vqa_client.reports.report import Report
-from vqa_client.runs.corrupted import CORRUPTED
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.plans import finish, make_plans
 from vqa_client.runs.reopened import WAY_OUT, settings_of
 from vqa_client.runs.resume import RunPaths, carry_over, score_again, sort_log
 from vqa_client.runs.run_file import RunFile, differing
+from vqa_client.runs.varied import CORRUPTED
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings, output_folder

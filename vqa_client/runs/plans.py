@@ -83,7 +83,7 @@ def make_plans(
         varied = _of_this_room(VARIED[settings.variations[0]])
         plans = [varied(plan, settings) for plan in plans]
     if corrupted is not None:
-        from vqa_client.runs.corrupted import corrupted_plans
+        from vqa_client.runs.varied import corrupted_plans
 
         plans = corrupted_plans(plans, corrupted, settings)
     if part is not None:

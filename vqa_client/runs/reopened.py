@@ -1,7 +1,9 @@
-"""A finished run's task and questions again, from its run file: needs no server and no image."""
+"""A finished run again, from its run file: its task, questions and replies; needs no server and no image."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from math import fsum
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,14 +12,17 @@ from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark
 from vqa_client.errors import DataError, UsageError
-from vqa_client.reports.log_reader import LOG_ENDING
+from vqa_client.log_lines import check_run
+from vqa_client.records import Key, RecordLog
+from vqa_client.reports.log_reader import LOG_ENDING, LogReader
+from vqa_client.runner import read_again
 from vqa_client.runs.plans import with_data
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.choices.circular import as_shown
 from vqa_client.settings.run import RunSettings
 from vqa_client.task import Source, Task, Walk
 from vqa_client.tasks import registry
-from vqa_client.types import Group, Question
+from vqa_client.types import ANSWERED, Group, Question, Record, Status
 
 WAY_OUT = (
     "paths are as the run was given them: start from the folder that it was started in, or put the file back there"
@@ -108,3 +113,163 @@ def settings_of(file: RunFile, *, as_given: bool = False) -> tuple[RunSettings, 
     entry = registry.find(given.get("benchmark") or str(file.identity.get("task")))
     decided = {name: value for name, value in (file.identity | file.scoring).items() if isinstance(value, str | bool)}
     return entry.settings_from(given, decided, as_given=as_given), entry
+
+
+_FORMERLY = {"seed": "published", "seed_head": "published_latest"}
+"""What older logs call the readings and scores of published scripts."""
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """What a reply was read as, and what that was worth."""
+
+    status: Status
+    answer: str | None
+    score: float
+    rule: str
+    references: tuple[str, ...]
+    parts: dict[str, float]
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """A question whose reading, score or right answer is another one today."""
+
+    question_id: str
+    variant: str
+    old: Reading
+    new: Reading
+
+
+class Sums(Struct, frozen=True, kw_only=True):
+    """Means over all questions, a failed one counting as 0, and how many have which status."""
+
+    accuracy: float | None
+    parts: dict[str, float]
+    statuses: dict[Status, int]
+
+
+class Rescored(Struct, frozen=True, kw_only=True):
+    """What scoring a log again comes to; `not_in_data` questions are kept as they are."""
+
+    log: str
+    task: str
+    total: int
+    failed: int
+    not_in_data: tuple[str, ...]
+    scoring_old: dict[str, str]
+    scoring_new: dict[str, str]
+    data_changed: bool
+    old: Sums
+    new: Sums
+    changes: tuple[Change, ...]
+    written: bool
+
+
+def rescore(log: Path, *, write: bool) -> Rescored:
+    """Read every kept reply again; `write` puts the new readings into the log and notes by what they were made.
+
+    Raises what `reopen` does, and UsageError where another run is writing the log.
+    """
+    run = reopen(log)
+    again = _Again(run, log)
+    if write:
+        with RecordLog(log, run.file.identity) as kept:
+            kept.rewrite(again.read(kept))
+    else:
+        for _ in again.read(LogReader(log)):
+            pass
+    found = again.found(written=write)
+    if write:
+        run.file.scoring = run.task.scoring
+        run.file.described["data_sha256"] = run.data_sha256
+        run.file.write(run_file_of(log))
+    return found
+
+
+class _Again:
+    """Reads records again and keeps what changed."""
+
+    def __init__(self, run: Reopened, log: Path) -> None:
+        self._run, self._log = run, log
+        self._missing: list[str] = []
+        self._changes: list[Change] = []
+        self._old, self._new = _Sum(), _Sum()
+        records = LogReader(log)
+        check_run(log, records.run, run.file.identity)
+        keys = records.keys()
+        asked = {question_id for question_id, _ in keys}
+        self._questions: dict[str, Question] = {}
+        self._in_variants: dict[Key, Question] = {}
+        for each in run.questions:
+            if each.id in asked:
+                self._questions.setdefault(each.id, each)
+                self._in_variants[each.id, each.variant] = each
+
+    def read(self, records: Iterable[Record]) -> Iterator[Record]:
+        """The records as they would be today."""
+        for old in records:
+            question = self._in_variants.get((old.question_id, old.variant)) or self._questions.get(old.question_id)
+            if question is None:
+                self._missing.append(old.question_id)
+                new = old
+            else:
+                new = read_again(old, asked_as(question, old.variant, old.groups), self._run.task)
+            self._note(old, new)
+            yield new
+
+    def _note(self, old: Record, new: Record) -> None:
+        self._old.add(old)
+        self._new.add(new)
+        before, after = _reading(old), _reading(new)
+        known = {name: value for name, value in after.parts.items() if name in before.parts}  # others are new metrics
+        if before != replace(after, parts=known):
+            self._changes.append(Change(question_id=old.question_id, variant=old.variant, old=before, new=after))
+
+    def found(self, *, written: bool) -> Rescored:
+        file = self._run.file
+        old = self._old.sums()
+        return Rescored(
+            log=str(self._log),
+            task=self._run.task.name,
+            total=sum(old.statuses.values()),
+            failed=sum(count for status, count in old.statuses.items() if status not in ANSWERED),
+            not_in_data=tuple(self._missing),
+            scoring_old=file.scoring,
+            scoring_new=self._run.task.scoring,
+            data_changed=file.described.get("data_sha256") != self._run.data_sha256,
+            old=old,
+            new=self._new.sums(),
+            changes=tuple(self._changes),
+            written=written,
+        )
+
+
+class _Sum:
+    def __init__(self) -> None:
+        self._scores: list[float] = []
+        self._parts: dict[str, list[float]] = {}
+        self._statuses: Counter[Status] = Counter()
+
+    def add(self, record: Record) -> None:
+        self._scores.append(record.score)
+        self._statuses[record.status] += 1
+        for name, value in record.parts.items():
+            self._parts.setdefault(_FORMERLY.get(name, name), []).append(value)
+
+    def sums(self) -> Sums:
+        n = len(self._scores)
+        return Sums(
+            accuracy=fsum(self._scores) / n if n else None,
+            parts={name: fsum(values) / n for name, values in self._parts.items()},
+            statuses=dict(self._statuses),
+        )
+
+
+def _reading(record: Record) -> Reading:
+    return Reading(
+        status=record.status,
+        answer=record.answer,
+        score=record.score,
+        rule=_FORMERLY.get(record.rule, record.rule),
+        references=record.references,
+        parts={_FORMERLY.get(name, name): value for name, value in record.parts.items()},
+    )

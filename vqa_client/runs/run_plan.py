@@ -13,6 +13,7 @@ from vqa_client.client.check.preflight import identity_of
 from vqa_client.client.session import Session
 from vqa_client.errors import OutputError, ServerUnusable
 from vqa_client.model_config import ModelSettings
+from vqa_client.parallel import in_daemon_thread, until_stopped
 from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.reports.limiting import limits_of
@@ -25,7 +26,6 @@ from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_f
 from vqa_client.runs.resume import RunPaths, Unchanged, adopt, any_answer, carry_over, score_again
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.runs.stage import Ask, Stage
-from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.task import Task
 from vqa_client.types import FAILED, Question, Record
 
@@ -74,7 +74,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
 
 async def _unless_stopped(closing: asyncio.Future[Report], stage: Stage) -> Report | None:
     """The report, or None where it isn't there soon after `stop` is set: the same command makes it again."""
-    if (report := await unless(stage.stop, asyncio.shield(closing))) is not None:
+    if (report := await until_stopped(stage.stop, asyncio.shield(closing))) is not None:
         return report
     await asyncio.wait([closing], timeout=GRACE_S)
     if closing.done():
@@ -362,7 +362,7 @@ async def asker_of(plan: Plan, session: Session, file: RunFile, note: Note, stop
         return session.chat
     from vqa_client.client.constrained import choosing_client  # draws on the checks, and most runs do without
 
-    chat = session.choosing.get(choosing) or await unless(stop, choosing_client(session.chat, choosing, note))
+    chat = session.choosing.get(choosing) or await until_stopped(stop, choosing_client(session.chat, choosing, note))
     if chat is None:
         return session.chat
     session.choosing[choosing] = chat  # a command's plans share their servers

@@ -1,16 +1,25 @@
-"""Any benchmark's plan over one of several parts of its questions."""
+"""One of several parts of a run: its plan, what it shares with the others, and its files as they grow elsewhere."""
 
-from collections.abc import Iterable, Iterator
+import asyncio
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace as with_settings
 from itertools import islice
 from pathlib import Path
+from typing import IO, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.progress import Progress
+from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise
 from vqa_client.runs.plan import Plan
 from vqa_client.settings.divided import Shard
+from vqa_client.settings.robustness import RobustnessRun
+from vqa_client.settings.run import RunSettings, output_option
 from vqa_client.types import Question
 
 
@@ -60,3 +69,86 @@ class _Slice(Struct, frozen=True, kw_only=True):
 
 def _only_summed(path: Path, run: Run, pairs: Pairs) -> Summary:
     return summarise(record for _, record in pairs())
+
+
+PREFIX = "vqa-client-shard-"
+PIECE_BYTES = 1 << 20
+"""Most of a log that is handed over at once: it is lost with its machine until it is kept elsewhere."""
+
+
+class SharedRun(Struct, frozen=True, kw_only=True):
+    """What all shards of a run have in common; setting `stop` ends the asking in order."""
+
+    settings: Sequence[RunSettings]
+    corrupted: RobustnessRun | None
+    progress: Progress
+    stop: asyncio.Event
+
+
+def with_output(settings: RunSettings, folder: Path) -> RunSettings:
+    """The settings with another --output, which may name the report."""
+    option = output_option(settings)
+    given = Path(getattr(settings, option))
+    moved: dict[str, Any] = {option: folder / given.name if given.suffix == ".json" else folder}
+    return with_settings(settings, **moved)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file, and the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+class Growing(ExitStack):
+    """What is new in a shard's files below a folder, after `kept`; names are relative to the folder."""
+
+    def __init__(self, folder: Path, shard: Shard, kept: Mapping[str, bytes]) -> None:
+        super().__init__()
+        self._folder, self._files = folder, dict(kept)
+        self._mark = f".shard-{shard.number}-of-{shard.of}"
+        self._logs: dict[str, IO[bytes]] = {}
+        for name, content in kept.items():
+            write_file(folder / name, content)
+            if name.endswith(LOG_ENDING):
+                self._logs[name] = self.enter_context((folder / name).open("rb"))
+                self._logs[name].seek(len(content))
+
+    def run_files(self) -> dict[str, bytes]:
+        """Run files that have changed; they come before their logs, which are of no known run without them."""
+        return dict(self._new_files())
+
+    def lines(self) -> dict[str, bytes]:
+        """The next whole lines of each log, up to a piece; one that was rewritten comes again from its beginning.
+
+        A question's last line counts.
+        """
+        return dict(self._new_lines())
+
+    def whole(self) -> dict[str, bytes]:
+        """All files of the shard as they are."""
+        paths = [*self._folder.rglob(f"*{self._mark}.run.json"), *self._folder.rglob(f"*{self._mark}{LOG_ENDING}")]
+        return {str(path.relative_to(self._folder)): path.read_bytes() for path in paths}
+
+    def _new_files(self) -> Iterator[tuple[str, bytes]]:
+        for path in self._folder.rglob(f"*{self._mark}.run.json"):
+            name = str(path.relative_to(self._folder))
+            with suppress(FileNotFoundError):
+                content = path.read_bytes()
+                if self._files.get(name) != content:
+                    self._files[name] = content
+                    yield name, content
+
+    def _new_lines(self) -> Iterator[tuple[str, bytes]]:
+        for path in self._folder.rglob(f"*{self._mark}{LOG_ENDING}"):
+            name = str(path.relative_to(self._folder))
+            if name.replace(LOG_ENDING, ".run.json") not in self._files:
+                continue
+            with suppress(FileNotFoundError):
+                log = self._logs.get(name)
+                if log is None or not os.path.samestat(os.fstat(log.fileno()), path.stat()):
+                    log = self._logs[name] = self.enter_context(path.open("rb"))
+                piece = log.read(PIECE_BYTES) + log.readline()
+                whole = piece.rfind(b"\n") + 1
+                log.seek(whole - len(piece), os.SEEK_CUR)
+                if whole:
+                    yield name, piece[:whole]

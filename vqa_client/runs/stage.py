@@ -1,4 +1,4 @@
-"""What all plans of one command share while they are asked: the model, the session, who prepares their images."""
+"""What all plans of one command share: the model, the session, who prepares their images, what they may cost."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -12,14 +12,80 @@ from vqa_client.client.session import Session
 from vqa_client.errors import UsageError
 from vqa_client.images.prepare import ImagePreparer
 from vqa_client.images.steps import Recipe
-from vqa_client.model_config import ModelSettings
+from vqa_client.model_config import ModelSettings, Prices
 from vqa_client.progress import Progress
 from vqa_client.runner import Crew, Prepares
-from vqa_client.runs.budget import Budget
 from vqa_client.runs.plan import Note
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
-from vqa_client.types import Record
+from vqa_client.types import ANSWERED, Record
+
+MILLION = 1e6
+
+
+class Budget:
+    """Adds up what answers cost; `over` says that no further question may be asked, and those in flight may end.
+
+    What is in flight counts as much as the answers did on average, so that the limit is kept.
+    """
+
+    def __init__(self, dollars: float | None, note: Note) -> None:
+        self.over = False
+        self.spent = 0.0
+        self._dollars, self._note = dollars, note
+        self._prices: Prices | None = None
+        self._answers = self._in_flight = 0
+
+    def of_model(self, model: ModelSettings | None) -> None:
+        """What comes next is asked of this model; raises UsageError where its prices aren't known and are needed."""
+        self._prices = model.prices if model else None
+        if self._dollars is not None and self._prices is None:
+            raise UsageError(
+                "--max_cost needs the model's prices", hint='"prices": {"input": 2.5, "output": 10} in its --config'
+            )
+
+    def asking(self) -> None:
+        """A question is taken up."""
+        self._in_flight += 1
+
+    def finished(self, record: Record) -> None:
+        """A question taken up has its record."""
+        self._in_flight -= 1
+        if self._dollars is None or self._prices is None or record.status not in ANSWERED:
+            return
+        if record.prompt_tokens is None:
+            self._end("the server doesn't say how many tokens it counted, which --max_cost needs")
+            return
+        tokens = record.prompt_tokens * self._prices.input + (record.completion_tokens or 0) * self._prices.output
+        self.spent += tokens / MILLION
+        self._answers += 1
+        if self.spent + (self._in_flight + 1) * self.spent / self._answers > self._dollars:
+            self._end(f"${self.spent:,.2f} of --max_cost ${self._dollars:,.2f} are spent: questions in flight end")
+
+    def _end(self, why: str) -> None:
+        if not self.over:
+            self.over = True
+            self._note(why)
+
+
+@contextmanager
+def minutes_at_most(minutes: float | None, stop: asyncio.Event, note: Note) -> Iterator[None]:
+    """Set `stop` when the command's minutes are over."""
+
+    def end() -> None:
+        if not stop.is_set():
+            note(f"--max_minutes {minutes:g} are over; waiting a moment for running requests")
+            stop.set()
+
+    timer = None
+    if minutes is not None:
+        timer = asyncio.get_running_loop().call_later(60 * minutes, end)
+    try:
+        yield
+    finally:
+        if timer is not None:
+            timer.cancel()
+
 
 Ask = Callable[[Callable[[Record], None]], Awaitable[None]]
 """Asks what is waiting, and hands over each record as it ends."""
