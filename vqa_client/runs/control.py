@@ -11,7 +11,7 @@ import socket
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,11 @@ from msgspec import Struct
 from vqa_client.client.session import affordable_workers
 from vqa_client.errors import UNDECODABLE, UsageError
 from vqa_client.files import private_folder, removed_unlocked
+from vqa_client.records import RecordLog
 from vqa_client.reports.log_reader import LOG_ENDING
-from vqa_client.runner import Crew
-from vqa_client.runs.plan import Note
+from vqa_client.runs.figures import SessionFigures
+from vqa_client.runs.plan import Plan
+from vqa_client.runs.stage import Stage
 
 ENDING, PREFIX, SOCKET = ".ctl", "vqa-client-ctl-", "socket"
 LONGEST_PATH = 100
@@ -67,28 +69,13 @@ class _Place(Struct, frozen=True, kw_only=True):
 
 
 class Control:
-    """Takes orders for the plan that is being asked; `numbers` gives a Standing's total, done, failed and in_flight.
+    """Takes orders for the plan that is being asked; its record is named after the log."""
 
-    Its record is in the folder `records`, named after the log.
-    """
-
-    def __init__(
-        self,
-        records: Path,
-        log: Path,
-        title: str,
-        *,
-        crew: Crew,
-        by_batches: bool,
-        stop: asyncio.Event,
-        numbers: Callable[[], Mapping[str, int]],
-        fixed: Callable[[], None],
-        note: Note,
-    ) -> None:
-        self._record = records / (log.name.removesuffix(LOG_ENDING) + ENDING)
-        self._title, self._crew, self._stop, self._numbers = title, crew, stop, numbers
-        self._by_batches = by_batches
-        self._fixed, self._note = fixed, note
+    def __init__(self, plan: Plan, stage: Stage, log: RecordLog, figures: SessionFigures) -> None:
+        self._record = (stage.records or log.path.parent) / (log.path.name.removesuffix(LOG_ENDING) + ENDING)
+        self._plan, self._log, self._figures = plan, log, figures
+        self._crew, self._stop, self._note = stage.crew, stage.stop, stage.progress.note
+        self._by_batches = stage.settings.by_batches
         self._connected: set[asyncio.StreamWriter] = set()
         self._marks: deque[tuple[float, int]] = deque(maxlen=WINDOW + 1)
 
@@ -112,7 +99,7 @@ class Control:
             with open(os.open(self._record, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
                 file.write(msgspec.json.encode(place))
             while True:
-                self._marks.append((time.monotonic(), self._numbers()["done"]))
+                self._marks.append((time.monotonic(), len(self._log)))
                 await asyncio.sleep(1)
         finally:
             server.close()
@@ -135,7 +122,8 @@ class Control:
         if self._by_batches and (order.max_workers is not None or order.paused is not None):
             return "it asks by batches, which have no workers to change or to pause"
         if order.max_workers is not None:
-            self._fixed()
+            if self._figures.adaptive is not None:
+                self._figures.adaptive.active = False
             self._crew.size = affordable_workers(max(1, order.max_workers), self._note)
             self._note(f"ctl: {self._crew.size:,} workers")
         if order.paused is not None and order.paused != self._crew.on_break:
@@ -147,16 +135,19 @@ class Control:
         return ""
 
     def _standing(self, refused: str) -> Standing:
-        numbers = self._numbers()
-        since_s, done = self._marks[0]
+        since_s, done_before = self._marks[0]
+        done = len(self._log)
         return Standing(
-            title=self._title,
+            title=self._plan.title,
+            total=self._plan.loaded.count,
+            done=done,
+            failed=done - self._log.answered,
+            in_flight=self._figures.pace.in_flight,
             workers=self._crew.size,
             paused=self._crew.on_break,
             stopping=self._stop.is_set(),
-            pace=(numbers["done"] - done) / max(time.monotonic() - since_s, 1e-3),
+            pace=(done - done_before) / max(time.monotonic() - since_s, 1e-3),
             refused=refused,
-            **numbers,
         )
 
 

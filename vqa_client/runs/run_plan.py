@@ -187,7 +187,7 @@ class _Start:
         self.file.start(self.figures.described([]))
         self.file.write(self.plan.paths.run)
         try:
-            await self._through(ask, [self._control().watch])
+            await self._through(ask, [Control(self.plan, self.stage, self.log, self.figures).watch])
         finally:
             self.file.sessions[-1] = self.figures.described([])
             self.file.write(self.plan.paths.run)
@@ -200,7 +200,7 @@ class _Start:
         file.identity = served | file.identity
         file.described["server"] = session.server
         servers = ServersOfStart(session, stage.settings, told=stage.progress.serving, note=stage.progress.note)
-        routes, control = session.chat.routes, self._control()
+        routes, control = session.chat.routes, Control(plan, stage, self.log, figures)
         pace: Watch = partial(figures.pace.watch, routes, stage.crew, stage.progress.pulse)
         watches = [pace, servers.watch, control.watch]
         if stage.settings.max_workers == "auto" and not stage.settings.batch:
@@ -230,26 +230,6 @@ class _Start:
             file.write(plan.paths.run)
             for sentence in limits_of(file.sessions[-1]):
                 stage.progress.note(f"{plan.title}: {sentence}")
-
-    def _control(self) -> Control:
-        def numbers() -> dict[str, int]:
-            asked = {"total": self.plan.loaded.count, "done": len(self.log)}
-            failed = len(self.log) - self.log.answered
-            return asked | {"failed": failed, "in_flight": self.figures.pace.in_flight}
-
-        def fixed() -> None:
-            if self.figures.adaptive is not None:
-                self.figures.adaptive.active = False
-
-        return Control(
-            *(self.stage.records or self.plan.paths.log.parent, self.plan.paths.log, self.plan.title),
-            crew=self.stage.crew,
-            by_batches=self.stage.settings.by_batches,
-            stop=self.stage.stop,
-            numbers=numbers,
-            fixed=fixed,
-            note=self.stage.progress.note,
-        )
 
     def _waiting(self, questions: Iterable[Question] | None = None) -> Iterator[Question]:
         """The questions without an answer that holds, in order; a list of them would grow with the run."""
