@@ -16,7 +16,15 @@ from msgspec import Struct
 from vqa_client.batch.parts import Parts, refuse_open
 from vqa_client.client.check.preflight import check_before
 from vqa_client.client.limits import Breaker
-from vqa_client.client.session import Session, affordable_workers, as_asked, model_of, named_model, open_session
+from vqa_client.client.session import (
+    Session,
+    addressed,
+    affordable_workers,
+    as_asked,
+    model_of,
+    named_model,
+    open_session,
+)
 from vqa_client.client.uploading.choose import name_suffix
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import DataError, OutputError, ServerUnusable, UsageError, VqaClientError
@@ -69,7 +77,6 @@ class ModelsFailed(ServerUnusable):
 class _Given(Struct, frozen=True, kw_only=True):
     """What a command was given, whatever is being asked; `away` are the servers that were waited for in vain."""
 
-    corrupted: RobustnessRun | None
     progress: Progress
     stop: asyncio.Event
     transport: httpx2.AsyncBaseTransport | None
@@ -86,9 +93,13 @@ _REACHED_BY = (
 
 
 class _Job(Struct, frozen=True, kw_only=True):
-    """One model under one of the command's settings; `name` is the config's, or the benchmark's among several."""
+    """One model under one of the command's settings; `name` is the config's, or the benchmark's among several.
+
+    `given` are the command's settings, `settings` the same with the config's address.
+    """
 
     name: str
+    given: RunSettings
     settings: RunSettings
     config: ModelSettings | None
     plans: list[Plan]
@@ -100,8 +111,8 @@ class _Job(Struct, frozen=True, kw_only=True):
         Where images are known there by names, these are of one processing. A traceback that shows local variables
         shows the number too, and an address may contain a key.
         """
-        model, settings = named_model(self.settings, self.config), _addressed(self)
-        asked = named_model(self.settings, self.config, "whichever it serves")
+        settings, model = self.settings, named_model(self.settings, self.config)
+        asked = named_model(settings, self.config, "whichever it serves")
         processing = name_suffix(asked) if asked and settings.image_uuid == "auto" else ""
         reached = [getattr(settings, name) for name in _REACHED_BY]
         return hash(repr((model and model.model_name, processing, reached)))
@@ -144,13 +155,14 @@ async def arun(
     """
     if getattr(settings, "judge", ()) and isinstance(settings, BenchmarkSettings):
         raise UsageError("a run from Python asks no judge", hint="vqa-client judge RESULTS judges the finished run")
-    return await arun_several([settings], corrupted=corrupted, progress=progress, stop=stop, transport=transport)
+    if corrupted is not None:
+        settings = dataclasses.replace(settings, corrupted=corrupted)
+    return await arun_several([settings], progress=progress, stop=stop, transport=transport)
 
 
 async def arun_several(
     settings: Sequence[RunSettings],
     *,
-    corrupted: RobustnessRun | None = None,
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,
@@ -171,29 +183,27 @@ async def arun_several(
         each if each.by_batches else dataclasses.replace(each, max_workers=workers[each.max_workers])
         for each in settings
     ]
-    jobs = await _unless(stop, in_daemon_thread(partial(_planned, affordable, corrupted, progress.note)))
+    jobs = await _unless(stop, in_daemon_thread(partial(_planned, affordable, progress.note)))
     fresh = [plan for job in jobs if job.settings.fresh for plan in job.plans]
     if fresh:  # all at once: what resumes after an interruption must not find an old one
         await in_daemon_thread(partial(move_all_aside, fresh, commanded=any(each.batch_command for each in settings)))
     budget = Budget(settings[0].max_cost, progress.note)
     for job in jobs:
         budget.of_model(job.config)
-    given = _Given(
-        corrupted=corrupted, progress=progress, stop=stop, transport=transport, budget=budget, records=records
-    )
+    given = _Given(progress=progress, stop=stop, transport=transport, budget=budget, records=records)
     with minutes_at_most(settings[0].max_minutes, stop, progress.note):
         reports, errors = await _one_after_the_other(given, jobs)
-    if corrupted is None:
-        for each in affordable:
-            of_this = [job for job in jobs if job.settings is each]
-            found = [report for job in of_this for report in reports.get(job.name, ())]
-            finish(each, found, {job.name: errors[job.name] for job in of_this if job.name in errors}, progress.note)
+    for each in affordable:
+        of_this = [job for job in jobs if job.given is each]
+        found = [report for job in of_this for report in reports.get(job.name, ())]
+        failed = {job.name: errors[job.name] for job in of_this if job.name in errors}
+        finish([plan for job in of_this for plan in job.plans], found, failed, progress.note)
     everything = [report for found in reports.values() for report in found]
     if errors and not everything and all(type(error) is UsageError for error in errors.values()):
         raise next(iter(errors.values()))  # such as a server with several models, of which none is named
     if errors:
-        failed = (job for job in jobs if isinstance(errors.get(job.name), ServerUnusable))
-        logs = (plan.paths.log for job in failed for plan in job.plans)
+        of_servers = (job for job in jobs if isinstance(errors.get(job.name), ServerUnusable))
+        logs = (plan.paths.log for job in of_servers for plan in job.plans)
         raise ModelsFailed(errors, everything, [log for log in logs if log.exists()])
     return everything
 
@@ -223,17 +233,16 @@ async def _one_after_the_other(
     return reports, errors
 
 
-def _planned(
-    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, note: Callable[[str], None]
-) -> list[_Job]:
+def _planned(settings: Sequence[RunSettings], note: Callable[[str], None]) -> list[_Job]:
     """What is to be asked of each model; all is checked before any question is asked."""
     note = cache(note)  # several models have the same data, and what is said of it would be said for each
     asked = [(each, config, model_of(each, config)) for each in settings for config in each.configs]
     names = [str(config) if len(settings) == 1 else _name(each, config) for each, config, _ in asked]
+    at = [addressed(each, model) for each, _, model in asked]
 
     def plans_of(name: str, each: RunSettings, config: str | None, model: ModelSettings | None) -> list[Plan]:
         try:
-            return make_plans(each, config, model, note, corrupted=corrupted)
+            return make_plans(each, config, model, note)
         except (UsageError, DataError) as error:
             if not name:
                 raise
@@ -242,11 +251,12 @@ def _planned(
     jobs = [
         _Job(
             name=name if names.count(name) == 1 else f"{name} in {output_folder(each)}",
-            settings=each,
+            given=each,
+            settings=where,
             config=model,
             plans=plans_of("" if len(settings) == 1 else name, each, config, model),
         )
-        for name, (each, config, model) in zip(names, asked, strict=True)
+        for name, where, (each, config, model) in zip(names, at, asked, strict=True)
     ]
     _check_places(jobs)
     return jobs
@@ -282,20 +292,13 @@ def move_all_aside(plans: Sequence[Plan], *, commanded: bool = False) -> None:
                 move_aside(other)
 
 
-def _addressed(job: _Job) -> RunSettings:
-    """The job's settings with its config's address; it has no variable of its own, which a traceback may show."""
-    return dataclasses.replace(
-        job.settings, base_url=job.settings.base_url or (job.config.base_url if job.config else None)
-    )
-
-
 async def _one_job(given: _Given, job: _Job, server: "_Server") -> list[Report]:
-    settings = _addressed(job)
+    settings = job.settings
     given.budget.of_model(job.config)
     drawn = job.plans[0].paths.report.parent / DRAWN if job.plans else Path(DRAWN)
     with (
         drawn_pages_in(drawn, usable_cpus()),
-        prepared_images(settings, given.corrupted, given.progress.note) as images_for,
+        prepared_images(settings, given.progress.note) as images_for,
     ):
         stage = Stage(
             settings=settings,

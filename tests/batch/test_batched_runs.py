@@ -320,7 +320,7 @@ async def test_batches_are_shown_and_cancelled(of: Batched, fault_server: Starts
     settings = of.settings(server.base_url, model="tiny-vlm")
 
     async def shown(*, cancel: bool) -> str:
-        return "\n".join(await show_batches(settings, None, lambda text: None, cancel=cancel))
+        return "\n".join(await show_batches(settings, lambda text: None, cancel=cancel))
 
     said = await shown(cancel=False)
     assert "mc clean: 0 of 10 answered, 10 in 3 batches (batch_1, batch_2, batch_3)\n" in said
@@ -341,7 +341,7 @@ async def test_what_was_uploaded_and_not_submitted_is_deleted_by_a_cancel(
     server = fault_server(batches.rule(oracle(of.replies())))
     await of.run(server, no_wait=True, batch_lines=COUNT)
     assert (len(batches.files), of.unfinished) == (1, True)
-    await show_batches(of.settings(server.base_url, model="tiny-vlm"), None, lambda text: None, cancel=True)
+    await show_batches(of.settings(server.base_url, model="tiny-vlm"), lambda text: None, cancel=True)
     assert (len(batches.files), of.unfinished) == (0, False)
 
 

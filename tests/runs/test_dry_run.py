@@ -25,7 +25,7 @@ NOWHERE = "http://127.0.0.1:1/v1"
 
 
 async def expected(of: Sample, base_url: str = NOWHERE, **changes: Any) -> tuple[DryRun, Expected]:
-    [run] = await dry_run(of.settings(base_url, dry_run=True, **changes), None, Progress().note)
+    [run] = await dry_run(of.settings(base_url, dry_run=True, **changes), Progress().note)
     [plan] = run.plans
     return run, plan
 
@@ -133,7 +133,7 @@ async def test_images_are_as_large_as_they_are_sent(
 async def test_a_dry_run_of_a_sample_that_is_yet_to_be_drawn_is_refused(tmp_path: Path) -> None:
     settings = Vqa2Settings(mode="sample", dry_run=True, results_dir=tmp_path / "out")
     with pytest.raises(UsageError, match="a dry run writes nothing"):
-        await dry_run(settings, None, Progress().note)
+        await dry_run(settings, Progress().note)
     assert not (tmp_path / "out").exists()
 
 

@@ -26,7 +26,7 @@ def asked(of: Questions, base_url: str, kept: Mapping[str, bytes], config: str) 
     """All messages of a worker that can't read the config where it is."""
     content = Path(config).read_bytes()
     settings = of.settings(base_url, shard="1/2", config="/of/the/driver/model.json", output=Path("/nowhere/to/write"))
-    given = Asked(settings=[settings], corrupted=None, files={"/of/the/driver/model.json": content})
+    given = Asked(settings=[settings], files={"/of/the/driver/model.json": content})
     return list(Worker(cpus=3).run(given, kept, {}))
 
 

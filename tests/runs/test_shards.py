@@ -219,7 +219,7 @@ async def test_merged_shards_of_corruptions_are_the_undivided_run(tmp_path: Path
         await arun(settings, corrupted=corrupted)
     assert len(server.chats) == 20
     [found] = merged(tmp_path / "divided")
-    assert found.corrupted == corrupted
+    assert found.settings.corrupted == corrupted
     [report] = found.reports
     assert report.path.read_bytes() == (tmp_path / "whole" / report.path.name).read_bytes()
 
@@ -347,13 +347,13 @@ async def test_workers_share_shards_and_each_question_is_asked_once(
     server = fault_server((delay(0.02), oracle(of.replies())))
     await arun(of.settings(server.base_url, output=tmp_path / "whole"))
     settings = of.settings(server.base_url, shard="next/5", max_workers=2)
-    both = await asyncio.gather(*(in_turns([settings], None, LiveCounts(), asyncio.Event()) for _ in range(2)))
+    both = await asyncio.gather(*(in_turns([settings], LiveCounts(), asyncio.Event()) for _ in range(2)))
     assert len(server.chats) == 2 * 17
     for [report] in both:
         assert report.path.read_bytes() == (tmp_path / "whole" / report.path.name).read_bytes()
     other = of.settings(server.base_url, shard="next/5", max_pixels=100_000)
     with pytest.raises(IdentityError, match=r"images\.max_pixels") as caught:
-        await in_turns([other], None, LiveCounts(), asyncio.Event())
+        await in_turns([other], LiveCounts(), asyncio.Event())
     assert caught.value.hint == "give another --output", "workers by turns take no --fresh"
 
 
@@ -372,7 +372,7 @@ async def test_a_worker_that_waits_for_others_can_be_stopped(tmp_path: Path, fau
     of.output.mkdir()
     with RecordLog(of.output / "clean_mc_eval.shard-1-of-2.records.jsonl"):
         working = asyncio.ensure_future(
-            in_turns([of.settings(server.base_url, shard="next/2")], None, (tally := Heard()), stop)
+            in_turns([of.settings(server.base_url, shard="next/2")], (tally := Heard()), stop)
         )
         while not tally.said:
             await asyncio.sleep(0.01)

@@ -127,7 +127,7 @@ async def test_a_broken_image_fails_its_question_alone(tmp_path: Path, fault_ser
 
 
 async def test_a_dry_run_counts_the_images_inside(run: Run) -> None:
-    (model,) = await dry_run(run.settings("http://127.0.0.1:9/v1", model="m"), None, lambda _: None)
+    (model,) = await dry_run(run.settings("http://127.0.0.1:9/v1", model="m"), lambda _: None)
     (plan,) = model.plans
     assert (plan.images, plan.unreadable) == (plan.requests, ())
     assert plan.sent_bytes > 100 * plan.images

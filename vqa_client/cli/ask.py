@@ -13,10 +13,11 @@ from vqa_client.cli.streams import EXIT_OK, emit, say
 from vqa_client.cli.text import safe
 from vqa_client.errors import DataError, QuestionFailed
 from vqa_client.images.facts import facts
-from vqa_client.runs.plans import make_plans, with_data
+from vqa_client.runs.plans import make_plans
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tables.inside import open_image, short_name
 from vqa_client.tables.pictures import is_address, url_of
+from vqa_client.tasks.registry import with_data
 from vqa_client.types import Content
 
 _Data = Annotated[Path, Parameter(help="A file, a folder, a quoted glob, or hf://owner/name.")]

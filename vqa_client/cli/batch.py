@@ -13,7 +13,6 @@ from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_js
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
 from vqa_client.runs.batched import Written, show_batches, write_batches
-from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 ASKING = ("run", "ask", "suite", "mc", "niah", "vqa2", "explain", "robustness")
@@ -40,14 +39,14 @@ def batch(step: _Step, /, *command: Options) -> int:
     return run_command([*(word for word in command if word != "--batch"), "--batch", "--batch_step", step])
 
 
-def one_step(several: Sequence[RunSettings], corrupted: RobustnessRun | None) -> int:
+def one_step(several: Sequence[RunSettings]) -> int:
     """Write the files of runs, or show or cancel their batches; prints what there is."""
     if (step := several[0].batch_step) != "write":
         for each in several:
-            lines = anyio.run(partial(show_batches, each, corrupted, say, cancel=step == "cancel"))
+            lines = anyio.run(partial(show_batches, each, say, cancel=step == "cancel"))
             emit("".join(f"{safe(line)}\n" for line in lines))
         return EXIT_OK
-    written = [files for each in several for files in anyio.run(write_batches, each, corrupted, say)]
+    written = [files for each in several for files in anyio.run(write_batches, each, say)]
     if several[0].json:
         emit_json([{"file": str(path), "lines": lines} for each in written for path, lines in each.files.items()])
     else:

@@ -11,7 +11,6 @@ from vqa_client.cli.streams import emit, emit_json, say, terminal_width
 from vqa_client.cli.text import count, duration, folded, safe
 from vqa_client.pages.estimate import TOKEN_SIDES
 from vqa_client.runs.dry_run import DryRun, Expected, dry_run
-from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 MEGABYTE = 1e6
@@ -20,18 +19,18 @@ SHOWN = 10
 """Ids that a terminal shows; --json has all."""
 
 
-def show_dry_run(several: Sequence[RunSettings], corrupted: RobustnessRun | None = None) -> None:
+def show_dry_run(several: Sequence[RunSettings]) -> None:
     """Print what each of the settings takes, and all together; nothing is asked and nothing written."""
     planned = [
         (run, expected, settings)
         for settings in several
-        for run in anyio.run(dry_run, settings, corrupted, say)
+        for run in anyio.run(dry_run, settings, say)
         for expected in run.plans
     ]
     if several[0].json:
         emit_json([_row(*each) for each in planned])
     else:
-        lines = [line for each in planned for line in _lines(*each, corrupted)]
+        lines = [line for each in planned for line in _lines(*each)]
         if len(planned) > 1:
             lines += _total(planned, several[0].rate)
         emit(folded("\n".join(lines), terminal_width()) + "\n")
@@ -52,14 +51,14 @@ def _row(run: DryRun, expected: Expected, settings: RunSettings) -> dict[str, An
     }
 
 
-def _lines(run: DryRun, expected: Expected, settings: RunSettings, corrupted: RobustnessRun | None) -> Iterator[str]:
+def _lines(run: DryRun, expected: Expected, settings: RunSettings) -> Iterator[str]:
     yield safe(f"{expected.title} · {run.model or 'the model that the server serves'}")
     kept = f" ({expected.kept:,} answered before)" if expected.kept else ""
     yield (
         f"  {count(expected.requests, 'request')}{kept} · {count(expected.images, 'image')} · "
         f"{expected.sent_bytes / MEGABYTE:,.1f} MB to send"
     )
-    if settings.image_format or settings.max_pixels or settings.max_side or corrupted:
+    if settings.image_format or settings.max_pixels or settings.max_side or settings.corrupted:
         yield "  megabytes are those of the files; images that are encoded again have other sizes"
     side = TOKEN_SIDES[settings.token_rule]
     yield (

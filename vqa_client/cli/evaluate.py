@@ -17,17 +17,16 @@ from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.model_config import load_model, names_config
 from vqa_client.reports.report import Report
 from vqa_client.settings.declared import BenchmarkSettings
-from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 
-def evaluate(settings: RunSettings, *, corrupted: RobustnessRun | None = None) -> int:
+def evaluate(settings: RunSettings) -> int:
     """Run and print; the exit code is 130 or 143 after a signal."""
-    if (done := asks_nothing([settings], corrupted)) is not None:
+    if (done := asks_nothing([settings])) is not None:
         return done
     progress = display()
     try:
-        reports = until_signalled(lambda stop: asked([settings], corrupted, progress, stop), progress)
+        reports = until_signalled(lambda stop: asked([settings], progress, stop), progress)
     except Stopped as stopped:
         show(stopped.interrupted.reports, settings, as_json=settings.json)
         say(f"stopped. Resume with: {resume_command(sys.argv)}")
@@ -41,17 +40,17 @@ def evaluate(settings: RunSettings, *, corrupted: RobustnessRun | None = None) -
     return code_of(settings, reports)
 
 
-def asks_nothing(settings: Sequence[RunSettings], corrupted: RobustnessRun | None) -> int | None:
+def asks_nothing(settings: Sequence[RunSettings]) -> int | None:
     """Do a dry run or one step of a batched run and return its exit code; None, and nothing done, for other runs."""
     if settings[0].dry_run:
         from vqa_client.cli.dry_run import show_dry_run
 
-        show_dry_run(settings, corrupted)
+        show_dry_run(settings)
         return EXIT_OK
     if settings[0].batch_step in ("write", "status", "cancel"):
         from vqa_client.cli.batch import one_step
 
-        return one_step(settings, corrupted)
+        return one_step(settings)
     return None
 
 
@@ -93,28 +92,26 @@ def judges_of(settings: RunSettings) -> tuple[str, ...]:
     return judges
 
 
-async def asked(
-    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: LiveCounts, stop: asyncio.Event
-) -> list[Report]:
+async def asked(settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> list[Report]:
     """Ask in this process, or wherever the settings say."""
     if settings[0].process_count > 1:
         from vqa_client.cli.processes import in_processes
 
-        return await in_processes(settings, corrupted, progress, stop)
+        return await in_processes(settings, progress, stop)
     if settings[0].ray:
         from vqa_client.cli.ray_driver import on_ray
 
-        return await on_ray(settings, corrupted, progress, stop)
+        return await on_ray(settings, progress, stop)
     if settings[0].turns:
         from vqa_client.cli.turns import in_turns
 
-        return await in_turns(settings, corrupted, progress, stop)
+        return await in_turns(settings, progress, stop)
     here, part = settings[0].max_workers, settings[0].part
     if part is not None and here != "auto" and not isinstance(progress, PipedDisplay):
         progress.note(
             f"shard {part}: {here:,} requests in flight here, {here * part.of:,} if all {part.of} run at once"
         )
-    return await arun_several(settings, corrupted=corrupted, progress=progress, stop=stop)
+    return await arun_several(settings, progress=progress, stop=stop)
 
 
 def as_shards(reports: Sequence[Report]) -> str:

@@ -22,7 +22,6 @@ from vqa_client.reports.report import Report
 from vqa_client.runs.merge import merge_settings
 from vqa_client.runs.plan import Note
 from vqa_client.settings.divided import Shard
-from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 SHARED = ("rpm", "tpm", "max_cost")
@@ -32,9 +31,7 @@ STARTS = 2
 """A process that a signal killed is started once more."""
 
 
-async def in_processes(
-    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: LiveCounts, stop: asyncio.Event
-) -> list[Report]:
+async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> list[Report]:
     """Run this program's command line in processes until all have ended, then merge what they did.
 
     Setting `stop` stops them in order and raises Interrupted. Raises UsageError as they do, and ModelsFailed where one
@@ -52,18 +49,17 @@ async def in_processes(
     for error in errors.values():
         if isinstance(error, UsageError):
             raise error
-    return await joined(settings, corrupted, errors, shown.note, stop)
+    return await joined(settings, errors, shown.note, stop)
 
 
 async def joined(
     settings: Sequence[RunSettings],
-    corrupted: RobustnessRun | None,
     errors: Mapping[str, VqaClientError],
     note: Note,
     stop: asyncio.Event,
 ) -> list[Report]:
     """Merge shards that have ended, with `errors` where they failed; raises Interrupted or ModelsFailed for those."""
-    merging = [partial(merge_settings, each, corrupted, partial=True, note=note) for each in settings]
+    merging = [partial(merge_settings, each, partial=True, note=note) for each in settings]
     reports = [report for merge in merging for report in await in_daemon_thread(merge)]
     failed = {name: error for name, error in errors.items() if not isinstance(error, Interrupted)}
     if stop.is_set() or (errors and not failed):

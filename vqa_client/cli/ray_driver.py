@@ -21,7 +21,6 @@ from vqa_client.cli.processes import Shown, joined, share_of
 from vqa_client.cli.progress import LiveCounts
 from vqa_client.cli.ray_worker import STOPPED, Asked, Sent, Worker
 from vqa_client.cli.streams import EXIT_OK, EXIT_USAGE
-from vqa_client.client.session import model_of
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
 from vqa_client.evaluation import Interrupted, move_all_aside
 from vqa_client.files import replacing
@@ -29,11 +28,10 @@ from vqa_client.parallel import in_daemon_thread
 from vqa_client.records import locked
 from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Plan
-from vqa_client.runs.plans import make_plans
+from vqa_client.runs.plans import plans_of
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.stage import minutes_at_most
 from vqa_client.settings.divided import Shard
-from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings, output_folder
 from vqa_client.shipped import install
 from vqa_client.tables.hub import SCHEME
@@ -47,33 +45,22 @@ MOST_WAITING = 8
 """Messages of a worker that the driver hasn't taken yet; the worker waits then."""
 
 
-async def on_ray(
-    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: LiveCounts, stop: asyncio.Event
-) -> list[Report]:
+async def on_ray(settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> list[Report]:
     """Ask all shards on the cluster, and merge them.
 
     Setting `stop` stops the workers in order and raises Interrupted. Raises UsageError as they do, and ModelsFailed
     where a shard did not come to its end.
     """
-    plans = await in_daemon_thread(partial(_planned, settings, corrupted, progress))
+    plans = await in_daemon_thread(partial(_planned, settings, progress))
     if settings[0].fresh:
         await in_daemon_thread(partial(move_all_aside, [plan for each in plans for plan in each]))
     with _connected(settings[0].ray) as ray, minutes_at_most(settings[0].max_minutes, stop, progress.note):
-        errors = await _Driver(ray, settings, corrupted, plans, progress, stop).asked()
-    return await joined(settings, corrupted, errors, progress.note, stop)
+        errors = await _Driver(ray, settings, plans, progress, stop).asked()
+    return await joined(settings, errors, progress.note, stop)
 
 
-def _planned(
-    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: LiveCounts
-) -> list[list[Plan]]:
-    return [
-        [
-            plan
-            for config in each.configs
-            for plan in make_plans(each, config, model_of(each, config), progress.note, corrupted=corrupted)
-        ]
-        for each in settings
-    ]
+def _planned(settings: Sequence[RunSettings], progress: LiveCounts) -> list[list[Plan]]:
+    return [[plan for _, plans in plans_of(each, progress.note) for plan in plans] for each in settings]
 
 
 @contextmanager
@@ -113,7 +100,6 @@ class _Driver:
         self,
         ray: Any,
         settings: Sequence[RunSettings],
-        corrupted: RobustnessRun | None,
         plans: Sequence[Sequence[Plan]],
         progress: LiveCounts,
         stop: asyncio.Event,
@@ -139,7 +125,7 @@ class _Driver:
             if (given := getattr(settings[0], name)) is not None:
                 share[name] = given / parts
         self._settings = [_anywhere(each, share) for each in settings]
-        self._corrupted, self._files = corrupted, _files_of(settings)
+        self._files = _files_of(settings)
         self._left: asyncio.Queue[Shard] = asyncio.Queue()
         for shard in shards:
             self._left.put_nowait(shard)
@@ -216,7 +202,7 @@ class _Driver:
 
     async def _one_shard(self, shard: Shard, actor: Any, node: str) -> VqaClientError | None:
         settings = [dataclasses.replace(each, shard=str(shard)) for each in self._settings]
-        asked = Asked(settings=settings, corrupted=self._corrupted, files=self._files)
+        asked = Asked(settings=settings, files=self._files)
         run = actor.run.options(num_returns="streaming", _generator_backpressure_num_objects=MOST_WAITING)
         with self._kept(shard) as kept:
             async for message in run.remote(asked, kept, self._others):

@@ -20,7 +20,6 @@ from vqa_client.errors import ServerUnusable, VqaClientError
 from vqa_client.evaluation import Interrupted, arun_several
 from vqa_client.files import private_folder
 from vqa_client.runs.shards import PREFIX, Growing, with_output, write_file
-from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.version import __version__
 
@@ -32,7 +31,6 @@ class Asked(Struct, frozen=True, kw_only=True):
     """What a worker is to do. `files` are configs and benchmarks by the names that the settings have for them."""
 
     settings: Sequence[RunSettings]
-    corrupted: RobustnessRun | None
     files: Mapping[str, bytes]
 
 
@@ -78,7 +76,7 @@ class Worker:
             display, part = _Display(), settings[0].part
             assert part is not None
             with Growing(output, part, kept) as files, ThreadPoolExecutor(1) as thread:
-                ended = thread.submit(asyncio.run, self._asked(settings, asked.corrupted, display))
+                ended = thread.submit(asyncio.run, self._asked(settings, display))
                 while not ended.done():
                     wait([ended], SHIPPED_S)
                     while found := _new(files, display):
@@ -87,13 +85,11 @@ class Worker:
                     yield found
             yield ended.result()
 
-    async def _asked(
-        self, settings: Sequence[RunSettings], corrupted: RobustnessRun | None, display: "_Display"
-    ) -> Sent:
+    async def _asked(self, settings: Sequence[RunSettings], display: "_Display") -> Sent:
         stop = asyncio.Event()
         watching = asyncio.create_task(self._watched(stop))
         try:
-            await arun_several(settings, corrupted=corrupted, progress=display, stop=stop)
+            await arun_several(settings, progress=display, stop=stop)
         except Interrupted:
             return Sent(code=STOPPED)
         except VqaClientError as error:

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -125,7 +126,7 @@ def run(
     settings = taken(_command(name), options)
     if settings is None:
         return EXIT_OK
-    return ask(settings.named(name), corrupted=corrupted)
+    return ask(replace(settings.named(name), corrupted=corrupted))
 
 
 def _command(benchmark: str) -> App:

@@ -60,7 +60,7 @@ class InStore:
             raise IdentityError("the shards there are of a command with more benchmarks", hint=_ANOTHER)
         for number, settings in enumerate(self._run.settings):
             served = await _served(settings) if asks_server else ""
-            same = partial(check_same_run, settings, self._run.corrupted, shard, kept[number], done=done, served=served)
+            same = partial(check_same_run, settings, shard, kept[number], done=done, served=served)
             await in_daemon_thread(same)
 
     async def asked(self, shard: Shard) -> bool:
@@ -80,9 +80,7 @@ class InStore:
                 ]
                 beside = output_folder(run.settings[0])
                 beside.mkdir(parents=True, exist_ok=True)
-                asking = arun_several(
-                    parts, corrupted=run.corrupted, progress=run.progress, stop=held.stop, records=beside
-                )
+                asking = arun_several(parts, progress=run.progress, stop=held.stop, records=beside)
                 try:
                     await held.during(asking, files)
                 except VqaClientError:

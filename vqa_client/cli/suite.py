@@ -33,12 +33,12 @@ def suite(name: _Suite, /, settings: SuiteSettings = _SUITE) -> int:
     path, entries = read_suite(name)
     root = settings.data or (path.parent if name.endswith(".toml") else Path())  # a shipped suite has no data beside it
     runs = settings_of(settings, entries, _parsed, root, sys.argv[1:])
-    if (done := asks_nothing(runs, None)) is not None:
+    if (done := asks_nothing(runs)) is not None:
         return done
     judged = [run for run in runs if judges_of(run)]
     progress = display()
     try:
-        reports = until_signalled(lambda stop: asked(runs, None, progress, stop), progress)
+        reports = until_signalled(lambda stop: asked(runs, progress, stop), progress)
     except Stopped as stopped:
         _finish(settings, stopped.interrupted.reports, path.stem, html=False)
         say(f"stopped; to resume: {resume_command(sys.argv)}")

@@ -24,7 +24,6 @@ from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import FRESH
 from vqa_client.runs.shards import SharedRun
 from vqa_client.settings.divided import Shard
-from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings, output_folder
 
 POLL_S = 5.0
@@ -46,9 +45,7 @@ class Shared(Protocol):
         """Bring the finished shards to where they are merged."""
 
 
-async def in_turns(
-    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: LiveCounts, stop: asyncio.Event
-) -> list[Report]:
+async def in_turns(settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> list[Report]:
     """Ask shards until all are finished, wherever, and merge them; a dead worker's is resumed by another one.
 
     Raises what `arun` does.
@@ -56,7 +53,7 @@ async def in_turns(
     for option in ("fresh", "max_cost", "max_minutes"):
         if getattr(settings[0], option):
             raise UsageError(f"--{option} can't be combined with --shard next/N", hint="--shard K/N takes it")
-    run = SharedRun(settings=settings, corrupted=corrupted, progress=progress, stop=stop)
+    run = SharedRun(settings=settings, progress=progress, stop=stop)
     shared: Shared = InFolder(run)
     if settings[0].share:
         from vqa_client.cli.store_turns import InStore  # needs the extra cloud
@@ -77,7 +74,7 @@ async def in_turns(
     await shared.gather()
     while True:
         try:
-            merging = [partial(merge_settings, each, corrupted, partial=False, note=progress.note) for each in settings]
+            merging = [partial(merge_settings, each, partial=False, note=progress.note) for each in settings]
             return [report for merge in merging for report in await in_daemon_thread(merge)]
         except Busy:  # another worker is merging
             await _wait(stop)
@@ -100,7 +97,7 @@ class InFolder:
             return True
         parts = [dataclasses.replace(each, shard=str(shard)) for each in run.settings]
         try:
-            reports = await arun_several(parts, corrupted=run.corrupted, progress=run.progress, stop=run.stop)
+            reports = await arun_several(parts, progress=run.progress, stop=run.stop)
         except Busy:
             return False
         except IdentityError as error:  # --fresh would take the shards of other workers away

@@ -129,6 +129,11 @@ def model_of(settings: RunSettings, config: str | None) -> ModelSettings | None:
     return load_model(config)
 
 
+def addressed(settings: RunSettings, model: ModelSettings | None) -> RunSettings:
+    """The settings with the config's address where they give none; it is never shown in a traceback."""
+    return dataclasses.replace(settings, base_url=settings.base_url or (model.base_url if model else None))
+
+
 def named_model(settings: RunSettings, model: ModelSettings | None, served: str = "") -> ModelSettings | None:
     """The config's model, or defaults for one that is named; options given by hand win.
 

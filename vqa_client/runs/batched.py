@@ -16,7 +16,7 @@ from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, progress_of,
 from vqa_client.batch.run import BatchRun, Listener
 from vqa_client.batch.service import Service, open_service
 from vqa_client.client.body import Dialect, RequestTemplate
-from vqa_client.client.session import Session, model_of, named_model, open_session
+from vqa_client.client.session import Session, addressed, named_model, open_session
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import Busy, DataError, UsageError
 from vqa_client.images.data_url import encoded_pieces
@@ -27,11 +27,10 @@ from vqa_client.reports.names import count
 from vqa_client.runner import Asks, Line
 from vqa_client.runs.dry_run import answered_before
 from vqa_client.runs.plan import Note, Plan, run_file_for
-from vqa_client.runs.plans import make_plans
+from vqa_client.runs.plans import plans_of
 from vqa_client.runs.run_file import RunFile
 from vqa_client.runs.stage import Ask, Stage, prepared_images
 from vqa_client.servers.process import finished
-from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in
 from vqa_client.types import Question, Record
@@ -235,20 +234,19 @@ class Written(Struct, frozen=True, kw_only=True):
     left_out: Sequence[str]
 
 
-async def write_batches(settings: RunSettings, corrupted: RobustnessRun | None, note: Note) -> list[Written]:
+async def write_batches(settings: RunSettings, note: Note) -> list[Written]:
     """Write what has no answer yet into files; raises UsageError where the model isn't named."""
     written = []
-    for config in settings.configs:
-        known = model_of(settings, config)
-        model = named_model(settings, known)
+    for config, plans in plans_of(settings, note):
+        model = named_model(settings, config)
         if model is None:
             raise UsageError("batch write asks no server: name the model", hint=settings.name_option)
-        for plan in make_plans(settings, config, known, note, corrupted=corrupted):
+        for plan in plans:
             refuse_open(plan.paths.log)
             form = form_alone(plan, settings, model, run_file_for(plan, settings, model))
             with (
                 drawn_pages_in(plan.paths.report.parent / DRAWN, usable_cpus()),
-                prepared_images(settings, corrupted, note) as images_for,
+                prepared_images(settings, note) as images_for,
             ):
                 line = Line(task=plan.task, chat=Stops(), images_for=images_for, max_pages=settings.max_pages)
                 written.append(await _write(plan, settings, model, line, form))
@@ -271,17 +269,14 @@ async def _write(plan: Plan, settings: RunSettings, model: ModelSettings, line: 
     return Written(title=plan.title, model=model.model_name, files=files, left_out=left_out)
 
 
-async def show_batches(
-    settings: RunSettings, corrupted: RobustnessRun | None, note: Note, *, cancel: bool
-) -> list[str]:
+async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> list[str]:
     """The progress of each run, and a line on each part that is not finished, after its batch was cancelled if wanted.
 
     Parts that are not open yet are forgotten then, and their files deleted there, unless another process is at them.
     """
     said = []
-    for config in settings.configs:
-        model = model_of(settings, config)
-        for plan in make_plans(settings, config, model, note, corrupted=corrupted):
+    for model, plans in plans_of(settings, note):
+        for plan in plans:
             parts = Parts(plan.paths.log)
             if not (found := parts.all()):
                 said.append(f"{plan.title}: no batches")
@@ -289,7 +284,7 @@ async def show_batches(
             answered = len(answered_before(plan, settings))
             said.append(f"{plan.title}: {progress_of(found, answered, plan.loaded.count)}")
             async with (
-                open_session(settings, model, encode=encoded_pieces, note=note) as session,
+                open_session(addressed(settings, model), model, encode=encoded_pieces, note=note) as session,
                 open_service(session.endpoint, settings) as service,
             ):
                 for part in found:

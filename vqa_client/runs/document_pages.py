@@ -15,14 +15,12 @@ from vqa_client.pages.legibility import check_reader, text_of
 from vqa_client.parallel import Processes
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.page_forms import write
-from vqa_client.runs.plan import Plan
-from vqa_client.runs.resume import RunPaths
+from vqa_client.runs.plan import Plan, per_plan
 from vqa_client.runs.varied import varied
 from vqa_client.settings.declared import ALL_PAGES, EVIDENCE, RETRIEVED, PageOptions
 from vqa_client.shipped import install
 from vqa_client.tables.inside import open_image, split_name
 from vqa_client.tables.pdf_pages import document_of, page_texts
-from vqa_client.task import Pages, Walk
 from vqa_client.types import Question
 
 KEPT_TEXTS = 4096
@@ -30,8 +28,11 @@ Choose = Callable[[int, Question], tuple[str, ...]]
 """The images of a question, which has this number in the data."""
 
 
-def with_pages(plan: Plan, declared: Pages, settings: PageOptions) -> Plan:
-    """The plan with at most `declared.most` pages per question, drawn at --dpi, and of one form where one is named."""
+@per_plan
+def with_pages(plan: Plan, settings: PageOptions) -> Plan:
+    """The plan with the pages that its benchmark declares, drawn at --dpi, and of one form where one is named."""
+    declared = plan.opened.benchmark.pages
+    assert declared is not None
     dpi = settings.dpi or declared.dpi
     plan = _shown(plan, lambda number, question: _at(question.images[: declared.most], dpi))
     if dpi != declared.dpi:
@@ -39,27 +40,28 @@ def with_pages(plan: Plan, declared: Pages, settings: PageOptions) -> Plan:
     forms = settings.page_forms
     if len(forms) > 1 or forms == (ALL_PAGES,):
         return plan
-    report = plan.paths.report
-    plan = _shown(plan, _chooser(forms[0], plan))
-    name = report.with_name(f"{report.stem}_{safe_name(forms[0])}{report.suffix}")
-    return replace(plan, paths=RunPaths.beside(name), identity={**plan.identity, "pages": forms[0]}, shown=forms[0])
+    showing, count = partial(_showing, choose=_chooser(forms[0], plan)), plan.loaded.count
+    one = varied(plan, safe_name(forms[0]), showing, count=count, write=plan.write, pages=forms[0])
+    return replace(one, shown=forms[0])
 
 
-def pages_plan(plan: Plan, settings: PageOptions) -> Plan:
+@per_plan
+def in_page_forms(plan: Plan, settings: PageOptions) -> Plan:
     """The plan with a variant for each form of --pages, so that one sees whether reading or finding fails."""
     choosers = {form: _chooser(form, plan) for form in settings.page_forms}
     numbers = {question.id: number for number, question in enumerate(plan.loaded.questions)}
 
-    def forms(question: Question) -> Iterator[Question]:
-        for form, choose in choosers.items():
-            yield replace(question, variant=form, images=choose(numbers[question.id], question))
+    def forms(questions: Iterable[Question]) -> Iterator[Question]:
+        for question in questions:
+            for form, choose in choosers.items():
+                yield replace(question, variant=form, images=choose(numbers[question.id], question))
 
     asked = ",".join(choosers)
     return varied(plan, "pages", forms, count=len(choosers) * plan.loaded.count, write=write, asked=f"pages {asked}")
 
 
 def _shown(plan: Plan, choose: Choose) -> Plan:
-    return replace(plan, loaded=replace(plan.loaded, questions=Walk(partial(_showing, plan.loaded.questions, choose))))
+    return plan.asking(partial(_showing, choose=choose), plan.loaded.count)
 
 
 def _showing(questions: Iterable[Question], choose: Choose) -> Iterator[Question]:

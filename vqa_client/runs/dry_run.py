@@ -8,7 +8,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from vqa_client.batch.parts import Limits, Sizes
-from vqa_client.client.session import model_of, named_model, open_session
+from vqa_client.client.session import addressed, named_model, open_session
 from vqa_client.errors import DataError, ServerUnusable
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.images.pillow import NoDecoder, opened
@@ -19,8 +19,7 @@ from vqa_client.records import Key, is_settled
 from vqa_client.reports.log_reader import LogReader
 from vqa_client.runner import first_pages
 from vqa_client.runs.plan import Note, Plan
-from vqa_client.runs.plans import make_plans
-from vqa_client.settings.robustness import RobustnessRun
+from vqa_client.runs.plans import plans_of
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.inside import open_image
 from vqa_client.tables.pictures import is_address
@@ -70,17 +69,12 @@ class DryRun(Struct, frozen=True, kw_only=True):
     plans: tuple[Expected, ...]
 
 
-async def dry_run(settings: RunSettings, corrupted: RobustnessRun | None, note: Note) -> list[DryRun]:
+async def dry_run(settings: RunSettings, note: Note) -> list[DryRun]:
     """Work it out for every model; the server is only asked what it serves, and need not be there.
 
     Raises what a run would raise before its first question: DataError or UsageError.
     """
-    runs = []
-    for config in settings.configs:
-        model = model_of(settings, config)
-        plans = make_plans(settings, config, model, note, corrupted=corrupted)
-        runs.append(await _of_model(settings, model, plans))
-    return runs
+    return [await _of_model(settings, model, plans) for model, plans in plans_of(settings, note)]
 
 
 async def _of_model(settings: RunSettings, model: ModelSettings | None, plans: list[Plan]) -> DryRun:
@@ -101,8 +95,7 @@ async def _known(settings: RunSettings, config: ModelSettings | None) -> tuple[M
     """Which model would be asked, how many tokens it takes, and who says so."""
     model, served = named_model(settings, config), None
     if settings.context_length is None or model is None:
-        base_url = settings.base_url or (config.base_url if config else None)
-        brief = dataclasses.replace(settings, base_url=base_url, wait_for_server=0.0)
+        brief = dataclasses.replace(addressed(settings, config), wait_for_server=0.0)
         try:
             async with open_session(brief, config, encode=encoded_pieces, note=lambda _: None) as session:
                 model, served = session.model, session.server["context_length"]

@@ -9,15 +9,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.client.session import model_of, named_model
+from vqa_client.client.session import named_model
 from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.log_lines import check_run, numbered
-from vqa_client.model_config import ModelSettings
 from vqa_client.records import RecordLog, is_settled
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader
 from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
-from vqa_client.runs.plans import finish, make_plans
+from vqa_client.runs.plans import finish, make_plans, plans_of
 from vqa_client.runs.reopened import WAY_OUT, settings_of
 from vqa_client.runs.resume import RunPaths, carry_over, score_again, sort_log
 from vqa_client.runs.run_file import RunFile, differing
@@ -31,7 +30,6 @@ class Merged(Struct, frozen=True, kw_only=True):
     """The runs that one command's shards make."""
 
     settings: RunSettings
-    corrupted: RobustnessRun | None
     reports: list[Report]
 
 
@@ -68,12 +66,10 @@ def merge_folder(folder: Path, *, partial: bool, tidy: bool, note: Note) -> Iter
 
 def _merge_command(runs: Sequence[RunPaths], *, partial: bool, tidy: bool, note: Note) -> Merged:
     file = _parts(runs[0])[0].file
-    settings, corrupted = _given(_parts(runs[0])[0])
+    settings = _given(_parts(runs[0])[0])
     model = dataclasses.replace(file.model(), system_prompt=file.identity.get("system"))
     try:
-        plans = [
-            plan for each in settings.configs for plan in make_plans(settings, each, model, note, corrupted=corrupted)
-        ]
+        plans = [plan for each in settings.configs for plan in make_plans(settings, each, model, note)]
     except DataError as error:
         raise DataError(f"the shards in {runs[0].log.parent} need their data: {error}", hint=WAY_OUT) from None
     reports = []
@@ -83,34 +79,24 @@ def _merge_command(runs: Sequence[RunPaths], *, partial: bool, tidy: bool, note:
             raise UsageError(f"{paths.log.name} is not a run of {settings.benchmark}", hint="was it renamed?")
         here = RunPaths(paths.log.with_name(plan.paths.report.name), paths.run, paths.log)
         reports.append(merge(replace(plan, paths=here), settings, partial=partial, tidy=tidy, note=note))
-    if corrupted is None and len(reports) == len(plans):
-        finish(settings, reports, {}, note)
-    return Merged(settings=settings, corrupted=corrupted, reports=reports)
+    if len(reports) == len(plans):
+        finish(plans, reports, {}, note)
+    return Merged(settings=settings, reports=reports)
 
 
-def merge_settings(
-    settings: RunSettings, corrupted: RobustnessRun | None, *, partial: bool, note: Note
-) -> list[Report]:
+def merge_settings(settings: RunSettings, *, partial: bool, note: Note) -> list[Report]:
     """Merge the shards of one command, of which the settings are known; runs without a shard are left out."""
-    reports = []
-    for config in settings.configs:
-        model = model_of(settings, config)
-        for plan in make_plans(settings, config, model, note, corrupted=corrupted):
-            if _parts(plan.paths):
-                reports.append(merge(plan, settings, partial=partial, note=note))
-    if corrupted is None:
-        finish(settings, reports, {}, note)
+    plans, reports = list[Plan](), list[Report]()
+    for _, of_model in plans_of(settings, note):
+        plans += of_model
+        there = (plan for plan in of_model if _parts(plan.paths))
+        reports += [merge(plan, settings, partial=partial, note=note) for plan in there]
+    finish(plans, reports, {}, note)
     return reports
 
 
 def check_same_run(
-    settings: RunSettings,
-    corrupted: RobustnessRun | None,
-    shard: Shard,
-    kept: Mapping[str, RunFile],
-    *,
-    done: bool,
-    served: str = "",
+    settings: RunSettings, shard: Shard, kept: Mapping[str, RunFile], *, done: bool, served: str = ""
 ) -> None:
     """Raise IdentityError, with what differs, unless a shard's run files are of this command.
 
@@ -118,11 +104,11 @@ def check_same_run(
     A model that nothing names is the `served` one, or, if that isn't known, the one that was asked.
     """
     part = dataclasses.replace(settings, shard=str(shard), share="")
-    plans: dict[str, tuple[Plan, ModelSettings | None]] = {}
-    for config in settings.configs:
-        model = model_of(settings, config)
-        for plan in make_plans(part, config, model, lambda line: None, corrupted=corrupted):
-            plans[str(plan.paths.run.relative_to(output_folder(settings)))] = plan, model
+    plans = {
+        str(plan.paths.run.relative_to(output_folder(settings))): (plan, model)
+        for model, of_model in plans_of(part, lambda line: None)
+        for plan in of_model
+    }
     told = [f"  {name} is of no run of this command" for name in sorted(kept.keys() - plans.keys())]
     for name, (plan, model) in plans.items():
         if (file := kept.get(name)) is None:
@@ -142,11 +128,11 @@ def check_same_run(
         )
 
 
-def _given(part: _Part) -> tuple[RunSettings, RobustnessRun | None]:
+def _given(part: _Part) -> RunSettings:
     """The settings of the undivided command."""
     settings, _ = settings_of(part.file, as_given=True)
-    corrupted = part.file.described.get(CORRUPTED)
-    return dataclasses.replace(settings, fresh=False), RobustnessRun(**corrupted) if corrupted else None
+    run = part.file.described.get(CORRUPTED)
+    return dataclasses.replace(settings, fresh=False, corrupted=RobustnessRun(**run) if run else None)
 
 
 def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy: bool = False) -> Report:

@@ -1,6 +1,7 @@
-"""One run to be: its questions, its task, and where its report goes."""
+"""One run to be: its questions, its task, and where its report goes; and how a plan is made of a plan."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,14 @@ from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import RunFile, described_settings, identity, versions
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.pictures import is_address, url_of
-from vqa_client.task import Loaded, Task
+from vqa_client.task import Loaded, Task, Walk
+from vqa_client.tasks.registry import Opened
 from vqa_client.types import Failure, Question, Record, Status
 
 Note = Callable[[str], None]
 """Takes one line for whoever watches."""
+Step = Callable[[Sequence["Plan"], Any], list["Plan"]]
+"""Makes other plans of a command's plans, as its settings say."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -32,9 +36,10 @@ class Plan(Struct, frozen=True, kw_only=True):
     `variant` names the run among those of one command; `shown` tells people in what forms it shows its images;
     `identity` is what, besides the model and the images' recipe, decides what is sent; `config` and `limit` are as
     given. `described` is what only the run file repeats: under which corruptions it asks, and which shard it is.
-    `gate` are the questions that are asked first, into the same log, and what writes their report.
+    `gate` are the questions that are asked first, into the same log. `opened` is what all parts of the data share.
     """
 
+    opened: Opened
     task: Task
     loaded: Loaded
     variant: str
@@ -49,7 +54,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     identity: Mapping[str, Any] = {}
     described: Mapping[str, Any] = {}
     missing_pages: Mapping[str, tuple[int, ...]] = {}
-    gate: tuple[Loaded, Write] | None = None
+    gate: Loaded | None = None
 
     @property
     def title(self) -> str:
@@ -59,11 +64,16 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def gates(self) -> "tuple[Plan, ...]":
         """The plan of the questions that are asked first, where there are any."""
-        if self.gate is None:
+        write = self.opened.benchmark.gate
+        if self.gate is None or write is None:
             return ()
-        loaded, write = self.gate
         task = replace(self.task, description=replace(self.task.description, measure="as expected"))
-        return (replace(self, task=task, loaded=loaded, write=write, shown="controls", gate=None),)
+        return (replace(self, task=task, loaded=self.gate, write=write, shown="controls", gate=None),)
+
+    def asking(self, walk: Callable[[Iterable[Question]], Iterator[Question]], count: int) -> "Plan":
+        """The same plan over `count` other questions: those that `walk` makes of its own."""
+        questions = Walk(partial(walk, self.loaded.questions))
+        return replace(self, loaded=replace(self.loaded, questions=questions, count=count))
 
     def announce(self, note: Note) -> None:
         """Say which questions are left out, and why."""
@@ -126,6 +136,11 @@ class Plan(Struct, frozen=True, kw_only=True):
             started=file.sessions[0]["started"] if file.sessions else "",
             sessions=file.sessions,
         )
+
+
+def per_plan(change: Callable[[Plan, Any], Plan]) -> Step:
+    """The step that changes each plan by itself."""
+    return lambda plans, settings: [change(plan, settings) for plan in plans]
 
 
 def _looked_for(name: str, folder: Path) -> str:

@@ -16,11 +16,10 @@ from vqa_client.log_lines import check_run
 from vqa_client.records import Key, RecordLog
 from vqa_client.reports.log_reader import LOG_ENDING, LogReader
 from vqa_client.runner import read_again
-from vqa_client.runs.plans import with_data
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.choices.circular import as_shown
 from vqa_client.settings.run import RunSettings
-from vqa_client.task import Source, Task, Walk
+from vqa_client.task import Task, Walk
 from vqa_client.tasks import registry
 from vqa_client.types import ANSWERED, Group, Question, Record, Status
 
@@ -53,10 +52,10 @@ def reopen(log: Path, *, finds_images: bool = False) -> Reopened:
             hint="put it back beside the log",
         )
     try:
-        settings, entry = settings_of(file)
-        settings, _ = with_data(settings, lambda line: None, str(file.identity.get("data_revision", "")))
-        benchmark = entry.make(settings)
-        parts = list(benchmark.load(Source(settings=settings, finds_images=finds_images)))
+        settings, _ = settings_of(file)
+        revision = str(file.identity.get("data_revision", ""))
+        run = registry.open_benchmark(settings, template=file.model().prompt_template, revision=revision)
+        parts = run.parts(finds_images=finds_images)
     except KeyError as missing:
         raise UsageError(f"{run_file_of(log)} does not say the setting {missing}", hint="was it edited?") from None
     except DataError as error:
@@ -64,11 +63,10 @@ def reopen(log: Path, *, finds_images: bool = False) -> Reopened:
     part = next((part for part in parts if part.name == file.identity.get("variant")), parts[0])
     loaded = part.loaded
     walks = [each.questions for each in (part.gate, loaded) if each is not None]
-    template, _ = benchmark.template(file.model().prompt_template)
     return Reopened(
         file=file,
-        benchmark=benchmark,
-        task=benchmark.task(template, entry.scoring(settings)),
+        benchmark=run.benchmark,
+        task=run.task,
         questions=Walk(lambda: chain.from_iterable(walks)),
         data_sha256=loaded.data_sha256,
     )

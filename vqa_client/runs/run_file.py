@@ -120,12 +120,15 @@ def differing(one: dict[str, Any], other: dict[str, Any]) -> dict[str, tuple[Any
 
 
 def described_settings(settings: RunSettings) -> dict[str, Any]:
-    """The settings as they were given, without keys, the headers and the addresses (which may contain one)."""
+    """The settings as they were given, without keys, the headers and the addresses (which may contain one).
+
+    Corruptions are in the run file by themselves.
+    """
     values = dataclasses.asdict(settings) | {"batch_command": without_keys(settings.batch_command)}
     return {
         key: str(value) if isinstance(value, Path) else value
         for key, value in values.items()
-        if key not in ("api_key", "base_url", "endpoint", "header")
+        if key not in ("api_key", "base_url", "endpoint", "header", "corrupted")
     }
 
 

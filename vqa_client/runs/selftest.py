@@ -3,10 +3,8 @@
 from msgspec import Struct
 
 from vqa_client.runner import judge
-from vqa_client.runs.plans import with_data
 from vqa_client.settings.run import RunSettings
-from vqa_client.task import Source
-from vqa_client.tasks import registry
+from vqa_client.tasks.registry import open_benchmark
 from vqa_client.types import Completion
 
 
@@ -27,16 +25,13 @@ class Tested(Struct, frozen=True, kw_only=True):
 
 def selftest(settings: RunSettings) -> Tested:
     """Load the data and score every question's ideal reply; needs no server and no image."""
-    settings, _ = with_data(settings, lambda line: None)
-    entry = registry.find(settings.benchmark)
-    benchmark = entry.make(settings)
-    task = benchmark.task(None, entry.scoring(settings))
+    tested = open_benchmark(settings)
     total, faults = 0, list[Fault]()
-    for part in benchmark.load(Source(settings=settings, finds_images=False)):
+    for part in tested.parts(finds_images=False):
         for question in part.loaded.questions:
             total += 1
-            reply = benchmark.ideal_reply(question)
-            answer, score = judge(Completion(text=reply, finish_reason="stop"), question, task)
+            reply = tested.benchmark.ideal_reply(question)
+            answer, score = judge(Completion(text=reply, finish_reason="stop"), question, tested.task)
             low = [
                 f"{name} is {value:g}" for name, value in score.parts.items() if value < 1 and not name.startswith("n_")
             ]

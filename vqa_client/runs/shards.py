@@ -16,26 +16,29 @@ from vqa_client.progress import Progress
 from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise
-from vqa_client.runs.plan import Plan
+from vqa_client.runs.plan import Plan, per_plan
 from vqa_client.settings.divided import Shard
-from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings, output_option
 from vqa_client.types import Question
 
 
-def part_of(plan: Plan, shard: Shard) -> Plan:
+@per_plan
+def part_of(plan: Plan, settings: RunSettings) -> Plan:
     """The same plan over the shard's questions, before they are asked in several forms.
 
     They are neighbours, and those on one document or image stay together: so each shard reads only its part of a
     Parquet file or tar, and a server that holds a document gets all questions on it.
     """
-    start, stop = _bounds(plan.loaded.questions, plan.loaded.count, shard)
-    questions = _Slice(questions=plan.loaded.questions, start=start, stop=stop)
-    return replace(plan, loaded=replace(plan.loaded, questions=questions, count=stop - start))
+    assert settings.part is not None
+    start, stop = _bounds(plan.loaded.questions, plan.loaded.count, settings.part)
+    return plan.asking(lambda questions: islice(questions, start, stop), stop - start)
 
 
-def of_shard(plan: Plan, shard: Shard) -> Plan:
+@per_plan
+def of_shard(plan: Plan, settings: RunSettings) -> Plan:
     """The plan of such a part with files of its own; its report is written once all shards are merged."""
+    shard = settings.part
+    assert shard is not None
     shown = " · ".join(filter(None, (plan.shown, f"shard {shard}")))
     described = {**plan.described, "shard": list(shard)}
     return replace(plan, paths=plan.paths.shard(*shard), shown=shown, write=_only_summed, described=described)
@@ -56,17 +59,6 @@ def _bounds(questions: Iterable[Question], count: int, shard: Shard) -> tuple[in
     return start, count
 
 
-class _Slice(Struct, frozen=True, kw_only=True):
-    """The questions from one place to another, in the order of the data file."""
-
-    questions: Iterable[Question]
-    start: int
-    stop: int
-
-    def __iter__(self) -> Iterator[Question]:
-        return islice(self.questions, self.start, self.stop)
-
-
 def _only_summed(path: Path, run: Run, pairs: Pairs) -> Summary:
     return summarise(record for _, record in pairs())
 
@@ -80,7 +72,6 @@ class SharedRun(Struct, frozen=True, kw_only=True):
     """What all shards of a run have in common; setting `stop` ends the asking in order."""
 
     settings: Sequence[RunSettings]
-    corrupted: RobustnessRun | None
     progress: Progress
     stop: asyncio.Event
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace as with_settings
 from itertools import chain
 from pathlib import Path
@@ -12,18 +12,19 @@ from msgspec.structs import replace
 from vqa_client.benchmark import Benchmark, first_reference
 from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.varied import BLIND
-from vqa_client.runs.plan import Note, Plan
+from vqa_client.runs.plan import Plan
 from vqa_client.settings.declared import BenchmarkSettings
-from vqa_client.task import Shot, Source
+from vqa_client.task import Shot
 from vqa_client.types import Question
 
 
-def with_shots(plans: list[Plan], benchmark: Benchmark, settings: BenchmarkSettings, note: Note) -> list[Plan]:
+def with_shots(plans: Sequence[Plan], settings: BenchmarkSettings) -> list[Plan]:
     """The same plans with `--shots` worked examples a question, which are part of the identity.
 
     Raises UsageError for a benchmark that declares no data for them where none is given, DataError for data that can't
     be read.
     """
+    benchmark = plans[0].opened.benchmark
     declared, given = benchmark.shots, settings.shots_from
     if declared is None and not given:
         raise UsageError(
@@ -36,7 +37,7 @@ def with_shots(plans: list[Plan], benchmark: Benchmark, settings: BenchmarkSetti
     else:
         split = given or (declared.split if declared else "")
         source = with_settings(settings, split=split or settings.split, limit=None)
-    loaded = [part.loaded for part in benchmark.load(Source(settings=source, notify=note))]
+    loaded = [part.loaded for part in replace(plans[0].opened, settings=source).parts(finds_images=True)]
     same = declared.same if declared else ""
     draw = Draw(
         chain.from_iterable(each.questions for each in loaded), benchmark, settings.shots, settings.seed, same=same

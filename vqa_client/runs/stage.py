@@ -16,7 +16,6 @@ from vqa_client.model_config import ModelSettings, Prices
 from vqa_client.progress import Progress
 from vqa_client.runner import Crew, Prepares
 from vqa_client.runs.plan import Note
-from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.types import ANSWERED, Record
 
@@ -117,9 +116,7 @@ class Stage(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def prepared_images(
-    settings: RunSettings, corrupted: RobustnessRun | None, note: Note
-) -> Iterator[Callable[[str], Prepares]]:
+def prepared_images(settings: RunSettings, note: Note) -> Iterator[Callable[[str], Prepares]]:
     """Give what prepares the images of a variant; what it started ends with the context.
 
     `note` is told at the end where making them held the run up.
@@ -131,7 +128,7 @@ def prepared_images(
         image_format=settings.image_format,
         image_quality=settings.image_quality,
     )
-    if corrupted is not None:
+    if (corrupted := settings.corrupted) is not None:
         if settings.hands_over:
             raise UsageError("an image that the server fetches can't be corrupted", hint="--image_urls fetch")
         from vqa_client.images.corruption_pool import CorruptedImages

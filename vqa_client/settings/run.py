@@ -12,6 +12,7 @@ from vqa_client.errors import UsageError
 from vqa_client.settings.batch import BatchSettings, check_batch
 from vqa_client.settings.divided import check_divided
 from vqa_client.settings.request import RequestOptions
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.validation import ABOVE_0, AtLeast, Several, Switch, check
 from vqa_client.types import FAILED, STATUSES, Status
 
@@ -37,7 +38,10 @@ def _checked_by_default() -> bool:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunSettings(RequestOptions, BatchSettings):
-    """What every benchmark command takes: the server, the pace, and what happens to the images."""
+    """What every benchmark command takes: the server, the pace, and what happens to the images.
+
+    `corrupted` asks every question under each corruption and level that it names: `vqa-client robustness run` sets it.
+    """
 
     base_url: Annotated[
         str | None,
@@ -216,6 +220,7 @@ class RunSettings(RequestOptions, BatchSettings):
         AtLeast(1),
         Parameter(group=IMAGES, help="Send only the first N pages of a document (recorded). Default: all."),
     ] = None
+    corrupted: Annotated[RobustnessRun | None, Parameter(parse=False)] = None
 
     name_option: ClassVar = "--model"
     """The option that names the model."""
@@ -240,6 +245,8 @@ class RunSettings(RequestOptions, BatchSettings):
             raise UsageError(
                 f"{' and '.join(self.variations)} can't be combined", hint="one run each, with an --output each"
             )
+        if self.variations and self.corrupted is not None:
+            raise UsageError(f"{self.variations[0]} can't be combined with corruptions", hint="a run for each")
         if self.sample is not None and self.draws:
             raise UsageError(
                 f"--sample and {self.draws[0]} both say which questions are asked", hint="give one of them"

@@ -1,4 +1,4 @@
-"""A benchmark by its name or by the path of its file, and its settings."""
+"""A benchmark by its name or by the path of its file, its settings, and where its data is on this machine."""
 
 import difflib
 import hashlib
@@ -7,8 +7,10 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
+from dataclasses import replace as with_settings
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, get_args, get_type_hints
@@ -17,9 +19,14 @@ from msgspec import Struct
 
 from vqa_client.benchmark import ASKS, READS, Benchmark, BenchmarkSettings
 from vqa_client.errors import UsageError
+from vqa_client.reports.names import safe_name
 from vqa_client.settings.declared import ChoiceOptions, ChoiceSettings, PageSettings
 from vqa_client.settings.run import RunSettings
+from vqa_client.tables.hub import address_of, fetch
 from vqa_client.tables.loading import Tables
+from vqa_client.tables.objects import check_object, local_copy, local_folder
+from vqa_client.tables.pictures import is_address, is_object
+from vqa_client.task import Part, Source, Task
 from vqa_client.tasks.listing import declared, of_runs
 
 
@@ -89,6 +96,100 @@ class Entry(Struct, frozen=True, kw_only=True):
         return self.settings(**values)
 
 
+class Opened(Struct, frozen=True, kw_only=True):
+    """A benchmark under a command's settings, whose data is on this machine; `task` is what is asked of a question.
+
+    `revision` is the commit of data from the hub, else "". `identity` is what the options add to what decides what is
+    asked. `template` is the given prompt template where it fits the benchmark, and `message` says where it doesn't.
+    """
+
+    settings: RunSettings
+    benchmark: Benchmark
+    task: Task
+    notify: Callable[[str], None]
+    revision: str
+    identity: dict[str, Any]
+    template: str | None
+    message: str
+
+    def parts(self, *, finds_images: bool) -> list[Part]:
+        """The parts of the data, whose images are looked for only on request; raises DataError."""
+        source = Source(settings=self.settings, notify=self.notify, finds_images=finds_images)
+        return list(self.benchmark.load(source))
+
+    def check_images(self, parts: Iterable[Part]) -> None:
+        """Raise DataError where a part's first image is at an address of a store that doesn't have it."""
+        for part in parts:
+            images = [name for each in islice(part.loaded.questions, 1) for name in each.images]
+            for address in list(filter(is_object, images))[:1]:
+                check_object(address)
+
+    def report_path(self, part: str, config: str | None) -> Path:
+        """Where the report of a part goes."""
+        benchmark, settings = self.benchmark, self.settings
+        if benchmark.report_path is not None:
+            return benchmark.report_path(part, config)
+        assert isinstance(settings, BenchmarkSettings)  # all others name their reports themselves
+        return Path(settings.output, f"{safe_name(f'{benchmark.name}_{part}' if part else benchmark.name)}.json")
+
+
+def open_benchmark(
+    settings: RunSettings,
+    notify: Callable[[str], None] = lambda text: None,
+    *,
+    template: str | None = None,
+    system: str | None = None,
+    revision: str = "",
+) -> Opened:
+    """Make the benchmark that the settings name, and fetch its data.
+
+    `template` and `system` take the place of the benchmark's own.
+    """
+    settings, revision = with_data(settings, notify, revision)
+    entry = find(settings.benchmark)
+    benchmark = entry.make(settings)
+    chosen, message = benchmark.template(template)
+    task = benchmark.task(chosen, entry.scoring(settings), system)
+    return Opened(
+        settings=settings,
+        benchmark=benchmark,
+        task=task,
+        notify=notify,
+        revision=revision,
+        identity={**entry.identity(settings), **benchmark.identity, **({"system": task.system} if task.system else {})},
+        template=chosen,
+        message=message,
+    )
+
+
+def with_data(settings: RunSettings, notify: Callable[[str], None], revision: str = "") -> tuple[RunSettings, str]:
+    """The settings with data of the hub or of a store fetched; with the commit of the hub's, the given one if any."""
+    settings = _with_objects(settings)
+    address = address_of(settings.data) if isinstance(settings, BenchmarkSettings) else None
+    if address is None or not isinstance(settings, BenchmarkSettings):
+        return settings, ""
+    address = address._replace(revision=revision or address.revision)
+    globs = find(settings.benchmark).globs(settings)
+    found = fetch(address, globs, yes=settings.yes, note=notify)
+    return with_settings(settings, data=found.folder if globs else found.folder / found.glob), found.commit
+
+
+def _with_objects(settings: RunSettings) -> RunSettings:
+    """The settings with copies of the data that they name by addresses; images stay where they are."""
+    copies: dict[str, Any] = {}
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if not isinstance(value, Path) or not is_address(value) or field.name in ("images", "images_dir"):
+            continue
+        if field.name not in _COPIED:
+            raise UsageError(f"--{field.name} can't be an address", hint="data files and --images can")
+        globs = find(settings.benchmark).globs(settings) if field.name == "data" and not value.suffix else ()
+        copies[field.name] = local_folder(value, globs) if globs else local_copy(value)
+    return with_settings(settings, **copies) if copies else settings
+
+
+_COPIED: Final = ("data", "data_json", "blacklist", "questions_file", "annotations_file")
+"""Settings whose files are copied from their addresses."""
 COMMON: Final = (BenchmarkSettings, ChoiceSettings, PageSettings)
 """Settings of benchmarks without options of their own."""
 _RENAMED: Final = {"parsing": "parser"}
