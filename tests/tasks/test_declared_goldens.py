@@ -57,6 +57,20 @@ def test_chartqas_published_metric_takes_the_reply_as_it_came() -> None:
         ("0.66", "0.62", 0),
         ("66", "62%", 0),
         ("−3.2", "-3.2", 1),
+        ("about 1,234", "1234", 1),
+        ("~23.5", "23.5", 1),
+        ("Approximately 45 percent", "45%", 1),
+        ("USD 1,234.50", "1234.5", 1),
+        ("Rs. 450", "450", 1),
+        ("₹450", "450 rupees", 1),
+        ("$1.2 million", "1,200,000", 1),
+        ("12k", "12 thousand", 1),
+        ("12 000", "12,000", 1),
+        ("Three", "3", 1),
+        ("12 thousand", "12", 0),
+        ("23.5 million", "23.5", 0),
+        ("12 0000", "120000", 0),
+        ("one of them", "1", 0),
         ("3.2", "-3.2", 0),
         ("0.0", "0", 1),
         ("0.01", "0", 0),
@@ -131,6 +145,77 @@ def test_relaxed_reads_numbers_as_people_write_them(answer: str, reference: str,
 def test_a_short_answer_is_what_is_declared_last(reply: str, answer: str) -> None:
     question = Question(id="1", text="?", references=("14",))
     assert judge(Completion(text=reply, finish_reason="stop"), question, task_of("chartqa"))[0].text == answer
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply", "answer"),
+    [
+        ("What is the value in 2015?", "The value in 2015 is 23.5.", "23.5"),
+        ("What is the value in 2015?", "In 2015, the value was 23.5%.", "23.5%"),
+        ("What is the value in 2015?", "In 2014, the value was 20.", None),
+        ("What is the value in 2015?", "The value in 2015 is 23.5, but in 2016 it is 30.", None),
+        ("What is the value of B?", "The value of A is 5 and the value of B is 6.", None),
+        ("How many people are there in the image?", "There are three people in the image.", "three"),
+        ("How many people are there?", "I can see 3 people: a man, a woman and a child.", "3"),
+        ("How many people don't wear hats?", "There are 3 people who wear hats.", None),
+        ("What percentage of people agree?", "According to the chart, 45 % of people agree, while 55 % don't.", "45%"),
+        ("What percentage of people agree?", "According to the chart, 45 % of people agree.", "45%"),
+        ("How much more is A than B?", "B is 5 more than A.", None),
+        ("Which country has the highest value?", "France has the highest value.", "France"),
+        ("Which year had a higher value, 2015 or 2016?", "2016 had a higher value.", None),
+        ("What is the name of the company?", "The name of the company is Acme Company.", "Acme Company"),
+        ("What is the name of the company?", "Acme Company Limited", "Acme Company Limited"),
+        ("What is the title of the chart?", "The title of the chart is The Chart of Values.", "The Chart of Values"),
+        ("What is the title of the chart?", "The title of the chart is not given.", None),
+        ("Who is the letter addressed to?", "The letter is addressed to Mr. Smith.", "Mr. Smith"),
+        ("When was the company founded?", "The company was founded in 1998.", "1998"),
+        ("What is the date of the letter?", "The letter is dated March 3, 1998.", "March 3, 1998"),
+        ("What is the total amount?", "**Total amount:** $450", "$450"),
+        ("What is the total?", "- Total: 450\n- Tax: 50", "450"),
+        ("What is the total?", "The total is 450. It is the sum of 200 and 250.", "450"),
+        ("What is the tax?", "The total is 450. The total of the tax is 50.", "50"),
+        ("What is the tax?", "Total: 450", None),
+        ("What color is the bus?", "The bus is red.", "red"),
+        ("What color is the bus?", "The color is red. It is actually blue.", None),
+        ("What color is the bus?", "The bus may be red.", None),
+        ("What color is the bus?", "The bus is red or blue.", None),
+        ("What is the man holding?", "The man is holding nothing.", None),
+        ("Welche Stadt?", "Die Antwort ist Berlin.", "Berlin"),
+        ("Quelle ville ?", "La réponse est Paris.", "Paris"),
+        ("都市はどこですか？", "答えは東京です。", "東京"),
+        ("도시는 어디입니까?", "정답은 서울입니다.", "서울"),
+    ],
+)
+def test_a_short_answer_is_what_a_sentence_adds_to_its_question(asked: str, reply: str, answer: str | None) -> None:
+    """None: the whole reply, without its full stop."""
+    question = Question(id="1", text=asked, references=("14",))
+    said = judge(Completion(text=reply, finish_reason="stop"), question, task_of("chartqa"))[0].text
+    assert said == (reply.removesuffix(".") if answer is None else answer)
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply", "answer"),
+    [
+        ("Is there a dog in the image?", "There is a dog in the image.", "yes"),
+        ("Is there a dog in the image? Please answer yes or no.", "There is a dog in the image.", "yes"),
+        ("Is there a dog in the image?", "There is a cat in the image.", None),
+        ("Is there a dog in the image?", "There may be a dog in the image.", None),
+        ("Is there a dog?", "There is a dog house.", None),
+        ("Is there a dog?", "There is no dog.", "no"),
+        ("Is there a dog in the image?", "I can't see a dog in the image.", "no"),
+        ("Is there a dog in the image?", "I'm sorry, but I can't assist with that.", "refused"),
+        ("Is there a dog in the image?", "No, I can't see any dog in the image.", "no"),
+        ("Is the cat bigger than the dog?", "The dog is bigger than the cat.", None),
+        ("Is the cat bigger than the dog?", "The cat is bigger than the dog.", "yes"),
+        ("Is the man wearing a helmet?", "The man is wearing a helmet and gloves.", "yes"),
+        ("Is it day or night?", "It is day.", None),
+        ("Is there no dog?", "There is a dog.", None),
+    ],
+)
+def test_a_statement_of_what_is_asked_is_a_yes(asked: str, reply: str, answer: str | None) -> None:
+    question = Question(id="1", text=asked, references=("yes",))
+    said = judge(Completion(text=reply, finish_reason="stop"), question, task_of("pope"))[0]
+    assert (said.text or said.status) == (answer or "unparsed")
 
 
 @pytest.mark.parametrize(

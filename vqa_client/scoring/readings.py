@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.reply import Reply
+from vqa_client.scoring.restated import affirms, answer_in
 from vqa_client.scoring.wrappers import Unwrapped, above_explanation, labelled, own_answer, unwrapped
 from vqa_client.scoring.yes_no import yes_or_no
 from vqa_client.types import Answer, Question
@@ -86,6 +87,8 @@ def short_answer(reply: Reply, question: Question) -> Answer:
     apart = next(filter(None, (form.fullmatch(said) for form in _SET_APART)), None)
     if apart and _answers(apart):
         return replace(whole, text=without_stop(apart["answer"]), rule="set apart")
+    if restated := answer_in(said, question.text):
+        return replace(whole, text=without_stop(restated), rule="restated")
     return replace(whole, text=without_stop(said))
 
 
@@ -123,7 +126,7 @@ def _bare(declared: str) -> str:
 def without_stop(text: str) -> str:
     """A text without a full stop at its end; that of an abbreviation, as in "4 p.m.", stays."""
     bare = text.removesuffix("。").removesuffix(".")
-    ends = "." not in bare or bare[-1:].isdigit() or (len(bare) > 2 and bare[-3:].isalpha())
+    ends = "." not in bare or bare[-1:].isdigit() or bare[-1:] == "%" or (len(bare) > 2 and bare[-3:].isalpha())
     return bare if bare and ends else text
 
 
@@ -145,12 +148,14 @@ def short_or_yes_no(reply: Reply, question: Question) -> Answer:
 
 
 def yes_no(reply: Reply, question: Question) -> Answer:
-    """ "yes" or "no", by whole words; a reply that says neither or both is unparsed."""
-    del question
-    said = yes_or_no(reply.text)
-    if said is None:
-        return Answer(status="unparsed", rule="no polarity", source=reply.source)
-    return Answer(text=said, rule="polarity", source=reply.source)
+    """ "yes" or "no", by whole words, or "yes" where the reply states what was asked; neither or both is unparsed."""
+    if reply.declines and not _OPENING.match(reply.text):
+        return Answer(status="refused", rule="refusal")
+    if said := yes_or_no(reply.text):
+        return Answer(text=said, rule="polarity", source=reply.source)
+    if affirms(reply.text, question.text):
+        return Answer(text="yes", rule="restated", source=reply.source)
+    return Answer(status="unparsed", rule="no polarity", source=reply.source)
 
 
 def verbatim(reply: Reply, question: Question) -> Answer:

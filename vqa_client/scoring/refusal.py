@@ -19,7 +19,8 @@ _DECLINED = (
     r"|support|discuss|engage|participate|do that|(?:answer|process|respond to) (?:that|this|your|the)"
     r"(?: question| request)?|process|continue with|identify (?:the )?(?:people|person|individual)"
     r"|(?:directly )?(?:view|viewing|see|seeing|access|accessing|open|opening|display|look at|interpret|analy[sz]e"
-    rf"|analy[sz]ing)(?: (?:or|and) \w+)? (?:any |the |these |this |that |your |an? )?(?:\w+ ){{0,3}}{_PICTURES})"
+    r"|analy[sz]ing)(?: (?:or|and) \w+)? (?:any |the |these |this |that |your |an? )?"
+    rf"(?:(?!in\b|on\b|within\b)\w+ ){{0,3}}{_PICTURES})"
 )
 _REFUSALS = (
     re.compile(

@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from vqa_client.scoring.strict.number_words import value_of
 from vqa_client.types import Question
 
 _OTHER: Final = re.compile(r"[^a-z0-9\s]")
@@ -25,10 +26,14 @@ _FOLDED: Final = {
     **dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\ufe0e\ufe0f"), None),
 }
 _TOLERANCE = 0.05
+_CURRENCY: Final = r"(?:US\$|[$€£¥₹]|(?:USD|EUR|GBP|INR|Rs)\b\.?|(?:dollar|euro|pound|rupee)s?\b)"
 _NUMBER = re.compile(
-    r"[$€£¥]?\s?([-+]?)\s?[$€£¥]?\s?((?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:e[-+]?\d+)?)\s?(%?)\s?[$€£¥]?",
+    rf"(?:(?:about|approximately|approx\.|around|roughly)\s|[~≈])?\s?{_CURRENCY}?\s?([-+]?)\s?{_CURRENCY}?\s?"
+    r"((?:\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+(?!\d)|\d+)?(?:\.\d*)?(?:e[-+]?\d+)?)"
+    rf"(?:\s?(%|per ?cent\b)|\s?(k|thousand|million|billion|trillion)\b)?\s?{_CURRENCY}?",
     re.IGNORECASE,
 )
+_SCALES: Final = {"k": 1e3, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 
 
 def best_of(rule: Rule) -> Callable[[str, Question], float]:
@@ -64,8 +69,9 @@ def relaxed_published(answer: str, reference: str) -> float:
 
 
 def relaxed(answer: str, reference: str) -> float:
-    """A number within 5 %, else the same words: thousands commas, currency signs and outer punctuation don't count.
+    """A number within 5 %, else the same words: thousands commas, currencies and outer punctuation don't count.
 
+    Numbers may be spelled out, and "about 12 thousand" is 12000.
     Where only one side has a per cent sign, "62" and "0.62" both answer "62%", and "62%" answers both.
     """
     said, wanted = _number(answer), _number(reference)
@@ -95,10 +101,12 @@ def _bare_words(text: str) -> list[str]:
 
 def _number(text: str) -> tuple[float, bool] | None:
     """The number that a text is, as people write one, and whether it is in per cent."""
-    found = _NUMBER.fullmatch(text.strip().rstrip(".").replace("\u2212", "-"))
+    plain = text.strip().rstrip(".").replace("\u2212", "-")
+    found = _NUMBER.fullmatch(value_of(plain) or plain)
     if not found or not found[2][:2].strip(".eE"):
         return None
-    return float(found[1] + found[2].replace(",", "")), bool(found[3])
+    digits = found[1] + found[2].replace(",", "").replace(" ", "")
+    return float(digits) * _SCALES.get((found[4] or "").lower(), 1), bool(found[3])
 
 
 def same_words(one: str, other: str) -> bool:

@@ -39,10 +39,11 @@ _LEADS_IN: Final = (
     r"[^,.!?:;\n]{0,60})"
 )
 _LABELLED = re.compile(
-    rf"^[ \t*_#>•-]{{0,9}}(?:\d{{1,2}}[.)] )?(?:{_LEADS_IN}[,.!] )?[*_]{{0,3}}(?:the )?(?:(?:final|short|correct) )?"
-    r"(?:answer|ans|a(?=:)|antwort|réponse|respuesta|resposta|risposta"
-    r"|ответ|答案|回答|答|정답|답변|답)(?: to (?:the|this|your) question)?[ *_]{0,4}"
-    r"(?:(?:[:：]|\b(?:is|would be)\b:?|[是为為])[*_]{0,3}\s{0,9}|\n\s{0,9})(?P<held>[^\n]*\S)\s*\Z",
+    rf"^[ \t*_#>•-]{{0,9}}(?:\d{{1,2}}[.)] )?(?:{_LEADS_IN}[,.!] )?[*_]{{0,3}}"
+    r"(?:(?:the|die|la) )?(?:(?:final|short|correct) )?(?:answer|ans|a(?=:)|antwort|réponse|respuesta|resposta|risposta"
+    r"|ответ|答案|回答|答え?|정답|답변|답)(?: to (?:the|this|your) question)?[ *_]{0,4}"
+    r"(?:(?:[:：]|\b(?:is|would be|ist|est|es|é|è)\b:?|[是为為は은])[*_]{0,3}\s{0,9}|\n\s{0,9})"
+    r"(?P<held>[^\n]*?\S)(?:(?:です|입니다)[。.]?)?\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
 _ASKS = re.compile(

@@ -22,16 +22,20 @@ _ABROAD: Final = (
     r"|(?P<no>nein|non|nee|não|nej|nei|нет|ні|hayır|όχι|لا|नहीं|いいえ|아니요|아니오|아뇨|不是的?|没有|沒有|不对|否)"
 )
 """Without "no", "nie", "ne", "si" and the like, which mean something else in another language."""
+_LOOSE: Final = r"(?:right|sure|okay|ok|absolutely|definitely|of course)(?=[.,;:!]|$)"
 _LOOSE_YES: Final = (
     r"(?<!\bthe )(?<!\bto )(?<!\bon )(?<!\bmy )(?<!\byour )(?<!\bits )(?<!\bhis )(?<!\bher )(?<!\btheir )"
-    r"\b(?:right|sure|okay|ok)(?=[.,;:!]|$)"
+    rf"\b{_LOOSE}"
 )
 _OPENS_ABROAD = re.compile(rf"^[\s.,:;!-]*(?:{_ABROAD})(?=\s*(?:[.,;:!。、،]|$))")
-_CORRECTS = re.compile(
+_CUE: Final = (
     r"[.,;!?-]\s*(?:(?:but|oh|hmm|no),? )?(?:wait|actually|correction|sorry|scratch that|on second thought|i meant?)\b"
-    r"[\s.,:;!-]*(?:(?:no|actually|wait|i meant?|it is|it's|that's|the answer is)\b[\s.,:;!-]+){0,4}"
-    r"(?P<said>yes|no)(?=[.,;:!]|$)"
 )
+_CORRECTS = re.compile(
+    rf"{_CUE}(?:[^.!?]{{1,100}}[.!?]\s+|[\s.,:;!-]*(?:(?:no|actually|wait|i meant?|it is|it's|that's|the answer is)\b"
+    r"[\s.,:;!-]+){0,4})(?P<said>yes|no)(?=[.,;:!]|$)"
+)
+_TAKES_BACK = re.compile(rf"{_CUE}(?P<clause>[^.!?]{{1,100}})")
 _HARMLESS = re.compile(r"\b(?:no|without(?: a)?) (?:doubt|question)\b|^yes or no\s*[?:]")
 _DECORATION = re.compile(r"[*_#\"\[\]()<>]|\\boxed\{|\}")
 _CAN_NOT = re.compile(r"\b(?:cannot|can't|cant)\b")
@@ -55,7 +59,7 @@ _NEITHER = re.compile(
     r"|\b(?:hard|difficult|impossible) to (?:tell|say|know|determine|see|judge)\b|\binsufficient\b|\binconclusive\b"
     r"|^yes (?:and|or) no\b|^no (?:and|or) yes\b"
 )
-_STARTS = re.compile(rf"(?:(?P<yes>{_YES}|(?:right|sure|okay|ok)(?=[.,;:!]|$))|(?P<no>{_NO}))\b")
+_STARTS = re.compile(rf"(?:(?P<yes>{_YES}|{_LOOSE})|(?P<no>{_NO}))\b")
 _SAYS_ONLY = re.compile(r"(?:yes|no)(?:[.,;:!]|$)")
 _TURNED = (
     (re.compile(r"\bnot (?:false|wrong|incorrect)\b|\bis not (?:a )?no(?=[.,;:!]|$)"), "yes"),
@@ -71,6 +75,8 @@ def yes_or_no(reply: str) -> YesNo | None:
     opened = _OPENING.sub("", text, count=1)
     if settled := settled_in(text):
         return settled
+    if taken_back(text):
+        return None
     starts = _STARTS.match(opened)
     if not _SAYS_ONLY.match(opened) and misses_image(text):
         return None
@@ -92,9 +98,17 @@ def settled_in(text: str) -> YesNo | None:
     return None if corrected is None else "yes" if corrected["said"] == "yes" else "no"
 
 
+def taken_back(text: str) -> bool:
+    """Whether a folded text goes back on what it said without another answer: "No. Actually, I can't say." """
+    return any(_NEITHER.search(_spelled_out(found["clause"])) for found in _TAKES_BACK.finditer(text))
+
+
+def _spelled_out(text: str) -> str:
+    return _NOT.sub(" not", _CAN_NOT.sub("can not", text))
+
+
 def _plain(reply: str) -> str:
-    text = folded(_DECORATION.sub(" ", reply.rpartition("</think>")[2]))
-    text = _NOT.sub(" not", _CAN_NOT.sub("can not", text))
+    text = _spelled_out(folded(_DECORATION.sub(" ", reply.rpartition("</think>")[2])))
     text = _HARMLESS.sub(" ", text).strip()
     for phrase, meaning in _TURNED:
         text = phrase.sub(meaning, text)
