@@ -139,7 +139,8 @@ def test_400_labelled_replies_are_read_with_a_precision_of_99_and_a_recall_of_98
 def test_written_replies_are_read_with_a_precision_of_99_percent() -> None:
     """The labels were written without a look at the rules; nearly all of the rows marked `misread` are left unread."""
     rows = [json.loads(line) for line in WRITTEN.read_text(encoding="utf-8").splitlines()]
-    read = [read_choice(Completion(text=row["reply"], finish_reason="stop"), row["choices"]).text for row in rows]
+    replies = [Completion(text=row["reply"], finish_reason=row.get("finish_reason", "stop")) for row in rows]
+    read = [read_choice(reply, row["choices"]).text for reply, row in zip(replies, rows, strict=True)]
     misread = [row["reply"] for row, label in zip(rows, read, strict=True) if label != row["label"]]
     right = sum(label == row["label"] for row, label in zip(rows, read, strict=True) if label)
     assert misread == [row["reply"] for row in rows if row.get("misread")]

@@ -59,10 +59,11 @@ def choice_in(reply: Reply, choices: dict[str, str]) -> Answer:
 def read(text: str, choices: tuple[tuple[str, str], ...], *, cut: bool) -> tuple[ChoiceReply, bool, Found | None]:
     """The reply's own part, whether that is cut off, and what the first rule finds; kept for the next metric.
 
-    Its own part ends at the first further question that it invents after an answer.
+    Its own part ends at the first further question that it invents after an answer, and where it is cut off at the
+    heading of its explanation.
     """
     whole = reply_of(text, dict(choices))
-    for at in (*_breaks(whole), len(text)) if "\n" in text else (len(text),):
+    for at in (*_breaks(whole, cut=cut), len(text)) if "\n" in text else (len(text),):
         own = whole if at == len(text) else reply_of(text[:at].rstrip(), dict(choices))
         for rule in RULES[:1] if cut and own is whole else RULES:
             if found := rule.find(own):
@@ -95,6 +96,7 @@ _BREAK = lazily(
     r"|(?<=\n)(?:\d{1,3}[\x03]?[.)] |(?:what|which|who|where|when|how)\b)[^\n]{4,300}\?(?=[^\w\n]*$)",
     re.MULTILINE,
 )
+_EXPLAINS = lazily(r"^[^\w\n]{0,8}(?:explanation|reason(?:ing)?|rationale|justification)[^\w\n]{0,4}:", re.MULTILINE)
 _ITEM = lazily(r"^[^\w\n]{0,4}([A-J])[ \x03]?[).:][ \x02]{1,2}(\w[^\n]{0,60})$", re.MULTILINE)
 _JUDGED = lazily(r"\b(?:is|are|was|not|no|does|can|correct|incorrect|wrong|right|true|false|because|since|too)\b|[=?]")
 _WORD = lazily(r"\w+")
@@ -140,10 +142,14 @@ def _restates(reply: ChoiceReply, at: int) -> bool:
     return sum(len(own) > 1 and own in rest for own in owned) > 1
 
 
-def _breaks(reply: ChoiceReply) -> list[int]:
-    """Where another question may begin: at its heading, or at a list of other choices than this one's."""
+def _breaks(reply: ChoiceReply, *, cut: bool) -> list[int]:
+    """Where another question may begin: at its heading, or at a list of other choices than this one's.
+
+    In a reply that is cut off also where the explanation begins.
+    """
     found = [each.start() for each in islice(_BREAK.finditer(reply.lower), BREAKS_TRIED)]
-    places = sorted({*found, *filter(None, [_foreign_list(reply)])})
+    explains = _EXPLAINS.search(reply.lower) if cut else None
+    places = sorted({*found, *filter(None, [_foreign_list(reply), explains.start() if explains else 0])})
     return [at for at in places if at][:BREAKS_TRIED]
 
 

@@ -121,7 +121,7 @@ def declarations(reply: ChoiceReply) -> list[Declaration]:
     )
     kept: list[Declaration] = []
     for declaration in found:
-        if not kept or not kept[-1].at < declaration.at < kept[-1].end:
+        if declaration.rule != "excluded" and (not kept or not kept[-1].at < declaration.at < kept[-1].end):
             kept.append(declaration)
     if kept and _RETRACTED.search(reply.lower, kept[-1].end):
         kept.append(Declaration(at=len(reply.text), end=len(reply.text), labels=(), rule="retraction"))
@@ -326,12 +326,13 @@ def _run(reply: ChoiceReply, found: re.Match[str], rule: str, *, weak: bool = Fa
     while more := reply.patterns.further.match(reply.text, end):
         label = reply.written[more["label"] or more["spaced"]]
         after = own_end(reply, more.end())
-        if not more["spaced"] and not _ENDS.match(reply.text, after):
+        subject = rule == "conclusion" and len(labels) > 1 and EXCLUDED.match(reply.text, after)
+        if not (more["spaced"] or subject or _ENDS.match(reply.text, after)):
             break
         labels.append(label)
         end = after
     if len(labels) > 1 and EXCLUDED.match(reply.text, end):
-        labels, weak = [], True
+        labels, rule = [], "excluded"
     return Declaration(at=at, end=end, labels=tuple(dict.fromkeys(labels)), rule=rule, weak=weak)
 
 
@@ -391,5 +392,5 @@ def _loop(reply: ChoiceReply, strong: list[Declaration]) -> Found | None:
 def _agreed(reply: ChoiceReply, weak: list[Declaration]) -> Found | None:
     labels = dict.fromkeys(label for each in weak for label in each.labels)
     if any(each.rule == "hedge" for each in weak):
-        labels |= dict.fromkeys(mentioned(reply))
+        labels |= dict.fromkeys(mentioned(reply, conceded=_HEDGE.search(reply.text, 0, weak[0].end) is not None))
     return Found(labels=tuple(labels), rule=weak[-1].rule) if weak else None

@@ -80,10 +80,10 @@ _STANCES = """
     so it is|so it must be|so this is|so i think it's|so i think it is|therefore it's|thus it is|hence it is
 """
 _PROBABLY = """
-    probably|wahrscheinlich|vermutlich|probablement|probablemente|provavelmente|probabilmente|waarschijnlijk
-    prawdopodobnie|pravděpodobně|muhtemelen|troligtvis|sandsynligvis|sannsynligvis|todennäköisesti|valószínűleg|probabil
-    kemungkinan besar|có lẽ|вероятно|скорее всего|наверное|ймовірно|πιθανότατα|على الأرجح|ככל הנראה|शायद|น่าจะเป็น
-    可能是|大概是|很可能是|たぶん|おそらく|恐らく|아마|아마도
+    probably|wahrscheinlich|vermutlich|wohl|dürfte|probablement|probablemente|provavelmente|probabilmente
+    waarschijnlijk|prawdopodobnie|pravděpodobně|muhtemelen|troligtvis|sandsynligvis|sannsynligvis|todennäköisesti
+    valószínűleg|probabil|kemungkinan besar|có lẽ|вероятно|скорее всего|наверное|ймовірно|πιθανότατα|على الأرجح
+    ככל הנראה|शायद|น่าจะเป็น|可能是|大概是|很可能是|たぶん|おそらく|恐らく|아마|아마도
 """
 _CONCLUSIONS = """
     therefore|thus|hence|so|consequently|accordingly|in conclusion|in summary|finally|ultimately|presumably

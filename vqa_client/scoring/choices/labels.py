@@ -18,8 +18,8 @@ WORDS: Final = frozenset("AIEOUYÀАВСОУИКЯ")
 """Capitals that are also words (article, pronoun, conjunction) in languages that replies come in."""
 
 _REASONS = """because since as due based given which whereas while but not rather according is are was over
-    instead though weil da denn und sondern nicht ist car parce puisque et mais pas est porque ya pues pero es sino no
-    потому так поскольку а и не perché perche mas jest este är er adalah là είναι है является هي هو היא הוא"""
+    instead though weil da denn und sondern nicht ist sein car parce puisque et mais pas est porque ya pues pero es sino
+    no потому так поскольку а и не perché perche mas jest este är er adalah là είναι है является هي هو היא הוא"""
 _GOING_ON = """and with where for so by from in on at if per the this that these it we my here would can has shows
     correct explanation reason or to than when seems appears fits matches best describes remains must should
     il elle la le les der die das el los en por pour par"""
@@ -50,7 +50,10 @@ _VERDICT = lazily(
     r"|supported|supports?|consistent|likely|selected|chosen|false|incorrect|wrong|one|match\w*)\b",
     re.IGNORECASE,
 )
-_VERBS: Final = r"(?:sind|sont|son|sono|são|zijn|ist|est|es|é|è|is|jest|je|este|är|er|on|là|είναι|هي|هو|היא|הוא|está)"
+_VERBS: Final = (
+    r"(?:sind|sont|son|sono|são|zijn|ist|est|es|é|è|is|jest|je|este|är|er|on|là|είναι|هي|هو|היא|הוא|está"
+    r"|pass(?:en|t)|stimm(?:en|t))"
+)
 EXCLUDED: Final = lazily(
     r"[ \"')>\x02-\x05]*(?:[:-] ?)?(?:(?:is|are|was|were|seems|looks|does|do|would|can|could|should)[ \x02]+"
     r"(?:(?:also|clearly|therefore|definitely|simply|obviously|be) )*"

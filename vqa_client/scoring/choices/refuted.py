@@ -97,13 +97,26 @@ def refuted(before: str, word: str = "") -> bool:
     return before != "" and (_DISQUALIFIED.search(before) is not None or any(words.search(said) for words in _REFUTED))
 
 
+_CONCEDES = lazily(
+    r"\b(?:possibly|perhaps|maybe|(?:might|could|may)(?: also| still)? be)[ \x02(]{1,2}(?:option |choice )?\Z"
+    r"|\b(?:(?:al)?though|but|while|whereas|however)\b[^,.;]{0,20}\Z",
+    re.IGNORECASE,
+)
+_CONCEDED = lazily(
+    r"[\"') \x03.;]*\Z|[\"') \x03]*(?:is|remains|seems|(?:might|could|may) be)(?: (?:also|still|certainly)){0,2}"
+    r" (?:possible|plausible|right|correct)\b"
+)
+"""Around a label that is called possible beside the likely one: "though C is possible", "possibly C"."""
 MENTIONS_READ: Final = 4000
 """Characters at the end of a reply in which undeclared labels are counted."""
 PLACES_READ: Final = 100
 
 
-def mentioned(reply: ChoiceReply) -> set[str]:
-    """Labels that stand at the end of the text as labels, not as words and not excluded by their sentence."""
+def mentioned(reply: ChoiceReply, *, conceded: bool = True) -> set[str]:
+    """Labels that stand at the end of the text as labels, not as words and not excluded by their sentence.
+
+    `conceded` ones are only called possible beside another: "though C is possible".
+    """
     text, start = reply.text, max(0, len(reply.text) - MENTIONS_READ)
     found: set[str] = set()
     for mention in islice(reply.patterns.labels.exact.finditer(text, start), PLACES_READ):
@@ -112,7 +125,8 @@ def mentioned(reply: ChoiceReply) -> set[str]:
         stands = token and (token.stands_alone if spoken else token.stands)
         if stands or reply.patterns.further.match(text, mention.end()):
             before = sentence_before(text, mention.start())
-            if not negated(before):
+            left_out = not conceded and _CONCEDES.search(before) and _CONCEDED.match(text, mention.end())
+            if not (left_out or negated(before)):
                 found.add(reply.written[mention[0]])
     return found
 

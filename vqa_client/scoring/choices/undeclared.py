@@ -14,7 +14,7 @@ from vqa_client.scoring.denials import NOT, WRONG
 from vqa_client.scoring.patterns import lazily, line_end
 from vqa_client.scoring.plain import EMPHASIS, NO_MARKS
 from vqa_client.scoring.refusal import unseeing
-from vqa_client.scoring.yes_no import settled_in
+from vqa_client.scoring.yes_no import settled_in, taken_back
 
 LINES_READ: Final = 20
 VALUE_READ: Final = 60
@@ -50,7 +50,7 @@ def leading_text(reply: ChoiceReply) -> Found | None:
     says = labels and labels[0] in reply.texts.silent
     if not labels or not (CLAUSE_END.match(text, end) or (text[end] == "," and says)):
         return None
-    if says and (unseeing(text) or settled_in(text)):
+    if says and (unseeing(text) or settled_in(text) or taken_back(text)):
         return None  # "No, I can't see the photo.", "No. Wait, yes."
     return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
 
@@ -243,7 +243,7 @@ _KEEPS = lazily(
 """Takes an exclusion back: "I can't rule out A, B or C"."""
 _EXCLUDES = lazily(
     rf"\b(?:exclu|elimin|rul(?:ed?s?|ing) out|false|wrong|incorrect|neither"
-    r"|do(?:es)?(?: not|n't) (?:match|fit|apply|work)\b"
+    r"|do(?:es)?(?: not|n't) (?:match|fit|apply|work)\b|(?:pass|stimm)(?:en|t) nicht\b"
     rf"|(?:(?:it's|is|are) not|isn't|aren't|(?:can ?no|can')t be|must not be) (?:option )?\(?(?-i:[A-Z])\b)|{WRONG}",
     re.IGNORECASE,
 )
