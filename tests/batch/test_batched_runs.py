@@ -317,7 +317,8 @@ async def test_batches_are_shown_and_cancelled(of: Batched, fault_server: Starts
     batches = Batches(looks=10_000)
     server = fault_server(batches.rule(oracle(of.replies())))
     await of.interrupted(server)
-    settings = of.settings(server.base_url, model="tiny-vlm")
+    at_config = of.config(base_url=server.base_url)
+    settings = of.settings("", model="tiny-vlm", config=at_config)
 
     async def shown(*, cancel: bool) -> str:
         return "\n".join(await show_batches(settings, lambda text: None, cancel=cancel))

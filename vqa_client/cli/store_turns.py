@@ -3,7 +3,7 @@
 import asyncio
 import dataclasses
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Self, TypeVar
@@ -14,10 +14,11 @@ from vqa_client.evaluation import Interrupted, arun_several
 from vqa_client.files import private_folder, replacing
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.parallel import in_daemon_thread, until_stopped
+from vqa_client.progress import Progress
 from vqa_client.runs.leases import EXPIRED_S, Lease, Leases
 from vqa_client.runs.merge import check_same_run
 from vqa_client.runs.run_file import RunFile
-from vqa_client.runs.shards import PREFIX, Growing, SharedRun, with_output
+from vqa_client.runs.shards import PREFIX, Growing, with_output
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_folder
 from vqa_client.tables.objects import WAY_OUT
@@ -32,9 +33,9 @@ Result = TypeVar("Result")
 class InStore:
     """Shards, each asked in a private folder by the worker that has its lease; `gather` brings them to --output."""
 
-    def __init__(self, run: SharedRun) -> None:
-        self._run, self._of = run, run.settings[0].turns
-        self._leases = Leases(run.settings[0].share, self._of)
+    def __init__(self, settings: Sequence[RunSettings], progress: Progress, stop: asyncio.Event) -> None:
+        self._settings, self._progress, self._stop, self._of = settings, progress, stop, settings[0].turns
+        self._leases = Leases(settings[0].share, self._of)
 
     async def check(self) -> None:
         await in_daemon_thread(self._leases.check)
@@ -49,51 +50,51 @@ class InStore:
         if shard is None:
             return
         done = await _stored(partial(self._leases.is_done, shard))
-        kept: dict[int, dict[str, RunFile]] = {number: {} for number in range(len(self._run.settings))}
+        kept: dict[int, dict[str, RunFile]] = {number: {} for number in range(len(self._settings))}
         for name, content in (await _stored(partial(self._leases.files, shard, RUN_ENDING))).items():
             root, _, path = name.partition("/")
             try:
                 kept.setdefault(int(root), {})[path] = RunFile.parsed(content)
             except UNDECODABLE as error:
                 raise DataError(f"{path} of shard {shard} is not a run file: {error}", hint=_ANOTHER) from None
-        if len(kept) > len(self._run.settings):
+        if len(kept) > len(self._settings):
             raise IdentityError("the shards there are of a command with more benchmarks", hint=_ANOTHER)
-        for number, settings in enumerate(self._run.settings):
+        for number, settings in enumerate(self._settings):
             served = await _served(settings) if asks_server else ""
             same = partial(check_same_run, settings, shard, kept[number], done=done, served=served)
             await in_daemon_thread(same)
 
     async def asked(self, shard: Shard) -> bool:
         """As of Shared; a worker that loses its lease stops asking, and what it has not kept is dropped."""
-        leases, run = self._leases, self._run
+        leases = self._leases
         if await _stored(partial(leases.is_done, shard)):
             return True
         lease = await _stored(partial(leases.take, shard))
         if lease is None:
             return False
-        async with _Held(leases, lease, run.stop) as held:
+        async with _Held(leases, lease, self._stop) as held:
             kept = await _stored(partial(leases.files, shard))
             with private_folder(PREFIX) as folder, Growing(folder, shard, kept) as files:
                 parts = [
                     with_output(dataclasses.replace(each, shard=str(shard), share=""), folder / str(number))
-                    for number, each in enumerate(run.settings)
+                    for number, each in enumerate(self._settings)
                 ]
-                beside = output_folder(run.settings[0])
+                beside = output_folder(self._settings[0])
                 beside.mkdir(parents=True, exist_ok=True)
-                asking = arun_several(parts, progress=run.progress, stop=held.stop, records=beside)
+                asking = arun_several(parts, progress=self._progress, stop=held.stop, records=beside)
                 try:
                     await held.during(asking, files)
                 except VqaClientError:
                     if not held.lost:
                         raise
-                    run.progress.note(f"shard {shard}: {held.lost}")
+                    self._progress.note(f"shard {shard}: {held.lost}")
                     return False
                 await _stored(partial(leases.finish, lease, files.whole()))
         return True
 
     async def gather(self) -> None:
         await self._check_same_run()  # they may all be of another run that began at the same time
-        roots = [output_folder(each) for each in self._run.settings]
+        roots = [output_folder(each) for each in self._settings]
         for number in range(1, self._of + 1):
             files = await _stored(partial(self._leases.files, Shard(number, self._of)))
             for name, content in files.items():

@@ -22,7 +22,6 @@ from vqa_client.reports.report import Report
 from vqa_client.runs.merge import is_finished, merge_settings
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import FRESH
-from vqa_client.runs.shards import SharedRun
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_folder
 
@@ -53,12 +52,11 @@ async def in_turns(settings: Sequence[RunSettings], progress: LiveCounts, stop: 
     for option in ("fresh", "max_cost", "max_minutes"):
         if getattr(settings[0], option):
             raise UsageError(f"--{option} can't be combined with --shard next/N", hint="--shard K/N takes it")
-    run = SharedRun(settings=settings, progress=progress, stop=stop)
-    shared: Shared = InFolder(run)
+    shared: Shared = InFolder(settings, progress, stop)
     if settings[0].share:
         from vqa_client.cli.store_turns import InStore  # needs the extra cloud
 
-        shared = InStore(run)
+        shared = InStore(settings, progress, stop)
     await shared.check()
     of = settings[0].turns
     begin = crc32(f"{platform.node()} {os.getpid()}".encode())  # not all workers knock at the same shard first
@@ -83,21 +81,20 @@ async def in_turns(settings: Sequence[RunSettings], progress: LiveCounts, stop: 
 class InFolder:
     """Shards in one --output: a shard is the worker's that has locked its log; the system unlocks a dead worker's."""
 
-    def __init__(self, run: SharedRun) -> None:
-        self._run = run
+    def __init__(self, settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> None:
+        self._settings, self._progress, self._stop = settings, progress, stop
         self._known: list[RunPaths] = []
 
     async def check(self) -> None:
-        for each in self._run.settings:
+        for each in self._settings:
             await in_daemon_thread(partial(check_locks, output_folder(each)))
 
     async def asked(self, shard: Shard) -> bool:
-        run = self._run
         if self._known and all(is_finished(paths.shard(*shard)) for paths in self._known):
             return True
-        parts = [dataclasses.replace(each, shard=str(shard)) for each in run.settings]
+        parts = [dataclasses.replace(each, shard=str(shard)) for each in self._settings]
         try:
-            reports = await arun_several(parts, progress=run.progress, stop=run.stop)
+            reports = await arun_several(parts, progress=self._progress, stop=self._stop)
         except Busy:
             return False
         except IdentityError as error:  # --fresh would take the shards of other workers away

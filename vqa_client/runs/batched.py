@@ -20,6 +20,7 @@ from vqa_client.client.session import Session, addressed, named_model, open_sess
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import Busy, DataError, UsageError
 from vqa_client.images.data_url import encoded_pieces
+from vqa_client.images.prepare import prepared_images
 from vqa_client.model_config import ModelSettings
 from vqa_client.parallel import until_stopped
 from vqa_client.records import locked
@@ -29,7 +30,7 @@ from vqa_client.runs.dry_run import answered_before
 from vqa_client.runs.plan import Note, Plan, run_file_for
 from vqa_client.runs.plans import plans_of
 from vqa_client.runs.run_file import RunFile
-from vqa_client.runs.stage import Ask, Stage, prepared_images
+from vqa_client.runs.stage import Ask, Stage
 from vqa_client.servers.process import finished
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in
@@ -140,11 +141,7 @@ def by_results(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask
         hint = f"vllm run-batch -i {parts.input(1)} -o {parts.result(1)} --model MODEL"
         raise DataError(f"{parts.folder} has no results of a batch", hint=hint)
     alone = _Alone(plan, stage, waiting, file)
-
-    async def ask(keep: Callable[[Record], None]) -> None:
-        await until_stopped(stage.stop, alone.take_over(paths, keep))
-
-    return ask
+    return lambda keep: until_stopped(stage.stop, alone.take_over(paths, keep))
 
 
 def by_command(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask:
@@ -185,10 +182,7 @@ def by_command(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask
                         of = f"{count(len(part.ids), 'question')} of {parts.input(part.number).name}"
                         stage.progress.note(f"{plan.title}: {words[0]} answered {kept:,} of {of}")
 
-    async def ask(keep: Callable[[Record], None]) -> None:
-        await until_stopped(stage.stop, run(keep))
-
-    return ask
+    return lambda keep: until_stopped(stage.stop, run(keep))
 
 
 class _Alone:

@@ -34,13 +34,14 @@ def with_pages(plan: Plan, settings: PageOptions) -> Plan:
     declared = plan.opened.benchmark.pages
     assert declared is not None
     dpi = settings.dpi or declared.dpi
-    plan = _shown(plan, lambda number, question: _at(question.images[: declared.most], dpi))
+    most, count = declared.most, plan.loaded.count
+    plan = plan.asking(partial(_showing, choose=lambda number, question: _at(question.images[:most], dpi)), count)
     if dpi != declared.dpi:
         plan = replace(plan, identity={**plan.identity, "dpi": dpi})
     forms = settings.page_forms
     if len(forms) > 1 or forms == (ALL_PAGES,):
         return plan
-    showing, count = partial(_showing, choose=_chooser(forms[0], plan)), plan.loaded.count
+    showing = partial(_showing, choose=_chooser(forms[0], plan))
     one = varied(plan, safe_name(forms[0]), showing, count=count, write=plan.write, pages=forms[0])
     return replace(one, shown=forms[0])
 
@@ -58,10 +59,6 @@ def in_page_forms(plan: Plan, settings: PageOptions) -> Plan:
 
     asked = ",".join(choosers)
     return varied(plan, "pages", forms, count=len(choosers) * plan.loaded.count, write=write, asked=f"pages {asked}")
-
-
-def _shown(plan: Plan, choose: Choose) -> Plan:
-    return plan.asking(partial(_showing, choose=choose), plan.loaded.count)
 
 
 def _showing(questions: Iterable[Question], choose: Choose) -> Iterator[Question]:

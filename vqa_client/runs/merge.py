@@ -19,7 +19,7 @@ from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_f
 from vqa_client.runs.plans import finish, make_plans, plans_of
 from vqa_client.runs.reopened import WAY_OUT, settings_of
 from vqa_client.runs.resume import RunPaths, carry_over, score_again, sort_log
-from vqa_client.runs.run_file import RunFile, differing
+from vqa_client.runs.run_file import RunFile, as_lines, differing
 from vqa_client.runs.varied import CORRUPTED
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.robustness import RobustnessRun
@@ -120,7 +120,7 @@ def check_same_run(
             old |= {key: file.described.get(key) for key in ("data_sha256", "expected")}
             now |= {"data_sha256": plan.loaded.data_sha256, "expected": plan.loaded.count}
         changed = differing(old, now)
-        told += [f"  {key}: {one!r} in {Path(name).name}, {other!r} now" for key, (one, other) in changed.items()]
+        told += [as_lines(changed, Path(name).name)] if changed else []
     if told:
         raise IdentityError(
             f"the shards in {settings.share} belong to a different run:\n" + "\n".join(told),
@@ -194,12 +194,9 @@ def _check_alike(parts: Sequence[_Part]) -> None:
         if data[0] != data[1]:
             changed["data_sha256"] = data
         if changed:
-            told = [
-                f"  {key}: {one!r} in {first.shard}, {other!r} in {part.shard}" for key, (one, other) in changed.items()
-            ]
             raise IdentityError(
                 f"shards {first.shard} and {part.shard} of {first.paths.whole.log.name} are of different runs:\n"
-                + "\n".join(told),
+                + as_lines(changed, str(first.shard), f"in {part.shard}"),
                 hint="ask one of them again with the options of the others, with --fresh",
             )
 

@@ -17,7 +17,7 @@ from vqa_client.reports.described import description_of
 from vqa_client.reports.robustness.evaluation import FoundRun, variants_in
 from vqa_client.reports.robustness.report import ScoredLine, add_to
 from vqa_client.runs.resume import RunPaths
-from vqa_client.runs.run_file import RunFile
+from vqa_client.runs.run_file import RunFile, as_lines
 from vqa_client.scoring.corrupted_scores import CorruptedScores
 from vqa_client.tables.inside import split_name
 
@@ -248,14 +248,12 @@ def _added(text: bytes, scores: CorruptedScores, question_type: str) -> bool:
 
 def _check_comparable(first: FoundRun, other: FoundRun) -> None:
     """A fact that one of them doesn't know is no difference."""
-    differing = [
-        f"  {name}: {first.facts[name]!r} in {first.path.name}, {other.facts[name]!r} in {other.path.name}"
-        for name in sorted(first.facts.keys() & other.facts.keys())
-        if first.facts[name] != other.facts[name]
-    ]
-    if differing:
+    facts = {name: (first.facts[name], other.facts[name]) for name in sorted(first.facts.keys() & other.facts.keys())}
+    changed = {name: pair for name, pair in facts.items() if pair[0] != pair[1]}
+    if changed:
         raise IdentityError(
-            f"{first.path} and {other.path} can't be compared:\n" + "\n".join(differing),
+            f"{first.path} and {other.path} can't be compared:\n"
+            + as_lines(changed, first.path.name, f"in {other.path.name}"),
             hint="evaluate runs of one benchmark, data file, profile and seed at a time",
         )
 

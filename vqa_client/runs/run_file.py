@@ -2,6 +2,7 @@
 
 import dataclasses
 import platform
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -103,11 +104,16 @@ def check_identity(on_disk: dict[str, Any], now: dict[str, Any], path: Path) -> 
     """Raise IdentityError, with every field that differs, unless both are the same run."""
     changed = differing(on_disk, now)
     if changed:
-        told = [f"  {key}: {old!r} in {path.name}, {new!r} now" for key, (old, new) in changed.items()]
         hint = "--fresh moves the earlier verdicts of this judge aside" if JUDGED_BY in path.name else ASIDE
         if all(key.startswith(SERVER) for key in changed):
             hint += "; --no_check continues with the server as it is"
-        raise IdentityError(f"the records next to {path} belong to a different run:\n" + "\n".join(told), hint=hint)
+        lines = as_lines(changed, path.name)
+        raise IdentityError(f"the records next to {path} belong to a different run:\n{lines}", hint=hint)
+
+
+def as_lines(changed: Mapping[str, tuple[Any, Any]], one: str, other: str = "now") -> str:
+    """A line for each field by which two runs differ, with both values."""
+    return "\n".join(f"  {key}: {old!r} in {one}, {new!r} {other}" for key, (old, new) in changed.items())
 
 
 def differing(one: dict[str, Any], other: dict[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -1,18 +1,15 @@
-"""One of several parts of a run: its plan, what it shares with the others, and its files as they grow elsewhere."""
+"""One of several parts of a run: its plan, and its files as they grow in a folder of its own."""
 
-import asyncio
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace as with_settings
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.progress import Progress
 from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise
@@ -66,14 +63,6 @@ def _only_summed(path: Path, run: Run, pairs: Pairs) -> Summary:
 PREFIX = "vqa-client-shard-"
 PIECE_BYTES = 1 << 20
 """Most of a log that is handed over at once: it is lost with its machine until it is kept elsewhere."""
-
-
-class SharedRun(Struct, frozen=True, kw_only=True):
-    """What all shards of a run have in common; setting `stop` ends the asking in order."""
-
-    settings: Sequence[RunSettings]
-    progress: Progress
-    stop: asyncio.Event
 
 
 def with_output(settings: RunSettings, folder: Path) -> RunSettings:

@@ -1,4 +1,4 @@
-"""What all plans of one command share: the model, the session, who prepares their images, what they may cost."""
+"""What all plans of one command share: the model, the session, the crew, and what they may cost."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -10,8 +10,6 @@ from msgspec import Struct
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session
 from vqa_client.errors import UsageError
-from vqa_client.images.prepare import ImagePreparer
-from vqa_client.images.steps import Recipe
 from vqa_client.model_config import ModelSettings, Prices
 from vqa_client.progress import Progress
 from vqa_client.runner import Crew, Prepares
@@ -86,7 +84,7 @@ def minutes_at_most(minutes: float | None, stop: asyncio.Event, note: Note) -> I
             timer.cancel()
 
 
-Ask = Callable[[Callable[[Record], None]], Awaitable[None]]
+Ask = Callable[[Callable[[Record], None]], Awaitable[object]]
 """Asks what is waiting, and hands over each record as it ends."""
 
 
@@ -113,33 +111,3 @@ class Stage(Struct, frozen=True, kw_only=True):
         if self.model is None:
             raise UsageError(f"{step} asks no server: name the model", hint=self.settings.name_option)
         return self.model
-
-
-@contextmanager
-def prepared_images(settings: RunSettings, note: Note) -> Iterator[Callable[[str], Prepares]]:
-    """Give what prepares the images of a variant; what it started ends with the context.
-
-    `note` is told at the end where making them held the run up.
-    """
-    recipe = Recipe(
-        max_pixels=settings.max_pixels,
-        max_side=settings.max_side,
-        white_value=settings.white_value,
-        image_format=settings.image_format,
-        image_quality=settings.image_quality,
-    )
-    if (corrupted := settings.corrupted) is not None:
-        if settings.hands_over:
-            raise UsageError("an image that the server fetches can't be corrupted", hint="--image_urls fetch")
-        from vqa_client.images.corruption_pool import CorruptedImages
-
-        with CorruptedImages(recipe, profile=corrupted.profile, seed=corrupted.corruption_seed) as images:
-            yield images.of_variant
-            if limit := images.limit():
-                note(limit)
-        return
-    preparer = ImagePreparer(recipe, hands_over=settings.hands_over)
-    try:
-        yield lambda variant: preparer
-    finally:
-        preparer.close()
