@@ -140,14 +140,16 @@ def tokens_of(
     found = list(labels.tokens.finditer(text))
     if len(found) > 2 * TOKENS_READ:
         found = [*found[:TOKENS_READ], *found[-TOKENS_READ:]]
-    return {token.end(): _token(text, lower, token, own[labels.written[token[0]]], further) for token in found}
+    return {token.end(): _token(text, lower, token, labels.written[token[0]], own, further) for token in found}
 
 
-def _token(text: str, lower: str, token: re.Match[str], own: str, further: re.Pattern[str]) -> Token:
+def _token(
+    text: str, lower: str, token: re.Match[str], label: str, texts: Mapping[str, str], further: re.Pattern[str]
+) -> Token:
     end = token.end()
     if end + 2 >= len(text) and text[end:] in ("", ".", ")", ")."):
         return Token(means=True, means_alone=True, stands=True, stands_alone=True, own_end=end)
-    own_end = end
+    own, own_end = texts[label], end
     if own and (start := _TO_OWN.match(text, end)) and lower.startswith(own, start.end()):
         own_end = start.end() + len(own)
     stands, alone, word = (False, False, "") if IN_FORMULA.match(text, end) else _stands(text, end, token[0])

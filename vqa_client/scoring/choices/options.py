@@ -23,6 +23,7 @@ _VALUE = lazily(
     r"[^\w-]{0,3}(?:\\?[^\W\d]{1,6} ?= ?)?[$€£]?(?P<number>-?(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:\.\d{1,15})?)"
     r" ?\(? ?(?P<unit>[^\W\d_]{1,8}(?:[/^·][^\W_]{1,4}){0,3}|[°%])?\W{0,2}"
 )
+_DIGIT = lazily(r"\d")
 _ABBREVIATION = lazily(r"[A-Z]{2,6}")
 _CLAUSE_END = lazily(r"[.!?;](?=\s|$)|\n")
 _REASON = lazily(r",? (?:because|since|due to)\b")
@@ -76,10 +77,7 @@ class Texts:
         for label in sorted(self.labels, key=lambda label: -len(self.own[label])):
             text = self.own[label]
             if text and text not in labels | {"a", "an", "the"}:
-                loose = HYPHEN.sub(" ", text).replace("'s", "s")
-                bare = _OPENS.sub("", _THOUSANDS.sub("", text))
-                units = (_UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text), *_respelled(text))
-                for writing in dict.fromkeys((text, bare, *units, loose)):
+                for writing in _writings(text):
                     owners[writing] = (*owners.get(writing, ()), label)
         return owners
 
@@ -218,10 +216,15 @@ def folded(text: str) -> str:
     return IMAGE.sub(r"\1", lower) if "<image" in lower else lower
 
 
-def _respelled(text: str) -> list[str]:
-    words = [word for word, value in SMALL.items() if text == str(value)]
-    words += _SPOKEN.get(text, ())
-    return [*words, *(spelled.sub(other, text) for spelled, other in _RESPELLED if spelled.search(text))]
+def _writings(text: str) -> dict[str, None]:
+    """A text and the other ways in which replies write it, in order."""
+    loose, bare, others = HYPHEN.sub(" ", text).replace("'s", "s"), text, _SPOKEN.get(text, ())
+    if _DIGIT.search(text):  # in most choices there is none
+        bare = _THOUSANDS.sub("", text)
+        words = [word for word, value in SMALL.items() if text == str(value)]
+        respelled = [spelled.sub(other, text) for spelled, other in _RESPELLED if spelled.search(text)]
+        others = (_UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text), *words, *others, *respelled)
+    return dict.fromkeys((text, _OPENS.sub("", bare), *others, loose))
 
 
 def _whole(text: str, start: int, end: int) -> bool:
