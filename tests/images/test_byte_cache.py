@@ -1,14 +1,17 @@
 """What was read to be hashed is sent from memory, and is never needed there."""
 
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from tests.images.pictures import encoded, spotted
 from vqa_client.errors import QuestionFailed
-from vqa_client.images.byte_cache import BYTE_CACHE, ByteCache
-from vqa_client.images.data_url import encoded_pieces
+from vqa_client.images.byte_cache import BYTE_CACHE, LARGEST_BYTES, ByteCache
+from vqa_client.images.data_url import encoded_pieces, keep_encoded
 from vqa_client.images.prepare import ImagePreparer
+from vqa_client.types import Image
 
 
 @pytest.fixture(autouse=True)
@@ -26,10 +29,22 @@ def test_the_least_recently_used_give_way() -> None:
 
 
 def test_a_large_file_is_not_kept_and_pushes_nothing_out() -> None:
-    held = ByteCache(limit_bytes=5, largest_bytes=3)
-    held.keep("a", b"12")
-    held.keep("large", b"1234")
-    assert (held.find("a"), held.find("large")) == (b"12", None)
+    small, largest, large = bytes(12), bytes(LARGEST_BYTES), bytes(LARGEST_BYTES + 1)
+    for data in (small, largest, large):
+        keep_encoded(Image(name="", mime="", sha256=sha256(data).hexdigest(), size_bytes=len(data)), data)
+    kept = [BYTE_CACHE.find(sha256(data).hexdigest()) for data in (small, largest, large)]
+    assert kept == [b64encode(small), b64encode(largest), None]
+
+
+def test_a_kept_text_is_sent_in_the_pieces_of_its_file(tmp_path: Path) -> None:
+    data = bytes(range(250)) * 4_001
+    path = tmp_path / "a.png"
+    path.write_bytes(data)
+    image = Image(name="", mime="", sha256=sha256(data).hexdigest(), size_bytes=len(data), path=str(path))
+    read = list(encoded_pieces(image))
+    keep_encoded(image, data)
+    path.unlink()
+    assert (list(encoded_pieces(image)), len(read)) == (read, 3)
 
 
 def test_after_clearing_the_whole_place_is_free() -> None:

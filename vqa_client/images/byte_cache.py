@@ -1,4 +1,4 @@
-"""Caches that forget what was used least recently; the bytes of files that were looked at and are sent next."""
+"""Caches that forget what was used least recently; the text of files that were looked at and are sent next."""
 
 import threading
 from collections import OrderedDict
@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 LIMIT_BYTES = 16 << 20
 """Two documents of 20 pages. Neighbours ask about the same one, so each page is sent soon after it was looked at."""
 LARGEST_BYTES = 1 << 20
-"""An upload holds on to what it sends: 128 slow uploads of larger files would contain gigabytes."""
+"""Of a file: an upload holds on to what it sends, and 128 slow uploads of larger ones would contain gigabytes."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -51,27 +51,24 @@ class LRUCache(Generic[Key, Value]):
 
 
 class ByteCache(threading.local):
-    """Keeps the bytes that were used last, by their SHA-256.
+    """Keeps the base64 text of files that was used last, by the SHA-256 of their bytes.
 
-    Bytes that are no longer here are read from their file again: only time depends on it. Each thread, and so each
-    event loop, has its own.
+    Text that is no longer here is read from its file again: only time depends on it. Each thread, and so each event
+    loop, has its own.
     """
 
-    def __init__(self, limit_bytes: int = LIMIT_BYTES, largest_bytes: int = LARGEST_BYTES) -> None:
-        self._largest = largest_bytes
-        self._files: LRUCache[str, bytes] = LRUCache(limit_bytes, len)
+    def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
+        self._texts: LRUCache[str, bytes] = LRUCache(limit_bytes, len)
 
-    def keep(self, sha256: str, data: bytes) -> None:
-        """Keep a file's bytes, unless they are too many."""
-        if len(data) <= self._largest:
-            self._files.put(sha256, data)
+    def keep(self, sha256: str, text: bytes) -> None:
+        self._texts.put(sha256, text)
 
     def find(self, sha256: str) -> bytes | None:
-        """Give the bytes, where they are still here."""
-        return self._files.get(sha256)
+        """Give the text, where it is still here."""
+        return self._texts.get(sha256)
 
     def clear(self) -> None:
-        self._files.clear()
+        self._texts.clear()
 
 
 BYTE_CACHE = ByteCache()

@@ -1,18 +1,16 @@
 """One image corrupted just before it is sent: the work of one process at a time."""
 
-import contextlib
 import time
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import QuestionFailed
-from vqa_client.images.byte_cache import BYTE_CACHE, LRUCache
+from vqa_client.images.byte_cache import LRUCache
 from vqa_client.images.corruptions import CORRUPTIONS, Profile, codec, image_seed
-from vqa_client.images.decide import FileKey, Refused, Verdict, file_key, read_and_decide
+from vqa_client.images.decide import FileKey, Refused, Verdict, decide, file_key, read
 from vqa_client.images.steps import Recipe
 from vqa_client.types import Image
 
@@ -81,26 +79,16 @@ def _made(job: Job) -> tuple[FileKey | None, Verdict | None]:
 def _open(job: Job) -> _Opened | tuple[FileKey | None, Verdict | None]:
     """Read and decode a file, or say why not; raises QuestionFailed where its pixels can't be decoded."""
     codec.prepare_process()
-    key, verdict = read_and_decide(job.path, job.recipe, decode=True, hold=True)
+    found = read(job.path)
+    if isinstance(found, Refused):
+        return None, found
+    key, verdict = decide(found, job.recipe, decode=True)
     if key is None or not isinstance(verdict, Image):
         return key, verdict
-    opened = _Opened(key, verdict, codec.decoded(_bytes_of(verdict), job.path))
+    data = found[1] if verdict.data is None else verdict.data
+    opened = _Opened(key, verdict, codec.decoded(data, job.path))
     _opened.put((key, job.recipe), opened)
     return opened
-
-
-def _bytes_of(image: Image) -> bytes:
-    """The very bytes that were looked at."""
-    if image.data is not None:
-        return image.data
-    data = BYTE_CACHE.find(image.sha256)
-    BYTE_CACHE.clear()
-    if data is None:  # a file larger than what is held
-        with contextlib.suppress(OSError):
-            data = Path(image.path).read_bytes()
-    if data is None or sha256(data).hexdigest() != image.sha256:
-        raise QuestionFailed("bad_image", f"{image.path}: changed while it was read", transient=True)
-    return data
 
 
 def _corrupted(wanted: Corruption, opened: _Opened) -> Image:

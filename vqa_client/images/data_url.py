@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from vqa_client.errors import QuestionFailed
-from vqa_client.images.byte_cache import BYTE_CACHE
+from vqa_client.images.byte_cache import BYTE_CACHE, LARGEST_BYTES
 from vqa_client.types import Image
 
 PIECE_BYTES = 393_216
@@ -22,11 +22,21 @@ def encoded_pieces(image: Image, piece_bytes: int = PIECE_BYTES) -> Iterator[byt
     """
     if piece_bytes < 3 or piece_bytes % 3:
         raise ValueError(f"piece_bytes must be a multiple of 3, not {piece_bytes}")
-    data = BYTE_CACHE.find(image.sha256) if image.data is None else image.data
-    pieces = _file_pieces(image, piece_bytes) if data is None else _data_pieces(image, data, piece_bytes)
+    if image.data is None and (text := BYTE_CACHE.find(image.sha256)) is not None:
+        piece_characters = piece_bytes // 3 * 4
+        for start in range(0, len(text), piece_characters):
+            yield text[start : start + piece_characters]
+        return
+    pieces = _file_pieces(image, piece_bytes) if image.data is None else _data_pieces(image, image.data, piece_bytes)
     encode = _encoder()
     for piece in pieces:
         yield encode(piece)
+
+
+def keep_encoded(image: Image, data: bytes) -> None:
+    """Keep a file's text for the questions that send it next, unless it is large."""
+    if len(data) <= LARGEST_BYTES:
+        BYTE_CACHE.keep(image.sha256, _encoder()(data))
 
 
 def _data_pieces(image: Image, data: bytes, piece_bytes: int) -> Iterator[memoryview]:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError, QuestionFailed
 from vqa_client.files import stamp, state_of
-from vqa_client.images.byte_cache import BYTE_CACHE
+from vqa_client.images.data_url import keep_encoded
 from vqa_client.images.facts import ImageFacts, facts
 from vqa_client.images.recode import is_plain, recode
 from vqa_client.images.steps import Recipe, check_pixels
@@ -140,7 +140,7 @@ def decide(read: Read, recipe: Recipe, *, decode: bool, hold: bool = False) -> t
         if is_plain(found, recipe):
             image = _unchanged(key, found, data)
             if hold and image.path:
-                BYTE_CACHE.keep(image.sha256, data)
+                keep_encoded(image, data)
             return key, image
         return key, _decoded(key, found, data, recipe) if decode else None
     except QuestionFailed as failed:
