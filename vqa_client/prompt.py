@@ -122,6 +122,8 @@ def at_marks(text: str, images: range) -> list[str | int]:
 
 def fill(template: str, *, question: str, choices: str = "") -> str:
     """Put the question and the choices in, in one pass: braces inside them are never looked at again."""
+    if "{choices}" not in template:
+        return template.replace("{question}", question)
     return question.join([part.replace("{choices}", choices) for part in template.split("{question}")])
 
 

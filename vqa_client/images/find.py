@@ -114,6 +114,7 @@ class PageIndex:
 
     def __init__(self, folder: Path) -> None:
         self._folder = url_of(folder)
+        self._start = os.path.join(self._folder, "")
         self._apart: dict[str, list[str]] = {}
         self._names = SortedNames(self._composed(entry.name) for entry in entries(folder) if is_named_as_image(entry))
         self.missing: dict[str, tuple[int, ...]] = {}
@@ -140,8 +141,7 @@ class PageIndex:
                 )
         if missing := _missing(found):
             self.missing[document_id] = missing
-        start = os.path.join(self._folder, "")
-        return tuple([start + name for name in self._spelt([name for _, name in found])])
+        return tuple([self._start + name for name in self._spelt([name for _, name in found])])
 
     def _alone(self, wanted: str, rows: list[Row]) -> list[Page]:
         """Give the file that is the id and a suffix; it may stand amid a row that begins before it."""

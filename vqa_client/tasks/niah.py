@@ -31,10 +31,6 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
     answers: tuple[str | int | float | None, ...]
     question_depths: tuple[str | None, ...] | None = None
 
-    def gold(self, index: int) -> str:
-        answer = self.answers[index]
-        return "" if answer is None else str(answer).strip()
-
     def depth(self, index: int) -> str:
         depths = self.question_depths or ()
         return longbench.group(depths[index]) if index < len(depths) else UNKNOWN
@@ -43,26 +39,26 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
         n, expected = len(self.answers), len(self.questions)
         return super().fault() or ("" if n == expected else f"field `answers` has {n} items for {expected} questions")
 
-    def scorable(self) -> Iterator[tuple[int, str]]:
+    def scorable(self) -> list[tuple[int, str]]:
         """Number and answer of each question whose answer can be looked for."""
-        golds = map(self.gold, range(len(self.questions)))
-        return ((index, gold) for index, gold in enumerate(golds) if gold and (gold.isascii() or folded(gold)))
+        golds = ["" if answer is None else str(answer).strip() for answer in self.answers]
+        return [(index, gold) for index, gold in enumerate(golds) if gold and (gold.isascii() or folded(gold))]
 
 
 def _questions(selection: Selection[_Row]) -> Iterator[Question]:
     wanted = selection.wanted
     for row, images, context_length in selection.shown():
-        groups, extra = row.groups(context_length), wanted.extra(row)
+        name, groups, extra = row.name, row.groups(context_length), wanted.extra(row)
         for index, gold in row.scorable():
             yield Question(
-                id=question_id(row.name, index),
+                id=question_id(name, index),
                 variant=wanted.variant,
                 text=row.questions[index],
                 images=images,
                 references=(gold,),
-                groups=groups | {"needle_depth": row.depth(index)},
-                cluster=row.name,
-                extra={"question_idx": index} | extra,
+                groups={**groups, "needle_depth": row.depth(index)},
+                cluster=name,
+                extra={"question_idx": index, **extra},
             )
 
 
@@ -82,9 +78,11 @@ def load(data_json: PathLike, wanted: Wanted) -> Loaded:
 
     def count_scorable(row: _Row) -> None:
         nonlocal count
-        scorable = {index for index, _ in row.scorable()}
+        scorable = row.scorable()
         count += len(scorable)
-        unscorable.extend(question_id(row.name, i) for i in range(len(row.questions)) if i not in scorable)
+        if len(scorable) < len(row.questions):
+            there = dict(scorable)
+            unscorable.extend(question_id(row.name, i) for i in range(len(row.questions)) if i not in there)
 
     selection = select(data_json, _Row, wanted, hint=_HINT, on_chosen=count_scorable)
     return Loaded(

@@ -46,7 +46,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
     def has_context(self) -> bool:
         """Say whether the record brings the document's text, be it an empty one."""
-        return _first_byte(self.context) == b'"'
+        return _first_byte(self.context) == '"'
 
     def has_text(self) -> bool:
         """Say whether the document's text has anything to read."""
@@ -56,7 +56,7 @@ class Row(Struct, frozen=True, kw_only=True):
         """Say what is wrong with the record, or ""."""
         if self.id == "":
             return "field `_id` is empty"
-        return "" if _first_byte(self.context) in (b'"', b"n") else "field `context` is not text"
+        return "" if _first_byte(self.context) in '"n' else "field `context` is not text"
 
     def groups(self, context_length: str) -> dict[str, Group]:
         """Name this record's value of each breakdown field; an absent one is "unknown"."""
@@ -81,8 +81,8 @@ class Row(Struct, frozen=True, kw_only=True):
         return ""
 
 
-def _first_byte(json: Raw) -> bytes:
-    return bytes(memoryview(json)[:1])
+def _first_byte(json: Raw) -> str:
+    return chr(memoryview(json)[0])
 
 
 def group(value: GroupValue) -> str:
