@@ -18,7 +18,7 @@ from typing import IO, Any
 
 import msgspec
 
-from vqa_client.errors import NotOurs, OutputError
+from vqa_client.errors import Busy, NotOurs, OutputError, UsageError
 
 _DIGITS = re.compile(r"([0-9]{1,18})")
 FileState = tuple[int, int, int, int]
@@ -154,6 +154,20 @@ def private_folder(prefix: str, root: str | None = None) -> Iterator[Path]:
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield Path(name)
+
+
+def lock(descriptor: int, path: Path) -> None:
+    """Lock the log of a run, until the process ends however that may be; raises Busy where another run has it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Busy(
+            f"{path} is being written by another run", hint="wait for it to end, or give another --output"
+        ) from None
+    except OSError as error:
+        raise UsageError(
+            f"{path} can't be locked: {error.strerror}", hint="its file system has no locks: give a local --output"
+        ) from None
 
 
 @contextlib.contextmanager

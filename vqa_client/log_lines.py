@@ -4,12 +4,13 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import nan
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from vqa_client.errors import UNDECODABLE, IdentityError
 from vqa_client.types import Record, Status
@@ -26,6 +27,7 @@ _REBASED = 1 << 16
 """Characters after which a text that is searched is cut: a parser's error counts the line feeds before its place."""
 _SERVER = "server"
 """The field of an identity that a later start may find out, and that no digest may depend on."""
+_NO_PARTS = b"{}"
 
 
 class Error(Struct):
@@ -36,15 +38,37 @@ class Error(Struct):
 
 
 class Head(Struct):
-    """What is known of a record without its texts; `run` is in the first line alone."""
+    """What is known of a record without decoding its texts; `run` is in the first line alone."""
 
     question_id: str
     status: Status
     variant: str = ""
     error: Error | None = None
     run: str = ""
+    prompt: Raw = Raw(b"")
+    system: Raw = Raw(b"")
+    images: Raw = Raw(b"[]")
+    image_stamps: Raw = Raw(b"")
+    score: float = 0.0
+    parts: Raw = Raw(_NO_PARTS)
+
+    @property
+    def key(self) -> "Key":
+        return self.question_id, self.variant
+
+    @property
+    def asked(self) -> int:
+        """The `asked_tag` of the question, by which images without stamps are no other's."""
+        return asked_tag(self.key, self.prompt, crc32(self.system, crc32(self.image_stamps or self.images)))
+
+    @property
+    def known_score(self) -> float:
+        """The score, NaN where nobody knows the answer."""
+        return self.score if len(self.parts) > len(_NO_PARTS) else nan
 
 
+Key = tuple[str, str]
+"""Question id and variant."""
 Place = tuple[int, bytes, Head]
 """Where a record begins in the file, its text, and its head."""
 Bad = Callable[[int, bytes], object]
@@ -64,6 +88,14 @@ def line_of(record: Record, run: str = "") -> bytearray:
         line += b',"run":%b' % _encoder.encode(run)
     line += b',"crc":"%08x"}\n' % crc32(line)
     return line
+
+
+def asked_tag(key: Key, prompt: bytes | Raw, others: int) -> int:
+    """32 bits of what was asked, and as many of the key's hash, of which an index keeps the lower ones.
+
+    `prompt` is JSON; `others` is the checksum of the JSON of the images' stamps, and of the system message if any.
+    """
+    return crc32(prompt, others) ^ (hash(key) >> 32 & 0xFFFF_FFFF)
 
 
 def run_name(identity: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """What a run tells while it goes on; a display implements it, and none is needed."""
 
-from vqa_client.types import Record
+from vqa_client.types import Record, Status
 
 
 class Progress:
@@ -15,8 +15,8 @@ class Progress:
     def measuring(self, measure: str) -> None:
         """What the accuracy of the run that starts is, in words."""
 
-    def earlier(self, record: Record) -> None:
-        """A question is done since an earlier start of the same run."""
+    def earlier(self, status: Status, score: float) -> None:
+        """A question is done since an earlier start of the same run; the score is NaN where nobody knows the answer."""
 
     def asking(self) -> None:
         """A question is taken up."""

@@ -1,24 +1,22 @@
 """The record log: one line a question, appended as it ends, repaired and read back when a run goes on."""
 
 import contextlib
-import fcntl
 import os
 import stat
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from math import nan
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
 from vqa_client.compact_index import CompactIndex
-from vqa_client.errors import UNDECODABLE, Busy, OutputError, UsageError
-from vqa_client.files import replacing
-from vqa_client.log_lines import Head, check_run, head_of, line_of, numbered, record_of, records_in, run_name
+from vqa_client.errors import UNDECODABLE, OutputError, UsageError
+from vqa_client.files import lock, replacing
+from vqa_client.log_lines import Head, Key, check_run, head_of, line_of, numbered, record_of, records_in, run_name
 from vqa_client.types import ANSWERED, PERMANENT, STATUSES, Record, Status
 
-Key = tuple[str, str]
-"""Question id and variant."""
 Damaged = tuple[int, bytes]
 """The number of a line and what of it is not a record; nothing where it only has several."""
 
@@ -43,13 +41,16 @@ def _status(state: int) -> Status:
     return STATUSES[state >> 1]
 
 
-def _holds(state: int) -> bool:
-    return bool(state & _LASTS) or _status(state) in ANSWERED
+_HOLDING = [bool(state & _LASTS) or _status(state) in ANSWERED for state in range(2 * len(STATUSES))]
+"""By state: whether the question need not be asked again."""
+_UNKNOWN = 0
+"""Of a record that this process wrote, which no later question is compared with."""
+_READ_BYTES = 4096
 
 
 def is_settled(record: Record, again: Collection[Status] = ()) -> bool:
     """Whether a record need not be asked again: it was answered, or has failed permanently, and not as `again` says."""
-    return record.status not in again and _holds(_state(record))
+    return record.status not in again and _HOLDING[_state(record)]
 
 
 _encode = msgspec.json.Encoder().encode
@@ -61,7 +62,7 @@ class RecordLog:
     A line is written in one call and is on its way to the disk when `append` returns: a killed process loses only
     what was in flight. The last record of a question counts. `repaired` says what was wrong with the file on opening;
     what of it is not a record lies beside it then (`damaged_beside`). `identity` is that of the run, which the first
-    line names: IdentityError where that is another one. Some 20 bytes are kept of a record, where it stands among them;
+    line names: IdentityError where that is another one. Some 30 bytes are kept of a record, where it stands among them;
     all else is read from the file again. Raises OutputError where the disk fails.
     """
 
@@ -71,8 +72,7 @@ class RecordLog:
         self._identity = identity or {}
         self._run = ""
         self._end = 0
-        self._fd: int
-        self._file: IO[bytes]
+        self._fd = -1
         self._forget()
         self._open()
         try:
@@ -99,18 +99,27 @@ class RecordLog:
 
     def is_done(self, key: Key, again: Collection[Status] = ()) -> bool:
         """Whether a question has a record that is settled."""
-        return self._settled(self._number(key), again)
+        return self.settled(self._number(key), again)
 
-    def settled(self, key: Key, again: Collection[Status] = ()) -> Record | None:
-        """The record of a question where it is settled; UsageError as in `get`."""
-        number = self._number(key)
-        return self._read(number) if self._settled(number, again) else None
+    def find(self, key: Key, asked: int) -> int:
+        """The number of a question's record, -1 without one; it isn't read where it was asked as this tag says."""
+        self._asking = asked
+        number = self._numbers.find(key)
+        self._asking = _UNKNOWN
+        return number
 
-    def _settled(self, number: int, again: Collection[Status]) -> bool:
+    def settled(self, number: int, again: Collection[Status] = ()) -> bool:
+        """Whether the record with this number, -1 for none, is settled."""
         if number < 0:
             return False
         state = self._places[number] & _STATE_MASK
-        return _holds(state) and _status(state) not in again
+        return _HOLDING[state] and STATUSES[state >> 1] not in again
+
+    def outcome(self, number: int, asked: int) -> tuple[Status, float] | None:
+        """Status and score, NaN where there is none, of a record that was asked as this tag says; else None."""
+        if asked == self._asked[number] != _UNKNOWN:
+            return STATUSES[(self._places[number] & _STATE_MASK) >> 1], self._scores[number]
+        return None
 
     def append(self, record: Record) -> None:
         """Write one record; a full disk leaves the file as it was and raises OutputError."""
@@ -129,7 +138,7 @@ class RecordLog:
     def get(self, key: Key) -> Record | None:
         """The last record of a question, None where there is none; UsageError when it is of another form."""
         number = self._number(key)
-        return None if number < 0 else self._read(number)
+        return None if number < 0 else self[number]
 
     def read(self, key: Key) -> Record:
         """The last record of a question; KeyError where there is none, UsageError as in `get`."""
@@ -150,7 +159,7 @@ class RecordLog:
             raise _unwritable(self.path, error) from error
 
     def __iter__(self) -> Iterator[Record]:
-        return map(self._read, range(len(self._places)))
+        return map(self.__getitem__, range(len(self._places)))
 
     def rewrite(self, records: Iterable[Record]) -> None:
         """Replace the whole log by these records, at once or not at all."""
@@ -163,7 +172,7 @@ class RecordLog:
 
     def close(self) -> None:
         """Sync and give up the lock."""
-        if not self._file.closed:
+        if self._fd >= 0:
             try:
                 self.sync()
             finally:
@@ -176,7 +185,7 @@ class RecordLog:
         self.close()
 
     def _open(self) -> None:
-        """Open for appending and, with an offset of its own that appending does not move, for reading; and lock.
+        """Open for appending and reading, and lock.
 
         Another process may put a new file in this one's place between opening and locking; then that one is opened.
         """
@@ -187,30 +196,33 @@ class RecordLog:
         """Whether what was opened and locked is still what lies at the path; it is closed where it isn't."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
             raise _unwritable(self.path, error) from error
         try:
-            if not stat.S_ISREG(os.fstat(self._fd).st_mode):  # a pipe would be waited for without end
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # a pipe would be waited for without end
                 raise UsageError(f"{self.path} is not a file", hint="move it away, or give another --output")
-            _lock(self._fd, self.path)
+            lock(descriptor, self.path)
             with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(self._fd), os.stat(self.path)):
-                    self._file = self.path.open("rb")
+                if os.path.samestat(os.fstat(descriptor), os.stat(self.path)):
+                    self._fd = descriptor
                     return True
         except BaseException:
-            os.close(self._fd)
+            os.close(descriptor)
             raise
-        os.close(self._fd)
+        os.close(descriptor)
         return False
 
     def _close(self) -> None:
-        self._file.close()
         os.close(self._fd)
+        self._fd = -1
 
     def _forget(self) -> None:
         self._numbers: CompactIndex[Key] = CompactIndex(self._holds)
         self._places = array("Q")
+        self._asked = array("I")
+        self._scores = array("f")
+        self._asking = 0
         self._count = [0] * (2 * len(STATUSES))
         self._shown: tuple[int, bytes] = (-1, b"")
         self._found: tuple[Key, int] = (("", ""), -1)
@@ -232,7 +244,7 @@ class RecordLog:
                 if head.run and not self._places:
                     check_run(self.path, head.run, self._identity)
                     self._run = head.run
-                self._note(head, place)
+                self._note(head, place, head.asked, head.known_score)
             self._end = os.fstat(self._fd).st_size
             whole = not self._end or os.pread(self._fd, 1, self._end - 1) == b"\n"
         if damaged:
@@ -259,15 +271,18 @@ class RecordLog:
         self.repaired = f"{self.path.name}: {'; '.join(said)}"
         self._reopen()
 
-    def _note(self, head: Head | Record, place: int) -> None:
+    def _note(self, head: Head | Record, place: int, asked: int = _UNKNOWN, score: float = nan) -> None:
         """Keep where the last record of a question is, and beside it, in five bits, what became of the question."""
         state = _STATES[head.status] if head.error is None else _state(head)
         number = self._numbers.number((head.question_id, head.variant))
         if number == len(self._places):
             self._places.append(place << _STATE_BITS | state)
+            self._asked.append(asked)
+            self._scores.append(score)
         else:
             self._count[self._places[number] & _STATE_MASK] -= 1
             self._places[number] = place << _STATE_BITS | state
+            self._asked[number], self._scores[number] = asked, score
         self._count[state] += 1
 
     def _number(self, key: Key) -> int:
@@ -280,13 +295,15 @@ class RecordLog:
         return self._found[1]
 
     def _holds(self, number: int, key: Key) -> bool:
+        if self._asking and self._asking == self._asked[number]:
+            return True
         line = self._line(number)
         if line.startswith(_opening(key)):
             return True
         found = head_of(line)
         return (found.question_id, found.variant) == key
 
-    def _read(self, number: int) -> Record:
+    def __getitem__(self, number: int) -> Record:
         line = self._line(number)
         try:
             return record_of(line)
@@ -300,10 +317,12 @@ class RecordLog:
         place = self._places[number] >> _STATE_BITS
         if self._shown[0] != place:
             try:
-                self._file.seek(place)
-                self._shown = place, self._file.readline()
+                line = os.pread(self._fd, _READ_BYTES, place)
+                while not (end := line.find(b"\n") + 1) and (more := os.pread(self._fd, len(line), place + len(line))):
+                    line += more
             except OSError as error:
                 raise _unreadable(self.path, error) from error
+            self._shown = place, line[:end] if end else line
         return self._shown[1]
 
 
@@ -342,24 +361,10 @@ def locked(path: Path) -> Iterator[None]:
     except OSError as error:
         raise _unwritable(path, error) from error
     try:
-        _lock(descriptor, path)
+        lock(descriptor, path)
         yield
     finally:
         os.close(descriptor)
-
-
-def _lock(descriptor: int, path: Path) -> None:
-    """Taken from the system, so that it goes with the process however that ends."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise Busy(
-            f"{path} is being written by another run", hint="wait for it to end, or give another --output"
-        ) from None
-    except OSError as error:
-        raise UsageError(
-            f"{path} can't be locked: {error.strerror}", hint="its file system has no locks: give a local --output"
-        ) from None
 
 
 @contextlib.contextmanager

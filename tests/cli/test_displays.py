@@ -56,7 +56,7 @@ def test_questions_done_earlier_count_as_done_and_not_as_speed(clock: Clock) -> 
     tally = LiveCounts()
     tally.begin("mc clean", 100)
     for _ in range(50):
-        tally.earlier(record())
+        tally.earlier("ok", 1.0)
     clock.now_s += 10
     assert tally.line() == "50/100 · accuracy 100.0 %"
     tally.asking()
@@ -67,7 +67,7 @@ def test_the_pace_of_a_resumed_run_is_that_of_its_asking(clock: Clock) -> None:
     tally = LiveCounts()
     tally.begin("mc clean", 100)
     for _ in range(50):
-        tally.earlier(record())
+        tally.earlier("ok", 1.0)
     clock.now_s += 60  # connecting, checking the server
     for _ in range(20):
         tally.asking()

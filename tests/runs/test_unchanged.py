@@ -4,13 +4,17 @@ import hashlib
 import os
 import time
 from collections.abc import Callable
+from math import isnan
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from vqa_client.files import stamp, state_of
-from vqa_client.runner import stamps
+from vqa_client.records import RecordLog
+from vqa_client.runner import kept_prompt, stamps
 from vqa_client.runs.resume import Unchanged
 from vqa_client.types import Record, SentImage
 
@@ -133,3 +137,53 @@ def test_a_question_whose_image_was_none_is_the_same_while_that_file_is(
     kept = msgspec.structs.replace(record(), image_stamps=stamp(state_of(os.stat(paths[1]))))
     change(paths[1])
     assert Unchanged(since_ns=LATER_NS)(kept, "What?", paths) == same
+
+
+SHOWN = ("a.png", "b.png")
+ALIKE: list[tuple[str, dict[str, object], dict[str, object], bool]] = [
+    ("the same", {}, {}, True),
+    ("another prompt", {"prompt": "Who?"}, {}, False),
+    ("a prompt in another script", {"prompt": '图\n\u2028"<'}, {"prompt": '图\n\u2028"<'}, True),
+    ("a prompt that is kept by its ends", {"prompt": kept_prompt("x" * 20_000)}, {"prompt": "x" * 20_000}, True),
+    ("the same system message", {"system": "Be brief."}, {"system": "Be brief."}, True),
+    ("another system message", {"system": "Be brief."}, {"system": "Be short."}, False),
+    ("no system message any longer", {"system": "Be brief."}, {}, False),
+    ("a file less", {}, {"shown": SHOWN[:1]}, False),
+    ("files in another order", {}, {"shown": SHOWN[::-1]}, False),
+    ("a file that is gone", {}, {"shown": ("a.png", "gone.png")}, False),
+    ("an older record, without stamps", {"image_stamps": UNSET}, {}, False),
+    ("an older record, and no image now", {"image_stamps": UNSET}, {"shown": ()}, False),
+    ("no image", {"image_stamps": UNSET, "images": ()}, {"shown": ()}, True),
+    ("no image then", {"image_stamps": UNSET, "images": ()}, {}, False),
+]
+
+
+@pytest.mark.parametrize(("kept", "now", "alike"), [row[1:] for row in ALIKE], ids=[row[0] for row in ALIKE])
+def test_what_was_asked_alike_is_known_without_reading_its_record(
+    kept: dict[str, object], now: dict[str, object], alike: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [page(tmp_path / name, name.encode()) for name in SHOWN]
+    there = stamps([stamp(state_of(os.stat(path))) for path in paths])
+    asked = replace(record(*map(sent, paths)), image_stamps=there, score=0.25, parts={"f1": 0.25})
+    with RecordLog(tmp_path / "run.records.jsonl") as log:
+        log.append(replace(asked, **kept))
+        log.append(replace(asked, question_id="2", parts={}, **kept))
+    given = {"prompt": "What?", "system": "", "shown": SHOWN} | now
+    given["shown"] = tuple(str(tmp_path / name) for name in given["shown"])  # type: ignore[attr-defined]
+    unchanged = Unchanged(since_ns=0)
+    with RecordLog(tmp_path / "run.records.jsonl") as log:
+        reads: list[int] = []
+        read = os.pread
+        monkeypatch.setattr(os, "pread", lambda *args: reads.append(1) or read(*args))
+        for number, name in enumerate(("1", "2")):
+            tag = unchanged.tag((name, ""), **given)  # type: ignore[arg-type]
+            assert log.find((name, ""), tag) == number
+            assert (log.settled(number), log.settled(number, {"ok"})) == (True, False)
+            outcome = log.outcome(number, tag)
+            assert (outcome is not None, reads == []) == (alike, alike)
+            if outcome:
+                assert (outcome[0], isnan(outcome[1]) or outcome[1]) == ("ok", True if number else 0.25)
+        other = unchanged.tag(("3", ""), **given)  # type: ignore[arg-type]
+        assert log.find(("3", ""), other) == -1
+        assert not log.settled(-1)
+        assert log.outcome(0, other) is None

@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import nan
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from vqa_client.cli.streams import say
 from vqa_client.cli.text import duration, folded, safe
 from vqa_client.progress import Progress
-from vqa_client.types import Record
+from vqa_client.types import Record, Status
 
 RATE_WINDOW_S = 10.0
 _SUMS = ("total", "done", "in_flight", "tokens", "score_sum")
@@ -46,8 +47,8 @@ class LiveCounts(Progress):
     def measuring(self, measure: str) -> None:
         self._measure = "accuracy" if measure.startswith("accuracy") else measure
 
-    def earlier(self, record: Record) -> None:
-        self._count(record)
+    def earlier(self, status: Status, score: float) -> None:
+        self._count(status, score)
         self._earlier = self.done
 
     def asking(self) -> None:
@@ -58,7 +59,7 @@ class LiveCounts(Progress):
     def finished(self, record: Record) -> None:
         self.in_flight -= 1
         self.tokens += record.completion_tokens or 0
-        self._count(record)
+        self._count(record.status, record.score if record.parts else nan)
         self.tick()
 
     def pulse(self, paused_s: float) -> None:
@@ -94,13 +95,13 @@ class LiveCounts(Progress):
             self._marks = [(time.monotonic(), self._earlier, 0)]
         self.pulse(min(part["paused_s"] for part in parts))
 
-    def _count(self, record: Record) -> None:
+    def _count(self, status: Status, score: float) -> None:
         self.done += 1
-        if record.parts:  # questions without a known answer have no accuracy
+        if score == score:  # not NaN: questions without a known answer have no accuracy
             self.measure = self._measure
-        self.score_sum += record.score
-        if record.status != "ok":
-            self.faults[record.status] += 1
+            self.score_sum += score
+        if status != "ok":
+            self.faults[status] += 1
 
     def line(self) -> str:
         """Done and total, faults, questions per second, the time left, accuracy so far, tokens, in flight."""

@@ -13,9 +13,10 @@ from vqa_client.errors import DataError, ServerUnusable
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.images.pillow import NoDecoder, opened
 from vqa_client.images.steps import sent_size
+from vqa_client.log_lines import Key
 from vqa_client.model_config import ModelSettings, Prices
 from vqa_client.pages.estimate import TOKEN_SIDES, tokens
-from vqa_client.records import Key, is_settled
+from vqa_client.records import is_settled
 from vqa_client.reports.log_reader import LogReader
 from vqa_client.runner import first_pages
 from vqa_client.runs.plan import Note, Plan

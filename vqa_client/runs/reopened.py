@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark
 from vqa_client.errors import DataError, UsageError
-from vqa_client.log_lines import check_run
-from vqa_client.records import Key, RecordLog
+from vqa_client.log_lines import Key, check_run
+from vqa_client.records import RecordLog
 from vqa_client.reports.log_reader import LOG_ENDING, LogReader
 from vqa_client.runner import read_again
 from vqa_client.runs.run_file import RunFile

@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from zlib import crc32
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import IdentityError, UsageError
-from vqa_client.files import sha256_of, stamp, state_of
+from vqa_client.files import encode, sha256_of, stamp, state_of
 from vqa_client.images.decide import Refused, read
-from vqa_client.log_lines import check_run, records_in
-from vqa_client.records import Key, RecordLog, damaged_beside, is_settled, locked
+from vqa_client.log_lines import Key, asked_tag, check_run, records_in
+from vqa_client.records import RecordLog, damaged_beside, is_settled, locked
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader
 from vqa_client.runner import kept_prompt, read_again, stamps
 from vqa_client.runs.run_file import ASIDE, RunFile, check_identity
@@ -183,6 +184,15 @@ class Unchanged:
         self._is_told = since_ns <= time.time_ns()  # else the clock was ahead, and says nothing
         self._seen: tuple[tuple[SentImage, ...], str, tuple[str, ...]] = (), "", ()
         self._same = True
+        self._sent: tuple[tuple[str, ...], str] | None = None
+        self._others = 0
+
+    def tag(self, key: Key, prompt: str, system: str, shown: tuple[str, ...]) -> int:
+        """The `asked_tag` of a question with the image files as they are now."""
+        if (shown, system) != self._sent:
+            self._sent = shown, system
+            self._others = crc32(encode(kept_prompt(system)) if system else b"", crc32(_stamps_now(shown)))
+        return asked_tag(key, encode(kept_prompt(prompt)), self._others)
 
     def __call__(self, record: Record, prompt: str, shown: tuple[str, ...]) -> bool:
         """`shown` are the paths that would be sent now."""
@@ -229,6 +239,15 @@ class Unchanged:
             return False
         is_older = not look and self._is_told and _written_ns(stat) <= self._since_ns
         return is_older or _is(kept, sha256_of(path))
+
+
+def _stamps_now(shown: tuple[str, ...]) -> bytes:
+    """The stamps of image files as a line has them, or its empty list; those of no line where a file isn't there."""
+    try:
+        now = stamps([stamp(state_of(os.stat(path)), place) for path, place in map(split_name, shown)])
+    except OSError:
+        return b"?"
+    return encode(now) if now else b"[]"
 
 
 def _is(kept: SentImage, sha256: str) -> bool:

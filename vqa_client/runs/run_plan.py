@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from math import nan
 from typing import Any
 
 import anyio.to_thread
@@ -128,6 +129,7 @@ class _Start:
             return loaded.count, loaded.questions
         unchanged = Unchanged(since_ns=before.first_start_ns if before is not None else 0)
         again, most, task = self.stage.settings.asked_again, self.stage.settings.max_pages, self.plan.task
+        earlier = self.stage.progress.earlier
         questions, number, found, missing = iter(loaded.questions), 0, 0, 0
         waiting, stale = list[Question](), set()
         while found < len(log) and (question := next(questions, None)) is not None:
@@ -136,15 +138,19 @@ class _Start:
                 if self.stage.stop.is_set():
                     return 0, ()
             number += 1
-            key = (question.id, question.variant)
-            found += key in log
-            record, shown = log.settled(key, again), first_pages(question, most)
-            if record is None:
+            key, shown = (question.id, question.variant), first_pages(question, most)
+            prompt = task.prompt(shown)
+            asked = unchanged.tag(key, prompt, task.system_for(question), shown.images)
+            place = log.find(key, asked)
+            found += place >= 0
+            if not log.settled(place, again):
                 missing += 1
                 if missing <= MOST_FIRST:
                     waiting.append(question)
-            elif unchanged(record, task.prompt(shown), shown.images) and _same_system(record, question, task):
-                self.stage.progress.earlier(record)
+            elif (outcome := log.outcome(place, asked)) is not None:
+                earlier(*outcome)
+            elif unchanged(record := log[place], prompt, shown.images) and _same_system(record, question, task):
+                earlier(record.status, record.score if record.parts else nan)
             else:
                 stale.add(key)
         if stale:
