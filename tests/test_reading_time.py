@@ -19,6 +19,7 @@ from vqa_client.scoring.published import choice_readers, mathvision, mathvista
 from vqa_client.scoring.published.mmmu import open_right
 from vqa_client.scoring.refusal import refuses
 from vqa_client.scoring.reply import READ_CHARACTERS, read_part, reply_from
+from vqa_client.scoring.short_answers import relaxed
 from vqa_client.scoring.vqa2 import enhanced_score, enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import contains_answer, question_accuracy
 from vqa_client.scoring.yes_no import yes_or_no
@@ -114,6 +115,7 @@ READINGS: Final[dict[str, Reads]] = {
     "simple tokens": simple_tokens,
     "refusal": refuses,
     "polarity": yes_or_no,
+    "relaxed": lambda text: relaxed(text, "137"),
     "accuracy": lambda text: question_accuracy(text, ["red bus"] * 9 + [text]),
     "contains": lambda text: contains_answer(text, ["red bus"]),
     "published vqa2": lambda text: (enhanced_score("red bus", text), enhanced_score("yes", text)),

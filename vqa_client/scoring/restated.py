@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-LONGEST: Final = 400
+LONGEST: Final = 1000
 """Characters of a reply: a longer one says more than one answer."""
 LONGEST_ANSWER: Final = 100
 
@@ -18,9 +18,8 @@ def _words(*lines: str) -> frozenset[str]:
     return frozenset(" ".join(lines).split())
 
 
-_LINKS: Final = _words(
-    "is are was were be it's that's there's say says read reads show shows has have had equals dated see count"
-)
+_BEING: Final = _words("is are was were has have had")
+_LINKS: Final = _BEING | _words("be it's that's there's say says read reads show shows equals dated see count")
 _BEGINS_END: Final = _LINKS | _words("in on at for from during with")
 """What a restated end begins with: "in the image", "has the highest value"."""
 _PRONOUNS: Final = _words("it it's that that's this they there there's he she i")
@@ -28,24 +27,34 @@ _FUNCTION: Final = (
     _BEGINS_END
     | _PRONOUNS
     | _words("the a an of to by and as its these those his her their what which who when where how can do does did")
-    | _words("according based much many")
+    | _words("according based much many so therefore thus hence overall")
 )
 """Words that carry none of the question's sense."""
 _SENSELESS: Final = _FUNCTION | _words(
     "total number count amount value name date time title answer color colour image picture photo photograph chart",
     "graph plot figure document page table diagram infographic text scene shown displayed given depicted visible seen",
-    "provided mentioned listed address",
+    "provided mentioned listed address word phrase paper article report letter slide poster map sign label",
 )
 """Words that may be around an answer whether or not the question has them."""
 _NEVER: Final = _words("is are was were has have had does did do can no none nothing probably likely unknown unable")
 """Words of no answer: those of a further clause, a denial or a doubt."""
+_ARTICLES: Final = _words("the a an this that his her its their")
 _NUMBERS: Final = _words("one two three four five six seven eight nine ten eleven twelve")
 _OUTER: Final = ".,:;!?*_`\"'()[]“”-•–"
 _INFLECTED = re.compile(r"(?<=\w{3})(?:'s|ing|ed|es|e|s|d)\Z")
 _SENTENCE_END = re.compile(r"(?:(?<=[^\W\d_]{3}[.!?])|(?<=[\d)%][.!?]))\s+(?=[A-Z])|\s*\n\s*")
-_ASKED = re.compile(r"[^?\n]*")
-_TAIL = re.compile(r",? (?:as|because|since|according|based|while|which|compared)\b")
-_BEFORE_NAME = re.compile(r"(?:\w+(?:ed|en) )?(?:in|on|at|by|from|to|as) (?=[A-Z\d$])")
+_ASKED = re.compile(r"(?:[^?\n]*[.!] )?([^?\n]*)")
+_OPEN = re.compile(r"\b(?:what|which|who|whom|whose|when|where|how)\b", re.IGNORECASE)
+_COLOUR = re.compile(r"\bwhat colou?r\b", re.IGNORECASE)
+_COUNTS = re.compile(r"\bhow many\b", re.IGNORECASE)
+_MARKS = re.compile(r"\*\*|__|`")
+_ITEM = re.compile(r"\d{1,3}[.)] ")
+_TAIL = re.compile(r",? (?:as|because|since|according|based|while|which|compared)\b|, (?:with|at|followed by)\b")
+_MEASURE = re.compile(r" (?:at|with|of) [$€£]?\d[\d.,]*%?(?: \w+)?\W*\Z")
+_EQUATION = re.compile(r"(?:a total of )?[\d\s.,+*/×÷()$€£%−–-]+[=≈]\s?([$€£]?[-−]?\d[\d.,]*%?)")
+_QUOTED = re.compile(r"(?:\w+ ){0,2}[\"“]([^\"“”]+)[\"”]\W*")
+_CONCLUDES = re.compile(r"(?:so|therefore|thus|hence|overall)\b", re.IGNORECASE)
+_BEFORE_NAME = re.compile(r"(?:\w+(?:ed|en) )?(?:in|on|at|by|from|for|to|as) (?=[A-Z\d$])")
 _UNIT_APART = re.compile(r"(?<=\d) (?=%)")
 _DENIES = re.compile(r"\b(?:not|no|never|without|except|other than|nor|neither|cannot)\b|n't\b", re.IGNORECASE)
 _COMPARES = re.compile(r"\b(?:than|versus|vs)\b")
@@ -61,14 +70,25 @@ _GOES_ON: Final = _words("in on at with and that which who near next because")
 
 
 def answer_in(said: str, question: str) -> str:
-    """The one answer that the sentences of a reply give which restate the question, "" without one."""
+    """The one answer that the sentences of a reply give which restate the question, "" without one.
+
+    The last sentence decides alone where it draws a conclusion, and in a sum what it comes to.
+    """
     asked, text = _asked(question), _question(question)
-    if not asked or len(said) > LONGEST or _DENIES.search(text) or _COMPARES.search(text) or _DOUBTS.search(said):
+    if not (asked and _OPEN.search(text)) or _POLAR.match(text) or _DENIES.search(text) or _COMPARES.search(text):
         return ""
-    first, *others = _SENTENCE_END.split(_UNIT_APART.sub("", said))
-    sentences = (first, *(other for other in others if _bare(other.partition(" ")[0]) not in _PRONOUNS))
+    if len(said) > LONGEST or _DOUBTS.search(said):
+        return ""
+    first, *others = _SENTENCE_END.split(_UNIT_APART.sub("", _MARKS.sub("", said)))
+    more = (other for other in others if not _ITEM.match(other) and _bare(other.partition(" ")[0]) not in _PRONOUNS)
+    sentences = others[-1:] if others and _CONCLUDES.match(others[-1]) else (first, *more)
     answers = {_left(sentence, asked) for sentence in sentences} - {""}
-    return answers.pop() if len(answers) == 1 else ""
+    words = answers.pop().split() if len(answers) == 1 else []
+    if _COUNTS.search(text) and not any(_is_amount([word]) for word in words):
+        return ""
+    if _COLOUR.search(text):  # "a blue jacket"
+        words = [word for word in words if word not in _ARTICLES and _stem(word) not in asked] or words
+    return " ".join(words)
 
 
 def affirms(said: str, question: str) -> bool:
@@ -86,18 +106,28 @@ def affirms(said: str, question: str) -> bool:
 
 def _left(sentence: str, asked: frozenset[str]) -> str:
     """What is left of a sentence between a beginning and an end that restate the question."""
-    words = _TAIL.split(sentence.strip(), maxsplit=1)[0].split()
+    clause = _TAIL.split(sentence.strip(), maxsplit=1)[0]
+    if equation := _EQUATION.fullmatch(clause.rstrip(".")):
+        return equation[1]
+    return _between(clause.split(), asked) or _between(_MEASURE.sub("", clause).split(), asked)
+
+
+def _between(words: Sequence[str], asked: frozenset[str]) -> str:
     start = _after_beginning(words, asked)
-    stop = _before_end(words, start, asked)
+    linked = not _LINKS.isdisjoint(map(str.lower, words[:start]))
+    stop = _before_end(words, start, asked, linked=linked)
     kept, around = words[start:stop], [*words[:start], *words[stop:]]
-    answer = " ".join(kept).strip('*_`"“” ')
+    answer = " ".join(kept)
     names = bool(around) and (_bare(words[0]) in _PRONOUNS or any(_stem(word) in asked for word in around))
     if not names or len(answer) > LONGEST_ANSWER or all(_restates(word, asked) for word in kept):
         return ""
     if _NEVER.intersection(map(_bare, kept)) or _DENIES.search(answer):
         return ""
-    if start == 0 and any(_stem(word) in asked for word in kept):
+    if not linked and any(_stem(word) in asked for word in kept):
         return ""
+    for form in (_EQUATION, _QUOTED):
+        if apart := form.fullmatch(answer.rstrip(".")):
+            return apart[1]
     return answer[found.end() :] if (found := _BEFORE_NAME.match(answer)) else answer
 
 
@@ -113,20 +143,24 @@ def _after_beginning(words: Sequence[str], asked: frozenset[str]) -> int:
     return start
 
 
-def _before_end(words: Sequence[str], start: int, asked: frozenset[str]) -> int:
+def _before_end(words: Sequence[str], start: int, asked: frozenset[str], *, linked: bool) -> int:
     """Where the answer ends: before the first word from which all restates the question.
 
-    An amount ends too before what was counted and a pause: "3 people: a man, ...".
+    An amount ends too before what was counted and a pause: "3 people: a man, ...". Where no verb is before the
+    answer and it is not an amount, a verb is the first of these words: "Japan won the cup".
     """
-    behind = start + 1
-    while _is_amount(words[start : start + 1]) and behind < len(words) and _restates(words[behind], asked):
+    behind, amount = start + 1, _is_amount(words[start : start + 1])
+    while amount and behind < len(words) and _restates(words[behind], asked):
         behind += 1
         if words[behind - 1][-1] in ",:;":
             return start + 1
     stop = at = len(words)
     while at > start + 1 and _restates(words[at - 1], asked):
         at -= 1
-        if words[at] in _BEGINS_END or _is_amount(words[at - 1 : at]):
+        verb = words[at] in _BEING or (
+            words[at].islower() and _stem(words[at]) in asked and words[at + 1 :] and words[at + 1] in _ARTICLES
+        )
+        if (words[at] in _BEGINS_END if linked or amount else verb) or _is_amount(words[at - 1 : at]):
             stop = at
     return stop
 
@@ -149,8 +183,8 @@ def _asked(question: str) -> frozenset[str]:
 
 
 def _question(text: str) -> str:
-    """A question up to its mark, without the instruction behind it."""
-    return _ASKED.match(text.strip())[0]  # type: ignore[index]
+    """The sentence that asks, up to its mark: without what is before it, and the instruction behind it."""
+    return _ASKED.match(text.strip())[1]  # type: ignore[index]
 
 
 def _sense(words: Sequence[str]) -> list[str]:
