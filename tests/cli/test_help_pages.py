@@ -1,13 +1,35 @@
-"""A command's help is printed again from the cache, as long as nothing that it is made from has changed."""
+"""A command's help is printed again from the cache, as long as nothing that it is made from has changed.
 
+`python -m tests.cli.test_help_pages` writes the list of commands again, as people see it.
+"""
+
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from vqa_client.cli.app import COMMANDS, ROBUSTNESS, app
 from vqa_client.cli.help_pages import page_of
+
+KEPT = Path(__file__).with_name("help.txt")
+
+
+def listed() -> str:
+    """The commands by group, each with what it does, and an example of each; without the frames."""
+    shown = io.StringIO()
+    for words in ([], ["robustness"]):
+        app.help_print(words, console=Console(file=shown, width=160))
+    lines = (line.strip("╭╰│╮╯─ ") for line in shown.getvalue().splitlines())
+    rows = [row for group in COMMANDS.values() for row in group.values()] + list(ROBUSTNESS.values())
+    return "".join(f"{line}\n" for line in (*filter(None, lines), *(row[-1] for row in rows)))
+
+
+def test_each_command_is_listed_with_what_it_does_and_has_an_example() -> None:
+    assert listed() == KEPT.read_text(encoding="utf-8")
 
 
 def helped(cache: Path, *words: str, version: str = "", **variables: str) -> subprocess.CompletedProcess[bytes]:
@@ -63,3 +85,7 @@ def test_a_cache_that_cannot_be_written_and_a_wrong_command_keep_no_page(tmp_pat
 )
 def test_only_a_commands_own_help_is_a_page(words: list[str]) -> None:
     assert page_of(words) is None
+
+
+if __name__ == "__main__":
+    KEPT.write_text(listed(), encoding="utf-8")

@@ -111,8 +111,7 @@ class RenderSettings(CheckedSettings):
     @property
     def margins_pt(self) -> tuple[float, float]:
         """At the sides, and at top and bottom, in points; raises UsageError."""
-        one = self.margins if _SIZE.fullmatch(self.margins) else f"{self.margins}x{self.margins}"
-        return _two("margins", one, "10 or 10x20")
+        return _two("margins", self.margins, "10 or 10x20", also=f"{self.margins}x{self.margins}")
 
     @property
     def line_height_pt(self) -> float:
@@ -120,8 +119,8 @@ class RenderSettings(CheckedSettings):
         return self.font_size + 1 if self.line_height is None else self.line_height
 
 
-def _two(name: str, value: str, example: str) -> tuple[float, float]:
-    found = _SIZE.fullmatch(value)
+def _two(name: str, value: str, example: str, also: str = "") -> tuple[float, float]:
+    found = _SIZE.fullmatch(value) or _SIZE.fullmatch(also)
     if not found:
         raise UsageError(f"--{name} is {value!r}; it must be like {example}")
     return float(found[1]), float(found[2])

@@ -1,0 +1,388 @@
+"""What each setting that can't be says: the whole message and its hint."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vqa_client.errors import UsageError
+from vqa_client.settings.declared import BenchmarkSettings, PageOptions
+from vqa_client.settings.divided import read_shard
+from vqa_client.settings.judge import JudgeSettings, LabelSettings
+from vqa_client.settings.pages import RenderSettings
+from vqa_client.settings.reports import CompareSettings, CtlSettings, ReportSettings
+from vqa_client.settings.robustness import EvaluateSettings, PlotSettings
+from vqa_client.settings.run import RunSettings
+from vqa_client.settings.score import ScoreExplanationsSettings, ScoreSettings
+from vqa_client.settings.suite import SuiteSettings, read_suite
+from vqa_client.settings.vqa2 import Vqa2Settings
+
+DATA: dict[str, Any] = {"data_json": Path("d"), "output": Path("o")}
+SCORED: dict[str, Any] = {"predictions": Path("p")}
+FILLED = "a {input} {output}"
+
+
+def _models(**given: Any) -> Any:
+    return SuiteSettings(**given).models
+
+
+ROWS: list[tuple[Callable[..., Any], dict[str, Any], str, str]] = [
+    (RunSettings, {"processes": "0"}, "--processes is '0'; it must be a number of at least 1, or auto", ""),
+    (RunSettings, {"processes": "many"}, "--processes is 'many'; it must be a number of at least 1, or auto", ""),
+    (RunSettings, {"share": "s3://b/p"}, "--share is of --shard next/N", "--shard next/64"),
+    (
+        RunSettings,
+        {"shard": "next/4", "share": "results"},
+        "--share 'results' is not an object store",
+        "s3://bucket/prefix; a folder is an --output",
+    ),
+    (
+        RunSettings,
+        {"processes": "2", "shard": "1/2"},
+        "--processes and --shard can't be combined",
+        "--max_workers is for each shard",
+    ),
+    (RunSettings, {"shard": "next/0"}, "--shard is 'next/0'", "next/N, such as next/64"),
+    (RunSettings, {"shards": 4}, "--shards is of --ray", "--shard next/N divides among workers with one --output"),
+    (RunSettings, {"ray_cpus": 2}, "--ray_cpus is of --ray", "--shard next/N divides among workers with one --output"),
+    (
+        RunSettings,
+        {"ray": "auto", "shards": 4, "processes": "2"},
+        "--ray and --processes can't be combined",
+        "Ray starts a worker for each processor",
+    ),
+    (
+        RunSettings,
+        {"ray": "auto", "shards": 4, "shard": "1/2"},
+        "--ray and --shard can't be combined",
+        "Ray starts a worker for each processor",
+    ),
+    (RunSettings, {"ray": "auto"}, "--ray needs --shards", "--shards 64; about eight per processor of the cluster"),
+    (
+        RunSettings,
+        {"ray": "ray://h:1", "shards": 4},
+        "--ray ray://h:1 is a client's address",
+        "run the command on a node of the cluster: --ray auto",
+    ),
+    (RunSettings, {"shard": "3"}, "--shard is '3'", "K/N such as 3/64, auto, auto/N or next/N"),
+    (RunSettings, {"shard": "4/3"}, "--shard 4/3 is part 4 of 3", "K goes from 1 to N"),
+    (RunSettings, {"shard": "0/3"}, "--shard 0/3 is part 0 of 3", "K goes from 1 to N"),
+    (RunSettings, {"no_wait": True}, "--no_wait is of batches", "add --batch"),
+    (
+        RunSettings,
+        {"batch": True, "max_cost": 1.0},
+        "--max_cost can't be combined with --batch",
+        "--dry_run shows the files, and what they cost",
+    ),
+    (
+        RunSettings,
+        {"batch_command": FILLED, "processes": "2"},
+        "--processes can't be combined with --batch_command",
+        "--dry_run shows the files, and what they cost",
+    ),
+    (
+        RunSettings,
+        {"batch": True, "batch_command": FILLED},
+        "--batch and --batch_command can't be combined",
+        "--batch asks a server, --batch_command a program",
+    ),
+    (
+        RunSettings,
+        {"batch_command": "a '{input}"},
+        '--batch_command is "a \'{input}": No closing quotation',
+        "quote it as for sh",
+    ),
+    (
+        RunSettings,
+        {"batch_command": "a"},
+        "--batch_command has no {input} and no {output}",
+        "'vllm run-batch -i {input} -o {output} --model some-vlm'",
+    ),
+    (RunSettings, {"batch": True, "batch_window": "2w"}, "--batch_window is '2w'", "hours or days, such as 24h or 7d"),
+    (
+        RunSettings,
+        {"repeat": 2, "blind": True},
+        "--repeat and --blind can't be combined",
+        "one run each, with an --output each",
+    ),
+    (
+        RunSettings,
+        {"sample": 5, "limit": 5},
+        "--sample and --limit both say which questions are asked",
+        "give one of them",
+    ),
+    (
+        RunSettings,
+        {"by": "difficulty"},
+        "--by says how --sample draws, and there is no --sample",
+        "--sample 500 --by FIELD",
+    ),
+    (RunSettings, {"rate": 2.0}, "--rate is of a dry run", "add --dry_run"),
+    (RunSettings, {"timeout": 0.0}, "--timeout is 0.0; it must be above 0 seconds", ""),
+    (RunSettings, {"header": ("a b=c",)}, "--header 'a b' can't be sent", "name=value in printable ASCII"),
+    (RunSettings, {"header": ("a:b",)}, "--header 'a' has no value", "--header name=value"),
+    (
+        RunSettings,
+        {"extra_body": ("model=x", "messages=[]")},
+        "--extra_body sets messages, model",
+        "the run sets it: leave it out",
+    ),
+    (RunSettings, {"extra_body": ("top_k",)}, "--extra_body 'top_k' has no value", "--extra_body name=value"),
+    (
+        RunSettings,
+        {"batch": True, "endpoint": ("http://a", "http://b")},
+        "several of --endpoint can't be combined with --batch",
+        "--dry_run shows the files, and what they cost",
+    ),
+    (
+        BenchmarkSettings,
+        {"judge": "j", "repeat": 2},
+        "--judge judges a whole run, asked once",
+        "vqa-client judge RESULTS judges it later",
+    ),
+    (
+        BenchmarkSettings,
+        {"judge": "j", "shard": "1/2"},
+        "--judge judges a whole run, asked once",
+        "vqa-client judge RESULTS judges it later",
+    ),
+    (
+        BenchmarkSettings,
+        {"shots_from": Path("d")},
+        "--shots_from says where worked examples are from, and none are asked for",
+        "--shots N",
+    ),
+    (
+        PageOptions,
+        {"pages": "retrieved:0"},
+        "--pages 'retrieved:0' is unknown",
+        "all, evidence, or retrieved:K such as retrieved:3",
+    ),
+    (
+        PageOptions,
+        {"pages": "all,some"},
+        "--pages 'some' is unknown",
+        "all, evidence, or retrieved:K such as retrieved:3",
+    ),
+    (
+        JudgeSettings,
+        {"which": "okay"},
+        "--which names 'okay'",
+        (
+            "all, wrong, or any of ok, unparsed, ambiguous, truncated, refused, empty, bad_image, "
+            "too_long, too_many_images, bad_response, rate_limited, timeout, connection, "
+            "server_error, rejected"
+        ),
+    ),
+    (JudgeSettings, {"scale": "5-4"}, "--scale is 5-4", "give the lowest and the highest grade, up to 100: 0-10"),
+    (JudgeSettings, {"scale": "0-101"}, "--scale is 0-101", "give the lowest and the highest grade, up to 100: 0-10"),
+    (
+        JudgeSettings,
+        {"kind": "grade", "choice_mode": "logprob"},
+        "--choice_mode logprob takes verdicts of one character, and --kind grade has others",
+        "give --scale 0-9",
+    ),
+    (
+        JudgeSettings,
+        {"kind": "extract", "choice_mode": "logprob"},
+        "--choice_mode logprob takes verdicts of one character, and --kind extract has others",
+        "give --choice_mode text",
+    ),
+    (JudgeSettings, {"kind": "pair"}, "--kind pair compares two runs", "--kind pair --with OTHER_RUN"),
+    (JudgeSettings, {"other": Path("b")}, "--kind pair compares two runs", "--kind pair --with OTHER_RUN"),
+    (
+        JudgeSettings,
+        {"blind": True},
+        ("judge doesn't take --blind: a judge sees the reply, and the question's images only with --with_images"),
+        "judge a run that was asked with --blind: each of its forms is judged",
+    ),
+    (
+        JudgeSettings,
+        {"shard": "1/2"},
+        "judge doesn't take --shard: its log must be one, beside the run's",
+        ("join a sharded run by vqa-client merge; for more speed give --max_workers, or several servers by --endpoint"),
+    ),
+    (
+        JudgeSettings,
+        {"processes": "2"},
+        "judge doesn't take --processes: its log has one writer",
+        "for more speed give --max_workers, or several servers by --endpoint",
+    ),
+    (
+        JudgeSettings,
+        {"ray": "auto", "shards": 4},
+        "judge doesn't take --ray: its log has one writer",
+        "for more speed give --max_workers, or several servers by --endpoint",
+    ),
+    (LabelSettings, {"name": "a/b"}, "--name is 'a/b'", "give 1 to 40 letters, digits, '-', '_', '.' and blanks"),
+    (
+        LabelSettings,
+        {"name": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},
+        "--name is 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'",
+        "give 1 to 40 letters, digits, '-', '_', '.' and blanks",
+    ),
+    (
+        RenderSettings,
+        {"output": Path("o")},
+        "--data or --pdf is missing",
+        "--data takes a data file or a folder of .txt files, --pdf PDF files",
+    ),
+    (
+        RenderSettings,
+        {"pdf": Path("p"), **DATA},
+        "--data and --pdf can't be combined",
+        "--data takes a data file or a folder of .txt files, --pdf PDF files",
+    ),
+    (
+        RenderSettings,
+        {**DATA, "page_size": "40x40"},
+        "--page_size 40x40 leaves no room for text of 11 points between --margins 10",
+        "give a larger page, smaller margins or a smaller --font_size",
+    ),
+    (
+        RenderSettings,
+        {**DATA, "dpi": 5000},
+        "--page_size a4 at --dpi 5000 is 2,416 megapixels a page",
+        "give a smaller --dpi: 150 megapixels are the most",
+    ),
+    (RenderSettings, {**DATA, "page_size": "a3x"}, "--page_size is 'a3x'; it must be like a4, letter or 595x842", ""),
+    (RenderSettings, {**DATA, "margins": "1x"}, "--margins is '1x'; it must be like 10 or 10x20", ""),
+    (
+        RenderSettings,
+        {**DATA, "line_height": float("inf")},
+        "--line_height is inf; it must be a number of at least 1",
+        "",
+    ),
+    (
+        ReportSettings,
+        {"runs": ()},
+        "report needs a run",
+        "name one: a folder, a report, a *.run.json or a *.records.jsonl, of any benchmark.",
+    ),
+    (
+        CompareSettings,
+        {"runs": ()},
+        "there are no runs to compare",
+        "name two or more, each a run folder, a report, a *.run.json or a *.records.jsonl",
+    ),
+    (CtlSettings, {"run": Path("r"), "pause": True, "resume": True}, "--pause and --resume can't be combined", ""),
+    (EvaluateSettings, {"runs": ()}, "there is no run to look at", "name robustness runs: their folders or files"),
+    (
+        EvaluateSettings,
+        {"runs": (Path("a"),), "weights": "a"},
+        "--weights: could not convert string to float: 'a'",
+        "five numbers, such as 0.6,0.1,0.1,0.1,0.1; runs are named before",
+    ),
+    (
+        PlotSettings,
+        {"runs": (), "output": Path("o")},
+        "there is no run to look at",
+        "name robustness runs: their folders or files",
+    ),
+    (
+        _models,
+        {"config": ("a", "b"), "model": ("c",)},
+        "--model goes with one --config",
+        "give the names in the configs' model_name",
+    ),
+    (
+        Vqa2Settings,
+        {"model": ("a", "b"), "model_name": "c"},
+        "--model_name goes with one --model",
+        "give the names in the configs' model_name",
+    ),
+    (
+        ScoreSettings,
+        {**SCORED, "annotations": Path("a"), "metrics": ("bleu_4",)},
+        (
+            "--metrics is 'bleu_4'; it must be any of normalised, official, official-2017, raw, "
+            "simple, simple-words, enhanced, enhanced-words, contains"
+        ),
+        "",
+    ),
+    (
+        ScoreExplanationsSettings,
+        {**SCORED, "coco_captions": True},
+        "--coco_captions has no folder to write to",
+        "name one with --output",
+    ),
+    (
+        read_shard,
+        {"text": "auto", "environment": {}},
+        "--shard auto: there is no variable of a scheduler",
+        ("SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, SLURM_PROCID, AWS_BATCH_JOB_ARRAY_INDEX, RANK; or K/N"),
+    ),
+    (
+        read_shard,
+        {"text": "auto", "environment": {"SLURM_ARRAY_TASK_ID": "x"}},
+        "--shard auto: SLURM_ARRAY_TASK_ID is 'x', not a number",
+        "--shard K/N",
+    ),
+    (
+        read_shard,
+        {
+            "text": "auto",
+            "environment": {
+                "SLURM_ARRAY_TASK_ID": "5",
+                "SLURM_ARRAY_TASK_MIN": "1",
+                "SLURM_ARRAY_TASK_MAX": "9",
+                "SLURM_ARRAY_TASK_COUNT": "3",
+            },
+        },
+        "--shard auto: the array from 1 to 9 has 3 tasks",
+        "auto/N, with all N parts",
+    ),
+    (
+        read_shard,
+        {"text": "auto", "environment": {"PMI_RANK": "1"}},
+        "--shard auto: there is no variable of a scheduler",
+        ("SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, SLURM_PROCID, AWS_BATCH_JOB_ARRAY_INDEX, RANK; or K/N"),
+    ),
+    (
+        read_shard,
+        {"text": "auto/2", "environment": {"SLURM_ARRAY_TASK_ID": "3"}},
+        "--shard auto/2 is part 3 of 2 (SLURM_ARRAY_TASK_ID; with auto/N an array begins at 1)",
+        "K goes from 1 to N",
+    ),
+    (
+        read_shard,
+        {"text": "auto", "environment": {"SLURM_ARRAY_TASK_ID": "9", "SLURM_ARRAY_TASK_MAX": "3"}},
+        "--shard auto is part 9 of 3 (SLURM_ARRAY_TASK_ID 9)",
+        "K goes from 1 to N",
+    ),
+    (
+        read_suite,
+        {"name": "none"},
+        "there is no suite 'none'",
+        "documents, general, smoke, or the path of a file that ends in .toml",
+    ),
+]
+SUITES = [
+    ("x=[", ": Invalid value (at end of document)", "a suite is a TOML file with a table for each benchmark"),
+    ("max_workers=1", " names no benchmark", '[docvqa], and below it data = "DocVQA"'),
+    ("output='a'\n[a]", ": output belongs to the whole command", "give it on the command line"),
+    ("[a]\n[a.b]\nc=1", ", [a]: b is a table, not an option", "a table [NAME] for each benchmark"),
+    ("[a]\nb=[{c=1}]", ", [a]: b is a table, not an option", "a table [NAME] for each benchmark"),
+    ("benchmark='x'\n[a]", ": benchmark is above the tables", "put it into the benchmark's table"),
+]
+
+
+@pytest.mark.parametrize(("made", "given", "message", "hint"), ROWS)
+def test_what_can_not_be_is_named_with_the_way_out(
+    made: Callable[..., Any], given: dict[str, Any], message: str, hint: str
+) -> None:
+    with pytest.raises(UsageError) as raised:
+        made(**given)
+    assert (str(raised.value), raised.value.hint) == (message, hint)
+
+
+@pytest.mark.parametrize(("text", "message", "hint"), SUITES)
+def test_what_a_suites_file_can_not_be_is_named_with_the_way_out(
+    text: str, message: str, hint: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as raised:
+        read_suite(str(path))
+    assert (str(raised.value), raised.value.hint) == (f"{path}{message}", hint)
