@@ -21,7 +21,7 @@ from tests.answers.explained_sample import (
 )
 from tests.tasks.explain.samples import actx, esnlive, put, vcr_evil, vcr_nlx
 from vqa_client.answers.explained import ExplanationReport
-from vqa_client.errors import DataError, UsageError
+from vqa_client.errors import DataError, UsageError, VqaClientError
 from vqa_client.types import Record
 
 
@@ -236,6 +236,17 @@ def test_without_answers_only_explanations_are_exported(tmp_path: Path) -> None:
     assert [Path(file).name for file in report.files[:-1]] == ["m_exp_annot_exp.json", "m_exp_pred_exp.json"]
 
 
+NEEDED = (
+    "each row needs an id (sample_id, question_id, image_id) or the published table's columns, and an explanation "
+    "(rationale, explanation, generated_explanation) or a caption"
+)
+HINTS = {
+    **dict.fromkeys(("the columns are", "has no explanation", "has no id", "contains no prediction"), NEEDED),
+    "nothing says what": "give --task and --split with --data, or a file with --references",
+    "no question of": "are they of the same split?",
+}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "settings", "error", "words"),
     [
@@ -254,11 +265,12 @@ def test_without_answers_only_explanations_are_exported(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_scored_is_named(
-    name: str, content: str, settings: dict[str, Any], error: type[Exception], words: str, tmp_path: Path
+    name: str, content: str, settings: dict[str, Any], error: type[VqaClientError], words: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=words) as caught:
         score(tmp_path / name, data_root=data_root(tmp_path), **settings)
+    assert caught.value.hint == next((hint for said, hint in HINTS.items() if said in words), caught.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -279,8 +291,9 @@ def test_references_of_another_form_are_named(content: str, words: str, tmp_path
 def test_records_without_a_task_are_refused(tmp_path: Path) -> None:
     (tmp_path / "references.json").write_text(json.dumps(REFERENCES))
     predictions = write_captions(tmp_path / "m_full.json", {"12": "yes because it steams"})
-    with pytest.raises(UsageError, match=r"the benchmark of .*references\.json is unknown$"):
+    with pytest.raises(UsageError, match=r"the benchmark of .*references\.json is unknown$") as caught:
         score(predictions, references=tmp_path / "references.json")
+    assert caught.value.hint == "give --task: vqax, actx, esnlive or vcr"
 
 
 def test_captions_without_a_folder_for_them_are_refused(tmp_path: Path) -> None:

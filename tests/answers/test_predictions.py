@@ -87,29 +87,34 @@ def test_an_answer_that_is_no_text_is_counted_and_an_empty_one_has_its_status(tm
     assert found.not_text == 2
 
 
+NEEDED = "each row needs an id (question_id, questionId, id) and an answer (answer, prediction, model_answer)"
+QUOTED = 'quote an answer that contains the separator: 42,"yes, it is"'
+
+
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "message", "hint"),
     [
-        ("r.json", "", "r.json is empty"),
-        ("r.json", "[]", "r.json contains no prediction"),
-        ("r.json", '[{"question_id": 1, "answer": "a"}, {"question_id": 2}]', "item 1 has no answer"),
-        ("r.json", '[{"answer": "a"}]', "item 0 has no id"),
-        ("r.json", '[{"question_id": [1], "answer": "a"}]', r"question_id"),
-        ("r.json", "yes", "it begins with 'yes'"),
-        ("r.json", "\0\1", "it begins with the bytes 00 01, which are not text"),
-        ("r.jsonl", '{"question_id": 1, "answer": "a"}\n{"quest', "line 2: the JSON breaks off"),
-        ("r.csv", "question,reply\n1,a\n", "has the columns question, reply"),
-        ("r.csv", "question_id,answer\n1,yes, it is\n", "row 2 has more cells than columns"),
-        ("r.csv", "question_id,answer\n,yes\n", "row 2 has no id"),
-        ("r.csv", "question_id,answer\n", "contains no prediction"),
+        ("r.json", "", "r.json is empty", ""),
+        ("r.json", "[]", "r.json contains no prediction", NEEDED),
+        ("r.json", '[{"question_id": 1, "answer": "a"}, {"question_id": 2}]', "item 1 has no answer", NEEDED),
+        ("r.json", '[{"answer": "a"}]', "item 0 has no id", NEEDED),
+        ("r.json", '[{"question_id": [1], "answer": "a"}]', r"question_id", ""),
+        ("r.json", "yes", "it begins with 'yes'", ""),
+        ("r.json", "\0\1", "it begins with the bytes 00 01, which are not text", ""),
+        ("r.jsonl", '{"question_id": 1, "answer": "a"}\n{"quest', "line 2: the JSON breaks off", ""),
+        ("r.csv", "question,reply\n1,a\n", "has the columns question, reply", NEEDED),
+        ("r.csv", "question_id,answer\n1,yes, it is\n", "row 2 has more cells than columns", QUOTED),
+        ("r.csv", "question_id,answer\n,yes\n", "row 2 has no id", NEEDED),
+        ("r.csv", "question_id,answer\n", "contains no prediction", NEEDED),
     ],
 )
 def test_a_file_of_another_form_is_refused_by_what_is_wrong(
-    name: str, content: str, message: str, tmp_path: Path
+    name: str, content: str, message: str, hint: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=message) as caught:
         read_predictions(tmp_path / name)
+    assert caught.value.hint == hint
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

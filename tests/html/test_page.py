@@ -12,10 +12,11 @@ from msgspec.structs import replace
 from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, needles, record, write_run
 from vqa_client.errors import UsageError
 from vqa_client.html import page as pages
+from vqa_client.html.figures import statuses
 from vqa_client.html.page import number, write_page
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview
-from vqa_client.types import Record
+from vqa_client.types import ANSWERED, STATUSES, Record
 from vqa_client.unseen import unseen
 
 
@@ -55,6 +56,35 @@ def test_both_accuracies_and_all_statuses_are_said(tmp_path: Path) -> None:
     assert "ok 80.0 80 an answer was read unparsed 5.0 5" in text
     assert "timeout 15.0 15 no reply in time; counts as wrong" in text
     assert "50.2\u200a–\u200a69.1" in text.replace("&#8202;", "\u200a")
+
+
+MEANINGS = {
+    "ok": "an answer was read",
+    "unparsed": "the reply names no answer",
+    "ambiguous": "the reply names several answers",
+    "truncated": "the reply was cut before an answer",
+    "refused": "the model would not answer",
+    "empty": "the reply is empty",
+    "bad_image": "an image can't be sent",
+    "too_long": "too long for the model's context",
+    "too_many_images": "more images than the server takes",
+    "bad_response": "the server's reply can't be read",
+    "rate_limited": "refused by the server's rate limit",
+    "timeout": "no reply in time",
+    "connection": "the connection failed",
+    "server_error": "an error of the server",
+    "rejected": "the server rejected the request",
+}
+
+
+def test_each_status_is_shown_with_what_it_means(tmp_path: Path) -> None:
+    records = [record(at, right=False, status=status) for at, status in enumerate(MEANINGS)]
+    found = overview(read_run(write_run(tmp_path, records)))
+    shown = {figure.label: figure.note for figure in statuses(found)}
+    assert list(shown) == list(MEANINGS) == list(STATUSES)
+    assert shown == {
+        status: meaning + ("" if status in ANSWERED else "; counts as wrong") for status, meaning in MEANINGS.items()
+    }
 
 
 def test_nothing_foreign_becomes_markup(tmp_path: Path) -> None:

@@ -96,13 +96,14 @@ def test_a_disk_that_fails_while_a_file_is_sent_is_no_fault_of_the_file(
 def test_bytes_that_are_not_of_the_announced_size_are_a_bad_image() -> None:
     for size in (2, 4):
         image = Image(name="a", mime="image/png", sha256="", size_bytes=size, data=b"abc")
-        with pytest.raises(QuestionFailed):
+        with pytest.raises(QuestionFailed, match=f"a: changed while it was being sent; it had {size} bytes") as caught:
             list(encoded_pieces(image))
+        assert caught.value.hint == "run again once nothing writes to the image folder"
 
 
 @pytest.mark.parametrize("piece_bytes", [0, -3, 2, 4])
 def test_a_piece_that_would_need_padding_is_refused(piece_bytes: int) -> None:
-    with pytest.raises(ValueError, match="multiple of 3"):
+    with pytest.raises(ValueError, match=f"piece_bytes must be a multiple of 3, not {piece_bytes}"):
         next(encoded_pieces(image_of(b"abc"), piece_bytes))
 
 

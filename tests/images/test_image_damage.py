@@ -40,7 +40,7 @@ def test_half_a_file_is_refused_with_its_path(tmp_path: Path, name: str) -> None
     verdict = decided(tmp_path, corpus()[name][: len(corpus()[name]) // 2])
     assert isinstance(verdict, Refused)
     assert verdict.message.startswith(f"{tmp_path / 'page.png'}: can't be decoded: ")
-    assert "damaged or cut" in verdict.hint
+    assert verdict.hint == "the file is damaged or cut; fetch it again"
 
 
 @settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -81,13 +81,26 @@ def test_a_png_with_a_flipped_bit_is_never_sent_as_it_is(tmp_path: Path) -> None
 def test_a_decompression_bomb_is_refused(tmp_path: Path, data: bytes) -> None:
     verdict = decided(tmp_path, data)
     assert isinstance(verdict, Refused)
-    assert "pixels" in verdict.message
+    assert verdict.message.endswith(": has 60000x60000 pixels; servers take at most 178,956,970")
+    assert verdict.hint == "make it smaller first; a run shrinks it with --max_pixels N"
 
 
 def test_a_format_without_a_decoder_here_says_so(tmp_path: Path) -> None:
     verdict = decided(tmp_path, b"\xff\x0a" + bytes(100))
     assert isinstance(verdict, Refused)
-    assert "JXL, which can't be decoded here" in verdict.message
+    assert verdict.message.endswith(": is JXL, which can't be decoded here")
+    assert verdict.hint == "convert it to PNG or JPEG"
+
+
+def test_what_takes_too_much_memory_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("vqa_client.images.recode._recoded", full)
+    verdict = decided(tmp_path, corpus()["bmp"])
+    assert isinstance(verdict, Refused)
+    assert verdict.message.endswith(": can't be decoded: memory ran out")
+    assert (verdict.hint, verdict.transient) == ("free some memory, or make the image smaller first", True)
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=["unasked", "smaller"])

@@ -15,6 +15,9 @@ from vqa_client.images.decide import MAX_FILE_BYTES, read_and_decide
 from vqa_client.images.prepare import ImagePreparer, made_images
 from vqa_client.images.steps import Recipe
 
+CHECK = "check the image folder and the path in the data file"
+AGAIN = "the same command asks this question again"
+
 
 def written(folder: Path, name: str, data: bytes) -> str:
     path = folder / name
@@ -111,20 +114,22 @@ async def test_the_first_bad_page_is_the_one_that_is_named(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"),
+    ("name", "reason", "hint"),
     [
-        ("missing.png", "there is no such file"),
-        ("dir.png", "is a directory"),
-        ("file/a.png", "there is no such file"),
-        ("dangling.png", "there is no such file"),
-        ("pipe.png", "is not a regular file"),
-        ("nul\0.png", "is not a valid path"),
-        ("x" * 5000, "can't be read"),
-        ("page.html.png", "is an HTML page"),
-        ("huge.png", f"has {MAX_FILE_BYTES + 1} bytes"),
+        ("missing.png", "there is no such file", CHECK),
+        ("dir.png", "is a directory, not an image", CHECK),
+        ("file/a.png", "there is no such file", CHECK),
+        ("dangling.png", "there is no such file", CHECK),
+        ("pipe.png", "is not a regular file", CHECK),
+        ("nul\0.png", "is not a valid path", CHECK),
+        ("x" * 5000, "can't be read: File name too long", AGAIN),
+        ("page.html.png", "is an HTML page", "fetch the image again: the server sent a page in its place"),
+        ("huge.png", f"has {MAX_FILE_BYTES + 1} bytes; at most {MAX_FILE_BYTES} are read", ""),
     ],
 )
-async def test_what_cant_be_read_is_a_bad_image_with_path_and_reason(tmp_path: Path, name: str, reason: str) -> None:
+async def test_what_cant_be_read_is_a_bad_image_with_path_and_reason(
+    tmp_path: Path, name: str, reason: str, hint: str
+) -> None:
     (tmp_path / "dir.png").mkdir()
     written(tmp_path, "file", b"")
     written(tmp_path, "page.html.png", b"<!doctype html><html></html>")
@@ -135,7 +140,28 @@ async def test_what_cant_be_read_is_a_bad_image_with_path_and_reason(tmp_path: P
     with pytest.raises(QuestionFailed) as caught:
         await ImagePreparer().prepare(f"{tmp_path}/{name}")
     assert caught.value.status == "bad_image"
-    assert str(caught.value).startswith(f"{tmp_path}/{name}: {reason}")
+    assert (str(caught.value), caught.value.hint) == (f"{tmp_path}/{name}: {reason}", hint)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason", "hint"),
+    [
+        (PermissionError(13, "no"), "can't be read: permission denied", "give this user the right to read it"),
+        (OSError(5, "Input/output error"), "can't be read: Input/output error", AGAIN),
+        (MemoryError(), "can't be read: memory ran out", AGAIN),
+    ],
+)
+async def test_a_file_that_the_system_does_not_give_is_asked_for_again(
+    error: Exception, reason: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(_: str) -> None:
+        raise error
+
+    path = written(tmp_path, "a.png", encoded(spotted(), "PNG"))
+    monkeypatch.setattr("vqa_client.images.decide._read", failing)
+    with pytest.raises(QuestionFailed) as caught:
+        await ImagePreparer().prepare(path)
+    assert (str(caught.value), caught.value.hint, caught.value.transient) == (f"{path}: {reason}", hint, True)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -124,8 +124,9 @@ def test_accents_are_the_same_in_one_letter_or_two(tmp_path: Path) -> None:
     "pair", [("abc_page_1.png", "abc_page_1.jpg"), ("abc_1.png", "abc_01.png"), ("abc.png", "abc.JPG")]
 )
 def test_two_files_for_one_page_are_an_error(tmp_path: Path, pair: tuple[str, str]) -> None:
-    with pytest.raises(DataError, match="same page of 'abc'"):
+    with pytest.raises(DataError, match="same page of 'abc'") as caught:
         PageIndex(folder_with(tmp_path, *pair)).pages("abc")
+    assert caught.value.hint == "move one of them out of the folder"
 
 
 def test_hidden_and_temporary_files_are_no_pages_and_a_page_that_is_no_file_stays_one(tmp_path: Path) -> None:
@@ -170,8 +171,9 @@ def test_many_single_pages_with_one_beginning_are_told_apart(tmp_path: Path) -> 
 
 
 def test_a_folder_that_is_not_there_is_a_data_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nowhere"):
+    with pytest.raises(DataError, match="nowhere: No such file or directory") as caught:
         PageIndex(tmp_path / "nowhere")
+    assert caught.value.hint == "give the folder with the page images"
     with pytest.raises(DataError, match="nowhere"):
         page_folders(tmp_path / "nowhere")
     with pytest.raises(DataError, match=r"a\.png"):
@@ -216,9 +218,10 @@ def test_the_current_folder_has_its_own_name(tmp_path: Path, monkeypatch: pytest
 
 def test_a_folder_without_images_is_an_error_that_names_it(tmp_path: Path) -> None:
     folder_with(tmp_path / "images", "notes.txt")
-    with pytest.raises(DataError, match=f"{tmp_path}: no image") as caught:
+    with pytest.raises(DataError) as caught:
         page_folders(tmp_path)
-    assert caught.value.hint
+    assert str(caught.value) == f"{tmp_path}: no image in it, in its `images` folder or in its folders"
+    assert caught.value.hint == "give the folder with images/ID_page_001.png, or a folder of such folders"
 
 
 def test_natural_order_heeds_numbers_before_case_and_zeros() -> None:

@@ -209,9 +209,19 @@ def test_a_killed_server_has_lost_no_label(tmp_path: Path) -> None:
         (["--port", "70000"], "--port is 70000"),
         (["--number", "0"], "--number is 0"),
         (["--labels", "{root}/rows.jsonl"], "has no columns question_id and label"),
-        (["--labels", "{root}/other.csv"], "has the question 'q99', and the run doesn't"),
-        (["--labels", "{root}/scaled.csv", "--kind", "grade"], "grades in {root}/scaled.csv are on 'good'"),
-        (["--kind", "match"], "has no reply to label"),
+        (
+            ["--labels", "{root}/other.csv"],
+            "\nhint: give the sheet that was drawn from this run, or another --labels\n",
+        ),
+        (
+            ["--labels", "{root}/scaled.csv", "--kind", "grade"],
+            "grades in {root}/scaled.csv are on 'good'\nhint: leave the column scale as it was drawn\n",
+        ),
+        (
+            ["--kind", "match"],
+            "has no reply to label\n"
+            "hint: people label replies to questions with a reference; look at them with vqa-client view\n",
+        ),
     ],
 )
 def test_what_can_not_be_labelled_is_refused(

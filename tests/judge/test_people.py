@@ -196,12 +196,21 @@ def test_a_judge_that_tells_nothing_corrects_nothing_and_full_agreement_has_an_i
 @pytest.mark.parametrize(
     ("sheet", "told"),
     [
-        (None, "labels.csv can't be read: [Errno 2]"),
-        ("a,b\n1,2\n", "has no columns question_id and label"),
-        ("question_id,label\nq9999,correct\n", "row 1: the run has no question 'q9999'"),
-        ("question_id,label\nq1,good\n", "label 'good' is unknown"),
-        ("question_id,label\nq1,\n", "has no label"),
-        ("question_id,label,weight\nq1,correct,much\n", "row 1: weight 'much' is not a number"),
+        (None, "\nhint: give the sheet as CSV in UTF-8\n"),
+        ("a,b\n1,2\n", "has no columns question_id and label\nhint: --for_people N writes a sheet\n"),
+        (
+            "question_id,label\nq9999,correct\n",
+            "row 1: the run has no question 'q9999'\nhint: label the sheet that was drawn from this run\n",
+        ),
+        (
+            "question_id,label\nq1,good\n",
+            "label 'good' is unknown\nhint: correct, incorrect, unclear, or the label of a choice\n",
+        ),
+        ("question_id,label\nq1,\n", "has no label\nhint: the column label takes correct, incorrect, unclear\n"),
+        (
+            "question_id,label,weight\nq1,correct,much\n",
+            "weight 'much' is not a number\nhint: leave the column as it was drawn\n",
+        ),
     ],
 )
 def test_a_sheet_that_can_not_be_read_says_where(

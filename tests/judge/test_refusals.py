@@ -19,7 +19,10 @@ def test_half_a_run_is_not_judged(
     whole = run.log.read_bytes()
     run.log.write_bytes(b"".join(whole.splitlines(keepends=True)[:2]))
     assert run.judged(server.base_url) == 2
-    assert "has 2 of 3 replies: a run is judged once it is complete" in capsys.readouterr().err
+    assert (
+        "has 2 of 3 replies: a run is judged once it is complete\n"
+        "hint: run its command again to complete it; --no_check judges what is there\n"
+    ) in capsys.readouterr().err
     assert run.judged(server.base_url, check=False) == 0
     run.log.write_bytes(whole)
     assert run.judged(server.base_url) == 0
@@ -65,9 +68,12 @@ def test_judges_that_were_asked_otherwise_and_older_scores_of_the_rule_are_named
         (["--ray", "local", "--shards", "2"], "judge doesn't take --ray: its log has one writer"),
         (["--choice_mode", "logprob", "--kind", "extract"], "--choice_mode logprob takes verdicts of one character"),
         (["--choice_mode", "logprob", "--kind", "grade"], "--choice_mode logprob takes verdicts of one character"),
-        (["--choice_mode", "logprob", "--kind", "match"], "capitals has no labels that all choices share"),
-        (["--rubric", "nowhere.txt"], "nowhere.txt"),
-        (["--rubric", "/dev/null"], "--rubric /dev/null is empty"),
+        (
+            ["--choice_mode", "logprob", "--kind", "match"],
+            "capitals has no labels that all choices share\nhint: leave it out\n",
+        ),
+        (["--rubric", "nowhere.txt"], "can't be read: No such file or directory\nhint: give a text file in UTF-8\n"),
+        (["--rubric", "/dev/null"], "is empty\nhint: write into it when a reply is right, or how good\n"),
         *(
             ([f"--scale={scale}"], f"--scale is {scale}")
             for scale in ("1000", "0", "5-5", "10-0", "-1", "0.5", "0-101")

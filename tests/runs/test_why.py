@@ -10,7 +10,7 @@ import pytest
 from tests.compare.logged import failed, put, record
 from tests.runs.sample import Sample
 from vqa_client.errors import DataError, UsageError
-from vqa_client.runs.why import RULE_REASONS, STATUS_REASONS, why
+from vqa_client.runs.why import RULE_REASONS, why
 from vqa_client.types import STATUSES, Record
 
 
@@ -28,9 +28,45 @@ def said(output: str | None, name: str = "q1", **changes: Any) -> Record:
     return record(name, **({"output": output, "answer": "B", "rule": "answer", "references": ("B",)} | changes))
 
 
-def test_every_status_has_a_reason() -> None:
-    assert set(STATUS_REASONS) == set(STATUSES)
-    assert all(RULE_REASONS.values())
+REASONS = {
+    "ok": "an answer was read",
+    "unparsed": "there is a reply, and no rule finds an answer in it",
+    "ambiguous": "the reply offers several answers and commits to none; nothing is guessed",
+    "truncated": "the reply was cut at the token limit before it gave an answer",
+    "refused": "the model, or the server for it, declined to answer",
+    "empty": "there is no text where the answer should be",
+    "bad_image": "an image could not be sent; the question was not asked",
+    "too_long": "the question did not fit into the model's context",
+    "too_many_images": "the server takes fewer images than the question has",
+    "bad_response": "the server's response was not a reply",
+    "rate_limited": "the server took no more requests",
+    "timeout": "no reply came in time",
+    "connection": "the server could not be reached, or the connection broke",
+    "server_error": "the server failed",
+    "rejected": "the server refused the request",
+}
+RULES = {
+    "whole_reply": "the whole reply is the answer, without its wrapping",
+    "wrapper": "the answer is taken out of what it is wrapped in, and the explanation from beside it",
+    "cut": "the reply was cut, and what precedes the cut contains no right answer",
+    "no_text": "the reply has no text",
+    "content_filter": "the server's filter stopped the reply",
+    "refusal": "the reply opens with a refusal",
+    "constrained": "only a reply that is a label and nothing else counts (--choice_mode structured)",
+    "first token": "the label that is most probable as the first token (--choice_mode logprob)",
+    "reasoning first": "the first token begins the model's thoughts, so that it says nothing of its answer",
+    "no logprobs": "the server reported no logprobs with this reply",
+}
+
+
+def test_every_status_and_rule_is_reported_with_its_reason(tmp_path: Path) -> None:
+    records = [said(None, name, status=name, rule="", answer=None) for name in STATUSES]
+    records += [said("B", name, rule=name) for name in RULES]
+    _, log = mc_log(tmp_path, *records)
+    reasons = {record.question_id: why(log, record.question_id, None).why for record in records}
+    expected = {name: (reason,) for name, reason in REASONS.items()}
+    assert reasons == {**expected, **{name: (REASONS["ok"], reason) for name, reason in RULES.items()}}
+    assert set(RULES) == set(RULE_REASONS)
 
 
 def test_a_choice_is_explained_with_the_texts_of_its_question(tmp_path: Path) -> None:

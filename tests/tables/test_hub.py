@@ -140,15 +140,19 @@ def test_addresses(text: str, expected: Address | None) -> None:
 
 
 def test_a_wrong_address_is_named() -> None:
-    with pytest.raises(UsageError, match="is not a dataset"):
+    with pytest.raises(UsageError, match="hf:/set is not a dataset") as caught:
         address_of(Path("hf://set"))
+    assert caught.value.hint == "hf://owner/name@revision:config/split, the last two if needed"
 
 
 def test_nothing_is_fetched_without_a_word_and_then_once(served: Hub) -> None:
     served.files = {"data/test-00000-of-00001.jsonl": json.dumps(ROWS[0]).encode(), "README.md": b"about"}
     notes: list[str] = []
-    with pytest.raises(UsageError, match="1 files of 0 MB to fetch; licence: cc0"):
+    with pytest.raises(UsageError) as caught:
         fetch(Address("own/set", "", ""), [], yes=False, note=notes.append)
+    assert notes == ["own/set: 1 files of 0 MB to fetch; licence: cc0-1.0"]
+    assert str(caught.value) == f"nothing is fetched without a word: {notes[0]}"
+    assert caught.value.hint == "--yes fetches it"
     assert not served.fetched
     found = fetch(Address("own/set", "", "test"), [], yes=True, note=notes.append)
     assert (found.folder / found.glob).read_bytes() == served.files["data/test-00000-of-00001.jsonl"]
@@ -160,15 +164,32 @@ def test_nothing_is_fetched_without_a_word_and_then_once(served: Hub) -> None:
 
 def test_several_splits_are_a_choice_of_the_user(served: Hub) -> None:
     served.files = {"data/test-0.parquet": b"PAR1", "data/train-0.parquet": b"PAR1"}
-    with pytest.raises(UsageError, match="has 2 splits"):
+    with pytest.raises(UsageError, match="own/set has 2 splits: test-0, train-0") as caught:
         fetch(Address("own/set", "", ""), [], yes=True, note=lambda line: None)
+    assert caught.value.hint == "name one: hf://own/set:test-0"
+    with pytest.raises(DataError, match="own/set has no data of this benchmark") as missing:
+        fetch(Address("own/set", "", ""), [("*.tsv", "*.json"), ("*.csv",)], yes=True, note=lambda line: None)
+    assert missing.value.hint == "known forms are *.tsv; *.csv"
 
 
-@pytest.mark.parametrize(("status", "words"), [(404, "has no dataset"), (403, "is gated"), (401, "is gated")])
-def test_refusals_are_named(served: Hub, status: int, words: str) -> None:
+GATED = "ask for access on its page, then set HF_TOKEN"
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "hint"),
+    [
+        (404, "the hub has no dataset own/set, or not this revision", "hf://owner/name@revision"),
+        (403, "own/set is gated, or doesn't exist for this user (HTTP 403)", GATED),
+        (401, "own/set is gated, or doesn't exist for this user (HTTP 401)", GATED),
+        (500, "own/set can't be fetched: ", "without a network, only what was fetched before is read"),
+    ],
+)
+def test_refusals_are_named(served: Hub, status: int, words: str, hint: str) -> None:
     served.status = status
-    with pytest.raises(DataError, match=words):
+    with pytest.raises(DataError) as caught:
         fetch(Address("own/set", "", ""), [], yes=True, note=lambda line: None)
+    assert str(caught.value).startswith(words)
+    assert caught.value.hint == hint
 
 
 @pytest.mark.parametrize("revision", [COMMIT, ""])
@@ -180,6 +201,9 @@ def test_without_the_hub_what_was_fetched_is_read(served: Hub, revision: str) ->
     assert fetch(asked, [], yes=False, note=lambda line: None) == first
     with pytest.raises(DataError, match=r"1 file\(s\) are missing"):
         fetch(asked._replace(inside="train"), [], yes=True, note=lambda line: None)
+
+
+ROOM = "make room there, or name another folder by HF_HUB_CACHE; the same command fetches what is missing"
 
 
 @pytest.mark.filterwarnings("ignore:Not enough free disk space")
@@ -202,6 +226,7 @@ def test_a_full_disk_is_one_message_and_no_part_of_a_set_is_taken_for_all_of_it(
     for served.status in (200, 500):
         assert run_command(command) == 2
         said = capsys.readouterr().err.splitlines()
+        assert served.status == 500 or said[-1] == f"hint: {ROOM}"
         assert said[-1].startswith("hint: ")
         assert served.status == 500 or words in said[-2]
     served.status = 200

@@ -153,7 +153,7 @@ def _key(name: str, found: os.stat_result) -> FileKey:
 
 def _unreadable(name: str, error: Exception) -> Refused:
     """Whatever the system says of a file may be otherwise next time: a mount that is away has no files."""
-    reason, hint = f"can't be read: {getattr(error, 'strerror', None) or error or 'memory ran out'}", _AGAIN_HINT
+    reason, hint = f"can't be read: {getattr(error, 'strerror', None) or str(error) or 'memory ran out'}", _AGAIN_HINT
     for kind, known, way_out in _OS_REASONS:
         if isinstance(error, kind):
             reason, hint = known, way_out

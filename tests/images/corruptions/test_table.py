@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 import cv2
+import numpy as np
 import pytest
 
 from tests.images.corruptions.drawings import drawn
@@ -81,15 +82,43 @@ def test_choices_come_once_and_in_the_table_s_order() -> None:
 
 @pytest.mark.parametrize("levels", ["0-5", "6", "5-1", "", "1-", "a", "1,,2", "-1", "1.5"])
 def test_a_level_that_there_is_not_is_refused(levels: str) -> None:
-    with pytest.raises(UsageError, match="levels"):
+    with pytest.raises(UsageError) as error:
         chosen("all", levels)
+    assert str(error.value) == f"--levels is {levels!r}"
+    assert error.value.hint == "levels go from 1 to 5, as in 1-5 or 1,3; level 0 is the original"
 
 
-@pytest.mark.parametrize(("names", "told"), [("snw", "snow"), ("", "all, or some of"), ("frost", "one of shot_noise")])
-def test_a_corruption_that_there_is_not_is_refused(names: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("names", "said", "hint"),
+    [
+        ("snw", "there is no corruption 'snw'", "did you mean snow?"),
+        ("", "--corruptions is ''", f"all, or some of {', '.join(CORRUPTIONS)}"),
+        ("frost", "there is no corruption 'frost'", f"one of {', '.join(CORRUPTIONS)}"),
+    ],
+)
+def test_a_corruption_that_there_is_not_is_refused(names: str, said: str, hint: str) -> None:
     with pytest.raises(UsageError) as error:
         chosen(names, "1-5")
-    assert told in error.value.hint
+    assert (str(error.value), error.value.hint) == (said, hint)
+
+
+PIXELS = np.zeros((4, 4, 3), np.uint8)
+NOT_MADE: list[tuple[Any, dict[str, Any], str, str]] = [
+    (PIXELS, {"profile": "gif"}, "there is no profile 'gif'", f"one of {', '.join(PROFILES)}"),
+    (PIXELS, {"level": 6}, "snow has no level 6", "give a level from 0 to 5"),
+    (PIXELS[..., 0], {}, "pixels of shape (4, 4) and type uint8; they must be (H, W, 3) uint8", ""),
+    (PIXELS[..., :2], {}, "pixels of shape (4, 4, 2) and type uint8; they must be (H, W, 3) uint8", ""),
+    (PIXELS / 2, {}, "pixels of shape (4, 4, 3) and type float64; they must be (H, W, 3) uint8", ""),
+]
+
+
+@pytest.mark.parametrize(("pixels", "given", "said", "hint"), NOT_MADE)
+def test_pixels_a_level_and_a_profile_that_can_not_be_are_named(
+    pixels: Any, given: dict[str, Any], said: str, hint: str
+) -> None:
+    with pytest.raises(UsageError) as error:
+        corrupt(pixels, "snow", **{"level": 1, "profile": PROFILES[0], "seed": 0, **given})
+    assert (str(error.value), error.value.hint) == (said, hint)
 
 
 def test_looking_at_the_table_takes_no_heavy_package() -> None:
