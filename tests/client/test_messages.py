@@ -1,0 +1,180 @@
+"""What addresses, keys, proxies and replies that can't be are called, and the way out: whole messages and hints."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.client.check.playing import endpoint_playing
+from vqa_client.client.endpoint import headers_for, proxy_for, tls_context
+from vqa_client.client.failures import judge
+from vqa_client.client.probe import wait_for_server
+from vqa_client.client.streamed import completion_in_events
+from vqa_client.client.uploading.file_proof import changed, not_allowed, state_of
+from vqa_client.client.url import candidates
+from vqa_client.errors import QuestionFailed, ServerUnusable, UsageError
+
+BASE = httpx2.URL("http://server.example/v1")
+SOCKS = "socks5://user:secret@proxy.example:1"
+ROWS: list[tuple[Callable[[], Any], str, str]] = [
+    (lambda: candidates("http://h:99999"), "--base_url 'http://h:99999' has no such host or port", ""),
+    (lambda: candidates("http://h:0"), "--base_url 'http://h:0' has no such host or port", ""),
+    (
+        lambda: candidates("ftp://h", "--endpoint"),
+        "--endpoint 'ftp://h' is not an http or https address",
+        "such as http://localhost:8000/v1",
+    ),
+    (lambda: candidates("http://h:port"), "--base_url 'http://h:port' is not an address: Invalid port: 'port'", ""),
+    (
+        lambda: candidates("https://x.openai.azure.com/openai/deployments/gpt"),
+        "--base_url https://x.openai.azure.com/openai/deployments/gpt needs an api-version",
+        "add ?api-version=2024-10-21 to it, quoted",
+    ),
+    (
+        lambda: headers_for(BASE, "schlüssel"),
+        "the API key contains a character that no header can",
+        "look at where it comes from",
+    ),
+    (
+        lambda: tls_context(Path("nowhere.pem"), insecure=False),
+        "--ca_bundle nowhere.pem can't be read: No such file or directory",
+        "",
+    ),
+    (
+        lambda: proxied(SOCKS),
+        "HTTP_PROXY names a SOCKS proxy, socks5://proxy.example:1",
+        f"{sys.executable} -m pip install 'httpx2[socks]', or add the server's host to NO_PROXY",
+    ),
+    (
+        lambda: proxied("http://"),
+        "HTTP_PROXY is not a proxy's address: http://",
+        "such as http://proxy.example:3128; or add the server's host to NO_PROXY",
+    ),
+    (
+        lambda: raised(changed("a.png")),
+        "a.png: changed while it was being sent",
+        "run again once nothing writes to the image folder",
+    ),
+    (lambda: state_of("nowhere.png"), "nowhere.png: No such file or directory", ""),
+]
+PROBED: list[tuple[int | Exception, str, str]] = [
+    (
+        401,
+        "http://server/v1 refuses the key (HTTP 401): no",
+        "give it as --api_key, or in VQA_CLIENT_API_KEY",
+    ),
+    (
+        403,
+        "http://server/v1 refuses the key (HTTP 403): no",
+        "give it as --api_key, or in VQA_CLIENT_API_KEY",
+    ),
+    (503, "no answer from http://server/v1: HTTP 503: no", "RUNNING"),
+    (httpx2.ConnectError("[Errno 111] x"), "no answer from http://server/v1: nothing listens on server:80", "RUNNING"),
+    (httpx2.ConnectError("refused"), "no answer from http://server/v1: nothing listens on server:80", "RUNNING"),
+    *(
+        (httpx2.ConnectError(words), "no answer from http://server/v1: there is no host 'server'", "RUNNING")
+        for words in (
+            *("Name or service not known", "nodename nor servname provided", "No address associated with hostname"),
+            *("getaddrinfo failed", "Temporary failure in name resolution"),
+        )
+    ),
+    (httpx2.ReadError(""), "no answer from http://server/v1: ReadError", "RUNNING"),
+    (
+        httpx2.ConnectError("[SSL: WRONG_VERSION_NUMBER]"),
+        "no trusted connection to http://server/v1: [SSL: WRONG_VERSION_NUMBER]",
+        "is it an http:// address?",
+    ),
+    (
+        httpx2.ConnectError("CERTIFICATE_VERIFY_FAILED"),
+        "no trusted connection to http://server/v1: CERTIFICATE_VERIFY_FAILED",
+        "--ca_bundle FILE trusts its authority; --insecure skips the check, and the run records it",
+    ),
+]
+RUNNING = "is the server running there? --base_url names it, --wait_for_server SECONDS waits longer"
+REFUSED = [
+    (302, "the server redirects elsewhere: give that address as --base_url"),
+    (400, ""),
+    (401, "the server refuses the key: --api_key or VQA_CLIENT_API_KEY"),
+    (402, "the account has no credits left: add some, or use another --api_key"),
+    (403, "the server refuses the key or the model: --api_key, --model"),
+    (404, "the server knows no such path or model: --base_url, --model"),
+    (407, "the proxy wants a name and a password: http://NAME:PASSWORD@HOST:PORT"),
+    (413, "the body is larger than the server or its gateway takes: --max_pixels, --max_pages"),
+    (501, ""),
+]
+STREAMS = [
+    ("hello", "no stream of events"),
+    ("data: 1\n\n", "an event is not a chunk of a completion"),
+    ('data: {"choices": [{"delta": {"content": "a"}}]}\n\n', "the stream has no end"),
+]
+
+
+def raised(error: Exception) -> None:
+    raise error
+
+
+def proxied(proxy: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("http_proxy", proxy)
+        patch.delenv("no_proxy", raising=False)
+        patch.setattr("vqa_client.client.endpoint.find_spec", lambda _: None)
+        proxy_for(BASE)
+
+
+@pytest.mark.parametrize(("made", "said", "hint"), ROWS, ids=[said for _, said, _ in ROWS])
+def test_what_can_not_be_is_named_with_the_way_out(made: Callable[[], Any], said: str, hint: str) -> None:
+    with pytest.raises((UsageError, QuestionFailed)) as caught:
+        made()
+    assert (str(caught.value), caught.value.hint) == (said, hint)
+
+
+@pytest.mark.parametrize(("answer", "said", "hint"), PROBED)
+def test_a_server_that_does_not_answer_is_named_with_the_way_out(answer: int | Exception, said: str, hint: str) -> None:
+    def play(_: dict[str, Any], request: httpx2.Request) -> httpx2.Response:
+        if isinstance(answer, Exception):
+            raise answer
+        return httpx2.Response(answer, json={"error": {"message": "no"}})
+
+    endpoint = endpoint_playing(play)
+    with pytest.raises(ServerUnusable) as caught:
+        asyncio.run(wait_for_server(endpoint, [endpoint.base], patience_s=0, note=lambda _: None))
+    assert (str(caught.value), caught.value.hint) == (said, RUNNING if hint == "RUNNING" else hint)
+
+
+@pytest.mark.parametrize(("http_status", "hint"), REFUSED)
+def test_a_status_without_words_names_the_way_out(http_status: int, hint: str) -> None:
+    assert (judge(http_status, "no").status, judge(http_status, "no").hint) == ("rejected", hint)
+
+
+@pytest.mark.parametrize("size_bytes", [1_000_000, 1_000_001, 2_500_000])
+def test_a_large_body_is_named_with_its_size_beside_the_way_out(size_bytes: int) -> None:
+    more = f"the body was {size_bytes / 1e6:.1f} MB: a gateway's limit may be below that, try --max_pixels"
+    usual = dict(REFUSED)[404]
+    assert judge(404, "no", size_bytes).hint == (f"{usual}; {more}" if size_bytes > 1_000_000 else usual)
+    assert judge(400, "no", size_bytes).hint == (more if size_bytes > 1_000_000 else "")
+    assert judge(401, "no", size_bytes).hint == dict(REFUSED)[401]
+
+
+@pytest.mark.parametrize(("text", "said"), STREAMS)
+def test_what_is_not_a_whole_stream_is_named(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=f"^{said}$"):
+        completion_in_events(text)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Cannot load local files without `--allowed-local-media-path`.", True),
+        ("set allowed-local-media-path", True),
+        ("file:// URLs are not allowed", True),
+        ("start it with --media-path", True),
+        ("cannot load local files", True),
+        ("no such file", False),
+    ],
+)
+def test_a_server_that_reads_no_files_is_known_by_its_words(message: str, expected: bool) -> None:
+    assert not_allowed(message) is expected
