@@ -38,16 +38,20 @@ def test_the_health_of_a_server_may_name_the_loaded_model(loaded: object, level:
 
 def test_a_model_that_is_not_listed_is_a_warning() -> None:
     listed = found("models", model="x", cards=({"id": "y"},))
-    assert listed.level == "warning"
-    assert "--model" in listed.hint
+    assert (listed.level, listed.text) == ("warning", "lists y, and not x")
+    assert listed.hint == "name a listed one with --model, or start the server with this served-model-name"
+    shown = [found("models", model="1", cards=tuple({"id": str(number)} for number in range(n))).text for n in (5, 6)]
+    assert shown == ["0, 1, 2, 3, 4", "0, 1, 2, 3, 4, ..."]
+    assert found("models").text == "none listed"
 
 
 def test_of_many_models_the_loaded_one_is_the_one_to_name() -> None:
     cards = ({"id": "a", "loaded": False}, {"id": "b", "loaded": True})
     assert found("models", model="b", cards=cards).level == "ok"
     other = found("models", model="a", cards=cards)
-    assert other.level == "warning"
-    assert "name b" in other.hint
+    assert (other.level, other.text) == ("warning", "b is loaded; a is not")
+    assert other.hint == "unknown loads another model for any request that names one, and drops this one: name b"
+    assert found("models", model="b", cards=cards[1:]).text == "b (loaded)"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 from tests.client.check.playing import refused, said
 from vqa_client.client.probing.sight import colour_in, found_sight, sight_of
 
+ALIVE = "the server answers probes and completes nothing: look at its log, and start it again"
 BARE = said("I see no image", tokens=20)
 
 
@@ -57,13 +58,48 @@ def test_a_colour_is_a_word_of_its_own_and_the_only_one(text: str, colour: str |
 @pytest.mark.parametrize(
     ("status", "message", "hint"),
     [
-        (500, "EngineCore encountered an issue.", "completes nothing"),
-        (404, "The model `m` does not exist.", "--model"),
-        (400, "image_url is not supported", "log"),
+        (500, "EngineCore encountered an issue.", ALIVE),
+        (404, "no", "--model names a model that it serves; is --base_url right?"),
+        (400, "unknown Model", "--model names a model that it serves; is --base_url right?"),
+        (400, "image_url is not supported", "see what the server's log says of this request"),
     ],
 )
 def test_no_reply_is_unusable_and_says_why(status: int, message: str, hint: str) -> None:
     found = found_sight([refused(status, message)] * 2, None, None)
-    assert found.level == "unusable"
-    assert message in found.text
-    assert hint in found.hint
+    assert (found.level, found.hint) == ("unusable", hint)
+    assert found.text == f"no reply to a question about a picture: HTTP {status}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("colours", "code", "bare", "level", "text", "hint"),
+    [
+        (("red", "blue"), None, 20, "ok", "sees images: 'red' and 'blue' of a red and of a blue square", ""),
+        (
+            *(("?", "?"), "The secret code is 4821.", 20, "note"),
+            "reads a drawn code, and says '?' and '?' of a red and of a blue square",
+            "",
+        ),
+        (
+            *(("blue", "red"), None, 20, "warning"),
+            "'blue' and 'red' of a red and of a blue square; 84 prompt tokens with the picture, 20 without",
+            "a weak model, or pictures that reach it damaged: look at a few answers before a long run",
+        ),
+        (
+            *(("red", "red"), None, None, "warning"),
+            "gives the same answer for both images: 'red' and 'red' of a red and of a blue square; "
+            "84 prompt tokens with the picture, an unknown number of without",
+            "is it a vision-language model? its answers would be guesses from the text",
+        ),
+        (
+            *(("red", "red"), None, 84, "unusable"),
+            "does not see images: 'red' and 'red' of a red and of a blue square; "
+            "84 prompt tokens with the picture, 84 without",
+            "is it a vision-language model, was it started with its projector, does the path take images?",
+        ),
+    ],
+)
+def test_what_a_server_sees_is_reported_with_what_it_said(
+    colours: tuple[str, str], code: str | None, bare: int | None, level: str, text: str, hint: str
+) -> None:
+    found = found_sight([said(each) for each in colours], said(code) if code else None, said("?", tokens=bare))
+    assert (found.level, found.text, found.hint) == (level, text, hint)
