@@ -9,6 +9,7 @@ import pytest
 
 from tests.compare.logged import failed, put, record
 from tests.runs.sample import Sample
+from vqa_client.cli.main import run_command
 from vqa_client.errors import DataError, UsageError
 from vqa_client.runs.why import RULE_REASONS, why
 from vqa_client.types import STATUSES, Record
@@ -144,3 +145,76 @@ def test_an_explanation_is_strict_json(tmp_path: Path) -> None:
     _, log = mc_log(tmp_path, said("<think>hm</think>B"))
     text = msgspec.json.encode(why(log, "q1", None))
     assert json.loads(text, parse_constant=pytest.fail)["peeled_off"] == ["<think>hm</think>"]
+
+
+SHOWN = (
+    "mc · q1 · {log}\n"
+    "system message:\n    Be brief.\n"
+    "worked examples before the question: s1, s2\n"
+    "prompt, with the places of its images:\n    See <image 1>.\n"
+    "reply:\n    **Answer: B**\n    \n    Wait, maybe A. The answer could be C.\n"
+    "reasoning, in a field of its own:\n    hm\n"
+    "choices: A. thing 1A  B. thing 1B  C. thing 1C  D. thing 1D\n"
+    "read, from the content:\n    *Answer: B*\n    Wait, maybe A. The answer could be C.\n"
+    "the reply was cut at the token limit: only an explicit declaration counts\n"
+    "declarations (the last one counts, weak ones only alone; 3 found):\n"
+    "    B by answer: ... *Answer: B* Wait, maybe A. The ...\n"
+    "    A by correction: ... *Answer: B* Wait, maybe A. The answer could b ...\n"
+    "    C by hedge, weak: ... : B* Wait, maybe A. The answer could be C. ...\n"
+    "rules, in the order of reading; the first that finds something decides:\n"
+    "    =>declaration: A (by correction; rivals B)\n"
+    "      exact text: -\n"
+)
+END = (
+    "parsers: robust A (by correction), published B (by letter), longbench -\n"
+    "in the log: ok, answer 'B' (by answer; rivals A)\n"
+    "    an answer was read\n"
+    "    finish reason length, score 1, robust 1, published 0.5\n"
+    "right answer: 'B'\n"
+    "read again today: ok, answer 'A' (by correction; rivals B), score 0 (vqa-client rescore shows all such)\n"
+)
+FIRST_TOKEN = (
+    "mc · q2 · {log}\n"
+    "reply:\n    B\n"
+    "first token, with its probability:\n    'B' 0.905  'C' 0.0821\n"
+    "labels: none among them\n"
+    "in the log: ok, answer 'B' (by first token)\n"
+    "    an answer was read\n"
+    "    the label that is most probable as the first token (--choice_mode logprob)\n"
+    "    finish reason stop, score 1, logprob 1\n"
+    "right answer: 'B'\n"
+)
+
+
+def test_what_parse_shows_of_a_reply_is_printed_line_by_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = {"prompt": "See <image 1>.", "reasoning": "hm", "system": "Be brief.", "shots": ("s1", "s2")}
+    reply = "**Answer: B**\n\nWait, maybe A. The answer could be C."
+    of, log = mc_log(
+        tmp_path,
+        said(reply, finish_reason="length", rivals=("A",), parts={"robust": 1.0, "published": 0.5}, **shown),
+        said("B", "q2", first_token={"B": -0.1, "C": -2.5}, probabilities={}, rule="first token", parts={"logprob": 1}),
+        said("a" * 3_000 + "b" * 3_000, "q3", answer=None, status="unparsed", rule=""),
+        said(None, "q0", answer=None, status="timeout", rule="", references=("B", "B", "C")),
+    )
+
+    def explained(question_id: str) -> str:
+        assert run_command(["parse", str(log), "--explain", question_id]) == 0
+        return capsys.readouterr().out
+
+    whole = explained("q1")
+    assert whole.startswith(SHOWN.format(log=log))
+    assert whole.endswith(END)
+    assert "that nothing declares" not in whole
+    again = "read again today: ok, answer 'B' (by own line), score 0 (vqa-client rescore shows all such)\n"
+    assert explained("q2") == FIRST_TOKEN.format(log=log) + again
+    assert f"reply:\n    {'a' * 2_000}\n    [... 2,000 characters left out ...]\n    {'b' * 2_000}\n" in explained("q3")
+    assert explained("q0").startswith(f"mc · q0 · {log}\nreply: none came\nin the log: timeout\n")
+    assert explained("q0").endswith("right answer: 'B' x2, 'C'\n")
+    (tmp_path / "other").mkdir()
+    other = mc_log(tmp_path / "other", said("(A) and (D) are near. The answer is B."))[1]
+    assert run_command(["parse", str(other), "--explain", "q1"]) == 0
+    assert "labels in the reply that nothing declares: A, D\n" in capsys.readouterr().out
+    of.data_json.unlink()
+    assert explained("q2").startswith(FIRST_TOKEN.format(log=log) + "not read again: vqa2_results.records.jsonl needs ")

@@ -69,8 +69,9 @@ def _choice(found: Why, view: ChoiceView) -> Iterator[str]:
             yield f"    {_labels(each.labels)} by {each.rule}{weak}: ... {each.around} ..."
     yield "rules, in the order of reading; the first that finds something decides:"
     yield from (f"    {_rule(rule)}" for rule in view.rules)
-    if view.mentioned:
-        yield f"labels in the reply that nothing declares: {', '.join(view.mentioned)}"
+    declared = {label for each in view.declared for label in each.labels}
+    if others := [label for label in view.mentioned if label not in declared]:
+        yield f"labels in the reply that nothing declares: {', '.join(others)}"
     yield "parsers: " + ", ".join(
         f"{name} {letter or '-'}{_by(rule, ())}" for name, (letter, rule) in view.parsers.items()
     )
