@@ -1,4 +1,4 @@
-"""What each benchmark asks of its sample and what half of the right answers are worth, as they were.
+"""What each benchmark asks of its sample, where its data is, and what half of the right answers are worth, as they were.
 
 `python -m tests.contract.kept` writes them again: for a new benchmark, and where a change is meant.
 """
@@ -46,6 +46,7 @@ def found_in(case: "Case") -> dict[str, Any]:
         "questions": [_said(question, case) for question in case.questions],
         "description": msgspec.to_builtins(benchmark.description()),
         "prompts": {name: _prompt(form.task(), first) for name, form in ({"": benchmark} | forms).items()},
+        "homes": [msgspec.to_builtins(form.home) for form in getattr(benchmark.load, "forms", ()) if form.home],
         "report": _reported(case),
     }
     return dict(json.loads(json.dumps(found)))
