@@ -5,7 +5,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from pathlib import Path
 
@@ -217,6 +217,42 @@ def test_closing_in_the_middle_of_jobs_raises_nothing_and_ends_all() -> None:
         processes.close()
         for job in jobs:
             assert job.cancelled() or isinstance(job.exception(timeout=10), VqaClientError | CancelledError)
+
+
+def _tidied(folder: Path, job: int) -> int:
+    try:
+        (folder / f"begun {job}").touch()
+        time.sleep(30)
+    finally:
+        time.sleep(0.3)
+        (folder / f"tidied {job}").touch()
+    return job
+
+
+def _stubborn(folder: Path, job: int) -> int:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    (folder / f"begun {job}").touch()
+    time.sleep(30)
+    return job
+
+
+@pytest.mark.parametrize(("work", "tidied"), [(_tidied, 2), (_stubborn, 0)])
+def test_closing_leaves_each_a_moment_to_tidy_up_and_then_kills(
+    work: Callable[[Path, int], int], tidied: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.parallel._FAREWELL_S", 1.0 if tidied == 0 else 10.0)
+    processes = Processes(functools.partial(work, tmp_path), 2)
+    for job in (1, 2):
+        processes.submit(job)
+    until_s = time.monotonic() + 30
+    while len(list(tmp_path.glob("begun *"))) < 2 and time.monotonic() < until_s:
+        time.sleep(0.01)
+    pids = [worker.process.pid for worker in processes._workers]
+    started_s = time.monotonic()
+    processes.close()
+    assert time.monotonic() - started_s < 8.0
+    assert len(list(tmp_path.glob("tidied *"))) == tidied
+    assert not any(alive(pid) for pid in pids if pid)
 
 
 def test_many_processes_that_start_at_once_leave_the_main_module_as_it_was() -> None:

@@ -146,6 +146,12 @@ def test_a_file_cut_anywhere_keeps_every_whole_line(cut: int, tmp_path_factory: 
         assert all(log.read((str(n), "")).output == "ü" * n for n in range(whole))
 
 
+DISK = {
+    "read": "check the disk; the log stays as it is, and the same command resumes once it can be read",
+    "written": "make room or choose another --output, then run the same command again",
+}
+
+
 def test_a_disk_that_fails_is_one_message_whatever_it_was_asked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(path, record("1", output="x" * 20_000), record("2"))
 
@@ -162,9 +168,12 @@ def test_a_disk_that_fails_is_one_message_whatever_it_was_asked(path: Path, monk
     for call, content, said in (("pread", b"", "read"), ("write", b"\n", "written")):
         path.write_bytes(path.read_bytes().removesuffix(content))
         monkeypatch.setattr(os, call, fails)
-        with pytest.raises(OutputError, match=rf"run\.records\.jsonl can't be {said}: Input/output error"):
+        with pytest.raises(OutputError, match=rf"run\.records\.jsonl can't be {said}: Input/output error") as caught:
             RecordLog(path)
+        assert caught.value.hint == DISK[said]
         monkeypatch.undo()
+        with locked(path):
+            assert path.exists(), "the lock is free again"
     with RecordLog(path) as log:
         monkeypatch.setattr(os, "pread", fails)
         with pytest.raises(OutputError, match=r"run\.records\.jsonl can't be read: Input/output error"):
@@ -183,13 +192,15 @@ def test_what_keeps_a_log_from_being_locked_or_mended_is_named(path: Path, monke
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", fails)
-    with pytest.raises(UsageError, match=r"run\.records\.jsonl can't be locked: No locks available"):
+    with pytest.raises(UsageError, match=r"run\.records\.jsonl can't be locked: No locks available") as caught:
         RecordLog(path)
+    assert caught.value.hint == "its file system has no locks: give a local --output"
 
 
 def test_two_writers_are_refused(path: Path) -> None:
-    with RecordLog(path), pytest.raises(UsageError, match="another run"):
+    with RecordLog(path), pytest.raises(UsageError, match="is being written by another run") as caught:
         RecordLog(path)
+    assert caught.value.hint == "wait for it to end, or give another --output"
     RecordLog(path).close()
 
 

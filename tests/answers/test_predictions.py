@@ -101,6 +101,7 @@ QUOTED = 'quote an answer that contains the separator: 42,"yes, it is"'
         ("r.json", '[{"question_id": [1], "answer": "a"}]', r"question_id", ""),
         ("r.json", "yes", "it begins with 'yes'", ""),
         ("r.json", "\0\1", "it begins with the bytes 00 01, which are not text", ""),
+        ("r.json", '{\n"question_id": 1,\n', "r.json: the JSON breaks off", NEEDED),
         ("r.jsonl", '{"question_id": 1, "answer": "a"}\n{"quest', "line 2: the JSON breaks off", ""),
         ("r.csv", "question,reply\n1,a\n", "has the columns question, reply", NEEDED),
         ("r.csv", "question_id,answer\n1,yes, it is\n", "row 2 has more cells than columns", QUOTED),

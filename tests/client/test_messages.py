@@ -12,7 +12,10 @@ import pytest
 from tests.client.check.playing import endpoint_playing
 from vqa_client.client.endpoint import headers_for, proxy_for, tls_context
 from vqa_client.client.failures import judge
-from vqa_client.client.probe import wait_for_server
+from vqa_client.client.probe import Served, wait_for_server
+from vqa_client.client.probing.findings import Fingerprint
+from vqa_client.client.probing.identity import ShortCheck
+from vqa_client.client.servers import Nature
 from vqa_client.client.streamed import completion_in_events
 from vqa_client.client.uploading.file_proof import changed, not_allowed, state_of
 from vqa_client.client.url import candidates
@@ -111,6 +114,12 @@ STREAMS = [
     ("data: 1\n\n", "an event is not a chunk of a completion"),
     ('data: {"choices": [{"delta": {"content": "a"}}]}\n\n', "the stream has no end"),
 ]
+
+
+@pytest.mark.parametrize(("version", "said"), [("0.32.0", "vllm 0.32.0"), (None, "vllm"), ("", "vllm")])
+def test_a_server_that_does_not_name_its_version_goes_by_its_kind(version: str | None, said: str) -> None:
+    check = ShortCheck(fingerprint=Fingerprint(kind="vllm", version=version))
+    assert Nature(served=Served(base=BASE), check=check).version == said
 
 
 def raised(error: Exception) -> None:

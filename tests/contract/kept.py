@@ -1,4 +1,4 @@
-"""What each benchmark asks of its sample, where its data is, and what half of the right answers are worth, as they were.
+"""What each benchmark asks of its sample, where its data is, and what half of the right replies give, as it was.
 
 `python -m tests.contract.kept` writes them again: for a new benchmark, and where a change is meant.
 """

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.tasks.documents import BOM, write_lines, write_list
 from vqa_client.errors import DataError
 from vqa_client.tables.data_file import read_index
+from vqa_client.tables.inside import open_table
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -183,3 +184,29 @@ def test_a_broken_list_is_named_with_record_and_line(tmp_path: Path, text: str, 
         read(path)
     assert str(path) in str(caught.value)
     assert caught.value.hint
+
+
+QUESTIONS = "give the file with the questions, or a folder of images"
+NOT_ROWS = [
+    (b"\x1f\x8b\x08", "gzip", "gunzip it first"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard", "unpack it first by `unzstd`"),
+    (b"PK\3\4", "a ZIP archive, or a spreadsheet", "unpack it, or save the sheet as CSV in UTF-8"),
+    (b"ARROW1", "an Arrow file", "save it as Parquet"),
+    (b"\xff\xfea\0", "text in UTF-16", "save it as UTF-8"),
+    (b"\xfe\xff\0a", "text in UTF-16", "save it as UTF-8"),
+    (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "run `git lfs pull` where it came from"),
+    (b"\xff\xd8\xff\xe0", "a JPEG image", QUESTIONS),
+    (b"\x89PNG", "a PNG image", QUESTIONS),
+    (b"\xef\xbb\xbf <p>", "markup", "the server may have sent a page in its place; fetch it again"),
+]
+
+
+@pytest.mark.parametrize(("content", "what", "hint"), NOT_ROWS)
+def test_what_is_not_rows_is_named_with_what_makes_rows_of_it(
+    content: bytes, what: str, hint: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        open_table(path)
+    assert (str(caught.value), caught.value.hint) == (f"{path} is {what}: these are not rows", hint)

@@ -332,32 +332,6 @@ def test_a_fault_is_named_before_anything_is_asked(data: str | bytes, said: str,
     assert caught.value.hint
 
 
-QUESTIONS = "give the file with the questions, or a folder of images"
-NOT_ROWS = [
-    (b"\x1f\x8b\x08", "gzip", "gunzip it first"),
-    (b"\x28\xb5\x2f\xfd", "Zstandard", "unpack it first by `unzstd`"),
-    (b"PK\3\4", "a ZIP archive, or a spreadsheet", "unpack it, or save the sheet as CSV in UTF-8"),
-    (b"ARROW1", "an Arrow file", "save it as Parquet"),
-    (b"\xff\xfea\0", "text in UTF-16", "save it as UTF-8"),
-    (b"\xfe\xff\0a", "text in UTF-16", "save it as UTF-8"),
-    (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "run `git lfs pull` where it came from"),
-    (b"\xff\xd8\xff\xe0", "a JPEG image", QUESTIONS),
-    (b"\x89PNG", "a PNG image", QUESTIONS),
-    (b"\xef\xbb\xbf <p>", "markup", "the server may have sent a page in its place; fetch it again"),
-]
-
-
-@pytest.mark.parametrize(("content", "what", "hint"), NOT_ROWS)
-def test_what_is_not_rows_is_named_with_what_makes_rows_of_it(
-    content: bytes, what: str, hint: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "data"
-    path.write_bytes(content)
-    with pytest.raises(DataError) as caught:
-        open_table(path)
-    assert (str(caught.value), caught.value.hint) == (f"{path} is {what}: these are not rows", hint)
-
-
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tar"])
 def test_a_file_that_goes_before_its_rows_are_read_is_named(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
