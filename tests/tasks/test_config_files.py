@@ -82,6 +82,54 @@ def test_a_value_that_a_config_cant_have_is_named_with_what_it_should_be(given: 
         parse_model({"model_name": "m", "max_tokens": 5} | given, "own.json")
 
 
+KNOWN = (
+    "base_url, extra_body, max_tokens, model_name, presence_penalty, prices, prompt_template, serve, system_prompt, "
+    "temperature, thinking, timeout"
+)
+REFUSED = [
+    ([], "is not a JSON object", "see the files in config/"),
+    ({"max_token": 5}, "has an unknown key 'max_token'", f"did you mean max_tokens? known keys: {KNOWN}"),
+    ({"xyz": 5}, "has an unknown key 'xyz'", f"known keys: {KNOWN}"),
+    (
+        {"prices": {"inputs": 1}},
+        "has an unknown key 'prices.inputs'",
+        "did you mean input? known keys: batch, input, output",
+    ),
+    ({"extra_body": {"stream": True, "model": "x"}}, "sets model, stream in extra_body", "the run sets it: remove it"),
+]
+
+
+@pytest.mark.parametrize(("given", "said", "hint"), REFUSED)
+def test_what_a_config_can_not_have_is_named_with_the_way_out(given: Any, said: str, hint: str) -> None:
+    raw = {"model_name": "m", "max_tokens": 5} | given if isinstance(given, dict) else given
+    with pytest.raises(UsageError) as caught:
+        parse_model(raw, "own.json")
+    assert (str(caught.value), caught.value.hint) == (f"the config own.json {said}", hint)
+
+
+def test_a_config_that_can_not_be_read_is_named_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "own.json"
+    names = "give a JSON file or one of: "
+    for text, said, hint in (
+        (None, f"there is no config '{path}'", names),
+        ("{", f"the config {path} is not JSON: ", "a config is a JSON object"),
+        (
+            "[" * 200 + "]" * 200,
+            f"the config {path} is not JSON: it is nested more than 100 levels deep",
+            "a config is",
+        ),
+    ):
+        if text is not None:
+            path.write_text(text)
+        with pytest.raises(UsageError) as caught:
+            load_model(str(path))
+        assert str(caught.value).startswith(said)
+        assert caught.value.hint.startswith(hint)
+    with pytest.raises(UsageError, match=r"^there is no config 'qwen3-v'$") as near:
+        load_model("qwen3-v")
+    assert near.value.hint.startswith(f"did you mean qwen3-vl? {names}")
+
+
 def test_what_a_config_lacks_is_named_with_what_is_needed() -> None:
     with pytest.raises(UsageError, match="lacks 'max_tokens'") as caught:
         parse_model({"model_name": "m"}, "own.json")
