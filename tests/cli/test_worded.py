@@ -1,0 +1,343 @@
+"""Tables and lines of commands in a terminal, word for word, from figures made by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from vqa_client.aggregates import Figure
+from vqa_client.cli.dry_run import _lines, _total
+from vqa_client.cli.judge import _people
+from vqa_client.cli.main import run_command
+from vqa_client.cli.rescore import _section
+from vqa_client.cli.tables import as_text
+from vqa_client.cli.varied_tables import of_blind, of_circular, of_repeats, of_shuffled
+from vqa_client.judge.people import AgainstPeople
+from vqa_client.model_config import Prices
+from vqa_client.reports.page_forms import CircularSummary, ShuffledSummary
+from vqa_client.reports.record_counts import TokenSum
+from vqa_client.reports.report import Report
+from vqa_client.reports.summary import Tally
+from vqa_client.reports.varied import BlindSummary, RepeatSummary
+from vqa_client.runs.dry_run import DryRun, Expected, Overflow
+from vqa_client.runs.rescored import Change, Reading, Rescored, Sums
+from vqa_client.scoring.agreement import Kappa
+from vqa_client.scoring.choices.circular import CircularFigures, Position, PositionBias
+from vqa_client.scoring.choices.modes import Calibration
+from vqa_client.scoring.paired import Difference
+from vqa_client.scoring.repeats import BlindFigures, Pairing, RepeatFigures
+from vqa_client.scoring.statistics import Interval, Mean
+from vqa_client.settings.run import RunSettings
+
+BOUNDS = Interval(low=0.25, high=0.75, method="", n=4, clusters=4)
+HALF, NONE = Mean(n=4, value=0.5, interval=BOUNDS), Mean(n=0, value=None, interval=None)
+TALLY = Tally(
+    total=4, correct=2, accuracy=0.5, interval=BOUNDS, answered=3, accuracy_answered=0.6, interval_answered=None
+)
+SUMMARY: dict[str, Any] = {
+    "overall": TALLY,
+    "status_counts": {},
+    "n_truncated": 0,
+    "without_truncated": NONE,
+    "parts": {},
+    "breakdowns": {"variant": {"form/10": TALLY, "form/2": TALLY}},
+    "crossings": {},
+    "prompt_tokens": TokenSum(),
+    "completion_tokens": TokenSum(),
+}
+BIAS = PositionBias(
+    positions={
+        "A": Position(recall=HALF, right=1_000, right_share=0.25, chosen=3, chosen_share=0.75),
+        "B": Position(recall=NONE, right=0, right_share=None, chosen=0, chosen_share=None),
+    },
+    deviation=0.125,
+)
+GAIN = Difference(value=0.25, low=-0.05, high=0.5, n=4, clusters=4, higher=2, lower=1, p=0.5, draws=0)
+
+
+def report(summary: Any) -> Report:
+    return Report(task="t", variant="", model="m", path=Path("r.json"), expected=4, left_out={}, summary=summary)
+
+
+def lines(sections: Any) -> list[str]:
+    text = as_text(list(sections))
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip(" ─")]
+
+
+POSITIONS = [
+    "position bias: how often the right answer is found in each place, and how often the place is chosen",
+    "place right here found 95 % interval of all right of all chosen",
+    "A 1,000 50.0 25.0-75.0 25.0 75.0",
+    "B 0 - - - -",
+    "standard deviation of what is found: 12.5 points (0: no place is preferred)",
+]
+
+
+def test_repeats_are_shown_together_and_each_by_itself() -> None:
+    figures = RepeatFigures(
+        repeats=3, questions=4, unfinished=2, pass_at={1: HALF, 3: NONE}, majority=HALF, turning=HALF, changing=HALF
+    )
+    summary = RepeatSummary(**SUMMARY, figures=figures, temperature=0)
+    expected = [
+        "4 questions asked 3 times each; in %; a question is right at a full score, and wrong without a reply",
+        "together % 95 % interval",
+        "pass@1 50.0 25.0-75.0",
+        "pass@3 - -",
+        "majority 50.0 25.0-75.0",
+        "right in some repeats only 50.0 25.0-75.0",
+        "several answers 50.0 25.0-75.0",
+        "repeat questions accuracy 95 % interval answered",
+        "form/2 4 50.0 25.0-75.0 3",
+        "form/10 4 50.0 25.0-75.0 3",
+    ]
+    assert lines(of_repeats(report(summary), summary)) == [
+        *expected,
+        "the temperature was 0: what differs comes from the server itself",
+        "2 questions without all repeats yet, left out above",
+    ]
+
+
+def test_what_images_add_is_shown_over_all_and_by_group() -> None:
+    of = Pairing(questions=1_000, seen=HALF, blind=NONE, gain=GAIN)
+    figures = BlindFigures(overall=of, groups={}, unfinished=1, kept=HALF, same=HALF, chance=0.25)
+    summary = BlindSummary(**SUMMARY, figures=figures)
+    assert lines(of_blind(report(summary), summary)) == [
+        "1,000 questions with their images and without; in %, questions without a reply count as wrong; "
+        "the difference is paired, in points",
+        "questions n with images without difference 95 % interval",
+        "all 1,000 50.0 - +25.0 -5.0 to +50.0",
+        "of the questions right with images, also right without: 50.0 % of 4",
+        "same answer with and without images: 50.0 % of 4",
+        "guessing would be right in 25.0 %",
+        "1 question only asked one way so far, not shown above",
+    ]
+    alone = BlindFigures(overall=replace(of, gain=None), groups={}, unfinished=0, kept=HALF, same=None, chance=None)
+    summary = BlindSummary(**SUMMARY, figures=alone)
+    assert lines(of_blind(report(summary), summary))[2:] == [
+        "all 1,000 50.0 - - -",
+        "of the questions right with images, also right without: 50.0 % of 4",
+    ]
+
+
+def test_rotations_and_shuffled_choices_are_shown_with_the_places_of_choices() -> None:
+    figures = CircularFigures(
+        rotations=3,
+        questions=1,
+        unfinished=2,
+        bias=BIAS,
+        **dict.fromkeys(("circular", "mean", "once", "majority", "same_text", "same_letter"), HALF),
+    )
+    circular = CircularSummary(**SUMMARY, figures=figures)
+    shown = lines(of_circular(report(circular), circular))
+    assert shown[:2] == [
+        "1 question in 3 rotations of their choices; in %; questions without a reply count as wrong",
+        "together % 95 % interval",
+    ]
+    assert shown[2:8] == [
+        f"{name} 50.0 25.0-75.0"
+        for name in (
+            *("right in all rotations", "mean of all rotations", "right in at least one", "majority of texts"),
+            *("always the same text", "always the same letter"),
+        )
+    ]
+    assert shown[8] == "rotation questions accuracy 95 % interval answered"
+    assert shown[11:] == [*POSITIONS, "2 questions without all rotations yet, left out of the first table"]
+    shuffled = ShuffledSummary(**SUMMARY, figures=replace(BIAS, deviation=None))
+    assert lines(of_shuffled(report(shuffled), shuffled)) == [
+        "with shuffled choices: accuracy 50.0 % (25.0-75.0) of 4 questions; questions without a reply count as wrong",
+        *POSITIONS[:-1],
+    ]
+
+
+def reading(**changes: Any) -> Reading:
+    given = {"status": "ok", "answer": "A", "score": 1.0, "rule": "answer", "references": ("A",), "parts": {}}
+    return Reading(**(given | changes))
+
+
+def test_what_scoring_again_changes_is_listed() -> None:
+    lost = reading(status="unparsed", answer=None, score=0.0, rule="", references=("B",))
+    changes = (
+        Change(question_id="q1", variant="snow/1", old=reading(), new=lost),
+        Change(question_id="q2", variant="", old=reading(answer="x" * 61), new=reading(score=0.5)),
+    )
+    found = Rescored(
+        log="a.records.jsonl",
+        task="mc",
+        total=1_000,
+        failed=2,
+        not_in_data=("q9",),
+        scoring_old={"parser": "a"},
+        scoring_new={"parser": "b"},
+        data_changed=True,
+        old=Sums(accuracy=0.5, parts={"robust": 0.5, "n_words": 1}, statuses={"ok": 1_000}),
+        new=Sums(accuracy=0.25, parts={"robust": 0.25}, statuses={"bad_image": 3}),
+        changes=changes,
+        written=False,
+    )
+    head = [
+        "rescore · mc · a.records.jsonl",
+        "in % of all old new",
+        "accuracy 50.0 25.0",
+        "robust 50.0 25.0",
+        "questions ok 1,000 0",
+        "questions bad image 0 3",
+    ]
+    first = "q1 · snow/1: ok 'A' by answer (1) -> unparsed (0), another right answer"
+    remarks = [
+        "2 questions without a reply: nothing to read again",
+        "1 question no longer in the data file, left as it is: q9",
+        "scored by {'parser': 'b'}, before by {'parser': 'a'}",
+        "the data file is another one than when the run was made or last scored",
+    ]
+    unwritten = "nothing is written: --write puts the new readings into the log"
+    shown = lines([_section(found)])
+    assert shown[:7] == [*head, first]
+    assert shown[7].endswith("' by answer (1) -> ok 'A' by answer (0.5)")
+    assert shown[8:] == ["2 of 1,000 questions changed", *remarks, unwritten]
+    many = replace(found, changes=changes[:1] * 22, not_in_data=("q9", "q8"), failed=0, data_changed=False)
+    many = replace(many, scoring_new=many.scoring_old, written=True)
+    assert lines([_section(many)])[6:] == [
+        *[first] * 20,
+        "and 2 more changes: --json has all",
+        "22 of 1,000 questions changed",
+        "2 questions no longer in the data file, left as they are, such as q9",
+        "written into the log; the run's own command makes its report again and repeats no answered question",
+    ]
+    assert lines([_section(replace(many, changes=()))])[6] == "0 of 1,000 questions changed"
+    assert lines([_section(replace(many, changes=(), written=False))])[-1].startswith("2 questions no longer")
+
+
+EXPECTED = Expected(
+    title="mc clean",
+    requests=1_000,
+    kept=0,
+    images=1,
+    sent_bytes=2_500_000,
+    image_tokens=2_000_000,
+    text_tokens=1_000_000,
+    overflows=(),
+    unreadable=(),
+)
+RUN = DryRun(model="", max_tokens=5_000, context_length=None, said_by="", prices=None, plans=(EXPECTED,))
+
+
+def test_a_dry_run_says_what_it_would_take() -> None:
+    head = [
+        "mc clean · the model that the server serves",
+        "  1,000 requests · 1 image · 2.5 MB to send",
+        "  about 2,000,000 image tokens by the rule qwen3-vl: one for each 32 x 32 pixels",
+        "  about 1,000,000 text tokens by cl100k_base; replies have at most 5,000 each",
+    ]
+    unknown = "  no server states its context window: --context_length TOKENS finds what doesn't fit"
+    rate = "  --rate QUESTIONS_PER_SECOND estimates the time"
+    assert list(_lines(RUN, EXPECTED, RunSettings(), None)) == [*head, unknown, rate]
+    known = replace(
+        RUN, model="m", context_length=8_192, said_by="as the server says", prices=Prices(input=2, output=10)
+    )
+    paced = RunSettings(rate=0.5, dry_run=True, max_pixels=9)
+    shown = list(_lines(known, replace(EXPECTED, kept=1_234, requests=1), paced, None))
+    assert shown[:3] == [
+        "mc clean · m",
+        "  1 request (1,234 answered before) · 1 image · 2.5 MB to send",
+        "  megabytes are those of the files; images that are encoded again have other sizes",
+    ]
+    assert shown[5:] == [
+        "  every question fits into 8,192 tokens (as the server says), the longest reply included",
+        "  2 s at 0.5 questions/s",
+        "  at most $6.05: $6.00 for prompts, $0.05 for the longest replies",
+    ]
+    long = tuple(Overflow(question_id=f"q{number}", tokens=9_000 + number) for number in range(12))
+    names = tuple(f"{number}.png" for number in range(11))
+    batched = RunSettings(batch_command="x {input} {output}", batch_mb=1.5, batch_lines=1_000)
+    shown = list(_lines(known, replace(EXPECTED, overflows=long, unreadable=names, batches=1), batched, None))
+    worst = ", ".join(f"q{number} ({9_000 + number:,})" for number in range(11, 1, -1))
+    assert shown[4:7] == [
+        "  12 questions beyond 8,192 tokens (as the server says), the longest reply included: "
+        f"{worst} and 2 more (--json has all)",
+        f"  11 files can't be read as images: {', '.join(names[:10])} and 1 more (--json has all)",
+        "  1 batch file of at most 1.5 MB and 1,000 questions",
+    ]
+    together = [
+        "all 2 together",
+        "  2,000 requests · 2 images · 5.0 MB to send",
+        "  about 4,000,000 image tokens and 2,000,000 text tokens",
+    ]
+    two = [(known, EXPECTED, RunSettings())] * 2
+    assert list(_total(two, 2.0)) == [*together, "  16 min 40 s at 2 questions/s", "  at most $112.00"]
+    assert list(_total([(RUN, EXPECTED, RunSettings())] * 2, None)) == together
+
+
+def test_judges_are_shown_against_people_each_in_a_column() -> None:
+    half = Figure(value=0.5, low=0.25, high=0.75, pieces=4)
+    none = Figure(value=None, low=None, high=None, pieces=0)
+    kappa = Kappa(value=0.5, agreement=0.75, n=4, clusters=4)
+    each = AgainstPeople(
+        name="one",
+        labelled=1_000,
+        agreement=half,
+        rule_agreement=none,
+        kappa=kappa,
+        rule_kappa=None,
+        rho=0.25,
+        calibration=Calibration(n=4, expected_error=0.125, brier=0.25),
+        sensitivity=half,
+        specificity=replace(half, low=None),
+        accuracy=none,
+        graded=True,
+        people={"a and b": kappa},
+        fleiss=kappa,
+    )
+    assert lines([_people([each])]) == [
+        "against people one",
+        "labelled 1,000",
+        "agreement, % 50.0 (25.0-75.0)",
+        "of the rule, % -",
+        "kappa 0.500, n 4",
+        "of the rule -",
+        "Spearman's rho 0.250",
+        "sensitivity, % 50.0 (25.0-75.0)",
+        "specificity, % 50.0",
+        "corrected accuracy, % - (hardly better than chance)",
+        "corrected accuracy: of the judge, for its errors on what people have labelled (Rogan and Gladen)",
+        "kappas have quadratic weights; shares take grades from the middle of the scale on as correct",
+        "one: P(correct) beside people: expected calibration error 12.5 points, Brier score 0.250, n 4",
+        "kappa of a and b: 0.500, n 4",
+        "Fleiss' kappa of all people: 0.500, n 4",
+    ]
+    plain = replace(each, graded=False, rho=None, calibration=None, people={}, fleiss=None, sensitivity=none)
+    shown = lines([_people([plain, replace(plain, name="two")])])
+    assert shown[0] == "against people one two"
+    assert not any("rho" in line or "quadratic" in line for line in shown)
+    assert shown[-2:] == [
+        "corrected accuracy, % - -",
+        "corrected accuracy: of the judge, for its errors on what people have labelled (Rogan and Gladen)",
+    ]
+
+
+SHOTS = "mc, niah, vqa2 and explain ask as published, without worked examples; `run` and `ask` take --shots"
+OPTIONS = [
+    (["mc", "-d", "x", "--shots", "2"], "unknown option --shots", SHOTS),
+    (["niah", "--shots_from", "x"], "unknown option --shots_from", SHOTS),
+    (
+        ["mc", "-d", "x", "--pages", "all"],
+        "unknown option --pages",
+        "`vqa-client run` takes --pages, for benchmarks of documents",
+    ),
+    *(
+        (["niah", f"--{given}", "x"], f"unknown option --{given}", f"the option is --{meant}")
+        for given, meant in (
+            *(("prompt_template", "prompt"), ("system_prompt", "system"), ("max_completion_tokens", "max_tokens")),
+            *(("images_dir", "images"), ("output-dir", "output")),
+        )
+    ),
+    (["list", "mmmu"], "'mmmu' is one argument too many", "--help lists the arguments"),
+]
+
+
+@pytest.mark.parametrize(("words", "said", "hint"), OPTIONS)
+def test_an_option_of_another_command_or_program_is_named_with_its_own(
+    words: list[str], said: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(words) == 2
+    assert capsys.readouterr().err == f"error: {said}\nhint: {hint}\n"
