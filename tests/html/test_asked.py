@@ -50,6 +50,7 @@ def test_right_in_all_rotations_leads(tmp_path: Path) -> None:
         "always the same letter": pytest.approx(1 / 3),
     }
     assert of.notes == ("1 question without all rotations yet, left out of these figures.",)
+    assert of.option == "every question in 3 rotations of its choices (--circular)"
     assert of.chance == pytest.approx(1 / 3)
     text = said(html_of(tmp_path / "page", records))
     assert "33.3 % right in all rotations" in text
@@ -68,6 +69,13 @@ def test_the_gain_of_images_is_paired(tmp_path: Path) -> None:
     assert (of.gaps[0].label, of.gaps[0].difference.value, of.gaps[0].difference.n) == ("all", 0.75, 8)
     assert [gap.label for gap in of.gaps[1:]] == ["difficulty easy", "difficulty hard"]
     assert of.notes == ("1 question only asked one way so far, left out of these figures.",)
+    assert (of.option, of.before, of.after) == (
+        *("every question with its images and without (--blind)", "without images", "with images"),
+    )
+    assert [(one.label, one.share) for one in of.together] == [
+        ("of the questions right with images, also right without", 0.25),
+        ("the same answer both ways", 1.0),
+    ]
     assert "+75.0" in said(html_of(tmp_path / "page", records))
 
 
@@ -78,13 +86,19 @@ def test_repeats_give_pass_at_k(tmp_path: Path) -> None:
         ("pass@1: mean of 2 repeats", 0.625),
         ("pass@2: right in at least one of 2", 1.0),
     ]
+    assert of.option == "every question 2 times (--repeat)"
+    fewer = found(tmp_path / "fewer", records[:-1])
+    assert fewer.notes == ("1 question without all repeats yet, left out of these figures.",)
 
 
 def test_forms_of_pages_are_compared_in_the_order_in_which_they_were_asked_for(tmp_path: Path) -> None:
     run = facts()
     run["identity"]["asked"] = "pages evidence,all"
     records = [record(n, variant=form, right=form == "evidence") for n in range(3) for form in ("all", "evidence")]
-    (gap,) = found(tmp_path, records, run).gaps
+    of = found(tmp_path, records, run)
+    (gap,) = of.gaps
+    assert (of.option, of.before, of.after) == ("every question with pages evidence, all (--pages)", "before", "after")
+    assert [(one.label, one.share) for one in of.lead] == [("pages evidence", 1.0), ("pages all", 0.0)]
     assert gap.difference is not None
     assert (gap.label, gap.before, gap.after, gap.difference.value) == ("all less evidence", 1.0, 0.0, -1.0)
 
@@ -95,7 +109,12 @@ def test_corruptions_are_listed_by_what_they_cost(tmp_path: Path) -> None:
         for n in range(10)
         for variant, lost in (("clean", 0), ("snow/1", 2), ("fog/1", 5))
     ]
-    gaps = found(tmp_path, records).gaps
+    of = found(tmp_path, records)
+    gaps = of.gaps
+    assert (of.option, of.before, of.after) == (
+        *("clean and corrupted images; largest drops first", "clean", "corrupted"),
+    )
+    assert of.notes == ("Each drop is paired: the same questions, clean and corrupted.",)
     assert [(gap.label, gap.difference and gap.difference.value) for gap in gaps] == [("fog 1", -0.5), ("snow 1", -0.2)]
     assert gaps[0].link == "#by.variant=fog%2F1"
 

@@ -265,7 +265,7 @@ async def test_missing_and_unfinished_shards_are_named(tmp_path: Path, fault_ser
     log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:2]))
     with pytest.raises(UsageError, match=r"shards 2, 4 of 4 missing; 3 of 4 unfinished \(2 of 3\)") as caught:
         merged(questions.output)
-    assert "--partial" in caught.value.hint
+    assert caught.value.hint == "run them with the same options, or merge what is there with --partial"
     assert not questions.report_path().exists()
     [found] = merged(questions.output, partial=True)
     assert (found.reports[0].incomplete, found.reports[0].summary.overall.total) == (True, 5)
@@ -283,6 +283,7 @@ async def test_shards_of_different_runs_are_refused_with_what_differs(
     with pytest.raises(IdentityError, match="shards 1/2 and 2/2") as caught:
         merged(questions.output)
     assert "images.max_pixels: None in 1/2, 100 in 2/2" in str(caught.value)
+    assert caught.value.hint == "ask one of them again with the options of the others, with --fresh"
 
 
 async def test_shards_of_different_data_are_refused(tmp_path: Path, fault_server: StartsServers) -> None:
@@ -296,8 +297,10 @@ async def test_shards_of_different_data_are_refused(tmp_path: Path, fault_server
 
 
 async def test_a_folder_without_shards_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="has no shard"):
-        merged(tmp_path)
+    for folder, said in ((tmp_path, "has no shard of a run"), (tmp_path / "no", "does not exist")):
+        with pytest.raises(DataError, match=f"{folder} {said}$") as caught:
+            merged(folder)
+        assert caught.value.hint == "--shard K/N writes NAME.shard-K-of-N.records.jsonl"
 
 
 async def test_shards_alone_are_no_run_to_report_on(tmp_path: Path, fault_server: StartsServers) -> None:
@@ -362,7 +365,7 @@ def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("fcntl.flock", lambda file, operation: None)
     with pytest.raises(UsageError, match="keep no other process away") as caught:
         check_locks(tmp_path)
-    assert "--shard K/N" in caught.value.hint
+    assert caught.value.hint == "--shard K/N for each worker and then `vqa-client merge`, or another --output"
 
 
 async def test_a_worker_that_waits_for_others_can_be_stopped(tmp_path: Path, fault_server: StartsServers) -> None:
