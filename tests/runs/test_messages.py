@@ -1,0 +1,108 @@
+"""What runs, run files and folders that can't be are called, and the way out: whole messages and hints."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vqa_client.errors import DataError, IdentityError, UsageError
+from vqa_client.runs.control import Order, order_all
+from vqa_client.runs.reopened import reopen
+from vqa_client.runs.resume import RunPaths, carry_over
+from vqa_client.runs.robustness import read_runs
+from vqa_client.runs.run_file import RunFile, check_identity
+
+ASIDE = "give another --output, or --fresh to move the old records aside"
+ROBUST = "give a robustness run: its folder, its *_robustness.json, *.run.json or *.records.jsonl"
+FILES = {
+    "alone.records.jsonl": "{}\n",
+    "taken.json": "{}",
+    "broken.run.json": "[",
+    "plain.run.json": '{"identity": {"task": "mc"}, "scoring": {}}',
+    "plain.records.jsonl": "",
+    "empty/a.txt": "",
+}
+
+
+def now() -> RunFile:
+    return RunFile(identity={"task": "mc"}, scoring={})
+
+
+ROWS: list[tuple[Callable[[], Any], str, str]] = [
+    (
+        lambda: carry_over(RunPaths.beside(Path("alone.json")), None, now()),
+        "alone.records.jsonl has records, and alone.run.json which identifies their run, is missing",
+        ASIDE,
+    ),
+    (
+        lambda: carry_over(RunPaths.beside(Path("taken.json")), None, now()),
+        "taken.json was not written by this program",
+        ASIDE,
+    ),
+    (
+        lambda: RunFile.read(Path("broken.run.json")),
+        "broken.run.json is not a run file: Input data was truncated",
+        "--fresh moves it and its records aside and starts over",
+    ),
+    (
+        lambda: RunFile.read(Path("empty")),
+        "empty is not a run file: it is not a file",
+        "--fresh moves it and its records aside and starts over",
+    ),
+    (
+        lambda: check_identity({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3}}, Path("x/r.run.json")),
+        "the records next to x/r.run.json belong to a different run:\n  b.c: 2 in r.run.json, 3 now",
+        ASIDE,
+    ),
+    (
+        lambda: check_identity({"server": {"kind": "a"}}, {"server": {"kind": "b"}}, Path("r.run.json")),
+        "the records next to r.run.json belong to a different run:\n  server.kind: 'a' in r.run.json, 'b' now",
+        f"{ASIDE}; --no_check continues with the server as it is",
+    ),
+    (
+        lambda: check_identity({"a": 1}, {"a": 2}, Path("r.judge-correct-m.run.json")),
+        "the records next to r.judge-correct-m.run.json belong to a different run:\n"
+        "  a: 1 in r.judge-correct-m.run.json, 2 now",
+        "--fresh moves the earlier verdicts of this judge aside",
+    ),
+    (
+        lambda: reopen(Path("alone.records.jsonl")),
+        "alone.run.json is missing, which says from which data and by which parser the run is",
+        "put it back beside the log",
+    ),
+    (lambda: read_runs([Path("no")]), "no does not exist", ROBUST),
+    (lambda: read_runs([Path("empty")]), "empty: no robustness run in it or its folders", ROBUST),
+    (
+        lambda: read_runs([Path("alone.records.jsonl")]),
+        "alone.run.json is missing, which names the run's model",
+        ROBUST,
+    ),
+    (lambda: read_runs([Path("plain.run.json")]), "plain.run.json is of a run without corruptions", ROBUST),
+    (
+        lambda: order_all(Path("empty"), Order()),
+        "no run is asking questions in empty now",
+        "RUN is a folder of runs, or a log, run file or report",
+    ),
+    (
+        lambda: order_all(Path("no"), Order()),
+        "no does not exist",
+        "RUN is a folder of runs, or a log, run file or report",
+    ),
+]
+
+
+@pytest.fixture
+def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("_files")
+@pytest.mark.parametrize(("made", "said", "hint"), ROWS, ids=[said for _, said, _ in ROWS])
+def test_what_can_not_be_is_named_with_the_way_out(made: Callable[[], Any], said: str, hint: str) -> None:
+    with pytest.raises((DataError, UsageError, IdentityError)) as caught:
+        made()
+    assert (str(caught.value), caught.value.hint) == (said, hint)
