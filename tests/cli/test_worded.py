@@ -21,7 +21,7 @@ from vqa_client.reports.report import Report
 from vqa_client.reports.summary import Tally
 from vqa_client.reports.varied import BlindSummary, RepeatSummary
 from vqa_client.runs.dry_run import DryRun, Expected, Overflow
-from vqa_client.runs.rescored import Change, Reading, Rescored, Sums
+from vqa_client.runs.reopened import Change, Reading, Rescored, Sums
 from vqa_client.scoring.agreement import Kappa
 from vqa_client.scoring.choices.circular import CircularFigures, Position, PositionBias
 from vqa_client.scoring.choices.modes import Calibration
@@ -231,12 +231,12 @@ def test_a_dry_run_says_what_it_would_take() -> None:
     ]
     unknown = "  no server states its context window: --context_length TOKENS finds what doesn't fit"
     rate = "  --rate QUESTIONS_PER_SECOND estimates the time"
-    assert list(_lines(RUN, EXPECTED, RunSettings(), None)) == [*head, unknown, rate]
+    assert list(_lines(RUN, EXPECTED, RunSettings())) == [*head, unknown, rate]
     known = replace(
         RUN, model="m", context_length=8_192, said_by="as the server says", prices=Prices(input=2, output=10)
     )
     paced = RunSettings(rate=0.5, dry_run=True, max_pixels=9)
-    shown = list(_lines(known, replace(EXPECTED, kept=1_234, requests=1), paced, None))
+    shown = list(_lines(known, replace(EXPECTED, kept=1_234, requests=1), paced))
     assert shown[:3] == [
         "mc clean · m",
         "  1 request (1,234 answered before) · 1 image · 2.5 MB to send",
@@ -250,7 +250,7 @@ def test_a_dry_run_says_what_it_would_take() -> None:
     long = tuple(Overflow(question_id=f"q{number}", tokens=9_000 + number) for number in range(12))
     names = tuple(f"{number}.png" for number in range(11))
     batched = RunSettings(batch_command="x {input} {output}", batch_mb=1.5, batch_lines=1_000)
-    shown = list(_lines(known, replace(EXPECTED, overflows=long, unreadable=names, batches=1), batched, None))
+    shown = list(_lines(known, replace(EXPECTED, overflows=long, unreadable=names, batches=1), batched))
     worst = ", ".join(f"q{number} ({9_000 + number:,})" for number in range(11, 1, -1))
     assert shown[4:7] == [
         "  12 questions beyond 8,192 tokens (as the server says), the longest reply included: "
