@@ -117,9 +117,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             connection.transport.write(head + body)
             return
         if body.size_bytes <= COALESCE_BYTES:
-            connection.transport.write(b"".join((head, *body.pieces())))
-            if connection.full:
-                await connection.drained()
+            connection.transport.write(b"".join((head, *body.pieces())))  # less than what makes asyncio pause a writer
             return
         pending, since_yield = bytearray(head), 0
         async with _Place(self._uploads) as place:
