@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from vqa_client.errors import UNDECODABLE, IdentityError
+from vqa_client.files import BUFFER_BYTES
 from vqa_client.types import Record, Status
 
 _OPEN = b',"crc":"'
@@ -131,7 +132,7 @@ def records_in(path: Path, bad: Bad) -> Iterator[Place]:
     checksum, as in older logs, has to be a record in every field.
     """
     place = 0
-    with path.open("rb") as file:
+    with path.open("rb", buffering=BUFFER_BYTES) as file:
         for number, line in enumerate(file, 1):
             if line[_LINE_KEY] == _OPEN and line[_LINE_SUM] == b"%08x" % crc32(line[_LINE_COVERED]):
                 try:

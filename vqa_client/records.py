@@ -115,10 +115,12 @@ class RecordLog:
         state = self._places[number] & _STATE_MASK
         return _HOLDING[state] and STATUSES[state >> 1] not in again
 
-    def outcome(self, number: int, asked: int) -> tuple[Status, float] | None:
-        """Status and score, NaN where there is none, of a record that was asked as this tag says; else None."""
-        if asked == self._asked[number] != _UNKNOWN:
-            return STATUSES[(self._places[number] & _STATE_MASK) >> 1], self._scores[number]
+    def outcome(self, number: int, asked: int, again: Collection[Status] = ()) -> tuple[Status, float] | None:
+        """Status and score, NaN where there is none, of a settled record that was asked as this tag says; else None."""
+        if number >= 0 and asked == self._asked[number] != _UNKNOWN:
+            state = self._places[number] & _STATE_MASK
+            status = STATUSES[state >> 1]
+            return (status, self._scores[number]) if _HOLDING[state] and status not in again else None
         return None
 
     def append(self, record: Record) -> None:

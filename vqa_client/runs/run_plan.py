@@ -143,12 +143,12 @@ class _Start:
             asked = unchanged.tag(key, prompt, task.system_for(question), shown.images)
             place = log.find(key, asked)
             found += place >= 0
-            if not log.settled(place, again):
+            if (outcome := log.outcome(place, asked, again)) is not None:
+                earlier(*outcome)
+            elif not log.settled(place, again):
                 missing += 1
                 if missing <= MOST_FIRST:
                     waiting.append(question)
-            elif (outcome := log.outcome(place, asked)) is not None:
-                earlier(*outcome)
             elif unchanged(record := log[place], prompt, shown.images) and _same_system(record, question, task):
                 earlier(record.status, record.score if record.parts else nan)
             else:
