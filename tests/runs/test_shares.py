@@ -29,7 +29,9 @@ from vqa_client.runs import leases, shards
 from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.leases import Lease, Leases
 from vqa_client.runs.reopened import rescore
+from vqa_client.runs.shards import with_output
 from vqa_client.settings.divided import Shard
+from vqa_client.settings.longbench import NiahSettings
 
 pytestmark = pytest.mark.usefixtures("store_environment")
 SHARE = f"s3://{BUCKET}/a/run"
@@ -366,3 +368,8 @@ def test_what_can_not_be_shared_is_named(
     assert run_command(Questions(tmp_path, 1).arguments("http://127.0.0.1:9/v1", *options)) == 2
     told = capsys.readouterr().err
     assert (said in told, "hidden" in told) == (True, False), told
+
+
+@pytest.mark.parametrize(("given", "moved"), [("r/x.json", "w/x.json"), ("r/x.jsonl", "w"), ("r", "w")])
+def test_a_shard_that_is_written_elsewhere_keeps_the_name_of_the_report(given: str, moved: str) -> None:
+    assert with_output(NiahSettings(output=Path(given)), Path("w")).output == Path(moved)  # type: ignore[attr-defined]
