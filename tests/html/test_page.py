@@ -6,16 +6,21 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, needles, record, write_run
+from tests.html.samples_judged import sample_judged
 from vqa_client.errors import UsageError
 from vqa_client.html import page as pages
 from vqa_client.html.figures import statuses
+from vqa_client.html.judged import judgings
 from vqa_client.html.page import number, write_page
+from vqa_client.reports.judged import judged_path
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview
+from vqa_client.scoring.agreement import Kappa
 from vqa_client.types import ANSWERED, STATUSES, Record
 from vqa_client.unseen import unseen
 
@@ -85,6 +90,28 @@ def test_each_status_is_shown_with_what_it_means(tmp_path: Path) -> None:
     assert shown == {
         status: meaning + ("" if status in ANSWERED else "; counts as wrong") for status, meaning in MEANINGS.items()
     }
+
+
+def test_judges_of_a_run_are_noted_with_what_there_is_to_know_of_all(tmp_path: Path) -> None:
+    log = write_run(tmp_path, [record()])
+    kappa = Kappa(value=0.5, agreement=0.75, n=4, clusters=4)
+    of = replace(sample_judged(name="judge"), scored={"parser": "other"}, pairs={"a and b": kappa}, fleiss=kappa)
+    judged_path(log, "correct").write_bytes(msgspec.json.encode(of))
+    judged_path(log, "match").write_bytes(b"{")
+    shown, notes = judgings(read_run(log))
+    assert notes == [
+        "correct: the rule's scores are from before the run was scored again; judge --kind correct has today's",
+        "judge: note",
+        "kappa of a and b: 0.500, n 4",
+        "Fleiss' kappa of all judges: 0.500, n 4",
+        f"{judged_path(log, 'match').name} can't be read: ask the judge again",
+    ]
+    assert [one.title for one in shown] == ["correct by judge"]
+    assert [figure.label for figure in shown[0].figures] == ["by the judge", "by the rule (robust)"]
+    assert [name for name, _ in shown[0].cells] == ["rule right", "rule wrong"]
+    judged_path(log, "match").unlink()
+    judged_path(log, "correct").write_bytes(msgspec.json.encode(replace(of, scored={}, fleiss=None, pairs={})))
+    assert judgings(read_run(log))[1] == ["judge: note"]
 
 
 def test_nothing_foreign_becomes_markup(tmp_path: Path) -> None:

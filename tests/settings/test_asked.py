@@ -11,7 +11,7 @@ from vqa_client.settings.longbench import McSettings
 from vqa_client.settings.robustness import EvaluateSettings
 from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings
 from vqa_client.settings.vqa2 import Vqa2Settings
-from vqa_client.types import FAILED
+from vqa_client.types import FAILED, STATUSES
 
 
 def mc(**given: Any) -> McSettings:
@@ -31,8 +31,12 @@ def test_what_is_asked_again_is_named_by_status_or_all_failures_at_once() -> Non
 
 @pytest.mark.parametrize("words", ["ok", "fail", "empty unparsed", "all"])
 def test_a_status_that_there_is_not_is_refused(words: str) -> None:
-    with pytest.raises(UsageError, match=f"unknown status '{words}' in --retry"):
+    with pytest.raises(UsageError, match=f"unknown status '{words}' in --retry") as caught:
         RunSettings(retry=words)
+    near = {"fail": "failed", "empty unparsed": "unparsed"}
+    guess = f"did you mean {near[words]}? " if words in near else ""
+    known = ", ".join(("failed", *(status for status in STATUSES if status != "ok")))
+    assert caught.value.hint == f"{guess}known are {known}; --fresh asks all again"
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,8 @@ def test_lists_of_one_length_are_lists(tmp_path: Path) -> None:
         [],
         [draw(3), draw(3)],
     ]
+    with pytest.raises(LookupError, match=r"^'?there is no image 2 in this cell, which has 2'?$"):
+        table.image("0:images[2]")
 
 
 @pytest.mark.parametrize("order", ["in order", "backwards", "at random", "with jumps"])

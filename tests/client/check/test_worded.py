@@ -37,6 +37,10 @@ def of(found: Finding | None) -> tuple[str, str, str]:
     return found.level, found.text, found.hint
 
 
+def sizes(small: int, large: int) -> Finding:
+    return found_sizes({256: said("x", tokens=small), 512: said("x", tokens=large)}, 20)
+
+
 BASE, OTHER = httpx2.URL("http://user:secret@h/v1"), httpx2.URL("http://h/")
 ROWS: list[tuple[Callable[[], Finding | None], str, str, str]] = [
     (lambda: found_uuid(NO, SEEN), "note", "an image with a uuid is refused (HTTP 400: no)", ""),
@@ -79,6 +83,19 @@ ROWS: list[tuple[Callable[[], Finding | None], str, str, str]] = [
         "lower max_tokens in the config, or raise the server's max-model-len",
     ),
     (lambda: found_sizes({256: said("x", tokens=None)}, 20), "note", "the server counts no prompt tokens", ""),
+    (lambda: sizes(1_020, 1_520), "ok", "1,000 at 256 px, 1,500 at 512 px", ""),
+    (
+        lambda: sizes(1_020, 1_519),
+        "warning",
+        "1,000 at 256 px, 1,499 at 512 px: images larger than about 256 x 256 are shrunk before the model sees them",
+        "small text is lost: raise the processor's max_pixels where the server is started, or send crops",
+    ),
+    (
+        lambda: found_sizes({256: said("x", tokens=84), 512: NO}, 20),
+        "note",
+        "64 at 256 px, 512 x 512 is refused (HTTP 400: no)",
+        "",
+    ),
     (lambda: found_image_limit(64, said("x", tokens=84), 20), "ok", "64 or more images in one prompt", ""),
     (
         lambda: found_image_limit(64, said("x", tokens=83), 20),
