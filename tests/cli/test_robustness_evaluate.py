@@ -78,6 +78,17 @@ def test_people_see_tables_notes_and_the_files(runs: Path, tmp_path: Path, capsy
     assert evaluate(runs, "--output", tmp_path / "out") == 0
     told = capsys.readouterr().out
     assert "robustness · 2 models · 3 corruptions" in told
+    lines = [" ".join(line.split()) for line in told.splitlines()]
+    for words in (
+        "VRE: 0 is the pool's best, 1 its worst; "
+        "weights: first drop 0.2, range 0.2, slope 0.2, mean error 0.2, difference 0.2",
+        "model questions clean 95 % interval relative drop % VRE",
+        "corruption class relative drop % VRE VRE of its class",
+        "org/firm: the five metrics of its error rates",
+        "corruption first drop range slope mean error difference relative drop %",
+        "corruption level 1 level 2 level 3 level 4 level 5",
+    ):
+        assert words in lines
     assert "points of accuracy less clean, 95 % intervals of the paired difference" in told
     assert "org_firm_robustness.records.jsonl: unreadable lines left out: 1" in told
     assert str(tmp_path / "out" / "robustness_evaluation.json") in told

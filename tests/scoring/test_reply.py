@@ -278,6 +278,10 @@ def test_a_finish_reason_means_the_same_however_it_is_spelt(words: str, meaning:
     assert {word: meaning_of(word) for word in words.split()} == dict.fromkeys(words.split(), meaning)
 
 
+def test_only_the_beginning_of_a_finish_reason_is_looked_at() -> None:
+    assert [meaning_of("x" * before + "length") for before in (0, 74, 75)] == ["cut", "cut", None]
+
+
 LONG = 50_000
 PIECES = (
     *("<think>", "</think>", "<mm:think>", "[think]", "[/reason", "<|thinking|>", "<|", "<", "[", "{", "}", "\\boxed{"),

@@ -1,12 +1,13 @@
 """How a question is put: images before, after or between the words, marks in every spelling, and named forms."""
 
 import pytest
+from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark, Content, Metric, Prompt, numbered, short_answer
 from vqa_client.errors import DataError, UsageError
 from vqa_client.scoring.choices.circular import as_shown
 from vqa_client.task import visible
-from vqa_client.types import Question
+from vqa_client.types import Choosing, Question
 
 MARKED = Prompt("{question}\n{choices}", images="marked")
 CHOICES = {"A": "<image 2>", "B": "none", "C": "<image 1>"}
@@ -113,6 +114,18 @@ def test_a_form_takes_the_place_of_the_prompt_and_of_the_configs_template() -> N
     assert colours(other=Prompt(), other_one=Prompt()).formed("other").form == "other"
     assert benchmark.template("{question}!") == ("{question}!", "")
     assert benchmark.task("{question}!", system="").system == ""
+    assert benchmark.formed("other").template(None) == (None, "")
+    own_words = replace(benchmark, prompt=lambda asked: asked.text)
+    assert own_words.template(None) == (None, "")
+    assert own_words.template("{question}!") == (
+        None,
+        "colours uses its own prompts, not the config's prompt_template",
+    )
+    lettered = replace(benchmark, choosing=Choosing(mode="logprob", labels=("A", "B")))
+    assert lettered.template("{question}!") == (
+        "{question}!",
+        "--choice_mode logprob: the config's prompt_template is kept; it should ask for the letter alone",
+    )
 
 
 @pytest.mark.parametrize(
