@@ -283,3 +283,14 @@ def test_a_log_that_is_replaced_while_another_opens_it_is_opened_anew(
         log.append(record("later"))
     with RecordLog(path) as log:
         assert [each.question_id for each in log] == ["new", "later"]
+
+
+def test_lines_of_any_length_are_read_in_any_order(path: Path) -> None:
+    """A line is read with those behind it, and may be longer than what is read at once."""
+    lengths = {str(number): (number * 7_919) % 21_000 for number in range(40)}
+    fill(path, *(record(name, output="x" * length) for name, length in lengths.items()))
+    with RecordLog(path) as log:
+        for name in [*lengths, *reversed(lengths), *sorted(lengths)]:
+            assert log.read((name, "")).output == "x" * lengths[name]
+        log.append(record("last", output="y" * 9_000))
+        assert log.read(("last", "")).output == "y" * 9_000

@@ -45,7 +45,7 @@ _HOLDING = [bool(state & _LASTS) or _status(state) in ANSWERED for state in rang
 """By state: whether the question need not be asked again."""
 _UNKNOWN = 0
 """Of a record that this process wrote, which no later question is compared with."""
-_READ_BYTES = 4096
+_READ_BYTES = 8192
 
 
 def is_settled(record: Record, again: Collection[Status] = ()) -> bool:
@@ -226,7 +226,7 @@ class RecordLog:
         self._scores = array("f")
         self._asking = 0
         self._count = [0] * (2 * len(STATUSES))
-        self._shown: tuple[int, bytes] = (-1, b"")
+        self._read_ahead = 0, b""
         self._found: tuple[Key, int] = (("", ""), -1)
 
     def _reopen(self) -> None:
@@ -315,17 +315,23 @@ class RecordLog:
             raise UsageError(told, hint=hint) from None
 
     def _line(self, number: int) -> bytes:
-        """Read a record's line; finding a record has read it already."""
+        """Read a record's line, and with it those behind it: they are mostly read next."""
         place = self._places[number] >> _STATE_BITS
-        if self._shown[0] != place:
+        start, lines = self._read_ahead
+        begin = place - start
+        end = lines.find(b"\n", begin) + 1 if 0 <= begin < len(lines) else 0
+        if not end:
             try:
-                line = os.pread(self._fd, _READ_BYTES, place)
-                while not (end := line.find(b"\n") + 1) and (more := os.pread(self._fd, len(line), place + len(line))):
-                    line += more
+                lines = os.pread(self._fd, _READ_BYTES, place)
+                while not (end := lines.find(b"\n") + 1) and (
+                    more := os.pread(self._fd, len(lines), place + len(lines))
+                ):
+                    lines += more
             except OSError as error:
                 raise _unreadable(self.path, error) from error
-            self._shown = place, line[:end] if end else line
-        return self._shown[1]
+            self._read_ahead = place, lines
+            begin, end = 0, end or len(lines)
+        return lines[begin:end]
 
 
 def damaged_beside(path: Path) -> Path:
