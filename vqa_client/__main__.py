@@ -1,16 +1,11 @@
 """`python -m vqa_client`, and where the program `vqa-client` begins."""
 
-import gc
 import sys
 from contextlib import nullcontext
-
-GC_ALLOCATIONS = 20_000
-"""Objects between two looks for cycles: python's 700 cost a run 4 % of its CPU, and loading one a tenth."""
 
 
 def entry() -> None:
     """Load the command line and call it; Ctrl-C while it loads ends in silence, since nothing has begun."""
-    gc.set_threshold(GC_ALLOCATIONS)
     try:
         from vqa_client.cli.help_pages import page_of
 
