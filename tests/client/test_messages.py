@@ -15,7 +15,7 @@ from vqa_client.client.failures import judge
 from vqa_client.client.probe import Served, wait_for_server
 from vqa_client.client.probing.findings import Fingerprint
 from vqa_client.client.probing.identity import ShortCheck
-from vqa_client.client.servers import Nature
+from vqa_client.client.servers import Nature, difference
 from vqa_client.client.streamed import completion_in_events
 from vqa_client.client.uploading.file_proof import changed, not_allowed, state_of
 from vqa_client.client.url import candidates
@@ -120,6 +120,29 @@ STREAMS = [
 def test_a_server_that_does_not_name_its_version_goes_by_its_kind(version: str | None, said: str) -> None:
     check = ShortCheck(fingerprint=Fingerprint(kind="vllm", version=version))
     assert Nature(served=Served(base=BASE), check=check).version == said
+
+
+def nature(models: str = "m", context: int | None = None, picture: int | None = None) -> Nature:
+    served = Served(base=BASE, models=tuple(models.split()), context_length=context)
+    return Nature(served=served, check=ShortCheck(fingerprint=Fingerprint(picture_tokens=picture)))
+
+
+UNLIKE = [
+    (nature(), nature("a b"), "it lists a, b, and not m"),
+    (nature("a b"), nature(), "it lists m, and the first only a, b"),
+    (nature(""), nature("a"), ""),
+    (nature("a"), nature("b"), ""),
+    (nature(context=8), nature(context=4), "its longest prompt in tokens: 4, the first's: 8"),
+    (nature(context=8), nature(), ""),
+    (nature(), nature(context=8), ""),
+    (nature(picture=8), nature(picture=4), "its prompt tokens of a small picture: 4, the first's: 8"),
+    (nature(picture=8), nature(picture=8), ""),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "said"), UNLIKE)
+def test_servers_that_are_not_alike_are_named_with_what_differs(one: Nature, other: Nature, said: str) -> None:
+    assert difference(one, other, "m") == said
 
 
 def raised(error: Exception) -> None:

@@ -196,7 +196,7 @@ async def test_a_server_that_hangs_takes_no_more_than_the_first_questions_with_i
     ("other", "said"),
     [
         ({"models": ("another-vlm",)}, "lists another-vlm, and not tiny-vlm"),
-        ({"max_model_len": 4096}, "4096, and the first 2048"),
+        ({"max_model_len": 4096}, "its longest prompt in tokens: 4096, the first's: 2048"),
         ({"script": answer("red", usage=tokens_by_pixels(64))}, "prompt tokens of a small picture"),
     ],
 )

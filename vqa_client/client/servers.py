@@ -234,7 +234,7 @@ def difference(one: Nature, other: Nature, model: str) -> str:
         ("prompt tokens of a small picture", one.seen.picture_tokens, other.seen.picture_tokens),
     ):
         if mine is not None and theirs is not None and mine != theirs:
-            return f"it {what}: {theirs}, and the first {mine}"
+            return f"its {what}: {theirs}, the first's: {mine}"
     return ""
 
 
