@@ -273,3 +273,28 @@ def test_the_settings_know_every_metric_of_the_table() -> None:
     assert set(METRICS) == set(TABLE)
     with pytest.raises(UsageError, match="--metrics is 'bleu'; it must be any of normalised"):
         ScoreSettings(predictions=Path("p"), annotations=Path("a"), metrics=("raw", "bleu"))
+
+
+def test_every_note_on_answers_and_metrics_is_whole(tmp_path: Path) -> None:
+    rows = [
+        annotation(1, answers=[{"answer": "yes"}, {"answer": " "}]),
+        annotation("2", answers=ten_answers("a") + ten_answers("b")),
+        annotation(3, answers=[{"answer": "x", "answer_id": 1}]),
+        annotation(3, answers=[{"answer": "x", "answer_id": 1}]),
+    ]
+    report = scored(tmp_path, {1: "yes", 2: "a b c d e f", 3: "x"}, *rows, metrics=("contains", "simple", "enhanced"))
+    ladder = "a non-standard ladder of partial credit, for comparison with published numbers only"
+    assert report.notes == [
+        "1 question (3) with several annotations: the last one counts",
+        'ids are numbers in one place and text in another: 42 and "42" are taken for one question',
+        "1 question with a single answer: VQA accuracy is 0 whatever the prediction",
+        "1 question with two or three answers, where VQA accuracy can't reach 100 %",
+        "2 questions with fewer than ten answers, 1 with more",
+        "1 question with answers without answer_id: by the official modes equal answers then leave each other out, "
+        "and ten equal ones score 0, as in VQA's own evaluator",
+        "1 question with some blank answers, which count as answers",
+        "1 prediction of more than 5 words, where VQA accuracy wants a short answer",
+        "contains: an annotator's answer is in the prediction as whole words; a diagnostic, not an accuracy",
+        "simple: the gold answer is a part of the prediction, inside words too",
+        f"enhanced: {ladder}",
+    ]
