@@ -34,9 +34,8 @@ _CORRECT = """
     right statement
     best answer|best option|best choice|best response|best fit|best match|best describes|best fits|best matches
     best description|best explanation|best representation|best supported|better answer|better option|better choice
-    odd one|odd one out|different one|matching one
+    odd one|odd one out|different one|matching one|most consistent|most correct
     most likely|most plausible|most accurate|most appropriate|most suitable|most probable|most reasonable
-    most consistent|most correct
     better match|better fit|one that matches|one that fits|most fitting|most relevant|exact
 """
 _CORRECT_ABROAD = """
@@ -93,6 +92,7 @@ _CONCLUSIONS = """
 _CORRECTIONS = """
     wait|actually|correction|scratch that|strike that|i mean|i meant|make that|on second thought|on reflection|rather,
     no,|no:|edit:|sorry|change my answer to|changing my answer to|change it to|switch to|revised to|corrected to
+    if pressed|if forced|if forced to choose|if forced to pick|if forced to guess
 """
 _CONTRASTS = """
     not|nicht|pas|no es|no la|não é|non è|niet|nie|není to|inte|ikke|ei ole|nem|nu este|bukan|không phải|όχι|ليس|לא|ไม่ใช่
