@@ -149,7 +149,7 @@ def short_or_yes_no(reply: Reply, question: Question) -> Answer:
 
 def yes_no(reply: Reply, question: Question) -> Answer:
     """ "yes" or "no", by whole words, or "yes" where the reply states what was asked; neither or both is unparsed."""
-    if reply.declines and not _OPENING.match(reply.text):
+    if not _OPENING.match(reply.text) and reply.declines:
         return Answer(status="refused", rule="refusal")
     if said := yes_or_no(reply.text):
         return Answer(text=said, rule="polarity", source=reply.source)

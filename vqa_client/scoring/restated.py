@@ -74,10 +74,12 @@ def answer_in(said: str, question: str) -> str:
 
     The last sentence decides alone where it draws a conclusion, and in a sum what it comes to.
     """
+    if " " not in said or len(said) > LONGEST:
+        return ""
     asked, text = _asked(question), _question(question)
     if not (asked and _OPEN.search(text)) or _POLAR.match(text) or _DENIES.search(text) or _COMPARES.search(text):
         return ""
-    if len(said) > LONGEST or _DOUBTS.search(said):
+    if _DOUBTS.search(said):
         return ""
     first, *others = _SENTENCE_END.split(_UNIT_APART.sub("", _MARKS.sub("", said)))
     more = (other for other in others if not _ITEM.match(other) and _bare(other.partition(" ")[0]) not in _PRONOUNS)
