@@ -75,21 +75,21 @@ async def dry_run(settings: RunSettings, note: Note) -> list[DryRun]:
 
     Raises what a run would raise before its first question: DataError or UsageError.
     """
-    return [await _of_model(settings, model, plans) for model, plans in plans_of(settings, note)]
-
-
-async def _of_model(settings: RunSettings, model: ModelSettings | None, plans: list[Plan]) -> DryRun:
-    asked, length, said_by = await _known(settings, model)
-    max_tokens = asked.max_tokens if asked else settings.max_tokens or settings.usual_max_tokens
-    most = length - max_tokens if length else None
-    return DryRun(
-        model=asked.model_name if asked else "",
-        max_tokens=max_tokens,
-        context_length=length,
-        said_by=said_by,
-        prices=asked.prices if asked else None,
-        plans=tuple(_expected(plan, settings, most, max_tokens) for plan in plans),
-    )
+    runs = []
+    for config, plans in plans_of(settings, note):
+        asked, length, said_by = await _known(settings, config)
+        max_tokens = asked.max_tokens if asked else settings.max_tokens or settings.usual_max_tokens
+        most = length - max_tokens if length else None
+        run = DryRun(
+            model=asked.model_name if asked else "",
+            max_tokens=max_tokens,
+            context_length=length,
+            said_by=said_by,
+            prices=asked.prices if asked else None,
+            plans=tuple(_expected(plan, settings, most, max_tokens) for plan in plans),
+        )
+        runs.append(run)
+    return runs
 
 
 async def _known(settings: RunSettings, config: ModelSettings | None) -> tuple[ModelSettings | None, int | None, str]:

@@ -34,9 +34,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     """What is to be asked and written; `data_path` and `images_dir` are as they were given.
 
     `variant` names the run among those of one command; `shown` tells people in what forms it shows its images;
-    `identity` is what, besides the model and the images' recipe, decides what is sent; `config` and `limit` are as
-    given. `described` is what only the run file repeats: under which corruptions it asks, and which shard it is.
-    `gate` are the questions that are asked first, into the same log. `opened` is what all parts of the data share.
+    `identity` is what, besides the model and the images' recipe, decides what is sent; `config` is as given.
+    `described` is what only the run file repeats: under which corruptions it asks, and which shard it is. `gate` are
+    the questions that are asked first, into the same log. `opened` is what all parts of the data share.
     """
 
     opened: Opened
@@ -48,7 +48,6 @@ class Plan(Struct, frozen=True, kw_only=True):
     images_dir: Path | None
     write: Write
     config: str | None = None
-    limit: int | None = None
     sample: Sample | None = None
     shown: str = ""
     identity: Mapping[str, Any] = {}
@@ -109,7 +108,7 @@ class Plan(Struct, frozen=True, kw_only=True):
             expected=self.loaded.count,
             left_out=self.loaded.left_out,
             summary=summary,
-            limit=self.limit,
+            limit=self.opened.settings.limit,
             sample=self.sample,
             headline=self.task.headline,
             description=self.task.description,
@@ -129,7 +128,7 @@ class Plan(Struct, frozen=True, kw_only=True):
             text_only=self.images_dir is None,
             left_out=self.loaded.left_out,
             scoring=self.task.scoring,
-            limit=self.limit,
+            limit=self.opened.settings.limit,
             sample=self.sample,
             model_settings=model,
             server=file.described.get("server", {}),

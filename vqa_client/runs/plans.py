@@ -61,7 +61,7 @@ def make_plans(
     for line in dict.fromkeys(line for plan in plans for line in plan.loaded.notes):
         note(line)
     for plan in plans:
-        if not plan.loaded.count and plan.limit != 0 and settings.part is None:
+        if not plan.loaded.count and settings.limit != 0 and settings.part is None:
             raise DataError(f"{plan.title}: there are no questions to ask in {plan.data_path}", hint=NOTHING_LEFT)
     return plans
 
@@ -126,7 +126,6 @@ def _loaded(opened: Opened, config: str | None, *, finds_images: bool) -> list[P
             missing_pages=part.missing_pages,
             write=benchmark.write or writer(benchmark, submits=_submits(settings, benchmark)),
             config=config,
-            limit=settings.limit,
             identity={**opened.identity, **part.identity},
             gate=part.gate,
         )
