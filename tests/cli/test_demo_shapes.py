@@ -36,6 +36,7 @@ def reply(parts, known):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else a body waits 40 ms for its head to be acknowledged
 
     def do_GET(self):
         self.say({"object": "list", "data": [{"id": "tiny-vlm"}]})

@@ -85,6 +85,7 @@ class ReportServer(ThreadingHTTPServer):
 
 class _Answers(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else a body waits 40 ms for its head to be acknowledged
     timeout = _LONGEST_S
     server: ReportServer
 
