@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.faults.commands import FOREIGN_VARIABLES
 from tests.in_threads import InThreads
 
 settings.register_profile("same every time", derandomize=True, deadline=None)
@@ -16,6 +17,9 @@ settings.load_profile("same every time")
 
 os.environ["VQA_CLIENT_NO_CHECK"] = "1"
 """Tests count the requests that questions cost; those of the check before a run ask for it."""
+
+for name in FOREIGN_VARIABLES:
+    os.environ.pop(name, None)
 
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -1,9 +1,8 @@
-"""Runs against servers, files, disks, terminals and people that misbehave; waits are short, the environment is bare."""
+"""Runs against servers, files, disks, terminals and people that misbehave; waits are short."""
 
 import pytest
 
 from tests.fakes.fixtures import fault_process, fault_server
-from tests.faults.commands import FOREIGN_VARIABLES
 
 __all__ = ["fault_process", "fault_server"]
 
@@ -12,9 +11,3 @@ __all__ = ["fault_process", "fault_server"]
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vqa_client.client.retry.BASE_S", 0.01)
     monkeypatch.setattr("vqa_client.client.probe.POLL_S", 0.1)
-
-
-@pytest.fixture(autouse=True)
-def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in FOREIGN_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
