@@ -24,6 +24,8 @@ WRAPPERS = (
 )  # fmt: skip
 FRAMES = ("{}", "Answer: {}", "**Answer:** {}", "The answer is {}.", "答案是{}。", "Antwort: {}", "Réponse : {}")
 LETTERS = st.sampled_from(sorted(VEHICLES))
+NAMES = ("BCDE", "DCBE", "EFGH", "HGFE", "JHCF", "FJBD", "CEGJ", "GDHB")
+"""Of other labels; few, since the patterns of each take long to compile."""
 _PIECES = (
     "A", "B", "C", "D", "E", "a", "b", "answer", "is", "the", "not", "or", "and", "(", ")", ":", ".", ",", "\n",
     "**", "\\boxed{", "}", "<think>", "</think>", "red bus", "tram", "<answer>", "correct", "wait", "no", "?",
@@ -55,10 +57,10 @@ def test_a_letter_means_the_same_in_any_stack_of_wrappers(letter: str, wrappers:
     assert read(frame.format(reply)).text == letter
 
 
-@given(letter=LETTERS, frame=st.sampled_from(FRAMES[:4]), names=st.permutations("BCDEFGHJ"))
+@given(letter=LETTERS, frame=st.sampled_from(FRAMES[:4]), names=st.sampled_from(NAMES))
 @settings(deadline=None)
-def test_renaming_the_labels_renames_the_answer(letter: str, frame: str, names: list[str]) -> None:
-    renamed = dict(zip(VEHICLES, names, strict=False))
+def test_renaming_the_labels_renames_the_answer(letter: str, frame: str, names: str) -> None:
+    renamed = dict(zip(VEHICLES, names, strict=True))
     choices = {renamed[label]: text for label, text in VEHICLES.items()}
     assert read(frame.format(f"({letter})")).text == letter
     assert read(frame.format(f"({renamed[letter]})"), choices).text == renamed[letter]

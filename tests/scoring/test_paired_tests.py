@@ -95,7 +95,7 @@ def test_many_clusters_that_are_all_different_still_take_seconds_at_most() -> No
 
 @pytest.mark.parametrize(("clusters", "size"), [(30, 4), (150, 1)])
 def test_intervals_of_the_bootstrap_hold_the_truth_about_as_often_as_they_say(clusters: int, size: int) -> None:
-    runs = 60
+    runs = 25
     held = sum(
         found.low <= 0.1 <= found.high
         for found in (bootstrap(by_cluster(clustered(seed, clusters=clusters, size=size))) for seed in range(runs))

@@ -116,15 +116,15 @@ def test_simple_tokens_are_words_with_their_apostrophes(text: str, tokens: str) 
     assert simple_tokens(text) == tokens.split()
 
 
-def test_5_000_explanations_with_3_references_each_take_a_few_seconds() -> None:
+def test_1_000_explanations_with_3_references_each_take_a_second_or_two() -> None:
     rng = random.Random(5)
     words = [f"word{number}" for number in range(300)]
-    text = [" ".join(rng.choices(words, k=11)) for _ in range(20_000)]
-    said = {str(number): text[number] for number in range(5_000)}
-    references = {str(number): text[5_000 + 3 * number : 5_003 + 3 * number] for number in range(5_000)}
+    text = [" ".join(rng.choices(words, k=11)) for _ in range(4_000)]
+    said = {str(number): text[number] for number in range(1_000)}
+    references = {str(number): text[1_000 + 3 * number : 1_003 + 3 * number] for number in range(1_000)}
     started = time.process_time()
     score_explanations(said, references)
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(

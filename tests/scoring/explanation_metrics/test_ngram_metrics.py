@@ -116,9 +116,9 @@ def test_the_common_length_is_that_of_the_table_of_all_prefixes(first: list[str]
     assert common_length(first, second) == row[-1]
 
 
-def test_two_texts_of_100_000_words_are_compared_in_seconds() -> None:
-    words = [f"w{number * 7919 % 5003}" for number in range(100_000)]
+def test_two_texts_of_20_000_words_are_compared_in_a_second() -> None:
+    words = [f"w{number * 7919 % 5003}" for number in range(20_000)]
     started = time.process_time()
     assert common_length(words, words[::-1]) > 0
-    assert common_length(words, words) == 100_000
-    assert time.process_time() - started < 20
+    assert common_length(words, words) == 20_000
+    assert time.process_time() - started < 1
