@@ -1,8 +1,9 @@
 """Commands without the second that Python takes to start and import: a process that has the library forks for each.
 
 `popen(arguments)` is `subprocess.Popen([sys.executable, "-W", "error", "-m", "vqa_client", *arguments])`, with its
-options. It is a new interpreter where something is to be done before the command, where an interpreter would read
-another environment at its start, and on systems that can't watch a process.
+options, and with `limits` on what the process may take, by the constants of `resource`. It is a new interpreter where
+it gets a session of its own, where an interpreter would read another environment at its start, and on systems that
+can't watch a process.
 """
 
 import atexit
@@ -31,15 +32,18 @@ IMPORTED_LATE: Final = (
 )
 MOST_BYTES: Final = 1 << 17
 NUMBER_BYTES: Final = 4
+Limits = Sequence[tuple[int, tuple[int, int]]]
+"""Of `resource.setrlimit`: each with its soft and its hard limit."""
 
 
-def popen(arguments: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+def popen(arguments: Sequence[str], limits: Limits = (), **options: Any) -> subprocess.Popen[Any]:
     """Start `vqa-client` with these words; warnings are errors."""
     environment = options.get("env") or os.environ
     is_usual = hasattr(os, "pidfd_open") and _at_start(environment) == _at_start(os.environ)
-    if is_usual and not options.keys() & {"preexec_fn", "start_new_session", "pass_fds"}:
-        return Forked(arguments, **options)
-    return subprocess.Popen([sys.executable, "-W", "error", "-m", "vqa_client", *arguments], **options)
+    if is_usual and not options.keys() & {"start_new_session", "pass_fds"}:
+        return Forked(arguments, limits, **options)
+    before = {"preexec_fn": lambda: limit(limits)} if limits else {}
+    return subprocess.Popen([sys.executable, "-W", "error", "-m", "vqa_client", *arguments], **before, **options)
 
 
 def run(arguments: Sequence[str], *, timeout: float = 60, **options: Any) -> "subprocess.CompletedProcess[Any]":
@@ -53,6 +57,14 @@ def run(arguments: Sequence[str], *, timeout: float = 60, **options: Any) -> "su
     return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
 
+def limit(limits: Limits) -> None:
+    """Let this process take no more than this."""
+    import resource  # not on every system
+
+    for kind, most in limits:
+        resource.setrlimit(kind, tuple(most))
+
+
 def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if READ_AT_START.match(name)}
 
@@ -60,11 +72,16 @@ def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
 class Forked(subprocess.Popen[Any]):
     """A command that another process forked; it sends the number of its process, and at the end how it ended."""
 
+    def __init__(self, arguments: Sequence[str], limits: Limits, **options: Any) -> None:
+        self._limits = limits
+        super().__init__(arguments, **options)
+
     def _execute_child(self, args: Any, *given: Any) -> None:
         cwd, env, pipes = given[4], given[5], given[9:15]
         standard = [number if end == -1 else end for number, end in enumerate((pipes[0], pipes[3], pipes[5]))]
         self._status, sent = os.pipe()
         order = {"words": list(map(str, args)), "env": dict(env or os.environ), "cwd": str(cwd or Path.cwd())}
+        order["limits"] = self._limits
         socket.send_fds(_server(), [json.dumps(order).encode()], [*standard, sent])
         os.close(sent)
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
@@ -128,7 +145,7 @@ def forked(connection: socket.socket) -> None:
 
 
 def become(order: dict[str, Any], descriptors: Sequence[int]) -> None:
-    """Take the place, the environment and the standard streams of the command."""
+    """Take the place, the environment, the standard streams and the limits of the command."""
     os.chdir(order["cwd"])
     os.environ.clear()
     os.environ.update(order["env"])
@@ -142,6 +159,7 @@ def become(order: dict[str, Any], descriptors: Sequence[int]) -> None:
         stream = open(number, mode, buffering, was.encoding, was.errors, closefd=False)  # noqa: SIM115
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
+    limit(order["limits"])
     sys.argv = ["", *order["words"]]
 
 

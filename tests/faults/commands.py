@@ -56,12 +56,9 @@ def environment(changes: Variables | None = None) -> dict[str, str]:
     return {name: value for name, value in wanted.items() if value is not None}
 
 
-def ran(
-    arguments: Sequence[str], env: Variables | None = None, *, preexec_fn: Callable[[], None] | None = None
-) -> Finished:
+def ran(arguments: Sequence[str], env: Variables | None = None, *, limits: forked.Limits = ()) -> Finished:
     """Run a command to its end."""
-    before = {"preexec_fn": preexec_fn} if preexec_fn else {}
-    done = forked.run(arguments, cwd=ROOT, env=environment(env), timeout=TIMEOUT_S, **before)
+    done = forked.run(arguments, cwd=ROOT, env=environment(env), timeout=TIMEOUT_S, limits=limits)
     out, err = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
     return Finished(code=done.returncode, out=out, err=err)
 

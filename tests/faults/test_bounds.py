@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -225,16 +224,12 @@ async def test_a_reply_of_megabytes_never_holds_the_loop_up(
     assert {record["answer"] for record in of.records()} == {"C"}
 
 
-def no_more_files_than(limit: int) -> Callable[[], None]:
-    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
-
-
 def test_a_hard_limit_of_open_files_takes_workers_and_no_question(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 300)
     linked_pages(of, noise_png(400, 400), 1)  # more than one piece, so that uploads wait
     server = fault_server((delay(0.1), oracle(of.replies(), pattern=r"(\[\[q\d+\]\])")), keep_bodies=False)
     asked = of.arguments(server.base_url, "--max_workers", "256", "--no-metrics")  # a look at them is a request, too
-    done = ran(asked, preexec_fn=no_more_files_than(64))
+    done = ran(asked, limits=[(resource.RLIMIT_NOFILE, (64, 64))])
     assert (done.code, done.is_clean()) == (0, True), done.text
     (workers,) = re.findall(r"(\d+) workers instead of 256: the system allows 64 open files", done.err)
     assert int(workers) >= 38
@@ -248,7 +243,7 @@ def test_a_soft_limit_of_open_files_is_raised(tmp_path: Path, fault_server: Star
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     done = ran(
         of.arguments(server.base_url, "--max_workers", "256"),
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard)),
+        limits=[(resource.RLIMIT_NOFILE, (100, hard))],
     )
     assert (done.code, done.is_clean()) == (0, True), done.text
     assert of.report()["correct"] == 260

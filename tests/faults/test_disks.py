@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +31,6 @@ resource = pytest.importorskip("resource")
 LONG_REPLY = "The answer is B. " + "word " * 2000
 
 
-def smallest_files(size_bytes: int) -> Callable[[], None]:
-    """Let no file of the child grow beyond this: its disk is full then, in the middle of a line."""
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, size_bytes))
-
-
 def every_line_is_whole(log: Path) -> int:
     lines = log.read_bytes().split(b"\n")
     assert lines.pop() == b""
@@ -48,7 +42,8 @@ def test_a_full_disk_is_one_message_and_every_whole_record_stays(tmp_path: Path,
     size_bytes = 150_001
     of = Questions(tmp_path, 40)
     server = fault_server(LONG_REPLY)
-    done = ran(of.arguments(server.base_url), preexec_fn=smallest_files(size_bytes))
+    full = [(resource.RLIMIT_FSIZE, (size_bytes, size_bytes))]  # the disk is, in the middle of a line
+    done = ran(of.arguments(server.base_url), limits=full)
     assert (done.code, done.is_clean()) == (2, True), done.text
     assert "can't" in done.err
     assert str(of.output) in done.err

@@ -16,7 +16,7 @@ from tests.faults.questions import Questions
 SIDE = 30_000
 MEMORY_BYTES = 3_000_000_000
 """Of addresses, which a process has many more of than of memory; the bomb would take 2.7 GB on top of all else."""
-Runs = Callable[..., Finished]
+BOUNDED = [(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))]
 
 
 def chunk(kind: bytes, body: bytes) -> bytes:
@@ -46,10 +46,6 @@ def text_bomb() -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
 
 
-def bounded() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-
-
 @pytest.mark.parametrize("options", [(), ("--max_pixels", "1000"), ("--image_format", "jpeg")])
 @pytest.mark.parametrize("packed", [bomb, text_bomb])
 def test_a_bomb_among_the_pages_is_one_record(
@@ -57,7 +53,7 @@ def test_a_bomb_among_the_pages_is_one_record(
 ) -> None:
     of = Questions(tmp_path, 3)
     of.page("q1").write_bytes(packed())
-    done = ran(of.arguments(fault_server().base_url, "--no-html", *options), preexec_fn=bounded)
+    done = ran(of.arguments(fault_server().base_url, "--no-html", *options), limits=BOUNDED)
     assert done.is_clean(), done.text
     statuses = {name: record["status"] for name, record in of.outcomes().items()}
     assert statuses == {"q0": "ok", "q1": statuses["q1"], "q2": "ok"}
@@ -76,7 +72,7 @@ def test_a_bomb_among_the_images_is_named(packed: Callable[[], bytes], command: 
         if command == "generate"
         else ["perturb", "--images", str(of.images.parent), "--perturbation", "binary", *output]
     )
-    done = ran(words, preexec_fn=bounded)
+    done = ran(words, limits=BOUNDED)
     assert done.is_clean(), done.text
     assert done.code in ((1, 2) if packed is bomb else (0, 1, 2))
     assert "q1_page_001" in done.text or packed is text_bomb, done.text
