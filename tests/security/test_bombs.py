@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.fixtures import StartsServers
-from tests.faults.commands import Finished, ran
+from tests.faults.commands import ran
 from tests.faults.questions import Questions
 
 SIDE = 30_000
