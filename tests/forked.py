@@ -18,9 +18,11 @@ import select
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +32,7 @@ IMPORTED_LATE: Final = (
     *("PIL.Image", "PIL.JpegImagePlugin", "PIL.PngImagePlugin", "anyio._backends._asyncio", "httptools", "jinja2"),
     *("cyclopts.help", "rich.console", "rich.progress", "rich.table", "rich.traceback", "ssl", "uuid"),
 )
+COMMANDS: Final = ("mc", "niah", "vqa2", "explain", "run", "score", "check", "report", "merge", "compare", "render")
 MOST_BYTES: Final = 1 << 17
 NUMBER_BYTES: Final = 4
 Limits = Sequence[tuple[int, tuple[int, int]]]
@@ -163,8 +166,11 @@ def become(order: dict[str, Any], descriptors: Sequence[int]) -> None:
     sys.argv = ["", *order["words"]]
 
 
-def compile_late() -> None:
-    """Do what a run's first page and first reply would: compile templates and patterns."""
+def prepare() -> None:
+    """Do what a command's first words, page, picture and reply would: load and compile what they need."""
+    from PIL import Image
+
+    from vqa_client.cli.main import run_command
     from vqa_client.html.page import environment
     from vqa_client.scoring.readings import choice
     from vqa_client.scoring.reply import reply_from
@@ -172,9 +178,33 @@ def compile_late() -> None:
 
     for template in environment().list_templates(extensions=["j2"]):
         environment().get_template(template)
-    asked = Question(id="", text="?", choices={"A": "red", "B": "green"})
+    asked = Question(id="", text="?", choices={"A": "red", "B": "green", "C": "blue", "D": "yellow"})
     for text in ("B", "The answer is (B).", "I think that it is green, not red."):
         choice(reply_from(Completion(text=text)), asked)
+    Image.init()
+    for command in COMMANDS:
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+            run_command([command, "--no_such_option"])
+
+
+def run_to_end() -> None:
+    """Be the command, and end as an interpreter does, but without taking modules apart: that would copy all memory."""
+    code: Any = 0
+    try:
+        runpy.run_module("vqa_client", run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        code = ended.code or 0
+        if not isinstance(code, int):
+            raise
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    gc.collect()  # what was left open says so
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        sys.exit(code)
+    os._exit(code)
 
 
 if __name__ == "__main__":
@@ -185,8 +215,8 @@ if __name__ == "__main__":
             importlib.import_module(module.name)
     for late in IMPORTED_LATE:
         importlib.import_module(late)
-    compile_late()
+    prepare()
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as orders:
         forked(orders)
-    runpy.run_module("vqa_client", run_name="__main__", alter_sys=True)
+    run_to_end()
