@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.reports.robustness_records import FOURTEEN, curves, on_disk, pairs_of
+from vqa_client import plots
 from vqa_client.cli.main import run_command
 from vqa_client.errors import DataError, OutputError, UsageError
 from vqa_client.plots import CONTACT_SHEET, FIGURES, contact_sheet, draw
@@ -18,6 +19,8 @@ from vqa_client.plots.vre import vre_by_weighting
 from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Evaluation, evaluate
 
 pytest.importorskip("matplotlib")
+ONE = {"accuracy_by_level": accuracy_by_level}
+"""Of the figures, where which are drawn is not the question: all take seconds."""
 
 
 def model(accuracies: dict[str, Sequence[float | None]], seed: int = 0) -> Curves:
@@ -119,9 +122,10 @@ def test_any_name_can_be_drawn(name: str, seen: str, tmp_path: Path) -> None:
         save(drawn, tmp_path, "figure", dpi=20)
 
 
-def test_the_caller_s_own_settings_are_left_alone(tmp_path: Path) -> None:
+def test_the_caller_s_own_settings_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib
 
+    monkeypatch.setattr(plots, "FIGURES", ONE)
     with matplotlib.rc_context({"font.size": 21.0, "svg.hashsalt": None}):
         draw(pool("one", corruptions=("snow",)), tmp_path)
         assert (matplotlib.rcParams["font.size"], matplotlib.rcParams["svg.hashsalt"]) == (21.0, None)
@@ -216,10 +220,14 @@ def test_the_command_draws_runs_and_their_first_image(
     assert streams.err == "published levels that are not in order of severity: elastic 3 is milder than 2\n"
 
 
-def test_without_the_image_the_other_figures_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_the_image_the_other_figures_are_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plots, "FIGURES", ONE)
     on_disk(tmp_path, "org/m", pairs_of(curves(0.8, 1.0, ("snow",))))
     assert plot(tmp_path, "-o", tmp_path / "out") == 0
     streams = capsys.readouterr()
+    assert [Path(line).stem for line in streams.out.splitlines()] == [*ONE] * 2
     assert CONTACT_SHEET not in streams.out
     assert "no contact_sheet: the runs' first image was not found; --image names one" in streams.err
     assert plot(tmp_path, "-o", tmp_path / "out", "--image", tmp_path / "no.png") == 2

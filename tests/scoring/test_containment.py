@@ -307,17 +307,23 @@ ADVERSARIAL = [
 ]
 
 
+@pytest.fixture(scope="module")
+def found() -> list[Reply]:
+    """The adversarial replies that are read as giving their gold."""
+    return [row for row in ADVERSARIAL if contains_strict(row.gold, row.reply)]
+
+
 @pytest.mark.parametrize("name", sorted({row.set for row in ADVERSARIAL}))
-def test_precision_and_recall_on_adversarial_replies_are_above_95_per_cent(name: str) -> None:
-    rows = [row for row in ADVERSARIAL if row.set == name]
-    given = [row for row in rows if contains_strict(row.gold, row.reply)]
+def test_precision_and_recall_on_adversarial_replies_are_above_95_per_cent(name: str, found: list[Reply]) -> None:
+    given = [row for row in found if row.set == name]
     right = sum(row.strict for row in given)
     assert right > 0.95 * len(given)
-    assert right > 0.95 * sum(row.strict for row in rows)
+    assert right > 0.95 * sum(row.strict for row in ADVERSARIAL if row.set == name)
 
 
-def test_only_known_adversarial_replies_are_misread() -> None:
-    misread = {row.reply for row in ADVERSARIAL if contains_strict(row.gold, row.reply) != row.strict}
+def test_only_known_adversarial_replies_are_misread(found: list[Reply]) -> None:
+    said = {id(row) for row in found}
+    misread = {row.reply for row in ADVERSARIAL if (id(row) in said) != row.strict}
     assert misread == set(MISREAD)
 
 
@@ -397,4 +403,4 @@ def test_time_is_linear_in_the_length_of_a_reply(part: str) -> None:
             contains_strict(gold, reply)
         count_numbers(reply)
 
-    assert growth(searched, part, 50_000) < RATIO
+    assert growth(searched, part, 25_000) < RATIO

@@ -59,10 +59,12 @@ def test_the_draw_is_the_published_one_on_the_official_list(tmp_path: Path) -> N
     expected = published_ids()
     random.seed(42)
     places = random.sample(range(OFFICIAL_QUESTIONS), len(expected))
-    questions = [question(10**9 + number, image_id=1) for number in range(OFFICIAL_QUESTIONS)]
+    other = question(1, image_id=1)
+    questions = [other | {"question_id": 10**9 + number} for number in range(OFFICIAL_QUESTIONS)]
     for place, (question_id, image_id) in zip(places, expected, strict=True):
         questions[place] = question(question_id, image_id=image_id)
-    annotations = [annotation(asked["question_id"], "red") for asked in questions]
+    red = annotation(1, "red")
+    annotations = [red | {"question_id": asked["question_id"]} for asked in questions]
     write_split(tmp_path, questions, annotations)
     assert [int(name) for name in ids(load(tmp_path, num_questions=20))] == [name for name, _ in expected]
 
