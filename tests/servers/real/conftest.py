@@ -5,6 +5,7 @@ for another) starts its own with `serving.started(kind, ...)`. `server` is each 
 prompts without any server. Where an environment or the model is missing, the test is skipped with the reason.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,16 +14,17 @@ import pytest
 from tests.servers.real.answers import Offline, offline_model
 from tests.servers.real.serving import RealServer, started
 
+IN_PARALLEL = pytest.mark.skipif("PYTEST_XDIST_WORKER" in os.environ, reason="real servers need a session without -n")
 TIMEOUT_S = 900
 """vLLM takes 20 s to start, minutes where it shares the machine, and others may be starting theirs."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A server's start counts to the test that asks for it first; two of each kind would be more than a laptop has."""
+    """A server's start counts to the test that asks for it first; two of each kind are more than a laptop has."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.timeout(TIMEOUT_S))
-            item.add_marker(pytest.mark.xdist_group("real servers"))
+            item.add_marker(IN_PARALLEL)
 
 
 @pytest.fixture(scope="session")
