@@ -133,11 +133,17 @@ def test_blank_lines_do_no_harm(path: Path) -> None:
         assert (len(log), log.repaired) == (1, "")
 
 
-@given(cut=st.integers(min_value=0, max_value=10_000))
-def test_a_file_cut_anywhere_keeps_every_whole_line(cut: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+@pytest.fixture(scope="module")
+def twenty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log of twenty records, each longer than the one before."""
     path = tmp_path_factory.mktemp("cut") / "log.jsonl"
     fill(path, *(record(str(n), output="ü" * n) for n in range(20)))
-    data = path.read_bytes()
+    return path
+
+
+@given(cut=st.integers(min_value=0, max_value=10_000))
+def test_a_file_cut_anywhere_keeps_every_whole_line(cut: int, twenty: Path) -> None:
+    data, path = twenty.read_bytes(), twenty.with_name("cut.jsonl")
     part = data[: cut % (len(data) + 1)]
     path.write_bytes(part)
     with RecordLog(path) as log:
