@@ -349,54 +349,15 @@ def test_a_word_is_found_alone_and_never_inside_a_longer_one(word: str) -> None:
     assert not contains_strict(word, f"{word}x")
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        *(
-            "7",
-            "7421 ",
-            "7421, 1183, ",
-            "7421 (1183 ",
-            "(",
-            "not ",
-            "1-",
-            "1,",
-            "gold ",
-            "is the ",
-            "is7421",
-            " ",
-            "1. \n",
-        ),
-        *(
-            "gold, ",
-            "**",
-            "~~",
-            "<box>",
-            "{",
-            "[",
-            "five ",
-            "7 421 ",
-            "answer: ",
-            "the secret is ",
-            "gold-",
-            "if ",
-            "不",
-        ),
-        *(
-            "- 7421\n",
-            "7421?",
-            "would be 7421 if ",
-            "maybe gold or ",
-            "no ",
-            "wait, ",
-            "3.847.",
-            "the first one ",
-            "é",
-            "| ",
-            "|a|\n|-|\n",
-        ),
-    ],
-)
+PARTS = (
+    "7", "7421 ", "7421, 1183, ", "7421 (1183 ", "(", "not ", "1-", "1,", "gold ", "is the ", "is7421", " ", "1. \n",
+    "gold, ", "**", "~~", "<box>", "{", "[", "five ", "7 421 ", "answer: ", "the secret is ", "gold-", "if ", "不",
+    "- 7421\n", "7421?", "would be 7421 if ", "maybe gold or ", "no ", "wait, ", "3.847.", "the first one ", "é", "| ",
+    "|a|\n|-|\n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("part", PARTS)
 def test_time_is_linear_in_the_length_of_a_reply(part: str) -> None:
     def searched(reply: str) -> None:
         for gold in ("7421", "gold"):
