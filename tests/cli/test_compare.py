@@ -159,10 +159,10 @@ def test_rescoring_shows_and_only_with_write_changes(tmp_path: Path, capsys: pyt
     assert "0 of 1 question changed" in capsys.readouterr().out
 
 
-def test_twenty_thousand_questions_take_seconds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_five_thousand_questions_take_seconds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(2):
-        put(tmp_path / str(number), many(number, 0.5 + 0.05 * number, count=20_000), model=f"org/{number}")
+        put(tmp_path / str(number), many(number, 0.5 + 0.05 * number, count=5_000), model=f"org/{number}")
     started = time.process_time()
     assert run("compare", tmp_path / "0", tmp_path / "1", "-o", tmp_path / "out") == 0
-    assert time.process_time() - started < 20
-    assert "20,000" in capsys.readouterr().out
+    assert time.process_time() - started < 5
+    assert "5,000" in capsys.readouterr().out

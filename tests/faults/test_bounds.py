@@ -178,7 +178,7 @@ def photograph(width: int, height: int) -> bytes:
 async def test_large_photographs_that_are_made_smaller_never_hold_the_loop_up(
     tmp_path: Path, fault_process: StartsProcesses
 ) -> None:
-    of = Questions(tmp_path, 16)
+    of = Questions(tmp_path, 10)
     linked_pages(of, photograph(4000, 3000), 1)
     server = fault_process("(delay(0.01), 'B')", "--no-parse")
     # The deadline is shorter than the making of all images: it starts with a question's first byte sent.
