@@ -143,9 +143,9 @@ def found(client, variant, some):
 
 
 def test_the_page_reader_finds_all_secrets_on_clean_pages_and_fewer_on_the_others(served):
-    some = records("niah")[:3]
+    some = records("niah")[2:3]
     clean, low, jpeg = (found(served, variant, some) for variant in ("clean", "adv_dpi_56", "adv_jpeg_10"))
-    assert clean == 15
+    assert clean == 5
     assert low < jpeg < clean
 
 
