@@ -71,7 +71,7 @@ async def worker(of: Questions, base_url: str, name: str, **changes: Any) -> Rep
     progress, stop = changes.pop("progress", Heard()), changes.pop("stop", asyncio.Event())
     given = {"shard": "next/3", "share": SHARE, "max_workers": 2, "output": of.root / name}
     settings = of.settings(base_url, **(given | changes))
-    [report] = await in_turns([settings], None, progress, stop)
+    [report] = await in_turns([settings], progress, stop)
     return report
 
 
