@@ -211,12 +211,13 @@ def reach_of(changes: list[Change], tree: Path, suite: Sequence[str] = ()) -> Re
 
 
 def naming(change: Change) -> set[str]:
-    """The files of tests with the name of what an import runs."""
+    """The files of tests with the name of what an import runs, and those of its room that walk over the whole room."""
     if function_around(change.path, change.line):
         return set()
     names = defined(places(change.path)[change.line][0])
-    files = (ROOT / "tests").rglob("test_*.py")
-    return {str(file.relative_to(ROOT)) for file in files if names & mentions(file).keys()}
+    files = [*(ROOT / "tests").rglob("test_*.py")]
+    walking = {file for file in files if file.parent.name == change.room and change.room in mentions(file)}
+    return {str(file.relative_to(ROOT)) for file in files if file in walking or names & mentions(file).keys()}
 
 
 def run_pytest(tree: Path, *words: str, timeout: float | None = None) -> "subprocess.CompletedProcess[str]":

@@ -8,7 +8,7 @@ import pytest
 from tests.mutants import reach
 from tests.mutants.__main__ import MOST_S, chosen
 from tests.mutants.changes import LIBRARY, Change, changes_of, drawn
-from tests.mutants.reach import FUNCTION, Reach, passed_by, places, with_probes
+from tests.mutants.reach import FUNCTION, Reach, naming, passed_by, places, with_probes
 
 ROWS = [
     ("if a < b: pass", ["if a <= b: pass", "if not (a < b): pass"]),
@@ -113,6 +113,13 @@ def test_a_line_is_passed_by_where_it_runs_or_where_what_it_defines_is_used(
     found = passed_by(library / f"{file}.py", line)
     names = [place.name if isinstance(place, FUNCTION) else ast.unparse(place).strip() for _, place in found]
     assert set(zip((path.stem for path, _ in found), names, strict=True)) == expected
+
+
+def test_a_test_that_walks_over_a_room_is_run_for_what_its_imports_run() -> None:
+    path = LIBRARY / "settings" / "reports.py"
+    lines = path.read_text(encoding="utf-8").split("\n")
+    line = next(number for number, text in enumerate(lines, 1) if text.startswith("class LeaderboardSettings"))
+    assert "tests/settings/test_defaults.py" in naming(Change(path, line, "", ""))
 
 
 PROBED = '''"""What it is."""
