@@ -136,6 +136,11 @@ def record_of(question: Question, completion: Completion | QuestionFailed, task:
     return _answered(_asked(question, "", ()), completion, *judge(completion, question, task))
 
 
+def record_of_answer(question: Question, answer: Answer, score: Score) -> Record:
+    """The record of an answer that somebody else read and scored; the reply isn't known."""
+    return _judged(_asked(question, "", ()), answer, score)
+
+
 def judge(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:
     """The answer in a completion and its score; a blocked reply is a refusal, and worth nothing, whatever it says."""
     reply = reply_from(completion)

@@ -32,8 +32,9 @@ from vqa_client.answers.rows import (
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.not_json import fault
 from vqa_client.reports.names import count, first_of
+from vqa_client.runner import record_of_answer
 from vqa_client.scoring.explained_answer.published import PLACEHOLDERS, UNKNOWN
-from vqa_client.types import ANSWERED, STATUSES, Completion, Question, Record, Status
+from vqa_client.types import ANSWERED, STATUSES, Answer, Completion, Question, Record, Score, Status
 
 _IDS: Final = ("question_id", "questionId", "id")
 _ANSWERS: Final = ("answer", "prediction", "model_answer")
@@ -369,16 +370,6 @@ def records_of(questions: Iterable[Question], predictions: Predictions, scores: 
         said = predictions.by_id.get(key_of(question.id))
         if said is not None:
             parts = scores(said, question)
-            yield (
-                question,
-                Record(
-                    question_id=question.id,
-                    status=said.status,
-                    answer=said.text,
-                    rationale=said.explanation,
-                    references=question.references,
-                    cluster=question.cluster,
-                    score=next(iter(parts.values()), 0.0),
-                    parts=parts,
-                ),
-            )
+            answer = Answer(text=said.text, status=said.status, rationale=said.explanation)
+            score = Score(value=next(iter(parts.values()), 0.0), parts=parts)
+            yield question, record_of_answer(question, answer, score)
