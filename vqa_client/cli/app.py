@@ -1,8 +1,10 @@
 """The commands by group, each with its help and an example; only the one that is called is imported."""
 
-from typing import Any
+from collections.abc import Sequence
+from types import NoneType
+from typing import Any, get_args
 
-from cyclopts import App, Group, Parameter
+from cyclopts import App, CoercionError, Group, Parameter, Token, convert
 
 from vqa_client.version import __version__
 
@@ -191,7 +193,16 @@ def _shown(default: Any) -> str | None:
     return ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
 
 
-SPELLED = Parameter(name_transform=lambda name: name, show_default=_shown)
+def _converted(kind: Any, tokens: Sequence[Token]) -> Any:
+    """Convert the words of an option; cyclopts alone takes 2.5 for 2 where a whole number is wanted."""
+    kinds = get_args(kind) or (kind,)
+    for token in tokens if int in kinds and float not in kinds and str not in kinds else ():
+        if "." in token.value:
+            raise CoercionError(token=token, target_type=int if kinds[1:] in ((), (NoneType,)) else kind)
+    return convert(kind, tokens)
+
+
+SPELLED = Parameter(name_transform=lambda name: name, show_default=_shown, converter=_converted)
 """Options are spelled as the settings are; hyphens are taken too."""
 
 
