@@ -150,11 +150,15 @@ def test_peoples_grades_are_on_the_scale_of_the_sheet_or_of_all_judges(
             assert [each["agreement"]["value"] for each in json.loads(shown.out)[:2]] == agreement
 
 
-def test_a_judges_calibration_counts_replies_by_their_weights(tmp_path: Path, fault_server: StartsServers) -> None:
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_a_judges_calibration_counts_replies_by_their_weights(
+    separator: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
     run = Run(tmp_path, ["city 0", "city 1"])
     judge = likeliest_token(lambda received: {"A": 0.75, "B": 0.25})
     assert run.judged(fault_server(judge).base_url, "--choice_mode", "logprob", check=False) == 0
-    (run.root / "labels.csv").write_text("question_id,label,weight\nq0,correct,30\nq1,incorrect,10\n")
+    sheet = "question_id,label,weight\nq0,correct,30\nq1,incorrect,10\n"
+    (run.root / "labels.csv").write_text(sheet.replace(",", separator))
     assert run_command(["judge", str(run.log), "--labels", str(run.root / "labels.csv")]) == 0
     [found] = json.loads((run.log.parent / "capitals.judged-correct-people.json").read_text())
     assert found["calibration"] == {

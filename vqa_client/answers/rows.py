@@ -15,6 +15,7 @@ import msgspec
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.log_lines import records_in
 from vqa_client.not_json import fault
+from vqa_client.reports.csv_rows import separator_of
 
 Id = int | str
 Row = TypeVar("Row")
@@ -104,7 +105,7 @@ def csv_rows(path: str | os.PathLike[str]) -> Iterator[dict[str, str]]:
         with open(path, "rb") as file, TextIOWrapper(file, "utf-8-sig", newline="") as text:
             first = text.readline()
             usual_one = "\t" if os.fspath(path).lower().endswith(".tsv") else ","
-            separator = ";" if ";" in first and usual_one not in first else usual_one
+            separator = separator_of(first, usual_one)
             for number, row in enumerate(
                 csv.DictReader(chain([first], text), delimiter=separator, restval=""), start=2
             ):

@@ -17,7 +17,7 @@ from vqa_client.judge.columns import RIGHT
 from vqa_client.judge.kinds import worth
 from vqa_client.judge.loading import JudgedRun, drawn_by, reply_key, said_by
 from vqa_client.prompt import choices_text
-from vqa_client.reports.csv_rows import harmless, write_rows
+from vqa_client.reports.csv_rows import harmless, separator_of, write_rows
 from vqa_client.reports.judged import Judge
 from vqa_client.reports.log_reader import Key
 from vqa_client.scoring.agreement import (
@@ -126,7 +126,9 @@ def read_sheet(path: Path) -> list[dict[str, str]]:
     """The rows of a sheet, at least one, with the columns question_id and one for labels; raises DataError."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [{name: cell or "" for name, cell in row.items() if name} for row in csv.DictReader(file)]
+            first = file.readline()
+            read = csv.DictReader(chain([first], file), delimiter=separator_of(first))
+            rows = [{name: cell or "" for name, cell in row.items() if name} for row in read]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} can't be read: {error}", hint="give the sheet as CSV in UTF-8") from None
     if not rows or "question_id" not in rows[0] or not columns_of(rows):

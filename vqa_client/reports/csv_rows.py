@@ -23,6 +23,11 @@ class _Lines:
         return self._file.write(row.removesuffix("\r\n") + "\n")
 
 
+def separator_of(header: str, usual: str = ",") -> str:
+    """What is between columns: some spreadsheets write semicolons in place of the usual sign."""
+    return ";" if ";" in header and usual not in header else usual
+
+
 def harmless(row: Iterable[Any]) -> list[Any]:
     """Put a "'" before each cell that a spreadsheet would run, as OWASP advises; such a cell reads back otherwise.
 
