@@ -64,36 +64,37 @@ def test_no_minute_has_more_than_the_limit_and_a_second_of_it(clock: Clock) -> N
 
 
 async def test_requests_wait_for_rpm_in_turn(clock: Clock) -> None:
-    allowance = Allowance(120, None, 16)
+    allowance = Allowance(120)
     for _ in range(5):
-        await allowance.enter(asks())
+        await allowance.enter(asks(), 16)
     assert clock.slept == [0.5, 1.0]
     assert allowance.waiting == 0
 
 
 async def test_tokens_are_estimated_before_and_settled_by_usage(clock: Clock) -> None:
-    allowance = Allowance(None, 60_000, 500)
+    allowance = Allowance(None, 60_000)
     picture = Image(name="a", sha256="", size_bytes=1, width=280, height=280, mime="image/png")
-    tokens = await allowance.enter(asks("x" * 40, picture))
+    tokens = await allowance.enter(asks("x" * 40, picture), 500)
     assert tokens == 10 + 100 + 500
     allowance.leave(tokens, replied(4_000, 10))  # the prompt was longer, the reply shorter
-    tokens = await allowance.enter(asks())
+    tokens = await allowance.enter(asks(), 16)
     assert tokens == 10 + 10
     assert clock.slept == [3.01]  # 4,010 tokens at 1,000 a second, one second's worth of which was there
+    assert await allowance.enter(asks(), 4) == 10 + 4  # of another benchmark, whose replies end sooner
 
 
 async def test_what_was_never_sent_is_not_counted(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     async def cancelled(wait_s: float) -> None:
         raise asyncio.CancelledError
 
-    allowance = Allowance(None, None, 16)
+    allowance = Allowance()
     allowance.heard({"x-ratelimit-remaining-requests": "1", "x-ratelimit-limit-requests": "60"})
     monkeypatch.setattr(asyncio, "sleep", cancelled)
-    assert await allowance.enter(asks()) == 26
+    assert await allowance.enter(asks(), 16) == 26
     with pytest.raises(asyncio.CancelledError):
-        await allowance.enter(asks())
+        await allowance.enter(asks(), 16)
     allowance.heard({"x-ratelimit-remaining-requests": "2", "x-ratelimit-limit-requests": "60"})
-    assert await allowance.enter(asks()) == 26  # one of two is on its way
+    assert await allowance.enter(asks(), 16) == 26  # one of two is on its way
 
 
 HEARD = [
@@ -110,10 +111,10 @@ HEARD = [
 
 @pytest.mark.parametrize(("headers", "waits"), HEARD)
 async def test_a_servers_headers_set_the_pace(headers: dict[str, str], waits: list[float], clock: Clock) -> None:
-    allowance = Allowance(None, None, 16)
+    allowance = Allowance()
     allowance.heard({f"x-ratelimit-{name}": value for name, value in headers.items()})
     for _ in waits:
-        await allowance.enter(asks())
+        await allowance.enter(asks(), 16)
     assert clock.slept == [wait for wait in waits if wait]
 
 

@@ -54,20 +54,19 @@ class Allowance:
     `waiting` counts the workers that wait for one.
     """
 
-    def __init__(self, rpm: float | None = None, tpm: float | None = None, max_tokens: int = 1) -> None:
+    def __init__(self, rpm: float | None = None, tpm: float | None = None) -> None:
         self._given = {name: Bucket(limit / 60) for name, limit in ((REQUESTS, rpm), (TOKENS, tpm)) if limit}
         self._said: dict[str, Bucket] = {}
-        self._max_tokens = max_tokens
         self._out = dict.fromkeys((REQUESTS, TOKENS), 0.0)
         self._replies = self._reply_tokens = 0
         self.waiting = 0
 
-    async def enter(self, request: Request) -> float:
+    async def enter(self, request: Request, max_tokens: int) -> float:
         """Wait until the request may be sent; gives its tokens as estimated, for `leave`."""
         if not (self._given or self._said):
             self._out[REQUESTS] += 1
             return 0.0
-        tokens = self._estimated(request)
+        tokens = self._estimated(request, request.parameters.get("max_tokens", max_tokens))
         amounts = {REQUESTS: 1.0, TOKENS: tokens}
         buckets = [(name, each) for of in (self._given, self._said) for name, each in of.items()]
         wait_s = max(bucket.take(amounts[name]) for name, bucket in buckets)
@@ -108,9 +107,9 @@ class Allowance:
             a_second = (limit - left) / reset_s if reset_s and left < limit else limit / 60
             self._said.setdefault(name, Bucket(a_second, whole=True)).set(left - self._out[name], limit, a_second)
 
-    def _estimated(self, request: Request) -> float:
+    def _estimated(self, request: Request, max_tokens: int) -> float:
         """Tokens of prompt, images and reply; a reply is taken to be as long as those before it were on average."""
-        reply = self._reply_tokens / self._replies if self._replies else self._max_tokens
+        reply = min(self._reply_tokens / self._replies, max_tokens) if self._replies else max_tokens
         return reply + sum(map(_tokens, request.parts()))
 
 

@@ -172,7 +172,7 @@ class _Asking:
     async def complete(self) -> Completion:
         routes, first = self._chat.routes, False
         while True:
-            tokens, outcome = await routes.allowance.enter(self._request), None
+            tokens, outcome = await routes.allowance.enter(self._request, self._chat.model.max_tokens), None
             try:
                 ready = routes.ready(self._request, self._failed_at)
                 route = ready or await routes.take(self._request, self._failed_at, first=first)

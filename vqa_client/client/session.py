@@ -77,7 +77,7 @@ async def open_session(
     async with open_servers(settings, transport=transport, named=named, note=note) as found:
         model = _served_model(settings, model, found, note)
         async with open_routes(found, model, settings, encode=encode, note=note) as routes:
-            routes.allowance = Allowance(settings.rpm, settings.tpm, model.max_tokens)
+            routes.allowance = Allowance(settings.rpm, settings.tpm)
             chat = ChatClient(
                 routes,
                 model,
