@@ -34,7 +34,7 @@ ALLOWED = re.compile(
     r"|'holds'|which of which|knows of which|tells? (?:them|two|one) apart|is told apart"
 )
 OTHERS_WORDS = re.compile(
-    r"scoring/(?:choices|strict|denials|yes_no|thoughts|refusal|published|reply|formulas|maths|structured)"
+    r"scoring/(?:choices|strict|denials|yes_no|thoughts|refusal|published|reply|formulas|maths)"
     r"|tasks/(?:explain/prompts|vizwiz)|judge/prompt|client/probing/asks"
 )
 """Modules whose literals are patterns of replies, or prompts, which identify a run."""
