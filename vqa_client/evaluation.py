@@ -94,12 +94,13 @@ _REACHED_BY = (
 
 
 class _Job(Struct, frozen=True, kw_only=True):
-    """One model under one of the command's settings; `name` is the config's, or the benchmark's among several.
+    """One model under one of the command's settings; notes call it `name`, progress of several `shown_model`.
 
     `given` are the command's settings, `settings` the same with the config's address.
     """
 
     name: str
+    shown_model: str
     given: RunSettings
     settings: RunSettings
     config: ModelSettings | None
@@ -227,6 +228,8 @@ async def _one_after_the_other(
                 except VqaClientError as error:
                     if len(jobs) == 1:
                         raise
+                    if isinstance(error, ServerUnusable):
+                        given.away.add(server.where)
                     errors[job.name] = error
                     given.progress.note(f"skipping {job.name}: {error}")
                 if given.stop.is_set() and job is not jobs[-1]:
@@ -238,6 +241,7 @@ def _planned(settings: Sequence[RunSettings], note: Callable[[str], None]) -> li
     """What is to be asked of each model; all is checked before any question is asked."""
     note = cache(note)  # several models have the same data, and what is said of it would be said for each
     asked = [(each, config, model_of(each, config)) for each in settings for config in each.configs]
+    several = len({each.served_name or config for each, config, _ in asked}) > 1
     names = [str(config) if len(settings) == 1 else _name(each, config) for each, config, _ in asked]
     at = [addressed(each, model) for each, _, model in asked]
 
@@ -252,6 +256,7 @@ def _planned(settings: Sequence[RunSettings], note: Callable[[str], None]) -> li
     jobs = [
         _Job(
             name=name if names.count(name) == 1 else f"{name} in {output_folder(each)}",
+            shown_model=(each.served_name or config or "") if several else "",
             given=each,
             settings=where,
             config=model,
@@ -280,10 +285,7 @@ def _check_places(jobs: Sequence[_Job]) -> None:
 
 
 def move_all_aside(plans: Sequence[Plan], *, commanded: bool = False) -> None:
-    """Rename the files of earlier runs, and of all their shards: --fresh takes nothing over.
-
-    With `commanded` the results of a --batch_command too, which `batch read` would take.
-    """
+    """Rename the files of earlier runs and of their shards, with `commanded` also those of a --batch_command."""
     for plan in plans:
         refuse_open(plan.paths.log)
     for plan in plans:
@@ -312,6 +314,7 @@ async def _one_job(given: _Given, job: _Job, server: "_Server") -> list[Report]:
             budget=given.budget,
             records=given.records,
             crew=Crew(FIRST if settings.max_workers == "auto" else settings.max_workers),
+            shown_model=job.shown_model,
         )
         return await _run_all(job.plans, stage)
 
@@ -323,7 +326,7 @@ class _Server:
     """
 
     def __init__(self, given: _Given, stack: AsyncExitStack) -> None:
-        self._given, self._stack = given, stack
+        self._given, self._stack, self.where = given, stack, 0
         self._session: Session | None = None
         self._failed: ServerUnusable | None = None
         self._note = cache(given.progress.note)  # what is noted of the server is noted once
@@ -332,16 +335,16 @@ class _Server:
         """A session that sends what these settings say."""
         if self._failed is not None:
             raise self._failed
-        where = hash((settings.base_url, settings.endpoint))  # a bare number: an address may contain a key
+        self.where = hash((settings.base_url, settings.endpoint))  # a bare number: an address may contain a key
         try:
-            before = self._session or await self._opened(settings, config, waits=where not in self._given.away)
+            before = self._session or await self._opened(settings, config, waits=self.where not in self._given.away)
             session = as_asked(before, settings, config, encode=encoded_pieces, note=self._note)
             is_checked = session is before and "fingerprint" in session.server
             if settings.check and settings.shows_images and not is_checked:
                 session = await _unless(self._given.stop, check_before(session, self._note))
         except ServerUnusable as error:
             self._failed = error
-            self._given.away.add(where)
+            self._given.away.add(self.where)
             raise
         self._session = session
         return session
@@ -373,8 +376,7 @@ async def _run_all(plans: list[Plan], stage: Stage) -> list[Report]:
 
 async def _unless(stop: asyncio.Event, work: Awaitable[Result]) -> Result:
     """The result of `work`, or Interrupted as soon as `stop` is set."""
-    result = await until_stopped(stop, work)
-    if result is None:
+    if (result := await until_stopped(stop, work)) is None:
         raise Interrupted([])
     return result
 

@@ -55,7 +55,7 @@ class Batches:
         route = Route(Endpoint(base, httpx2.MockTransport(self.handle), headers_for(base, None)))
         route.gate = BatchGate()
         return ChatClient(
-            Routes([route], outage=Outage(_never)),
+            Routes([route], outage=Outage(_never, 1.0)),
             ModelSettings(model_name="m", max_tokens=9, temperature=0.0, timeout=5.0),
             encode=_nothing,
             max_retries=max_retries,
@@ -68,7 +68,7 @@ def _text(asked: dict[str, Any]) -> str:
     return str(asked["messages"][0]["content"][-1]["text"])
 
 
-async def _never() -> None:
+async def _never(patience_s: float) -> None:
     raise AssertionError("the server was there")
 
 

@@ -35,7 +35,7 @@ class Server:
         self.times_s.append(time.monotonic())
         return self._play(len(self.requests) - 1, request)
 
-    async def _back(self) -> None:
+    async def _back(self, patience_s: float) -> None:
         self.outages += 1
 
     def client(self, *, max_retries: int = 3, timeout: float = 5.0, temperature: float | None = 0.0) -> ChatClient:
@@ -43,7 +43,7 @@ class Server:
         return ChatClient(
             Routes(
                 [Route(Endpoint(base, httpx2.MockTransport(self._handle), headers_for(base, "SECRET-KEY-1")))],
-                outage=Outage(self._back),
+                outage=Outage(self._back, 1.0),
             ),
             ModelSettings(model_name="m", max_tokens=9, temperature=temperature, timeout=timeout),
             encode=_nothing,
@@ -252,13 +252,17 @@ async def test_a_server_that_stays_away_ends_the_run() -> None:
     def play(number: int, request: httpx2.Request) -> httpx2.Response:
         raise httpx2.ConnectError("refused")
 
-    async def never() -> None:
+    async def never(patience_s: float) -> None:
+        patiences_s.append(patience_s)
         raise ServerUnusable("gone")
 
     client = Server(play).client()
-    client.routes.outage = Outage(never)
-    with pytest.raises(ServerUnusable):
-        await client.complete(Request(content=("?",)))
+    patiences_s: list[float] = []
+    client.routes.outage = Outage(never, 30.0)
+    for _ in range(2):
+        with pytest.raises(ServerUnusable):
+            await client.complete(Request(content=("?",)))
+    assert patiences_s == [30.0, 0.0], "what follows looks once"
 
 
 async def test_a_broken_connection_is_repeated_and_then_reported() -> None:

@@ -18,7 +18,7 @@ from vqa_client.errors import ServerUnusable
 from vqa_client.types import Image, Request
 
 
-async def never_back() -> None:
+async def never_back(patience_s: float) -> None:
     raise ServerUnusable("gone")
 
 
@@ -26,7 +26,7 @@ def some(count: int) -> Routes:
     base = httpx2.URL("http://server/v1")
     wire = httpx2.MockTransport(lambda request: httpx2.Response(404))
     each = [Route(Endpoint(base.copy_with(host=f"server{at}"), wire, {})) for at in range(count)]
-    return Routes(each, outage=Outage(never_back))
+    return Routes(each, outage=Outage(never_back, 1.0))
 
 
 def on(document: str) -> Request:

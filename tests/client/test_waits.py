@@ -74,12 +74,12 @@ async def test_a_pause_holds_everyone_and_a_shorter_one_does_not_cut_it() -> Non
 async def test_one_worker_finds_out_that_the_server_is_back_for_all() -> None:
     looks = 0
 
-    async def look() -> None:
+    async def look(patience_s: float) -> None:
         nonlocal looks
         looks += 1
         await asyncio.sleep(0.01)
 
-    outage = Outage(look)
+    outage = Outage(look, 30.0)
     noticed_s = time.monotonic()
     await asyncio.gather(*(outage.over(noticed_s) for _ in range(20)))
     assert looks == 1

@@ -9,7 +9,7 @@ import pytest
 from tests.compare.logged import failed, many, put, record
 from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.words import by_question, caches_images, error, first_n, hang, looks_at_images, oracle
+from tests.fakes.words import by_question, caches_images, error, first_n, hang, looks_at_images, oracle, restart
 from vqa_client.cli.main import run_command
 from vqa_client.compare.leaderboard import Column, leaderboard
 from vqa_client.settings.suite import Entry, SuiteSettings, read_suite, settings_of, words
@@ -73,13 +73,15 @@ def test_a_suite_asks_all_of_its_benchmarks_by_one_session_and_ends_with_one_tab
 
 
 def test_the_smoke_suite_asks_at_most_ten_questions_of_each_sample_and_several_models_in_one_table(
-    tmp_path: Path, fault_server: StartsServers
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = fault_server("B", models=("one", "two"), keep_bodies=False)
     models = ["--model", "one", "--model", "two"]
     assert (
         run_command(["suite", "smoke", "-o", str(tmp_path), "--base_url", server.base_url, *models, "--no-html"]) == 0
     )
+    ends = [line.split(": ")[0] for line in capsys.readouterr().err.splitlines() if "accuracy" in line]
+    assert {end.rpartition(" · ")[2] for end in ends} == {"one", "two"}, "progress says which model is asked"
     made = board(tmp_path)
     assert sorted(made["models"]) == ["one", "two"]
     asked = {column["title"]: {cell["n"] for cell in column["cells"].values()} for column in made["columns"]}
@@ -323,6 +325,24 @@ def test_a_server_that_is_away_is_waited_for_once(
     monkeypatch.setattr("vqa_client.client.probe.POLL_S", 0.05)
     suite.write_text(f"{SUITE}max_workers = 2\n", encoding="utf-8")  # so that the two share no session
     asked = ["suite", str(suite), "-o", str(tmp_path / "out"), "--base_url", "http://127.0.0.1:9/v1"]
+    assert run_command([*asked, "--wait_for_server", "0.2"]) == 3
+    told = capsys.readouterr().err
+    assert (told.count("waiting up to"), told.count("skipping ")) == (1, 2), told
+
+
+@pytest.mark.parametrize("options", ["", "max_workers = 2\n"], ids=["one session", "two"])
+def test_a_server_that_dies_is_waited_for_by_the_first_benchmark_alone(
+    options: str,
+    suite: Path,
+    tmp_path: Path,
+    fault_server: StartsServers,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("vqa_client.client.probe.POLL_S", 0.05)
+    suite.write_text(f"{SUITE}{options}", encoding="utf-8")
+    server = fault_server(first_n(2, oracle(RIGHT | YES_NO), then=restart(60.0)))
+    asked = ["suite", str(suite), "-o", str(tmp_path / "out"), "--base_url", server.base_url, "--no_check"]
     assert run_command([*asked, "--wait_for_server", "0.2"]) == 3
     told = capsys.readouterr().err
     assert (told.count("waiting up to"), told.count("skipping ")) == (1, 2), told

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
 from typing import Literal
 
+from vqa_client.errors import ServerUnusable
 from vqa_client.types import ANSWERED, PERMANENT, Status
 
 SPREAD = 0.1
@@ -185,10 +186,14 @@ class Deadlines:
 
 
 class Outage:
-    """One worker finds out when a lost server is back, the others wait for the result."""
+    """One worker finds out when a lost server is back, the others wait for the result.
 
-    def __init__(self, wait_until_back: Callable[[], Awaitable[None]]) -> None:
+    Who has waited `patience_s` in vain only looks the next time, as in the next benchmark of a suite.
+    """
+
+    def __init__(self, wait_until_back: Callable[[float], Awaitable[None]], patience_s: float) -> None:
         self._wait_until_back = wait_until_back
+        self._patience_s, self._was_vain = patience_s, False
         self._lock = asyncio.Lock()
         self._back_at_s = 0.0
 
@@ -196,7 +201,12 @@ class Outage:
         """Return when the server answers; raises what `wait_until_back` raises when it stays away."""
         async with self._lock:
             if self._back_at_s < noticed_s:
-                await self._wait_until_back()
+                try:
+                    await self._wait_until_back(0.0 if self._was_vain else self._patience_s)
+                except ServerUnusable:
+                    self._was_vain = True
+                    raise
+                self._was_vain = False
                 self._back_at_s = time.monotonic()
 
 

@@ -116,10 +116,10 @@ async def open_routes(
         only = next(iter(routes))
         before = routes[only].served
 
-        async def back() -> None:
-            await _back_again(only.endpoint, before, model.model_name, settings.wait_for_server, note)
+        async def back(patience_s: float) -> None:
+            await _back_again(only.endpoint, before, model.model_name, patience_s, note)
 
-        yield Routes(tuple(routes), outage=Outage(back))
+        yield Routes(tuple(routes), outage=Outage(back, settings.wait_for_server))
         return
     async with several_routes(routes, model, patience_s=settings.wait_for_server, note=note) as all_routes:
         yield all_routes
@@ -245,7 +245,7 @@ async def several_routes(
     """Routes to servers that small questions found to be alike; raises ServerUnusable where they are not."""
     look = _Look(found, model, note)
     await look.compare()
-    routes = Routes(tuple(found), outage=Outage(lambda: recovery.first_back(patience_s)))
+    routes = Routes(tuple(found), outage=Outage(lambda left_s: recovery.first_back(left_s), patience_s))
     routes.check = look.first.check
     recovery = Recovery(routes, look.at, note)
     routes.on_lost = recovery.lost

@@ -24,7 +24,7 @@ from vqa_client.runs.adaptive import Adaptive
 from vqa_client.runs.control import Control
 from vqa_client.runs.figures import ServersOfStart, SessionFigures
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
-from vqa_client.runs.resume import RunPaths, Unchanged, adopt, any_answer, carry_over, score_again
+from vqa_client.runs.resume import Unchanged, adopt, any_answer, carry_over, score_again
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.runs.stage import Ask, Stage
 from vqa_client.task import Task
@@ -45,7 +45,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
     """
     paths = plan.paths
     before = RunFile.read(paths.run)
-    model = await _model(stage, paths, before)
+    model = await _model(stage, plan, before)
     file = run_file_for(plan, stage.settings, model)
     before = carry_over(paths, before, file)
     with RecordLog(paths.log, file.identity) as log:
@@ -61,7 +61,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
         elif before is not None and _judged_otherwise(before, file):
             score_again(log, plan.loaded.questions, plan.task)
             stage.progress.note("the scoring or the data file has changed: saved replies are scored again")
-        stage.progress.begin(plan.title, plan.loaded.count)
+        stage.progress.begin(" · ".join(filter(None, (plan.title, stage.shown_model))), plan.loaded.count)
         stage.progress.measuring(plan.task.description.measure)
         start = _Start(plan, stage, log, file)
         try:
@@ -84,21 +84,21 @@ async def _unless_stopped(closing: asyncio.Future[Report], stage: Stage) -> Repo
     return None
 
 
-async def _model(stage: Stage, paths: RunPaths, before: RunFile | None) -> ModelSettings:
+async def _model(stage: Stage, plan: Plan, before: RunFile | None) -> ModelSettings:
     """The named model; else the served one, or, where no server can be reached, the one that has answered before.
 
     On a first start nothing is written before the server has answered.
     """
     if stage.settings.serverless:
         return stage.named(stage.settings.serverless)
-    if stage.model is not None and paths.log.exists():
+    if stage.model is not None and plan.paths.log.exists():
         return stage.model
     try:
         return (await stage.connect()).model
     except ServerUnusable as error:
-        if before is None or not any_answer(paths.log):
+        if before is None or not any_answer(plan.paths.log):
             raise
-        stage.progress.note(f"{error}; using the saved answers of {before.model().model_name}")
+        stage.progress.note(f"{plan.title}: {error}; using the saved answers of {before.model().model_name}")
         return before.model()
 
 

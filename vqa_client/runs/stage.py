@@ -93,6 +93,7 @@ class Stage(Struct, frozen=True, kw_only=True):
 
     `connect` gives the one session; it is called only where there is something to ask. `images_for` gives what
     prepares the images of a variant. `records` is where ctl's record of a run is, if not beside its log.
+    `shown_model` is what progress names the model by, "" where one alone is asked.
     """
 
     settings: RunSettings
@@ -105,6 +106,7 @@ class Stage(Struct, frozen=True, kw_only=True):
     budget: Budget
     crew: Crew
     records: Path | None = None
+    shown_model: str = ""
 
     def named(self, step: str) -> ModelSettings:
         """The model of a step that asks no server; raises UsageError where it isn't named."""
