@@ -14,6 +14,8 @@ from tests.fakes.words import answer, likeliest_token
 from tests.judge.judged import Run, counts, honest, material, on_judgements
 from tests.judge.test_forms import run_of, verdicts
 from vqa_client.cli.main import run_command
+from vqa_client.judge.beside import judges_of
+from vqa_client.judge.loading import JudgedRun
 from vqa_client.settings.judge import JudgeSettings
 
 RIGHT_AND_WRONG = [f"It is city {n if n % 3 else n + 1}" for n in range(30)]
@@ -138,3 +140,16 @@ def test_a_grade_is_worth_its_place_on_the_scale(
     grades = JudgeSettings(scale=scale).grades
     assert f"from {grades[0]} (as a wrong one) to {grades[-1]} (as" in server.chats[0].prompt
     assert run.judged(server.base_url, "--kind", "grade", "--scale", "0-3") == 2  # another scale is another run
+
+
+@pytest.mark.parametrize("names", [("", "judge-1"), ("judge-1", "")])
+def test_a_judge_that_is_asked_with_its_name_and_without_it_is_one(
+    names: tuple[str, str], tmp_path: Path, fault_server: StartsServers
+) -> None:
+    run, server = Run(tmp_path, RIGHT_AND_WRONG[:4]), fault_server(answer(honest), models=("judge-1",))
+    for name in names:
+        assert run.judged(server.base_url, *(("--judge", name) if name else ())) == 0
+    found = run.found("correct")
+    assert ([each["judge"]["name"] for each in found["verdicts"]], found["notes"]) == (["judge-1"], [])
+    settings = JudgeSettings(results=run.log, kind="correct")
+    assert [each.name for each in judges_of(JudgedRun(settings, "correct"), settings)] == ["judge-1"]

@@ -19,6 +19,7 @@ from vqa_client.judge.kinds import NONE, SEVERAL, Judged, part_of, read, worth
 from vqa_client.judge.loading import JudgedRun, given_rubric, judged_logs
 from vqa_client.judge.people import read_sheet, scales_of
 from vqa_client.judge.prompt import JUDGE_VERSION
+from vqa_client.log_lines import run_name
 from vqa_client.model_config import names_config
 from vqa_client.reports.judged import reason
 from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, find_logs
@@ -110,10 +111,18 @@ def _on_scale(settings: JudgeSettings, sheet: Path | None) -> JudgeSettings:
 
 
 def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
-    """The logs of all judges of this kind beside a run's log."""
+    """The logs of all judges of this kind beside a run's log; of one asked with and without its name, the former's."""
     begins = f"{log.name.removesuffix(LOG_ENDING)}{JUDGED_BY}{kind}"
-    logs = log.parent.glob(f"*{LOG_ENDING}")
-    return sorted(each for each in logs if each.name.startswith((f"{begins}-", f"{begins}{LOG_ENDING}")))
+    nameless = log.with_name(f"{begins}{LOG_ENDING}")
+    named = sorted(each for each in log.parent.glob(f"*{LOG_ENDING}") if each.name.startswith(f"{begins}-"))
+    alone = nameless.exists() and not any(_are_one(nameless, each) for each in named)
+    return [nameless, *named] if alone else named
+
+
+def _are_one(one: Path, other: Path) -> bool:
+    """Whether two logs have the same judge and questions, asked once with the judge's name and once without."""
+    files = [RunFile.read(run_file_of(each)) for each in (one, other)]
+    return None not in files and len({run_name(file.identity) for file in files if file}) == 1
 
 
 def asked_alike(log: Path, kind: JudgeKind, asked: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -124,6 +133,9 @@ def asked_alike(log: Path, kind: JudgeKind, asked: Sequence[Path]) -> tuple[list
         return [file.identity.get(name) for name in _CRITERIA] if file else []
 
     others = [each for each in judges_beside(log, kind) if each not in asked]
+    nameless = report_of(log, kind, None).with_suffix(LOG_ENDING)
+    if nameless in asked:
+        others = [each for each in others if not _are_one(nameless, each)]
     known = [criteria(each) for each in asked]
     alike = [each for each in others if criteria(each) in known]
     return [*asked, *alike], [each for each in others if each not in alike]
