@@ -88,21 +88,22 @@ def test_an_answer_that_is_no_text_is_counted_and_an_empty_one_has_its_status(tm
 
 
 NEEDED = "each row needs an id (question_id, questionId, id) and an answer (answer, prediction, model_answer)"
+FORMS = "a file is a JSON list, one JSON object per line, or CSV or TSV by its name, all in UTF-8"
 QUOTED = 'quote an answer that contains the separator: 42,"yes, it is"'
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message", "hint"),
     [
-        ("r.json", "", "r.json is empty", ""),
+        ("r.json", "", "r.json is empty", FORMS),
         ("r.json", "[]", "r.json contains no prediction", NEEDED),
         ("r.json", '[{"question_id": 1, "answer": "a"}, {"question_id": 2}]', "item 1 has no answer", NEEDED),
         ("r.json", '[{"answer": "a"}]', "item 0 has no id", NEEDED),
         ("r.json", '[{"question_id": [1], "answer": "a"}]', r"question_id", ""),
-        ("r.json", "yes", "it begins with 'yes'", ""),
-        ("r.json", "\0\1", "it begins with the bytes 00 01, which are not text", ""),
+        ("r.json", "yes", "it begins with 'yes'", FORMS),
+        ("r.json", "\0\1", "it begins with the bytes 00 01, which are not text", FORMS),
         ("r.json", '{\n"question_id": 1,\n', "r.json: the JSON breaks off", NEEDED),
-        ("r.jsonl", '{"question_id": 1, "answer": "a"}\n{"quest', "line 2: the JSON breaks off", ""),
+        ("r.jsonl", '{"question_id": 1, "answer": "a"}\n{"quest', "line 2: the JSON breaks off", FORMS),
         ("r.csv", "question,reply\n1,a\n", "has the columns question, reply", NEEDED),
         ("r.csv", "question_id,answer\n1,yes, it is\n", "row 2 has more cells than columns", QUOTED),
         ("r.csv", "question_id,answer\n,yes\n", "row 2 has no id", NEEDED),

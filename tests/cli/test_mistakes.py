@@ -62,6 +62,15 @@ OTHER_COMMANDS = [
     (["ask", "rows.csv", "--config", "pdfs/a.pdf"], "the config pdfs/a.pdf is not JSON"),
     (["render", "--data", "pdfs", "-o", "photo.jpg"], "--output photo.jpg can't be written: photo.jpg is a file"),
     (["batch", "read", "results"], "'results' is not a command: batch read is followed by the command that asks"),
+    (["parse", "results", "--explain"], "--explain needs a value\nhint: for example: vqa-client parse results"),
+    (["run", "chartqa", "--data"], "--data needs a value\nhint: --help lists all options"),
+    (["compare", "a", "b", "--level", "2"], "unknown option --level\nhint: --help lists all options"),
+    (["ask", "rows.csv", "--base_url", "http://host:99999"], "host or port\nhint: such as http://localhost:8000/v1"),
+    (["run", "chartqa", "--data", "hf://nobody"], "hf://nobody is not a dataset\nhint: hf://owner/name"),
+    (["score", "-p", "a.json"], "--annotations or --task is missing\nhint: for example: vqa-client score"),
+    (["score", "-p", "photo.jpg", "-a", "typo.py"], "\nhint: a file is a JSON list, one JSON object per line, or CSV"),
+    (["score", "-p", "pdfs/a.pdf", "-a", "typo.py"], "pdfs/a.pdf is empty\nhint: a file is a JSON list"),
+    (["report", "cut.records.jsonl"], "cut.records.jsonl: no line of it is a record\nhint: give a run"),
     (["run", "broken.py"], "broken.py can't be loaded\nTraceback"),
     (["run", "broken.py"], "ModuleNotFoundError: No module named 'not_there'"),
     (["run", "typo.py"], "SyntaxError"),
@@ -99,6 +108,7 @@ def test_a_mistake_with_another_command_is_named_with_its_way_out(
     Path("rows.csv").write_text("question,image\nWhat?,photo.jpg\n")
     Path("broken.py").write_text("import not_there\n")
     Path("typo.py").write_text("def f(:\n")
+    Path("cut.records.jsonl").write_text('{"question_id": "q\n')
     Path("pdfs").mkdir()
     Path("pdfs/a.pdf").touch()
     assert run_command(words) == 2

@@ -22,10 +22,11 @@ from vqa_client.client.url import candidates
 from vqa_client.errors import QuestionFailed, ServerUnusable, UsageError
 
 BASE = httpx2.URL("http://server.example/v1")
+ADDRESS = "such as http://localhost:8000/v1"
 SOCKS = "socks5://user:secret@proxy.example:1"
 ROWS: list[tuple[Callable[[], Any], str, str]] = [
-    (lambda: candidates("http://h:99999"), "--base_url 'http://h:99999' has no such host or port", ""),
-    (lambda: candidates("http://h:0"), "--base_url 'http://h:0' has no such host or port", ""),
+    (lambda: candidates("http://h:99999"), "--base_url 'http://h:99999' has no such host or port", ADDRESS),
+    (lambda: candidates("http://h:0"), "--base_url 'http://h:0' has no such host or port", ADDRESS),
     (
         lambda: candidates("ftp://h", "--endpoint"),
         "--endpoint 'ftp://h' is not an http or https address",

@@ -200,7 +200,7 @@ def test_a_judge_that_tells_nothing_corrects_nothing_and_full_agreement_has_an_i
 @pytest.mark.parametrize(
     ("sheet", "told"),
     [
-        (None, "\nhint: give the sheet as CSV in UTF-8\n"),
+        (None, "labels.csv can't be read: No such file or directory\nhint: --for_people N writes a sheet\n"),
         ("a,b\n1,2\n", "has no columns question_id and label\nhint: --for_people N writes a sheet\n"),
         (
             "question_id,label\nq9999,correct\n",

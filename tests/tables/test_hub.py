@@ -140,7 +140,7 @@ def test_addresses(text: str, expected: Address | None) -> None:
 
 
 def test_a_wrong_address_is_named() -> None:
-    with pytest.raises(UsageError, match="hf:/set is not a dataset") as caught:
+    with pytest.raises(UsageError, match="hf://set is not a dataset") as caught:
         address_of(Path("hf://set"))
     assert caught.value.hint == "hf://owner/name@revision:config/split, the last two if needed"
 

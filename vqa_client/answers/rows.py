@@ -22,6 +22,7 @@ Row = TypeVar("Row")
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 40
 _LARGEST_FIELD = 1 << 30
+_FORMS = "a file is a JSON list, one JSON object per line, or CSV or TSV by its name, all in UTF-8"
 _QUOTE_HINT = 'quote an answer that contains the separator: 42,"yes, it is"'
 
 
@@ -46,7 +47,7 @@ def json_text(path: str | os.PathLike[str]) -> memoryview:
         with open(path, "rb") as file:
             text = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except ValueError:
-        raise DataError(f"{os.fspath(path)} is empty") from None
+        raise DataError(f"{os.fspath(path)} is empty", hint=_FORMS) from None
     except OSError as error:
         raise DataError(f"can't read {os.fspath(path)}: {error.strerror or error}") from None
     return text[len(_BOM) :] if text[: len(_BOM)] == _BOM else text
@@ -71,7 +72,8 @@ def decoded(path: str | os.PathLike[str], text: bytes | memoryview, row_type: ty
     try:
         return msgspec.json.decode(text, type=row_type)
     except UNDECODABLE as error:
-        raise DataError(f"{os.fspath(path)}{where}: {fault(error, text)}; it begins with {_beginning(text)}") from None
+        said = f"{os.fspath(path)}{where}: {fault(error, text)}; it begins with {_beginning(text)}"
+        raise DataError(said, hint="" if isinstance(error, msgspec.ValidationError) else _FORMS) from None
 
 
 def json_rows(path: str | os.PathLike[str], row_type: type[Row], unreadable: list[int]) -> Iterator[tuple[str, Row]]:

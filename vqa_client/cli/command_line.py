@@ -36,13 +36,15 @@ _TYPES = {
 
 def usage_error(error: CycloptsError) -> UsageError:
     """One line, and the way out if there is one."""
-    if isinstance(error, MissingArgumentError) and error.keyword is None and error.argument is not None:
+    if isinstance(error, MissingArgumentError) and error.keyword is not None:
+        return UsageError(f"{error.keyword} needs a value", hint=example_of(error.command_chain or ()))
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
         unknown = [token for token in error.unused_tokens or () if token.startswith("--")]
         more = f", and {unknown[0]} is not an option of this command" if unknown else ""
         name = error.argument.name
         positional = error.argument.index is not None and not error.argument.parameter.alias
         shown = name.lstrip("-").upper() if positional else name
-        return UsageError(f"{shown} is missing{more}", hint=_example(error.command_chain or ()))
+        return UsageError(f"{shown} is missing{more}", hint=example_of(error.command_chain or ()))
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         return UsageError(f"{error.unused_tokens[0]!r} is one argument too many", hint="--help lists the arguments")
     text = str(error).strip()
@@ -53,13 +55,15 @@ def usage_error(error: CycloptsError) -> UsageError:
             return UsageError(f"unknown option {option}", hint=f"the option is --{OF_A_CONFIG[name]}")
         if name in HINTS:
             return UsageError(f"unknown option {option}", hint=HINTS[name])
+        if "Did you mean" not in text:
+            return UsageError(f"unknown option {option}", hint="--help lists all options")
     text = text.replace(', "".', ".")
     for said, better in _TYPES.items():
         text = text.replace(said, better)
     return UsageError(text)
 
 
-def _example(command: Sequence[str]) -> str:
+def example_of(command: Sequence[str]) -> str:
     """How the command is called."""
     given = {name.replace("_", "-"): words for each in COMMANDS.values() for name, (_, _, words) in each.items()}
     given |= {f"robustness {name}": words for name, (_, words) in ROBUSTNESS.items()}

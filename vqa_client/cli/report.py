@@ -6,14 +6,14 @@ from pathlib import Path
 
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import count, safe
-from vqa_client.errors import VqaClientError
+from vqa_client.errors import DataError, VqaClientError
 from vqa_client.exports.markdown import write_markdown
 from vqa_client.exports.summary_json import write_summary
 from vqa_client.exports.tables import Data, write_csv, write_jsonl, write_parquet
 from vqa_client.html.page import write_page
 from vqa_client.log_lines import numbered
 from vqa_client.reports.described import gap_words
-from vqa_client.reports.log_reader import find_logs
+from vqa_client.reports.log_reader import WAY_OUT, find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.reports.names import interval_text, percent
 from vqa_client.reports.overview import Overview, overview
@@ -29,6 +29,8 @@ def report(settings: ReportSettings) -> None:
     wanted = _forms(settings)
     for log in logs:
         run = read_run(log)
+        if run.records.unreadable and not len(run.records):
+            raise DataError(f"{log}: no line of it is a record", hint=WAY_OUT)
         found = overview(run)
         emit("".join(f"{line}\n" for line in _lines(run, found)))
         for ending, write in wanted.items():

@@ -8,8 +8,9 @@ from cyclopts import Parameter
 
 from vqa_client.cli.app import app
 from vqa_client.cli.benchmark import settings_command, taken
-from vqa_client.cli.command_line import HELP_FLAGS, Options
+from vqa_client.cli.command_line import HELP_FLAGS, Options, example_of
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
+from vqa_client.errors import UsageError
 from vqa_client.settings.run import ConfiguredSettings, OneModelSettings, RunSettings
 from vqa_client.settings.score import DATA, AnswersSettings, ScoreExplanationsSettings, ScoreSettings
 
@@ -30,6 +31,8 @@ def score(
         app.help_print(["score"])
     if task is not None:
         return _score_benchmark(task, options)
+    if not {"-a", "--annotations"} & {word.partition("=")[0] for word in options}:
+        raise UsageError("--annotations or --task is missing", hint=example_of(["score"]))
     settings = taken(settings_command("vqa-client score", ScoreSettings), options)
     return EXIT_OK if settings is None else _score_annotated(settings)
 

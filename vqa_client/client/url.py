@@ -31,7 +31,7 @@ def candidates(base_url: str, option: str = "--base_url") -> list[httpx2.URL]:
     except httpx2.InvalidURL as error:
         raise UsageError(f"{option} {shown!r} is not an address: {without_secrets(str(error))}") from None
     if not can_exist(url):
-        raise UsageError(f"{option} {shown!r} has no such host or port")
+        raise UsageError(f"{option} {shown!r} has no such host or port", hint="such as http://localhost:8000/v1")
     if url.scheme not in ("http", "https") or not url.host:
         raise UsageError(f"{option} {shown!r} is not an http or https address", hint="such as http://localhost:8000/v1")
     path = _path(url).rstrip("/").removesuffix(CHAT).rstrip("/")

@@ -129,7 +129,9 @@ def read_sheet(path: Path) -> list[dict[str, str]]:
             first = file.readline()
             read = csv.DictReader(chain([first], file), delimiter=separator_of(first))
             rows = [{name: cell or "" for name, cell in row.items() if name} for row in read]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        raise DataError(f"{path} can't be read: {error.strerror}", hint="--for_people N writes a sheet") from None
+    except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} can't be read: {error}", hint="give the sheet as CSV in UTF-8") from None
     if not rows or "question_id" not in rows[0] or not columns_of(rows):
         raise DataError(f"{path} has no columns question_id and label", hint="--for_people N writes a sheet")

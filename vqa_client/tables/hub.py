@@ -55,9 +55,8 @@ def address_of(data: Path | None) -> Address | None:
         return None
     found = _ADDRESS.fullmatch(text)
     if found is None:
-        raise UsageError(
-            f"{text} is not a dataset", hint="hf://owner/name@revision:config/split, the last two if needed"
-        )
+        hint = "hf://owner/name@revision:config/split, the last two if needed"
+        raise UsageError(f"hf://{text.removeprefix(SCHEME)} is not a dataset", hint=hint)
     return Address(found["name"], found["revision"] or "", found["inside"] or "")
 
 
