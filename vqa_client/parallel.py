@@ -1,6 +1,5 @@
-"""Work spread over processes, results in the order of the jobs; and long work that an event loop waits for."""
+"""Work spread over processes, results in the order of the jobs."""
 
-import asyncio
 import contextlib
 import itertools
 import multiprocessing
@@ -13,7 +12,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
@@ -228,38 +227,3 @@ def _pickles(error: Exception) -> bool:
     except Exception:  # a library's exception that can't be made again from its arguments
         return False
     return True
-
-
-async def in_daemon_thread(work: Callable[[], Result]) -> Result:
-    """Run `work` in a thread that does not hold the program's end up when nobody waits for it any more."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Result] = loop.create_future()
-
-    def settle(result: Result | None, error: BaseException | None) -> None:
-        if not future.done():
-            future.set_exception(error) if error is not None else future.set_result(result)  # type: ignore[arg-type]
-
-    def body() -> None:
-        result, error = None, None
-        try:
-            result = work()
-        except BaseException as raised:  # handed over whole: the caller decides
-            error = raised
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, result, error)
-
-    threading.Thread(target=body, daemon=True).start()
-    return await future
-
-
-async def until_stopped(stop: asyncio.Event, work: Awaitable[Result]) -> Result | None:
-    """The result of `work`, or None as soon as `stop` is set; `work` is cancelled then, and with the waiting."""
-    working = asyncio.ensure_future(work)
-    stopping = asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
-        return working.result() if working.done() else None
-    finally:
-        working.cancel()
-        stopping.cancel()
-        await asyncio.gather(working, stopping, return_exceptions=True)

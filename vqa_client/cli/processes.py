@@ -17,10 +17,10 @@ from vqa_client.cli.streams import EXIT_SERVER, EXIT_USAGE
 from vqa_client.cpus import CPU_COUNT, usable_cpus
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
 from vqa_client.evaluation import Interrupted, ModelsFailed
-from vqa_client.parallel import in_daemon_thread
 from vqa_client.reports.report import Report
 from vqa_client.runs.merge import merge_settings
 from vqa_client.runs.plan import Note
+from vqa_client.runs.waiting import in_daemon_thread
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings
 

@@ -14,7 +14,6 @@ from vqa_client.client.check.preflight import identity_of
 from vqa_client.client.session import Session
 from vqa_client.errors import OutputError, ServerUnusable
 from vqa_client.model_config import ModelSettings
-from vqa_client.parallel import in_daemon_thread, until_stopped
 from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.reports.limiting import limits_of
@@ -27,6 +26,7 @@ from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_f
 from vqa_client.runs.resume import Unchanged, adopt, any_answer, carry_over, score_again
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.runs.stage import Ask, Stage
+from vqa_client.runs.waiting import in_daemon_thread, until_stopped
 from vqa_client.task import Task
 from vqa_client.types import FAILED, Question, Record
 
