@@ -211,6 +211,12 @@ def test_a_short_answer_is_what_a_sentence_adds_to_its_question(asked: str, repl
     assert said == (reply.removesuffix(".") if answer is None else answer)
 
 
+def test_a_sentence_stays_whole_where_a_reference_is_one() -> None:
+    reply = "There are 3 dogs."
+    question = Question(id="1", text="How many dogs are there?", references=("3 dogs", reply))
+    assert judge(Completion(text=reply, finish_reason="stop"), question, task_of("okvqa"))[0].text == "There are 3 dogs"
+
+
 @pytest.mark.parametrize(
     ("asked", "reply", "answer"),
     [

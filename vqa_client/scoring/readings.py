@@ -76,7 +76,8 @@ def short_answer(reply: Reply, question: Question) -> Answer:
     """What is declared last ("The answer is 14"), else everything that was said; without a full stop at its end.
 
     The only words in bold or between quotation marks are the answer where the reply ends with them or says that its
-    subject is them, and does not deny them.
+    subject is them, and does not deny them. A sentence that restates the question has what it adds as its answer, but
+    not where a reference is such a sentence itself.
     """
     said = above_explanation(own_answer(reply.text))
     if declared := declared_in(said):
@@ -87,7 +88,8 @@ def short_answer(reply: Reply, question: Question) -> Answer:
     apart = next(filter(None, (form.fullmatch(said) for form in _SET_APART)), None)
     if apart and _answers(apart):
         return replace(whole, text=without_stop(apart["answer"]), rule="set apart")
-    if restated := answer_in(said, question.text):
+    restated = answer_in(said, question.text)
+    if restated and not any(answer_in(reference, question.text) for reference in question.references):
         return replace(whole, text=without_stop(restated), rule="restated")
     return replace(whole, text=without_stop(said))
 
