@@ -12,11 +12,11 @@ from tests.fakes.words import answer
 from vqa_client.cli.main import run_command
 
 BENCHMARK = '''
-"""Capitals, in words of one's own or as a choice."""
+"""Capitals, in words of one's own, of which the rule reads no sentence, or as a choice."""
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Form, Judge, Metric, Question, MEAN, Total, choice, short_answer, tables
+from vqa_client.benchmark import Benchmark, Form, Judge, Metric, Question, MEAN, Total, choice, tables, whole_reply
 
 
 class Row(Struct):
@@ -37,7 +37,7 @@ def question(row, place):
 
 
 def read(reply, question):
-    return (choice if question.choices else short_answer)(reply, question)
+    return (choice if question.choices else whole_reply)(reply, question)
 
 
 BENCHMARK = Benchmark(

@@ -119,7 +119,7 @@ def test_a_server_chooses_among_verdicts_of_one_character(
     if mode == "logprob" and kind == "correct":
         assert {round(one["probabilities"]["correct"], 6) for one in asked} == {0.8, round(0.2 / 3, 6)}
         calibration = found["calibration"]
-        assert (calibration["n"], round(calibration["expected_error"], 6)) == (4, 0.107143)
+        assert (calibration["n"], round(calibration["expected_error"], 6)) == (4, 0.464286)
     log = run.log.parent / f"capitals.judge-{kind}.records.jsonl"
     assert run_command(["rescore", str(log), "--write"]) == 0
     assert {key: one["parts"] for key, one in run.records(kind).items()} == {
