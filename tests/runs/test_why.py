@@ -140,7 +140,8 @@ def test_an_id_that_was_not_asked_gets_its_likes_as_a_hint(tmp_path: Path) -> No
     with pytest.raises(DataError, match="in the variant 'snow'") as one:
         why(tmp_path, "boat-1", "snow")
     assert one.value.hint == "it has no variants: leave --variant out"
-    put(tmp_path, [record("7", variant=variant) for variant in ("clean", "snow/3")])
+    for model in "ab":
+        put(tmp_path / model, [record("7", variant=variant) for variant in ("clean", "snow/3")])
     with pytest.raises(DataError, match="in the variant 'snow'") as one:
         why(tmp_path, "7", "snow")
     assert one.value.hint == "its variants are clean, snow/3"

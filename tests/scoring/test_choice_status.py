@@ -82,6 +82,7 @@ REFUSALS = (
     "Sorry, I can't provide assistance with that.",
     "I am not able to view images.",
     "I am unable to view images.",
+    "I'm unable to view the details in images or recognize patterns such as pedigrees.",
     "I'm sorry, but I can't see or analyze images. However, I can help with text.",
     "As an AI language model, I don't have access to the image you are referring to.",
     "I'm sorry, I can't identify the people in the image.",

@@ -97,17 +97,17 @@ def why(place: Path, question_id: str, variant: str | None) -> Why:
 def _find(place: Path, question_id: str, variant: str | None) -> tuple[LoggedRun, Record]:
     found: dict[str, tuple[LoggedRun, Record]] = {}
     others: set[str] = set()
-    variants: list[str] = []
+    variants: dict[str, None] = {}
     for run in map(read_run, find_logs(place)):
         for record in run.records:
             if record.question_id != question_id:
                 others.add(record.question_id)
                 continue
-            variants.append(record.variant)
+            variants[record.variant] = None
             if variant in (None, record.variant):
                 found[f"{record.variant} in {run.stem}" if record.variant in found else record.variant] = run, record
     if not found and variants:
-        shown = ", ".join(filter(None, variants[:MOST_VARIANTS]))
+        shown = ", ".join(filter(None, list(variants)[:MOST_VARIANTS]))
         hint = f"its variants are {shown}" if shown else "it has no variants: leave --variant out"
         raise DataError(f"{place}: {question_id!r} was not asked{_in(variant)}", hint=hint)
     if not found:

@@ -20,6 +20,7 @@ _DECLINED = (
     r"(?: question| request)?|process|continue with|identify (?:the )?(?:people|person|individual)"
     r"|(?:directly )?(?:view|viewing|see|seeing|access|accessing|open|opening|display|look at|interpret|analy[sz]e"
     r"|analy[sz]ing)(?: (?:or|and) \w+)? (?:any |the |these |this |that |your |an? )?"
+    r"(?:details? (?:in|on) )?"
     rf"(?:(?!in\b|on\b|within\b)\w+ ){{0,3}}{_PICTURES})"
 )
 _REFUSALS = (

@@ -22,7 +22,11 @@ _ABROAD: Final = (
     r"|(?P<no>nein|non|nee|não|nej|nei|нет|ні|hayır|όχι|لا|नहीं|いいえ|아니요|아니오|아뇨|不是的?|没有|沒有|不对|否)"
 )
 """Without "no", "nie", "ne", "si" and the like, which mean something else in another language."""
-_LOOSE: Final = r"(?:right|sure|okay|ok|absolutely|definitely|of course)(?=[.,;:!]|$)"
+_LOOSE: Final = (
+    r"(?:right|sure|okay|ok|absolutely|definitely|of course)(?=[.,;:!]|$)"
+    r"(?![.,;:! ]+(?:(?:there|it|this|that|he|she|they)(?: is| are|'s|'re) )?(?:no(?! problem)|nope|not)\b)"
+)
+"""A yes, but not before a denial: "Of course, there is no dog."."""
 _LOOSE_YES: Final = (
     r"(?<!\bthe )(?<!\bto )(?<!\bon )(?<!\bmy )(?<!\byour )(?<!\bits )(?<!\bhis )(?<!\bher )(?<!\btheir )"
     rf"\b{_LOOSE}"
