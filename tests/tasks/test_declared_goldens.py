@@ -222,6 +222,8 @@ def test_a_sentence_stays_whole_where_a_reference_is_one() -> None:
     [
         ("Is there a dog in the image?", "There is a dog in the image.", "yes"),
         ("Is there a dog in the image? Please answer yes or no.", "There is a dog in the image.", "yes"),
+        ("Is there a dog in the image?", "There is a dog.", "yes"),
+        ("Is there a dog in the image?", "There is a dog house in the image.", None),
         ("Is there a dog in the image?", "There is a cat in the image.", None),
         ("Is there a dog in the image?", "There may be a dog in the image.", None),
         ("Is there a dog?", "There is a dog house.", None),

@@ -63,6 +63,7 @@ _DOUBTS = re.compile(
     r"|\b(?i:but|however|although|though|actually|wait|correction|sorry|unfortunately)\b"
 )
 _POLAR = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will)\b", re.IGNORECASE)
+_SHOWN = re.compile(r" (?:in|on) (?:the|this) (?:image|picture|photo|photograph|scene)\Z", re.IGNORECASE)
 _AUXILIARIES: Final = _words(
     "is are was were be do does did has have had can could will the a an there any some it this that in of"
 )
@@ -95,7 +96,7 @@ def answer_in(said: str, question: str) -> str:
 
 def affirms(said: str, question: str) -> bool:
     """Whether a reply opens by stating word for word what is asked: "There is a dog." for "Is there a dog?"."""
-    text = _question(question)
+    text = _SHOWN.sub("", _question(question))
     if len(said) > LONGEST or not _POLAR.match(text) or _DENIES.search(f"{text} {said}") or _DOUBTS.search(said):
         return False
     wanted, words = [_stem(word) for word in _sense(text.split())], said.split()
