@@ -82,6 +82,8 @@ _UNKNOWN = lazily(
     re.IGNORECASE,
 )
 _MARKED = lazily(f"{MARKED[0]}([^{MARKED[0]}{MARKED[1]}]{{0,400}})")
+_OF_BOTH = lazily(r"[ \x02]*(?:are|do|can|could)(?:n't)?\b|[ \x02]*cannot\b")
+"""A verb of two labels together, which both are excluded: "so A and B don't fit", not "so A and B doesn't fit"."""
 _ENDS = lazily(
     r"[ \"')*\x03\x05]*(?:$|[.,;:!?)\n|&/]|(?:are|both|together|and|or|und|sind|et|sont|y|son)\b|[^\x00-\u02ff])"
 )
@@ -326,7 +328,8 @@ def _run(reply: ChoiceReply, found: re.Match[str], rule: str, *, weak: bool = Fa
     while more := reply.patterns.further.match(reply.text, end):
         label = reply.written[more["label"] or more["spaced"]]
         after = own_end(reply, more.end())
-        subject = rule == "conclusion" and len(labels) > 1 and EXCLUDED.match(reply.text, after)
+        several = len(labels) > 1 or ("," not in more[0] and _OF_BOTH.match(reply.text, after))
+        subject = rule == "conclusion" and several and EXCLUDED.match(reply.text, after)
         if not (more["spaced"] or subject or _ENDS.match(reply.text, after)):
             break
         labels.append(label)

@@ -58,7 +58,7 @@ EXCLUDED: Final = lazily(
     r"[ \"')>\x02-\x05]*(?:[:-] ?)?(?:(?:is|are|was|were|seems|looks|does|do|would|can|could|should)[ \x02]+"
     r"(?:(?:also|clearly|therefore|definitely|simply|obviously|be) )*"
     r"(?:not|wrong|incorrect|false|ruled|eliminated|excluded|implausible|absent|missing|nowhere|unlikely|out)"
-    r"|(?:isn|aren|can|couldn|doesn|wasn|won|wouldn)'t|cannot|wrong|incorrect|false|ruled out|eliminated"
+    r"|(?:isn|aren|can|couldn|don|doesn|wasn|won|wouldn)'t|cannot|wrong|incorrect|false|ruled out|eliminated"
     rf"|{_VERBS} {NOT}|{NOT}(?! (?:doubt|question|\(?[A-Z]\b)))\b"
     r"|[ )\x03]*(?:选项|項|项)?(?:是|は|が|는|은|가|이|도)? ?(?:错|錯|不正确|不正確|不对|不是|間違|誤り|아니|아닙"
     r"|아닌|틀|吗|(?:では|じゃ)(?:ない|なく|ありません)|(?:是|が|は)?正解では(?:ない|なく|ありません)"
