@@ -105,7 +105,7 @@ def test_characters_that_no_font_has_are_named_in_one_line(
     ("options", "message"),
     [
         (["--page_size", "big"], "--page_size is 'big'"),
-        (["--margins", "wide"], "--margins is 'widexwide'"),
+        (["--margins", "wide"], "--margins is 'wide'"),
         (["--margins", "400"], "leaves no room"),
         (["--font_size", "nan"], "--font_size is nan"),
         (["--line_height", "inf"], "--line_height is inf"),
