@@ -68,6 +68,7 @@ OTHER_COMMANDS = [
     (["ask", "rows.csv", "--base_url", "http://host:99999"], "host or port\nhint: such as http://localhost:8000/v1"),
     (["run", "chartqa", "--data", "hf://nobody"], "hf://nobody is not a dataset\nhint: hf://owner/name"),
     (["score", "-p", "a.json"], "--annotations or --task is missing\nhint: for example: vqa-client score"),
+    (["score", "-p", "a.json", "-atypo.py"], "can't read a.json"),
     (["score", "-p", "photo.jpg", "-a", "typo.py"], "\nhint: a file is a JSON list, one JSON object per line, or CSV"),
     (["score", "-p", "pdfs/a.pdf", "-a", "typo.py"], "pdfs/a.pdf is empty\nhint: a file is a JSON list"),
     (["report", "cut.records.jsonl"], "cut.records.jsonl: no line of it is a record\nhint: give a run"),

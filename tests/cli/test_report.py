@@ -57,6 +57,16 @@ def test_failed_questions_do_not_make_the_command_fail(tmp_path: Path) -> None:
     assert (found["overall"]["accuracy"], found["failed"]) == (None, 1)
 
 
+def test_a_log_without_a_record_is_refused_once_the_other_runs_are_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(tmp_path, [record()])
+    (tmp_path / "a.records.jsonl").write_text("no record\n")
+    assert run_command(["report", str(tmp_path), "--md"]) == 2
+    assert "a.records.jsonl: no line of it is a record" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.glob("*.md")] == ["clean_mc_eval.md"]
+
+
 def test_runs_of_one_name_from_several_folders_stay_apart(tmp_path: Path) -> None:
     for folder in ("a", "b/results", "c/results"):
         write_run(tmp_path / "runs" / folder, [record()])

@@ -24,19 +24,25 @@ Write = Callable[[Path, LoggedRun, Overview], None]
 
 
 def report(settings: ReportSettings) -> None:
-    """Write the forms of every run and say where they lie; 0, whatever became of the questions."""
+    """Write the forms of every run and say where they lie; 0, whatever became of the questions.
+
+    Raises DataError for logs without a record, once all others are reported.
+    """
     logs = list(dict.fromkeys(log for place in settings.runs for log in find_logs(place)))
-    wanted = _forms(settings)
+    wanted, broken = _forms(settings), list[Path]()
     for log in logs:
         run = read_run(log)
         if run.records.unreadable and not len(run.records):
-            raise DataError(f"{log}: no line of it is a record", hint=WAY_OUT)
+            broken.append(log)
+            continue
         found = overview(run)
         emit("".join(f"{line}\n" for line in _lines(run, found)))
         for ending, write in wanted.items():
             path = run.beside(ending, _folder(settings, log, logs))
             write(path, run, found)
             emit(f"  {safe(str(path))}\n")
+    if broken:
+        raise DataError(f"{', '.join(map(str, broken))}: no line of it is a record", hint=WAY_OUT)
 
 
 def _forms(settings: ReportSettings) -> dict[str, Write]:

@@ -31,7 +31,7 @@ def score(
         app.help_print(["score"])
     if task is not None:
         return _score_benchmark(task, options)
-    if not {"-a", "--annotations"} & {word.partition("=")[0] for word in options}:
+    if not any(word.startswith(("-a", "--annotations")) for word in options):  # -aFILE, too
         raise UsageError("--annotations or --task is missing", hint=example_of(["score"]))
     settings = taken(settings_command("vqa-client score", ScoreSettings), options)
     return EXIT_OK if settings is None else _score_annotated(settings)
