@@ -59,7 +59,7 @@ class Head(Struct):
 
     @property
     def asked(self) -> int:
-        """The `asked_tag` of the question, by which images without stamps are no other's."""
+        """The `asked_tag` of the question; that of images without stamps, as in older logs, equals no question's."""
         return asked_tag(self.key, self.prompt, crc32(self.system, crc32(self.image_stamps or self.images)))
 
     @property
@@ -92,7 +92,7 @@ def line_of(record: Record, run: str = "") -> bytearray:
 
 
 def asked_tag(key: Key, prompt: bytes | Raw, others: int) -> int:
-    """32 bits of what was asked, and as many of the key's hash, of which an index keeps the lower ones.
+    """A checksum of what was asked, combined with the upper half of the key's hash: an index compares the lower half.
 
     `prompt` is JSON; `others` is the checksum of the JSON of the images' stamps, and of the system message if any.
     """

@@ -44,7 +44,7 @@ def _status(state: int) -> Status:
 _HOLDING = [bool(state & _LASTS) or _status(state) in ANSWERED for state in range(2 * len(STATUSES))]
 """By state: whether the question need not be asked again."""
 _UNKNOWN = 0
-"""Of a record that this process wrote, which no later question is compared with."""
+"""The tag of a record that this process wrote: it is read where its question comes again."""
 _READ_BYTES = 8192
 
 
@@ -298,7 +298,7 @@ class RecordLog:
 
     def _holds(self, number: int, key: Key) -> bool:
         if self._asking and self._asking == self._asked[number]:
-            return True
+            return True  # all 64 bits of the key's hash agree, and so does what was asked
         line = self._line(number)
         if line.startswith(_opening(key)):
             return True
