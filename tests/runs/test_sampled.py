@@ -13,6 +13,7 @@ from tests.runs.sample import Sample
 from vqa_client.cli.report_tables import as_tables
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import arun
+from vqa_client.settings.ask import AskSettings
 from vqa_client.settings.robustness import RobustnessRun
 
 
@@ -66,6 +67,10 @@ async def test_a_field_that_questions_lack_is_named_with_those_they_have(tmp_pat
     with pytest.raises(UsageError, match="--by needle_depth") as caught:
         await arun(of.settings("http://127.0.0.1:1/v1", sample=2, by="needle_depth"))
     assert "difficulty" in (caught.value.hint or "")
+    (rows := tmp_path / "rows.json").write_text('[{"question": "How many?", "answer": "3"}]')
+    with pytest.raises(UsageError, match="--by kind") as bare:
+        await arun(AskSettings(data=str(rows), output=tmp_path, base_url="http://127.0.0.1:1/v1", sample=1, by="kind"))
+    assert bare.value.hint == "it has none; `ask` takes --group COLUMN"
 
 
 async def test_questions_of_needles_are_drawn_one_by_one(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -216,9 +216,8 @@ def sampled(plan: Plan, settings: RunSettings) -> Plan:
 def _stratum(question: Question, fields: tuple[str, ...]) -> str:
     unknown = next((field for field in fields if field not in question.groups), None)
     if unknown is not None:
-        raise UsageError(
-            f"--by {unknown}: question {question.id} has no such field", hint=f"it has {', '.join(question.groups)}"
-        )
+        known = f"it has {', '.join(question.groups)}" if question.groups else "it has none; `ask` takes --group COLUMN"
+        raise UsageError(f"--by {unknown}: question {question.id} has no such field", hint=known)
     return "\n".join(group_text(question.groups[field]) for field in fields)
 
 
