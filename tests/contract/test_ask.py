@@ -145,6 +145,22 @@ def test_true_and_false_are_yes_and_no_or_a_choice(
     assert report(tmp_path)["accuracy"] == pytest.approx(1 / 5)  # "False" is not a choice's text
 
 
+def test_a_statement_of_what_is_asked_says_yes(tmp_path: Path, fault_server: StartsServers) -> None:
+    replies = {
+        "Is there a dog?": ("There is a dog in the picture.", "yes", 1),
+        "Is there a cat?": ("There is no cat in the picture.", "no", 1),
+        "Is there a cow?": ("There is a cow.", "no", 0),
+        "Is there a fox?": ("There may be a fox.", "yes", 0),
+        "Is there a hen?": ("There is a house.", "yes", 0),
+    }
+    rows = [{"question": question, "answer": answer} for question, (_, answer, _) in replies.items()]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    server = fault_server(oracle({question: reply for question, (reply, _, _) in replies.items()}))
+    assert ask(tmp_path / "rows.json", server.base_url) == 0
+    lines = [json.loads(line) for line in (tmp_path / "out/ask.records.jsonl").read_text().splitlines()]
+    assert {line["output"]: line["score"] for line in lines} == {reply: right for reply, _, right in replies.values()}
+
+
 def test_a_missing_option_leaves_the_others_their_letters(tmp_path: Path, fault_server: StartsServers) -> None:
     path = tmp_path / "rows.tsv"
     path.write_text("index\tquestion\tA\tB\tC\tanswer\n1\t[[q0]]\tred\tNone\tblue\tC\n2\t[[q1]]\ta\tb\tc\tB\n")

@@ -10,6 +10,7 @@ from vqa_client.errors import UsageError
 from vqa_client.prompt import choices_text, numbered
 from vqa_client.scoring.published.anls import anls
 from vqa_client.scoring.readings import choice_or_short, declared_in
+from vqa_client.scoring.restated import affirms
 from vqa_client.scoring.short_answers import relaxed, same_words, word_f1
 from vqa_client.scoring.strict.containment import contains_strict
 from vqa_client.scoring.vqa_accuracy import question_accuracy
@@ -42,11 +43,17 @@ def vqa(answer: str, question: Question) -> float:
     return max(question_accuracy(answer, [each] * TEN) for each in question.references)
 
 
-def stated(answer: str, reference: str) -> float:
-    """Whether an answer states a reference; "I have no idea" has the word and doesn't say no."""
+def contains(answer: str, question: Question) -> float:
+    """Whether an answer states one of the references."""
+    return float(any(_states(answer, reference, question.text) for reference in question.references))
+
+
+def _states(answer: str, reference: str, asked: str) -> bool:
+    """ "I have no idea" contains "no" and is none; "There is a dog." is a yes to "Is there a dog?" without the word."""
     if polarity := _POLARITY.get(reference.strip(" .").casefold()):
-        return float(yes_or_no(declared_in(answer) or answer) == polarity)
-    return float(contains_strict(reference, answer, secret=False))
+        said = yes_or_no(declared_in(answer) or answer) or ("yes" if affirms(answer, asked) else None)
+        return said == polarity
+    return contains_strict(reference, answer, secret=False)
 
 
 def is_open(question: Question) -> bool:
@@ -56,7 +63,7 @@ def is_open(question: Question) -> bool:
 OPEN: Final = (
     Metric(
         "contains",
-        best_of(stated),
+        contains,
         "an answer is stated",
         read=whole_reply,
     ),
@@ -109,7 +116,7 @@ def benchmark(options: AskSettings) -> Benchmark:
             **({"image_urls": options.image_urls} if options.image_urls != "refuse" else {}),
         },
         scoring={"score": headline, "answers": of.answer_form or ""},
-        version="2",
+        version="3",
     )
 
 
