@@ -11,6 +11,7 @@ import pytest
 import vqa_client
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import error, every_nth, oracle
+from tests.faults.questions import Notes
 from tests.runs.explain_sample import own
 from tests.runs.sample import Sample
 from tests.runs.vqa2_split import Split
@@ -20,6 +21,7 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.evaluation import arun
 from vqa_client.records import RecordLog
 from vqa_client.reports.log_reader import LogReader, find_logs
+from vqa_client.runs.merge import merge_folder
 from vqa_client.runs.reopened import Rescored, rescore
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.types import Record
@@ -181,3 +183,19 @@ def test_a_log_that_can_not_be_opened_says_why(content: str | None, told: str, t
     with pytest.raises(UsageError, match=told):
         rescore(log, write=True)
     assert len(LogReader(log)) == 1
+
+
+async def test_shards_that_are_read_otherwise_are_merged_with_those_readings(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    questions = Sample(tmp_path, 4)
+    server = fault_server(oracle(questions.replies() | {"[[q3]]": "It is either (D) or (A)."}))
+    whole, divided = tmp_path / "whole", tmp_path / "divided"
+    await arun(questions.settings(server.base_url, output=whole, parser="published"))
+    for parser, right in (("robust", 3), ("published", 4)):
+        for part in ("1/2", "2/2"):
+            await arun(questions.settings(server.base_url, output=divided, shard=part, parser=parser))
+        [found] = merge_folder(divided, partial=False, tidy=False, note=Notes().note)
+        assert found.reports[0].summary.overall.correct == right
+    assert len(server.chats) == 8
+    assert found.reports[0].path.read_bytes() == (whole / found.reports[0].path.name).read_bytes()

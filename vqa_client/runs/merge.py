@@ -147,7 +147,9 @@ def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy:
         _check_whole(plan, parts)
     now = run_file_for(plan, settings, parts[0].file.model())
     now.identity = now.identity | parts[0].file.identity
-    carry_over(plan.paths, RunFile.read(plan.paths.run), now)
+    earlier = RunFile.read(plan.paths.run)
+    carry_over(plan.paths, earlier, now)
+    files = [*([earlier] if earlier else ()), *(part.file for part in parts)]
     now.described = parts[0].file.described | now.described
     now.described.pop("shard", None)
     now.sessions = _sessions(now.sessions, parts)
@@ -155,7 +157,7 @@ def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy:
         now.write(plan.paths.run)
         if twice := sum(_joined(log, part.paths.log, now.identity) for part in parts):
             note(f"{plan.title}: {twice} answers were there twice; the first shard's counts")
-        if any(part.file.scoring != now.scoring for part in parts):
+        if twice or any(file.scoring != now.scoring for file in files):
             score_again(log, plan.loaded.questions, plan.task)
         else:
             sort_log(log, plan.loaded.questions)
