@@ -109,8 +109,8 @@ class Lives:
         finally:
             running.end()
             self._disk.free()
-        self.cuts_s.append((self._ending_s, time.monotonic()))
         self._server.wait_until(lambda: self._server.log.in_flight == 0, 30)
+        self.cuts_s.append((self._ending_s, time.monotonic()))  # what is answered until now nobody reads
         asked = {question_id(chat) for chat in self._server.chats[asked_before:]} - {""}  # the check asks no question
         life = self._judged(ending, done, before, asked)
         self.all.append(life)

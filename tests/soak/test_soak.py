@@ -16,7 +16,7 @@ from tests.soak.mixture import AROUND, INSTEAD, Mixture
 from tests.soak.soak import Plan, soak
 from tests.soak.watched import Look, Watch
 
-SHORT = Plan(minutes=0.15, questions=1_000, workers=128, seed=11)
+SHORT = Plan(minutes=0.25, questions=1_000, workers=128, seed=11)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
