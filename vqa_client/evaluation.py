@@ -29,7 +29,6 @@ from vqa_client.client.uploading.choose import name_suffix
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import DataError, OutputError, ServerUnusable, UsageError, VqaClientError
 from vqa_client.images.data_url import encoded_pieces
-from vqa_client.images.prepare import prepared_images
 from vqa_client.model_config import ModelSettings
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
@@ -39,7 +38,7 @@ from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import finish, make_plans
 from vqa_client.runs.resume import move_aside
 from vqa_client.runs.run_plan import run_plan
-from vqa_client.runs.stage import Budget, Stage, minutes_at_most
+from vqa_client.runs.stage import Budget, Stage, minutes_at_most, prepared_images
 from vqa_client.runs.waiting import in_daemon_thread, until_stopped
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun

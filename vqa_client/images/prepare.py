@@ -2,12 +2,11 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 
-from vqa_client.errors import UsageError
 from vqa_client.images.addresses import handed_over
 from vqa_client.images.byte_cache import BYTE_CACHE, LRUCache
 from vqa_client.images.decide import (
@@ -23,7 +22,6 @@ from vqa_client.images.decide import (
 )
 from vqa_client.images.memory_budget import MemoryBudget
 from vqa_client.images.steps import Recipe
-from vqa_client.settings.run import RunSettings
 from vqa_client.tables.inside import split_name
 from vqa_client.tables.pictures import is_address, is_object
 from vqa_client.types import Image
@@ -215,33 +213,3 @@ async def _finished(started: Refused | _Making) -> Image:
     if isinstance(verdict, Refused):
         raise verdict.error()
     raise AssertionError("a file was looked at with a decoder and not decided on")
-
-
-@contextmanager
-def prepared_images(settings: RunSettings, note: Callable[[str], None]) -> Iterator[Callable[[str], ImagePreparer]]:
-    """Give what prepares the images of a variant; what it started ends with the context.
-
-    `note` is told at the end where making them held the run up.
-    """
-    recipe = Recipe(
-        max_pixels=settings.max_pixels,
-        max_side=settings.max_side,
-        white_value=settings.white_value,
-        image_format=settings.image_format,
-        image_quality=settings.image_quality,
-    )
-    if (corrupted := settings.corrupted) is not None:
-        if settings.hands_over:
-            raise UsageError("an image that the server fetches can't be corrupted", hint="--image_urls fetch")
-        from vqa_client.images.corruption_pool import CorruptedImages
-
-        with CorruptedImages(recipe, profile=corrupted.profile, seed=corrupted.corruption_seed) as images:
-            yield images.of_variant
-            if limit := images.limit():
-                note(limit)
-        return
-    preparer = ImagePreparer(recipe, hands_over=settings.hands_over)
-    try:
-        yield lambda variant: preparer
-    finally:
-        preparer.close()

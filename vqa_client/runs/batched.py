@@ -20,7 +20,6 @@ from vqa_client.client.session import Session, addressed, named_model, open_sess
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import Busy, DataError, UsageError
 from vqa_client.images.data_url import encoded_pieces
-from vqa_client.images.prepare import prepared_images
 from vqa_client.model_config import ModelSettings
 from vqa_client.records import locked
 from vqa_client.reports.names import count
@@ -29,7 +28,7 @@ from vqa_client.runs.dry_run import answered_before
 from vqa_client.runs.plan import Note, Plan, run_file_for
 from vqa_client.runs.plans import plans_of
 from vqa_client.runs.run_file import RunFile
-from vqa_client.runs.stage import Ask, Stage
+from vqa_client.runs.stage import Ask, Stage, prepared_images
 from vqa_client.runs.waiting import until_stopped
 from vqa_client.servers.process import finished
 from vqa_client.settings.run import RunSettings

@@ -10,6 +10,8 @@ from msgspec import Struct
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session
 from vqa_client.errors import UsageError
+from vqa_client.images.prepare import ImagePreparer
+from vqa_client.images.steps import Recipe
 from vqa_client.model_config import ModelSettings, Prices
 from vqa_client.progress import Progress
 from vqa_client.runner import Crew, Prepares
@@ -113,3 +115,33 @@ class Stage(Struct, frozen=True, kw_only=True):
         if self.model is None:
             raise UsageError(f"{step} asks no server: name the model", hint=self.settings.name_option)
         return self.model
+
+
+@contextmanager
+def prepared_images(settings: RunSettings, note: Note) -> Iterator[Callable[[str], Prepares]]:
+    """Give what prepares the images of a variant; what it started ends with the context.
+
+    At the end `note` gets a line where making them slowed the run down.
+    """
+    recipe = Recipe(
+        max_pixels=settings.max_pixels,
+        max_side=settings.max_side,
+        white_value=settings.white_value,
+        image_format=settings.image_format,
+        image_quality=settings.image_quality,
+    )
+    if (corrupted := settings.corrupted) is not None:
+        if settings.hands_over:
+            raise UsageError("an image that the server fetches can't be corrupted", hint="--image_urls fetch")
+        from vqa_client.images.corruption_pool import CorruptedImages
+
+        with CorruptedImages(recipe, profile=corrupted.profile, seed=corrupted.corruption_seed) as images:
+            yield images.of_variant
+            if limit := images.limit():
+                note(limit)
+        return
+    preparer = ImagePreparer(recipe, hands_over=settings.hands_over)
+    try:
+        yield lambda variant: preparer
+    finally:
+        preparer.close()
