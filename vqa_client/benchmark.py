@@ -21,7 +21,7 @@ from vqa_client.scoring.choices.modes import LETTER_ALONE, MEANINGS, SCORING_VER
 from vqa_client.scoring.published.yes_no_readers import pope_yes, yorn
 from vqa_client.scoring.readings import Parse, choice, short_answer, verbatim, whole_reply, yes_no
 from vqa_client.scoring.reply import READING_VERSION, Reply
-from vqa_client.scoring.short_answers import best_of, relaxed, relaxed_published
+from vqa_client.scoring.short_answers import best_of, equal, relaxed, relaxed_published
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.tables.forms import Beside, Columns, Form, Home, Join, LeftOut, Picture, Place
 from vqa_client.tables.loading import tables
@@ -66,6 +66,7 @@ __all__ = [
     "Total",
     "best_of",
     "choice",
+    "equal",
     "mean_over",
     "numbered",
     "only",

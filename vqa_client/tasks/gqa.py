@@ -13,9 +13,9 @@ Published: the share of answers that are the reference, letter by letter, also b
 from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Join, Metric, Picture, Prompt
-from vqa_client.benchmark import best_of, tables, verbatim
+from vqa_client.benchmark import best_of, equal, tables, verbatim
 from vqa_client.scoring.readings import short_or_yes_no
-from vqa_client.scoring.short_answers import NO_PUNCTUATION, equal
+from vqa_client.scoring.short_answers import NO_PUNCTUATION
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
 
 

@@ -14,9 +14,8 @@ from msgspec import Struct
 
 from vqa_client.aggregates import Aggregate
 from vqa_client.benchmark import ALL_RIGHT, MEAN, Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt
-from vqa_client.benchmark import Question, Total, best_of, mean_over, only, tables, yes_no, yorn
+from vqa_client.benchmark import Question, Total, best_of, equal, mean_over, only, tables, yes_no, yorn
 from vqa_client.scoring.published import yes_no_readers as rules
-from vqa_client.scoring.short_answers import equal
 
 
 class Row(Struct):

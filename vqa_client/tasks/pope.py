@@ -13,7 +13,7 @@ run of one file has all of them, one of three has accuracy and F1 of each, and t
 from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Breakdown, Columns, Form, Home, Metric, Picture, Place, Prompt
-from vqa_client.benchmark import Question, Sums, Total, mean_over, pope_yes, tables, yes_no, yorn
+from vqa_client.benchmark import Question, Sums, Total, best_of, equal, mean_over, pope_yes, tables, yes_no, yorn
 from vqa_client.scoring.published import pope as rules
 
 
@@ -38,13 +38,10 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-def right(answer: str, question: Question) -> float:
-    return float(answer == question.references[0])
-
-
 KINDS = ("random", "popular", "adversarial")
 LMMS_EVAL = Prompt("{question}\nAnswer the question using a single word or phrase.", max_tokens=128)
 ASKED: dict[str, str | Columns | Beside] = {"text": "question", "label": "answer", "kinds": "category"}
+HUB = Home("hf://lmms-lab-encoder/POPE", "MIT", megabytes=120)
 BENCHMARK = Benchmark(
     name="pope",
     load=tables(
@@ -54,11 +51,7 @@ BENCHMARK = Benchmark(
             columns={"image": Beside("val2014/{image}"), "photograph": "image"},
             home=Home("github.com/RUCAIBox/POPE", "MIT", megabytes=3),
         ),
-        Form(
-            "data/{split}-*.parquet",
-            columns={**ASKED, "photograph": "image_source"},
-            home=Home("hf://lmms-lab-encoder/POPE", "MIT", megabytes=120),
-        ),
+        Form("data/{split}-*.parquet", columns={**ASKED, "photograph": "image_source"}, home=HUB),
         Form("POPE.tsv", columns={**ASKED, "question_id": "index"}),
         question=question,
     ),
@@ -66,10 +59,10 @@ BENCHMARK = Benchmark(
     prompt_forms={"official": Prompt(), "lmms_eval": LMMS_EVAL, "vlmevalkit": Prompt()},
     parse=yes_no,
     metrics=(
-        Metric("accuracy", right, "says rightly whether the object is there"),
-        Metric("published", right, "the published script: yes unless it denies", read=pope_yes),
-        Metric("vlmevalkit", right, "VLMEvalKit: one of the words, not the other", read=yorn),
-        Metric("lmms_eval", right, "lmms-eval: the word alone", read=rules.lmms_eval),
+        Metric("accuracy", best_of(equal), "says rightly whether the object is there"),
+        Metric("published", best_of(equal), "the published script: yes unless it denies", read=pope_yes),
+        Metric("vlmevalkit", best_of(equal), "VLMEvalKit: one of the words, not the other", read=yorn),
+        Metric("lmms_eval", best_of(equal), "lmms-eval: the word alone", read=rules.lmms_eval),
     ),
     totals=(
         Total("precision", Sums(rules.counts, rules.precision), "of what it sees, what is there"),
