@@ -21,6 +21,9 @@ os.environ["VQA_CLIENT_NO_CHECK"] = "1"
 for name in FOREIGN_VARIABLES:
     os.environ.pop(name, None)
 
+os.fsync = os.fstat  # type: ignore[assignment]
+"""No test cuts the power, and waiting for the disk takes a fifth of the time; a wrong descriptor is still an error."""
+
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Hundreds of tests start the command: compiling the library takes half of each start."""
