@@ -60,10 +60,10 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.scoring")
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+    value = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
     if not _PLACES[name].startswith("settings."):
-        return found
-    return importlib.import_module(f"{__name__}.settings.validation").readable(found)
+        return value
+    return importlib.import_module(f"{__name__}.settings.validation").readable(value)
 
 
 def __dir__() -> list[str]:

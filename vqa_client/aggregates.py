@@ -150,9 +150,9 @@ class _SumsState:
     def add(self, scored: Scored, piece: int) -> None:
         adds = self._aggregate.adds(scored)
         if adds is not None:
-            held = self._sums.get(piece)
+            before = self._sums.get(piece)
             added = tuple(map(float, adds))
-            self._sums[piece] = added if held is None else tuple(a + b for a, b in zip(held, added, strict=True))
+            self._sums[piece] = added if before is None else tuple(a + b for a, b in zip(before, added, strict=True))
 
     def value(self, without: int | None) -> float | None:
         left = [sums for piece, sums in sorted(self._sums.items()) if piece != without]
@@ -182,8 +182,8 @@ class _OverState:
         if not self._whole:
             self._whole = {key: state.value(None) for key, state in self._states.items()}
         changed = () if without is None else self._in_piece.get(without, ())
-        found = self._whole | {key: self._states[key].value(without) for key in changed}
-        values = {key: value for key, value in found.items() if value is not None}
+        by_key = self._whole | {key: self._states[key].value(without) for key in changed}
+        values = {key: value for key, value in by_key.items() if value is not None}
         return _computed(self._aggregate.of, values) if values else None
 
 

@@ -254,18 +254,21 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             compares_answers=self.compares_answers,
         )
 
-    def template(self, given: str | None) -> tuple[str | None, str]:
+    def template(self, config_template: str | None) -> tuple[str | None, str]:
         """The config's template where it fits the benchmark, and a note for people where it doesn't."""
         own = self._prompt().text
         if self.form:
-            return None, f"--prompt_form {self.form} is used, not the config's prompt_template" if given else ""
+            return (
+                None,
+                f"--prompt_form {self.form} is used, not the config's prompt_template" if config_template else "",
+            )
         if isinstance(own, str):
-            chosen, message = template_for(given, own, self.name)
-            if self.choosing and given:
+            chosen, message = template_for(config_template, own, self.name)
+            if self.choosing and config_template:
                 kept = "the config's prompt_template is kept; it should ask for the letter alone"
                 return chosen, f"--choice_mode {self.choosing.mode}: {kept}"
             return chosen, message
-        return None, f"{self.name} uses its own prompts, not the config's prompt_template" if given else ""
+        return None, f"{self.name} uses its own prompts, not the config's prompt_template" if config_template else ""
 
     def formed(self, form: str) -> Self:
         """The same benchmark asked with one of its prompt forms, which the beginning of its name is enough for.
@@ -315,7 +318,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         headline, answering, description = self.headline_metric, self.answering_metric, self.description()
         plain = [metric for metric in self.metrics if not isinstance(metric.read, Replay)]
         prompt = self._prompt(prompt_template)
-        said = prompt.system if system is None else system
+        system_message = prompt.system if system is None else system
         scoring = {**scoring, **self.scoring, "version": f"{READING_VERSION}.{self.version}"}
 
         def parse(reply: Reply, question: Question) -> Answer:
@@ -327,8 +330,8 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             for metric in plain:
                 if metric.read not in answers:
                     answers[metric.read] = self.answer(metric, reply, question)
-                said = answers[metric.read]
-                value = metric.score(said.rationale if metric.rationale else said.text, question)
+                answered = answers[metric.read]
+                value = metric.score(answered.rationale if metric.rationale else answered.text, question)
                 if value is not None:
                     parts[metric.name] = value
             return Score(value=parts.get(headline.name, 0.0), parts=parts)
@@ -337,8 +340,8 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             name=self.name,
             content=prompt.content,
             check=prompt.check if prompt.marks else None,
-            system=said if isinstance(said, str) else "",
-            system_of=None if isinstance(said, str) else said,
+            system=system_message if isinstance(system_message, str) else "",
+            system_of=None if isinstance(system_message, str) else system_message,
             parameters={"max_tokens": prompt.max_tokens} if prompt.max_tokens else {},
             parse=parse,
             score=score,

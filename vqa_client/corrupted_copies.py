@@ -67,15 +67,15 @@ def _unreadable(error: OSError) -> None:
 
 
 def _named(images: Path, paths: list[str]) -> list[Source]:
-    found: dict[str, Source] = {}
+    by_stem: dict[str, Source] = {}
     for path in paths:
         stem = os.path.splitext(os.path.relpath(path, images))[0]
-        if stem in found:
+        if stem in by_stem:
             raise DataError(
-                f"{found[stem].path} and {path} would both be called {stem}", hint="rename one, or move it elsewhere"
+                f"{by_stem[stem].path} and {path} would both be called {stem}", hint="rename one, or move it elsewhere"
             )
-        found[stem] = Source(path, stem)
-    return list(found.values())
+        by_stem[stem] = Source(path, stem)
+    return list(by_stem.values())
 
 
 SUFFIXES: dict[FileFormat, str] = {"png": ".png", "jpeg": ".jpg"}
@@ -299,14 +299,14 @@ def joined(now: Metadata, output: Path) -> tuple[Metadata, str]:
     if before is None:
         taken = [folder for folder in now.variants if (output / folder).exists()]
         if taken:
-            told = f"{output / taken[0]} exists, and no {METADATA} beside it says how it was made"
-            raise DataError(told, hint=_WAY_OUT)
+            metadata = f"{output / taken[0]} exists, and no {METADATA} beside it says how it was made"
+            raise DataError(metadata, hint=_WAY_OUT)
         return now, ""
     differing = [
         f"{name} was {then!r} and is {is_now!r}"
         for name, then, is_now in (
             *((name, before.params.get(name), now.params.get(name)) for name in {**now.params, **before.params}),
-            ("input_dir", *(os.path.realpath(output / told.input_dir) for told in (before, now))),
+            ("input_dir", *(os.path.realpath(output / metadata.input_dir) for metadata in (before, now))),
         )
         if then != is_now
     ]

@@ -8,8 +8,8 @@ CPU_COUNT = "PYTHON_CPU_COUNT"
 
 def usable_cpus() -> int:
     """How many processors this process may use, or as many as $PYTHON_CPU_COUNT says."""
-    if (given := os.environ.get(CPU_COUNT, "")).isdecimal() and int(given):
-        return int(given)
+    if (limit := os.environ.get(CPU_COUNT, "")).isdecimal() and int(limit):
+        return int(limit)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -104,10 +104,10 @@ def remove_leftovers(folder: Path) -> None:
     """Delete the unfinished files of killed processes; another host's after a day, since locks need not reach there."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if (found := _UNFINISHED.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False):
+            if (unfinished := _UNFINISHED.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False):
                 age_s = time.time() - entry.stat(follow_symlinks=False).st_mtime
                 with contextlib.suppress(OSError):
-                    if found[1] == _HOST or age_s > _LEFT_OVER_S:
+                    if unfinished[1] == _HOST or age_s > _LEFT_OVER_S:
                         _remove_unlocked(entry.path)
 
 
@@ -179,9 +179,9 @@ def alone_in(folder: Path) -> Iterator[None]:
         yield
 
 
-def state_of(found: os.stat_result) -> FileState:
+def state_of(stat: os.stat_result) -> FileState:
     """What tells a file from what it was: another size or inode is another file, whatever a clock said."""
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
 
 
 def stamp(state: FileState, place: str = "") -> str:

@@ -113,14 +113,14 @@ def _known(value: Any) -> Any:
     return {field: inner for field, inner in kept.items() if inner is not None and inner != {}}
 
 
-def check_run(path: Path, found: str, identity: Mapping[str, Any]) -> None:
+def check_run(path: Path, name: str, identity: Mapping[str, Any]) -> None:
     """Raise IdentityError where a log's first line names another run than the one that its run file describes.
 
     Older logs name none, and a log that lies alone has no run file.
     """
-    if found and identity and found != run_name(identity):
+    if name and identity and name != run_name(identity):
         raise IdentityError(
-            f"{path} is the log of another run: its first line names {found}, its run file is of {run_name(identity)}",
+            f"{path} is the log of another run: its first line names {name}, its run file is of {run_name(identity)}",
             hint="put back the log or the run file that belongs here, or give the log a folder of its own",
         )
 
@@ -140,17 +140,17 @@ def records_in(path: Path, bad: Bad) -> Iterator[Place]:
                 except UNDECODABLE:  # of a later version, perhaps
                     bad(number, line)
             elif line.strip():
-                found, rest = _salvaged(line)
-                if rest or len(found) > 1:
+                salvaged, rest = _salvaged(line)
+                if rest or len(salvaged) > 1:
                     bad(number, rest)
-                yield from ((place + start, text, head) for start, text, head in found)
+                yield from ((place + start, text, head) for start, text, head in salvaged)
             place += len(line)
 
 
 def first_in(line: bytes) -> bytes:
     """The first whole record of a line that has several; the line itself where it has none."""
-    found, _ = _salvaged(line)
-    return found[0][1] if found else line
+    records, _ = _salvaged(line)
+    return records[0][1] if records else line
 
 
 def numbered(lines: Sequence[int]) -> str:
@@ -160,12 +160,12 @@ def numbered(lines: Sequence[int]) -> str:
 
 def _salvaged(line: bytes) -> tuple[list[Place], bytes]:
     """The whole records of a line that is not just one, and the rest; takes time in proportion to its length."""
-    found, end, rest = list(_objects(line)), 0, b""
-    for start, text, _ in found:
+    records, end, rest = list(_objects(line)), 0, b""
+    for start, text, _ in records:
         rest += line[end:start]
         end = start + len(text)
     rest += line[end:]
-    return found, rest if rest.strip() else b""
+    return records, rest if rest.strip() else b""
 
 
 def _objects(line: bytes) -> Iterator[Place]:
@@ -181,9 +181,9 @@ def _objects(line: bytes) -> Iterator[Place]:
         except ValueError:
             at = start + 1
             continue
-        found = line[base + start : base + at]
-        if head := _intact(found):
-            yield base + start, found, head
+        text_of_record = line[base + start : base + at]
+        if head := _intact(text_of_record):
+            yield base + start, text_of_record, head
 
 
 def _intact(text: bytes) -> Head | None:

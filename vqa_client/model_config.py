@@ -146,9 +146,9 @@ _FAULT = re.compile(r"(?P<words>.*?)(?: - at `\$\.(?P<key>.*)`)?", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 
-def _refuse_unknown(given: Any, block: str, origin: str) -> None:
+def _refuse_unknown(config: Any, block: str, origin: str) -> None:
     known = sorted(each.name for each in fields(_BLOCKS[block]))
-    unknown = next((key for key in given if key not in known), None) if isinstance(given, dict) else None
+    unknown = next((key for key in config if key not in known), None) if isinstance(config, dict) else None
     if unknown is None:
         return
     near = difflib.get_close_matches(unknown, known, n=1, cutoff=0.4)
@@ -157,19 +157,19 @@ def _refuse_unknown(given: Any, block: str, origin: str) -> None:
     raise UsageError(f"the config {origin} has an unknown key {key!r}", hint=f"{guess}known keys: {', '.join(known)}")
 
 
-def _refuse_quoted_null(given: dict[str, Any], made: Any, block: str, origin: str) -> None:
-    for name, value in given.items():
-        if value is not None and (found := getattr(made, name)) is None:
+def _refuse_quoted_null(config: dict[str, Any], made: Any, block: str, origin: str) -> None:
+    for name, value in config.items():
+        if value is not None and (made_value := getattr(made, name)) is None:
             raise UsageError(f"the config {origin} has {block}{name} = {value!r}: null has no quotes")
         if name in _BLOCKS and value is not None:
-            _refuse_quoted_null(value, found, f"{name}.", origin)
+            _refuse_quoted_null(value, made_value, f"{name}.", origin)
 
 
 def _complaint(error: msgspec.ValidationError, raw: dict[str, Any], origin: str) -> UsageError:
     """What is wrong with a config: the key that is missing, or the key, its value and what it should be."""
-    found = _FAULT.fullmatch(str(error))
-    assert found is not None
-    words, steps = found["words"], re.findall(r"\w+", found["key"] or "")
+    fault = _FAULT.fullmatch(str(error))
+    assert fault is not None
+    words, steps = fault["words"], re.findall(r"\w+", fault["key"] or "")
     if missing := _MISSING.fullmatch(words):
         needed = [each.name for each in fields(_BLOCKS[".".join(steps)]) if each.default is MISSING]
         return UsageError(

@@ -28,20 +28,20 @@ def fault(error: Exception, text: bytes | memoryview) -> str:
 
 def byte_of(error: Exception, end: int) -> int:
     """The place that an error of msgspec names; `end` where it names none."""
-    found = _BYTE.search(str(error))
-    return int(found[1]) if found else end
+    place = _BYTE.search(str(error))
+    return int(place[1]) if place else end
 
 
 def without_nan(text: bytes) -> bytes:
     """The same text with null for every NaN and infinity."""
-    return _EITHER.sub(lambda found: found[0] if found[0][:1] == b'"' else b"null", text)
+    return _EITHER.sub(lambda match: match[0] if match[0][:1] == b'"' else b"null", text)
 
 
 def _place(text: bytes | memoryview, at: int) -> str:
     """The item of a list, or of lines the record, and the field that begin before `at` and don't end there."""
     around: list[str | int] = []
     name, records = "", 0
-    for token in (found[0] for found in TOKEN.finditer(text, 0, at)):
+    for token in (token_match[0] for token_match in TOKEN.finditer(text, 0, at)):
         if token in (b"{", b"["):
             if around and isinstance(around[-1], str):
                 around[-1] = name

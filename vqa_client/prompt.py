@@ -140,9 +140,9 @@ def template_for(template: str | None, default: str, benchmark: str) -> tuple[st
     """
     if not template:
         return default, ""
-    found, known = placeholders(template), placeholders(default)
-    if "choices" not in known and found != {"question"}:
-        lacks = "it has {choices}" if "choices" in found else "it has no {question}"
+    used, known = placeholders(template), placeholders(default)
+    if "choices" not in known and used != {"question"}:
+        lacks = "it has {choices}" if "choices" in used else "it has no {question}"
         return default, f"{benchmark} asks with its own template, {default!r}, not the config's: {lacks}"
     check(template, known=[name for name in PLACEHOLDERS if name in known])
     return template, ""

@@ -144,10 +144,10 @@ class RecordLog:
 
     def read(self, key: Key) -> Record:
         """The last record of a question; KeyError where there is none, UsageError as in `get`."""
-        found = self.get(key)
-        if found is None:
+        record = self.get(key)
+        if record is None:
             raise KeyError(key)
-        return found
+        return record
 
     def drop(self, keys: Collection[Key]) -> None:
         """Forget some questions, as if they had never been asked."""
@@ -260,17 +260,17 @@ class RecordLog:
     def _mend(self, damaged: list[Damaged]) -> None:
         """Set aside what is not a record, and give each record a line of its own; the text of none is changed."""
         rests = [(line, rest) for line, rest in damaged if rest]
-        said = []
+        notes = []
         if rests:
             aside = _set_aside(self.path, rests)
-            said.append(f"{_lines('unreadable line', rests)} set aside in {aside.name}; what is missing is re-asked")
+            notes.append(f"{_lines('unreadable line', rests)} set aside in {aside.name}; what is missing is re-asked")
         if len(rests) < len(damaged):
             several = [(line, rest) for line, rest in damaged if not rest]
-            said.append(f"{_lines('line', several)} had several records each, and all remain")
+            notes.append(f"{_lines('line', several)} had several records each, and all remain")
         with _reading(self.path), replacing(self.path) as file:
             for _, text, _ in records_in(self.path, lambda line, rest: None):
                 file.write(text.rstrip() + b"\n")
-        self.repaired = f"{self.path.name}: {'; '.join(said)}"
+        self.repaired = f"{self.path.name}: {'; '.join(notes)}"
         self._reopen()
 
     def _note(self, head: Head | Record, place: int, asked: int = _UNKNOWN, score: float = nan) -> None:
@@ -302,17 +302,17 @@ class RecordLog:
         line = self._line(number)
         if line.startswith(_opening(key)):
             return True
-        found = head_of(line)
-        return (found.question_id, found.variant) == key
+        head = head_of(line)
+        return (head.question_id, head.variant) == key
 
     def __getitem__(self, number: int) -> Record:
         line = self._line(number)
         try:
             return record_of(line)
         except UNDECODABLE as error:
-            told = f"{self.path}: the record of {head_of(line).question_id!r} can't be read: {error}"
+            message = f"{self.path}: the record of {head_of(line).question_id!r} can't be read: {error}"
             hint = "was it edited? --fresh moves the records aside and starts over"
-            raise UsageError(told, hint=hint) from None
+            raise UsageError(message, hint=hint) from None
 
     def _line(self, number: int) -> bytes:
         """Read a record's line, and with it those behind it: they are mostly read next."""

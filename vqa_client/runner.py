@@ -210,8 +210,8 @@ class Crew:
         self._on_break = on_break
         self._changed.set()
 
-    async def work(self, waiting: Iterator[Question], one: Callable[[Question], Awaitable[None]]) -> None:
-        """Take questions up until none is left; what `one` raises ends all."""
+    async def work(self, waiting: Iterator[Question], ask: Callable[[Question], Awaitable[None]]) -> None:
+        """Take questions up until none is left; what `ask` raises ends all."""
 
         async def worker() -> None:
             try:
@@ -219,7 +219,7 @@ class Crew:
                     question = next(waiting, None)
                     self._no_more = self._no_more or question is None
                     if question is not None:
-                        await one(question)
+                        await ask(question)
             finally:
                 self._at_work -= 1
                 self._changed.set()

@@ -9,12 +9,12 @@ from vqa_client.errors import UsageError
 
 def install(extra: str) -> str:
     """The command that adds an extra to this installation."""
-    wanted = f"'vqa-client[{extra}]'"
+    requirement = f"'vqa-client[{extra}]'"
     if {"pipx", "venvs"} <= set(Path(sys.prefix).parts):
-        return f"pipx inject vqa-client {wanted}"
+        return f"pipx inject vqa-client {requirement}"
     if {"uv", "tools"} <= set(Path(sys.prefix).parts):
-        return f"uv tool install {wanted}"
-    return f"{sys.executable} -m pip install {wanted}"
+        return f"uv tool install {requirement}"
+    return f"{sys.executable} -m pip install {requirement}"
 
 
 def shipped(place: str) -> Path:

@@ -103,8 +103,8 @@ def visible(content: Content, turns: Sequence[Turn] = ()) -> str:
     Images are `<image k>`; without turns these are left out where all come before the text or all after it.
     """
     if turns:
-        said = ((_marked(turn.content), turn.reply) for turn in turns)
-        return "".join(f"User: {text}\nAssistant: {reply}\n" for text, reply in said) + f"User: {_marked(content)}"
+        earlier = ((_marked(turn.content), turn.reply) for turn in turns)
+        return "".join(f"User: {text}\nAssistant: {reply}\n" for text, reply in earlier) + f"User: {_marked(content)}"
     images = tuple(range(1, len(content)))
     if content[:-1] == images and isinstance(content[-1], str):
         return content[-1]
