@@ -15,8 +15,7 @@ from vqa_client.scoring import numbers, reply
 from vqa_client.scoring.explanation_metrics.corpus import simple_tokens
 from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
 from vqa_client.scoring.maths import same_maths
-from vqa_client.scoring.published import choice_readers, mathvision, mathvista
-from vqa_client.scoring.published.mmmu import open_right
+from vqa_client.scoring.published import choice_readers
 from vqa_client.scoring.refusal import refuses
 from vqa_client.scoring.reply import READ_CHARACTERS, read_part, reply_from
 from vqa_client.scoring.short_answers import relaxed
@@ -24,6 +23,8 @@ from vqa_client.scoring.vqa2 import enhanced_score, enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import contains_answer, question_accuracy
 from vqa_client.scoring.yes_no import yes_or_no
 from vqa_client.task import Task
+from vqa_client.tasks import mathvision, mathvista
+from vqa_client.tasks.mmmu import open_right
 from vqa_client.types import Completion, Question
 
 LENGTH: Final = 20_000

@@ -7,8 +7,8 @@ import pytest
 from vqa_client.scoring.formulas import Dialect, NoValueError, value_of
 from vqa_client.scoring.maths import number_of, same_maths
 from vqa_client.scoring.numbers import formula, number, numbers
-from vqa_client.scoring.published import mathvision
 from vqa_client.scoring.reply import reply_from
+from vqa_client.tasks import mathvision
 from vqa_client.types import Completion, Question
 
 BIRDS = Question(id="1", text="How many birds are there in the image?", references=("3",))

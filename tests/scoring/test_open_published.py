@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tests.tasks.test_declared_goldens import GOLDENS, golden, needs_goldens
-from vqa_client.scoring.published import mathvision, mathvista
+from vqa_client.tasks import mathvision, mathvista
 from vqa_client.types import Question
 
 

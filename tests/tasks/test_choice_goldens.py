@@ -13,9 +13,9 @@ from tests.tasks.declared import benchmark_of
 from tests.tasks.test_declared_goldens import GOLDENS, golden, needs_goldens
 from vqa_client.benchmark import Place
 from vqa_client.scoring.published import choice_readers as readers
-from vqa_client.scoring.published.mmmu import open_candidates, open_right
 from vqa_client.tasks import blink, mmstar, realworldqa, vstar
 from vqa_client.tasks.choices import ChoiceRow
+from vqa_client.tasks.mmmu import open_candidates, open_right
 from vqa_client.types import Question
 
 HERE = Place("data", 0, "test")

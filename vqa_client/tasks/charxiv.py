@@ -8,16 +8,149 @@ Data: descriptive_val.json, reasoning_val.json and image_metadata_val.json besid
 
 Published: the share of answers that GPT-4o finds right (Wang et al., NeurIPS 2024). Here a stricter rule decides: the
 same words, or the same number. The authors number their descriptive questions; we word them ourselves.
+
+Its kinds are called as in src/constants.py, and their criteria are from the appendix.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Join, Judge, Metric, Picture
-from vqa_client.benchmark import Place, Question, Total, best_of, only, short_answer, tables
-from vqa_client.scoring.published import charxiv as kinds
+from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Join, Judge, Metric, Picture, Place, Question
+from vqa_client.benchmark import Total, best_of, only, short_answer, tables
+from vqa_client.scoring.published.anls import plain
+
+_NONE: Final = "answer: Not Applicable"
+_TICK: Final = "Give the number or word at the tick, without a unit or factor that is written elsewhere."
+_BAR: Final = f"Leave out a per cent sign; without such a colour bar {_NONE}"
+_LEGEND: Final = "also where the legend is outside of the plot"
+DESCRIPTIVE: Final = {
+    1: f"what is the title, as it is written? Without one, or with a letter alone, {_NONE}",
+    2: f"how is the x-axis labelled, the lower one where there are two? Without a label {_NONE}",
+    3: f"how is the y-axis labelled, the left one where there are two? Without a label {_NONE}",
+    4: f"which labelled tick of the x-axis, the lower one where there are two, is furthest to the left? {_TICK}",
+    5: f"which labelled tick of the x-axis, the lower one where there are two, is furthest to the right? {_TICK}",
+    6: f"which labelled tick of the y-axis, the left one where there are two, is the lowest in space? {_TICK}",
+    7: f"which labelled tick of the y-axis, the left one where there are two, is the highest in space? {_TICK}",
+    8: f"by how much do neighbouring ticks of the x-axis differ? Without numbers, or with steps that vary, {_NONE}",
+    9: f"by how much do neighbouring ticks of the y-axis differ? Without numbers, or with steps that vary, {_NONE}",
+    10: f"how many lines does it show, without those of grid, ticks and aids? Where it is no line plot {_NONE}",
+    11: f"do any of its lines cross, those of the grid apart? Answer Yes or No; where it is no line plot {_NONE}",
+    12: f"how many separate labels does the legend have, {_LEGEND}? Without a legend {_NONE}",
+    13: f"which labels does the legend have, {_LEGEND}, from top to bottom, then left to right? Put commas between; "
+    f"without a legend {_NONE}",
+    14: f"by how much do the highest and lowest labelled values of the colour bar differ? {_BAR}",
+    15: f"which is the highest labelled value of the colour bar? {_BAR}",
+    16: "how do the data go from left to right? Answer in a few words, such as: increases, then stays the same",
+    17: "how many ticks have a label, on all axes together, those shared with other plots too?",
+    18: "In how many rows and columns are the plots? Answer as in: 2 by 3. A single plot is 1 by 1.",
+    19: "How many plots are there? A single plot is 1.",
+}
+"""What is asked by number; all but the last two are about one plot, which is named before them."""
+_WHOLE: Final = 18
+_CATEGORIES: Final = {
+    "Information Extraction": range(1, 8),
+    "Enumeration": (8, 9, 13, 14, 15),
+    "Pattern Recognition": (11, 16, 18),
+    "Counting": (10, 12, 19),
+    "Compositionality": (17,),
+}
+_ANSWER_TYPES: Final = {1: "Text-in-Chart", 2: "Text-in-General", 3: "Number-in-Chart", 4: "Number-in-General"}
+_SOURCES: Final = {1: "GPT-Sourced", 2: "GPT-Inspired", 3: "Completely Human"}
+_SUBJECTS: Final = {
+    "cs": "Computer Science",
+    "econ": "Economics",
+    "eess": "Electrical Engineering and Systems Science",
+    "math": "Mathematics",
+    "physics": "Physics",
+    "q-bio": "Quantitative Biology",
+    "q-fin": "Quantitative Finance",
+    "stat": "Statistics",
+}
+_INSTRUCTIONS: Final = {
+    1: "Answer with words that are in the chart, full names of plots and labels, with commas between several.",
+    2: "Answer with one of the options where there are some, else with a short phrase.",
+    3: "Answer with a number that is written in the chart, be it approximate.",
+}
+
+
+_SAME_NUMBER: Final = (
+    "The same number or word, however it is written; units and factors that go without saying don't count."
+)
+_SAID: Final = {
+    (1, 2, 3): "The same words, whatever their case, line breaks and notation of formulas; none is missing or added.",
+    (11,): "The same Yes or No.",
+    (13,): "All labels of the reference, in its order, and no other; the notation of symbols doesn't matter.",
+    (16,): "The same course from left to right in whatever words; each of its parts is there.",
+    (18,): "The same number of rows and the same number of columns.",
+}
+_REASONED: Final = {
+    "Text-in-Chart": "The same words of the chart, whatever their case and notation; of several, all and no other.",
+    "Text-in-General": "The same meaning; a part of it, or something more general, is incorrect.",
+    "Number-in-Chart": "The same number as the reference, however it is written.",
+    "Number-in-General": "The same number, rounded to the decimals of the reference.",
+}
+
+
+def described(number: int, location: str | Sequence[int]) -> str:
+    """A descriptive question about the plot at a place: row and column from 1, (0, 0) for the only one, or words."""
+    if number not in DESCRIPTIVE:
+        raise ValueError(f"there is no descriptive question {number}; they are 1 to {len(DESCRIPTIVE)}")
+    asked = DESCRIPTIVE[number]
+    if number >= _WHOLE:
+        return asked
+    if not isinstance(location, str):
+        row, column = location
+        location = f"the plot in row {row}, column {column}" if row else "the current plot"
+    return f"In {location}: {asked}"
+
+
+def instructed(query: str, answer_type: int, answer: str) -> str:
+    """A reasoning question with what its answer has to be; the decimals of a computed number are the reference's."""
+    places = len(answer.partition(".")[2])
+    number = f"a number with {places} decimal places" if places else "a whole number"
+    return f"{query}\n{_INSTRUCTIONS.get(answer_type, f'Answer with {number}.')}"
+
+
+def about(subject: str, year: str, plots: int) -> dict[str, str]:
+    """What is reported of a chart, by its published names."""
+    count = "1 Subplot" if plots == 1 else "2-4 Subplots" if plots < 5 else "5+ Subplots"
+    known = {"subplots": count} if plots else {}
+    return {**known, "subject": _SUBJECTS.get(subject, subject), "year": f"20{year}" if len(year) == 2 else year}
+
+
+def of_descriptive(number: int) -> dict[str, str]:
+    """What is reported of a descriptive question."""
+    category = next(name for name, numbers in _CATEGORIES.items() if number in numbers)
+    return {"half": "descriptive", "question": f"Q{number}", "category": category}
+
+
+def of_reasoning(answer_type: int, source: int) -> dict[str, str]:
+    """What is reported of a reasoning question; raises ValueError for kinds that aren't known."""
+    if answer_type not in _ANSWER_TYPES or source not in _SOURCES:
+        raise ValueError(f"the answer type is {answer_type}, the source {source}: they are 1 to 4 and 1 to 3")
+    return {"half": "reasoning", "answer_type": _ANSWER_TYPES[answer_type], "source": _SOURCES[source]}
+
+
+def rubric(groups: Mapping[str, str | tuple[str, ...]]) -> str:
+    """When a reply is right, for a judge, by the kind of its question: the published criteria in words of ours."""
+    if groups["half"] == "reasoning":
+        return _REASONED[str(groups["answer_type"])]
+    number = int(str(groups["question"])[1:])
+    said = next((words for numbers, words in _SAID.items() if number in numbers), _SAME_NUMBER)
+    return (
+        said if number >= _WHOLE else f"{said} That there is none is right where the reference is Not Applicable alone."
+    )
+
+
+def same(answer: str, reference: str) -> float:
+    """1 for the reference's words without case, outer full stops and quotation marks, or for its number."""
+    said, wanted = (plain(text).strip(" .'\"") for text in (answer, reference))
+    try:
+        return float(said == wanted or float(said.replace(",", "")) == float(wanted.replace(",", "")))
+    except ValueError:
+        return 0.0
 
 
 class Row(Struct):
@@ -40,17 +173,17 @@ class Row(Struct):
 def question(row: Row, place: Place) -> Iterator[Question]:
     figure = row.figure.rpartition("/")[2].partition(".")[0]
     location = row.subplot_loc or (row.subplot_row, row.subplot_col)
-    chart = kinds.about(row.category, row.year, row.num_subplots)
+    chart = about(row.category, row.year, row.num_subplots)
 
     def asked(id: str, text: str, answer: str, kind: dict[str, str]) -> Question:
         groups: dict[str, str | tuple[str, ...]] = {**chart, **kind}
         return Question(id=id, text=text, images=(row.image,), references=(answer,), groups=groups, cluster=figure)
 
     for at, (number, answer) in enumerate(zip(row.qids, row.answers, strict=True)):
-        yield asked(f"{figure}_{at}", kinds.described(number, location), answer, kinds.of_descriptive(number))
+        yield asked(f"{figure}_{at}", described(number, location), answer, of_descriptive(number))
     if row.query:
-        text = kinds.instructed(row.query, row.answer_type, row.answer)
-        yield asked(figure, text, row.answer, kinds.of_reasoning(row.answer_type, row.qa_source))
+        text = instructed(row.query, row.answer_type, row.answer)
+        yield asked(figure, text, row.answer, of_reasoning(row.answer_type, row.qa_source))
 
 
 def of_half(name: str) -> Any:
@@ -81,8 +214,8 @@ BENCHMARK = Benchmark(
     ),
     prompt="{question}",
     parse=short_answer,
-    metrics=(Metric("exact", best_of(kinds.same), "the same words or number; published scores are of a judge"),),
+    metrics=(Metric("exact", best_of(same), "the same words or number; published scores are of a judge"),),
     totals=tuple(Total(half, of_half(half), f"of the {half} questions") for half in ("descriptive", "reasoning")),
-    judge=Judge("correct", lambda question: kinds.rubric(question.groups)),
+    judge=Judge("correct", lambda question: rubric(question.groups)),
     breakdowns=("half", "category", "question", "answer_type", "source", "subject", "subplots", "year"),
 )

@@ -9,18 +9,156 @@ Data: LongDocURL_public_with_subtask_category.jsonl, or LongDocURL.jsonl, beside
 
 Published: generalised accuracy (Deng et al., ACL 2025) of an answer that a model extracts from the reply. Here rules
 read it; "published" reads the tags of that extraction if the reply has them, else the whole reply.
+
+The reference's format decides: Integer, Float, String, None or List. Where the published code stops with an error, as
+on an empty list, the score is 0. Source: utils/utils_score_v3.py, to the letter.
 """
 
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from math import pow as power
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Breakdown, Form, Home, Metric, Picture, Place, Prompt, Question
-from vqa_client.benchmark import Pages, Sums, Total, short_answer, tables, verbatim
-from vqa_client.scoring.published import longdocurl as rules
-from vqa_client.scoring.published.longdocurl import interleaved, scored_by
+from vqa_client.benchmark import Benchmark, Beside, Breakdown, Form, Home, Metric, Pages, Picture, Place, Prompt
+from vqa_client.benchmark import Question, Sums, Total, short_answer, tables, verbatim
+from vqa_client.scoring.published.anls import anls_doc
+from vqa_client.scoring.published.mmlongbench_doc import UNREADABLE, is_exact, is_number, literal, same_float
+from vqa_client.scoring.published.mmlongbench_doc import text_score, without_asides, without_quotes
 from vqa_client.tables.pictures import below
+
+ELEMENTS: Final = ("Text", "Layout", "Figure", "Table")
+"""The kinds of evidence that are reported."""
+LOCATING: Final = {
+    "topic2title": "Cross_Title",
+    "summary2tab": "Cross_Table",
+    "summary2title": "Para_Title",
+    "extract_fig2tab": "Figure_Table",
+}
+"""What the kinds of questions that locate something are called in reports."""
+NOT_EXTRACTED: Final = "Fail to extract"
+_UNITS: Final = ["kg", "mm", "m", "meters", "acres", "minutes", "mile", "miles", "million", "thousand", "billion"]
+_ONE_UNIT: Final = ["kg", "mm", "meters", "minutes", "miles", "mile", "acres", "million", "thousand", "billion", "m"]
+_CONCISE = re.compile(r"<concise_answer>(.*?)</concise_answer>", re.DOTALL)
+_FORMAT = re.compile(r"<answer_format>.*?</answer_format>", re.DOTALL)
+
+
+def extracted(reply: str) -> Any:
+    """The answer between the tags that LongDocURL's extraction asks for, a Python literal where it is one."""
+    found = _CONCISE.search(reply)
+    if not found or not _FORMAT.search(reply):
+        return NOT_EXTRACTED
+    try:
+        value = literal(found[1])
+    except UNREADABLE:
+        return found[1]
+    return list(value) if isinstance(value, set) else value
+
+
+def kinds(task: str, kind: str, pages: int, sources: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
+    """The groups that a question is reported in; those of its task and pages together are crossed with elements."""
+    number = ("single page" if pages == 1 else "several pages",) if pages else ()
+    return {
+        "task": task,
+        "element": tuple(source for source in sources if source in ELEMENTS),
+        "pages": number,
+        "elements": "several" if len(sources) > 1 else "one",
+        "task_pages": tuple(f"{task}, {each}" for each in number if task != "Locating"),
+        "locating": (LOCATING[kind],) if task == "Locating" and kind in LOCATING else (),
+    }
+
+
+def interleaved(question: Question) -> tuple[str | int, ...]:
+    """The published form: the question in tags, then each page after its number."""
+    count = len(question.images)
+    pages = [(f"Below is the {at}-th image (total {count} images).\n", at) for at in range(1, count + 1)]
+    return (
+        "You are an expert in visual document question-answering, please answer our questions based on the given "
+        f"images.\nFollowing is our question: \n<question>{question.text}</question>\n",
+        *(part for page in pages for part in page),
+    )
+
+
+def scored_by(rule: Callable[[Any, Any, str], float]) -> Callable[[str, Question], float]:
+    """The score by a rule of the tagged answer in a reply, else of all of it."""
+
+    def of(said: str, question: Question) -> float:
+        found = extracted(said)
+        answer = said if found == NOT_EXTRACTED else found
+        return rule(answer, question.row.answer, question.row.answer_format)
+
+    return of
+
+
+def clean(text: object) -> str:
+    """Lower case, without commas, units, remarks in brackets, quotation marks, currency and per cent signs.
+
+    Of a unit at the end all its characters go, as many as there are: "team" loses its m.
+    """
+    bare = str(text).lower().strip().replace(",", "")
+    for unit in _UNITS:
+        if bare.endswith(unit):
+            bare = bare.rstrip(unit).strip()
+    return _without_signs(bare)
+
+
+def clean_once(text: object) -> str:
+    """The same in VLMEvalKit, where one unit goes, once."""
+    bare = str(text).lower().strip().replace(",", "")
+    unit = next((unit for unit in _ONE_UNIT if bare.endswith(unit)), "")
+    return _without_signs(bare.removesuffix(unit).strip())
+
+
+def _without_signs(text: str) -> str:
+    return without_quotes(without_asides(text)).lstrip("$").strip().lstrip("£").strip().rstrip("%").strip()
+
+
+def _score(cleaned: Callable[[object], str], answer: Any, reference: Any, answer_format: str) -> float:
+    match answer_format:
+        case "Integer":
+            said, wanted = _number(int, cleaned(answer)), _number(int, cleaned(reference))
+            return float(wanted == ("" if isinstance(said, str) else said))
+        case "Float":
+            try:
+                return float(same_float(_number(float, cleaned(answer)), _number(float, cleaned(reference))))
+            except ValueError:
+                return 0.0
+        case "String" | "None":
+            return text_score(cleaned(answer), cleaned(reference))
+    lenient = cleaned is clean_once
+    given, items = (list(map(cleaned, _items(value, lenient=lenient))) for value in (answer, reference))
+    if not given or not items:
+        return 0.0
+    if is_number(items[0]) or is_exact(items[0]):
+        return float("-".join(given) == "-".join(items))
+    best = [max(anls_doc(one, item) for one in given) for item in items]
+    return sum(best) / len(items) * power(min(1, len(items) / len(given)), 0.5)
+
+
+score = partial(_score, clean)
+"""The published score in [0, 1] of an extracted answer: `score(answer, reference, answer_format)`."""
+vlmevalkit = partial(_score, clean_once)
+"""The same with VLMEvalKit's units."""
+
+
+def _number(kind: type[int] | type[float], text: str) -> float | str:
+    try:
+        return kind(text)
+    except ValueError:
+        return text
+
+
+def _items(value: Any, *, lenient: bool) -> list[Any]:
+    """The items of a list, or of text that is one; for VLMEvalKit also after spaces."""
+    if isinstance(value, str) and (value.strip() if lenient else value).startswith("["):
+        with suppress(*UNREADABLE):
+            value = literal(value)
+    items = value if isinstance(value, list) else [value]
+    return ["-".join(map(str, item.values())) if isinstance(item, dict) else item for item in items]
 
 
 class Row(Struct):
@@ -45,7 +183,7 @@ def question(row: Row, place: Place) -> Question:
         text=row.question,
         images=tuple(below(Path(row.folder), path.rpartition("/pdf_pngs/")[2]) for path in row.images),
         references=(str(row.answer),),
-        groups=rules.kinds(row.task_tag, row.question_type, len(row.evidence_pages), row.evidence_sources),
+        groups=kinds(row.task_tag, row.question_type, len(row.evidence_pages), row.evidence_sources),
         cluster=row.doc_no,
         evidence=tuple(page - first + 1 for page in row.evidence_pages if 0 <= page - first < len(row.images)),
         row=row,
@@ -69,9 +207,9 @@ BENCHMARK = Benchmark(
     parse=short_answer,
     measure="generalised accuracy",
     metrics=(
-        Metric("accuracy", scored_by(rules.score), "by the rule for the format of the reference"),
-        Metric("published", scored_by(rules.score), "of the tagged answer, else of the whole reply", read=verbatim),
-        Metric("vlmevalkit", scored_by(rules.vlmevalkit), "the same in VLMEvalKit", read=verbatim),
+        Metric("accuracy", scored_by(score), "by the rule for the format of the reference"),
+        Metric("published", scored_by(score), "of the tagged answer, else of the whole reply", read=verbatim),
+        Metric("vlmevalkit", scored_by(vlmevalkit), "the same in VLMEvalKit", read=verbatim),
     ),
     totals=(Total("rectified", Sums(lambda scored: (scored.score,), lambda score: score / 2325), "over all 2,325"),),
     breakdowns=("task", "element", "pages", "elements", Breakdown("task_pages", crossed_with="element"), "locating"),

@@ -8,19 +8,38 @@ or the hub's Parquet, without rotations. Answers of the test split are not publi
      "answer": "A", "category": "image_scene", "L2-category": "coarse_perception", "split": "dev", "image": {...}}
 
 Published: the share of questions that are right in all rotations, overall, for the six groups and for the abilities
-(Liu et al., ECCV 2024, section 4). A reply that the rules can't read counts as wrong, as in VLMEvalKit's
-`exact_matching`.
+(Liu et al., ECCV 2024, section 4; what they are, section 3 and appendix). A reply that the rules can't read counts as
+wrong, as in VLMEvalKit's `exact_matching`.
 """
 
 from functools import partial
+from typing import Final
 
-from vqa_client.benchmark import ALL_RIGHT, Benchmark, Form, Home, Picture, Place, Question, Scored
-from vqa_client.benchmark import Total, choice, mean_over, only, tables
+from vqa_client.benchmark import ALL_RIGHT, Benchmark, Form, Home, Picture, Place, Question, Scored, Total, choice
+from vqa_client.benchmark import mean_over, only, tables
 from vqa_client.scoring.published.choice_readers import kit, lmms_mmbench_static
-from vqa_client.scoring.published.mmbench import ABILITIES, GROUPS
 from vqa_client.settings.declared import ChoiceSettings
-from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, ChoiceRow, asking, known
-from vqa_client.tasks.choices import lmms_eval, published
+from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, ChoiceRow, asking, known, lmms_eval
+from vqa_client.tasks.choices import published
+
+GROUPS: Final = {
+    "CP": "coarse_perception",
+    "FP_S": "finegrained_perception (instance-level)",
+    "FP_C": "finegrained_perception (cross-instance)",
+    "LR": "logic_reasoning",
+    "RR": "relation_reasoning",
+    "AR": "attribute_reasoning",
+}
+ABILITIES: Final = (
+    *("image_emotion", "image_quality", "image_scene", "image_style", "image_topic"),
+    *("attribute_recognition", "celebrity_recognition", "object_localization", "ocr"),
+    *("action_recognition", "attribute_comparison", "spatial_relationship"),
+    *("future_prediction", "structuralized_imagetext_understanding"),
+    *("nature_relation", "physical_relation", "social_relation"),
+    *("function_reasoning", "identity_reasoning", "physical_property_reasoning"),
+)
+"""In the order of their groups."""
+
 
 LMMS = f"{{hint}}{{question}} There are several options:\n{{choices}}\n\n{DIRECTLY}"
 ROTATION = 1_000_000
