@@ -12,7 +12,7 @@ from vqa_client import runner
 from vqa_client.client.failures import error_message, excerpt
 from vqa_client.runner import judge
 from vqa_client.scoring import numbers, reply
-from vqa_client.scoring.explanation_metrics.corpus import simple_tokens
+from vqa_client.scoring.explanation_metrics.evil import simple_tokens
 from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
 from vqa_client.scoring.maths import same_maths
 from vqa_client.scoring.published import choice_readers

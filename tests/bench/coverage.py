@@ -19,8 +19,7 @@ from zlib import crc32
 import numpy as np
 
 from tests.bench.table import aligned
-from vqa_client.scoring.paired import Held, centre_and_error
-from vqa_client.scoring.paired_tests import bootstrap, paired_t
+from vqa_client.scoring.paired import Held, bootstrap, centre_and_error, paired_t
 from vqa_client.scoring.sign_flips import mcnemar, sign_flip
 from vqa_client.scoring.statistics import t_quantile
 

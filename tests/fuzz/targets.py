@@ -31,7 +31,7 @@ from vqa_client.reports.names import safe_name
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.choices.choice import read_choice
 from vqa_client.scoring.choices.trace import explain_choice
-from vqa_client.scoring.explained_answer.readings import (
+from vqa_client.scoring.explained_answer import (
     read_label,
     read_phrase,
     read_reason,

@@ -16,7 +16,7 @@ from vqa_client.scoring.agreement import (
     spearmans_rho,
     together,
 )
-from vqa_client.scoring.paired_tests import percentiles, resampled
+from vqa_client.scoring.paired import percentiles, resampled
 from vqa_client.scoring.statistics import t_quantile
 
 Of = Callable[[list[Fraction], list[tuple[str, ...]]], Fraction]

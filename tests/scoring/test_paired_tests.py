@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.scoring.paired import Held, by_cluster, centre_and_error
-from vqa_client.scoring.paired_tests import bootstrap, holm, minimum_detectable, paired_t
+from vqa_client.scoring.paired import Held, bootstrap, by_cluster, centre_and_error, holm, minimum_detectable, paired_t
 from vqa_client.scoring.statistics import t_tail
 
 NO_STATSMODELS = "statsmodels, which is big, is not installed"

@@ -11,7 +11,7 @@ from tiny_vlm.drawing import COLOURS, SHAPES, Shape, drawn, some_shape
 from tiny_vlm.easy import Asked, shape_told
 
 from vqa_client.scoring.choices.choice import read_choice
-from vqa_client.scoring.explained_answer.separator import Parts, take_apart
+from vqa_client.scoring.explained_answer import Parts, take_apart
 from vqa_client.scoring.reply import reply_from
 from vqa_client.tasks.explain.prompts import ESNLIVE, VQAX
 from vqa_client.types import Completion, Question

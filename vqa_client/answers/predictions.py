@@ -33,7 +33,7 @@ from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.not_json import fault
 from vqa_client.reports.names import count, first_of
 from vqa_client.runner import record_of_answer
-from vqa_client.scoring.explained_answer.published import PLACEHOLDERS, UNKNOWN
+from vqa_client.scoring.published.explained_answer import PLACEHOLDERS, UNKNOWN
 from vqa_client.types import ANSWERED, STATUSES, Answer, Completion, Question, Record, Score, Status
 
 _IDS: Final = ("question_id", "questionId", "id")

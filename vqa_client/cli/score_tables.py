@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from vqa_client.answers.annotated import ScoreReport
     from vqa_client.answers.explained import ExplanationReport
     from vqa_client.reports.report import Report
-    from vqa_client.scoring.explanation_metrics.corpus import Metric, Scope
-    from vqa_client.scoring.explanation_metrics.evil import Judged, Value
+    from vqa_client.scoring.explanation_metrics.evil import Judged, Metric, Scope, Value
 
 METRICS_ACROSS = 3
 """More would not fit beside a long question type."""

@@ -11,8 +11,17 @@ from vqa_client.compare.matching import Matched, Pair, match, warnings
 from vqa_client.compare.sides import Kept, Side
 from vqa_client.reports.logged_run import CLEAN
 from vqa_client.reports.overview import in_order
-from vqa_client.scoring.paired import Difference, by_cluster, difference
-from vqa_client.scoring.paired_tests import Bootstrap, PairedT, bootstrap, holm, minimum_detectable, paired_t
+from vqa_client.scoring.paired import (
+    Bootstrap,
+    Difference,
+    PairedT,
+    bootstrap,
+    by_cluster,
+    difference,
+    holm,
+    minimum_detectable,
+    paired_t,
+)
 from vqa_client.scoring.sign_flips import mcnemar
 from vqa_client.scoring.statistics import Interval, interval
 from vqa_client.types import UNKNOWN, group_values

@@ -22,8 +22,7 @@ from vqa_client.files import natural_key, replacing
 from vqa_client.html.page import OURS, environment, frame
 from vqa_client.reports.log_reader import WAY_OUT, find_logs
 from vqa_client.reports.logged_run import LoggedRun, headline_of, read_run
-from vqa_client.scoring.paired import Difference, by_cluster, difference
-from vqa_client.scoring.paired_tests import holm
+from vqa_client.scoring.paired import Difference, by_cluster, difference, holm
 from vqa_client.scoring.statistics import interval
 
 SURE = 0.05

@@ -29,7 +29,7 @@ from vqa_client.scoring.agreement import (
     together,
 )
 from vqa_client.scoring.choices.modes import Calibrating, Calibration
-from vqa_client.scoring.paired_tests import Sums, percentiles, resampled
+from vqa_client.scoring.paired import Sums, percentiles, resampled
 from vqa_client.scoring.statistics import wilson
 from vqa_client.types import Question
 

@@ -1,5 +1,8 @@
 """The difference of two mean scores over the same questions, which may share a document or image; plain Python.
 
+With its interval and p: other tests, Holm, and what could have been found. A cluster is the image or document that
+several questions share, or a question of its own, so that with one pair a cluster these are the usual tests.
+
 The interval is Student's t on the variance of a ratio, by clusters, after two pseudo-pairs are added, half of each to
 every cell of the table right/wrong x right/wrong, so that it never has zero width. A pseudo-pair weighs as much as
 questions of a cluster repeat each other: 1 where they differ independently, a whole cluster where they differ together
@@ -21,14 +24,18 @@ correlation up to 0.3; near 100 % with under 10 clusters and accuracies near 1. 
 0.05 in at most 5.5 % of cases, but in 6.5 % with 15 clusters whose questions one of the two alone answers alike.
 """
 
-from collections import defaultdict
+import random
+from bisect import bisect
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from math import fsum, sqrt
+from itertools import accumulate
+from math import exp, fsum, lgamma, log, sqrt
+from typing import Final
 
 from msgspec import Struct
 
-from vqa_client.scoring.sign_flips import sign_flip
-from vqa_client.scoring.statistics import PRIOR, t_quantile
+from vqa_client.scoring.sign_flips import SEED, sign_flip
+from vqa_client.scoring.statistics import PRIOR, t_quantile, t_tail
 
 METHOD = "cluster-robust t, Agresti-Min pseudo-pairs"
 Held = tuple[float, int]
@@ -112,3 +119,132 @@ def _weight_of_pseudo_pairs(held: Sequence[Held], n: int) -> float:
 
 def _squares(held: Sequence[Held], mean: float) -> float:
     return fsum((total - mean * size) ** 2 for total, size in held)
+
+
+RESAMPLES: Final = 10_000
+FEWEST_RESAMPLES: Final = 500
+DRAWS: Final = 2_000_000
+"""Draws that a bootstrap may take, some half a second; more kinds of clusters get fewer resamples."""
+POWER: Final = 0.8
+Sums = tuple[float, ...]
+BOOTSTRAP_NOTE: Final = "too narrow with few clusters or few questions that differ: rely on `difference` and `p`"
+
+
+class PairedT(Struct, frozen=True, kw_only=True):
+    """A paired t test by clusters: the statistic, its degrees of freedom, and p on both sides."""
+
+    t: float
+    df: int
+    standard_error: float
+    p: float
+
+
+class Bootstrap(Struct, frozen=True, kw_only=True):
+    """The percentile interval of the difference and the share of resamples beyond 0, on both sides.
+
+    For readers who expect one: with 8 clusters of 5, at 97 against 93 %, it contains the truth in 65-90 % of cases.
+    """
+
+    low: float
+    high: float
+    p: float
+    resamples: int
+    seed: int
+    note: str = BOOTSTRAP_NOTE
+
+
+def paired_t(held: Sequence[Held]) -> PairedT | None:
+    """t = d / sqrt(v) with v = G / (G - 1) * sum((D_g - d n_g)^2) / N^2 and G - 1 degrees of freedom.
+
+    None where it says nothing: with one cluster, or where all clusters differ alike. Source: as the cluster-robust
+    variance of a regression on a constant (Liang and Zeger, Biometrika 73, 1986); Student's own with one pair each.
+    """
+    count, n = len(held), sum(size for _, size in held)
+    mean = fsum(total for total, _ in held) / n if n else 0.0
+    squares = _squares(held, mean)
+    if count < 2 or squares <= 1e-12 * n:
+        return None
+    error = sqrt(count / (count - 1) * squares) / n
+    return PairedT(t=mean / error, df=count - 1, standard_error=error, p=t_tail(mean / error, count - 1))
+
+
+def bootstrap(held: Sequence[Held], *, confidence: float = 0.95, seed: int = SEED) -> Bootstrap:
+    """The differences of resamples. Source: Efron and Tibshirani (1993), chapters 13 and 15."""
+    means = sorted(total / size for total, size in resampled(held, RESAMPLES, seed=seed) if size)
+    tail = (1 - confidence) / 2
+    beyond = min(sum(mean <= 1e-12 for mean in means), sum(mean >= -1e-12 for mean in means))
+    return Bootstrap(
+        low=_quantile(means, tail),
+        high=_quantile(means, 1 - tail),
+        p=min(1.0, 2 * (beyond + 1) / (len(means) + 1)),
+        resamples=len(means),
+        seed=seed,
+    )
+
+
+def resampled(clusters: Sequence[Sums], most: int = 2_000, *, seed: int = SEED) -> list[Sums]:
+    """The sums over whole clusters that are drawn anew, each Poisson(1) times; up to `most` draws.
+
+    Clusters that hold the same are drawn together, as Poisson of their number, so that 20,000 questions take a
+    fraction of a second. Source: Hanley and MacGibbon, Computer Methods and Programs in Biomedicine 83 (2006).
+    """
+    kinds, chance = Counter(clusters), random.Random(seed)
+    times = max(FEWEST_RESAMPLES, min(most, DRAWS // max(1, len(kinds))))
+    drawn = [[0.0] * times for _ in clusters[0]] if clusters else []
+    for sums, number in sorted(kinds.items()):
+        least, table = _poisson_table(number)
+        counts = [least + bisect(table, chance.random()) for _ in range(times)]
+        for column, value in zip(drawn, sums, strict=True):
+            if value:
+                column[:] = [total + count * value for total, count in zip(column, counts, strict=True)]
+    return list(zip(*drawn, strict=True))
+
+
+def percentiles(figures: Iterable[float | None]) -> tuple[float, float] | None:
+    """The interval at 95 % of resampled figures; None where more than a twentieth of them are none, or all the same."""
+    found = list(figures)
+    known = sorted(figure for figure in found if figure is not None)
+    if not known or len(known) < 0.95 * len(found):
+        return None
+    low, high = _quantile(known, 0.025), _quantile(known, 0.975)
+    return (low, high) if low < high else None
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """The p values of one family, each made as large as its family asks for, in the order given.
+
+    Source: Holm, Scandinavian Journal of Statistics 6 (1979).
+    """
+    order = sorted(range(len(values)), key=lambda place: values[place])
+    steps = ((len(values) - rank) * values[place] for rank, place in enumerate(order))
+    found = dict(zip(order, accumulate(steps, max), strict=True))
+    return [min(1.0, found[place]) for place in range(len(values))]
+
+
+def minimum_detectable(held: Sequence[Held], *, confidence: float = 0.95, power: float = POWER) -> float | None:
+    """The smallest true difference that such a comparison finds with this power, up to 1.
+
+    None with so few clusters that flipping their signs gives no p as small: under 6, at 95 %.
+
+    Source: Bloom, Evaluation Review 19 (1995): (t for the level + t for the power) * standard error, the pairs that
+    differ here taken as usual.
+    """
+    if len(held) < 2 or 2.0 ** (1 - len(held)) > 1 - confidence:
+        return None
+    _, error, df = centre_and_error(held)
+    return min(1.0, (t_quantile(confidence, df) + t_quantile(2 * power - 1, df)) * error)
+
+
+def _poisson_table(mean: int) -> tuple[int, list[float]]:
+    """The least count that matters and the cumulated probabilities from there on, for drawing by bisection."""
+    spread = 9 * sqrt(mean) + 20
+    least, most = max(0, int(mean - spread)), int(mean + spread)
+    return least, list(accumulate(exp(count * log(mean) - mean - lgamma(count + 1)) for count in range(least, most)))
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    """A quantile between two neighbours, as most programs take it."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])

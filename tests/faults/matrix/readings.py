@@ -6,7 +6,7 @@ from typing import Any
 from tests.faults.matrix.cases import Case
 from tests.scoring.choice_label_sets import POWERS, STATIONS, VEHICLES
 from vqa_client.scoring.choices.choice import read_choice
-from vqa_client.scoring.explained_answer.readings import read_label
+from vqa_client.scoring.explained_answer import read_label
 from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.robustness import metrics_of
 from vqa_client.scoring.strict.containment import contains_strict

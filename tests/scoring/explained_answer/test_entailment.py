@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scoring.explained_answer.replies import said
-from vqa_client.scoring.explained_answer.readings import LABELS, read_label
+from vqa_client.scoring.explained_answer import LABELS, read_label
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.scoring.explained_answer.replies import said
-from vqa_client.scoring.explained_answer.readings import read_letter, read_reason, read_two_letters
+from vqa_client.scoring.explained_answer import read_letter, read_reason, read_two_letters
 
 CHOICES = {
     "A": "No, <det1> lives far off.",

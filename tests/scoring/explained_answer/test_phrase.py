@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scoring.explained_answer.replies import said
-from vqa_client.scoring.explained_answer.readings import read_phrase, read_sentence
+from vqa_client.scoring.explained_answer import read_phrase, read_sentence
 
 
 @pytest.mark.parametrize(

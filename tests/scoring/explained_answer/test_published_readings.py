@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vqa_client.scoring.explained_answer.published import READINGS, published, published_latest, published_line
+from vqa_client.scoring.published.explained_answer import READINGS, published, published_latest, published_line
 from vqa_client.scoring.short_answers import normalise
 
 GOLDEN = Path(__file__).parents[4] / "shared" / "data" / "seed001_nle" / "postprocess_golden.json"

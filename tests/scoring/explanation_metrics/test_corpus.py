@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.scoring.explanation_metrics.samples import PREDICTIONS, REFERENCES
 from vqa_client.errors import DataError, UsageError
-from vqa_client.scoring.explanation_metrics.corpus import ALL, score_explanations, simple_tokens
+from vqa_client.scoring.explanation_metrics.evil import ALL, score_explanations, simple_tokens
 from vqa_client.scoring.explanation_metrics.outside import tools_named_in
 
 

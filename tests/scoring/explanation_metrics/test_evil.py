@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from vqa_client.scoring.explanation_metrics.corpus import ExplanationScores, Metric, Scope
-from vqa_client.scoring.explanation_metrics.evil import evil, harmonic_mean
+from vqa_client.scoring.explanation_metrics.evil import ExplanationScores, Metric, Scope, evil, harmonic_mean
 
 PARTS = {"METEOR": 0.2, "ROUGE_L": 0.4, "CIDEr": 1.6, "SPICE": 0.1, "BERTScore": 0.8}
 

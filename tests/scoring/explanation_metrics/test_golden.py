@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vqa_client.scoring.explanation_metrics.corpus import ExplanationScores, Tokens, score_explanations
+from vqa_client.scoring.explanation_metrics.evil import ExplanationScores, Tokens, score_explanations
 
 HANDED = Path(__file__).parents[4] / "shared/data/seed001_nle"
 GOLDEN, RAW = HANDED / "nlg_golden_200.json", HANDED / "VQA-X/vqaX_test.json"

@@ -3,7 +3,7 @@
 import os
 
 from vqa_client.benchmark import Benchmark
-from vqa_client.scoring.explained_answer.readings import read_phrase
+from vqa_client.scoring.explained_answer import read_phrase
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.tasks.explain.dataset import Dataset, Id, PhotoRow
 from vqa_client.tasks.explain.declared import declared

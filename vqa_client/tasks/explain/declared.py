@@ -12,7 +12,7 @@ from vqa_client.files import sha256_of
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary
 from vqa_client.scoring.short_answers import same
-from vqa_client.scoring.explained_answer.published import PLACEHOLDERS, READINGS, UNKNOWN
+from vqa_client.scoring.published.explained_answer import PLACEHOLDERS, READINGS, UNKNOWN
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.task import Loaded, Part, Source

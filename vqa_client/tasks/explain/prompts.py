@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vqa_client.scoring.explained_answer.readings import two_letters
+from vqa_client.scoring.explained_answer import two_letters
 from vqa_client.types import Question
 
 EXAMPLES: Final[Mapping[str, int]] = {"zero": 0, "1shot": 1, "3shot": 3}

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from vqa_client.benchmark import Benchmark, Metric
-from vqa_client.scoring.explained_answer.readings import read_letter, read_reason, read_two_letters, two_letters
-from vqa_client.scoring.explained_answer.readings import read_sentence
+from vqa_client.scoring.explained_answer import read_letter, read_reason, read_two_letters, two_letters
+from vqa_client.scoring.explained_answer import read_sentence
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.tasks.explain.dataset import Dataset, NleRow

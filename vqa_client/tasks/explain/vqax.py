@@ -7,7 +7,7 @@ from msgspec import Struct
 from vqa_client.benchmark import Benchmark, Metric
 from vqa_client.scoring.short_answers import majority as most_frequent
 from vqa_client.scoring.short_answers import normalise, same
-from vqa_client.scoring.explained_answer.readings import read_phrase
+from vqa_client.scoring.explained_answer import read_phrase
 from vqa_client.scoring.explanation_metrics.evil import SOFT
 from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS, question_accuracy
 from vqa_client.scoring.vqa_normalise import normalised
@@ -16,7 +16,6 @@ from vqa_client.tasks.explain.dataset import Dataset, Id, PhotoRow
 from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.prompts import VQAX
 from vqa_client.types import Question
-
 
 _MOST_DIGITS = 18
 
