@@ -10,16 +10,16 @@ import msgspec
 import pytest
 
 from tests.tasks.documents import mc_record, niah_record, two_pages
-from vqa_client.answers.annotations import read_annotations
+from vqa_client.answers.annotated import read_annotations
 from vqa_client.answers.predictions import read_explained, read_predictions
 from vqa_client.errors import DataError
 from vqa_client.not_json import fault, without_nan
 from vqa_client.tables.data_file import read_index
 from vqa_client.tasks import mc, niah
-from vqa_client.tasks.explain.loading import read_questions
+from vqa_client.tasks.explain.dataset import read_questions
 from vqa_client.tasks.explain.vqax import VQAX_TASK
 from vqa_client.tasks.longbench import Wanted
-from vqa_client.tasks.vqa2.selection import AnnotationRow
+from vqa_client.tasks.vqa2.data import AnnotationRow
 
 
 def annotations(path: Path) -> None:

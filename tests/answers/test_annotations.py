@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.answers.sample import annotation, ten_answers, write_annotations
-from vqa_client.answers.annotations import read_annotations
+from vqa_client.answers.annotated import read_annotations
 from vqa_client.errors import DataError
 from vqa_client.scoring.vqa_accuracy import texts
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, needles, record, write_run
-from vqa_client.exports.markdown import as_markdown, escaped, sections
-from vqa_client.exports.summary_json import write_summary
+from vqa_client.exports.numbers import as_markdown, escaped, sections, write_summary
 from vqa_client.exports.tables import write_csv, write_parquet
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.reports.overview import Overview, overview

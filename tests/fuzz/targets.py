@@ -11,7 +11,7 @@ from msgspec import Struct
 from PIL import Image as PillowImage
 
 from tests.scoring.choice_label_sets import VEHICLES
-from vqa_client.answers.annotations import read_annotations
+from vqa_client.answers.annotated import read_annotations
 from vqa_client.answers.predictions import read_predictions
 from vqa_client.cli.text import safe
 from vqa_client.client import retry

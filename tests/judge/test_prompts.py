@@ -2,7 +2,7 @@
 
 import pytest
 
-from vqa_client.judge.prompt import JUDGE_VERSION, prompt_for
+from vqa_client.judge.kinds import JUDGE_VERSION, prompt_for
 from vqa_client.types import Question
 
 QUESTION = Question(id="a", text="What?", references=("red",), choices={"A": "red", "B": "blue"})

@@ -4,7 +4,7 @@ import pytest
 
 from tests.judge.injections import INJECTIONS
 from tests.judge.judged import material
-from vqa_client.judge.prompt import fence_number, prompt_for
+from vqa_client.judge.kinds import fence_number, prompt_for
 from vqa_client.scoring.readings import label_in, verdict_in
 from vqa_client.scoring.reply import reply_from
 from vqa_client.types import Completion, Question

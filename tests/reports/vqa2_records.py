@@ -6,8 +6,8 @@ from tests.tasks.declared import task_of
 from vqa_client.reports.run import Run
 from vqa_client.runner import judge
 from vqa_client.scoring.vqa_accuracy import HumanAnswer
+from vqa_client.tasks.vqa2.data import kind_of
 from vqa_client.tasks.vqa2.report import Setup
-from vqa_client.tasks.vqa2.selection import kind_of
 from vqa_client.types import Completion, Failure, Question, Record, SentImage
 
 SETUP = Setup(mode="coco", num_questions=20, seed=42, annotations_path="a.json")

@@ -8,7 +8,7 @@ import pytest
 from tests.kept_runs import HERE, RUNS, lay_out, settings
 from vqa_client.compare.write import compare_runs, write_comparison
 from vqa_client.evaluation import arun
-from vqa_client.exports.summary_json import write_summary
+from vqa_client.exports.numbers import write_summary
 from vqa_client.exports.tables import write_csv
 from vqa_client.html.page import write_page
 from vqa_client.reports.log_reader import find_logs

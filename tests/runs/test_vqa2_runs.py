@@ -23,8 +23,8 @@ from vqa_client.errors import DataError, IdentityError
 from vqa_client.evaluation import Interrupted
 from vqa_client.reports.report import Report
 from vqa_client.settings.vqa2 import Vqa2Settings
+from vqa_client.tasks.vqa2.data import copy_sample
 from vqa_client.tasks.vqa2.figures import Vqa2Summary
-from vqa_client.tasks.vqa2.files import copy_sample
 
 HANDED = Path(__file__).parents[3] / "shared/data/seed000_vqa2coco"
 METADATA = [

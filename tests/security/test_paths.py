@@ -19,8 +19,8 @@ from tests.tasks.explain.samples import actx, esnlive, vqax
 from vqa_client.errors import VqaClientError
 from vqa_client.html.shown_images import ImageFiles
 from vqa_client.reports.logged_run import read_run
-from vqa_client.tasks.explain.loading import ImageFiles as ExplainedImages
-from vqa_client.tasks.vqa2.files import ImageFolders
+from vqa_client.tasks.explain.dataset import ImageFiles as ExplainedImages
+from vqa_client.tasks.vqa2.data import ImageFolders
 from vqa_client.types import SentImage
 
 PNG = "secret.png"

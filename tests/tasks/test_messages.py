@@ -10,11 +10,11 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.settings.ask import AskSettings
 from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.tasks import registry
-from vqa_client.tasks.ask.as_file import write_benchmark
+from vqa_client.tasks.ask.benchmark import write_benchmark
 from vqa_client.tasks.ask.rows import tables_of
 from vqa_client.tasks.ask.values import turns_of
 from vqa_client.tasks.longbench import read_blacklist
-from vqa_client.tasks.vqa2.files import find_files
+from vqa_client.tasks.vqa2.data import find_files
 
 LAYOUT = (
     "expected are v2_OpenEnded_mscoco_val2014_questions.json and v2_mscoco_val2014_annotations.json, or "

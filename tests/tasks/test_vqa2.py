@@ -9,7 +9,7 @@ from tests.tasks.declared import task_of, template_of
 from vqa_client.errors import UsageError
 from vqa_client.runner import judge
 from vqa_client.scoring.vqa_accuracy import HumanAnswer
-from vqa_client.tasks.vqa2.selection import kind_of
+from vqa_client.tasks.vqa2.data import kind_of
 from vqa_client.types import Completion, Question
 
 PUBLISHED = Path(__file__).parents[3] / "shared/data/seed000_vqa2coco/results/vqa2_results_coco_20250801_194855.json"

@@ -4,7 +4,7 @@ import pytest
 
 from tests.tasks.vqa2_files import OFFICIAL, SHORT, annotation, question, write_split
 from vqa_client.errors import DataError
-from vqa_client.tasks.vqa2.files import ImageFolders, find_files
+from vqa_client.tasks.vqa2.data import ImageFolders, find_files
 
 
 @pytest.mark.parametrize("names", [OFFICIAL, SHORT])

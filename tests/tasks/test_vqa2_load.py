@@ -9,7 +9,7 @@ from tests.tasks.vqa2_files import SHORT, annotation, answers, question, write_s
 from vqa_client.errors import DataError
 from vqa_client.task import Loaded
 from vqa_client.tasks.vqa2 import benchmark as vqa2
-from vqa_client.tasks.vqa2.files import find_files
+from vqa_client.tasks.vqa2.data import find_files
 from vqa_client.types import Question
 
 OFFICIAL_QUESTIONS = 214_354
@@ -258,6 +258,6 @@ def test_an_answer_that_is_no_text_is_named_before_anything_is_asked(tmp_path: P
     ],
 )
 def test_the_kinds_are_those_of_the_published_analysis(text: str, gold: str | None, kind: str) -> None:
-    from vqa_client.tasks.vqa2.selection import kind_of
+    from vqa_client.tasks.vqa2.data import kind_of
 
     assert kind_of(text, gold) == kind

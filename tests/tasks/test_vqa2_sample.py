@@ -11,8 +11,8 @@ from vqa_client.errors import OutputError
 from vqa_client.runner import judge
 from vqa_client.shipped import shipped
 from vqa_client.tasks.vqa2 import benchmark as vqa2
-from vqa_client.tasks.vqa2 import files as vqa2_files
-from vqa_client.tasks.vqa2.files import copy_sample
+from vqa_client.tasks.vqa2 import data as vqa2_files
+from vqa_client.tasks.vqa2.data import copy_sample
 from vqa_client.types import Completion, Question
 
 Pixel = tuple[int, ...]

@@ -16,11 +16,11 @@ from tiny_vlm.easy import Asked, shape_told
 from vqa_client.images.find import PageIndex
 from vqa_client.shipped import shipped
 from vqa_client.tasks import mc
-from vqa_client.tasks.explain import loading
+from vqa_client.tasks.explain import dataset as loading
 from vqa_client.tasks.explain.vqax import VQAX_TASK
 from vqa_client.tasks.longbench import Wanted
 from vqa_client.tasks.vqa2 import benchmark as vqa2
-from vqa_client.tasks.vqa2.files import find_files
+from vqa_client.tasks.vqa2.data import find_files
 
 DATA = shipped("data")
 FOLDER = DATA / "shapes"

@@ -28,7 +28,7 @@ def ask(data: _Data, /, settings: AskSettings = _ASK) -> int:
     """Ask, or write the benchmark file that --to names."""
     settings = replace(settings, data=data)
     if settings.to is not None:
-        from vqa_client.tasks.ask.as_file import write_benchmark
+        from vqa_client.tasks.ask.benchmark import write_benchmark
 
         fetched, _ = with_data(settings, say)
         assert isinstance(fetched, AskSettings)

@@ -7,8 +7,7 @@ from pathlib import Path
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import DataError, VqaClientError
-from vqa_client.exports.markdown import write_markdown
-from vqa_client.exports.summary_json import write_summary
+from vqa_client.exports.numbers import write_markdown, write_summary
 from vqa_client.exports.tables import Data, write_csv, write_jsonl, write_parquet
 from vqa_client.html.page import write_page
 from vqa_client.log_lines import numbered

@@ -15,10 +15,9 @@ from typing import Any, Final
 from vqa_client.benchmark import Answer, Benchmark, Loaded, Metric, Part, Question, Source
 from vqa_client.errors import DataError, ServerUnusable, UsageError
 from vqa_client.files import sha256_of, write_json
-from vqa_client.judge.kinds import NONE, SEVERAL, Judged, part_of, read, worth
+from vqa_client.judge.kinds import JUDGE_VERSION, NONE, SEVERAL, Judged, part_of, read, worth
 from vqa_client.judge.loading import JudgedRun, given_rubric, judged_logs
 from vqa_client.judge.people import read_sheet, scales_of
-from vqa_client.judge.prompt import JUDGE_VERSION
 from vqa_client.log_lines import run_name
 from vqa_client.model_config import names_config
 from vqa_client.reports.judged import reason

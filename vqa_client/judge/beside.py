@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from vqa_client.judge.benchmark import asked_alike, control_in_record, judges_beside, report_of, sort_of
 from vqa_client.judge.columns import NOT_ASKED, RIGHT, UNDECIDED, Column, Columns, Reply, same_question
-from vqa_client.judge.kinds import part_of
+from vqa_client.judge.kinds import MOST_CHARACTERS, part_of
 from vqa_client.judge.loading import JudgedRun, said_by
-from vqa_client.judge.prompt import MOST_CHARACTERS
 from vqa_client.model_config import Prices
 from vqa_client.reports.judged import MAJORITY, Beside, Judge, Verdicts, scored_by
 from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, Key

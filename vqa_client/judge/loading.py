@@ -8,8 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from vqa_client.errors import DataError, UsageError
-from vqa_client.judge.kinds import Judged, expected, keys_of, labels_of, variant_of, worth
-from vqa_client.judge.prompt import prompt_for
+from vqa_client.judge.kinds import Judged, expected, keys_of, labels_of, prompt_for, variant_of, worth
 from vqa_client.log_lines import run_name
 from vqa_client.reports.log_reader import JUDGED_BY, Key, LogReader, find_logs
 from vqa_client.runner import judge

@@ -1,13 +1,23 @@
-"""What a dataset of answers with explanations is: its files, records and questions, and how its replies are read."""
+"""What a dataset of answers with explanations is: its files, records and questions, and how its replies are read.
 
-from collections.abc import Callable, Mapping
-from typing import Final, Generic, TypeVar
+One split's file, of any form, is loaded with its records' images.
+"""
 
-from msgspec import Struct
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
 
 from vqa_client.benchmark import Metric
-from vqa_client.errors import UsageError
+from vqa_client.errors import UNDECODABLE, DataError, UsageError
+from vqa_client.not_json import fault
 from vqa_client.scoring.reply import Reply
+from vqa_client.task import Loaded, Walk
 from vqa_client.tasks.explain.prompts import Wording
 from vqa_client.types import Answer, Question
 
@@ -109,3 +119,213 @@ def check_mode(task: str, vcr_mode: str) -> None:
     """Raise UsageError for a mode of VCR that is given to another benchmark."""
     if task != "vcr" and vcr_mode != FREE:
         raise UsageError(f"--vcr_mode {vcr_mode} is for --task vcr, not {task}", hint="leave it out")
+
+
+_LAYOUT = "--data is a folder with images/ and nle_data/, with nle_data/VQA-X/vqaX_val.json and the like"
+_NO_IMAGE = "no_image"
+_BOM = b"\xef\xbb\xbf"
+_HINT = "an NLE file is a JSON object of records by id, or a list of them; a .jsonl file has one per line"
+
+
+class ImageFiles:
+    """The images below one root; its folders are walked over once, when the first image isn't where it should be."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = os.fspath(root)
+
+    def find(self, places: Iterable[str]) -> str | None:
+        """Give the first of `places` (relative to the root) that is a file, else a file of the same name, else None.
+
+        A place outside the root is one by its name alone: a data file may not have any file sent that it names.
+        Of several with that name it is one in the folder that the first place begins with, then the first by path.
+        """
+        wanted = [place for place in places if place]
+        for place in filter(_is_below, wanted):
+            path = os.path.join(self._root, place)
+            if os.path.isfile(path):
+                return path
+        for place in wanted:
+            same_name = self._by_name.get(os.path.basename(place), [])
+            folder = os.path.join(self._root, place.split("/")[0], "")
+            if same_name:
+                return min(same_name, key=lambda path: (not path.startswith(folder), path))
+        return None
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for folder, _, names in os.walk(self._root):
+            for name in names:
+                found.setdefault(name, []).append(os.path.join(folder, name))
+        return found
+
+
+def _is_below(place: str) -> bool:
+    return not os.path.isabs(place) and os.pardir not in place.split("/")
+
+
+def _questions(dataset: Dataset[Any], chosen: Sequence[tuple[str, NleRow, str]]) -> Iterator[Question]:
+    for sample_id, row, path in chosen:
+        question = dataset.question(sample_id, row, path)
+        if isinstance(question, Question):  # the others were left out
+            yield question
+
+
+class _Chosen:
+    """The samples that are asked, and those left out by reason; `missing` are the places of images not found."""
+
+    def __init__(self) -> None:
+        self.samples: list[tuple[str, NleRow, str]] = []
+        self.left_out: dict[str, list[str]] = {}
+        self.missing: list[str] = []
+
+    def leave_out(self, reason: str, sample_id: str) -> None:
+        self.left_out.setdefault(reason, []).append(sample_id)
+
+
+def find_file(dataset: Dataset[Any], split: str, data_root: str | os.PathLike[str]) -> Path:
+    """Find the file of a split below nle_data/; raises DataError that names the places looked at."""
+    names = dataset.files.get(dataset.split_read(split), ())
+    places = [Path(data_root, "nle_data", folder, name) for name in names for folder in dataset.folders]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        looked = " or ".join(map(str, places)) or f"a file of the split {split!r}"
+        raise DataError(f"{dataset.title}: there is no {looked}", hint=_LAYOUT)
+    return found
+
+
+def load(
+    dataset: Dataset[Any],
+    split: str,
+    data_root: str | os.PathLike[str],
+    *,
+    n_samples: int | None = None,
+    require_images: bool = False,
+) -> Loaded:
+    """Read a split and find its images; of the samples that have one, the first `n_samples` are asked.
+
+    Left out are, by id, those met before the last one asked that have no image ("no_image"), no gold answer
+    ("no_answer", "no_label") or no choices that the mode asks for. Raises DataError where no image is found, or one is
+    missing and `require_images`; UsageError where the file has nothing that the mode asks for.
+    """
+    path = find_file(dataset, split, data_root)
+    rows, sha256 = _read_rows(path, dataset.row)
+    images = Path(data_root, "images")
+    chosen = _choose(dataset, rows, dataset.split_read(split), ImageFiles(images), n_samples)
+    _check_reasons(dataset, path, chosen)
+    if chosen.missing and (require_images or not chosen.samples):
+        looked_for = len(chosen.missing) + len(chosen.samples)
+        raise DataError(
+            f"{dataset.title}: {len(chosen.missing)} of {looked_for} images are missing in {images}, the first is "
+            f"{chosen.missing[0] or 'not named in its record'}",
+            hint=_LAYOUT,
+        )
+    return Loaded(
+        questions=Walk(partial(_questions, dataset, chosen.samples)),
+        count=len(chosen.samples),
+        left_out={reason: tuple(ids) for reason, ids in chosen.left_out.items()},
+        data_sha256=sha256,
+    )
+
+
+def read_questions(
+    dataset: Dataset[Any], path: Path, *, split: str = "val"
+) -> tuple[list[Question], dict[str, list[str]]]:
+    """Every question of an NLE file, whether its image is there or not, and by reason the ids that make none.
+
+    Raises DataError where the file can't be read or makes no question.
+    """
+    questions: list[Question] = []
+    left_out: dict[str, list[str]] = {}
+    for sample_id, row in _read_rows(path, dataset.row)[0]:
+        place = next(filter(None, row.places(split)), "")
+        question = dataset.question(sample_id, row, place)
+        if isinstance(question, Question):
+            questions.append(question)
+        else:
+            left_out.setdefault(question, []).append(sample_id)
+    if not questions:
+        what, hint = next(
+            (dataset.lacking[reason] for reason in left_out if reason in dataset.lacking),
+            ("has no record with a right answer", f"is it a file of {dataset.title}?"),
+        )
+        raise DataError(f"{path} {what}", hint=hint)
+    return questions, left_out
+
+
+def _choose(
+    dataset: Dataset[Any],
+    rows: Iterable[tuple[str, NleRow]],
+    split: str,
+    images: ImageFiles,
+    n_samples: int | None,
+) -> _Chosen:
+    chosen = _Chosen()
+    for sample_id, row in rows:
+        if n_samples is not None and len(chosen.samples) >= n_samples:
+            break
+        question = dataset.question(sample_id, row, "")
+        if isinstance(question, str):
+            chosen.leave_out(question, sample_id)
+            continue
+        places = row.places(split)
+        path = images.find(places)
+        if path is None:
+            chosen.leave_out(_NO_IMAGE, sample_id)
+            chosen.missing.append(places[0])
+        else:
+            chosen.samples.append((sample_id, row, path))
+    return chosen
+
+
+def _check_reasons(dataset: Dataset[Any], path: Path, chosen: _Chosen) -> None:
+    for reason, (what, hint) in dataset.lacking.items():
+        if reason in chosen.left_out and not chosen.samples and not chosen.missing:
+            raise UsageError(f"{path} {what}", hint=hint)
+
+
+def _read_rows(path: Path, row_type: type[AnyRow]) -> tuple[list[tuple[str, AnyRow]], str]:
+    """Give every record with its id, in file order, and the file's SHA-256.
+
+    The id is the record's key in the file; in a list, the one it gives itself, else its index from 0. One that comes
+    again gets "#2", "#3" and so on behind it, so that no record hides another. Raises DataError that names the file
+    and the record.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"can't read {path}: {error.strerror or error}", hint=_HINT) from None
+    rows: dict[str, AnyRow] = {}
+    for index, (key, record) in enumerate(_records(path, data.removeprefix(_BOM))):
+        row = _decoded(path, key or f"at index {index}", record, row_type)
+        rows[_unused(key or row.own_id() or str(index), rows)] = row
+    if not rows:
+        raise DataError(f"{path} contains no record", hint=_HINT)
+    return list(rows.items()), hashlib.sha256(data).hexdigest()
+
+
+def _records(path: Path, data: bytes) -> Iterator[tuple[str, Raw]]:
+    try:
+        if path.suffix.lower() == ".jsonl":
+            yield from (("", line) for line in msgspec.json.Decoder(Raw).decode_lines(data))
+            return
+        found = msgspec.json.decode(data, type=dict[str, Raw] | list[Raw])
+    except UNDECODABLE as error:
+        raise DataError(f"{path}: {fault(error, data)}", hint=_HINT) from None
+    yield from found.items() if isinstance(found, dict) else (("", record) for record in found)
+
+
+def _decoded(path: Path, name: str, record: Raw, row_type: type[AnyRow]) -> AnyRow:
+    try:
+        return msgspec.json.decode(record, type=row_type)
+    except UNDECODABLE as error:
+        raise DataError(f"{path}: record {name}: {fault(error, bytes(record))}", hint=_HINT) from None
+
+
+def _unused(name: str, taken: dict[str, AnyRow]) -> str:
+    times = 1
+    unused = name
+    while unused in taken:
+        times += 1
+        unused = f"{name}#{times}"
+    return unused

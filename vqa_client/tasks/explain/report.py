@@ -86,19 +86,10 @@ def _cells(question: Question, record: Record) -> dict[str, Any]:
 
 def _ours(question: Question, record: Record) -> dict[str, Any]:
     image = record.images[0] if record.images else None
-    return {
+    return {name: getattr(record, name, None) for name in _OURS} | {
         "sample_id": question.id,
-        "status": record.status,
-        "answer": record.answer,
-        "rule": record.rule,
-        "output": record.output,
         "references": encode(question.references).decode(),
         "gt_explanations": encode(question.rationales).decode(),
-        "finish_reason": record.finish_reason,
-        "prompt_tokens": record.prompt_tokens,
-        "completion_tokens": record.completion_tokens,
-        "latency_s": record.latency_s,
-        "attempts": record.attempts,
         "image": next(iter(question.images), ""),
         "image_sha256": image.sha256 if image else "",
         "error": record.error.message if record.error else "",

@@ -17,15 +17,15 @@ from vqa_client.reports.summary import Summary
 from vqa_client.scoring import vqa2 as published
 from vqa_client.scoring.finish import GIVEN
 from vqa_client.scoring.reply import Reply
-from vqa_client.scoring.vqa_accuracy import question_accuracy, texts, told_apart
+from vqa_client.scoring.vqa_accuracy import Mode, question_accuracy, texts, told_apart
 from vqa_client.scoring.vqa_normalise import plainest
 from vqa_client.scoring.wrappers import Unwrapped, above_explanation, labelled, own_answer
 from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.tables.data_file import read_index
 from vqa_client.task import Loaded, Part, Source, Walk
-from vqa_client.tasks.vqa2.files import SAMPLE, ImageFolders, Vqa2Files, copy_sample, find_files
+from vqa_client.tasks.vqa2.data import SAMPLE, ImageFolders, Vqa2Files, copy_sample, find_files
 from vqa_client.tasks.vqa2.report import Setup, combine, model_name, writer
-from vqa_client.tasks.vqa2.selection import AnnotationRow, Pairing, QuestionRow, askable, kind_of, lost, oddities, pair
+from vqa_client.tasks.vqa2.data import AnnotationRow, Pairing, QuestionRow, askable, kind_of, lost, oddities, pair
 from vqa_client.types import UNKNOWN, Answer, Question
 
 HEADLINE = "normalised"
@@ -96,8 +96,11 @@ def load(
     drawn = drawn.picked(range(len(drawn))[:limit])
     images = ImageFolders(files.image_roots, questions.texts.get("data_subtype", ""))
     asked, without = askable(drawn, images if finds_images else None)
-    if "no_image" in without:
-        _tell_lost(drawn, images, len(without["no_image"]), note)
+    if lacking := len(without.get("no_image", ())):
+        first = lost(drawn, images)
+        if lacking == len(drawn):
+            raise DataError(f"no image of {lacking:,} drawn questions is there; {first}", hint=_IMAGE_HINT)
+        note(f"no image: {first}")
     for oddity in oddities(asked):
         note(oddity)
     digests = questions.sha256 + (annotations.sha256 if annotations else "")
@@ -107,12 +110,6 @@ def load(
         left_out={reason: tuple(ids) for reason, ids in (left_out | without).items()},
         data_sha256=hashlib.sha256(digests.encode()).hexdigest(),
     )
-
-
-def _tell_lost(drawn: Pairing, images: ImageFolders, count: int, note: Callable[[str], None]) -> None:
-    if count == len(drawn):
-        raise DataError(f"no image of {count:,} drawn questions is there; {lost(drawn, images)}", hint=_IMAGE_HINT)
-    note(f"no image: {lost(drawn, images)}")
 
 
 def benchmark(options: Vqa2Settings) -> Benchmark:
@@ -216,50 +213,23 @@ def _with_wrappers(reply: Reply, question: Question) -> Answer:
     return replace(answer, text=reply.visible) if answer.text else answer
 
 
-def _metric(name: str, of: Callable[[str, Question], float], says: str) -> Metric:
-    return Metric(
-        name,
-        of,
-        says,
-        read=_read if name == HEADLINE else _with_wrappers,
-        normalise=plainest,
+def _by_people(mode: Mode) -> Callable[[str, Question], float]:
+    return lambda said, question: question_accuracy(said, question.extra["answers"], mode)
+
+
+def _by_gold(score: Callable[[str, str], float]) -> Callable[[str, Question], float]:
+    return lambda said, question: float(score(str(question.extra["multiple_choice_answer"]), said))
+
+
+METRICS: Final = tuple(
+    Metric(name, of, says, read=_read if name == HEADLINE else _with_wrappers, normalise=plainest)
+    for name, of, says in (
+        (HEADLINE, _by_people("normalised"), f"{TEN_ANSWERS}, all normalised"),
+        ("official", _by_people("official"), "the same as the official evaluator has it"),
+        ("simple", _by_gold(published.simple_correct), "published framework: right or wrong"),
+        ("enhanced", _by_gold(published.enhanced_score), "published framework: partial credit"),
+        ("simple_whole_word", _by_gold(published.simple_correct_by_words), "right or wrong, by whole words"),
+        ("enhanced_whole_word", _by_gold(published.enhanced_score_by_words), "partial credit, by whole words"),
     )
-
-
-METRICS: Final = (
-    _metric(
-        HEADLINE,
-        lambda said, question: question_accuracy(said, question.extra["answers"], "normalised"),
-        f"{TEN_ANSWERS}, all normalised",
-    ),
-    _metric(
-        "official",
-        lambda said, question: question_accuracy(said, question.extra["answers"], "official"),
-        "the same as the official evaluator has it",
-    ),
-    _metric(
-        "simple",
-        lambda said, question: float(published.simple_correct(_gold(question), said)),
-        "published framework: right or wrong",
-    ),
-    _metric(
-        "enhanced",
-        lambda said, question: published.enhanced_score(_gold(question), said),
-        "published framework: partial credit",
-    ),
-    _metric(
-        "simple_whole_word",
-        lambda said, question: float(published.simple_correct_by_words(_gold(question), said)),
-        "right or wrong, by whole words",
-    ),
-    _metric(
-        "enhanced_whole_word",
-        lambda said, question: published.enhanced_score_by_words(_gold(question), said),
-        "partial credit, by whole words",
-    ),
 )
 _SHOWS_ANSWER: Final = tuple(metric for metric in METRICS if metric.name in (HEADLINE, "simple", "simple_whole_word"))
-
-
-def _gold(question: Question) -> str:
-    return str(question.extra["multiple_choice_answer"])

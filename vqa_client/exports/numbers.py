@@ -1,23 +1,83 @@
-"""The numbers of a run as Markdown tables, for issues, pull requests and notes."""
+"""The numbers of a run as JSON, shares in [0, 1], and as Markdown tables for issues, pull requests and notes."""
 
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
-from vqa_client.files import replacing
+from msgspec import to_builtins
+
+from vqa_client.files import replacing, write_json
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import percent
-from vqa_client.reports.overview import VARIANT, Overview, in_order, totals
+from vqa_client.reports.overview import VARIANT, Overview, in_order, quantile, totals
 from vqa_client.reports.sections import Section
 from vqa_client.reports.summary import Summary, Tally
 from vqa_client.scoring.statistics import Interval
 from vqa_client.types import ANSWERED
 from vqa_client.unseen import unseen
 
+_JSON = rb'\{\n  "task": '
+"""How the file begins, whatever its version."""
+QUANTILES = {"median": 0.5, "p95": 0.95, "max": 1.0}
+
+
+def write_summary(path: Path, run: LoggedRun, found: Overview) -> None:
+    """Replace the file; an accuracy that nothing was measured for is null."""
+    write_json(path, summary_content(run, found), _JSON)
+
+
+def summary_content(run: LoggedRun, found: Overview) -> dict[str, Any]:
+    """Everything that the report says in numbers, and the run file's own words.
+
+    Of several variants, accuracies, statuses and scores are those of `headline_variant`; what `all_variants` holds,
+    times, tokens and attempts are of all records.
+    """
+    summary, total = found.summary, found.summary.overall.total
+    return {
+        "task": run.task,
+        "measure": found.description.measure,
+        "variant": run.variant,
+        "headline_variant": found.headline,
+        "model": run.facts.model,
+        "records": run.log.name,
+        "expected": run.facts.expected,
+        "overall": to_builtins(summary.overall),
+        "failed": _failed(summary),
+        "status_counts": summary.status_counts,
+        "status_shares": {status: n / total if total else None for status, n in summary.status_counts.items()},
+        "n_truncated": summary.n_truncated,
+        "without_truncated": to_builtins(summary.without_truncated),
+        "scores": to_builtins(summary.parts),
+        "breakdowns": to_builtins(summary.breakdowns),
+        "crossings": [
+            {"fields": list(pair), "values": to_builtins(values)} for pair, values in summary.crossings.items()
+        ],
+        "all_variants": _all_variants(found),
+        "latency_s": {name: quantile(found.latencies_s, share) for name, share in QUANTILES.items()},
+        "prompt_tokens": to_builtins(found.whole.prompt_tokens),
+        "completion_tokens": to_builtins(found.whole.completion_tokens),
+        "attempts": found.attempts,
+        "run": to_builtins(run.facts),
+    }
+
+
+def _all_variants(found: Overview) -> dict[str, Any] | None:
+    """What became of all records; None where there is one variant, of which all else is."""
+    if found.headline is None:
+        return None
+    whole = found.whole
+    return {"total": whole.overall.total, "failed": _failed(whole), "status_counts": whole.status_counts}
+
+
+def _failed(summary: Summary) -> int:
+    return sum(n for status, n in summary.status_counts.items() if status not in ANSWERED)
+
+
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@-]|:(?! ))")
 _UNSEEN = unseen(lines=False)
-OURS = rb"# [^\n]*: [^\n]*\n\n(?s:.*?)\n\|---\|---:\|"
+_MARKDOWN = rb"# [^\n]*: [^\n]*\n\n(?s:.*?)\n\|---\|---:\|"
 """How the file begins, whatever its version."""
 _ACCURACY = ("accuracy", "95 % interval", "n")
 Row = tuple[str, ...]
@@ -25,7 +85,7 @@ Row = tuple[str, ...]
 
 def write_markdown(path: Path, run: LoggedRun, found: Overview) -> None:
     """Replace the file."""
-    with replacing(path, OURS) as file:
+    with replacing(path, _MARKDOWN) as file:
         file.write("\n".join(as_markdown(sections(run, found))).encode("utf-8", "replace") + b"\n")
 
 
