@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -28,32 +29,29 @@ class Column(Struct, frozen=True):
 
 
 TEXT, TEXTS, NUMBER, COUNT, YES_NO, IMAGES = "text", "texts", "number", "count", "yes_no", "images"
+
+
+def _own(kind: str, *names: str) -> Iterator[Column]:
+    """Columns of a record's own fields of one kind."""
+    return (Column(name, kind, attrgetter(name)) for name in names)
+
+
 _FIRST = (
-    Column("question_id", TEXT, lambda record: record.question_id),
-    Column("variant", TEXT, lambda record: record.variant),
-    Column("status", TEXT, lambda record: record.status),
+    *_own(TEXT, "question_id", "variant", "status"),
     Column("correct", YES_NO, lambda record: record.score >= 1.0),
-    Column("score", NUMBER, lambda record: record.score),
-    Column("answer", TEXT, lambda record: record.answer),
+    *_own(NUMBER, "score"),
+    *_own(TEXT, "answer"),
     Column("references", TEXTS, lambda record: list(record.references)),
-    Column("rationale", TEXT, lambda record: record.rationale),
-    Column("rule", TEXT, lambda record: record.rule),
+    *_own(TEXT, "rationale", "rule"),
     Column("rivals", TEXTS, lambda record: list(record.rivals)),
-    Column("source", TEXT, lambda record: record.source),
+    *_own(TEXT, "source"),
 )
 _LAST = (
-    Column("cluster", TEXT, lambda record: record.cluster),
-    Column("prompt", TEXT, lambda record: record.prompt),
-    Column("output", TEXT, lambda record: record.output),
-    Column("reasoning", TEXT, lambda record: record.reasoning),
-    Column("finish_reason", TEXT, lambda record: record.finish_reason),
-    Column("prompt_tokens", COUNT, lambda record: record.prompt_tokens),
-    Column("completion_tokens", COUNT, lambda record: record.completion_tokens),
-    Column("latency_s", NUMBER, lambda record: record.latency_s),
+    *_own(TEXT, "cluster", "prompt", "output", "reasoning", "finish_reason"),
+    *_own(COUNT, "prompt_tokens", "completion_tokens"),
+    *_own(NUMBER, "latency_s"),
     Column("ttft_s", NUMBER, lambda record: record.ttft_s if record.ttft_s is not UNSET else None),
-    Column("attempts", COUNT, lambda record: record.attempts),
-    Column("request_bytes", COUNT, lambda record: record.request_bytes),
-    Column("truncated_pages", COUNT, lambda record: record.truncated_pages),
+    *_own(COUNT, "attempts", "request_bytes", "truncated_pages"),
     Column("images", IMAGES, lambda record: to_builtins(record.images)),
     Column("error", TEXT, lambda record: record.error.message if record.error else None),
     Column("http_status", COUNT, lambda record: record.error.http_status if record.error else None),

@@ -124,12 +124,9 @@ def with_choices(question: Question) -> bool:
     return bool(question.choices)
 
 
-def _nowhere(question: Question) -> bool:
-    del question
-    return False
-
-
-def reading(read: Reader, *, stripped: bool = False, alone: Callable[[Question], bool] = _nowhere) -> Parse:
+def reading(
+    read: Reader, *, stripped: bool = False, alone: Callable[[Question], bool] = lambda question: False
+) -> Parse:
     """A published reader as a reading of the reply as it came; an open question's answer is all of it.
 
     With `stripped` the reader isn't given the spaces around a reply. `alone` says where the reply must be the label.

@@ -74,18 +74,14 @@ def load(data_json: PathLike, wanted: Wanted) -> Loaded:
     selection = select(
         data_json, _Row, wanted, hint=_HINT, on_chosen=lambda row: empty.append(row.name) if row.has_no_text() else None
     )
+    odd = f"questions with a choice that says nan, as an empty cell of a table does: {len(empty)}"
     return Loaded(
         questions=Walk(partial(_questions, selection)),
         count=len(selection.indices),
         left_out=selection.left_out,
         data_sha256=selection.file.sha256,
-        notes=(_empty_cells(selection.file.path, empty),) if empty else (),
+        notes=(f"{selection.file.path}: {odd} ({first_of(empty, _SHOWN_IDS)})",) if empty else (),
     )
-
-
-def _empty_cells(path: str, ids: list[str]) -> str:
-    shown = first_of(ids, _SHOWN_IDS)
-    return f"{path}: questions with a choice that says nan, as an empty cell of a table does: {len(ids)} ({shown})"
 
 
 def benchmark(options: McSettings) -> Benchmark:
@@ -95,9 +91,7 @@ def benchmark(options: McSettings) -> Benchmark:
         raise UsageError(f"--parser reads free text, and --choice_mode {mode} has none", hint="leave --parser out")
     return Benchmark(
         name="mc",
-        load=Documents(
-            load=load, settings=options, data=options.data_json, images=options.images_dir, option="--images"
-        ),
+        load=Documents(load=load, settings=options, data=options.data_json, images=options.images_dir),
         prompt=Prompt(DEFAULT_TEMPLATE, frame=longbench.frame(options)),
         parse=choice,
         metrics=(

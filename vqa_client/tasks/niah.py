@@ -120,7 +120,7 @@ def benchmark(options: NiahSettings) -> Benchmark:
 
     return Benchmark(
         name="niah",
-        load=Documents(load=load, settings=options, data=data, images=images, option="--images"),
+        load=Documents(load=load, settings=options, data=data, images=images),
         prompt=Prompt(frame=longbench.frame(options)),
         parse=parse,
         metrics=(

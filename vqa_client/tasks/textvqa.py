@@ -42,6 +42,11 @@ def entry(scored: Scored) -> dict[str, Any]:
     return {"question_id": int(scored.question.id), "answer": evalai(scored.answer or "")}
 
 
+METRICS = (
+    Metric("accuracy", soft(evalai), "how many of the ten gave the answer, 1 from three on", normalise=evalai),
+    Metric("published", soft(evalai), "the same of the whole reply", read=verbatim, normalise=evalai),
+    Metric("vlmevalkit", soft(vlmevalkit), "with the normaliser of VLMEvalKit", read=verbatim, normalise=vlmevalkit),
+)
 SHORT = "\nAnswer the question using a single word or phrase."
 BENCHMARK = Benchmark(
     name="textvqa",
@@ -69,13 +74,7 @@ BENCHMARK = Benchmark(
     },
     parse=short_answer,
     measure="VQA accuracy",
-    metrics=(
-        Metric("accuracy", soft(evalai), "how many of the ten gave the answer, 1 from three on", normalise=evalai),
-        Metric("published", soft(evalai), "the same of the whole reply", read=verbatim, normalise=evalai),
-        Metric(
-            "vlmevalkit", soft(vlmevalkit), "with the normaliser of VLMEvalKit", read=verbatim, normalise=vlmevalkit
-        ),
-    ),
+    metrics=METRICS,
     ideal_reply=most_given,
     submission=Submission(entry),
 )

@@ -14,11 +14,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question, Scored
-from vqa_client.benchmark import Submission, short_answer, tables, verbatim
-from vqa_client.scoring.vqa_accuracy import HumanAnswer, texts
-from vqa_client.scoring.vqa_accuracy import most_given, soft
-from vqa_client.scoring.vqa_normalise import evalai, vlmevalkit
+from vqa_client.benchmark import Benchmark, Beside, Form, Home, Picture, Place, Prompt, Question, Scored
+from vqa_client.benchmark import Submission, short_answer, tables
+from vqa_client.scoring.vqa_accuracy import HumanAnswer, most_given, texts
+from vqa_client.scoring.vqa_normalise import evalai
+from vqa_client.tasks.textvqa import METRICS
 
 
 class Row(Struct):
@@ -75,13 +75,7 @@ BENCHMARK = Benchmark(
     },
     parse=short_answer,
     measure="VQA accuracy",
-    metrics=(
-        Metric("accuracy", soft(evalai), "how many of the ten gave the answer, 1 from three on", normalise=evalai),
-        Metric("published", soft(evalai), "the same of the whole reply", read=verbatim, normalise=evalai),
-        Metric(
-            "vlmevalkit", soft(vlmevalkit), "with the normaliser of VLMEvalKit", read=verbatim, normalise=vlmevalkit
-        ),
-    ),
+    metrics=METRICS,
     breakdowns=("answer_type", "answerable"),
     ideal_reply=most_given,
     submission=Submission(entry),

@@ -252,21 +252,14 @@ def _is_shown(history: Table, run: Sequence[str], cell: str) -> bool:
 
 
 def _described(entry: Entry, column: str, *, kept: bool) -> dict[str, str]:
-    return {
-        "started": entry.started,
+    same = ("started", "n", "failed", "model", "split", "model_name", "data_path", "sample")
+    return {name: str(getattr(entry, name)) for name in same} | {
         "task": entry.title,
         "column": column,
         "accuracy": repr(entry.accuracy),
-        "n": str(entry.n),
-        "failed": str(entry.failed),
         "kept": str(int(kept)),
-        "model": entry.model,
-        "split": entry.split,
         "conditions": " ".join(entry.conditions),
-        "model_name": entry.model_name,
         "settings_sha256": entry.digest,
-        "data_path": entry.data_path,
-        "sample": entry.sample,
     }
 
 

@@ -343,13 +343,12 @@ def read_blacklist(path: PathLike | None) -> frozenset[str]:
 
 
 class Documents(Struct, frozen=True, kw_only=True):
-    """Loads a part for each page folder of `images`, or one of the documents' texts; `option` gives `images`."""
+    """Loads a part for each page folder of `images`, or one of the documents' texts."""
 
     load: Callable[[Path, Wanted], Loaded]
     settings: McSettings | NiahSettings
     data: Path
     images: Path | None
-    option: str
 
     def __call__(self, source: Source) -> Iterator[Part]:
         """Raises UsageError or DataError."""
@@ -357,7 +356,8 @@ class Documents(Struct, frozen=True, kw_only=True):
         blacklist = read_blacklist(settings.blacklist)
         if not source.finds_images:
             name = TEXT_ONLY if settings.text_only else folder_name(self.images) if self.images else ""
-            loaded = self.load(self.data, Wanted(variant=name, pages=_unseen, blacklist=blacklist))
+            # a page for every document, so that none is left out for having none today
+            loaded = self.load(self.data, Wanted(variant=name, pages=lambda id: (id,), blacklist=blacklist))
             yield Part(name=name, loaded=loaded, data_path=self.data, images_dir=self.images)
             return
         wanted = Wanted(blacklist=blacklist, limit=settings.limit, text_only=settings.text_only)
@@ -366,9 +366,7 @@ class Documents(Struct, frozen=True, kw_only=True):
             yield Part(name=TEXT_ONLY, loaded=loaded, data_path=self.data)
             return
         if self.images is None:
-            raise UsageError(
-                "there are no page images to show", hint=f"give their folder as {self.option}, or --text_only"
-            )
+            raise UsageError("there are no page images to show", hint="give their folder as --images, or --text_only")
         counts = PageCounts()
         for folder in page_folders(self.images):
             index = PageIndex(folder.path)
@@ -381,8 +379,3 @@ class Documents(Struct, frozen=True, kw_only=True):
                 missing_pages=index.missing,
             )
         counts.tell(source.notify)
-
-
-def _unseen(document_id: str) -> tuple[str, ...]:
-    """A page for every document, so that none is left out for having none today."""
-    return (document_id,)
