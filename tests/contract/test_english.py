@@ -35,7 +35,7 @@ ALLOWED = re.compile(
 )
 OTHERS_WORDS = re.compile(
     r"scoring/(?:choices|strict|denials|yes_no|thoughts|refusal|published|reply|formulas|maths)"
-    r"|tasks/(?:explain/prompts|vizwiz)|judge/prompt|client/probing/asks"
+    r"|tasks/(?:charxiv|explain/prompts|vizwiz)|judge/kinds|client/probing/asks"
 )
 """Modules whose literals are patterns of replies, or prompts, which identify a run."""
 
