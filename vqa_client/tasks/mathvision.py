@@ -10,7 +10,7 @@ Published: accuracy, also by level and subject (Wang et al., NeurIPS 2024). lmms
 
 The published scorer takes an answer from a reply and says when two formulas are equal. Source:
 evaluation/{evaluate,utils}.py of mathvision-cuhk/MATH-V (MIT), which turns LaTeX into Python text by latex2sympy2 and
-evaluates that. `formulas` reads the same values, without running what a model wrote.
+evaluates that. Here the same values are read without running what a model wrote.
 """
 
 import math
