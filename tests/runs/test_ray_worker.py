@@ -1,9 +1,12 @@
 """What a worker of `--ray` sends is its shard's files, from wherever they leave off; no Ray is needed for that."""
 
+import asyncio
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,9 +14,11 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer
 from tests.faults.questions import Questions
+from vqa_client.cli.progress import LiveCounts
+from vqa_client.cli.ray_driver import on_ray
 from vqa_client.cli.ray_worker import Asked, Sent, Worker
 from vqa_client.cpus import CPU_COUNT
-from vqa_client.errors import UsageError
+from vqa_client.errors import ServerUnusable, UsageError
 
 LOG, RUN = "0/clean_mc_eval.shard-1-of-2.records.jsonl", "0/clean_mc_eval.shard-1-of-2.run.json"
 
@@ -79,3 +84,19 @@ def test_what_ray_takes_is_checked(given: dict[str, Any], said: str, tmp_path: P
     with pytest.raises(UsageError) as caught:
         Questions(tmp_path, 1).settings("http://127.0.0.1:9/v1", **given)
     assert said in str(caught.value)
+
+
+async def test_a_cluster_that_does_not_start_ends_the_run_with_what_ray_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def init(address: str, **given: Any) -> None:
+        assert (address, given["num_cpus"]) == ("local", 2)
+        raise Exception("The current node timed out during startup.\nThis could happen because ...")
+
+    for name in ("RAY_USAGE_STATS_ENABLED", "RAY_worker_niceness"):
+        monkeypatch.setenv(name, "0")
+    monkeypatch.setenv(CPU_COUNT, "64")
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
+    settings = Questions(tmp_path, 2).settings("http://127.0.0.1:9/v1", ray="local", shards=2)
+    with pytest.raises(ServerUnusable, match=r"local can't be reached: The current node timed out during startup\.$"):
+        await on_ray([settings], LiveCounts(), asyncio.Event())

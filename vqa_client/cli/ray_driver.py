@@ -6,13 +6,15 @@ there. Only this module imports ray.
 
 import asyncio
 import dataclasses
+import logging
 import os
 import signal
 import socket
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from vqa_client.cli.processes import Shown, joined, share_of
 from vqa_client.cli.progress import LiveCounts
 from vqa_client.cli.ray_worker import STOPPED, Asked, Sent, Worker
 from vqa_client.cli.streams import EXIT_OK, EXIT_USAGE
+from vqa_client.cpus import usable_cpus
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
 from vqa_client.evaluation import Interrupted, move_all_aside
 from vqa_client.files import replacing
@@ -51,74 +54,85 @@ async def on_ray(settings: Sequence[RunSettings], progress: LiveCounts, stop: as
     Setting `stop` stops the workers in order and raises Interrupted. Raises UsageError as they do, and ModelsFailed
     where a shard did not come to its end.
     """
-    plans = await in_daemon_thread(partial(_planned, settings, progress))
-    if settings[0].fresh:
-        await in_daemon_thread(partial(move_all_aside, [plan for each in plans for plan in each]))
-    with _connected(settings[0].ray) as ray, minutes_at_most(settings[0].max_minutes, stop, progress.note):
-        errors = await _Driver(ray, settings, plans, progress, stop).asked()
+    planning = asyncio.ensure_future(in_daemon_thread(partial(_planned, settings, progress)))
+    try:
+        async with _connected(settings[0]) as ray:
+            driver = _Driver(ray, settings, progress, stop)
+            plans = await planning
+            with minutes_at_most(settings[0].max_minutes, stop, progress.note):
+                errors = await driver.asked(plans)
+    finally:
+        planning.cancel()
     return await joined(settings, errors, progress.note, stop)
 
 
 def _planned(settings: Sequence[RunSettings], progress: LiveCounts) -> list[list[Plan]]:
-    return [[plan for _, plans in plans_of(each, progress.note) for plan in plans] for each in settings]
+    plans = [[plan for _, plans in plans_of(each, progress.note) for plan in plans] for each in settings]
+    if settings[0].fresh:
+        move_all_aside([plan for each in plans for plan in each])
+    return plans
 
 
-@contextmanager
-def _connected(address: str) -> Iterator[Any]:
+@asynccontextmanager
+async def _connected(settings: RunSettings) -> AsyncIterator[Any]:
+    loop, on_sigterm = asyncio.get_running_loop(), signal.getsignal(signal.SIGTERM)
+    with ThreadPoolExecutor(1) as thread:  # Linux ends the processes of a cluster with the thread that started them
+        try:
+            ray = await loop.run_in_executor(thread, _connect, settings)
+        finally:
+            signal.signal(signal.SIGTERM, on_sigterm)  # ray sets its own, which would end this process at once
+        try:
+            yield ray
+        finally:
+            await loop.run_in_executor(thread, ray.shutdown)
+
+
+def _connect(settings: RunSettings) -> Any:
+    """Ray's module, connected; this takes seconds."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    on_sigterm = signal.getsignal(signal.SIGTERM)
+    os.environ.setdefault("RAY_worker_niceness", "0")  # as for --processes; a cluster started elsewhere keeps its own
+    logging.getLogger("ray").setLevel(logging.ERROR)
     try:
         import ray
     except ImportError:
         raise UsageError("--ray needs ray", hint=install("ray")) from None
-    finally:
-        signal.signal(signal.SIGTERM, on_sigterm)  # ray sets its own, which would end this process at once
-    dashboard = {"include_dashboard": False} if address == "local" else {}
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", **dashboard}
+    address, given = settings.ray, dict[str, Any](log_to_driver=False, logging_level="ERROR")
+    if address == "local":
+        cpus = min(usable_cpus(), (settings.shards or 1) * settings.ray_cpus)  # it starts a process for each
+        given |= {"include_dashboard": False, "num_cpus": cpus}
     host, colon, port = address.rpartition(":")
     try:
-        if colon:  # ray itself would try for minutes, and hear no signal meanwhile
+        if colon:  # ray itself would try for minutes
             socket.create_connection((host.strip("[]"), int(port)), REACHED_S).close()
-        ray.init(address, **quiet)
-    except (OSError, RuntimeError, ValueError) as error:
+        ray.init(address, **given)
+    except Exception as error:  # ray's own are of no class; one is that the start took more than 30 s
+        said, _, _ = str(error).partition("\n")
         raise ServerUnusable(
-            f"the Ray cluster at {address} can't be reached: {str(error).splitlines()[0]}",
+            f"the Ray cluster at {address} can't be reached: {said}",
             hint="`ray start` on this machine makes it a node; --ray local starts a cluster here",
         ) from None
-    finally:
-        signal.signal(signal.SIGTERM, on_sigterm)
-    try:
-        yield ray
-    finally:
-        ray.shutdown()
+    return ray
 
 
 class _Driver:
-    """Gives free workers the next shard, and keeps what they send; `ended` has what each shard ended with."""
+    """Starts workers, gives free ones the next shard, and keeps what they send.
 
-    def __init__(
-        self,
-        ray: Any,
-        settings: Sequence[RunSettings],
-        plans: Sequence[Sequence[Plan]],
-        progress: LiveCounts,
-        stop: asyncio.Event,
-    ) -> None:
-        of = settings[0].shards or 1
-        shards = [Shard(number, of) for number in range(1, of + 1)]
+    `ended` has what each shard ended with. Raises UsageError where no node has the processors for a worker.
+    """
+
+    def __init__(self, ray: Any, settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> None:
+        self._of = of = settings[0].shards or 1
+        self._shards = [Shard(number, of) for number in range(1, of + 1)]
         self._ray, self._note, self._stop = ray, progress.note, stop
-        self._shown = Shown(progress, shards)
-        for plan in (plan for each in plans for plan in each):
-            for number, total in enumerate(_parts_of(plan.loaded.count, of)):
-                self._shown.take(shards[number], LiveCounts().numbers() | {"title": plan.title, "total": total})
+        self._shown = Shown(progress, self._shards)
         self._roots = [output_folder(each) for each in settings]
-        self._paths = [[plan.paths for plan in each] for each in plans]
-        self._others = self._ray.put(self._otherwise_divided(of))
+        self._paths: list[list[RunPaths]] = []
         self._cpus = settings[0].ray_cpus
-        nodes = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
-        if self._cpus > max(1, *nodes):  # Ray would wait for such a node for ever
-            raise UsageError(f"--ray_cpus is {self._cpus}; no node has more than {max(0, *nodes)}", hint="lower it")
-        self._workers = max(1, min(of, sum(each // self._cpus for each in nodes)))
+        self._nodes = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
+        if self._cpus > max(1, *self._nodes):  # Ray would wait for such a node for ever
+            most = max(0, *self._nodes)
+            raise UsageError(f"--ray_cpus is {self._cpus}; no node has more than {most}", hint="lower it")
+        self._workers = max(1, min(of, sum(each // self._cpus for each in self._nodes)))
         share: dict[str, Any] = {"max_minutes": None, "fresh": False}
         share["max_workers"] = share_of(settings[0].max_workers, Shard(self._workers, self._workers))
         for name, parts in (("rpm", self._workers), ("tpm", self._workers), ("max_cost", of)):
@@ -127,20 +141,27 @@ class _Driver:
         self._settings = [_anywhere(each, share) for each in settings]
         self._files = _files_of(settings)
         self._left: asyncio.Queue[Shard] = asyncio.Queue()
-        for shard in shards:
+        for shard in self._shards:
             self._left.put_nowait(shard)
-        self._of, self._over = of, asyncio.Event()
+        self._over = asyncio.Event()
         self._ended: dict[Shard, VqaClientError | None] = {}
         self._losses: Counter[Shard] = Counter()
         self._failed_starts = 0
-        self._actors: list[Any] = []
-
-    async def asked(self) -> dict[str, VqaClientError]:
-        """Ask all shards; the errors of those that did not come to their end, by their names."""
-        nodes = sum(1 for node in self._ray.nodes() if node["Alive"])
-        self._note(
-            f"ray: {self._workers} workers on {nodes} nodes, each with --max_workers {self._settings[0].max_workers}"
+        self._remote = ray.remote(Worker).options(
+            num_cpus=self._cpus, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD", max_concurrency=2
         )
+        self._actors: list[Any] = []
+        self._unused = [self._actor() for _ in range(self._workers)]
+
+    async def asked(self, plans: Sequence[Sequence[Plan]]) -> dict[str, VqaClientError]:
+        """Ask all shards; the errors of those that did not come to their end, by their names."""
+        for plan in (plan for each in plans for plan in each):
+            for shard, total in zip(self._shards, _parts_of(plan.loaded.count, self._of), strict=True):
+                self._shown.take(shard, LiveCounts().numbers() | {"title": plan.title, "total": total})
+        self._paths = [[plan.paths for plan in each] for each in plans]
+        self._others = self._ray.put(self._otherwise_divided(self._of))
+        workers = self._settings[0].max_workers
+        self._note(f"ray: {self._workers} workers on {len(self._nodes)} nodes, each with --max_workers {workers}")
         tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._over.wait())]
         tasks += [asyncio.ensure_future(self._work()) for _ in range(self._workers)]
         tasks.append(asyncio.ensure_future(self._stopped()))
@@ -173,14 +194,14 @@ class _Driver:
                 self._begin_no_more()  # they would fail alike
             self._end(shard, error)
 
+    def _actor(self) -> Any:
+        self._actors.append(actor := self._remote.remote(self._cpus))
+        return actor
+
     async def _started(self) -> tuple[Any, str]:
         """A new worker of the same version, and its node."""
-        remote = self._ray.remote(Worker).options(
-            num_cpus=self._cpus, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD", max_concurrency=2
-        )
         while True:
-            actor = remote.remote(self._cpus)
-            self._actors.append(actor)
+            actor = self._unused.pop() if self._unused else self._actor()
             try:
                 about = await actor.about.remote()
             except self._ray.exceptions.RayError as error:
