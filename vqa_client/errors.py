@@ -46,6 +46,10 @@ class ServerUnusable(VqaClientError):
     """The server can't be reached, is not what it should be, or answers nothing."""
 
 
+class ServerAway(ServerUnusable):
+    """No server answered for as long as one is waited for."""
+
+
 class QuestionFailed(VqaClientError):
     """One question could not be asked or got no usable reply; caught once, where the record is made.
 

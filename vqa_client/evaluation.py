@@ -27,7 +27,7 @@ from vqa_client.client.session import (
 )
 from vqa_client.client.uploading.choose import name_suffix
 from vqa_client.cpus import usable_cpus
-from vqa_client.errors import DataError, OutputError, ServerUnusable, UsageError, VqaClientError
+from vqa_client.errors import DataError, OutputError, ServerAway, ServerUnusable, UsageError, VqaClientError
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
 from vqa_client.progress import Progress
@@ -227,7 +227,7 @@ async def _one_after_the_other(
                 except VqaClientError as error:
                     if len(jobs) == 1:
                         raise
-                    if isinstance(error, ServerUnusable):
+                    if isinstance(error, ServerAway):
                         given.away.add(server.where)
                     errors[job.name] = error
                     given.progress.note(f"skipping {job.name}: {error}")
@@ -321,7 +321,7 @@ async def _one_job(given: _Given, job: _Job, server: "_Server") -> list[Report]:
 class _Server:
     """What neighbours share: one server's connections, its check and its pauses.
 
-    It is connected to at the first call, and fails as it did then; a run in which everything is answered needs none.
+    It is connected to at the first call; found unusable it stays so, and where it was away it is looked for again.
     """
 
     def __init__(self, given: _Given, stack: AsyncExitStack) -> None:
@@ -329,6 +329,7 @@ class _Server:
         self._session: Session | None = None
         self._failed: ServerUnusable | None = None
         self._note = cache(given.progress.note)  # what is noted of the server is noted once
+        self._open = partial(open_session, encode=encoded_pieces, note=given.progress.note, transport=given.transport)
 
     async def session(self, settings: RunSettings, config: ModelSettings | None) -> Session:
         """A session that sends what these settings say."""
@@ -336,24 +337,22 @@ class _Server:
             raise self._failed
         self.where = hash((settings.base_url, settings.endpoint))  # a bare number: an address may contain a key
         try:
-            before = self._session or await self._opened(settings, config, waits=self.where not in self._given.away)
+            before = self._session or await self._opened(settings, config)
             session = as_asked(before, settings, config, encode=encoded_pieces, note=self._note)
             is_checked = session is before and "fingerprint" in session.server
             if settings.check and settings.shows_images and not is_checked:
                 session = await _unless(self._given.stop, check_before(session, self._note))
         except ServerUnusable as error:
-            self._failed = error
-            self._given.away.add(self.where)
+            self._failed = None if isinstance(error, ServerAway) else error
             raise
         self._session = session
         return session
 
-    async def _opened(self, settings: RunSettings, config: ModelSettings | None, *, waits: bool) -> Session:
-        patient = settings if waits else dataclasses.replace(settings, wait_for_server=0.0)
-        opening = open_session(
-            patient, config, encode=encoded_pieces, note=self._given.progress.note, transport=self._given.transport
-        )
-        return await _unless(self._given.stop, self._stack.enter_async_context(opening))
+    async def _opened(self, settings: RunSettings, config: ModelSettings | None) -> Session:
+        opening = self._open(settings, config, looks_once=self.where in self._given.away)
+        opened = await _unless(self._given.stop, self._stack.enter_async_context(opening))
+        self._given.away.discard(self.where)
+        return opened
 
 
 async def _run_all(plans: list[Plan], stage: Stage) -> list[Report]:

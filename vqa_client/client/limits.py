@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
 from typing import Literal
 
-from vqa_client.errors import ServerUnusable
+from vqa_client.errors import ServerAway
 from vqa_client.types import ANSWERED, PERMANENT, Status
 
 SPREAD = 0.1
@@ -203,7 +203,7 @@ class Outage:
             if self._back_at_s < noticed_s:
                 try:
                     await self._wait_until_back(0.0 if self._was_vain else self._patience_s)
-                except ServerUnusable:
+                except ServerAway:
                     self._was_vain = True
                     raise
                 self._was_vain = False

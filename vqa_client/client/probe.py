@@ -13,7 +13,7 @@ from vqa_client.client.endpoint import GET_TIMEOUT_S, Endpoint
 from vqa_client.client.failures import error_message
 from vqa_client.client.messages import Response
 from vqa_client.client.url import without_secrets
-from vqa_client.errors import UNDECODABLE, ServerUnusable
+from vqa_client.errors import UNDECODABLE, ServerAway, ServerUnusable
 
 POLL_S = 0.5
 _BUSY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
@@ -55,7 +55,7 @@ async def wait_for_server(
     note: Callable[[str], None],
     model_is_named: bool = False,
 ) -> Served:
-    """Ask until the server answers; raises ServerUnusable after `patience_s` seconds, or when waiting is vain.
+    """Ask until the server answers; raises ServerAway after `patience_s` seconds, ServerUnusable when waiting is vain.
 
     Where the model `model_is_named`, a key that may not list models (HTTP 403) is no obstacle.
     """
@@ -68,7 +68,7 @@ async def wait_for_server(
             return served
         waited_s = time.monotonic() - started_s
         if waited_s + POLL_S > patience_s:
-            raise ServerUnusable(
+            raise ServerAway(
                 f"no answer from {without_secrets(bases[0])}: {reason}",
                 hint="is the server running there? --base_url names it, --wait_for_server SECONDS waits longer",
             )

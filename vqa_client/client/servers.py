@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import httpx2
 from msgspec import Struct
@@ -18,7 +18,7 @@ from vqa_client.client.probing.identity import ShortCheck, short_check
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.routes import Route, Routes
 from vqa_client.client.url import candidates, without_secrets
-from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.errors import ServerAway, ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings
 
@@ -150,10 +150,11 @@ class Recovery:
         self._all_lost = asyncio.Event()
         self._some_back = asyncio.Event()
         self._why: dict[Route, str] = {}
+        self._since_s: dict[Route, float] = {}
 
     def lost(self, route: Route, why: str) -> None:
         """Say so, and look after it from now on."""
-        self._why[route] = why
+        self._why[route], self._since_s[route] = why, time.monotonic()
         left = sum(not other.lost for other in self._routes.all)
         self._note(f"{route.address} is out ({why}); {left} of {len(self._routes.all)} servers continue")
         if not left:
@@ -164,18 +165,18 @@ class Recovery:
         task.add_done_callback(self._watching.discard)
 
     async def first_back(self, patience_s: float) -> None:
-        """Return as soon as one is back; raises ServerUnusable after `patience_s` seconds."""
+        """Return as soon as one is back; raises ServerAway after `patience_s` seconds, with 0 after a look at each."""
         if not all(route.lost for route in self._routes.all):
             return
-        try:
-            async with asyncio.timeout(patience_s):
-                await self._some_back.wait()
-        except TimeoutError:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience_s or LAST_LOOK_S):
+                await (self._some_back.wait() if patience_s else asyncio.gather(*map(self._is_back, self._routes.all)))
+        if not self._some_back.is_set():
             said = "; ".join(f"{route.address}: {self._why.get(route, 'lost')}" for route in self._routes.all)
-            raise ServerUnusable(
+            raise ServerAway(
                 f"none of {len(self._routes.all)} servers answers: {said}",
                 hint="start one again and run the same command again; --wait_for_server SECONDS waits longer",
-            ) from None
+            )
 
     async def aclose(self) -> None:
         for task in self._watching:
@@ -183,18 +184,22 @@ class Recovery:
         await asyncio.gather(*self._watching, return_exceptions=True)
 
     async def _watch(self, route: Route) -> None:
-        since_s, wait_s = time.monotonic(), FIRST_LOOK_S
-        while True:
-            await self._pause(wait_s)
-            why = await self._look(route)
-            if not why:
-                break
-            self._why[route] = why
+        wait_s = FIRST_LOOK_S
+        await self._pause(wait_s)
+        while not await self._is_back(route):
             wait_s = min(2 * wait_s, LAST_LOOK_S)
-        self._routes.back(route)
-        self._all_lost.clear()
-        self._some_back.set()
-        self._note(f"{route.address} is back after {time.monotonic() - since_s:.0f} s")
+            await self._pause(wait_s)
+
+    async def _is_back(self, route: Route) -> bool:
+        """Look at it, and give it questions again if it is as it was; another look may have found it back meanwhile."""
+        if route.lost and (why := await self._look(route)):
+            self._why[route] = why
+        elif route.lost:
+            self._routes.back(route)
+            self._all_lost.clear()
+            self._some_back.set()
+            self._note(f"{route.address} is back after {time.monotonic() - self._since_s[route]:.0f} s")
+        return not route.lost
 
     async def _pause(self, seconds: float) -> None:
         """Wait so long, or less once every server is lost."""

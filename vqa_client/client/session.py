@@ -71,10 +71,15 @@ async def open_session(
     encode: EncodedPieces,
     note: Callable[[str], None],
     transport: httpx2.AsyncBaseTransport | None = None,
+    looks_once: bool = False,
 ) -> AsyncIterator[Session]:
-    """Connect as the settings say; a `transport` given replaces the wire. Raises ServerUnusable or UsageError."""
+    """Connect as the settings say, with `looks_once` without waiting; a `transport` given replaces the wire.
+
+    Raises ServerUnusable or UsageError.
+    """
     named = named_model(settings, model) is not None
-    async with open_servers(settings, transport=transport, named=named, note=note) as found:
+    now = dataclasses.replace(settings, wait_for_server=0.0) if looks_once else settings
+    async with open_servers(now, transport=transport, named=named, note=note) as found:
         model = _served_model(settings, model, found, note)
         async with open_routes(found, model, settings, encode=encode, note=note) as routes:
             routes.allowance = Allowance(settings.rpm, settings.tpm)
