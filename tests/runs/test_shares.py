@@ -20,7 +20,7 @@ from tests.faults.questions import Questions
 from vqa_client.cli import store_turns, turns
 from vqa_client.cli.main import run_command
 from vqa_client.cli.progress import LiveCounts
-from vqa_client.cli.turns import in_turns
+from vqa_client.cli.turns import check_locks, in_turns
 from vqa_client.errors import IdentityError, OutputError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.files import private_folder
@@ -373,3 +373,11 @@ def test_what_can_not_be_shared_is_named(
 @pytest.mark.parametrize(("given", "moved"), [("r/x.json", "w/x.json"), ("r/x.jsonl", "w"), ("r", "w")])
 def test_a_shard_that_is_written_elsewhere_keeps_the_name_of_the_report(given: str, moved: str) -> None:
     assert with_output(NiahSettings(output=Path(given)), Path("w")).output == Path(moved)  # type: ignore[attr-defined]
+
+
+def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_locks(tmp_path / "new")
+    monkeypatch.setattr("fcntl.flock", lambda file, operation: None)
+    with pytest.raises(UsageError, match="keep no other process away") as caught:
+        check_locks(tmp_path)
+    assert caught.value.hint == "--shard K/N for each worker and then `vqa-client merge`, or another --output"

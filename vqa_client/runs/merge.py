@@ -155,9 +155,10 @@ def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy:
     now.sessions = _sessions(now.sessions, parts)
     with RecordLog(plan.paths.log, now.identity) as log:
         now.write(plan.paths.run)
-        if twice := sum(_joined(log, part.paths.log, now.identity) for part in parts):
+        joined = [_joined(log, part.paths.log, now.identity) for part in parts]
+        if twice := sum(answers for answers, _ in joined):
             note(f"{plan.title}: {twice} answers were there twice; the first shard's counts")
-        if twice or any(file.scoring != now.scoring for file in files):
+        if any(records for _, records in joined) or any(file.scoring != now.scoring for file in files):
             score_again(log, plan.loaded.questions, plan.task)
         else:
             sort_log(log, plan.loaded.questions)
@@ -224,18 +225,23 @@ def _check_whole(plan: Plan, parts: Sequence[_Part]) -> None:
     )
 
 
-def _joined(log: RecordLog, shard: Path, identity: Mapping[str, Any]) -> int:
-    """Add a shard's records to the log where they count; gives how many questions both have other answers to."""
-    found, twice = LogReader(shard), 0
+def _joined(log: RecordLog, shard: Path, identity: Mapping[str, Any]) -> tuple[int, int]:
+    """Add a shard's records to the log where they count.
+
+    Gives how many questions have another reply in both, and how many another record, which may be the same reply scored
+    otherwise.
+    """
+    found, replies, records = LogReader(shard), 0, 0
     check_run(shard, found.run, identity)
     for record in found:
         key = (record.question_id, record.variant)
         settled = is_settled(record)
         if key not in log or (settled and not log.is_done(key)):
             log.append(record)
-        elif settled and log.read(key) != record:
-            twice += 1
-    return twice
+        elif settled and (kept := log.read(key)) != record:
+            records += 1
+            replies += (kept.output, kept.latency_s) != (record.output, record.latency_s)
+    return replies, records
 
 
 def _sessions(kept: Sequence[dict[str, Any]], parts: Sequence[_Part]) -> list[dict[str, Any]]:
