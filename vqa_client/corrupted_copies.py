@@ -201,8 +201,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 def plan(settings: GenerateSettings) -> Plan:
     """Look at what there is; raises UsageError or DataError where nothing can be made."""
-    needs_extra()
     variants = chosen(settings.corruptions, settings.levels)
+    needs_extra()
     sources = find_sources(settings.images, settings.output)
     order = Order(
         output=os.fspath(settings.output),

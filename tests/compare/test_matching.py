@@ -94,12 +94,14 @@ def test_prompts_parsers_and_settings_that_differ_are_warned_of(tmp_path: Path) 
         tmp_path,
         [record("1"), record("2"), record("3")],
         [record("1", prompt="Short?"), failed("2"), record("3", prompt="")],
-        scoring={"parser": "seed"},
+        scoring={"parser": "seed", "version": "4.2"},
         identity=model,
     )
     assert len(found.pairs) == 3
     assert "warning: the prompts of 1 of 3 questions differ" in said
-    assert any("replies are read or scored otherwise" in line and "parser: not set and 'seed'" in line for line in said)
+    [otherwise] = [line for line in said if "replies are read or scored otherwise" in line]
+    assert "parser: not set and 'seed'" in otherwise
+    assert "version of the reading and scoring: '1' and '4.2'" in otherwise
     assert "what else was set otherwise: model.temperature: 0.0 and 0.7" in said
     assert "org/two: 1 question without a reply, counted as wrong" in said
 

@@ -79,7 +79,13 @@ ROWS: list[tuple[Callable[..., Any], dict[str, Any], str, str]] = [
         RunSettings,
         {"batch_command": FILLED, "processes": "2"},
         "--processes can't be combined with --batch_command",
-        "--dry_run shows the files, and what they cost",
+        "leave it out: one command sends all batches",
+    ),
+    (
+        RunSettings,
+        {"batch": True, "max_workers": 4},
+        "--max_workers can't be combined with --batch",
+        "leave it out: --batch_parallel says how many batches are open at once",
     ),
     (
         RunSettings,
@@ -133,7 +139,7 @@ ROWS: list[tuple[Callable[..., Any], dict[str, Any], str, str]] = [
         RunSettings,
         {"batch": True, "endpoint": ("http://a", "http://b")},
         "several of --endpoint can't be combined with --batch",
-        "--dry_run shows the files, and what they cost",
+        "name the one that gets the batches",
     ),
     (
         BenchmarkSettings,

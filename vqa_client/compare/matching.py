@@ -13,6 +13,7 @@ from vqa_client.reports.names import count, first_of, flat
 EXAMPLES = 3
 _SAME_DATA = "compare runs over one data file; a run's own command with the other file re-scores its saved replies"
 _NOT_TOLD = frozenset({"task", "variant", "model.model_name"})
+_NAMED = {"version": "version of the reading and scoring"}
 
 
 class Pair(Struct, frozen=True, gc=False):
@@ -207,7 +208,7 @@ def _differing(one: Mapping[str, set[str]], other: Mapping[str, set[str]]) -> st
     names = [
         key for key in sorted(one.keys() | other.keys()) if key not in _NOT_TOLD and one.get(key) != other.get(key)
     ]
-    return "; ".join(f"{key}: {_values(one.get(key))} and {_values(other.get(key))}" for key in names)
+    return "; ".join(f"{_NAMED.get(key, key)}: {_values(one.get(key))} and {_values(other.get(key))}" for key in names)
 
 
 def _values(found: set[str] | None) -> str:

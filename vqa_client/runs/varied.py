@@ -130,7 +130,6 @@ def corrupted(plan: Plan, settings: RunSettings) -> Plan:
 
     Raises UsageError without images, and for an option of what a robustness run doesn't write.
     """
-    needs_extra()
     for option in NOT_WRITTEN:
         if getattr(settings, option, False):
             raise UsageError(
@@ -139,6 +138,7 @@ def corrupted(plan: Plan, settings: RunSettings) -> Plan:
     run = settings.corrupted
     assert run is not None
     variants = _variants(run)
+    needs_extra()
     if plan.images_dir is None:
         raise UsageError("there are no images to corrupt in a text-only run", hint="leave out --text_only")
     of_all = varied(

@@ -145,6 +145,17 @@ class BatchSettings(BudgetSettings):
 
 ONLINE: Final = ("max_workers", "breaker_after", "image_uuid", "rpm", "tpm")
 """Options that mean nothing to a batch."""
+INSTEAD: Final = {
+    **dict.fromkeys(("--processes", "--shard next/N", "--ray"), "leave it out: one command sends all batches"),
+    "--max_cost": "--dry_run shows the files, and what they cost",
+    "--max_workers": "leave it out: --batch_parallel says how many batches are open at once",
+    "--breaker_after": "leave it out: --batch_rounds says how often a question is sent",
+    "--image_uuid": "leave it out: a batch holds every image",
+    **dict.fromkeys(("--rpm", "--tpm"), "leave it out: whoever runs the batch sets the pace"),
+    "several of --endpoint": "name the one that gets the batches",
+    "--stream": "leave it out: results come whole",
+}
+"""What to do instead of each option that batches can't have."""
 
 
 def check_batch(settings: BatchSettings, others: dict[str, bool]) -> None:
@@ -164,9 +175,7 @@ def check_batch(settings: BatchSettings, others: dict[str, bool]) -> None:
         _check_command(settings)
     if settings.batch_hours and settings.by_batches and (given := [name for name, wanted in others.items() if wanted]):
         option = "--batch" if settings.batch else "--batch_command"
-        raise UsageError(
-            f"{given[0]} can't be combined with {option}", hint="--dry_run shows the files, and what they cost"
-        )
+        raise UsageError(f"{given[0]} can't be combined with {option}", hint=INSTEAD[given[0]])
 
 
 def _check_command(settings: BatchSettings) -> None:
