@@ -1,11 +1,14 @@
 """`vqa-client robustness run`: whose options it takes, and where its reports lie."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
 from tests.runs.explain_sample import own
+from tests.runs.sample import Sample
 from tests.runs.vqa2_split import Split
 from tests.tasks.explain.samples import actx
 from vqa_client.cli.main import run_command
@@ -45,11 +48,15 @@ def test_a_run_without_a_benchmark_is_told_which_there_are(capsys: pytest.Captur
     assert "`vqa-client list` shows all" in told
 
 
-def test_an_unknown_corruption_is_refused_even_where_only_clean_images_are_asked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_an_unknown_corruption_is_refused_even_where_only_clean_images_are_asked_and_before_a_missing_package(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(sys.modules, "cv2", None)
     words = Split(tmp_path).arguments(NO_SERVER)[1:]
     assert run("--task", "vqa2", *words, "--levels", "0", "--corruptions", "snwo") == 2
+    assert "did you mean snow?" in capsys.readouterr().err
+    made = ["robustness", "generate", "-i", str(tmp_path), "-o", str(tmp_path / "made"), "--corruptions", "snwo"]
+    assert run_command(made) == 2
     assert "did you mean snow?" in capsys.readouterr().err
 
 
@@ -93,3 +100,33 @@ def test_a_dated_report_names_its_run_and_its_result_files_have_its_name(
         assert run_command(["robustness", "evaluate", str(place)]) == 0
         said.add(capsys.readouterr().out)
     assert len(said) == 1
+
+
+@pytest.mark.usefixtures("in_threads")
+@pytest.mark.parametrize("task", ["mc", "pope"])
+def test_the_report_has_the_name_that_output_gives(task: str, tmp_path: Path, fault_server: StartsServers) -> None:
+    words = ["--limit", 1, "--base_url", fault_server("yes").base_url, "-o", tmp_path / "my.json"]
+    if task == "pope":
+        write_sample("pope", tmp_path)
+        words += ["--data", tmp_path]
+    else:
+        of = Sample(tmp_path, 1)
+        words += ["--data", of.data_json, "--images", of.pages_dir]
+    assert run("--task", task, *words, "--corruptions", "contrast", "--levels", "0") == 0
+    assert run_command(["run", task, *map(str, words), "--no-html"]) == 0
+    names = {path.name for path in tmp_path.glob("my*.json")}
+    assert names == {"my.json", "my.run.json", "my_robustness.json", "my_robustness.run.json"}
+
+
+def test_several_reports_want_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    explained = own(tmp_path / "x", "actx", "test", {"1": actx(number="000000001")}, "mpi/000000001.jpg").root
+    two = Sample(tmp_path, 1, folders=("a", "b"))
+    of = {
+        "mc": ["--data", two.data_json, "--images", two.pages_dir],
+        "vqa2": ["--data_dir", Split(tmp_path).folder],
+        "actx": ["--data_root", explained, "--split", "test"],
+    }
+    for task, words in of.items():
+        asked = ["run", task, *words, "--base_url", NO_SERVER, "-o", tmp_path / "my.json"]
+        assert run_command(list(map(str, asked))) == 2
+        assert "my.json is a file's name, and a folder is needed" in capsys.readouterr().err

@@ -164,14 +164,25 @@ def test_what_is_no_benchmark_is_named(
     assert told in f"{caught.value}; {caught.value.hint}"
 
 
+@pytest.mark.parametrize("more", [(), ("--shots", "2", "--shots_from", "train")])
+def test_a_benchmark_that_loads_nothing_is_named(
+    more: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "colours.py"
+    path.write_text(OPTIONS)
+    for command in ("run", "selftest"):
+        assert run_command([command, str(path), "-o", str(tmp_path / "out"), *more]) == 2
+        assert "colours loads no part of its data" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        ('{"photo": "1.png"}', "row 0: Object missing required field `total`"),
-        ('{"photo": "1.png", "total": {"a": 1}}', "row 0: Expected `str`, got `object` - at `total`"),
+        ('{"photo": "1.png"}', "row 1: Object missing required field `total`"),
+        ('{"photo": "1.png", "total": {"a": 1}}', "row 1: Expected `str`, got `object` - at `total`"),
         ('{"photo": "../../secret.png", "total": "1"}', "is outside"),
         ('{"photo": "gone.png", "total": "1"}', "no image is there"),
-        ("[1]", "row 0: Expected `object`, got `int`"),
+        ("[1]", "row 1: Expected `object`, got `int`"),
         ("", "is empty"),
     ],
 )

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.errors import OutputError, UsageError
+from vqa_client.errors import OutputError
 from vqa_client.files import obstacle
 from vqa_client.model_config import ModelSettings
 from vqa_client.records import RecordLog
@@ -88,8 +88,6 @@ class Plan(Struct, frozen=True, kw_only=True):
     def check_place(self) -> None:
         """Raise OutputError where the report could not be written, before hours are spent on it."""
         place = self.paths.report.parent
-        if place.suffix == ".json" and not place.is_dir():
-            raise UsageError(f"--output {place} is a file's name, and a folder is needed", hint="--output results")
         if reason := obstacle(place):
             raise OutputError(f"{self.paths.report} can't be written: {reason}", hint="choose another --output")
 

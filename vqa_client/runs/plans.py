@@ -120,7 +120,7 @@ def _loaded(opened: Opened, config: str | None, *, finds_images: bool) -> list[P
             task=opened.task,
             loaded=part.loaded,
             variant=part.name,
-            paths=RunPaths.beside(opened.report_path(part.name, config)),
+            paths=RunPaths.beside(opened.report_path(part.name, config, of=len(parts))),
             data_path=home_of(part.data_path),
             images_dir=part.images_dir,
             missing_pages=part.missing_pages,

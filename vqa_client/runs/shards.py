@@ -15,7 +15,7 @@ from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise
 from vqa_client.runs.plan import Plan, per_plan
 from vqa_client.settings.divided import Shard
-from vqa_client.settings.run import RunSettings, output_option
+from vqa_client.settings.run import RunSettings, given_output, names_report, output_option
 from vqa_client.types import Question
 
 
@@ -67,9 +67,8 @@ PIECE_BYTES = 1 << 20
 
 def with_output(settings: RunSettings, folder: Path) -> RunSettings:
     """The settings with another --output, which may name the report."""
-    option = output_option(settings)
-    given = Path(getattr(settings, option))
-    moved: dict[str, Any] = {option: folder / given.name if given.suffix == ".json" else folder}
+    given = given_output(settings)
+    moved: dict[str, Any] = {output_option(settings): folder / given.name if names_report(given) else folder}
     return with_settings(settings, **moved)
 
 

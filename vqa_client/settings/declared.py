@@ -76,9 +76,10 @@ class BenchmarkSettings(OneModelSettings):
             "declares.",
         ),
     ] = ""
-    output: Annotated[Path, Parameter(alias="-o", group=DATA, help="Folder for the report and the records.")] = Path(
-        "results"
-    )
+    output: Annotated[
+        Path,
+        Parameter(alias="-o", group=DATA, help="Folder for the report and the records, or the report's FILE.json."),
+    ] = Path("results")
 
     submission: Annotated[
         Switch, Parameter(group=DATA, help="Also write the file that the benchmark's test server takes.")

@@ -26,9 +26,9 @@ class McSettings(ChoiceOptions, OneModelSettings):
             help="Page images {_id}_page_{NNN}.png: a folder of them, or a folder of such folders.",
         ),
     ] = None
-    output: Annotated[Path, Parameter(alias="-o", group=DATA, help="Folder for {folder}_mc_eval.json.")] = Path(
-        "results"
-    )
+    output: Annotated[
+        Path, Parameter(alias="-o", group=DATA, help="Folder for {folder}_mc_eval.json, or the report's FILE.json.")
+    ] = Path("results")
     blacklist: Annotated[Path | None, Parameter(group=DATA, help="A file of ids that are left out, one per line.")] = (
         None
     )
@@ -68,7 +68,7 @@ class NiahSettings(OneModelSettings):
         Parameter(group=DATA, help="A folder with data.json and VARIANT/images, instead of --data and --images."),
     ] = None
     output: Annotated[
-        Path, Parameter(alias="-o", group=DATA, help="The report FILE.json; with several image folders, a folder.")
+        Path, Parameter(alias="-o", group=DATA, help="Folder for {folder}_niah_eval.json, or the report's FILE.json.")
     ] = Path("results")
     blacklist: Annotated[Path | None, Parameter(group=DATA, help="A file of ids that are left out, one per line.")] = (
         None

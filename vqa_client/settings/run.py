@@ -355,8 +355,18 @@ def output_option(settings: RunSettings) -> str:
 
 def output_folder(settings: RunSettings) -> Path:
     """The folder that a run's files are below; --output may name its report."""
-    output = Path(getattr(settings, output_option(settings)))
-    return output.parent if output.suffix == ".json" else output
+    output = given_output(settings)
+    return output.parent if names_report(output) else output
+
+
+def given_output(settings: RunSettings) -> Path:
+    """What --output gives: a folder, or the name of a report."""
+    return Path(getattr(settings, output_option(settings)))
+
+
+def names_report(output: Path) -> bool:
+    """Whether an --output is the name of a report, and not of a folder."""
+    return output.suffix.lower() == ".json" and not output.is_dir()
 
 
 EVERY_FAILURE = "failed"

@@ -1,7 +1,7 @@
 """Needles in a haystack: secrets hidden in a document, each asked for by one question on its page images."""
 
 from functools import partial
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -139,7 +139,7 @@ def benchmark(options: NiahSettings) -> Benchmark:
         question_type="domain",
         unit="document",
         compares_answers=False,
-        report_path=_report_path(options),
+        report_path=lambda part, config: options.output / report_name(part, "niah"),
         write=write_niah,
         identity={"text_only": options.text_only},
         scoring={"case_sensitive": str(case_sensitive).lower()},
@@ -156,22 +156,3 @@ def _input(options: NiahSettings) -> tuple[Path, Path | None]:
     if options.data is None:
         raise UsageError("niah needs questions", hint="--data FILE with --images DIR, or --input DIR with both")
     return options.data, options.images
-
-
-def _report_path(options: NiahSettings) -> Callable[[str, str | None], Path]:
-    """Where a page folder's report goes: into one file where one is named, which one folder alone can have."""
-    parts: list[str] = []
-
-    def place(part: str, config: str | None) -> Path:
-        del config
-        if options.output.suffix.lower() != ".json":
-            return options.output / report_name(part, "niah")
-        parts.append(part)
-        if len(set(parts)) > 1:
-            raise UsageError(
-                f"--output {options.output} is one file and there are several folders of page images",
-                hint="give a folder as --output, or one folder of pages as --images",
-            )
-        return options.output
-
-    return place

@@ -21,7 +21,7 @@ from vqa_client.benchmark import ASKS, READS, Benchmark, BenchmarkSettings
 from vqa_client.errors import UsageError
 from vqa_client.reports.names import safe_name
 from vqa_client.settings.declared import ChoiceOptions, ChoiceSettings, PageSettings
-from vqa_client.settings.run import RunSettings
+from vqa_client.settings.run import RunSettings, given_output, names_report, output_option
 from vqa_client.tables.hub import address_of, fetch
 from vqa_client.tables.loading import Tables
 from vqa_client.tables.objects import check_object, local_copy, local_folder
@@ -113,9 +113,11 @@ class Opened(Struct, frozen=True, kw_only=True):
     message: str
 
     def parts(self, *, finds_images: bool) -> list[Part]:
-        """The parts of the data, whose images are looked for only on request; raises DataError."""
+        """The parts of the data, whose images are looked for only on request; raises DataError, UsageError for none."""
         source = Source(settings=self.settings, notify=self.notify, finds_images=finds_images)
-        return list(self.benchmark.load(source))
+        if not (parts := list(self.benchmark.load(source))):
+            raise UsageError(f"{self.benchmark.name} loads no part of its data", hint="its load gives one Part or more")
+        return parts
 
     def check_images(self, parts: Iterable[Part]) -> None:
         """Raise DataError where a part's first image is at an address of a store that doesn't have it."""
@@ -124,9 +126,20 @@ class Opened(Struct, frozen=True, kw_only=True):
             for address in list(filter(is_object, images))[:1]:
                 check_object(address)
 
-    def report_path(self, part: str, config: str | None) -> Path:
-        """Where the report of a part goes."""
+    def report_path(self, part: str, config: str | None, *, of: int) -> Path:
+        """Where the report of a part goes: to the file that --output names, if it is the only one `of` all.
+
+        Raises UsageError where several files are to be written; those of published scripts are, with a results_dir.
+        """
         benchmark, settings = self.benchmark, self.settings
+        option, output = output_option(settings), given_output(settings)
+        if names_report(output):
+            if option == "output" and of == 1:
+                return output
+            several = f" for its {of} reports" if of > 1 else ""
+            raise UsageError(
+                f"--output {output} is a file's name, and a folder is needed{several}", hint="--output results"
+            )
         if benchmark.report_path is not None:
             return benchmark.report_path(part, config)
         assert isinstance(settings, BenchmarkSettings)  # all others name their reports themselves
