@@ -44,16 +44,16 @@ RIGHT, NO_ANSWER = {"question_id": 1, "answer": "x"}, {"question_id": 2, "answer
 TWO = {"annotations": [{"question_id": 1, "answers": ["x"]}, {"question_id": 2, "answers": [{"answer": -inf}]}]}
 REPORT = {"results": {"m": {"seconds": nan, "question_results": [{"question_id": 1, "model_answer": "y"}]}}}
 READERS: list[tuple[Callable[[Path], object], Any, str]] = [
-    (choices, [mc_record("a"), mc_record("b", choice_D=nan)], "record 1 (_id 'b'): NaN in field `choice_D`"),
-    (choices, [mc_record("a", difficulty=inf)], "record 0 (_id 'a'): Infinity in field `difficulty`"),
-    (needles, [niah_record("a", answers=["7", nan])], "record 0 (_id 'a'): NaN in field `answers[1]`"),
-    (annotations, TWO, "record 1: -Infinity in field `answers[0].answer`"),
+    (choices, [mc_record("a"), mc_record("b", choice_D=nan)], "record 2 (_id 'b'): NaN in field `choice_D`"),
+    (choices, [mc_record("a", difficulty=inf)], "record 1 (_id 'a'): Infinity in field `difficulty`"),
+    (needles, [niah_record("a", answers=["7", nan])], "record 1 (_id 'a'): NaN in field `answers[1]`"),
+    (annotations, TWO, "record 2: -Infinity in field `answers[0].answer`"),
     (explained, {"12": {"question": "?", "explanation": [nan]}}, "NaN in field `12.explanation[0]`"),
     (read_annotations, TWO, "-Infinity in field `annotations[1].answers[0].answer`"),
     (read_annotations, {"7": {"answers": ["x", nan]}}, "NaN in field `7.answers[1]`"),
-    (read_predictions, [RIGHT, NO_ANSWER], "NaN in item 1, field `answer`"),
+    (read_predictions, [RIGHT, NO_ANSWER], "NaN in item 2, field `answer`"),
     (read_predictions, REPORT, "NaN in field `results.m.seconds`"),
-    (read_explained, [{"question_id": 1, "rationale": nan}], "NaN in item 0, field `rationale`"),
+    (read_explained, [{"question_id": 1, "rationale": nan}], "NaN in item 1, field `rationale`"),
 ]
 
 
@@ -72,8 +72,8 @@ def test_every_reader_names_the_item_and_the_field(
 @pytest.mark.parametrize(
     ("read", "rows", "says"),
     [
-        (choices, [mc_record("a"), mc_record("b", choice_D=nan)], "record 1 (_id 'b'): NaN in field `choice_D`"),
-        (explained, [{"explanation": ["a"]}, {"explanation": [nan]}], "NaN in record 1, field `explanation[0]`"),
+        (choices, [mc_record("a"), mc_record("b", choice_D=nan)], "record 2 (_id 'b'): NaN in field `choice_D`"),
+        (explained, [{"explanation": ["a"]}, {"explanation": [nan]}], "NaN in record 2, field `explanation[0]`"),
         (read_annotations, [{"question_id": 1}, {"question_id": 2, "answers": [nan]}], "line 2: NaN in field"),
         (read_predictions, [RIGHT, NO_ANSWER], "line 2: NaN in field `answer`"),
         (read_explained, [{"id": 1, "rationale": "x"}, {"id": 2, "rationale": nan}], "line 2: NaN in field"),

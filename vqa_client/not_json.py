@@ -56,6 +56,7 @@ def _place(text: bytes | memoryview, at: int) -> str:
             name = token[1:-1].decode("utf-8", "replace")
     if around and isinstance(around[-1], str):
         around[-1] = name
-    item = f"item {around.pop(0)}" if around and isinstance(around[0], int) else f"record {records}" if records else ""
+    record = f"record {records + 1}" if records else ""
+    item = f"item {int(around.pop(0)) + 1}" if around and isinstance(around[0], int) else record
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in around).removeprefix(".")
     return ", ".join(filter(None, [item, f"field `{field}`" if field else ""])) or "the text"

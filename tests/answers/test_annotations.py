@@ -61,7 +61,7 @@ def test_several_annotations_of_one_question_are_counted_and_the_last_counts(tmp
         ("", "is empty"),
         ('{"annotations": []}', "contains no question"),
         ("{}", "contains no question"),
-        ('{"annotations": [{"answers": []}]}', "item 0 has no question_id"),
+        ('{"annotations": [{"answers": []}]}', "item 1 has no question_id"),
         ('{"annotations": [{"question_id": 1}', "a.json"),
         ('{"question_id": 1, "answers": []}\n{"question_id"', "line 2"),
         ('{"model": "x"}', "a.json"),

@@ -33,7 +33,7 @@ MISTAKES = [
     (json.dumps([RECORD]), ["--limit", "2.5"], '--limit: unable to convert "2.5" into a whole number.'),
     (json.dumps([RECORD]), ["--config", "bad.json"], "unknown key 'max_token'\nhint: did you mean max_tokens?"),
     (json.dumps([RECORD]), ["--images", "~/pages"], "/pages: No such file or directory"),
-    ('[{"_id": "a", "quest', [], "record 0: the JSON breaks off"),
+    ('[{"_id": "a", "quest', [], "record 1: the JSON breaks off"),
     (json.dumps([RECORD]), ["--temperature", "hot"], 'unable to convert "hot" into a number'),
     (json.dumps([RECORD]), ["--output", ""], "--output is empty\nhint: is a variable of the shell not set?"),
     (json.dumps([RECORD]), ["--base_url="], "--base_url is empty"),

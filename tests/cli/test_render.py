@@ -131,7 +131,7 @@ def test_a_fault_in_the_last_record_is_said_before_the_first_page_is_drawn(
     data = tmp_path / "data.json"
     data.write_text(json.dumps([{"_id": "a", "context": "text"}, {"_id": "b", "context": ""}]))
     assert run_command(["render", "--data_json", str(data), "-o", str(tmp_path / "pages")]) == 2
-    assert "record 1 (_id 'b'): the text is empty" in capsys.readouterr().err
+    assert "record 2 (_id 'b'): the text is empty" in capsys.readouterr().err
     assert not (tmp_path / "pages").exists()
 
 

@@ -230,6 +230,6 @@ async def test_half_a_character_in_the_data_is_named_by_its_record(tmp_path: Pat
     of = Questions(tmp_path, 2)
     of.data_json.write_text(of.data_json.read_text().replace("[[q1]] Which", "[[q1]] \\ud83d Which"))
     server = fault_server()
-    with pytest.raises(DataError, match="record 1"):
+    with pytest.raises(DataError, match="record 2"):
         await of.ask(server)
     assert server.requests == []

@@ -54,7 +54,7 @@ FILES = {
 ROWS: list[tuple[Callable[[], Any], str, str]] = [
     (
         lambda: list(read_documents(Path("no_context.json"))),
-        "no_context.json: record 0 (_id 'a'): field `context` is missing",
+        "no_context.json: record 1 (_id 'a'): field `context` is missing",
         RECORD,
     ),
     (lambda: read_documents(Path("bare")), "bare contains no .txt file", "give a data file, or a folder of text files"),
@@ -107,7 +107,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "--num_secrets is 99, and there are 10 kinds of secrets",
         "give at most 10",
     ),
-    (lambda: needles("two.json", "n.json"), "two.json: record 1: _id 'a' comes twice", "give each document its own"),
+    (lambda: needles("two.json", "n.json"), "two.json: record 2: _id 'a' comes twice", "give each document its own"),
     (
         lambda: needles("short.json", "n.json"),
         "short.json: no document has room for 2 needles: 1 too few sentences",

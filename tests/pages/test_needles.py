@@ -108,7 +108,7 @@ def test_documents_that_can_take_no_needles_are_counted_by_reason(tmp_path: Path
 @pytest.mark.parametrize(
     ("records", "message"),
     [
-        ([mc_record("d", context=TEXT), mc_record("d", context=TEXT)], "record 1: _id 'd' comes twice"),
+        ([mc_record("d", context=TEXT), mc_record("d", context=TEXT)], "record 2: _id 'd' comes twice"),
         ([mc_record("1", context=TEXT), mc_record("x", _id=1, context=TEXT)], "_id '1' comes twice"),
         ([mc_record("d", context=[TEXT])], "`context` is not text"),
         ([mc_record("d", context="One. Two.")], "1 too few sentences"),

@@ -31,11 +31,11 @@ def test_the_text_files_of_a_folder_are_documents_in_natural_order(tmp_path: Pat
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        ({"_id": "a"}, "record 0.*`context` is missing"),
-        ({"_id": "a", "context": None}, "record 0.*`context` is missing"),
-        ({"_id": "a", "context": 5}, "record 0.*not text"),
-        ({"_id": "", "context": "x"}, "record 0.*empty"),
-        ({"_id": "a", "context": " \n"}, "record 0.*the text is empty"),
+        ({"_id": "a"}, "record 1.*`context` is missing"),
+        ({"_id": "a", "context": None}, "record 1.*`context` is missing"),
+        ({"_id": "a", "context": 5}, "record 1.*not text"),
+        ({"_id": "", "context": "x"}, "record 1.*empty"),
+        ({"_id": "a", "context": " \n"}, "record 1.*the text is empty"),
         ({"_id": "a/b", "context": "x"}, "'a/b' can't begin the name"),
         ({"_id": "..", "context": "x"}, "can't begin the name"),
         ({"_id": "a\u0000", "context": "x"}, "can't begin the name"),

@@ -290,17 +290,17 @@ def tar_with(name: str, kind: bytes = tarfile.REGTYPE) -> bytes:
 ROW = '"id": 1, "text": "t", "answer": "a"'
 PNG_CUT = B64[0][:-3].rstrip("=")
 FAULTS = [
-    (f'{{{ROW}, "image": "../../secret.png"}}', "row 0: `image`: ../../secret.png is outside"),
-    (f'{{{ROW}, "image": "/etc/passwd"}}', "row 0: `image`: /etc/passwd is outside"),
-    (f'{{{ROW}, "image": "https://a.example/1.png"}}', "row 0: `image`: https://a.example/1.png is an address"),
-    (f'{{{ROW}, "image": "data:image/png,abc"}}', "row 0: `image`: only data: URLs of base64"),
-    (f'{{{ROW}, "image": "{B64[0][:70]}!{B64[0][71:]}"}}', "row 0: `image`: broken base64: it has the character '!'"),
-    (f'{{{ROW}, "image": "{B64[0][:81]}"}}', "row 0: `image`: broken base64: it is cut after 81 characters"),
-    (f'{{{ROW}, "image": 5}}', "row 0: `image`: expected an image's path or bytes, got int"),
-    ('{"id": 1, "text": "t"}', "row 0: Object missing required field `answer`"),
-    ('{"id": 1, "text": "t", "answer": ', "row 0: "),
-    ("id,text,answer\n1,a,b\n2,c\n", "line 3: row 1: 2 fields, the header has 3; nothing for `answer`"),
-    ("id,text,answer\n1,a,b,c\n", "line 2: row 0: 4 fields, the header has 3"),
+    (f'{{{ROW}, "image": "../../secret.png"}}', "row 1: `image`: ../../secret.png is outside"),
+    (f'{{{ROW}, "image": "/etc/passwd"}}', "row 1: `image`: /etc/passwd is outside"),
+    (f'{{{ROW}, "image": "https://a.example/1.png"}}', "row 1: `image`: https://a.example/1.png is an address"),
+    (f'{{{ROW}, "image": "data:image/png,abc"}}', "row 1: `image`: only data: URLs of base64"),
+    (f'{{{ROW}, "image": "{B64[0][:70]}!{B64[0][71:]}"}}', "row 1: `image`: broken base64: it has the character '!'"),
+    (f'{{{ROW}, "image": "{B64[0][:81]}"}}', "row 1: `image`: broken base64: it is cut after 81 characters"),
+    (f'{{{ROW}, "image": 5}}', "row 1: `image`: expected an image's path or bytes, got int"),
+    ('{"id": 1, "text": "t"}', "row 1: Object missing required field `answer`"),
+    ('{"id": 1, "text": "t", "answer": ', "row 1: "),
+    ("id,text,answer\n1,a,b\n2,c\n", "line 3: row 2: 2 fields, the header has 3; nothing for `answer`"),
+    ("id,text,answer\n1,a,b,c\n", "line 2: row 1: 4 fields, the header has 3"),
     ("id,text,text\n1,a,b\n", "two columns are called 'text'"),
     ('id,text,answer\n1,"a,b\n', "line 2: a quote is never closed"),
     ("id,text,answer\n1,a\0,b\n", "line 2: a null byte"),
@@ -370,7 +370,7 @@ def test_a_column_that_unfolds_to_gigabytes_is_refused(tmp_path: Path, monkeypat
 
 def test_a_missing_column_is_named_beside_those_that_are_there(tmp_path: Path) -> None:
     parquet.write_table(pa.Table.from_pylist([{"id": "1", "text": "t", "label": "x"}]), tmp_path / "x.parquet")
-    with pytest.raises(DataError, match="row 0: Object missing required field `answer`") as caught:
+    with pytest.raises(DataError, match="row 1: Object missing required field `answer`") as caught:
         load(tmp_path)
     assert caught.value.hint == "its columns are id, text, label"
 

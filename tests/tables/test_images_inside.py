@@ -166,7 +166,7 @@ def test_images_of_a_column_are_those_of_their_rows_in_whatever_order_they_are_r
     }[order]
     table = open_table(tmp_path / "rows.parquet")
     assert [table.image(f"{number}:image") for number in asked] == [b"image %d" % number for number in asked]
-    with pytest.raises(LookupError, match="there is no row 90"):
+    with pytest.raises(LookupError, match="there is no row with id 90"):
         table.image("90:image")
 
 

@@ -327,7 +327,7 @@ def test_mmstars_choices_are_taken_out_of_the_question_or_stay_there(
 def test_data_with_rotations_refuses_to_be_rotated_again(tmp_path: Path) -> None:
     write_sample("mmbench", tmp_path)
     settings = BenchmarkSettings(benchmark="mmbench", data=tmp_path)
-    with pytest.raises(DataError, match="row 1: rotations are rows of this file: leave --circular out"):
+    with pytest.raises(DataError, match="row 2: rotations are rows of this file: leave --circular out"):
         benchmark_of("mmbench", circular=True).load(Source(settings=settings))
 
 

@@ -143,7 +143,7 @@ def test_a_wrong_field_is_named_with_its_record_and_file(tmp_path: Path, changes
         load(tmp_path, [mc_record("good"), mc_record("bad-one", **changes)])
     message = str(caught.value)
     assert str(tmp_path / "data.json") in message
-    assert "record 1" in message
+    assert "record 2" in message
     assert "bad-one" in message
     assert f"`{field}`" in message or f"$.{field}" in message
     assert caught.value.hint
@@ -151,7 +151,7 @@ def test_a_wrong_field_is_named_with_its_record_and_file(tmp_path: Path, changes
 
 def test_a_record_without_id_is_named_by_its_place(tmp_path: Path) -> None:
     for changes in ({"_id": ...}, {"_id": ""}, {"_id": None}):
-        with pytest.raises(DataError, match=r"record 0.*_id"):
+        with pytest.raises(DataError, match=r"record 1.*_id"):
             load(tmp_path, [mc_record("a", **changes)])
 
 
@@ -213,7 +213,7 @@ def test_a_document_that_is_no_text_is_refused_before_a_text_only_run(tmp_path: 
     path = write_list(tmp_path / "data.json", [mc_record("a", context="x!")])
     path.write_bytes(path.read_bytes().replace(b"x!", b"\xff\xfe"))
     assert mc.load(path, Wanted(pages=two_pages)).count == 1
-    with pytest.raises(DataError, match=r"data\.json: record 0.*'a'.*`context`"):
+    with pytest.raises(DataError, match=r"data\.json: record 1.*'a'.*`context`"):
         mc.load(path, Wanted(text_only=True))
 
 

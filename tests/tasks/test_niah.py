@@ -102,7 +102,7 @@ def test_absent_depths_are_unknown_and_unknown_ones_are_kept(tmp_path: Path, dep
     ],
 )
 def test_a_wrong_field_is_named_with_its_record(tmp_path: Path, changes: dict[str, Any], field: str) -> None:
-    with pytest.raises(DataError, match=f"record 0.*bad-one.*{field}") as caught:
+    with pytest.raises(DataError, match=f"record 1.*bad-one.*{field}") as caught:
         load(tmp_path, [niah_record("bad-one", **changes)])
     assert caught.value.hint
 

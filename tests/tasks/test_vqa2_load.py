@@ -230,7 +230,7 @@ def test_the_digest_is_of_both_files(tmp_path: Path) -> None:
 )
 def test_a_wrong_field_is_named_with_its_record(tmp_path: Path, broken: dict[str, Any], field: str) -> None:
     write_split(tmp_path, [question(1), question(2) | broken], [annotation(1)], images=[1])
-    with pytest.raises(DataError, match=rf"record 1.*{field}") as caught:
+    with pytest.raises(DataError, match=rf"record 2.*{field}") as caught:
         load(tmp_path)
     assert caught.value.hint
 
@@ -238,7 +238,7 @@ def test_a_wrong_field_is_named_with_its_record(tmp_path: Path, broken: dict[str
 def test_an_answer_that_is_no_text_is_named_before_anything_is_asked(tmp_path: Path) -> None:
     broken = annotation(2) | {"answers": [{"answer": 7, "answer_id": 1}]}
     write_split(tmp_path, [question(1), question(2)], [annotation(1), broken])
-    with pytest.raises(DataError, match=r"record 1.*answer"):
+    with pytest.raises(DataError, match=r"record 2.*answer"):
         load(tmp_path)
 
 

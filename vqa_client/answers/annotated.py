@@ -135,7 +135,7 @@ def _begins_with_row(name: str) -> bool:
 def _collected(name: str, rows: list[Annotation]) -> Annotations:
     if not rows:
         raise DataError(f"{name} contains no question", hint=_FORM_HINT)
-    for number, row in enumerate(rows):
+    for number, row in enumerate(rows, 1):
         if row.question_id == "":
             raise DataError(f"{name}, item {number} has no question_id", hint=_FORM_HINT)
     counts = Counter(key_of(row.question_id) for row in rows)

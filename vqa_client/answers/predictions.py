@@ -175,7 +175,7 @@ def strangers(predictions: Predictions, known: str, path: str) -> DataError:
 
 
 def _from_csv(name: str) -> Iterator[tuple[str, _Row]]:
-    for number, cells in enumerate(csv_rows(name), start=2):
+    for number, cells in enumerate(csv_rows(name), 1):
         if cells.keys().isdisjoint(_IDS) or cells.keys().isdisjoint(_ANSWERS):
             hint = EXPLANATIONS_HINT.format(name) if "generated_explanation" in cells else _FORM_HINT
             raise DataError(f"{name} has the columns {', '.join(cells)}", hint=hint)
@@ -183,7 +183,7 @@ def _from_csv(name: str) -> Iterator[tuple[str, _Row]]:
 
 
 def _from_explained_csv(name: str, find: Find) -> Iterator[tuple[str, _Row]]:
-    for number, cells in enumerate(csv_rows(name), start=2):
+    for number, cells in enumerate(csv_rows(name), 1):
         answer, explanation = (
             next((cells[column] for column in columns if column in cells), None)
             for columns in (_EXPLAINED_ANSWERS, _EXPLANATIONS)
@@ -202,7 +202,7 @@ def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
     report = _report(name, text) if opening(text) == b"{" else None
     if report is not None:
         for model, result in report.results.items():
-            for number, row in enumerate(result.question_results):
+            for number, row in enumerate(result.question_results, 1):
                 yield f", {model}, item {number}", replace(row, variant=model)
         return
     yield from json_rows(name, _Row, unreadable)

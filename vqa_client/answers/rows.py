@@ -85,7 +85,7 @@ def json_rows(path: str | os.PathLike[str], row_type: type[Row], unreadable: lis
     text = json_text(path)
     if opening(text) == b"[":
         rows = decoded(path, text, list[row_type])  # type: ignore[valid-type]
-        yield from ((f", item {number}", row) for number, row in enumerate(rows))
+        yield from ((f", item {number}", row) for number, row in enumerate(rows, 1))
         return
     try:
         for number, line in _records(path, unreadable) if is_log(path) else lines(path):
@@ -108,9 +108,8 @@ def csv_rows(path: str | os.PathLike[str]) -> Iterator[dict[str, str]]:
             first = text.readline()
             usual_one = "\t" if os.fspath(path).lower().endswith(".tsv") else ","
             separator = separator_of(first, usual_one)
-            for number, row in enumerate(
-                csv.DictReader(chain([first], text), delimiter=separator, restval=""), start=2
-            ):
+            rows = csv.DictReader(chain([first], text), delimiter=separator, restval="")
+            for number, row in enumerate(rows, 1):
                 if None in row:
                     raise DataError(f"{os.fspath(path)}, row {number} has more cells than columns", hint=_QUOTE_HINT)
                 yield row

@@ -46,7 +46,7 @@ def _of_records(file: DataFile) -> Iterator[Document]:
     for index, record in file.records():
         row = file.decode(index, record, Row, hint=_HINT)
         fault = row.fault() or row.text_fault() or ("" if row.has_context() else "field `context` is missing")
-        place = f"{file.path}: record {index} (_id {row.id!r})"
+        place = f"{file.path}: record {index + 1} (_id {row.id!r})"
         if fault:
             raise DataError(f"{place}: {fault}", hint=_HINT)
         yield Document(id=row.name, text=row.text(), place=place)

@@ -129,9 +129,11 @@ class _Counted:
 def _checked(data: DataFile, index: int, record: bytes, seen: set[str]) -> _Row:
     row = data.decode(index, record, _Row, hint=_HINT)
     if fault := row.fault() or row.text_fault():
-        raise DataError(f"{data.path}: record {index} (_id {row.name!r}): {fault}", hint=_HINT)
+        raise DataError(f"{data.path}: record {index + 1} (_id {row.name!r}): {fault}", hint=_HINT)
     if row.name in seen:
-        raise DataError(f"{data.path}: record {index}: _id {row.name!r} comes twice", hint="give each document its own")
+        raise DataError(
+            f"{data.path}: record {index + 1}: _id {row.name!r} comes twice", hint="give each document its own"
+        )
     seen.add(row.name)
     return row
 

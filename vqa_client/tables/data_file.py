@@ -62,7 +62,7 @@ class DataFile(Struct, frozen=True, kw_only=True):
             return msgspec.json.decode(record, type=row_type)
         except UNDECODABLE as error:
             what = f"{fault(error, record)}{_fields(error, record)}"
-            raise DataError(f"{self.path}: record {index}{_named(record)}: {what}", hint=hint) from None
+            raise DataError(f"{self.path}: record {index + 1}{_named(record)}: {what}", hint=hint) from None
 
 
 class _AnyId(Struct):
@@ -234,7 +234,7 @@ class _Found(Struct, kw_only=True):
         line = 1 + len(_LINE_END.findall(self.text, 0, at))
         near = self.text[at : at + 40].split(b"\n")[0].decode("utf-8", "replace")
         place = f"line {line}, at {repr(near) if near else 'the end of the file'}"
-        return DataError(f"{self.path}: record {len(self.starts)}{named}: {what}: {place}", hint=_hint(self.key))
+        return DataError(f"{self.path}: record {len(self.starts) + 1}{named}: {what}: {place}", hint=_hint(self.key))
 
 
 def _by_brackets(text: mmap.mmap, begin: int) -> Iterator[tuple[int, int]]:

@@ -150,7 +150,7 @@ class DelimitedTable(Table):
                 continue
             if len(values) != self._width:
                 missing = f"; nothing for `{self.header[len(values)]}`" if len(values) < self._width else ""
-                what = f"row {number}: {len(values)} fields, the header has {self._width}{missing}"
+                what = f"row {number + 1}: {len(values)} fields, the header has {self._width}{missing}"
                 raise self._fault(line, what, "put a cell that contains the delimiter or a line break in quotes")
             yield start, values
             number += 1

@@ -59,7 +59,7 @@ class JsonTable(Table):
             for number, row in enumerate(members):
                 cells = self._row(number, row)
                 if images and (image := cells.get("image_id")) not in images:
-                    raise DataError(f"{self.path}: row {number}: `images` has no id {image!r}")
+                    raise DataError(f"{self.path}: row {number + 1}: `images` has no id {image!r}")
                 yield number, {**images[image], **cells} if images else cells
 
     def image(self, place: str) -> bytes:
@@ -136,7 +136,7 @@ class JsonTable(Table):
         return self._decoded(members, list[msgspec.Raw])
 
     def _row(self, number: int, row: Any) -> dict[str, Any]:
-        found: dict[str, Any] = self._decoded(row, dict[str, Any], f"row {number}: ")
+        found: dict[str, Any] = self._decoded(row, dict[str, Any], f"row {number + 1}: ")
         return found
 
     def _decoded(self, data: Any, kind: Any, place: str = "") -> Any:

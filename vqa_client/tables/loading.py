@@ -57,7 +57,7 @@ class _Walk(Struct, frozen=True, kw_only=True):
                     made = self.question(row, Place(file, number, self.split, folder, str(path)))
                 except ValueError as error:
                     hint = f"its columns are {', '.join(table.header or cells)}"
-                    raise DataError(f"{path}: row {number}: {error}", hint=hint) from None
+                    raise DataError(f"{path}: row {number + 1}: {error}", hint=hint) from None
                 yield from (made,) if isinstance(made, Question | LeftOut) else made
 
     def _with_joined(self, cells: dict[str, Any]) -> dict[str, Any]:

@@ -141,7 +141,7 @@ class _Cursor:
 
     def image(self, row: int, item: int | None) -> tuple[bytes | str | None, str | None]:
         if not 0 <= row < self._starts[-1]:
-            raise LookupError(f"there is no row {row}")
+            raise LookupError(f"there is no row with id {row}")
         while True:
             for cells in self._read:
                 if row in cells.rows:

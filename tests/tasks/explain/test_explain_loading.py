@@ -191,8 +191,8 @@ def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
         (b"3", "vqaX_val.json"),
         (b"{}", "contains no record"),
         (b"[]", "contains no record"),
-        (b'{"12": {"question": 5}}', r"record 12: .*question"),
-        (b'[{"answers": 5}]', r"record at index 0: .*answers"),
+        (b'{"12": {"question": 5}}', r"record '12': .*question"),
+        (b'[{"answers": 5}]', r"record 1: .*answers"),
         (b'{"12": {"question": "\xff"}}', "vqaX_val.json"),
     ],
 )

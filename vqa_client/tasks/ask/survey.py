@@ -43,8 +43,8 @@ class Fault(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The row for people."""
-        return f"{self.path.name} row {self.row}"
+        """The row for people, who count from 1."""
+        return f"{self.path.name} row {self.row + 1}"
 
 
 class Survey(Struct, frozen=True, kw_only=True):

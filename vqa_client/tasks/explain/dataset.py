@@ -297,7 +297,7 @@ def _read_rows(path: Path, row_type: type[AnyRow]) -> tuple[list[tuple[str, AnyR
         raise DataError(f"can't read {path}: {error.strerror or error}", hint=_HINT) from None
     rows: dict[str, AnyRow] = {}
     for index, (key, record) in enumerate(_records(path, data.removeprefix(_BOM))):
-        row = _decoded(path, key or f"at index {index}", record, row_type)
+        row = _decoded(path, repr(key) if key else str(index + 1), record, row_type)
         rows[_unused(key or row.own_id() or str(index), rows)] = row
     if not rows:
         raise DataError(f"{path} contains no record", hint=_HINT)

@@ -311,7 +311,7 @@ def _checked_rows(file: DataFile, row_type: type[AnyRow], wanted: Wanted, hint: 
         row = file.decode(index, record, row_type, hint=hint)
         fault = wanted.fault(row)
         if fault:
-            raise DataError(f"{file.path}: record {index} (_id {row.id!r}): {fault}", hint=hint)
+            raise DataError(f"{file.path}: record {index + 1} (_id {row.id!r}): {fault}", hint=hint)
         hashes[index] = hash(row.name)
         yield index, row
     if twice := _twice(file, row_type, hashes):
