@@ -293,10 +293,7 @@ def _answered(where: str, row: _Row, answer: Any) -> Prediction:
 
 def _reply(row: _Row) -> Completion:
     return Completion(
-        text=row.output or "",
-        reasoning=row.reasoning,
-        finish_reason=row.finish_reason,
-        first_token=row.first_token,
+        text=row.output or "", reasoning=row.reasoning, finish_reason=row.finish_reason, first_token=row.first_token
     )
 
 

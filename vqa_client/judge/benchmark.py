@@ -222,12 +222,7 @@ def _part(run: JudgedRun, source: Source) -> Part:
     digest = sha256_of(run.log)
     return Part(
         name=str(run.run.file.identity.get("task") or ""),
-        loaded=Loaded(
-            questions=Walk(run.questions),
-            count=count,
-            left_out=left_out,
-            data_sha256=digest,
-        ),
+        loaded=Loaded(questions=Walk(run.questions), count=count, left_out=left_out, data_sha256=digest),
         gate=Loaded(questions=controls, count=len(controls), data_sha256=digest),
         data_path=run.log,
         images_dir=run.log.parent if source.settings.with_images else None,

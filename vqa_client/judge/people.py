@@ -20,14 +20,7 @@ from vqa_client.prompt import choices_text
 from vqa_client.reports.csv_rows import harmless, separator_of, write_rows
 from vqa_client.reports.judged import Judge
 from vqa_client.reports.log_reader import Key
-from vqa_client.scoring.agreement import (
-    Kappa,
-    cohens_kappa,
-    fleiss_kappa,
-    rogan_gladen,
-    spearmans_rho,
-    together,
-)
+from vqa_client.scoring.agreement import Kappa, cohens_kappa, fleiss_kappa, rogan_gladen, spearmans_rho, together
 from vqa_client.scoring.choices.modes import Calibrating, Calibration
 from vqa_client.scoring.paired import Sums, percentiles, resampled
 from vqa_client.scoring.statistics import wilson

@@ -60,11 +60,7 @@ BENCHMARK = Benchmark(
     parse=choice,
     metrics=(OURS, published(published_letter), VLMEVALKIT, lmms_eval(lmms_mcq_abcd)),
     totals=(
-        Total(
-            "of_1500",
-            Sums(lambda scored: (scored.score,), lambda hits: hits / QUESTIONS),
-            "of 1,500, as published",
-        ),
+        Total("of_1500", Sums(lambda scored: (scored.score,), lambda hits: hits / QUESTIONS), "of 1,500, as published"),
         Total("by_category", mean_over("category"), "the mean over categories"),
         Total("by_part", mean_over("part"), "the mean over the parts of categories, as in lmms-eval"),
     ),

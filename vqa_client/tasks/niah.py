@@ -127,11 +127,7 @@ def benchmark(options: NiahSettings) -> Benchmark:
             Metric("containment", found, "the reference is in the answer, without thoughts", read=with_wrappers),
             Metric("published", found, "the reference is in the whole reply, as published", read=verbatim),
             Metric("strict", strict, "as a word of its own that the answer stands by"),
-            Metric(
-                "n_numbers",
-                lambda answer, question: float(count_numbers(answer)),
-                "numbers in the answer",
-            ),
+            Metric("n_numbers", lambda answer, question: float(count_numbers(answer)), "numbers in the answer"),
         ),
         answers_by="strict",
         measure="accuracy by containment in the answer",

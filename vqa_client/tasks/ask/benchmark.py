@@ -66,12 +66,7 @@ def is_open(question: Question) -> bool:
 
 
 OPEN: Final = (
-    Metric(
-        "contains",
-        contains,
-        "an answer is stated",
-        read=whole_reply,
-    ),
+    Metric("contains", contains, "an answer is stated", read=whole_reply),
     Metric("exact", best_of(same_words), "the same words, but for case and outer punctuation"),
     Metric("anls", best_of(anls), "1 less the edit distance by length, 0 below 0.5"),
     Metric("vqa", vqa, "VQA accuracy: three of ten people say so"),

@@ -18,19 +18,8 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "question": ("question", "query", "prompt", "instruction", "input", "text"),
     "image": (
         *("image", "images", "image_path", "image_paths", "image_file", "img", "img_path", "filename", "file_name"),
-        *(
-            "file_names",
-            "pictures",
-            "picture",
-            "photo",
-            "path",
-            "url",
-            "image_url",
-            "image_base64",
-            "base64",
-            "image_b64",
-        ),
-        *("image_data", "image_bytes", "bytes"),
+        *("file_names", "pictures", "picture", "photo", "path", "url", "image_url", "image_base64", "base64"),
+        *("image_b64", "image_data", "image_bytes", "bytes"),
     ),
     "choices": ("choices", "options", "candidates", "multiple_choices"),
     "answer": (

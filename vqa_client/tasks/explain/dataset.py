@@ -254,11 +254,7 @@ def read_questions(
 
 
 def _choose(
-    dataset: Dataset[Any],
-    rows: Iterable[tuple[str, NleRow]],
-    split: str,
-    images: ImageFiles,
-    n_samples: int | None,
+    dataset: Dataset[Any], rows: Iterable[tuple[str, NleRow]], split: str, images: ImageFiles, n_samples: int | None
 ) -> _Chosen:
     chosen = _Chosen()
     for sample_id, row in rows:

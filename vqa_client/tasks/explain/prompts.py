@@ -34,6 +34,13 @@ def prompt(question: Question, wording: Wording, prompt_mode: str) -> str:
     return "\n\n".join([*blocks, wording.shown(question)])
 
 
+_OUTSIDE: Final = "Write nothing else."
+_FORM: Final = "in one sentence of the form: <{}> because <explanation>\n"
+_BECAUSE: Final = "Then comes the word because, in lower case and only once. Then say in a few words "
+_SHOWN_BY: Final = f"{_BECAUSE}what in the image shows it. {_OUTSIDE}"
+"""Instructions share these words."""
+
+
 def named(name: str) -> Callable[[Question], str]:
     """Show a question as its text after a name and a colon."""
     return lambda question: f"{name}: {question.text}"
@@ -41,9 +48,8 @@ def named(name: str) -> Callable[[Question], str]:
 
 VQAX: Final = Wording(
     instruction=(
-        "Answer the question about the image in one sentence of the form: <answer> because <explanation>\n"
-        "Begin with an answer of one or two words. Then comes the word because, in lower case and only once. Then say "
-        "in a few words what in the image shows it. Write nothing else."
+        f"Answer the question about the image {_FORM.format('answer')}"
+        f"Begin with an answer of one or two words. {_SHOWN_BY}"
     ),
     shown=named("Question"),
     examples=(
@@ -54,9 +60,8 @@ VQAX: Final = Wording(
 )
 ACTX: Final = Wording(
     instruction=(
-        "Name the activity of the person in the image in one sentence of the form: <activity> because <explanation>\n"
-        "Begin with the activity in one to three words. Then comes the word because, in lower case and only once. Then "
-        "say in a few words what in the image shows it. Write nothing else."
+        f"Name the activity of the person in the image {_FORM.format('activity')}"
+        f"Begin with the activity in one to three words. {_SHOWN_BY}"
     ),
     shown=named("Question"),
     examples=(
@@ -69,9 +74,8 @@ ESNLIVE: Final = Wording(
     instruction=(
         "Decide how the hypothesis relates to the image. It is entailment if the image shows that the hypothesis is "
         "true, contradiction if the image shows that it is false, and neutral if the image leaves it open.\n"
-        "Reply in one sentence of the form: <label> because <explanation>\n"
-        "Begin with one of the words entailment, contradiction, neutral. Then comes the word because, in lower case "
-        "and only once. Then say in a few words why. Write nothing else."
+        f"Reply {_FORM.format('label')}"
+        f"Begin with one of the words entailment, contradiction, neutral. {_BECAUSE}why. {_OUTSIDE}"
     ),
     shown=named("Hypothesis"),
     examples=(
@@ -80,9 +84,6 @@ ESNLIVE: Final = Wording(
         ("Hypothesis: The woman is waiting for her sister.", "neutral because it can't be seen whom she waits for"),
     ),
 )
-
-
-_OUTSIDE: Final = "Write nothing else."
 
 
 class _Example(Struct, frozen=True, kw_only=True):
@@ -98,12 +99,7 @@ class _Example(Struct, frozen=True, kw_only=True):
 _EXAMPLES: Final = (
     _Example(
         question="Why does person1 hold the door?",
-        answers=(
-            "He wants to lock it.",
-            "Person2 comes with both arms full.",
-            "He is tired.",
-            "The door is broken.",
-        ),
+        answers=("He wants to lock it.", "Person2 comes with both arms full.", "He is tired.", "The door is broken."),
         right=1,
         reasons=(
             "Two crates keep person2 from using a hand.",
@@ -177,9 +173,7 @@ def _inner(sentence: str) -> str:
 
 FREE: Final = Wording(
     instruction=(
-        "Answer the question about the image in one sentence of the form: <answer> because <explanation>\n"
-        "The answer is a short statement. Then comes the word because, in lower case and only once. Then say in a few "
-        f"words what in the image shows it. {_OUTSIDE}"
+        f"Answer the question about the image {_FORM.format('answer')}The answer is a short statement. {_SHOWN_BY}"
     ),
     shown=lambda question: _asked(question.text),
     examples=tuple(
@@ -189,10 +183,8 @@ FREE: Final = Wording(
 )
 Q2A: Final = Wording(
     instruction=(
-        "Choose the answer to the question about the image. Reply in one sentence of the form: "
-        "<letter> because <explanation>\n"
-        "Begin with the letter of the right answer. Then comes the word because, in lower case and only once. Then say "
-        f"in a few words what in the image shows it. {_OUTSIDE}"
+        f"Choose the answer to the question about the image. Reply {_FORM.format('letter')}"
+        f"Begin with the letter of the right answer. {_SHOWN_BY}"
     ),
     shown=lambda question: _with_choices(question.text, question.choices),
     examples=tuple(
@@ -210,10 +202,7 @@ QA2R: Final = Wording(
     ),
     shown=lambda question: _with_reasons(question.text, question.extra["given_answer"], question.choices),
     examples=tuple(
-        (
-            _with_reasons(each.question, each.answers[each.right], lettered(each.reasons)),
-            "ABCD"[each.reason],
-        )
+        (_with_reasons(each.question, each.answers[each.right], lettered(each.reasons)), "ABCD"[each.reason])
         for each in _EXAMPLES
     ),
 )

@@ -213,11 +213,7 @@ VCR_TASKS: Final[Mapping[str, Dataset[VcrRow]]] = {
     "free": _vcr(FREE, _free, lambda reply, question: read_sentence(reply), (_NLX, _EVIL, _OWN)),
     "q2a": _vcr(Q2A, _q2a, lambda reply, question: read_letter(reply, question.choices), (_EVIL, _OWN, _NLX)),
     "qa2r": _vcr(
-        QA2R,
-        _qa2r,
-        lambda reply, question: read_reason(reply, question.choices),
-        (_OWN, _EVIL, _NLX),
-        published=False,
+        QA2R, _qa2r, lambda reply, question: read_reason(reply, question.choices), (_OWN, _EVIL, _NLX), published=False
     ),
     "q2ar": _vcr(
         Q2AR,

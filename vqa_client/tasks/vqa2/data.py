@@ -359,10 +359,7 @@ def oddities(paired: Pairing) -> list[str]:
             sum(not one & _WITH_IDS for one in found),
             "have answers without answer_id: the official score takes equal ones for one person's",
         ),
-        (
-            sum(count != USUAL_ANSWERS for count in counts),
-            f"have more or fewer than {USUAL_ANSWERS} answers",
-        ),
+        (sum(count != USUAL_ANSWERS for count in counts), f"have more or fewer than {USUAL_ANSWERS} answers"),
         (
             sum(count < FEWEST_FOR_FULL_MARKS for count in counts),
             f"have fewer than {FEWEST_FOR_FULL_MARKS} answers, so that no reply to them has a VQA accuracy of 1",
