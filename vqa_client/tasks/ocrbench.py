@@ -6,17 +6,56 @@ VLMEvalKit's OCRBench.tsv. A row:
     {"dataset_name": "IIIT5K", "id": 1, "image_path": "IIIT5K/test/1_1.png", "question": "what is written?",
      "answers": ["LAMP"], "type": "Regular Text Recognition"}
 
-Published: points, one for each reply that contains an answer (Liu et al., 2023); lmms-eval reads full-width
+Published: points, one for each reply that contains an answer (Liu et al., 2023, example.py); lmms-eval reads full-width
 characters as ASCII. Some images come from sources with other licences.
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question, Sums, Total
 from vqa_client.benchmark import only, tables, verbatim, whole_reply
-from vqa_client.scoring.published.ocrbench import FORMULA_TYPE, FORMULAS, RECOGNITION, contains, contains_half_width
+
+FORMULAS: Final = "HME100k"
+"""The dataset of handwritten formulas, where spaces never count and case does."""
+FORMULA_TYPE: Final = "Handwritten Mathematical Expression Recognition"
+RECOGNITION: Final = (
+    "Regular Text Recognition",
+    "Irregular Text Recognition",
+    "Artistic Text Recognition",
+    "Handwriting Recognition",
+    "Digit String Recognition",
+    "Non-Semantic Text Recognition",
+)
+"""The types that are reported together as text recognition."""
+_HALF_WIDTH: Final = {0xFF00 + sign: 0x20 + sign for sign in range(1, 0x5F)} | {0x3000: " "}
+
+
+def contains(answer: str, reference: str, dataset: str) -> float:
+    """OCRBench: 1 where the reference is in the reply; the empty one always is."""
+    prepared = unspaced if dataset == FORMULAS else line
+    return float(prepared(reference) in prepared(answer))
+
+
+def contains_half_width(answer: str, reference: str, dataset: str) -> float:
+    """The same in lmms-eval, where full-width signs are those of ASCII but in formulas."""
+    if dataset != FORMULAS:
+        answer, reference = answer.translate(_HALF_WIDTH), reference.translate(_HALF_WIDTH)
+    return contains(answer, reference, dataset)
+
+
+def one_line(text: str) -> str:
+    return text.strip().replace("\n", " ")
+
+
+def line(text: str) -> str:
+    return one_line(text.lower())
+
+
+def unspaced(text: str) -> str:
+    return one_line(text).replace(" ", "")
 
 
 class Row(Struct):
