@@ -11,15 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vqa_client.scoring import vqa_accuracy, vqa_normalise
-from vqa_client.scoring.published import (
-    anls,
-    longdocurl,
-    mm_niah,
-    mmlongbench_doc,
-    mp_docvqa,
-    ocrbench,
-    slidevqa,
-)
+from vqa_client.scoring.published import anls, mmlongbench_doc
+from vqa_client.tasks import longdocurl, mm_niah, mp_docvqa, ocrbench, ocrbench_v2, slidevqa
 from vqa_client.types import Question
 
 GOLDENS = Path(__file__).parents[3] / "shared" / "data" / "benchmarks"
@@ -121,18 +114,18 @@ TABLE: list[tuple[str, str | None, str, int, Callable[[Case], Any]]] = [
     (SOFT, None, "vlmevalkit_vizwiz", 93, soft(vqa_normalise.vlmevalkit)),
     ("ocrbench", None, "expected", 198, ocr(ocrbench.contains)),
     ("ocrbench", None, "lmms_eval", 198, ocr(ocrbench.contains_half_width)),
-    ("ocrbench_v2_text", "vqa_evaluation", "expected", 18, v2(ocrbench.vqa)),
-    ("ocrbench_v2_text", "vqa_evaluation_case_sensitive", "expected", 26, v2_single(ocrbench.vqa_case_sensitive)),
-    ("ocrbench_v2_text", "cn_vqa_evaluation", "expected", 11, v2_single(ocrbench.vqa_chinese)),
+    ("ocrbench_v2_text", "vqa_evaluation", "expected", 18, v2(ocrbench_v2.vqa)),
+    ("ocrbench_v2_text", "vqa_evaluation_case_sensitive", "expected", 26, v2_single(ocrbench_v2.vqa_case_sensitive)),
+    ("ocrbench_v2_text", "cn_vqa_evaluation", "expected", 11, v2_single(ocrbench_v2.vqa_chinese)),
     (
         "ocrbench_v2_text",
         "counting_evaluation",
         "expected",
         48,
-        lambda case: v2(ocrbench.counting, regression=case["eval"] == "regression")(case),
+        lambda case: v2(ocrbench_v2.counting, regression=case["eval"] == "regression")(case),
     ),
-    ("ocrbench_v2_text", "math_expression_evaluation", "expected", 6, v2(ocrbench.formula)),
-    ("ocrbench_v2_text", "cn_math_expression_evaluation", "expected", 7, v2(ocrbench.formula_chinese)),
+    ("ocrbench_v2_text", "math_expression_evaluation", "expected", 6, v2(ocrbench_v2.formula)),
+    ("ocrbench_v2_text", "cn_math_expression_evaluation", "expected", 7, v2(ocrbench_v2.formula_chinese)),
     ("mm_niah", "reply", "expected", 148, lambda case: mm_niah.score(case["prediction"], case["reference"])),
 ]
 
@@ -206,12 +199,12 @@ def test_slidevqas_evidence_and_both_together_are_the_published_ones() -> None:
         (mm_niah.score, ("[1, 2]", []), 0),
         (mm_niah.score, ('{"a": [1], "b": [2]}', [1, 2]), 1),
         (mm_niah.score, ('{"a": [1, 2], "why": "x"}', [1, 2]), 0),
-        (partial(ocrbench.counting, regression=True), ("1" * 5000, ["5"]), 0),
-        (partial(ocrbench.counting, regression=True), ("5", ["five"]), 0),
-        (ocrbench.letters, ("答案：A、C", ["AC"]), 1),
-        (ocrbench.letters, ("C A", ["AC"]), 0),
-        (ocrbench.multiple_choice, ("B.", ["B"]), 1),
-        (ocrbench.multiple_choice, ("It is B", ["B"]), 0),
+        (partial(ocrbench_v2.counting, regression=True), ("1" * 5000, ["5"]), 0),
+        (partial(ocrbench_v2.counting, regression=True), ("5", ["five"]), 0),
+        (ocrbench_v2.letters, ("答案：A、C", ["AC"]), 1),
+        (ocrbench_v2.letters, ("C A", ["AC"]), 0),
+        (ocrbench_v2.multiple_choice, ("B.", ["B"]), 1),
+        (ocrbench_v2.multiple_choice, ("It is B", ["B"]), 0),
     ],
 )
 def test_a_rule_takes_any_reply(rule: Callable[..., float], given: tuple[Any, ...], score: float) -> None:

@@ -221,7 +221,7 @@ def test_mmlongbench_docs_official_form_puts_the_pages_last() -> None:
 
 
 def test_mm_niahs_images_are_where_their_marks_are() -> None:
-    meta = mm_niah.rules.Meta(choices_image_path=["c/1.jpg", "c/2.jpg"])
+    meta = mm_niah.Meta(choices_image_path=["c/1.jpg", "c/2.jpg"])
     row = mm_niah.Row(
         id="1", answer=1, question="Which?", context="Old.<image>New.", images=("a.jpg",), folder="f", meta=meta
     )
@@ -236,11 +236,11 @@ def test_mm_niahs_images_are_where_their_marks_are() -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: mm_niah.rules.pair("[1"), "expected a Python list of two, got '[1'"),
-        (lambda: mm_niah.rules.pair("[1]"), "expected a Python list of two, got '[1]'"),
-        (lambda: mm_niah.rules.written(99), "the answer 99 is the number of no choice"),
-        (lambda: charxiv.kinds.described(20, "a"), "there is no descriptive question 20; they are 1 to 19"),
-        (lambda: charxiv.kinds.of_reasoning(5, 1), "the answer type is 5, the source 1: they are 1 to 4 and 1 to 3"),
+        (lambda: mm_niah.pair("[1"), "expected a Python list of two, got '[1'"),
+        (lambda: mm_niah.pair("[1]"), "expected a Python list of two, got '[1]'"),
+        (lambda: mm_niah.written(99), "the answer 99 is the number of no choice"),
+        (lambda: charxiv.described(20, "a"), "there is no descriptive question 20; they are 1 to 19"),
+        (lambda: charxiv.of_reasoning(5, 1), "the answer type is 5, the source 1: they are 1 to 4 and 1 to 3"),
     ],
 )
 def test_a_row_that_is_none_says_what_is_wrong(make: Callable[[], Any], says: str) -> None:
@@ -250,7 +250,7 @@ def test_a_row_that_is_none_says_what_is_wrong(make: Callable[[], Any], says: st
 
 def test_mm_niahs_overall_counts_an_empty_cell_as_nothing_right() -> None:
     def question(task: str, length: int, depth: float) -> Question:
-        meta = mm_niah.rules.Meta(placed_depth=depth, context_length=length)
+        meta = mm_niah.Meta(placed_depth=depth, context_length=length)
         return mm_niah.question(mm_niah.Row(id="1", answer="[1]", question="?", meta=meta), Place(task, 0, "val"))
 
     right = [("retrieval-text", 1500, 0.1), ("retrieval-text", 1500, 1.0), ("retrieval-text", 64_000, 0.5)]
