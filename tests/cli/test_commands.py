@@ -51,7 +51,7 @@ def test_a_plain_run_on_a_json_file_loads_nothing_that_it_does_not_use(
     unused = (
         *("pydantic", "statistics", "tarfile", "jinja2", "vqa_client.html", "vqa_client.images.corruptions"),
         *("vqa_client.tables.delimited", "vqa_client.tables.parquet_table", "vqa_client.tables.tar_table"),
-        *("vqa_client.cli.varied_tables", "vqa_client.cli.robustness_tables", "vqa_client.reports.robustness"),
+        *("vqa_client.cli.varied_tables", "vqa_client.cli.varied_tables", "vqa_client.reports.robustness"),
         *("vqa_client.scoring.robustness", "vqa_client.scoring.paired", "vqa_client.scoring.repeats"),
     )
     code = (

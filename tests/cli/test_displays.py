@@ -8,7 +8,7 @@ import pytest
 from vqa_client.cli import progress as displays
 from vqa_client.cli.progress import LiveCounts, LiveDisplay, PlainDisplay, display
 from vqa_client.cli.signals import resume_command
-from vqa_client.cli.text import count, duration, safe
+from vqa_client.cli.streams import count, duration, safe
 from vqa_client.types import Record
 
 

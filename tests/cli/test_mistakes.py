@@ -11,8 +11,8 @@ from tests import forked
 from vqa_client.cli import streams
 from vqa_client.cli.app import COMMANDS, ROBUSTNESS, app
 from vqa_client.cli.main import run_command
+from vqa_client.cli.streams import folded
 from vqa_client.cli.tables import as_text
-from vqa_client.cli.text import folded
 from vqa_client.reports.sections import Section
 
 RECORD = {"_id": "a", "question": "?", "answer": "A", **{f"choice_{letter}": letter for letter in "ABCD"}}

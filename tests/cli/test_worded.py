@@ -10,7 +10,7 @@ from vqa_client.aggregates import Figure
 from vqa_client.cli.dry_run import _lines, _total
 from vqa_client.cli.judge import _people
 from vqa_client.cli.main import run_command
-from vqa_client.cli.rescore import _section
+from vqa_client.cli.parse import _section
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.varied_tables import of_blind, of_circular, of_repeats, of_shuffled
 from vqa_client.judge.people import AgainstPeople

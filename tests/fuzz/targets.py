@@ -13,7 +13,7 @@ from PIL import Image as PillowImage
 from tests.scoring.choice_label_sets import VEHICLES
 from vqa_client.answers.annotated import read_annotations
 from vqa_client.answers.predictions import read_predictions
-from vqa_client.cli.text import safe
+from vqa_client.cli.streams import safe
 from vqa_client.client import retry
 from vqa_client.client.failures import error_message, excerpt
 from vqa_client.client.messages import _unpacked

@@ -9,8 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from vqa_client.cli.evaluate import evaluate_and_judge
-from vqa_client.cli.streams import EXIT_OK, emit, say
-from vqa_client.cli.text import safe
+from vqa_client.cli.streams import EXIT_OK, emit, safe, say
 from vqa_client.errors import DataError, QuestionFailed
 from vqa_client.images.facts import facts
 from vqa_client.runs.plans import make_plans

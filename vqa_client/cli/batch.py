@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 import anyio
 from cyclopts import Parameter
 
-from vqa_client.cli.command_line import Options
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
-from vqa_client.cli.text import count, safe
+from vqa_client.cli.app import Options
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, emit_json, safe, say
 from vqa_client.errors import UsageError
 from vqa_client.runs.batched import Written, show_batches, write_batches
 from vqa_client.settings.run import RunSettings

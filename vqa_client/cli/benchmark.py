@@ -8,10 +8,8 @@ from typing import Annotated, Any, TypeVar, cast
 from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
-from vqa_client.cli.app import ASK, COMMANDS, SPELLED, example
-from vqa_client.cli.command_line import HELP_FLAGS, Options
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit
-from vqa_client.cli.text import count, safe
+from vqa_client.cli.app import ASK, COMMANDS, HELP_FLAGS, SPELLED, Options, example
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, safe
 from vqa_client.errors import UsageError
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.run import RunSettings

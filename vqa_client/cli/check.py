@@ -6,9 +6,8 @@ from typing import Any
 
 import msgspec
 
-from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, emit, emit_json, say
+from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, count, emit, emit_json, folded, safe, say
 from vqa_client.cli.tables import new_console, printed
-from vqa_client.cli.text import count, folded, safe
 from vqa_client.client.check.examine import examine
 from vqa_client.client.probing.findings import Checked, Finding, fingerprint
 from vqa_client.client.session import open_session

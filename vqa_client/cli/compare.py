@@ -5,9 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, safe, say
 from vqa_client.cli.tables import as_text
-from vqa_client.cli.text import safe
 from vqa_client.compare.leaderboard import Cell, Leaderboard, write_board_page
 from vqa_client.compare.leaderboard import leaderboard as read_runs
 from vqa_client.compare.sections import sections

@@ -7,8 +7,7 @@ from typing import Any
 import anyio
 import msgspec
 
-from vqa_client.cli.streams import emit, emit_json, say, terminal_width
-from vqa_client.cli.text import count, duration, folded, safe
+from vqa_client.cli.streams import count, duration, emit, emit_json, folded, safe, say, terminal_width
 from vqa_client.pages.estimate import TOKEN_SIDES
 from vqa_client.runs.dry_run import DryRun, Expected, dry_run
 from vqa_client.settings.run import RunSettings

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from vqa_client.cli.progress import bar, on_terminal
 from vqa_client.cli.signals import SIGNALS, resume_command
-from vqa_client.cli.streams import say
-from vqa_client.cli.text import count, duration
+from vqa_client.cli.streams import count, duration, say
 
 if TYPE_CHECKING:
     from vqa_client.pages.render import Step

@@ -3,8 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, EXIT_USAGE, emit, prepare_streams, say
-from vqa_client.cli.text import safe
+from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, EXIT_USAGE, emit, prepare_streams, safe, say
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
 
 MAY_BE_EMPTY = ("--system", "--api_key", "--api-key")
@@ -33,14 +32,12 @@ def list_benchmarks() -> None:
 def _called(arguments: list[str]) -> int:
     from cyclopts import CycloptsError
 
-    from vqa_client.cli.app import app
+    from vqa_client.cli.app import app, usage_error
 
     _refuse_empty(arguments)
     try:
         return int(app(arguments, result_action="return_value", print_error=False, exit_on_error=False) or EXIT_OK)
     except CycloptsError as error:
-        from vqa_client.cli.command_line import usage_error
-
         raise usage_error(error) from None
 
 

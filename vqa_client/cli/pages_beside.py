@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from vqa_client.cli.streams import say
-from vqa_client.cli.text import safe
+from vqa_client.cli.streams import safe, say
 from vqa_client.errors import NotOurs
 from vqa_client.reports.log_reader import LOG_ENDING, find_logs
 from vqa_client.reports.report import Report

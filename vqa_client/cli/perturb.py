@@ -7,8 +7,7 @@ from pathlib import Path
 import msgspec
 
 from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
-from vqa_client.cli.streams import emit
-from vqa_client.cli.text import count, safe
+from vqa_client.cli.streams import count, emit, safe
 from vqa_client.errors import UsageError
 from vqa_client.files import check_output, natural_key, replacing
 from vqa_client.images.find import PageFolder, page_folders

@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from vqa_client.cli.streams import say
-from vqa_client.cli.text import duration, folded, safe
+from vqa_client.cli.streams import duration, folded, safe, say
 from vqa_client.progress import Progress
 from vqa_client.types import Record, Status
 

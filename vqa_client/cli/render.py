@@ -6,8 +6,7 @@ from pathlib import Path
 
 from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
 from vqa_client.cli.perturb import as_table, measure
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, say
-from vqa_client.cli.text import count, duration, safe
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, duration, emit, safe, say
 from vqa_client.files import check_output
 from vqa_client.images.find import PageFolder
 from vqa_client.pages.documents import Source, checked, read_documents

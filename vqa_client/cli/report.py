@@ -4,8 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from vqa_client.cli.streams import emit, say
-from vqa_client.cli.text import count, safe
+from vqa_client.cli.streams import count, emit, safe, say
 from vqa_client.errors import DataError, VqaClientError
 from vqa_client.exports.numbers import write_markdown, write_summary
 from vqa_client.exports.tables import Data, write_csv, write_jsonl, write_parquet

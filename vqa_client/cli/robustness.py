@@ -10,15 +10,13 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from vqa_client.cli.app import app
+from vqa_client.cli.app import HELP_FLAGS, Options, app
 from vqa_client.cli.benchmark import settings_command, taken
-from vqa_client.cli.command_line import HELP_FLAGS, Options
 from vqa_client.cli.evaluate import evaluate as ask
 from vqa_client.cli.files_progress import files_progress, resumable
-from vqa_client.cli.robustness_tables import of_pool
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, emit_json, say
 from vqa_client.cli.tables import as_text
-from vqa_client.cli.text import count
+from vqa_client.cli.varied_tables import of_pool
 from vqa_client.corrupted_copies import METADATA, Plan, describe, expected_bytes, joined, make, plan
 from vqa_client.errors import OutputError, UsageError
 from vqa_client.files import check_output, write_json

@@ -1,7 +1,6 @@
 """`vqa-client ctl` and `merge`: a run in progress, and the shards of a run."""
 
-from vqa_client.cli.streams import emit, say
-from vqa_client.cli.text import safe
+from vqa_client.cli.streams import emit, safe, say
 from vqa_client.errors import UsageError
 from vqa_client.reports.report import Report
 from vqa_client.runs.control import Order, Standing, order_all

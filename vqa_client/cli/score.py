@@ -6,9 +6,8 @@ from typing import Annotated, Any, get_type_hints
 
 from cyclopts import Parameter
 
-from vqa_client.cli.app import app
+from vqa_client.cli.app import HELP_FLAGS, Options, app, example_of
 from vqa_client.cli.benchmark import settings_command, taken
-from vqa_client.cli.command_line import HELP_FLAGS, Options, example_of
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import ConfiguredSettings, OneModelSettings, RunSettings

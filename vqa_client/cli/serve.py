@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable
 
 from vqa_client.cli.signals import signals_caught
-from vqa_client.cli.streams import EXIT_OK, emit, say
-from vqa_client.cli.text import duration, safe
+from vqa_client.cli.streams import EXIT_OK, duration, emit, safe, say
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings, load_model
 from vqa_client.servers import guard, local, mlx, reader, vllm

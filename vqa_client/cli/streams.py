@@ -1,19 +1,57 @@
-"""What a command gives back: its exit code, standard output and standard error, also where nobody reads them."""
+"""What a command gives back: its exit code, and text that is safe for a terminal, also where nobody reads it."""
 
 import codecs
 import json
 import os
+import re
 import shutil
 import sys
+import textwrap
 from typing import Any, TextIO, cast
 
-from vqa_client.cli.text import folded, safe
 from vqa_client.errors import OutputError
 from vqa_client.files import indented
+from vqa_client.reports.names import count as count
 from vqa_client.unseen import unseen
 
-EXIT_OK, EXIT_FAILED_QUESTIONS, EXIT_USAGE, EXIT_SERVER = range(4)
 _UNSEEN = unseen(lines=True)
+_TO_COPY = re.compile(r"pip install|vqa-client [^`]*--|-m vqa_client|run-batch")
+"""Lines with a command that people copy."""
+
+
+def safe(text: str) -> str:
+    """Show what is not seen, turns the direction or commands the terminal as its code, instead of obeying it."""
+    return _UNSEEN.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+
+
+def folded(text: str, width: int) -> str:
+    """The lines broken between words at `width`, 0 for never: a terminal itself breaks names and numbers too."""
+    if not width or len(text) <= width or _TO_COPY.search(text):
+        return text
+    return "\n".join(
+        textwrap.fill(
+            line,
+            width,
+            subsequent_indent=line[: len(line) - len(line.lstrip())],
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in text.split("\n")
+    )
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min"
+
+
+EXIT_OK, EXIT_FAILED_QUESTIONS, EXIT_USAGE, EXIT_SERVER = range(4)
 
 
 _ASCII = str.maketrans(

@@ -7,8 +7,8 @@ from typing import Annotated, cast
 
 from cyclopts import CycloptsError, Parameter
 
+from vqa_client.cli.app import usage_error
 from vqa_client.cli.benchmark import settings_command, taken
-from vqa_client.cli.command_line import usage_error
 from vqa_client.cli.compare import as_table, write_board
 from vqa_client.cli.evaluate import asked, asks_nothing, code_of, judges_of, show
 from vqa_client.cli.pages_beside import write_pages

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import Any
 
-from vqa_client.cli.text import folded, safe
+from vqa_client.cli.streams import folded, safe
 from vqa_client.reports.sections import Section
 
 NAME_LEAST = 12

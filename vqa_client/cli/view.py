@@ -7,8 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vqa_client.cli.streams import emit, say
-from vqa_client.cli.text import safe
+from vqa_client.cli.streams import emit, safe, say
 from vqa_client.compare.write import comparison_page
 from vqa_client.html.serving import Pages, ReportServer
 from vqa_client.html.viewer import Viewer
