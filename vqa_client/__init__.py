@@ -27,21 +27,18 @@ if TYPE_CHECKING:
     from vqa_client.progress import Progress
     from vqa_client.reports.report import Report
     from vqa_client.scoring.vqa_accuracy import vqa_accuracy
-    from vqa_client.settings.ask import AskSettings
-    from vqa_client.settings.declared import BenchmarkSettings
-    from vqa_client.settings.explain import ExplainSettings
-    from vqa_client.settings.longbench import McSettings, NiahSettings
+    from vqa_client.settings.declared import AskSettings, BenchmarkSettings
+    from vqa_client.settings.own_commands import ExplainSettings, McSettings, NiahSettings, Vqa2Settings
     from vqa_client.settings.robustness import RobustnessRun
-    from vqa_client.settings.vqa2 import Vqa2Settings
 
 _PLACES = {
-    "AskSettings": "settings.ask",
+    "AskSettings": "settings.declared",
     "BenchmarkSettings": "settings.declared",
-    "ExplainSettings": "settings.explain",
-    "McSettings": "settings.longbench",
-    "NiahSettings": "settings.longbench",
+    "ExplainSettings": "settings.own_commands",
+    "McSettings": "settings.own_commands",
+    "NiahSettings": "settings.own_commands",
     "RobustnessRun": "settings.robustness",
-    "Vqa2Settings": "settings.vqa2",
+    "Vqa2Settings": "settings.own_commands",
     "Progress": "progress",
     "Report": "reports.report",
     "arun": "evaluation",

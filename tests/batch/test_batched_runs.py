@@ -27,7 +27,7 @@ from vqa_client.evaluation import Interrupted, arun
 from vqa_client.runs.batched import show_batches
 from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.reopened import rescore
-from vqa_client.settings.longbench import McSettings
+from vqa_client.settings.own_commands import McSettings
 
 
 @pytest.fixture(autouse=True)

@@ -83,9 +83,9 @@ def test_characters_that_no_font_has_are_named_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vqa_client.pages.fonts._cjk", lambda _: ())
-    from vqa_client.pages import fonts, raster
+    from vqa_client.pages import fonts, layout
 
-    for known in (fonts.chain, raster.typesetter):
+    for known in (fonts.chain, layout.typesetter):
         known.cache_clear()
     texts = tmp_path / "texts"
     texts.mkdir()
@@ -93,7 +93,7 @@ def test_characters_that_no_font_has_are_named_in_one_line(
     try:
         assert run_command(["render", "--data_json", str(texts), "-o", str(tmp_path / "out"), "--workers", "1"]) == 0
     finally:
-        for known in (fonts.chain, raster.typesetter):
+        for known in (fonts.chain, layout.typesetter):
             known.cache_clear()
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "no font" in line]
     assert line.startswith("3 characters in no font, drawn as \ufffd: 中 U+4E2D (2), ")

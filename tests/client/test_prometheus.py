@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.client.watching.metrics import ServerWatch, brief
-from vqa_client.client.watching.prometheus import Reading, read_metrics
+from vqa_client.client.watching.metrics import Reading, ServerWatch, brief, read_metrics
 
 LABELS = '{engine="0",model_name="tiny \\"} 7\\" vlm"}'
 

@@ -14,7 +14,7 @@ import vqa_client
 from tests.fakes.server import FaultServer
 from tests.runs.sample import Sample
 from vqa_client.progress import Progress
-from vqa_client.settings.longbench import NiahSettings
+from vqa_client.settings.own_commands import NiahSettings
 from vqa_client.types import Record
 
 CHOICES = {"A": "red", "B": "green", "C": "blue", "D": "yellow"}

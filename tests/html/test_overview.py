@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from tests.html.samples import corrupted, mixed, needles, record, write_run
-from vqa_client.reports.described import DOCUMENTS
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import Overview, in_order, overview, quantile
+from vqa_client.reports.summary import DOCUMENTS
 from vqa_client.types import Record
 
 

@@ -14,8 +14,7 @@ from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed
 from tests.html.samples_judged import sample_judged
 from vqa_client.errors import UsageError
 from vqa_client.html import page as pages
-from vqa_client.html.figures import statuses
-from vqa_client.html.judged import judgings
+from vqa_client.html.figures import judgings, statuses
 from vqa_client.html.page import number, write_page
 from vqa_client.reports.judged import judged_path
 from vqa_client.reports.logged_run import read_run

@@ -8,8 +8,7 @@ import pytest
 
 from tests.images.pictures import encoded, spotted
 from vqa_client.errors import QuestionFailed
-from vqa_client.images.byte_cache import BYTE_CACHE, LARGEST_BYTES, ByteCache
-from vqa_client.images.data_url import encoded_pieces, keep_encoded
+from vqa_client.images.data_url import BYTE_CACHE, LARGEST_BYTES, ByteCache, encoded_pieces, keep_encoded
 from vqa_client.images.prepare import ImagePreparer
 from vqa_client.types import Image
 

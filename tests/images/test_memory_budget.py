@@ -3,7 +3,7 @@
 import asyncio
 import gc
 
-from vqa_client.images.memory_budget import FIRST_GUESS_BYTES, MemoryBudget
+from vqa_client.images.prepare import FIRST_GUESS_BYTES, MemoryBudget
 from vqa_client.types import Image
 
 KB = 1 << 10

@@ -8,7 +8,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer
 from tests.judge.judged import Run, honest
 from vqa_client.cli.main import run_command
-from vqa_client.html.judged import judgings
+from vqa_client.html.figures import judgings
 from vqa_client.reports.logged_run import read_run
 
 

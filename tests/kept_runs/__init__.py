@@ -7,10 +7,8 @@ in `data/`; the folders that are here stay as they are.
 import shutil
 from pathlib import Path
 
-from vqa_client.settings.explain import ExplainSettings
-from vqa_client.settings.longbench import McSettings, NiahSettings
+from vqa_client.settings.own_commands import ExplainSettings, McSettings, NiahSettings, Vqa2Settings
 from vqa_client.settings.run import RunSettings
-from vqa_client.settings.vqa2 import Vqa2Settings
 
 HERE = Path(__file__).parent
 RUNS = ("mc", "niah", "vqa2", "explain")

@@ -4,7 +4,7 @@ import pytest
 
 from tests.pages.sheets_of_paper import WORDS, paper
 from vqa_client.pages.estimate import SAMPLED_PAGES, estimate_forms
-from vqa_client.pages.folders import PageFiles
+from vqa_client.pages.page_files import PageFiles
 from vqa_client.pages.perturb import perturb_pages
 from vqa_client.pages.perturbations import parse_all
 

@@ -9,13 +9,12 @@ from PIL import Image
 
 from vqa_client.errors import DataError, IdentityError, OutputError, UsageError
 from vqa_client.pages.documents import Document, checked, read_documents, shown
-from vqa_client.pages.folders import PageFiles, image_names, page_bytes
 from vqa_client.pages.fonts import chain
 from vqa_client.pages.layout import Style
 from vqa_client.pages.legibility import text_of
 from vqa_client.pages.metadata import making, read_metadata
 from vqa_client.pages.needles import write_needles
-from vqa_client.pages.page_files import read_page
+from vqa_client.pages.page_files import PageFiles, image_names, page_bytes, read_page
 from vqa_client.pages.perturb import form, lacking, perturb_pages
 from vqa_client.pages.perturbations import HELP, parse
 from vqa_client.pages.render import pdf_pages

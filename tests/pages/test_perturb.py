@@ -12,8 +12,7 @@ from PIL import Image
 from tests.pages.sheets_of_paper import clean_folder, paper
 from vqa_client import files
 from vqa_client.errors import DataError, OutputError, UsageError
-from vqa_client.pages.folders import PageFiles
-from vqa_client.pages.page_files import read_page
+from vqa_client.pages.page_files import PageFiles, read_page
 from vqa_client.pages.perturb import Perturbed, lacking, perturb_pages
 from vqa_client.pages.perturbations import parse_all
 

@@ -10,7 +10,7 @@ from tests.pages.typefaces import SMALL, images, metadata, render
 from vqa_client import files
 from vqa_client.errors import DataError, IdentityError, OutputError, UsageError
 from vqa_client.images.find import PageIndex
-from vqa_client.pages import fonts, raster
+from vqa_client.pages import fonts, layout
 from vqa_client.pages import render as rendering
 from vqa_client.pages.documents import Document
 from vqa_client.pages.page_files import page_name
@@ -155,12 +155,12 @@ def test_a_font_that_a_text_doesnt_need_changes_nothing(tmp_path: Path, monkeypa
     assert [len(document["fonts"]) for document in metadata(tmp_path)["documents"]] == [1, 1]
     monkeypatch.setattr("vqa_client.pages.fonts._cjk", lambda _: ())  # as without the extra `cjk`
     fonts.chain.cache_clear()
-    raster.typesetter.cache_clear()
+    layout.typesetter.cache_clear()
     try:
         assert render(tmp_path, texts).missing == {"中": 1, "文": 1}
     finally:
         fonts.chain.cache_clear()
-        raster.typesetter.cache_clear()
+        layout.typesetter.cache_clear()
     assert made(tmp_path) == {"d2_page_001.png"}
     assert images(tmp_path)["d1_page_001.png"] == before["d1_page_001.png"]
 

@@ -7,9 +7,8 @@ import pytest
 from tests.tasks.documents import mc_record
 from vqa_client.errors import DataError, UsageError
 from vqa_client.pages.documents import shown
-from vqa_client.pages.folders import PageFiles
 from vqa_client.pages.layout import Style
-from vqa_client.pages.page_files import read_page
+from vqa_client.pages.page_files import PageFiles, read_page
 from vqa_client.pages.perturb import perturb_pages
 from vqa_client.pages.perturbations import parse
 from vqa_client.pages.rerender import changed, low_folder, rerender, variants

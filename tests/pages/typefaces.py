@@ -9,8 +9,7 @@ pytest.importorskip("pypdfium2", reason="needs the extra `render`")
 
 from vqa_client.pages.documents import Document
 from vqa_client.pages.fonts import chain, prepare, script_of
-from vqa_client.pages.layout import Layout, Page, Style
-from vqa_client.pages.raster import typesetter
+from vqa_client.pages.layout import Layout, Page, Style, typesetter
 from vqa_client.pages.render import Rendered, Step, render_documents
 
 FONTS = chain("", "chinese")

@@ -13,9 +13,8 @@ from vqa_client import plots
 from vqa_client.cli.main import run_command
 from vqa_client.errors import DataError, OutputError, UsageError
 from vqa_client.plots import CONTACT_SHEET, FIGURES, contact_sheet, draw
-from vqa_client.plots.accuracy import accuracy_by_level, relative_drop
+from vqa_client.plots.accuracy import accuracy_by_level, relative_drop, vre_by_weighting
 from vqa_client.plots.style import look, save, shown, styled, titled
-from vqa_client.plots.vre import vre_by_weighting
 from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Evaluation, evaluate
 
 pytest.importorskip("matplotlib")

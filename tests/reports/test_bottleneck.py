@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reports.paces import served, start
-from vqa_client.reports.bottleneck import LIMITS, Held, held, limit_of, limited_by
+from vqa_client.reports.bottleneck import LIMITS, Held, Start, held, limit_of, limited_by, read_start
 from vqa_client.reports.limiting import WORDS, limits_of
-from vqa_client.reports.start import Start, read_start
 
 
 def read(session: dict[str, Any]) -> Start:

@@ -6,8 +6,7 @@ from msgspec.structs import replace
 
 from tests.reports.sample_records import needle
 from tests.tasks.declared import benchmark_of
-from vqa_client.reports.described import description_of, gap_words
-from vqa_client.reports.summary import summarise
+from vqa_client.reports.summary import description_of, gap_words, summarise
 from vqa_client.task import Breakdown, Description
 
 

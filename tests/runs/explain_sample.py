@@ -18,7 +18,7 @@ from tests.tasks.declared import task_of
 from tests.tasks.explain.samples import put
 from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
-from vqa_client.settings.explain import ExplainSettings
+from vqa_client.settings.own_commands import ExplainSettings
 from vqa_client.tasks import explain
 from vqa_client.types import Question, Record
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from PIL import Image
 
-from vqa_client.settings.longbench import McSettings
+from vqa_client.settings.own_commands import McSettings
 
 LETTERS = "ABCD"
 

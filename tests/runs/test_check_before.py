@@ -16,7 +16,7 @@ from tests.fakes.words import answer, at_path, body_of, error, hang, ignores_ima
 from tests.faults.questions import Notes
 from tests.runs.sample import Sample
 from vqa_client.cli.main import run_command
-from vqa_client.client.probing.sight import CODE_PROMPT, PROMPT
+from vqa_client.client.probing.findings import CODE_PROMPT, PROMPT
 from vqa_client.errors import IdentityError, ServerUnusable, UsageError
 
 CHECKS = (PROMPT, CODE_PROMPT)

@@ -18,8 +18,8 @@ from vqa_client.images.prepare import ImagePreparer
 from vqa_client.images.steps import Recipe, sent_size
 from vqa_client.progress import Progress
 from vqa_client.runs.dry_run import DryRun, Expected, dry_run
+from vqa_client.settings.own_commands import Vqa2Settings
 from vqa_client.settings.run import RunSettings
-from vqa_client.settings.vqa2 import Vqa2Settings
 
 NOWHERE = "http://127.0.0.1:1/v1"
 

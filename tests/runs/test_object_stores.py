@@ -14,7 +14,7 @@ from tests.runs.sample import Sample
 from vqa_client import arun
 from vqa_client.errors import DataError, UsageError
 from vqa_client.runs.reopened import rescore
-from vqa_client.settings.ask import AskSettings
+from vqa_client.settings.declared import AskSettings
 from vqa_client.tables import objects
 
 pytestmark = pytest.mark.usefixtures("store_environment")

@@ -13,7 +13,7 @@ from tests.runs.sample import Sample
 from vqa_client.cli.report_tables import as_tables
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import arun
-from vqa_client.settings.ask import AskSettings
+from vqa_client.settings.declared import AskSettings
 from vqa_client.settings.robustness import RobustnessRun
 
 

@@ -21,8 +21,8 @@ from vqa_client.compare.write import compare_runs
 from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.records import RecordLog
+from vqa_client.reports.bottleneck import time_of
 from vqa_client.reports.log_reader import find_logs
-from vqa_client.reports.start import time_of
 from vqa_client.runs.merge import Merged, merge_folder
 from vqa_client.runs.plans import make_plans
 from vqa_client.runs.reopened import rescore

@@ -31,7 +31,7 @@ from vqa_client.runs.leases import Lease, Leases
 from vqa_client.runs.reopened import rescore
 from vqa_client.runs.shards import with_output
 from vqa_client.settings.divided import Shard
-from vqa_client.settings.longbench import NiahSettings
+from vqa_client.settings.own_commands import NiahSettings
 
 pytestmark = pytest.mark.usefixtures("store_environment")
 SHARE = f"s3://{BUCKET}/a/run"

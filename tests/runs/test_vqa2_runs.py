@@ -22,7 +22,7 @@ from tests.tasks.vqa2_files import OFFICIAL, SHORT, annotation, question, write_
 from vqa_client.errors import DataError, IdentityError
 from vqa_client.evaluation import Interrupted
 from vqa_client.reports.report import Report
-from vqa_client.settings.vqa2 import Vqa2Settings
+from vqa_client.settings.own_commands import Vqa2Settings
 from vqa_client.tasks.vqa2.data import copy_sample
 from vqa_client.tasks.vqa2.figures import Vqa2Summary
 

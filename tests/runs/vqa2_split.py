@@ -7,7 +7,7 @@ from typing import Any
 from PIL import Image
 
 from tests.tasks.vqa2_files import OFFICIAL, annotation, question, write_split
-from vqa_client.settings.vqa2 import Vqa2Settings
+from vqa_client.settings.own_commands import Vqa2Settings
 
 GOLD = ("yes", "no", "red", "3", "beach")
 TEXTS = (

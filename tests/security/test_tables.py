@@ -18,7 +18,7 @@ from tests.security.hostile import FORMULAS
 from tests.tasks.explain.samples import vqax
 from vqa_client import arun
 from vqa_client.cli.main import run_command
-from vqa_client.reports.csv_rows import harmless
+from vqa_client.tables.delimited import harmless
 
 NUMBERS = ("-1", "+1.5", "-1e-05", "1", "-0.0")
 

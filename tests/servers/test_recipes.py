@@ -10,9 +10,9 @@ import pytest
 
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.model_config import ServeBlock, parse_model
-from vqa_client.servers import mlx, vllm
+from vqa_client.servers.by_config import mlx_arguments, vllm_arguments
 from vqa_client.settings.divided import Shard
-from vqa_client.settings.longbench import NiahSettings
+from vqa_client.settings.own_commands import NiahSettings
 from vqa_client.shipped import shipped
 
 RECIPES = sorted(shipped("serve").glob("*.md"))
@@ -26,8 +26,8 @@ def blocks(recipe: Path) -> list[str]:
 def test_every_config_that_is_shown_is_one(recipe: Path) -> None:
     for shown in blocks(recipe):
         model = parse_model(json.loads(shown), recipe.name)
-        assert vllm.arguments(model, host="127.0.0.1", port=8000, images=None)
-        assert mlx.arguments(model, host="127.0.0.1", port=8000)
+        assert vllm_arguments(model, host="127.0.0.1", port=8000, images=None)
+        assert mlx_arguments(model, host="127.0.0.1", port=8000)
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.name)

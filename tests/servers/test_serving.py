@@ -9,7 +9,7 @@ import pytest
 from tests.servers.programs import program
 from vqa_client.errors import DataError, UsageError
 from vqa_client.model_config import ModelSettings, parse_model
-from vqa_client.servers import mlx, vllm
+from vqa_client.servers.by_config import mlx, mlx_arguments, vllm_arguments
 from vqa_client.servers.serving import check_port, installed, last_line, most_images, when_healthy
 
 
@@ -18,11 +18,11 @@ def config(**serve: Any) -> ModelSettings:
 
 
 def of_vllm(model: ModelSettings, images: int | None = None) -> list[str]:
-    return vllm.arguments(model, host="127.0.0.1", port=8000, images=images)
+    return vllm_arguments(model, host="127.0.0.1", port=8000, images=images)
 
 
 def of_mlx(model: ModelSettings) -> list[str]:
-    return mlx.arguments(model, host="127.0.0.1", port=8000)
+    return mlx_arguments(model, host="127.0.0.1", port=8000)
 
 
 def value(words: list[str], option: str) -> str:
@@ -62,9 +62,9 @@ def test_mlx_gets_what_it_has_a_setting_for_and_tells_the_rest() -> None:
     words = of_mlx(model)
     assert value(words, "--model") == "mlx-community/Model-4bit"
     assert value(words, "--max-kv-size") == "4096"
-    told = mlx.launch(model, host="127.0.0.1", port=1, images=None, dry_run=True, note=lambda text: None).told
-    assert "serves it as mlx-community/Model-4bit" in told[0]
-    assert "no setting for the config's dtype" in told[1]
+    notes = mlx(model, host="127.0.0.1", port=1, images=None, dry_run=True, note=lambda text: None).notes
+    assert "serves it as mlx-community/Model-4bit" in notes[0]
+    assert "no setting for the config's dtype" in notes[1]
 
 
 def test_an_unknown_key_of_the_block_is_named_with_the_nearest() -> None:

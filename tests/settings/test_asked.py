@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.explain import ExplainSettings
-from vqa_client.settings.longbench import McSettings
+from vqa_client.settings.own_commands import ExplainSettings, McSettings, Vqa2Settings
 from vqa_client.settings.robustness import EvaluateSettings
 from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings
-from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.types import FAILED, STATUSES
 
 

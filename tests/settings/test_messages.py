@@ -10,13 +10,13 @@ from vqa_client.errors import UsageError
 from vqa_client.settings.declared import BenchmarkSettings, PageOptions
 from vqa_client.settings.divided import read_shard
 from vqa_client.settings.judge import JudgeSettings, LabelSettings
+from vqa_client.settings.own_commands import Vqa2Settings
 from vqa_client.settings.pages import RenderSettings
 from vqa_client.settings.reports import CompareSettings, CtlSettings, ReportSettings
 from vqa_client.settings.robustness import EvaluateSettings, PlotSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.score import ScoreExplanationsSettings, ScoreSettings
 from vqa_client.settings.suite import SuiteSettings, read_suite
-from vqa_client.settings.vqa2 import Vqa2Settings
 
 DATA: dict[str, Any] = {"data_json": Path("d"), "output": Path("o")}
 SCORED: dict[str, Any] = {"predictions": Path("p")}

@@ -14,7 +14,7 @@ from vqa_client.errors import UsageError
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
 from vqa_client.runs.run_file import described_settings, identity
-from vqa_client.settings.longbench import McSettings
+from vqa_client.settings.own_commands import McSettings
 from vqa_client.settings.reports import CompareSettings
 
 GIVEN: dict[str, Any] = {

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.vqa2 import Vqa2Settings
+from vqa_client.settings.own_commands import Vqa2Settings
 
 
 def test_the_defaults_are_the_published_ones() -> None:

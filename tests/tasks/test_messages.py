@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from vqa_client.errors import DataError, UsageError
-from vqa_client.settings.ask import AskSettings
-from vqa_client.settings.longbench import McSettings, NiahSettings
+from vqa_client.settings.declared import AskSettings
+from vqa_client.settings.own_commands import McSettings, NiahSettings
 from vqa_client.tasks import registry
 from vqa_client.tasks.ask.benchmark import write_benchmark
 from vqa_client.tasks.ask.rows import tables_of

@@ -15,7 +15,7 @@ import msgspec
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.log_lines import records_in
 from vqa_client.not_json import fault
-from vqa_client.reports.csv_rows import separator_of
+from vqa_client.tables.delimited import separator_of
 
 Id = int | str
 Row = TypeVar("Row")

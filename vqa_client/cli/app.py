@@ -64,11 +64,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "Show the progress of a run; change its workers, pause, resume or stop it.",
             "ctl results --max_workers 64",
         ),
-        "demo": (
-            "demo",
-            "Start the page reader, a local OCR server, and run niah and mc on the sample pages.",
-            "demo",
-        ),
+        "demo": ("demo", "Start the page reader, a local OCR server, and run niah and mc on the sample pages.", "demo"),
         "batch": (
             "batch",
             "One step of a batched run (--batch): write files for `vllm run-batch` or a console, read their results, "
@@ -102,11 +98,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "Serve a run's page locally, or an index of the runs in a folder; it follows a run in progress.",
             "view results",
         ),
-        "parse": (
-            "parse",
-            "Explain how a reply was parsed.",
-            "parse results --explain QUESTION_ID",
-        ),
+        "parse": ("parse", "Explain how a reply was parsed.", "parse results --explain QUESTION_ID"),
         "judge": (
             "judge",
             "Ask another model, or people, whether a finished run's replies are right; compares with the rule.",

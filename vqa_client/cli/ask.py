@@ -13,7 +13,7 @@ from vqa_client.cli.streams import EXIT_OK, emit, safe, say
 from vqa_client.errors import DataError, QuestionFailed
 from vqa_client.images.facts import facts
 from vqa_client.runs.plans import make_plans
-from vqa_client.settings.ask import AskSettings
+from vqa_client.settings.declared import AskSettings
 from vqa_client.tables.inside import open_image, short_name
 from vqa_client.tables.pictures import is_address, url_of
 from vqa_client.tasks.registry import with_data

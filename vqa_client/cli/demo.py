@@ -15,11 +15,9 @@ from vqa_client.evaluation import Interrupted, arun
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
 from vqa_client.servers import local, reader
-from vqa_client.settings.explain import ExplainSettings
-from vqa_client.settings.longbench import McSettings, NiahSettings
+from vqa_client.settings.own_commands import ExplainSettings, McSettings, NiahSettings, Vqa2Settings
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.serve import DemoSettings
-from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.shipped import install, shipped
 
 WITHOUT_SHAPES = f"skipping the shapes demo, which needs a real model: {install('local')} (1.1 GB) adds it"

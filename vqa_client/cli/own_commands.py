@@ -1,9 +1,7 @@
 """The benchmarks with a command of their own."""
 
-from vqa_client.settings.explain import ExplainSettings
-from vqa_client.settings.longbench import McSettings, NiahSettings
+from vqa_client.settings.own_commands import ExplainSettings, McSettings, NiahSettings, Vqa2Settings
 from vqa_client.settings.run import RunSettings
-from vqa_client.settings.vqa2 import Vqa2Settings
 
 _NIAH, _VQA2, _EXPLAIN = NiahSettings(), Vqa2Settings(), ExplainSettings()
 

@@ -13,10 +13,9 @@ from vqa_client.files import check_output, natural_key, replacing
 from vqa_client.images.find import PageFolder, page_folders
 from vqa_client.pages.documents import shown
 from vqa_client.pages.estimate import Estimate, Expected, estimate, estimate_forms
-from vqa_client.pages.folders import IMAGES, PageFiles
 from vqa_client.pages.legibility import Legibility, check_reader
 from vqa_client.pages.legibility import legibility as legibility_of
-from vqa_client.pages.page_files import png
+from vqa_client.pages.page_files import IMAGES, PageFiles, png
 from vqa_client.pages.perturb import Perturbed, lacking, perturb_pages
 from vqa_client.pages.perturbations import Perturbation
 from vqa_client.pages.rerender import Variants, changed, clean_style, low_folder, rerender, variants
@@ -48,13 +47,13 @@ def perturb(settings: PerturbSettings) -> int:
 def _would_make(wanted: Variants, settings: PerturbSettings) -> Iterator[str]:
     for each in wanted.drawn:
         expected = _laid_out(wanted, each, settings)
-        told = f"{count(expected.pages, 'page')} of {count(expected.documents, 'document')} to be drawn again"
-        yield _expected(settings.output / each.folder, told, expected)
+        what = f"{count(expected.pages, 'page')} of {count(expected.documents, 'document')} to be drawn again"
+        yield _expected(settings.output / each.folder, what, expected)
     damaged = (*wanted.damaged, *wanted.enlarged)
     for each, form in zip(damaged, estimate_forms(wanted.clean, damaged, seed=settings.seed), strict=True):
         lacks, n = lacking(wanted.clean, settings.output / each.folder), len(wanted.clean.names)
-        told = f"{count(lacks, 'page')} to be made, {n - lacks:,} there"
-        yield _expected(settings.output / each.folder, told, form)
+        what = f"{count(lacks, 'page')} to be made, {n - lacks:,} there"
+        yield _expected(settings.output / each.folder, what, form)
 
 
 def _laid_out(wanted: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Estimate:
@@ -65,9 +64,9 @@ def _laid_out(wanted: Variants, perturbation: Perturbation, settings: PerturbSet
         return estimate(documents, style, workers=settings.workers, advance=advance)
 
 
-def _expected(folder: Path, told: str, expected: Expected) -> str:
+def _expected(folder: Path, what: str, expected: Expected) -> str:
     tokens = ", ".join(f"{n:,} ({rule})" for rule, n in expected.tokens.items())
-    return f"{folder}: {told}; all about {expected.size_bytes / 1e6:,.1f} MB, image tokens {tokens}"
+    return f"{folder}: {what}; all about {expected.size_bytes / 1e6:,.1f} MB, image tokens {tokens}"
 
 
 def _made(wanted: Variants, settings: PerturbSettings) -> Iterator[Perturbed]:
@@ -86,12 +85,7 @@ def _drawn(wanted: Variants, perturbation: Perturbation, settings: PerturbSettin
         perturbation.folder, documents=len(documents.pages), characters=documents.characters
     ) as advance:
         return rerender(
-            wanted.clean,
-            documents,
-            settings.output,
-            perturbation,
-            workers=settings.workers,
-            advance=advance,
+            wanted.clean, documents, settings.output, perturbation, workers=settings.workers, advance=advance
         )
 
 
@@ -99,12 +93,7 @@ def _damaged(source: PageFiles, perturbations: tuple[Perturbation, ...], setting
     title = perturbations[0].folder if len(perturbations) == 1 else f"{len(perturbations)} perturbations"
     with files_progress(title, len(source.names) * len(perturbations), noun="pages") as advance:
         return perturb_pages(
-            source,
-            settings.output,
-            perturbations,
-            seed=settings.seed,
-            workers=settings.workers,
-            advance=advance,
+            source, settings.output, perturbations, seed=settings.seed, workers=settings.workers, advance=advance
         )
 
 

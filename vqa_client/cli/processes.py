@@ -53,10 +53,7 @@ async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, st
 
 
 async def joined(
-    settings: Sequence[RunSettings],
-    errors: Mapping[str, VqaClientError],
-    note: Note,
-    stop: asyncio.Event,
+    settings: Sequence[RunSettings], errors: Mapping[str, VqaClientError], note: Note, stop: asyncio.Event
 ) -> list[Report]:
     """Merge shards that have ended, with `errors` where they failed; raises Interrupted or ModelsFailed for those."""
     merging = [partial(merge_settings, each, partial=True, note=note) for each in settings]

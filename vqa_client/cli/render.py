@@ -11,11 +11,11 @@ from vqa_client.files import check_output
 from vqa_client.images.find import PageFolder
 from vqa_client.pages.documents import Source, checked, read_documents
 from vqa_client.pages.estimate import TOKEN_SIDES, estimate
-from vqa_client.pages.folders import IMAGES
 from vqa_client.pages.fonts import has_cjk
 from vqa_client.pages.layout import Style
 from vqa_client.pages.legibility import check_reader
 from vqa_client.pages.needles import write_needles
+from vqa_client.pages.page_files import IMAGES
 from vqa_client.pages.render import Rendered, draw_pdf_page, pdf_pages, render_documents
 from vqa_client.parallel import in_processes
 from vqa_client.settings.pages import NeedlesSettings, RenderSettings

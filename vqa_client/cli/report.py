@@ -10,11 +10,11 @@ from vqa_client.exports.numbers import write_markdown, write_summary
 from vqa_client.exports.tables import Data, write_csv, write_jsonl, write_parquet
 from vqa_client.html.page import write_page
 from vqa_client.log_lines import numbered
-from vqa_client.reports.described import gap_words
 from vqa_client.reports.log_reader import WAY_OUT, find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.reports.names import interval_text, percent
 from vqa_client.reports.overview import Overview, overview
+from vqa_client.reports.summary import gap_words
 from vqa_client.runs.reopened import rows_of
 from vqa_client.settings.reports import ReportSettings
 

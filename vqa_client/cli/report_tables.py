@@ -9,11 +9,11 @@ import msgspec
 
 from vqa_client.aggregates import Figure, Totals
 from vqa_client.cli.tables import as_text
-from vqa_client.reports.described import gap_words
 from vqa_client.reports.names import count, cut, interval_text, percent
 from vqa_client.reports.overview import in_order
 from vqa_client.reports.report import Report
 from vqa_client.reports.sections import Section
+from vqa_client.reports.summary import gap_words
 from vqa_client.tasks.report import DeclaredSummary
 from vqa_client.types import FAILED, Status
 

@@ -11,13 +11,13 @@ from vqa_client.cli.signals import signals_caught
 from vqa_client.cli.streams import EXIT_OK, duration, emit, safe, say
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings, load_model
-from vqa_client.servers import guard, local, mlx, reader, vllm
+from vqa_client.servers import by_config, guard, local, reader
 from vqa_client.servers.process import Server
 from vqa_client.servers.serving import Launch, check_port, most_images
 from vqa_client.settings.serve import ServerName, ServeSettings
 
 LOOK_S = 0.2
-_LAUNCHES = {"vllm": vllm.launch, "mlx": mlx.launch}
+_LAUNCHES = {"vllm": by_config.vllm, "mlx": by_config.mlx}
 _SERVE = ServeSettings()
 
 
@@ -31,7 +31,7 @@ def serve(server: ServerName, /, settings: ServeSettings = _SERVE) -> int:
         emit(_as_typed(launch) + "\n")
         return EXIT_OK
     check_port(settings.host, settings.port)
-    for line in launch.told:
+    for line in launch.notes:
         say(line)
     say(_as_typed(launch))
     return asyncio.run(_until_signalled(launch, settings.start_timeout))

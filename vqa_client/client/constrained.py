@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import GET_TIMEOUT_S, Endpoint
 from vqa_client.client.probing.asks import MOST_TOKENS, Ask, Asker, Reply, json_object
+from vqa_client.client.probing.findings import colour_asks
 from vqa_client.client.probing.parameters import (
     PARAMETERS,
     UNLIKELY,
@@ -21,7 +22,6 @@ from vqa_client.client.probing.parameters import (
     effect_of,
     found_reasoning,
 )
-from vqa_client.client.probing.sight import colour_asks
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
@@ -93,7 +93,7 @@ async def choice_form(endpoint: Endpoint, model: ModelSettings, choosing: Choosi
     asker = Asker(endpoint, model, timeout_s=model.timeout_s)
     plain = await _ask(asker, colour_asks()[0])
     if plain.completion is None:
-        raise _unusable(endpoint, choosing, f"it completes nothing ({plain.told})", "see what the server's log says")
+        raise _unusable(endpoint, choosing, f"it completes nothing ({plain.error})", "see what the server's log says")
     find = _constrained if choosing.mode == "structured" else _logprobs
     return await find(asker, choosing, plain)
 
@@ -169,7 +169,7 @@ def _one_token(asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
 
 def _told(reply: Reply) -> str:
     if reply.completion is None:
-        return f"logprobs are refused ({reply.told})"
+        return f"logprobs are refused ({reply.error})"
     others = alternatives(reply)
     if others is None:
         return "it reports no logprobs"
@@ -178,7 +178,7 @@ def _told(reply: Reply) -> str:
 
 def _made_of(reply: Reply) -> str:
     if reply.completion is None:
-        return f"refused ({reply.told})"
+        return f"refused ({reply.error})"
     cut = not reply.completion.text and reply.completion.finish_reason == "length"
     return "not reported (the reply ends inside its thoughts)" if cut else f"ignored (it says {reply.text[:40]!r})"
 

@@ -43,11 +43,7 @@ async def open_servers(
         room = ReplyRoom()
         for bases in _addresses(settings, note):
             wire = transport or open_transport(
-                bases[0],
-                engine=settings.engine,
-                ca_bundle=settings.ca_bundle,
-                insecure=settings.insecure,
-                room=room,
+                bases[0], engine=settings.engine, ca_bundle=settings.ca_bundle, insecure=settings.insecure, room=room
             )
             if settings.engine == "openai" and transport is None:
                 from vqa_client.client.sdk import SdkTransport

@@ -8,12 +8,11 @@ from typing import Any
 from msgspec import to_builtins
 
 from vqa_client.files import replacing, write_json
-from vqa_client.reports.described import gap_words
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import percent
 from vqa_client.reports.overview import VARIANT, Overview, in_order, quantile, totals
 from vqa_client.reports.sections import Section
-from vqa_client.reports.summary import Summary, Tally
+from vqa_client.reports.summary import Summary, Tally, gap_words
 from vqa_client.scoring.statistics import Interval
 from vqa_client.types import ANSWERED
 from vqa_client.unseen import unseen

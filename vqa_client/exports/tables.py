@@ -11,10 +11,10 @@ from msgspec import UNSET, Struct, to_builtins
 from vqa_client.errors import UsageError
 from vqa_client.files import encode, replacing
 from vqa_client.json_stream import write_entries
-from vqa_client.reports.csv_rows import write_rows
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, field_value
 from vqa_client.shipped import install
+from vqa_client.tables.delimited import write_rows
 from vqa_client.types import Record
 
 Get = Callable[[Record], Any]

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.files import encode
-from vqa_client.html.judged import rows_of_judges
+from vqa_client.html.figures import rows_of_judges
 from vqa_client.html.shown_images import ImageFiles, Show, Shown
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, field_value, in_order

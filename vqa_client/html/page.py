@@ -14,17 +14,16 @@ from vqa_client.html import figures
 from vqa_client.html.asked import asked
 from vqa_client.html.charts import curves, histograms, level_curves
 from vqa_client.html.data import data_block, inside_page
-from vqa_client.html.figures import MEANINGS
-from vqa_client.html.judged import judgings
+from vqa_client.html.figures import MEANINGS, judgings
 from vqa_client.html.shown_images import KEPT, EmbeddedImages, Show, chosen
 from vqa_client.log_lines import numbered
-from vqa_client.reports.described import gap_words
+from vqa_client.reports.bottleneck import read_start
 from vqa_client.reports.limiting import limits_of, stands_of
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import count, cut, flat
 from vqa_client.reports.overview import Overview, spent, totals
 from vqa_client.reports.sections import p_text
-from vqa_client.reports.start import read_start
+from vqa_client.reports.summary import gap_words
 from vqa_client.settings.run import RunSettings
 from vqa_client.shipped import install
 from vqa_client.types import ANSWERED

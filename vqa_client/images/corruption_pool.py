@@ -11,8 +11,7 @@ from vqa_client.errors import VqaClientError
 from vqa_client.images.corruption_job import Corruption, Job, Made, make
 from vqa_client.images.corruptions import Profile
 from vqa_client.images.decide import FileKey, Verdict
-from vqa_client.images.memory_budget import MemoryBudget
-from vqa_client.images.prepare import CACHE_BYTES, ImagePreparer, made_images
+from vqa_client.images.prepare import CACHE_BYTES, ImagePreparer, MemoryBudget, made_images
 from vqa_client.images.steps import Recipe
 from vqa_client.parallel import Processes, ProcessLost
 

@@ -11,16 +11,7 @@ from vqa_client.errors import QuestionFailed
 from vqa_client.images.facts import MIMES, ImageFacts
 from vqa_client.images.headers import Oddity
 from vqa_client.images.pillow import NoDecoder, limited_to, opened
-from vqa_client.images.steps import (
-    MAX_IMAGE_PIXELS,
-    STEPS,
-    ImageFormat,
-    Job,
-    Recipe,
-    check_pixels,
-    refused,
-    sent_size,
-)
+from vqa_client.images.steps import MAX_IMAGE_PIXELS, STEPS, ImageFormat, Job, Recipe, check_pixels, refused, sent_size
 
 if TYPE_CHECKING:
     from PIL import Image as PillowImage
@@ -82,12 +73,7 @@ def _recoded(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recod
 
 _ALWAYS: frozenset[Oddity] = frozenset({"animated", "mpo", "format", "coding", "cut", "damaged"})
 """Oddities that no look at the pixels takes away."""
-_DECODERS = {
-    "jpeg": ("JPEG", "MPO"),
-    "avif": ("AVIF", "HEIF"),
-    "heic": ("HEIF", "AVIF"),
-    "jp2": ("JPEG2000",),
-}
+_DECODERS = {"jpeg": ("JPEG", "MPO"), "avif": ("AVIF", "HEIF"), "heic": ("HEIF", "AVIF"), "jp2": ("JPEG2000",)}
 """Names in Pillow, where they are not the format's own; no format that would start another program is in the list."""
 _MODES = frozenset({"1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "I", "F"})
 

@@ -17,13 +17,13 @@ from vqa_client.judge.columns import RIGHT
 from vqa_client.judge.kinds import worth
 from vqa_client.judge.loading import JudgedRun, drawn_by, reply_key, said_by
 from vqa_client.prompt import choices_text
-from vqa_client.reports.csv_rows import harmless, separator_of, write_rows
 from vqa_client.reports.judged import Judge
 from vqa_client.reports.log_reader import Key
 from vqa_client.scoring.agreement import Kappa, cohens_kappa, fleiss_kappa, rogan_gladen, spearmans_rho, together
 from vqa_client.scoring.choices.modes import Calibrating, Calibration
 from vqa_client.scoring.paired import Sums, percentiles, resampled
 from vqa_client.scoring.statistics import wilson
+from vqa_client.tables.delimited import harmless, separator_of, write_rows
 from vqa_client.types import Question
 
 COLUMNS: Final = ("question_id", "variant", "question", "choices", "reference", "reply", "image", "label", "weight")

@@ -7,14 +7,12 @@ from statistics import fmean
 from msgspec import Struct
 
 from vqa_client.pages.documents import Document, checked
-from vqa_client.pages.folders import PageFiles, page_bytes
 from vqa_client.pages.fonts import prepare, script_of
-from vqa_client.pages.layout import Layout, Page, Style, boxes, cropped
+from vqa_client.pages.layout import Layout, Page, Style, boxes, canvas, cropped, typesetter
 from vqa_client.pages.metadata import versions
-from vqa_client.pages.page_files import COMPRESSION, png, read_page
+from vqa_client.pages.page_files import COMPRESSION, PageFiles, page_bytes, png, read_page
 from vqa_client.pages.perturb import form
 from vqa_client.pages.perturbations import Perturbation, parse
-from vqa_client.pages.raster import canvas, typesetter
 from vqa_client.parallel import in_processes
 
 TOKEN_SIDES = {"qwen2.5-vl": 28, "qwen3-vl": 32}

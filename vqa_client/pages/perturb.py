@@ -13,8 +13,18 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError, OutputError, UsageError
 from vqa_client.files import replacing, write_json
-from vqa_client.pages.folders import IMAGES, METADATA, PageFiles, beside, image_names, page_bytes, read_metadata
-from vqa_client.pages.page_files import png, read_page, stamp_of
+from vqa_client.pages.page_files import (
+    IMAGES,
+    METADATA,
+    PageFiles,
+    beside,
+    image_names,
+    page_bytes,
+    png,
+    read_metadata,
+    read_page,
+    stamp_of,
+)
 from vqa_client.pages.perturbations import Perturbation, perturbed
 from vqa_client.parallel import in_processes
 

@@ -15,11 +15,11 @@ from msgspec import Struct
 from vqa_client.errors import DataError, VqaClientError
 from vqa_client.files import encode, natural_key, remove_leftovers, replacing
 from vqa_client.pages.documents import Document, checked
-from vqa_client.pages.folders import IMAGES
 from vqa_client.pages.fonts import Script, prepare, script_of
-from vqa_client.pages.layout import Layout, Page, Style, boxes, cropped
+from vqa_client.pages.layout import Layout, Page, Style, boxes, canvas, cropped, typesetter
 from vqa_client.pages.metadata import DocumentPages, Making, making, read_metadata, totals, write_metadata
 from vqa_client.pages.page_files import (
+    IMAGES,
     last_pages,
     page_name,
     remove_pages,
@@ -28,7 +28,6 @@ from vqa_client.pages.page_files import (
     whole_pages,
     write_page,
 )
-from vqa_client.pages.raster import canvas, typesetter
 from vqa_client.parallel import in_processes
 from vqa_client.tables.pdf_pages import PageJob, draw, page_count
 

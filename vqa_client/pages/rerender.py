@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.pages.documents import Document, Shown, shown
-from vqa_client.pages.folders import METADATA, PageFiles
 from vqa_client.pages.layout import Style
+from vqa_client.pages.page_files import METADATA, PageFiles
 from vqa_client.pages.perturb import Perturbed, about
 from vqa_client.pages.perturbations import Perturbation, parse, parse_all
 from vqa_client.pages.render import Step, render_documents

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from vqa_client.errors import UsageError
 from vqa_client.images.find import PageFolder
-from vqa_client.pages.folders import image_names, page_bytes
-from vqa_client.pages.page_files import read_page
+from vqa_client.pages.page_files import image_names, page_bytes, read_page
 
 if TYPE_CHECKING:
     from PIL import Image

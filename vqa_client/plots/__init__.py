@@ -4,10 +4,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vqa_client.plots.accuracy import accuracy_by_level, question_types, relative_drop
+from vqa_client.plots.accuracy import (
+    accuracy_by_level,
+    metrics_by_class,
+    question_types,
+    relative_drop,
+    vre_against_accuracy,
+    vre_by_corruption,
+    vre_by_weighting,
+)
 from vqa_client.plots.contact_sheet import CONTACT_SHEET, contact_sheet
 from vqa_client.plots.style import NothingToDraw, needs_extra, save, styled
-from vqa_client.plots.vre import metrics_by_class, vre_against_accuracy, vre_by_corruption, vre_by_weighting
 from vqa_client.scoring.corrupted_scores import Evaluation
 
 __all__ = ["CONTACT_SHEET", "FIGURES", "contact_sheet", "draw", "needs_extra"]

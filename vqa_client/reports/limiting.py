@@ -3,9 +3,19 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from vqa_client.reports.bottleneck import CPU_FULL, Held, grown_memory, held, limit_of, read_drift
+from vqa_client.reports.bottleneck import (
+    CPU_FULL,
+    AutoWorkers,
+    Held,
+    Server,
+    Start,
+    grown_memory,
+    held,
+    limit_of,
+    read_drift,
+    read_start,
+)
 from vqa_client.reports.names import count
-from vqa_client.reports.start import AutoWorkers, Server, Start, read_start
 
 OTHERS = 2.0
 """So many of the server's requests beyond this run's are others'; fewer may be the moment between two readings."""

@@ -11,8 +11,8 @@ from vqa_client.aggregates import Totals
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.files import checked_nesting
 from vqa_client.log_lines import check_run
-from vqa_client.reports.described import description_of
 from vqa_client.reports.log_reader import LOG_ENDING, LogReader
+from vqa_client.reports.summary import description_of
 from vqa_client.task import Description
 
 CLEAN, SEEN = "clean", "seen"

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from vqa_client.aggregates import Totals
 from vqa_client.files import natural_key
+from vqa_client.reports.bottleneck import time_of
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.start import time_of
 from vqa_client.reports.summary import Part, Summary, Tally, summarise
 from vqa_client.scoring.statistics import Mean
 from vqa_client.task import Description

@@ -9,8 +9,7 @@ from msgspec.structs import asdict
 
 from vqa_client.files import write_json
 from vqa_client.json_stream import write_json_list
-from vqa_client.reports.common_keys import percent
-from vqa_client.reports.run import Pairs, Run
+from vqa_client.reports.run import Pairs, Run, percent
 from vqa_client.reports.summary import Summary
 from vqa_client.reports.varied import (
     QUESTIONS,

@@ -12,8 +12,7 @@ from msgspec.structs import asdict, replace
 
 from vqa_client.files import natural_key, write_json
 from vqa_client.json_stream import write_json_list
-from vqa_client.reports.common_keys import common_keys, interval, percent
-from vqa_client.reports.run import Pairs, Run
+from vqa_client.reports.run import Pairs, Run, common_keys, interval, percent
 from vqa_client.reports.summary import Summary, Tally, summarise
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.repeats import BlindFigures, BlindScores, Pairing, RepeatFigures, RepeatScores, majority

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import DataError, UsageError
-from vqa_client.images.byte_cache import LRUCache
+from vqa_client.images.data_url import LRUCache
 from vqa_client.pages.legibility import check_reader, text_of
 from vqa_client.parallel import Processes
 from vqa_client.reports.names import safe_name

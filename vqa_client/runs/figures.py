@@ -219,11 +219,7 @@ class Pace:
         means = {name: round(self._states[name] / self._looks, 3) for name in names}
         most = round(self._workers / self._looks)
         return {
-            "workers": {
-                "most": most,
-                **means,
-                **({"sending": None} if self._unknown else {}),
-            },
+            "workers": {"most": most, **means, **({"sending": None} if self._unknown else {})},
             "client": {
                 "watched_s": round(watched_s, 3),
                 "cpu": round(cpu_s / watched_s, 4),

@@ -13,9 +13,9 @@ from msgspec import Struct
 from vqa_client.errors import UNDECODABLE, DataError, IdentityError
 from vqa_client.images.corruptions.table import milder_levels
 from vqa_client.log_lines import check_run, records_in
-from vqa_client.reports.described import description_of
 from vqa_client.reports.robustness.evaluation import FoundRun, variants_in
 from vqa_client.reports.robustness.report import ScoredLine, add_to
+from vqa_client.reports.summary import description_of
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import RunFile, as_lines
 from vqa_client.scoring.corrupted_scores import CorruptedScores

@@ -34,7 +34,7 @@ _PAGE = re.compile(r"(?P<document>.+?)[_-](?P<word>(?:page|pg|p)[_-]?)?(?P<numbe
 class Launch(Struct, frozen=True, kw_only=True):
     """A server to be started: its command, what that needs in its environment, and when it is ready.
 
-    `grace_s` is the time it gets to end in order; `told` are things to know before.
+    `grace_s` is the time it gets to end in order; `notes` are things to know before.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Launch(Struct, frozen=True, kw_only=True):
     ready: Ready
     env: dict[str, str] = {}
     grace_s: float = 20.0
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def running(self, start_timeout_s: float) -> AbstractAsyncContextManager[Server]:
         """The server while the block runs; raises ServerUnusable as `process.running` does."""
@@ -92,13 +92,13 @@ def when_healthy(host: str, port: int, *, name: str, note: Callable[[str], None]
     named = _EVERYWHERE.get(host, host)
     origin = httpx2.URL(f"http://[{named}]:{port}" if ":" in named else f"http://{named}:{port}")
     started_s = time.monotonic()
-    probed_s = told_s = started_s
+    probed_s = noted_s = started_s
 
     async def ready(log: str) -> str | None:
-        nonlocal probed_s, told_s
+        nonlocal probed_s, noted_s
         now_s = time.monotonic()
-        if now_s - told_s >= NEWS_S:
-            told_s = now_s
+        if now_s - noted_s >= NEWS_S:
+            noted_s = now_s
             note(f"{name} is starting, {now_s - started_s:.0f} s: {last_line(log)}")
         if now_s - probed_s < PROBE_S:
             return None

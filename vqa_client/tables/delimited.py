@@ -1,14 +1,11 @@
-"""The rows of comma-, tab- or semicolon-separated text with a header line, VLMEvalKit's TSV files among them.
-
-VLMEvalKit reads its files by pandas: some words are missing cells, and a column of numbers shows them as pandas makes
-them. A cell of its column `image` may be the `index` of the row that has the image.
-"""
+"""Comma-, tab- or semicolon-separated text: rows below a header line, as in VLMEvalKit's TSV files, and CSV written."""
 
 import csv
+import io
 import re
 import sys
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from vqa_client.errors import DataError
+from vqa_client.files import replacing
 from vqa_client.tables.pictures import image_in, items_of
 from vqa_client.tables.rows import Here, NumberedRow, Table, cell_place, unreadable
 
@@ -218,3 +216,45 @@ def _parsed(lines: Iterator[str], delimiter: str) -> list[str]:
         return next(csv.reader(lines, delimiter=delimiter))
     finally:
         csv.field_size_limit(usual)
+
+
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+class _Lines:
+    """Ends every row in a newline alone: a csv writer told to do so leaves a lone carriage return unquoted."""
+
+    def __init__(self, file: io.TextIOBase) -> None:
+        self._file = file
+
+    def write(self, row: str) -> int:
+        return self._file.write(row.removesuffix("\r\n") + "\n")
+
+
+def separator_of(header: str, usual: str = ",") -> str:
+    """What is between columns: some spreadsheets write semicolons in place of the usual sign."""
+    return ";" if ";" in header and usual not in header else usual
+
+
+def harmless(row: Iterable[Any]) -> list[Any]:
+    """Put a "'" before each cell that a spreadsheet would run, as OWASP advises; such a cell reads back otherwise.
+
+    Full-width signs begin a formula in some languages.
+    """
+    return [
+        f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
+        for cell in row
+    ]
+
+
+def write_rows(path: Path, rows: Iterable[Sequence[Any]], ours: bytes | None = None, *, csv_safe: bool = False) -> None:
+    """Replace a file by these rows, in UTF-8, with `csv_safe` by harmless ones; `ours` as in `replacing`.
+
+    What is no character (half a surrogate pair) becomes "?". Raises OutputError where the file can't be written.
+    """
+    with replacing(path, ours) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
+        csv.writer(_Lines(text)).writerows(map(harmless, rows) if csv_safe else rows)
+        text.flush()
+        text.detach()

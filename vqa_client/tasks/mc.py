@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from vqa_client.benchmark import Benchmark, Metric, Parse, Prompt, choice
 from vqa_client.errors import UsageError
-from vqa_client.reports.described import DOCUMENTS
+from vqa_client.reports.summary import DOCUMENTS
 from vqa_client.reports.names import first_of, report_name
 from vqa_client.scoring.published.choice_readers import READINGS
 from vqa_client.scoring.reply import Reply
-from vqa_client.settings.longbench import McSettings
+from vqa_client.settings.own_commands import McSettings
 from vqa_client.task import Loaded, Walk
 from vqa_client.tasks.longbench.report import write_mc
 from vqa_client.tasks import longbench

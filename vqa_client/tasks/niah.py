@@ -8,13 +8,13 @@ from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark, Metric, Prompt, verbatim
 from vqa_client.errors import UsageError
-from vqa_client.reports.described import DOCUMENTS
+from vqa_client.reports.summary import DOCUMENTS
 from vqa_client.reports.names import report_name
 from vqa_client.scoring.short_answers import contains, folded
 from vqa_client.scoring.wrappers import own_answer
 from vqa_client.scoring.strict.containment import contains_strict, count_numbers
 from vqa_client.scoring.reply import Reply
-from vqa_client.settings.longbench import NiahSettings
+from vqa_client.settings.own_commands import NiahSettings
 from vqa_client.task import Loaded, Walk
 from vqa_client.tasks.longbench.report import write_niah
 from vqa_client.tasks import longbench

@@ -12,7 +12,7 @@ from vqa_client.aggregates import Running, Scored, Totals
 from vqa_client.benchmark import Benchmark, Metric, Parse, Replay
 from vqa_client.files import write_json
 from vqa_client.json_stream import write_entries
-from vqa_client.reports.common_keys import common_keys, in_shares
+from vqa_client.reports.run import common_keys, in_shares
 from vqa_client.reports.run import Pairs, Run, Write
 from vqa_client.reports.summary import Summary, summarise, without_scores
 from vqa_client.scoring.reply import kept_completion, reply_from

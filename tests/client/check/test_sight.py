@@ -3,7 +3,7 @@
 import pytest
 
 from tests.client.check.playing import refused, said
-from vqa_client.client.probing.sight import colour_in, found_sight, sight_of
+from vqa_client.client.probing.findings import colour_in, found_sight, sight_of
 
 ALIVE = "the server answers probes and completes nothing: look at its log, and start it again"
 BARE = said("I see no image", tokens=20)

@@ -207,7 +207,7 @@ async def test_a_broken_connection_is_a_reply_without_a_status() -> None:
 
     asker = Asker(endpoint_playing(play), model())
     reply = await asker.ask(Ask(prompt="?"))
-    assert (reply.http_status, reply.status, reply.told) == (0, "connection", "cut off")
+    assert (reply.http_status, reply.status, reply.error) == (0, "connection", "cut off")
     assert (await asker.get("/models")).http_status == 0
 
 

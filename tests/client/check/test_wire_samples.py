@@ -8,9 +8,9 @@ import pytest
 
 from vqa_client.client.check.sizes import found_image_limit
 from vqa_client.client.probing.asks import Reply, heard
+from vqa_client.client.probing.findings import found_sight
 from vqa_client.client.probing.identity import Evidence, cards_of, context_length, kind_of, loaded_model
 from vqa_client.client.probing.parameters import PARAMETERS, effect_of, found_parameters, found_reasoning
-from vqa_client.client.probing.sight import found_sight
 
 WIRE = Path(__file__).parents[4] / "shared" / "data" / "wire"
 SERVERS = ("vllm", "mlx-vlm", "llamacpp")

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tests.servers.real.environments import Kind, locked, missing, python
 from vqa_client.model_config import ModelSettings, ServeBlock
-from vqa_client.servers import mlx, vllm
+from vqa_client.servers.by_config import mlx, vllm
 from vqa_client.servers.process import running
 from vqa_client.servers.serving import Launch, free_port
 from vqa_client.shipped import shipped
@@ -25,7 +25,7 @@ CHECKPOINTS = (
 """The tiny model of this project, or else one like it; the first that is here is served."""
 CONTEXT_TOKENS, MOST_IMAGES = 2048, 4
 START_TIMEOUT_S = 400.0
-LAUNCH = {"mlx-vlm": mlx.launch, "vllm": vllm.launch}
+LAUNCH = {"mlx-vlm": mlx, "vllm": vllm}
 ARGUMENTS: dict[Kind, tuple[str, ...]] = {"mlx-vlm": (), "vllm": ("--enforce-eager",)}
 SHIMS = Path(__file__).with_name("shim")
 ENVIRONMENT: dict[Kind, dict[str, str]] = {

@@ -6,8 +6,7 @@ import pytest
 from vqa_client.cli.app import app
 from vqa_client.errors import UsageError
 from vqa_client.model_config import load_model
-from vqa_client.settings.explain import ExplainSettings
-from vqa_client.settings.longbench import McSettings
+from vqa_client.settings.own_commands import ExplainSettings, McSettings
 from vqa_client.tasks import explain, registry
 from vqa_client.tasks.explain.prompts import EXAMPLES
 from vqa_client.tasks.explain.vcr import VCR_TASKS

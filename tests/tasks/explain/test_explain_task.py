@@ -7,7 +7,7 @@ from tests.tasks.declared import task_of
 from tests.tasks.explain.samples import actx, esnlive, only, put, said, vcr_own, vqax, vqax_root
 from vqa_client.errors import UsageError
 from vqa_client.scoring.reply import READING_VERSION
-from vqa_client.settings.explain import ExplainSettings
+from vqa_client.settings.own_commands import ExplainSettings
 from vqa_client.tasks import explain
 from vqa_client.tasks.explain import prompts
 from vqa_client.tasks.explain.vcr import VCR_TASKS

@@ -14,7 +14,18 @@ from msgspec import Struct
 from vqa_client.client.check.sizes import find_image_limit, find_sizes
 from vqa_client.client.endpoint import Endpoint, proxy_for
 from vqa_client.client.probing.asks import COLOURS, SIDE_PX, Ask, Asker, Reply
-from vqa_client.client.probing.findings import Checked, Finding, Sight
+from vqa_client.client.probing.findings import (
+    Checked,
+    Finding,
+    Sight,
+    bare_ask,
+    code_ask,
+    colour_ask,
+    colour_asks,
+    colour_in,
+    found_sight,
+    sight_of,
+)
 from vqa_client.client.probing.identity import READER, Evidence, cards_of, found_identity, kind_of, loaded_model
 from vqa_client.client.probing.parameters import (
     PARAMETERS,
@@ -24,15 +35,6 @@ from vqa_client.client.probing.parameters import (
     found_usage,
     found_uuid,
     uuid_asks,
-)
-from vqa_client.client.probing.sight import (
-    bare_ask,
-    code_ask,
-    colour_ask,
-    colour_asks,
-    colour_in,
-    found_sight,
-    sight_of,
 )
 from vqa_client.client.url import without_secrets
 from vqa_client.model_config import ModelSettings
@@ -197,7 +199,7 @@ def found_canary(alone: Sequence[Reply], together: Sequence[Reply]) -> Finding:
             hint=_HINT,
         )
     if failed:
-        text = f"{len(failed)} of {len(together)} questions fail when sent at once ({failed[0].told})"
+        text = f"{len(failed)} of {len(together)} questions fail when sent at once ({failed[0].error})"
         return Finding(name=NAME, level="warning", value="failed", text=text, hint="lower --max_workers")
     if len({mark for _, mark, _ in pairs}) < 2:
         return Finding(name=NAME, level="note", text="unknown: every picture gets the same answer")
@@ -219,7 +221,7 @@ class Connected(Struct, frozen=True, kw_only=True):
 def found_forms(base: httpx2.URL, other: httpx2.URL, reply: Reply) -> Finding:
     """Which base answers, and what a chat at the other form (with /v1 for without, or the reverse) got."""
     form = "with /v1" if other.path.rstrip("/").endswith("/v1") else "without /v1"
-    also = "answers too" if reply.completion is not None else f"doesn't ({reply.told})"
+    also = "answers too" if reply.completion is not None else f"doesn't ({reply.error})"
     text = f"{without_secrets(base)}; {form} it {also}"
     return Finding(
         name="address", value={"base_url": without_secrets(base), form: reply.completion is not None}, text=text

@@ -41,14 +41,14 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
         raise ServerUnusable(f"{name} answers without seeing the images that are sent", hint=WAY_OUT)
     listed = session.server.get("models", [])
     if check.http_status == HTTPStatus.NOT_FOUND and listed and session.model.model_name not in listed:
-        raise ServerUnusable(f"{name}: {check.told}", hint=f"choose one that it lists: {', '.join(listed[:5])}")
+        raise ServerUnusable(f"{name}: {check.error}", hint=f"choose one that it lists: {', '.join(listed[:5])}")
     if check.http_status == HTTPStatus.NOT_FOUND:
         raise ServerUnusable(
-            f"there is no chat/completions under {session.server['base_url']} ({check.told})",
+            f"there is no chat/completions under {session.server['base_url']} ({check.error})",
             hint=f"{await _elsewhere(session)}give the right --base_url; --no_check runs anyway",
         )
     if doubt := DOUBTS.get(found.sight):
-        said = f": {check.told}" if check.told else ""
+        said = f": {check.error}" if check.error else ""
         note(f"warning: {name} {doubt}{said}")
     if found.sight in ("colours", "text"):
         session.chat.doubts.trust_sight()

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from itertools import pairwise
 
 from vqa_client.client.probing.asks import Ask, Picture, Reply, sentence, square
-from vqa_client.client.probing.findings import Finding, Sight
-from vqa_client.client.probing.sight import PROMPT, SHOWN
+from vqa_client.client.probing.findings import PROMPT, SHOWN, Finding, Sight
 
 LADDER = (64, 16, 4, 2)
 SIDE_PX = 64
@@ -36,7 +35,7 @@ async def find_image_limit(ask: Callable[[Ask], Awaitable[Reply]], sight: Sight,
         if finding is not None:
             return finding
     return Finding(
-        name="image_limit", level="warning", value=1, text=f"two images are refused ({reply.told})", hint=_HINT
+        name="image_limit", level="warning", value=1, text=f"two images are refused ({reply.error})", hint=_HINT
     )
 
 
@@ -106,7 +105,7 @@ def found_sizes(replies: Mapping[int, Reply], bare_tokens: int | None) -> Findin
     told = [f"{count:,} at {side} px" for side, count in tokens.items()]
     refused = next((side for side, reply in replies.items() if reply.completion is None), None)
     if refused is not None:
-        told.append(f"{refused} x {refused} is refused ({replies[refused].told})")
+        told.append(f"{refused} x {refused} is refused ({replies[refused].error})")
     text = ", ".join(told) or "the server counts no prompt tokens"
     if _stopped_growing(tokens):
         *_, side, _ = tokens

@@ -57,7 +57,7 @@ class Reply(Struct, frozen=True, kw_only=True):
         return message if isinstance(message, dict) else {}
 
     @property
-    def told(self) -> str:
+    def error(self) -> str:
         """A refusal in one line."""
         words = " ".join(self.refusal.split())[:_WORDS]
         return f"HTTP {self.http_status}: {words}" if self.http_status else words

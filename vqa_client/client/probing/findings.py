@@ -1,8 +1,12 @@
-"""What a check finds, the verdict over all of it, and what of it a run keeps as the server's fingerprint."""
+"""What a check finds, the verdict over it, and what of it a run keeps; first of all, whether a server sees images."""
 
+import re
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
+
+from vqa_client.client.probing.asks import COLOURS, PAGE_PX, Ask, Picture, Reply, sentence, square
 
 Level = Literal["ok", "note", "warning", "unusable"]
 """How much a finding matters: "note" is a limit or a habit to know, "unusable" would spoil every number."""
@@ -74,3 +78,111 @@ def fingerprint(checked: Checked) -> Fingerprint:
     return Fingerprint(
         model=checked.model, answers_under_load=values.get("answers_under_load"), parameters=parameters, **kept
     )
+
+
+PROMPT = "What color is the square? Answer with one word."
+SHOWN = ("red", "blue")
+CODE = "4821"
+CODE_PROMPT = "What is the secret code in the above context? Answer with the code only."
+TEMPLATE_TOKENS, CHARACTERS_PER_TOKEN = 40, 3
+"""Generous for what a chat template adds, and for how many characters of a text make a token."""
+
+
+def colour_asks() -> tuple[Ask, Ask]:
+    """One question on a red and on a blue square; a model that thinks gets the room to name a colour."""
+    return colour_ask(SHOWN[0]), colour_ask(SHOWN[1])
+
+
+def colour_ask(name: str) -> Ask:
+    """The question on a square of this colour."""
+    return Ask(prompt=PROMPT, pictures=(Picture(png=square(name)),))
+
+
+def bare_ask() -> Ask:
+    """The same question without a picture."""
+    return Ask(prompt=PROMPT)
+
+
+def code_ask(code: str = CODE) -> Ask:
+    """A question that only a reader of the picture can answer; one that does nothing but OCR can."""
+    return Ask(prompt=CODE_PROMPT, pictures=(Picture(png=sentence(f"The secret code is {code}.", PAGE_PX)),))
+
+
+def colour_in(text: str) -> str | None:
+    """The one colour of COLOURS that a text names; None for none and for several."""
+    words = set(re.findall(r"[a-z]+", text.lower().replace("grey", "gray")))
+    named = [colour for colour in COLOURS if colour in words]
+    return named[0] if len(named) == 1 else None
+
+
+def sight_of(colours: Sequence[Reply], code: Reply | None = None, bare: Reply | None = None) -> Sight:
+    """Judge the replies to `colour_asks`, `code_ask` and `bare_ask`; the last two may not have been asked."""
+    if all(colour_in(reply.text) == shown for reply, shown in zip(colours, SHOWN, strict=True)):
+        return "colours"
+    if code is not None and CODE in code.text:
+        return "text"
+    if any(reply.completion is None for reply in colours):
+        return "unknown"
+    if not _counts_pictures(colours[0], bare):
+        return "blind"
+    first, second = (reply.text for reply in colours)
+    return "differs" if first != second else "same"
+
+
+def _counts_pictures(seen: Reply, bare: Reply | None) -> bool:
+    if seen.prompt_tokens is None:
+        return True
+    if bare is not None and bare.prompt_tokens is not None:
+        return seen.prompt_tokens > bare.prompt_tokens
+    return seen.prompt_tokens > TEMPLATE_TOKENS + len(PROMPT) / CHARACTERS_PER_TOKEN
+
+
+LEVELS: dict[Sight, Level] = {
+    "colours": "ok",
+    "text": "note",
+    "differs": "warning",
+    "same": "warning",
+    "blind": "unusable",
+    "unknown": "unusable",
+}
+HINTS: dict[Sight, str] = {
+    "differs": "a weak model, or pictures that reach it damaged: look at a few answers before a long run",
+    "same": "is it a vision-language model? its answers would be guesses from the text",
+    "blind": "is it a vision-language model, was it started with its projector, does the path take images?",
+}
+_VERDICTS: dict[Sight, str] = {"same": "gives the same answer for both images: ", "blind": "does not see images: "}
+_ALIVE = "the server answers probes and completes nothing: look at its log, and start it again"
+
+
+def found_sight(colours: Sequence[Reply], code: Reply | None, bare: Reply | None) -> Finding:
+    """What is said of `sight_of`."""
+    sight = sight_of(colours, code, bare)
+    if sight == "unknown":
+        refused = next(reply for reply in colours if reply.completion is None)
+        text, hint = f"no reply to a question about a picture: {refused.error}", _way_out(refused)
+    else:
+        text, hint = _told(sight, colours, bare), HINTS.get(sight, "")
+    return Finding(name="sight", level=LEVELS[sight], value=sight, text=text, hint=hint)
+
+
+def _told(sight: Sight, colours: Sequence[Reply], bare: Reply | None) -> str:
+    said = " and ".join(repr(reply.text[:40]) for reply in colours) + " of a red and of a blue square"
+    if sight == "colours":
+        return f"sees images: {said}"
+    if sight == "text":
+        return f"reads a drawn code, and says {said}"
+    tokens = f"{_tokens(colours[0])} prompt tokens with the picture, {_tokens(bare)} without"
+    return f"{_VERDICTS.get(sight, '')}{said}; {tokens}"
+
+
+def _way_out(reply: Reply) -> str:
+    if reply.status in ("timeout", "server_error", "connection"):
+        return _ALIVE
+    if reply.http_status == 404 or "model" in reply.refusal.lower():
+        return "--model names a model that it serves; is --base_url right?"
+    return "see what the server's log says of this request"
+
+
+def _tokens(reply: Reply | None) -> str:
+    tokens = reply.prompt_tokens if reply else None
+    return "an unknown number of" if tokens is None else str(tokens)

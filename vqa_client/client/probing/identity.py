@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.probing.asks import Asker, Reply
-from vqa_client.client.probing.findings import Finding, Fingerprint
-from vqa_client.client.probing.sight import bare_ask, code_ask, colour_asks, sight_of
+from vqa_client.client.probing.findings import Finding, Fingerprint, bare_ask, code_ask, colour_asks, sight_of
 from vqa_client.model_config import ModelSettings
 
 VLLM, MLX_VLM, LLAMA_CPP, READER = "vllm", "mlx-vlm", "llama.cpp", "page-reader"
@@ -131,10 +130,10 @@ TIMEOUT_S = 60.0
 
 
 class ShortCheck(Struct, frozen=True, kw_only=True):
-    """What two small pictures showed; `told` and `http_status` say why, if there was no reply."""
+    """What two small pictures showed; `error` and `http_status` say why, if there was no reply."""
 
     fingerprint: Fingerprint
-    told: str = ""
+    error: str = ""
     http_status: int = 0
 
 
@@ -160,4 +159,4 @@ async def short_check(endpoint: Endpoint, model: ModelSettings, *, timeout_s: fl
     )
     if sight != "unknown":
         return ShortCheck(fingerprint=seen)
-    return ShortCheck(fingerprint=seen, told=endpoint.redacted(colours[0].told), http_status=colours[0].http_status)
+    return ShortCheck(fingerprint=seen, error=endpoint.redacted(colours[0].error), http_status=colours[0].http_status)

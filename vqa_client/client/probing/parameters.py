@@ -11,8 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.client.probing.asks import Ask, Picture, Reply, square
-from vqa_client.client.probing.findings import PARAMETER, Finding
-from vqa_client.client.probing.sight import PROMPT, SHOWN, colour_asks
+from vqa_client.client.probing.findings import PARAMETER, PROMPT, SHOWN, Finding, colour_asks
 
 Effect = Literal["honoured", "ignored", "refused", "unclear"]
 UNLIKELY = ("zebra", "quartz")
@@ -65,8 +64,8 @@ def _finding(name: str, effect: Effect, reply: Reply, config_fields: frozenset[s
     told = {
         "honoured": "honoured",
         "ignored": "accepted, and ignored",
-        "refused": f"refused ({reply.told})",
-        "unclear": "no effect seen" if reply.completion is not None else f"not reported ({reply.told})",
+        "refused": f"refused ({reply.error})",
+        "unclear": "no effect seen" if reply.completion is not None else f"not reported ({reply.error})",
     }
     return Finding(
         name=PARAMETER + name,
@@ -218,11 +217,11 @@ def uuid_asks() -> tuple[Ask, Ask]:
 def found_uuid(first: Reply, again: Reply) -> Finding:
     """Whether the second request, without the bytes, was the first for the server."""
     if first.completion is None:
-        text = f"an image with a uuid is refused ({first.told})"
+        text = f"an image with a uuid is refused ({first.error})"
     elif again.completion is None and "cache miss" in again.refusal.lower():
         text = "known, but the server keeps no images"
     elif again.completion is None:
-        text = f"images can't be named by uuid ({again.told})"
+        text = f"images can't be named by uuid ({again.error})"
     elif again.prompt_tokens != first.prompt_tokens or again.text != first.text:
         text = "ignored: without its bytes an image is not seen"
     else:

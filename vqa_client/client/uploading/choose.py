@@ -11,8 +11,8 @@ from vqa_client.client.body import EncodedPieces
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.probe import Found
 from vqa_client.client.probing.asks import Ask, Asker, Picture, square
+from vqa_client.client.probing.findings import PROMPT
 from vqa_client.client.probing.parameters import found_uuid, uuid_asks
-from vqa_client.client.probing.sight import PROMPT
 from vqa_client.client.uploading.file_proof import FileProof
 from vqa_client.client.uploading.uploads import HeldImages, Uploads
 from vqa_client.client.url import without_secrets
@@ -25,12 +25,7 @@ _MISS = re.compile(r"cache miss for image", re.IGNORECASE)
 
 
 async def ways_of(
-    server: Found,
-    model: ModelSettings,
-    settings: RunSettings,
-    *,
-    encode: EncodedPieces,
-    note: Callable[[str], None],
+    server: Found, model: ModelSettings, settings: RunSettings, *, encode: EncodedPieces, note: Callable[[str], None]
 ) -> Uploads | None:
     """The ways besides plain bytes that the settings ask for and this server has; None for none."""
     named = settings.image_uuid == "auto" and not server.lost and await _takes_names(server.endpoint, model, note)
@@ -58,7 +53,7 @@ async def _takes_names(endpoint: Endpoint, model: ModelSettings, note: Callable[
     picture = Picture(png=square("green"), uuid=f"never-sent-{secrets.token_hex(16)}", sent=False)
     unknown = await asker.ask(Ask(prompt=PROMPT, pictures=(picture,)))
     if unknown.completion is not None or not _MISS.search(unknown.refusal):
-        said = "answers without the image" if unknown.completion else unknown.told
+        said = "answers without the image" if unknown.completion else unknown.error
         note(f"--image_uuid: {without_secrets(endpoint.base)} knows no names of images ({said}): all are sent whole")
         return False
     first, again = [await asker.ask(ask) for ask in uuid_asks()]

@@ -50,8 +50,7 @@ def needs_extra() -> None:
         import numpy  # noqa: F401
     except ImportError as error:
         raise UsageError(
-            f"corruptions need a package that is not installed: {error.name}",
-            hint=install("robustness"),
+            f"corruptions need a package that is not installed: {error.name}", hint=install("robustness")
         ) from None
 
 

@@ -11,11 +11,11 @@ from msgspec.structs import asdict
 
 from vqa_client.files import encode, replacing, write_json
 from vqa_client.images.corruptions import CORRUPTIONS
-from vqa_client.reports.csv_rows import write_rows
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.scoring.corrupted_scores import Curves, Evaluation, Figures
 from vqa_client.scoring.robustness import METRICS, class_of, known_name
+from vqa_client.tables.delimited import write_rows
 from vqa_client.types import ANSWERED, Question, Record
 from vqa_client.version import __version__
 

@@ -13,9 +13,8 @@ from msgspec.structs import asdict, replace
 
 from vqa_client.files import write_json
 from vqa_client.images.corruptions.table import milder_levels
-from vqa_client.reports.common_keys import interval, percent
 from vqa_client.reports.robustness.evaluation import write_results
-from vqa_client.reports.run import Pairs, Run
+from vqa_client.reports.run import Pairs, Run, interval, percent
 from vqa_client.reports.summary import Summary, Tally, summarise
 from vqa_client.reports.varied import VARIANT, head, in_points, rest
 from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Figures
@@ -161,8 +160,4 @@ def _by_group(summary: Summary, fields: Iterable[str]) -> dict[str, Any]:
 
 
 def _group(tally: Tally) -> dict[str, Any]:
-    return {
-        "total": tally.total,
-        "accuracy": percent(tally.accuracy),
-        "interval": interval(tally.interval, percent),
-    }
+    return {"total": tally.total, "accuracy": percent(tally.accuracy), "interval": interval(tally.interval, percent)}

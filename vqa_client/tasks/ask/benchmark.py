@@ -20,7 +20,7 @@ from vqa_client.scoring.short_answers import relaxed, same_words, word_f1
 from vqa_client.scoring.strict.containment import contains_strict
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.scoring.yes_no import yes_or_no
-from vqa_client.settings.ask import AskSettings
+from vqa_client.settings.declared import AskSettings
 from vqa_client.tables.loading import digest
 from vqa_client.tasks.ask.rows import ImageFolder, state_of
 from vqa_client.tasks.ask.survey import Asked, Survey, survey

@@ -11,7 +11,7 @@ from vqa_client.errors import DataError
 from vqa_client.files import natural_key
 from vqa_client.images.find import IMAGE_SUFFIXES
 from vqa_client.prompt import at_marks, numbered
-from vqa_client.settings.ask import AskSettings
+from vqa_client.settings.declared import AskSettings
 from vqa_client.tables.inside import open_table, short_name
 from vqa_client.tables.objects import home_of
 from vqa_client.tables.pictures import is_address, names_in

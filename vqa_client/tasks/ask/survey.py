@@ -14,7 +14,7 @@ from msgspec import Struct
 from vqa_client.errors import DataError, UsageError
 from vqa_client.prompt import marks_in
 from vqa_client.reports.names import count, first_of
-from vqa_client.settings.ask import AskSettings
+from vqa_client.settings.declared import AskSettings
 from vqa_client.tables.loading import may_repeat
 from vqa_client.tables.objects import home_of
 from vqa_client.tables.rows import Table

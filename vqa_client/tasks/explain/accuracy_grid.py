@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import OutputError, UsageError
-from vqa_client.reports.csv_rows import write_rows
+from vqa_client.tables.delimited import write_rows
 from vqa_client.reports.run import Run, Sample
 from vqa_client.reports.summary import Summary
 

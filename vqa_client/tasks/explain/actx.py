@@ -4,7 +4,7 @@ import os
 
 from vqa_client.benchmark import Benchmark
 from vqa_client.scoring.explained_answer import read_phrase
-from vqa_client.settings.explain import ExplainSettings
+from vqa_client.settings.own_commands import ExplainSettings
 from vqa_client.tasks.explain.dataset import Dataset, Id, PhotoRow
 from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.prompts import ACTX

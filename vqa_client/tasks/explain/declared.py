@@ -14,7 +14,7 @@ from vqa_client.reports.summary import Summary
 from vqa_client.scoring.short_answers import same
 from vqa_client.scoring.published.explained_answer import PLACEHOLDERS, READINGS, UNKNOWN
 from vqa_client.scoring.reply import Reply
-from vqa_client.settings.explain import ExplainSettings
+from vqa_client.settings.own_commands import ExplainSettings
 from vqa_client.task import Loaded, Part, Source
 from vqa_client.tasks.explain import accuracy_grid
 from vqa_client.tasks.explain.dataset import Dataset, check_mode

@@ -5,7 +5,7 @@ import re
 
 from vqa_client.benchmark import Benchmark
 from vqa_client.scoring.explained_answer import LABELS, read_label
-from vqa_client.settings.explain import ExplainSettings
+from vqa_client.settings.own_commands import ExplainSettings
 from vqa_client.tasks.explain.dataset import Dataset, PhotoRow
 from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.prompts import ESNLIVE

@@ -21,7 +21,7 @@ from msgspec import Struct
 from vqa_client.errors import DataError
 from vqa_client.files import encode, write_json
 from vqa_client.json_stream import write_json_list
-from vqa_client.reports.csv_rows import write_rows
+from vqa_client.tables.delimited import write_rows
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise

@@ -14,7 +14,7 @@ from vqa_client.benchmark import Benchmark, Metric
 from vqa_client.scoring.explained_answer import read_letter, read_reason, read_two_letters, two_letters
 from vqa_client.scoring.explained_answer import read_sentence
 from vqa_client.scoring.reply import Reply
-from vqa_client.settings.explain import ExplainSettings
+from vqa_client.settings.own_commands import ExplainSettings
 from vqa_client.tasks.explain.dataset import Dataset, NleRow
 from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.prompts import FREE, Q2A, Q2AR, QA2R, Wording, lettered

@@ -11,7 +11,7 @@ from vqa_client.scoring.explained_answer import read_phrase
 from vqa_client.scoring.explanation_metrics.evil import SOFT
 from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS, question_accuracy
 from vqa_client.scoring.vqa_normalise import normalised
-from vqa_client.settings.explain import ExplainSettings
+from vqa_client.settings.own_commands import ExplainSettings
 from vqa_client.tasks.explain.dataset import Dataset, Id, PhotoRow
 from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.prompts import VQAX

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.images.find import PageIndex, folder_name, page_folders
-from vqa_client.settings.longbench import McSettings, NiahSettings
+from vqa_client.settings.own_commands import McSettings, NiahSettings
 from vqa_client.tables.data_file import DataFile, read_index
 from vqa_client.tables.loading import may_repeat
 from vqa_client.task import Loaded, Part, Source

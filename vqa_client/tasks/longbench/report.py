@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from msgspec.structs import asdict
 
 from vqa_client.json_stream import SpooledList, SpooledMembers, place, write_json_list, write_json_streamed
-from vqa_client.reports.common_keys import common_keys, percent, tally
+from vqa_client.reports.run import common_keys, percent, tally
 from vqa_client.reports.record_counts import count_kinds
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, Tally, summarise, summary_of

@@ -20,7 +20,7 @@ from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.vqa_accuracy import Mode, question_accuracy, texts, told_apart
 from vqa_client.scoring.vqa_normalise import plainest
 from vqa_client.scoring.wrappers import Unwrapped, above_explanation, labelled, own_answer
-from vqa_client.settings.vqa2 import Vqa2Settings
+from vqa_client.settings.own_commands import Vqa2Settings
 from vqa_client.tables.data_file import read_index
 from vqa_client.task import Loaded, Part, Source, Walk
 from vqa_client.tasks.vqa2.data import SAMPLE, ImageFolders, Vqa2Files, copy_sample, find_files

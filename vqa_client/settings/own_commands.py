@@ -1,0 +1,341 @@
+"""Settings of the benchmarks with a command of their own: mc, niah, vqa2 and explain."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
+
+from cyclopts import Parameter, Token
+
+from vqa_client.errors import UsageError
+from vqa_client.settings.declared import ChoiceOptions
+from vqa_client.settings.run import DATA, IMAGES, RUN, SERVER, ConfiguredSettings, OneModelSettings
+from vqa_client.settings.validation import AtLeast, CsvSafe, Formerly, Several, Switch
+
+_Blacklist = Annotated[Path | None, Parameter(group=DATA, help="A file of ids that are left out, one per line.")]
+_TextOnly = Annotated[Switch, Parameter(group=DATA, help="Send each document's text in the prompt and no images.")]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class McSettings(ChoiceOptions, OneModelSettings):
+    """Settings of `vqa-client mc`: four-choice questions on documents rendered as page images."""
+
+    data_json: Annotated[
+        Path, Parameter(name=("--data", "-d", "--data_json"), group=DATA, help="Questions in LongBench-v2's form.")
+    ]
+    images_dir: Annotated[
+        Path | None,
+        Parameter(
+            name=("--images", "-i", "--images_dir"),
+            group=DATA,
+            help="Page images {_id}_page_{NNN}.png: a folder of them, or a folder of such folders.",
+        ),
+    ] = None
+    output: Annotated[
+        Path, Parameter(alias="-o", group=DATA, help="Folder for {folder}_mc_eval.json, or the report's FILE.json.")
+    ] = Path("results")
+    blacklist: _Blacklist = None
+    text_only: _TextOnly = False
+    parser: Annotated[
+        Literal["robust", "published", "longbench"],
+        Parameter(
+            name=("--parser", "--parsing"),
+            converter=Formerly(seed="published"),
+            group=DATA,
+            help="Which reading of a reply is the headline; all three are reported.",
+        ),
+    ] = "robust"
+
+    @property
+    def benchmark(self) -> str:
+        return "mc"
+
+    @property
+    def shows_images(self) -> bool:
+        """Whether documents are shown as page images."""
+        return not self.text_only
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NiahSettings(OneModelSettings):
+    """Settings of `vqa-client niah`: needles hidden in documents rendered as page images."""
+
+    data: Annotated[
+        Path | None, Parameter(alias="-d", group=DATA, help="Needle questions (JSON made by `needles`).")
+    ] = None
+    images: Annotated[Path | None, Parameter(alias="-i", group=DATA, help="The folder of page images.")] = None
+    input: Annotated[
+        Path | None,
+        Parameter(group=DATA, help="A folder with data.json and VARIANT/images, instead of --data and --images."),
+    ] = None
+    output: Annotated[
+        Path, Parameter(alias="-o", group=DATA, help="Folder for {folder}_niah_eval.json, or the report's FILE.json.")
+    ] = Path("results")
+    blacklist: _Blacklist = None
+    text_only: _TextOnly = False
+    case_sensitive: Annotated[Switch, Parameter(group=DATA, help="Case-sensitive matching.")] = False
+
+    @property
+    def shows_images(self) -> bool:
+        """Whether documents are shown as page images."""
+        return not self.text_only
+
+    @property
+    def benchmark(self) -> str:
+        return "niah"
+
+
+MAX_TOKENS = 100
+"""As many as the published framework lets a model say."""
+NUM_QUESTIONS = 20
+TIMEOUT_S = 180.0
+"""The published time for large models: nobody knows how large a served one is."""
+
+PUBLISHED_MAX_SIDE = 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Vqa2Settings(ConfiguredSettings):
+    """Settings of `vqa-client vqa2`: open questions on photographs, each answered by ten people."""
+
+    mode: Annotated[
+        Literal["coco", "sample"],
+        Parameter(group=DATA, help="VQA 2.0's own questions, or twenty of ours on drawn pictures."),
+    ] = "coco"
+    num_questions: Annotated[
+        int | None,
+        AtLeast(0),
+        Parameter(alias="--questions", group=DATA, help="How many questions to draw from all; 0 asks every one."),
+    ] = NUM_QUESTIONS
+    seed: Annotated[int, Parameter(group=DATA, help="Random seed; 42 draws the published framework's questions.")] = 42
+    data_dir: Annotated[
+        Path,
+        Parameter(
+            name=("--data", "-d", "--data_dir"),
+            group=DATA,
+            help="Folder with the questions, the annotations and images/.",
+        ),
+    ] = Path("materials/vqa2")
+    questions_file: Annotated[
+        Path | None, Parameter(group=DATA, help="Questions in VQA 2.0's form. Default: those in --data.")
+    ] = None
+    annotations_file: Annotated[
+        Path | None,
+        Parameter(group=DATA, help="Their annotations. Default: those beside the questions; without: no scores."),
+    ] = None
+    images: Annotated[
+        Path | None,
+        Parameter(alias="-i", group=DATA, help="Folder of the images, or of val2014/. Default: images/ in --data."),
+    ] = None
+    results_dir: Annotated[
+        Path, Parameter(name=("--output", "-o", "--results_dir"), group=DATA, help="Folder for vqa2_results_*.json.")
+    ] = Path("results")
+    verbose: Annotated[Switch, Parameter(group=DATA, help="Print each question and answer, at most 100.")] = False
+    model: Annotated[
+        Several[str],
+        Parameter(
+            alias=("--models", "--config", "-c"),
+            group=SERVER,
+            consume_multiple=True,
+            help="Configs of one or more models: shipped names or JSON files; or a model's name at the server. "
+            "Default: the model that the server serves.",
+        ),
+    ] = ()
+    timeout: Annotated[
+        float | None,
+        Parameter(
+            group=SERVER,
+            help="Seconds per question from its first byte sent, retries included; waits that the server asks for are "
+            f"not counted. Default: the config's, else {TIMEOUT_S:.0f}, as the published framework has it.",
+        ),
+    ] = None
+    max_workers: Annotated[
+        int | Literal["auto"],
+        AtLeast(1),
+        Parameter(
+            group=RUN,
+            help="Requests in flight at once; auto finds out how many. Small models are often served one question "
+            "at a time, and waiting counts against --timeout; vLLM takes 128.",
+        ),
+    ] = 16
+    raw_images: Annotated[
+        Switch,
+        Parameter(
+            group=IMAGES,
+            help="Send images as they are (recorded). Default: shrunk to a longest side of 1024, as published.",
+        ),
+    ] = False
+
+    usual_max_tokens: ClassVar = MAX_TOKENS
+    usual_timeout_s: ClassVar[float | None] = TIMEOUT_S
+
+    def __post_init__(self) -> None:
+        models = (self.model,) if isinstance(self.model, str) else tuple(self.model)
+        object.__setattr__(self, "model", models)
+        _refuse_twins(self.model)
+        if self.model_name and len(self.model) > 1:
+            raise UsageError("--model_name goes with one --model", hint="give the names in the configs' model_name")
+        super(Vqa2Settings, self).__post_init__()
+
+    @property
+    def benchmark(self) -> str:
+        return "vqa2"
+
+    @property
+    def draws(self) -> tuple[str, ...]:
+        """A number of questions that is not the usual one was given by hand: --sample draws from all."""
+        given = self.num_questions not in (NUM_QUESTIONS, 0, None)
+        return (*super(Vqa2Settings, self).draws, *(["--num_questions"] if given else []))
+
+    @property
+    def max_side(self) -> int | None:
+        """The published framework's, unless images are sent as they are."""
+        return None if self.raw_images else PUBLISHED_MAX_SIDE
+
+    @property
+    def configs(self) -> tuple[str | None, ...]:
+        """The configs of the models; None asks what the server serves."""
+        return self.model or (None,)
+
+
+def _refuse_twins(configs: Sequence[str]) -> None:
+    """Results go by the config's name: two of one name would be one model's."""
+    names = [Path(config).stem if config.endswith(".json") else config for config in configs]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"--model names {name!r} twice", hint="name each once; configs of one name need another")
+
+
+N_SAMPLES = 10
+_ALL = ("none", "null", "all")
+
+
+def number_of_samples(value: Any) -> int | None:
+    """Read how many samples are asked: a number, or None, none or all; raises ValueError."""
+    if value is None or str(value).strip().lower() in _ALL:
+        return None
+    try:
+        number = int(str(value))
+    except ValueError:
+        raise ValueError(f"{value!r} is not a whole number, None or all") from None
+    if number < 0:
+        raise ValueError(f"{value!r} is below 0")
+    return number
+
+
+def _from_command_line(type_: Any, tokens: Sequence[Token]) -> int | None:
+    del type_
+    return number_of_samples(tokens[0].value)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExplainSettings(ConfiguredSettings):
+    """Settings of `vqa-client explain`: answers with an explanation, `<answer> because <explanation>`."""
+
+    task: Annotated[
+        Literal["vqax", "actx", "esnlive", "vcr"], Parameter(group=DATA, help="VQA-X, ACT-X, e-SNLI-VE or VCR.")
+    ] = "vqax"
+    split: Annotated[
+        Literal["train", "val", "test"], Parameter(group=DATA, help="ACT-X and e-SNLI-VE have no val and use test.")
+    ] = "val"
+    n_samples: Annotated[
+        int | None,
+        Parameter(
+            group=DATA,
+            converter=_from_command_line,
+            help="Ask the first N samples with an image; None or all: every one.",
+        ),
+    ] = N_SAMPLES
+    data_root: Annotated[
+        Path, Parameter(name=("--data", "-d", "--data_root"), group=DATA, help="Folder with images/ and nle_data/.")
+    ] = Path(".")
+    results_dir: Annotated[
+        Path,
+        Parameter(
+            name=("--output", "-o", "--results_dir"),
+            group=DATA,
+            help="Folder for {model}_results/{task}_{split}_eval.csv and accuracy_grid.csv.",
+        ),
+    ] = Path("results")
+    require_images: Annotated[
+        Switch, Parameter(group=DATA, help="Stop if an image is missing. Default: count and report them.")
+    ] = False
+    prompt_mode: Annotated[
+        Literal["zero", "1shot", "3shot"] | None,
+        Parameter(group=DATA, help="Examples in the prompt. Default: 3shot for e-SNLI-VE, zero for the others."),
+    ] = None
+    vcr_mode: Annotated[
+        Literal["free", "q2a", "qa2r", "q2ar"],
+        Parameter(group=DATA, help="VCR in words, or by letter: the answer's, the rationale's, or both in one reply."),
+    ] = "free"
+    parser: Annotated[
+        Literal["robust", "published", "published_latest"],
+        Parameter(
+            name=("--parser", "--parsing"),
+            converter=Formerly(seed="published", seed_head="published_latest"),
+            group=DATA,
+            help="Which reading of a reply is the headline; all are reported. published is the script as first "
+            "described, published_latest its last version.",
+        ),
+    ] = "robust"
+    csv_safe: Annotated[CsvSafe, Parameter(group=DATA)] = False
+    coco_captions: Annotated[
+        Switch, Parameter(group=DATA, help="Write references and explanations as COCO captions too, for scorers.")
+    ] = False
+    model: Annotated[
+        str,
+        Parameter(
+            alias=("--config", "-c"),
+            group=SERVER,
+            help="A config: llava, qwen, another shipped one, or a JSON file; or a model's name at the server.",
+        ),
+    ] = "llava"
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "n_samples", number_of_samples(self.n_samples))
+        except ValueError:
+            raise UsageError(f"--n_samples is {self.n_samples!r}; it must be a number of at least 0, or None") from None
+        super(ExplainSettings, self).__post_init__()
+
+    def named(self, benchmark: str) -> Self:
+        """The same settings for another of the benchmarks."""
+        return replace(self, task=cast(Any, benchmark))
+
+    @property
+    def benchmark(self) -> str:
+        return self.task
+
+    @property
+    def draws(self) -> tuple[str, ...]:
+        """A number of samples that is not the usual one was given by hand: --sample draws from the whole split."""
+        given = self.n_samples not in (N_SAMPLES, None)
+        return (*super(ExplainSettings, self).draws, *(["--n_samples"] if given else []))
+
+    @property
+    def configs(self) -> tuple[str | None, ...]:
+        return (self.model,)
+
+    @property
+    def model_label(self) -> str:
+        """What results go by: the config's name without folder and suffix."""
+        return Path(self.model).stem if self.model.endswith(".json") else self.model
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What is asked otherwise than published, as file names and the grid's columns tell it."""
+        published = {"vcr_mode": "free", "prompt_mode": "3shot" if self.task == "esnlive" else "zero"}
+        given = {name: getattr(self, name) for name in published}
+        return tuple(value for name, value in given.items() if value not in (None, published[name]))
+
+    @property
+    def recoding(self) -> dict[str, float | str]:
+        """What is done to images before they are sent, where anything is."""
+        quality = self.image_quality if self.image_format in ("jpeg", "webp") else None
+        given = {
+            "max_pixels": self.max_pixels,
+            "white_value": self.white_value,
+            "image_format": self.image_format,
+            "image_quality": quality,
+        }
+        return {name: value for name, value in given.items() if value is not None}
