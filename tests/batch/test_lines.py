@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from vqa_client.batch.lines import Unasked, custom_id, key_in, key_of, read_result, reply_of, run_digest
+from vqa_client.batch.parts import Unasked, custom_id, key_in, key_of, read_result, reply_of, run_digest
 from vqa_client.client.wire import NotACompletion
 from vqa_client.types import Image, Question, Request
 

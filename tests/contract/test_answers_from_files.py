@@ -22,7 +22,7 @@ from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.evaluation import arun
 from vqa_client.records import RecordLog
 from vqa_client.reports.report import Report
-from vqa_client.runs.selftest import selftest
+from vqa_client.runs.reopened import selftest
 from vqa_client.settings.declared import AskSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.score import AnswersSettings

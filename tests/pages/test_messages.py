@@ -15,10 +15,9 @@ from vqa_client.pages.legibility import text_of
 from vqa_client.pages.metadata import making, read_metadata
 from vqa_client.pages.needles import write_needles
 from vqa_client.pages.page_files import PageFiles, image_names, page_bytes, read_page
-from vqa_client.pages.perturb import form, lacking, perturb_pages
+from vqa_client.pages.perturb import clean_style, form, lacking, perturb_pages, variants
 from vqa_client.pages.perturbations import HELP, parse
 from vqa_client.pages.render import pdf_pages
-from vqa_client.pages.rerender import clean_style, variants
 from vqa_client.pages.sheet import Column, contact_sheet
 
 HERE = Path()

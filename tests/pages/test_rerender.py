@@ -9,9 +9,8 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.pages.documents import shown
 from vqa_client.pages.layout import Style
 from vqa_client.pages.page_files import PageFiles, read_page
-from vqa_client.pages.perturb import perturb_pages
+from vqa_client.pages.perturb import changed, low_folder, perturb_pages, rerender, variants
 from vqa_client.pages.perturbations import parse
-from vqa_client.pages.rerender import changed, low_folder, rerender, variants
 
 STYLE = Style(dpi=96, page_width_pt=200, page_height_pt=120)
 

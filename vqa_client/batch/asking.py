@@ -10,8 +10,7 @@ from typing import IO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.batch.lines import Result, Unasked, custom_id, key_in, key_of, read_result, reply_of
-from vqa_client.batch.parts import Part, PartWriter
+from vqa_client.batch.parts import Part, PartWriter, Result, Unasked, custom_id, key_in, key_of, read_result, reply_of
 from vqa_client.client.body import Body, RequestTemplate, by_address, by_bytes
 from vqa_client.client.failures import BODY_CHARACTERS
 from vqa_client.client.uploading.file_proof import file_address

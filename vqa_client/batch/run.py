@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from vqa_client.batch.asking import Form, Results, parts_of, read_results
-from vqa_client.batch.lines import key_in, key_of
-from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, keys_of
+from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, key_in, key_of, keys_of
 from vqa_client.batch.service import ENDED, TOKEN_LIMIT, Batch, Refused, Service, Unreachable
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.reports.names import count

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 from msgspec import Struct
 
-from vqa_client.batch.lines import URL
+from vqa_client.batch.parts import URL
 from vqa_client.client.endpoint import Endpoint, tls_context
 from vqa_client.client.failures import CODES, error_message, excerpt
 from vqa_client.client.url import without_secrets

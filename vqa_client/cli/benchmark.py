@@ -33,7 +33,7 @@ def run(name: _Name = None, /, *options: Options) -> int:
 
 def selftest(name: _Name = None, /, *options: Options) -> int:
     """Score each question's ideal reply; prints the questions whose scores are not all 1, with exit code 1."""
-    from vqa_client.runs.selftest import selftest as tested
+    from vqa_client.runs.reopened import selftest as tested
 
     settings = _settings("selftest", name, options)
     if settings is None:

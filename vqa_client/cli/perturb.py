@@ -16,9 +16,18 @@ from vqa_client.pages.estimate import Estimate, Expected, estimate, estimate_for
 from vqa_client.pages.legibility import Legibility, check_reader
 from vqa_client.pages.legibility import legibility as legibility_of
 from vqa_client.pages.page_files import IMAGES, PageFiles, png
-from vqa_client.pages.perturb import Perturbed, lacking, perturb_pages
+from vqa_client.pages.perturb import (
+    Perturbed,
+    Variants,
+    changed,
+    clean_style,
+    lacking,
+    low_folder,
+    perturb_pages,
+    rerender,
+    variants,
+)
 from vqa_client.pages.perturbations import Perturbation
-from vqa_client.pages.rerender import Variants, changed, clean_style, low_folder, rerender, variants
 from vqa_client.pages.sheet import chosen, column, contact_sheet
 from vqa_client.reports.names import percent
 from vqa_client.settings.pages import LegibilitySettings, PagesPreviewSettings, PerturbSettings

@@ -20,7 +20,7 @@ from vqa_client.evaluation import Interrupted, ModelsFailed
 from vqa_client.reports.report import Report
 from vqa_client.runs.merge import merge_settings
 from vqa_client.runs.plan import Note
-from vqa_client.runs.waiting import in_daemon_thread
+from vqa_client.runs.stage import in_daemon_thread
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings
 

@@ -32,8 +32,7 @@ from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import plans_of
 from vqa_client.runs.resume import RunPaths
-from vqa_client.runs.stage import minutes_at_most
-from vqa_client.runs.waiting import in_daemon_thread
+from vqa_client.runs.stage import in_daemon_thread, minutes_at_most
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_folder
 from vqa_client.shipped import install

@@ -49,7 +49,7 @@ class CorruptedImages:
         return self._preparers[variant]
 
     def limit(self) -> str:
-        """Say that making the images held the run up, and which corruption most; "" where it didn't."""
+        """Say that making the images slowed the run down, and which corruption most; "" where it didn't."""
         busy_s = sum(took_s for _, took_s in self._costs.values())
         if busy_s < BUSY * self._workers * (time.monotonic() - self._started_s):
             return ""

@@ -1,7 +1,10 @@
 """One image, read and decided: sent unchanged, encoded anew, or refused. Runs in the loop or in a thread alike."""
 
 import os
+import ssl
 import stat
+import time
+from functools import lru_cache
 from hashlib import sha256
 
 from msgspec import Struct
@@ -13,8 +16,78 @@ from vqa_client.images.facts import ImageFacts, facts
 from vqa_client.images.recode import is_plain, recode
 from vqa_client.images.steps import Recipe, check_pixels
 from vqa_client.tables.inside import image_at_once, image_inside, short_name, split_name
-from vqa_client.tables.pictures import is_address
+from vqa_client.tables.objects import read_object
+from vqa_client.tables.pictures import is_address, is_object
 from vqa_client.types import Image
+
+FETCH_S = 60.0
+"""From the first byte asked for to the last; a silence of half as long ends it too."""
+MOST_FETCHED_BYTES = 64 << 20
+_MOST_REDIRECTS = 5
+_GONE = (400, 401, 403, 404, 405, 410, 451)
+"""Of an address that answers so, another try would get the same."""
+
+
+def handed_over(address: str) -> Image:
+    """The image as its address alone: digest and size are the address's, since nobody here sees the image."""
+    written = address.encode("utf-8", "replace")
+    return Image(
+        name=short_name(address),
+        mime="",
+        sha256=sha256(written).hexdigest(),
+        size_bytes=len(written),
+        transforms=("sent as its address",),
+        address=address,
+    )
+
+
+def fetched(address: str) -> bytes:
+    """The bytes at an address; raises QuestionFailed "bad_image", transient where another try may do better."""
+    if is_object(address):
+        return _from_store(address)
+    import httpx2
+
+    begun_s, name = time.monotonic(), short_name(address)
+    try:
+        client = httpx2.Client(
+            follow_redirects=True, max_redirects=_MOST_REDIRECTS, timeout=FETCH_S / 2, verify=_certificates()
+        )
+        with client, client.stream("GET", address) as reply:
+            if not reply.is_success:
+                raise _failed(f"{name}: answers with HTTP {reply.status_code}", permanent=reply.status_code in _GONE)
+            data = bytearray()
+            for piece in reply.iter_bytes():
+                data += piece
+                if len(data) > MOST_FETCHED_BYTES:
+                    raise _failed(f"{name}: has more than {MOST_FETCHED_BYTES} bytes", permanent=True)
+                if time.monotonic() - begun_s > FETCH_S:
+                    raise _failed(f"{name}: took more than {FETCH_S:.0f} s", permanent=False)
+            return bytes(data)
+    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
+        raise _failed(f"{name}: is not an address", permanent=True) from None
+    except httpx2.HTTPError as error:
+        raise _failed(f"{name}: can't be fetched ({type(error).__name__})", permanent=False) from None
+
+
+def _from_store(address: str) -> bytes:
+    try:
+        return read_object(address, MOST_FETCHED_BYTES)
+    except (OSError, ValueError) as error:
+        permanent = isinstance(error, FileNotFoundError | ValueError)
+        raise _failed(f"{address}: {getattr(error, 'strerror', None) or error}", permanent=permanent) from None
+
+
+def _failed(message: str, *, permanent: bool) -> QuestionFailed:
+    hint = "" if permanent else "the same command asks this question again"
+    return QuestionFailed("bad_image", message, hint=hint, transient=not permanent)
+
+
+@lru_cache(maxsize=1)
+def _certificates() -> ssl.SSLContext:
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
 
 MAX_FILE_BYTES = 512 << 20
 
@@ -102,8 +175,6 @@ def read(name: str) -> Read | Refused:
     path, place = split_name(name)
     try:
         if is_address(name):
-            from vqa_client.images.addresses import fetched
-
             return (name, 0, 0, 0, 0), fetched(name)
         if not place:
             return _read(path)

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from threading import RLock
 
-from vqa_client.images.addresses import handed_over
 from vqa_client.images.data_url import BYTE_CACHE, LRUCache
 from vqa_client.images.decide import (
     FileKey,
@@ -18,6 +17,7 @@ from vqa_client.images.decide import (
     Verdict,
     decide,
     file_key,
+    handed_over,
     read,
     read_and_decide,
     read_at_once,

@@ -11,8 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.batch.asking import Form, Results, Stops, parts_of, read_results
-from vqa_client.batch.lines import key_of, run_digest
-from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, progress_of, refuse_open
+from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, key_of, progress_of, refuse_open, run_digest
 from vqa_client.batch.run import BatchRun, Listener
 from vqa_client.batch.service import Service, open_service
 from vqa_client.client.body import Dialect, RequestTemplate
@@ -28,8 +27,7 @@ from vqa_client.runs.dry_run import answered_before
 from vqa_client.runs.plan import Note, Plan, run_file_for
 from vqa_client.runs.plans import plans_of
 from vqa_client.runs.run_file import RunFile
-from vqa_client.runs.stage import Ask, Stage, prepared_images
-from vqa_client.runs.waiting import until_stopped
+from vqa_client.runs.stage import Ask, Stage, prepared_images, until_stopped
 from vqa_client.servers.process import finished
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in
@@ -228,7 +226,7 @@ class Written(Struct, frozen=True, kw_only=True):
 
 
 async def write_batches(settings: RunSettings, note: Note) -> list[Written]:
-    """Write what has no answer yet into files; raises UsageError where the model isn't named."""
+    """Write the unanswered questions into files; raises UsageError where the model isn't named."""
     written = []
     for config, plans in plans_of(settings, note):
         model = named_model(settings, config)

@@ -174,9 +174,9 @@ class Pace:
         self.in_flight -= 1
 
     async def watch(self, routes: Routes, crew: Crew, pulse: Callable[[float], None]) -> None:
-        """Until cancelled, note how late the loop comes to each tick, and count the workers at each look.
+        """Until cancelled, note how late the loop comes to each tick, and count the workers at each sample.
 
-        `pulse` is told at each look for how many seconds yet all servers are paused.
+        `pulse` gets at each sample the seconds for which all servers are still paused.
         """
         self._began = _clocks()
         while True:

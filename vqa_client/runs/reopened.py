@@ -1,4 +1,4 @@
-"""A finished run again, from its run file: its task, questions and replies; needs no server and no image."""
+"""Replies read again, from a run file and its log, or a benchmark's own references; needs no server and no image."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,13 +15,14 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.log_lines import Key, check_run
 from vqa_client.records import RecordLog
 from vqa_client.reports.log_reader import LOG_ENDING, LogReader
-from vqa_client.runner import read_again
+from vqa_client.runner import judge, read_again
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.choices.circular import as_shown
 from vqa_client.settings.run import RunSettings
 from vqa_client.task import Task, Walk
 from vqa_client.tasks import registry
-from vqa_client.types import ANSWERED, Group, Question, Record, Status
+from vqa_client.tasks.registry import open_benchmark
+from vqa_client.types import ANSWERED, Completion, Group, Question, Record, Status
 
 WAY_OUT = (
     "paths are as the run was given them: start from the folder that it was started in, or put the file back there"
@@ -271,3 +272,37 @@ def _reading(record: Record) -> Reading:
         references=record.references,
         parts={_FORMERLY.get(name, name): value for name, value in record.parts.items()},
     )
+
+
+class Fault(Struct, frozen=True, kw_only=True):
+    """A question whose own reference isn't right by its own rules."""
+
+    question_id: str
+    reply: str
+    reason: str
+
+
+class Tested(Struct, frozen=True, kw_only=True):
+    """How many questions were tested, and those that failed."""
+
+    total: int
+    faults: tuple[Fault, ...]
+
+
+def selftest(settings: RunSettings) -> Tested:
+    """Load the data and score every question's ideal reply; needs no server and no image."""
+    tested = open_benchmark(settings)
+    total, faults = 0, list[Fault]()
+    for part in tested.parts(finds_images=False):
+        for question in part.loaded.questions:
+            total += 1
+            reply = tested.benchmark.ideal_reply(question)
+            answer, score = judge(Completion(text=reply, finish_reason="stop"), question, tested.task)
+            low = [
+                f"{name} is {value:g}" for name, value in score.parts.items() if value < 1 and not name.startswith("n_")
+            ]
+            if answer.status != "ok":
+                low.insert(0, f"the reply is {answer.status}")
+            if low:
+                faults.append(Fault(question_id=question.id, reply=reply, reason=", ".join(low)))
+    return Tested(total=total, faults=tuple(faults))

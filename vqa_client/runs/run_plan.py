@@ -25,8 +25,7 @@ from vqa_client.runs.figures import ServersOfStart, SessionFigures
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.resume import Unchanged, adopt, any_answer, carry_over, score_again
 from vqa_client.runs.run_file import RunFile, check_identity
-from vqa_client.runs.stage import Ask, Stage
-from vqa_client.runs.waiting import in_daemon_thread, until_stopped
+from vqa_client.runs.stage import Ask, Stage, in_daemon_thread, until_stopped
 from vqa_client.task import Task
 from vqa_client.types import FAILED, Question, Record
 
@@ -113,7 +112,7 @@ def _same_system(record: Record, question: Question, task: Task) -> bool:
 
 
 class _Start:
-    """One start of a plan's run: what has no answer yet is asked, each record is kept, and the run file says how."""
+    """One start of a plan's run: unanswered questions are asked, each record is kept, and the run file says how."""
 
     def __init__(self, plan: Plan, stage: Stage, log: RecordLog, file: RunFile) -> None:
         self.plan, self.stage, self.log, self.file = plan, stage, log, file
