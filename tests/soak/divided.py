@@ -136,10 +136,11 @@ def _round(kind: str, folder: Path, chance: random.Random, ray: Ray | None) -> t
 
 
 def _pace(count: int, rounds: int) -> None:
-    """Print the seconds that whole runs take in two processes, and on a cluster of two nodes, in turns."""
+    """Print the seconds of whole runs in two processes, on a cluster of their own and on one that runs, in turns."""
     with tempfile.TemporaryDirectory(prefix="divided-") as name, running_cluster() as ray:
         of, taken_s = Questions(Path(name), count), defaultdict[str, list[float]](list)
-        ways = {"--processes 2": ("--processes", "2"), "--ray": ("--ray", ray.address, "--shards", "4")}
+        ways = {"--processes 2": ("--processes", "2")}
+        ways |= {f"--ray {each}": ("--ray", each, "--shards", "4") for each in ("local", ray.address)}
         with FaultServer((delay(0.1), oracle(of.replies())), keep_bodies=False) as server:
             for turn in range(rounds):
                 for way, options in ways.items():
