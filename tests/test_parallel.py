@@ -11,57 +11,28 @@ from pathlib import Path
 
 import pytest
 
+from tests.jobs import (
+    die,
+    fail_at,
+    fail_early,
+    fail_oddly,
+    len_of,
+    sleep_for,
+    slow_first,
+    squared,
+    stubborn,
+    tidies,
+    unpicklable,
+)
 from vqa_client.cpus import usable_cpus
-from vqa_client.errors import DataError, QuestionFailed, VqaClientError
+from vqa_client.errors import DataError, VqaClientError
 from vqa_client.parallel import Processes, in_processes
 
 ROOT = Path(__file__).parent.parent
 
 
-def slow_first(job: int) -> tuple[int, int]:
-    time.sleep(0.3 if job == 0 else 0)
-    return job, os.getpid()
-
-
-def squared(job: int) -> int:
-    return job * job
-
-
-def fail_at(bad: int, job: int) -> int:
-    if job == bad:
-        raise DataError(f"job {job} is bad", hint="mend it")
-    return job
-
-
-def fail_oddly(job: int) -> int:
-    raise QuestionFailed("timeout", f"job {job} took too long")
-
-
 def big(job: int) -> bytes:
     return bytes([job % 256]) * 3_000_000
-
-
-def unpicklable(job: int) -> object:
-    return lambda: job
-
-
-def fail_early(job: int) -> int:
-    time.sleep(0.2 if job == 1 else 0)
-    if job:
-        raise DataError(f"job {job} is bad")
-    return job
-
-
-def die(job: int) -> int:
-    if job == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return job
-
-
-def note_and_wait(folder: Path, job: int) -> int:
-    (folder / str(os.getpid())).touch()
-    time.sleep(60)
-    return job
 
 
 def counted(total: int, taken: list[int]) -> Iterator[int]:
@@ -105,10 +76,6 @@ def test_jobs_are_taken_only_a_few_ahead() -> None:
 def test_results_and_jobs_larger_than_a_pipe_pass() -> None:
     sizes = [len(result) for result in in_processes(len_of, (big(n) for n in range(4)), workers=2)]
     assert sizes == [3_000_000] * 4
-
-
-def len_of(job: bytes) -> bytes:
-    return job
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -172,7 +139,7 @@ def test_ctrl_c_ends_all_at_once_without_orphans_or_a_traceback_storm(tmp_path: 
         import functools, sys
         from pathlib import Path
         sys.path.insert(0, sys.argv[1])
-        from tests.test_parallel import note_and_wait
+        from tests.jobs import note_and_wait
         from vqa_client.parallel import in_processes
 
         if __name__ == "__main__":
@@ -203,14 +170,9 @@ def test_there_is_at_least_one_processor() -> None:
     assert usable_cpus() >= 1
 
 
-def _slow(job: float) -> float:
-    time.sleep(job)
-    return job
-
-
 def test_closing_in_the_middle_of_jobs_raises_nothing_and_ends_all() -> None:
     for _ in range(3):
-        processes = Processes(_slow, 2)
+        processes = Processes(sleep_for, 2)
         jobs = [processes.submit(30.0) for _ in range(4)]
         while len(processes._workers) < 2:
             time.sleep(0.01)
@@ -219,24 +181,7 @@ def test_closing_in_the_middle_of_jobs_raises_nothing_and_ends_all() -> None:
             assert job.cancelled() or isinstance(job.exception(timeout=10), VqaClientError | CancelledError)
 
 
-def _tidied(folder: Path, job: int) -> int:
-    try:
-        (folder / f"begun {job}").touch()
-        time.sleep(30)
-    finally:
-        time.sleep(0.3)
-        (folder / f"tidied {job}").touch()
-    return job
-
-
-def _stubborn(folder: Path, job: int) -> int:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    (folder / f"begun {job}").touch()
-    time.sleep(30)
-    return job
-
-
-@pytest.mark.parametrize(("work", "tidied"), [(_tidied, 2), (_stubborn, 0)])
+@pytest.mark.parametrize(("work", "tidied"), [(tidies, 2), (stubborn, 0)])
 def test_closing_leaves_each_a_moment_to_tidy_up_and_then_kills(
     work: Callable[[Path, int], int], tidied: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,7 +203,7 @@ def test_closing_leaves_each_a_moment_to_tidy_up_and_then_kills(
 def test_many_processes_that_start_at_once_leave_the_main_module_as_it_was() -> None:
     main = sys.modules["__main__"]
     before = main.__spec__, main.__dict__.get("__file__")
-    processes = Processes(_slow, 4)
+    processes = Processes(sleep_for, 4)
     assert [job.result(timeout=30) for job in [processes.submit(0.2) for _ in range(4)]] == [0.2] * 4
     processes.close()
     assert (main.__spec__, main.__dict__.get("__file__")) == before

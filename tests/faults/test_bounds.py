@@ -58,8 +58,8 @@ def linked_pages(of: Questions, data: bytes, pages: int) -> None:
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="this system tells no peak of memory")
 @pytest.mark.parametrize(
     ("few", "many", "pages", "side"),
-    [(15, 60, 10, 590), (200, 1000, 1, 8)],
-    ids=["10_pages_of_1_mb", "many_small_questions"],
+    [(10, 40, 5, 590), (200, 1000, 1, 8)],
+    ids=["5_pages_of_1_mb", "many_small_questions"],
 )
 def test_memory_does_not_grow_with_the_number_of_questions(
     few: int, many: int, pages: int, side: int, tmp_path: Path, fault_server: StartsServers
@@ -113,7 +113,7 @@ async def serve_hostile(reply: str, reader: asyncio.StreamReader, writer: asynci
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("engine", "reply"), [*(("direct", reply) for reply in HOSTILE), ("httpx2", "endless")])
 async def test_what_a_server_sends_costs_no_memory_for_each_worker(engine: str, reply: str, tmp_path: Path) -> None:
-    workers = 48 if "endless" in reply else 128  # of the endless ones, fewer take as much
+    workers = 32 if "endless" in reply else 128  # of the endless ones, fewer take as much
     of = Questions(tmp_path, workers)
     async with await asyncio.start_server(partial(serve_hostile, reply), "127.0.0.1", 0) as server:
         address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
@@ -218,14 +218,14 @@ async def test_long_replies_never_hold_the_loop_up(tmp_path: Path, fault_process
 async def test_a_reply_of_megabytes_never_holds_the_loop_up(
     unit: str, tmp_path: Path, fault_process: StartsProcesses
 ) -> None:
-    of = Questions(tmp_path, 4)
+    of = Questions(tmp_path, 2)
     server = fault_process(f"answer({unit!r} * ({4_000_000 // len(unit)}) + '\\nThe answer is C.')")
     assert await stays_free(of, server.base_url, max_workers=2) < 2 * LAG_S
     assert {record["answer"] for record in of.records()} == {"C"}
 
 
 def test_a_hard_limit_of_open_files_takes_workers_and_no_question(tmp_path: Path, fault_server: StartsServers) -> None:
-    of = Questions(tmp_path, 300)
+    of = Questions(tmp_path, 150)
     linked_pages(of, noise_png(400, 400), 1)  # more than one piece, so that uploads wait
     server = fault_server((delay(0.1), oracle(of.replies(), pattern=r"(\[\[q\d+\]\])")), keep_bodies=False)
     asked = of.arguments(server.base_url, "--max_workers", "256", "--no-metrics")  # a look at them is a request, too
