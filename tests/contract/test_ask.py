@@ -145,13 +145,17 @@ def test_true_and_false_are_yes_and_no_or_a_choice(
     assert report(tmp_path)["accuracy"] == pytest.approx(1 / 5)  # "False" is not a choice's text
 
 
-def test_a_statement_of_what_is_asked_says_yes(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_a_statement_of_what_is_asked_says_yes_and_answers(tmp_path: Path, fault_server: StartsServers) -> None:
     replies = {
         "Is there a dog?": ("There is a dog in the picture.", "yes", 1),
         "Is there a cat?": ("There is no cat in the picture.", "no", 1),
         "Is there a cow?": ("There is a cow.", "no", 0),
         "Is there a fox?": ("There may be a fox.", "yes", 0),
         "Is there a hen?": ("There is a house.", "yes", 0),
+        "How many owls are there?": ("3", "There are 3 owls.", 1),
+        "How many rats are there?": ("There are 3 bats.", "There are 3 rats.", 0),
+        "What color is the bag?": ("It is a blue bag.", "blue", 1),
+        "On which side is the bus?": ("It's on the left side, not the right.", "left", 1),
     }
     rows = [{"question": question, "answer": answer} for question, (_, answer, _) in replies.items()]
     (tmp_path / "rows.json").write_text(json.dumps(rows))

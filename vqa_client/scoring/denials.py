@@ -277,8 +277,8 @@ _WRONG = _lines(r"""
     i (?:made|invented) (?:that|it)
     my (?:mistake|bad|error)\b|oops\b
     i (?:confused|misread|misspoke|mixed|was (?:wrong|mistaken)|stand corrected)(?!.{0,60} (?:at first|earlier)\b))\b
-    (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? (?:it|true|so|right|correct)\b
-    (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? the (?:case|secret|answer|correct|right)\b
+    (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? (?:it|true|so|right|correct|the (?:case|secret|answer))\b
+    (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? the (?:correct|right)(?= \w)(?! side| hand)\b
     (?:c'est|das ist|es|det ar|det er|dat is|to|это)? ?(?:faux|falsch|fals[oa]|fel|feil|forkert|fout|yanlis|неверно)\b
     错|不对|不對|違います|틀렸
     (?:crossed|struck|ruled|voted|turned) (?:out|through|down)\b

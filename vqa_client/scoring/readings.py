@@ -16,7 +16,7 @@ from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.restated import affirms, answer_in
 from vqa_client.scoring.wrappers import Unwrapped, above_explanation, labelled, own_answer, unwrapped
-from vqa_client.scoring.yes_no import yes_or_no
+from vqa_client.scoring.yes_no import YesNo, yes_or_no
 from vqa_client.types import Answer, Question
 
 Parse = Callable[[Reply, Question], Answer]
@@ -153,11 +153,15 @@ def yes_no(reply: Reply, question: Question) -> Answer:
     """ "yes" or "no", by whole words, or "yes" where the reply states what was asked; neither or both is unparsed."""
     if not _OPENING.match(reply.text) and reply.declines:
         return Answer(status="refused", rule="refusal")
-    if said := yes_or_no(reply.text):
+    if said := polarity(reply.text, question.text):
         return Answer(text=said, rule="polarity", source=reply.source)
-    if affirms(reply.text, question.text):
-        return Answer(text="yes", rule="restated", source=reply.source)
     return Answer(status="unparsed", rule="no polarity", source=reply.source)
+
+
+def polarity(said: str, asked: str) -> YesNo | None:
+    """What a reply to the question `asked` says from its last declaration on, else in all, else by stating it."""
+    declared = [yes_or_no(said[each.start("answer") :]) for each in deque(_LEAD.finditer(said), maxlen=1)]
+    return next(filter(None, declared), None) or yes_or_no(said) or ("yes" if affirms(said, asked) else None)
 
 
 def verbatim(reply: Reply, question: Question) -> Answer:

@@ -1,13 +1,16 @@
 """What a sentence answers that restates its question: "23.5" in "The value in 2015 was 23.5."
 
 Around the answer are words of the question, or words that carry none of its sense; with others a sentence is not read.
-For English alone.
+Of other languages what is read are sentences with a copula: "La valeur en 2015 est 23,5."
 """
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
+
+from vqa_client.scoring.denials import NOT
+from vqa_client.scoring.patterns import behind
 
 LONGEST: Final = 1000
 """Characters of a reply: a longer one says more than one answer."""
@@ -18,16 +21,17 @@ def _words(*lines: str) -> frozenset[str]:
     return frozenset(" ".join(lines).split())
 
 
-_BEING: Final = _words("is are was were has have had")
+_BEING: Final = _words("is are was were has have had he's she's they're")
 _LINKS: Final = _BEING | _words("be it's that's there's say says read reads show shows equals dated see count")
 _BEGINS_END: Final = _LINKS | _words("in on at for from during with")
 """What a restated end begins with: "in the image", "has the highest value"."""
-_PRONOUNS: Final = _words("it it's that that's this they there there's he she i")
+_PRONOUNS: Final = _words("it it's that that's this they they're there there's he he's she she's i")
 _FUNCTION: Final = (
     _BEGINS_END
     | _PRONOUNS
     | _words("the a an of to by and as its these those his her their what which who when where how can do does did")
     | _words("according based much many so therefore thus hence overall")
+    | _words("la le les el los las der das den dem il lo du des del en de")
 )
 """Words that carry none of the question's sense."""
 _SENSELESS: Final = _FUNCTION | _words(
@@ -45,25 +49,36 @@ _INFLECTED = re.compile(r"(?<=\w{3})(?:'s|ing|ed|es|e|s|d)\Z")
 _SENTENCE_END = re.compile(r"(?:(?<=[^\W\d_]{3}[.!?])|(?<=[\d)%][.!?]))\s+(?=[A-Z])|\s*\n\s*")
 _ASKED = re.compile(r"(?:[^?\n]*[.!] )?([^?\n]*)")
 _OPEN = re.compile(r"\b(?:what|which|who|whom|whose|when|where|how)\b", re.IGNORECASE)
+_ABROAD = re.compile(
+    r"\b(?i:quel(?:le)?s?|combien|welche\w?|qué|cuál(?:es)?|cuánt\w+|qual|quais|quale|quant[oaie]s?)\b"
+)
+_IS_ABROAD = re.compile(r"(?<= )(?:est|sont|ist|sind|es|son|é|è|são|sono)(?: d[ei])?(?= \S)")
 _COLOUR = re.compile(r"\bwhat colou?r\b", re.IGNORECASE)
 _COUNTS = re.compile(r"\bhow many\b", re.IGNORECASE)
 _MARKS = re.compile(r"\*\*|__|`")
 _ITEM = re.compile(r"\d{1,3}[.)] ")
-_TAIL = re.compile(r",? (?:as|because|since|according|based|while|which|compared)\b|, (?:with|at|followed by)\b")
+_SEEMS = re.compile(r"\b(?:appear|seem)s? to be\b")
+_INSTEAD = re.compile(
+    r"\bnot [\w' -]{1,40}(?:[;,] (?:it|he|she|they|that)(?:'s| is| are| was| were)|,? but(?! (?:it|the)\b)) "
+)
+_TAIL = re.compile(
+    r",? (?:as|because|since|according|based|while|which|compared)\b|, (?:with|at|followed by|up|down|not|rather)\b"
+)
 _MEASURE = re.compile(r" (?:at|with|of) [$€£]?\d[\d.,]*%?(?: \w+)?\W*\Z")
 _EQUATION = re.compile(r"(?:a total of )?[\d\s.,+*/×÷()$€£%−–-]+[=≈]\s?([$€£]?[-−]?\d[\d.,]*%?)")
 _QUOTED = re.compile(r"(?:\w+ ){0,2}[\"“]([^\"“”]+)[\"”]\W*")
 _CONCLUDES = re.compile(r"(?:so|therefore|thus|hence|overall)\b", re.IGNORECASE)
-_BEFORE_NAME = re.compile(r"(?:\w+(?:ed|en) )?(?:in|on|at|by|from|for|to|as) (?=[A-Z\d$])")
+_BEFORE_NAME = re.compile(r"of |(?:\w+(?:ed|en) )?(?:in|on|at|by|from|for|to|as) (?=[A-Z\d$])")
 _UNIT_APART = re.compile(r"(?<=\d) (?=%)")
-_DENIES = re.compile(r"\b(?:not|no|never|without|except|other than|nor|neither|cannot)\b|n't\b", re.IGNORECASE)
+_DENIES = re.compile(rf"\b(?:not|never|without|except|other than|nor|neither|cannot)\b|n't\b|{NOT}", re.IGNORECASE)
 _COMPARES = re.compile(r"\b(?:than|versus|vs)\b")
 _DOUBTS = re.compile(
-    r"\b(?:may|might|could|would|should|if|whether|possibly|perhaps|maybe|unclear|or)\b|\?"
+    r"\b(?:may|might|could|would|should|if|whether|possibly|perhaps|maybe|unclear|or|oder|ou|vielleicht|quizás|talvez)\b|\?"
     r"|\b(?i:but|however|although|though|actually|wait|correction|sorry|unfortunately)\b"
 )
 _POLAR = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will)\b", re.IGNORECASE)
 _SHOWN = re.compile(r" (?:in|on) (?:the|this) (?:image|picture|photo|photograph|scene)\Z", re.IGNORECASE)
+_SEES = re.compile(r"\s*(?i:(?:i|we) (?:can )?see|(?:the|this) (?:image|picture|photo) (?:shows|contains|has))\b")
 _AUXILIARIES: Final = _words(
     "is are was were be do does did has have had can could will the a an there any some it this that in of"
 )
@@ -78,7 +93,13 @@ def answer_in(said: str, question: str) -> str:
     if " " not in said or len(said) > LONGEST:
         return ""
     asked, text = _asked(question), _question(question)
-    if not (asked and _OPEN.search(text)) or _POLAR.match(text) or _DENIES.search(text) or _COMPARES.search(text):
+    said = _IS_ABROAD.sub("is", said) if _ABROAD.search(text) else _SEEMS.sub("is", _INSTEAD.sub("", said))
+    if (
+        not (asked and (_OPEN.search(text) or _ABROAD.search(text)))
+        or _POLAR.match(text)
+        or _DENIES.search(text)
+        or _COMPARES.search(text)
+    ):
         return ""
     if _DOUBTS.search(said):
         return ""
@@ -90,26 +111,31 @@ def answer_in(said: str, question: str) -> str:
     if _COUNTS.search(text) and not any(_is_amount([word]) for word in words):
         return ""
     if _COLOUR.search(text):  # "a blue jacket"
-        words = [word for word in words if word not in _ARTICLES and _stem(word) not in asked] or words
+        noun = next((at for at, word in enumerate(words) if _stem(word) in asked), len(words))
+        before = [at for at, word in enumerate(words[:noun], 1) if word in _ARTICLES or word.endswith("ing")]
+        words = words[max(before, default=0) : noun] or words
     return " ".join(words)
 
 
 def affirms(said: str, question: str) -> bool:
     """Whether a reply opens by stating word for word what is asked: "There is a dog." for "Is there a dog?"."""
     text = _SHOWN.sub("", _question(question))
+    said = behind(_SEES, said) if " there " in text[:10] else said
     if len(said) > LONGEST or not _POLAR.match(text) or _DENIES.search(f"{text} {said}") or _DOUBTS.search(said):
         return False
     wanted, words = [_stem(word) for word in _sense(text.split())], said.split()
     stated = _sense(words)[: len(wanted)]
     if not wanted or " or " in text or [_stem(word) for word in stated] != wanted:
         return False
-    behind = words[words.index(stated[-1]) + 1 :]
-    return stated[-1][-1] in ".,;:!" or not behind or behind[0] in _GOES_ON
+    rest = words[words.index(stated[-1]) + 1 :]
+    return stated[-1][-1] in ".,;:!" or not rest or rest[0] in _GOES_ON
 
 
 def _left(sentence: str, asked: frozenset[str]) -> str:
     """What is left of a sentence between a beginning and an end that restate the question."""
-    clause = _TAIL.split(sentence.strip(), maxsplit=1)[0]
+    clause, *tail = _TAIL.split(sentence.strip(), maxsplit=1)
+    if tail and _is_amount(clause.split()) and clause.count(" ") < 2:
+        return clause
     if equation := _EQUATION.fullmatch(clause.rstrip(".")):
         return equation[1]
     return _between(clause.split(), asked) or _between(_MEASURE.sub("", clause).split(), asked)
@@ -140,7 +166,8 @@ def _after_beginning(words: Sequence[str], asked: frozenset[str]) -> int:
     for at, word in enumerate(words):
         if not _restates(word, asked):
             break
-        follows = start == at and start > 0 and word.islower() and _stem(word) in asked
+        led = (start == at and start > 0) or (at > 0 and _is_amount(words[at + 1 : at + 2]))
+        follows = led and word.islower() and _stem(word) in asked
         if (word if at else word.lower()) in _LINKS or word.rstrip("*_")[-1:] in (",", ":") or follows:
             start = at + 1
     return start
@@ -152,10 +179,10 @@ def _before_end(words: Sequence[str], start: int, asked: frozenset[str], *, link
     An amount ends too before what was counted and a pause: "3 people: a man, ...". Where no verb is before the
     answer and it is not an amount, a verb is the first of these words: "Japan won the cup".
     """
-    behind, amount = start + 1, _is_amount(words[start : start + 1])
-    while amount and behind < len(words) and _restates(words[behind], asked):
-        behind += 1
-        if words[behind - 1][-1] in ",:;":
+    after, amount = start + 1, _is_amount(words[start : start + 1])
+    while amount and after < len(words) and _restates(words[after], asked):
+        after += 1
+        if words[after - 1][-1] in ",:;":
             return start + 1
     stop = at = len(words)
     while at > start + 1 and _restates(words[at - 1], asked):

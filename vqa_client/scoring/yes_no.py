@@ -31,16 +31,24 @@ _LOOSE_YES: Final = (
     r"(?<!\bthe )(?<!\bto )(?<!\bon )(?<!\bmy )(?<!\byour )(?<!\bits )(?<!\bhis )(?<!\bher )(?<!\btheir )"
     rf"\b{_LOOSE}"
 )
-_OPENS_ABROAD = re.compile(rf"^[\s.,:;!-]*(?:{_ABROAD})(?=\s*(?:[.,;:!。、،]|$))")
+_DENIES_ABROAD: Final = (
+    r"(?P<none>(?:il n'y a (?:pas|aucun)|no hay|não (?:há|existem?)|non (?:c'è|ci sono)|es gibt kein)(?!\w*(?: \S+)?"
+    r" (?:[dl]')?(?:im+[aá]g|bild|foto|photo|dou|dud|d[uú]v|dub|zweifel)|.*\b(?:mais|pero|mas|ma|aber)\b)"
+    r"|(?:[这该]?[图圖照][片像]?[中里裡上])?[并並]?[没沒]有(?!.{0,4}[图圖照]|问题|問題|疑|.*[但而]|.*(?<![没沒])有))"
+)
+_OPENS_ABROAD = re.compile(rf"^[\s.,:;!-]*(?:(?:{_ABROAD})(?=\s*(?:[.,;:!。、،]|$))|{_DENIES_ABROAD})")
+_GUESSES: Final = r"(?:but |so )?(?:most likely|probably|i(?:'d| would) (?:say|guess)|my (?:best )?guess(?: is)?)"
 _CUE: Final = (
-    r"[.,;!?-]\s*(?:(?:but|oh|hmm|no),? )?(?:wait|actually|correction|sorry|scratch that|on second thought|i meant?)\b"
+    r"[.,;!?-]\s*(?:(?:(?:but|oh|hmm|no),? )?(?:wait|actually|correction|sorry|scratch that|on second thought|i meant?"
+    rf"|{_GUESSES})\b|but(?=,? (?:yes|no)\b))"
 )
 _CORRECTS = re.compile(
     rf"{_CUE}(?:[^.!?]{{1,100}}[.!?]\s+|[\s.,:;!-]*(?:(?:no|actually|wait|i meant?|it is|it's|that's|the answer is)\b"
     r"[\s.,:;!-]+){0,4})(?P<said>yes|no)(?=[.,;:!]|$)"
 )
 _TAKES_BACK = re.compile(rf"{_CUE}(?P<clause>[^.!?]{{1,100}})")
-_HARMLESS = re.compile(r"\b(?:no|without(?: a)?) (?:doubt|question)\b|^yes or no\s*[?:]")
+_STANDS = re.compile(r", but (?:yes|(?:it|there|he|she|they)(?: is| are|'s|'re) (?!not\b))")
+_HARMLESS = re.compile(r"\b(?:no|without(?: a)?) (?:doubt|question)\b|^yes or no\s*[?:]|^(?:yes|no)\s?\?")
 _DECORATION = re.compile(r"[*_#\"\[\]()<>]|\\boxed\{|\}")
 _CAN_NOT = re.compile(r"\b(?:cannot|can't|cant)\b")
 _NOT = re.compile(
@@ -104,7 +112,8 @@ def settled_in(text: str) -> YesNo | None:
 
 def taken_back(text: str) -> bool:
     """Whether a folded text goes back on what it said without another answer: "No. Actually, I can't say." """
-    return any(_NEITHER.search(_spelled_out(found["clause"])) for found in _TAKES_BACK.finditer(text))
+    clauses = (_spelled_out(found["clause"]) for found in _TAKES_BACK.finditer(text))
+    return any(_NEITHER.search(clause) and not _STANDS.search(clause) for clause in clauses)
 
 
 def _spelled_out(text: str) -> str:

@@ -393,7 +393,8 @@ def _loop(reply: ChoiceReply, strong: list[Declaration]) -> Found | None:
 
 
 def _agreed(reply: ChoiceReply, weak: list[Declaration]) -> Found | None:
+    weak = [each for each in weak if each.rule != "possibility"] or weak
     labels = dict.fromkeys(label for each in weak for label in each.labels)
-    if any(each.rule == "hedge" for each in weak):
+    if any(each.rule in ("hedge", "possibility") for each in weak):
         labels |= dict.fromkeys(mentioned(reply, conceded=_HEDGE.search(reply.text, 0, weak[0].end) is not None))
     return Found(labels=tuple(labels), rule=weak[-1].rule) if weak else None

@@ -18,7 +18,7 @@ from vqa_client.scoring.choices.options import Texts, folded, texts_of
 from vqa_client.scoring.denials import EXCEPT
 from vqa_client.scoring.patterns import JOINER, any_word, joins, lazily
 
-_ANSWERS = "answer|ans|ans.|solution|verdict|conclusion|my guess|best guess|my pick|my vote"
+_ANSWERS = "answer|ans|ans.|solution|verdict|conclusion|my guess|best guess|my pick|my vote|most likely"
 _ANSWERS_ABROAD = """
     antwort|lösung|réponse|reponse|respuesta|resposta|alternativa|risposta|antwoord|odpowied|odpověď|cevap|cevab|yanıt
     svar|vastau|válasz|răspuns|jawab|đáp án|câu trả lời|ответ|відповід|απάντησ|απαντήσ|إجابة|الإجابة|إجابت|الجواب|جواب
@@ -35,7 +35,7 @@ _CORRECT = """
     best answer|best option|best choice|best response|best fit|best match|best describes|best fits|best matches
     best description|best explanation|best representation|best supported|better answer|better option|better choice
     odd one|odd one out|different one|matching one|most consistent|most correct
-    most likely|most plausible|most accurate|most appropriate|most suitable|most probable|most reasonable
+    most plausible|most accurate|most appropriate|most suitable|most probable|most reasonable
     better match|better fit|one that matches|one that fits|most fitting|most relevant|exact
 """
 _CORRECT_ABROAD = """
@@ -79,7 +79,7 @@ _STANCES = """
     so it is|so it must be|so this is|so i think it's|so i think it is|therefore it's|thus it is|hence it is
 """
 _PROBABLY = """
-    probably|wahrscheinlich|vermutlich|wohl|dürfte|probablement|probablemente|provavelmente|probabilmente
+    probably|likely|wahrscheinlich|vermutlich|wohl|dürfte|probablement|probablemente|provavelmente|probabilmente
     waarschijnlijk|prawdopodobnie|pravděpodobně|muhtemelen|troligtvis|sandsynligvis|sannsynligvis|todennäköisesti
     valószínűleg|probabil|kemungkinan besar|có lẽ|вероятно|скорее всего|наверное|ймовірно|πιθανότατα|على الأرجح
     ככל הנראה|शायद|น่าจะเป็น|可能是|大概是|很可能是|たぶん|おそらく|恐らく|아마|아마도
@@ -102,7 +102,6 @@ _REPLACEMENTS = """
     아니라|ではなく|じゃなくて|じゃなく|而是|değil|नहीं|নয়|아니고|sondern|sondern um|mas sim|mais bien|mais plutôt|sino
     bensì|nýbrž|hanem|vaan|melainkan
 """
-_FIELDS = "output|label|decision|classification|key|reply"
 
 _VERBS = (
     "is|are|was|be|ist|lautet|wäre|sei|sind|est|serait|soit|sont|es|sería|sea|son|seria|é|è"
@@ -121,10 +120,9 @@ NAMED: Final = r"(?P<fill>)[,:]?[ \x02]{0,2}(?:the )?(?:(?:option|choice|answer|
 """For verbs that a bare letter may follow by chance: "supports option C", not "supports C"."""
 MENDING: Final = (
     r"(?P<fill>)(?:[\s,:;-]|\b(?:no|wait|actually|hmm|oops|sorry|i meant|i mean|i think|make that|rather|it's|it is"
-    r"|it must be|it should be|should be|must be|is)\b){0,12}+"
+    r"|(?:looking|on|upon) closer(?: look| inspection)?|it must be|it should be|should be|must be|is)\b){0,12}+"
 )
 FIELD: Final = r"(?P<fill>)[ \"'\x03]{0,3}[:=]"
-NEVER: Final = r"(?P<fill>)(?!)"
 BUT: Final = (
     r"(?P<fill>)[\s\"'(\x02]*(?:(?:option|choice|la|az?) (?=\S))?\w{1,3}[\"')\x03]*[ ,;:]{1,3}"
     r"(?:but|rather|it's|it is|sondern|mais|sino|es|mas|é|ma|è|maar|lecz|tylko|ale|nýbrž|utan|men|vaan|hanem|ci|tetapi"
@@ -182,6 +180,7 @@ CUES: Final[tuple[Cue, ...]] = (
     Cue(name="commitment", words=_COMMITMENTS_ABROAD, link=NOTHING, text=True, subject=True, anywhere=True),
     Cue(name="identity", words=_IDENTITIES, link=NOTHING, alone=True),
     Cue(name="hedge", words=_PROBABLY, link=HEDGED, alone=True, weak=True),
+    Cue(name="possibility", words="maybe|perhaps|possibly", link=HEDGED, alone=True, weak=True),
     Cue(name="stance", words=_STANCES, link=NOTHING, alone=True, text=True),
     Cue(name="reference", words=_REFERENCES, link=NAMED, alone=True, weak=True),
     Cue(name="title", words=_TITLES, link=NOTHING, weak=True),
@@ -189,11 +188,11 @@ CUES: Final[tuple[Cue, ...]] = (
     Cue(name="correct", words=_CORRECT, link=LINK, subject=True, text=True, stem=True),
     Cue(name="correct", words=_CORRECT_ABROAD, link=LINK, subject=True, text=True, stem=True, anywhere=True),
     Cue(name="correct", words="certa|certo", link=LINK, subject=True, text=True, anywhere=True),
-    Cue(name="right", words="right|stimmt|zutreffend|juste", link=NEVER, subject=True),
+    Cue(name="right", words="right|stimmt|zutreffend|juste", link=r"(?P<fill>)(?!)", subject=True),
     Cue(name="answer", words=_ANSWERS, link=LINK, subject=True, text=True, bare=True, stem=True),
     Cue(name="answer", words=_ANSWERS_ABROAD, link=LINK, subject=True, text=True, bare=True, stem=True, anywhere=True),
     Cue(name="option", words=_OPTIONS, link=LINK, subject=True, stem=True),
-    Cue(name="field", words=_FIELDS, link=FIELD, alone=True),
+    Cue(name="field", words="output|label|decision|classification|key|reply", link=FIELD, alone=True),
     Cue(name="conclusion", words=_CONCLUSIONS, link=NOTHING, alone=True, text=True),
     Cue(name="contrast", words=_CONTRASTS, link=BUT, denies=True),
     Cue(name="replacement", words=_REPLACEMENTS, link=NOTHING, denies=True),
@@ -211,7 +210,6 @@ def _rows_by_phrase() -> dict[str, Cue]:
 
 
 def _any_of(phrases: list[str]) -> str:
-    """Regex source of the phrases, longest first."""
     return any_word(*map(re.escape, sorted(phrases, key=len, reverse=True)))
 
 
@@ -257,7 +255,6 @@ BEST: Final = r" (?:best|(?:better|closest)(?=[.,;!]|$| (?:match|fit|answer|choi
 RIGHT_SIGNS: Final = r"[☑✅✔✓]|\((?<![\w)]\()\s?[xX✓✔]\s?\)"
 SAYS_RIGHT: Final = "correct|true|right"
 _WRONG: Final = rf"[☐❌✗✘✖]|\(\s?\)|\b(?i:incorrect|wrong|false|not (?:{SAYS_RIGHT}))\b"
-_TICK: Final = f"(?:{RIGHT_SIGNS})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,15 +300,18 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
         labels=labels,
         linked={cue.name: lazily(f"(?i:{cue.link}){lead_in}{label}") for cue in CUES},
         bare=lazily(f"{lead_in}{label}"),
-        further=lazily(rf"(?i:{SEPARATORS}){lead_in}{exact}|[ ](?P<spaced>{written})(?=[^\w\n]*(?:\n|$))"),
+        further=lazily(
+            r"(?!\W*(?i:possibly|perhaps|maybe)\b)"
+            rf"(?i:{SEPARATORS}){lead_in}{exact}|[ ](?P<spaced>{written})(?=[^\w\n]*(?:\n|$))"
+        ),
         joined=lazily(rf"{exact}[ )\"'\x03]{{0,6}}(?i:,? ?{CONJUNCTIONS}){option}\Z"),
         counted=lazily(rf"(?i:{_COUNTED}[^.;:\n]{{0,60}}?){exact}[ )\"'\x03]{{0,6}}(?:,|(?i:,? ?nor\b)){option}\Z"),
         line=lazily(f"^{opening}{exact}{_ENDING}", re.MULTILINE),
         whole_reply=lazily(rf"\A{_AROUND}{numbered}(?i:{_ANSWER}{_TITLE}){label}{AGAIN}{_ENDING}"),
         leading=lazily(f"^{opening}{exact}", re.MULTILINE),
         ticked=lazily(
-            rf"^\W{{0,6}}{_TICK}\W{{0,6}}{exact}(?=[).:\x03]| -|\W*$)"
-            rf"|^\W{{0,6}}(?P<before>{written})[^\n=\\]{{0,300}}{_TICK}\W{{0,4}}$",
+            rf"^\W{{0,6}}(?:{RIGHT_SIGNS})\W{{0,6}}{exact}(?=[).:\x03]| -|\W*$)"
+            rf"|^\W{{0,6}}(?P<before>{written})[^\n=\\]{{0,300}}(?:{RIGHT_SIGNS})\W{{0,4}}$",
             re.MULTILINE,
         ),
         verdicts=_verdicts(written),

@@ -42,8 +42,8 @@ IN_FORMULA: Final = lazily(
     r"| ?[=^*·×≈≤≥<∩∪⊂⊆∈∥⊥∧∨≅≡] ?[-+]?[\w(\\|√]| [+/] ?[a-z\d(\\]| > ?\w"
 )
 """What makes a letter a name in a formula: "D(x)", "c_1", "B = 3 T", "a + bt", "C++", "A's"."""
-AGAIN: Final = r"(?:[^\w\n+=/^*×·<>-]{0,3}(?:[^\w\n+=/^*×·<>]|\x03)[^\w\n+=/^*×·<>-]{0,3}(?P=label)(?!\w)){0,3}"
-"""The same label once more, as in "(C) C" and "B. B"; a longer row of them is a runaway reply."""
+AGAIN: Final = r"(?:[^\w\n+=/^*×·<>-]{0,3}(?:[^\w\n+=/^*×·<>]|\x03)[^\w\n+=/^*×·<>-]{0,3}(?P=label)(?!\w))*+"
+"""The same label again, as in "(C) C" and "B. B", and of a reply that says nothing else up to the token limit."""
 _BEING: Final = frozenset(("is", "are", "was", "were", "has", "have"))
 _VERDICT = lazily(
     r"[^.;\n]{0,50}\b(?:correct|right|true|answer|best|better|most|only|closest|nearest|option|choice|statement|valid"

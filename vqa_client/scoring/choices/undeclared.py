@@ -43,6 +43,18 @@ def exact_text(reply: ChoiceReply) -> Found | None:
     return Found(labels=labels, rule="exact text") if labels else None
 
 
+def weighed(reply: ChoiceReply) -> Found | None:
+    """The one with the greatest share, where each choice has one of the whole: {"A": 0.1, "B": 0.9}."""
+    shares: dict[str, float] = {}
+    for each in islice(reply.patterns.labels.exact.finditer(reply.text), len(reply.texts.labels) + 1):
+        label, share = reply.written[each[0]], _SHARE.match(reply.lower, each.end())
+        if share and share[1] != reply.texts.own[label]:
+            shares[label] = float(share[1].rstrip(" %")) / (100 if "%" in share[1] else 1)
+    labels = tuple(label for label in shares if shares[label] == max(shares.values()))
+    whole = len(shares) == len(reply.texts.labels) and abs(sum(shares.values()) - 1) < _ROUNDED
+    return Found(labels=labels, rule="weights") if whole and len(labels) == 1 else None
+
+
 def leading_text(reply: ChoiceReply) -> Found | None:
     """The reply opens with the text of a choice: "No, the car is red." """
     text = reply.folded
@@ -213,6 +225,7 @@ def not_denied(reply: ChoiceReply) -> Found | None:
 
 
 _WORD = lazily(r"\w")
+_SHARE, _ROUNDED = lazily(r"[\"']? ?[:=] ?(0?\.\d{1,9}|[01](?:\.0)?|\d{1,3}(?:\.\d)? ?%)(?![\w%]|\.\d)"), 0.03
 _JOINING = lazily(r"(?i:\W{0,6}\b(?:and|or|oder|und|ou|et|o|y|e|of|en|lub|и|или|veya|ve)\b\W{0,6})")
 _SEPARATOR = lazily(r"[ \"')\x03]*(?:[).:]|\x03|[ ]?[-|] )|[)\"]")
 _REASON = lazily(
@@ -233,7 +246,7 @@ _IN_BRACKETS = lazily(r"\([A-Z]\)")
 _PREDICATES = lazily(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
 _BRACKETED = lazily(r"\((?i:option |choice |answer |which is option )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")
 _LAST_WORD = lazily(
-    r"(?<=[a-z]{2}[.!?:] )[\"'(=> -]{0,4}(?:compound |structure |choice )?(\w{1,3})[\"')]?(?: it is)?[.!]?\Z",
+    r"(?:(?<=[a-z]{2}[.!?:] )|\Aso )[\"'(=> -]{0,4}(?:compound |structure |choice )?(\w{1,3})[\"')]?(?: it is)?[.!]?\Z",
     re.IGNORECASE,
 )
 _KEEPS = lazily(
@@ -251,6 +264,7 @@ CLAUSE_END = lazily(r"[\"')]*(?:[.;:!\n]|$)")
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("exact text", exact_text, before="answer"),
+    Rule("weights", weighed, before="answer"),
     Rule("tick", ticked, before="answer"),
     Rule("leading label", leading_label, before="answer"),
     Rule("leading text", leading_text, before="answer"),

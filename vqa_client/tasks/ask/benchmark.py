@@ -14,12 +14,11 @@ from vqa_client.errors import UsageError
 from vqa_client.files import replacing
 from vqa_client.prompt import choices_text, numbered
 from vqa_client.scoring.published.anls import anls
-from vqa_client.scoring.readings import choice_or_short, declared_in
-from vqa_client.scoring.restated import affirms
+from vqa_client.scoring.readings import choice_or_short, declared_in, polarity
+from vqa_client.scoring.restated import answer_in
 from vqa_client.scoring.short_answers import relaxed, same_words, word_f1
 from vqa_client.scoring.strict.containment import contains_strict
 from vqa_client.scoring.vqa_accuracy import question_accuracy
-from vqa_client.scoring.yes_no import yes_or_no
 from vqa_client.settings.declared import AskSettings
 from vqa_client.tables.loading import digest
 from vqa_client.tasks.ask.rows import ImageFolder, state_of
@@ -54,11 +53,14 @@ def contains(answer: str, question: Question) -> float:
 
 
 def _states(answer: str, reference: str, asked: str) -> bool:
-    """ "I have no idea" contains "no" and is none; "There is a dog." is a yes to "Is there a dog?" without the word."""
-    if polarity := _POLARITY.get(reference.strip(" .").casefold()):
-        said = yes_or_no(declared_in(answer) or answer) or ("yes" if affirms(answer, asked) else None)
-        return said == polarity
-    return contains_strict(reference, answer, secret=False)
+    """ "I have no idea" contains "no" and is none; "There is a dog." is a yes to "Is there a dog?" without the word.
+
+    Where the reference is a sentence, what it adds to the question is enough: "3" for "There are 3 dogs.".
+    """
+    if wanted := _POLARITY.get(reference.strip(" .").casefold()):
+        return polarity(answer, asked) == wanted
+    short, wanted_short = (declared_in(text) or answer_in(text, asked) or text for text in (answer, reference))
+    return contains_strict(reference, answer, secret=False) or same_words(short, wanted_short)
 
 
 def is_open(question: Question) -> bool:
@@ -116,7 +118,7 @@ def benchmark(options: AskSettings) -> Benchmark:
             **({"image_urls": options.image_urls} if options.image_urls != "refuse" else {}),
         },
         scoring={"score": headline, "answers": of.answer_form or ""},
-        version="3",
+        version="4",
     )
 
 
