@@ -28,8 +28,11 @@ def _models(**given: Any) -> Any:
 
 
 ROWS: list[tuple[Callable[..., Any], dict[str, Any], str, str]] = [
-    (RunSettings, {"processes": "0"}, "--processes is '0'; it must be a number of at least 1, or auto", ""),
-    (RunSettings, {"processes": "many"}, "--processes is 'many'; it must be a number of at least 1, or auto", ""),
+    (RunSettings, {"processes": "0"}, "--processes is '0'; it must be from 1 to 1000, or auto", ""),
+    (RunSettings, {"processes": "many"}, "--processes is 'many'; it must be from 1 to 1000, or auto", ""),
+    (RunSettings, {"processes": "9" * 9}, "--processes is '999999999'; it must be from 1 to 1000, or auto", ""),
+    (RunSettings, {"system": "\udcff"}, "--system is not UTF-8", ""),
+    (RunSettings, {"header": ("a=\udcff",)}, "--header is not UTF-8", ""),
     (RunSettings, {"share": "s3://b/p"}, "--share is of --shard next/N", "--shard next/64"),
     (
         RunSettings,

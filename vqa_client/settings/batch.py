@@ -150,8 +150,8 @@ INSTEAD: Final = {
     "--max_cost": "--dry_run shows the files, and what they cost",
     "--max_workers": "leave it out: --batch_parallel says how many batches are open at once",
     "--breaker_after": "leave it out: --batch_rounds says how often a question is sent",
-    "--image_uuid": "leave it out: a batch holds every image",
-    **dict.fromkeys(("--rpm", "--tpm"), "leave it out: whoever runs the batch sets the pace"),
+    "--image_uuid": "leave it out: a batch contains every image",
+    **dict.fromkeys(("--rpm", "--tpm"), "leave it out: the batch service sets the pace"),
     "several of --endpoint": "name the one that gets the batches",
     "--stream": "leave it out: results come whole",
 }

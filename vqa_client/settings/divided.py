@@ -14,6 +14,8 @@ from vqa_client.settings.validation import AtLeast, Switch
 
 DIVIDED = Group("Several processes or machines", sort_key=6)
 AUTO, NEXT = "auto", "next"
+MOST_PROCESSES = 1000
+"""Each is a Python process of its own, so that more are a slip of the finger."""
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 _COUNTED = {
     "JOB_COMPLETION_INDEX": "",
@@ -106,8 +108,9 @@ class DividedSettings:
 
 def check_divided(settings: DividedSettings) -> None:
     """Put the numbers in place of an `auto` shard; raises UsageError for a part or a number that can't be."""
-    if settings.processes != AUTO and not (settings.processes.isdecimal() and int(settings.processes)):
-        raise UsageError(f"--processes is {settings.processes!r}; it must be a number of at least 1, or auto")
+    number = int(settings.processes) if settings.processes.isdecimal() and len(settings.processes) < 10 else 0
+    if settings.processes != AUTO and not 1 <= number <= MOST_PROCESSES:
+        raise UsageError(f"--processes is {settings.processes!r}; it must be from 1 to {MOST_PROCESSES}, or auto")
     if settings.ray or settings.shards is not None or settings.ray_cpus != 1:
         _check_ray(settings)
     if settings.share and not settings.turns:

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
@@ -13,6 +14,8 @@ from cyclopts import Parameter, Token
 
 from vqa_client.errors import UsageError
 
+_NOT_UTF_8 = re.compile("[\ud800-\udfff]")
+"""How Python shows bytes of the command line that are no text: no server takes them, and no file of a run."""
 _TINY = 1e-9
 """Stands for anything above 0."""
 
@@ -66,6 +69,9 @@ def check(settings: Any) -> None:
             object.__setattr__(settings, name, tuple(map(expanded, given)) if rule.several else expanded(value))
         if isinstance(value, str) and value in rule.renamed:
             object.__setattr__(settings, name, value := rule.renamed[value])
+        words = value if isinstance(value, tuple) else (value,)
+        if not rule.path and any(isinstance(each, str) and _NOT_UTF_8.search(each) for each in words):
+            raise UsageError(f"--{name} is not UTF-8")
         if value is None or value in rule.words:
             continue
         if rule.bounds:
