@@ -22,7 +22,6 @@ MISTAKES = [
     ('[{"id": "x", "options": []}]', [], "field `_id` is missing; it has id, options"),
     (json.dumps({"data": [RECORD]}), [], "it has a list of records in `data`: give a file with that list alone"),
     (json.dumps([RECORD]), [], "a_page_001.png is not in pages, which has b_page_001.png and 1 more"),
-    (json.dumps([RECORD | {"_id": "b"}]), ["-o", "t.json"], "--output t.json is a file's name"),
     (json.dumps([RECORD]), ["--retry", "timeouts"], "did you mean timeout?"),
     (json.dumps([RECORD]), ["--max_workers", "many"], '"many" into a whole number or auto'),
     (
