@@ -18,7 +18,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.script import Script
 from tests.fakes.server import FaultServer
 from tests.fakes.words import body_of, by_question, close_mid_body, error, first_n_of_each, oracle
-from tests.faults.questions import Notes, Questions
+from tests.faults.questions import Notes, Questions, StopsAfter
 from vqa_client.batch import run, service
 from vqa_client.batch.parts import Parts
 from vqa_client.batch.service import Service
@@ -51,26 +51,16 @@ class Batched(Questions):
         await arun(self.settings(server.base_url, **(given | changes)), progress=notes)
         return notes
 
-    async def online(self, server: FaultServer) -> bytes:
-        """The report of the same questions without batches, in a folder of its own."""
-        kept, self.output = self.output, self.root / "online"
-        await self.run(server, batch=False)
-        report = self.report_path().read_bytes()
-        self.output = kept
-        return report
+    def whole_report(self) -> bytes:
+        """The report, wherever its images are."""
+        return self.report_path().read_bytes().replace(str(self.root).encode(), b"")
 
     async def interrupted(self, server: FaultServer) -> None:
         """Stopped when all batches are made."""
-        stop, notes = asyncio.Event(), Notes()
-
-        def note(text: str) -> None:
-            if "batch batch_3:" in text:
-                stop.set()
-
-        notes.note = note  # type: ignore[method-assign]
+        stops = StopsAfter(words="batch batch_3:")
         settings = self.settings(server.base_url, batch=True, check=False, model="tiny-vlm", batch_lines=4)
         with pytest.raises(Interrupted):
-            await arun(settings, progress=notes, stop=stop)
+            await arun(settings, progress=stops, stop=stops.stop)
 
     @property
     def unfinished(self) -> bool:
@@ -82,7 +72,16 @@ def of(tmp_path: Path) -> Batched:
     return Batched(tmp_path, COUNT)
 
 
-async def test_a_batched_run_is_the_online_run(of: Batched, fault_server: StartsServers) -> None:
+@pytest.fixture(scope="module")
+def online(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The report of the same questions without batches."""
+    asked = Batched(tmp_path_factory.mktemp("online"), COUNT)
+    with FaultServer(oracle(asked.replies())) as server:
+        asyncio.run(asked.run(server, batch=False))
+    return asked.whole_report()
+
+
+async def test_a_batched_run_is_the_online_run(of: Batched, online: bytes, fault_server: StartsServers) -> None:
     batches = Batches()
     server = fault_server(batches.rule(oracle(of.replies())))
     notes = await of.run(server)
@@ -90,12 +89,12 @@ async def test_a_batched_run_is_the_online_run(of: Batched, fault_server: Starts
     assert (batches.faults, batches.files, len(server.chats), of.unfinished) == ([], {}, 0, False)
     assert notes.about("batch_1", "completed")
     assert [each["id"] for each in of.run_file()["sessions"][0]["batches"]] == ["batch_1", "batch_2", "batch_3"]
-    report = of.report_path().read_bytes()
+    report = of.whole_report()
     run = of.run_file()
     run["described"]["settings"]["max_workers"] = 64  # as older run files may have it
     of.log_path.with_name("clean_mc_eval.run.json").write_text(json.dumps(run))
     assert not rescore(of.log_path, write=False).changes
-    assert report == await of.online(server)
+    assert report == online
     await of.run(server)
     assert len(batches.batches) == 3
 
@@ -151,14 +150,14 @@ async def test_damaged_lines_of_a_batch_are_kept_aside(of: Batched, fault_server
 
 @pytest.mark.parametrize(("options", "sizes"), FATES.values(), ids=FATES)
 async def test_whatever_happens_each_question_is_answered_once(
-    options: dict[str, Any], sizes: list[int], of: Batched, fault_server: StartsServers
+    options: dict[str, Any], sizes: list[int], of: Batched, online: bytes, fault_server: StartsServers
 ) -> None:
     batches = Batches(**options)
     server = fault_server(batches.rule(oracle(of.replies())))
     await of.run(server)
     assert [len(each["lines"]) for each in batches.batches.values()] == sizes
     assert (len(of.records()), batches.faults, of.unfinished) == (COUNT, [], False)
-    assert of.report_path().read_bytes() == await of.online(server)
+    assert of.whole_report() == online
 
 
 async def test_a_run_that_does_not_wait_submits_and_the_same_command_reads(
@@ -201,7 +200,9 @@ async def test_a_batch_of_refusals_alone_has_no_output_file(of: Batched, fault_s
     assert {record["status"] for record in of.records()} == {"too_long"}
 
 
-async def test_a_cancelled_batch_is_read_and_ends_the_run(of: Batched, fault_server: StartsServers) -> None:
+async def test_a_cancelled_batch_is_read_and_ends_the_run(
+    of: Batched, online: bytes, fault_server: StartsServers
+) -> None:
     batches = Batches(fates=["completed", "cancelled"])
     server = fault_server(batches.rule(oracle(of.replies())))
     notes = await of.run(server)
@@ -209,7 +210,7 @@ async def test_a_cancelled_batch_is_read_and_ends_the_run(of: Batched, fault_ser
     assert notes.about("the same command without --batch asks online")
     await of.run(server, batch=False)
     assert len(server.chats) == 2
-    assert of.report_path().read_bytes() == await of.online(server)
+    assert of.whole_report() == online
 
 
 async def test_a_refused_file_is_named_with_its_question_and_written_again(

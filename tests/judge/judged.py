@@ -9,7 +9,10 @@ from typing import Any
 from tests.fakes.received import Received
 from tests.fakes.script import Script
 from tests.fakes.words import answer
+from vqa_client.answers.of_benchmark import score_answers
 from vqa_client.cli.main import run_command
+from vqa_client.settings.score import AnswersSettings
+from vqa_client.tasks import registry
 
 BENCHMARK = '''
 """Capitals, in words of one's own, of which the rule reads no sentence, or as a choice."""
@@ -77,9 +80,10 @@ class Run:
         self.lines("rows.jsonl", rows)
         self.lines("answers.jsonl", [{"question_id": f"q{n}", "answer": said} for n, said in enumerate(replies)])
         if replies:
-            score = ["score", "--task", str(root / "capitals.py"), "-p", str(root / "answers.jsonl")]
-            score += ["--model", "secret-model", "--data", str(root), "-o", str(root / "out")]
-            assert run_command(score) in (0, 1)
+            name = str(root / "capitals.py")
+            data = registry.find(name).settings(data=root, output=root / "out").named(name)
+            given = AnswersSettings(predictions=root / "answers.jsonl", model="secret-model")
+            score_answers(data, given, lambda _: None)
 
     def lines(self, name: str, rows: list[dict[str, Any]]) -> None:
         """Write a file of rows."""

@@ -9,11 +9,12 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
 from tests.fakes.script import Script
+from tests.fakes.server import FaultServer
 from tests.fakes.words import answer, likeliest_token
 from tests.judge.judged import Run, material, on_judgements
 from vqa_client.cli.main import run_command
 
-N = 200
+N = 100
 
 
 def _number(received: Received) -> int:
@@ -52,13 +53,13 @@ def labelled(sheet: Path, *columns: str) -> None:
 
 def test_labels_correct_a_judges_accuracy_for_its_errors(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     sheet = run.root / "labels.csv"
-    assert run_command(["judge", str(run.log), "--for_people", "100", "-o", str(sheet)]) == 0
+    assert run_command(["judge", str(run.log), "--for_people", "60", "-o", str(sheet)]) == 0
     text = sheet.read_text()
     assert text.startswith("question_id,variant,question,choices,reference,reply,image,label,weight\n")
     assert "VERDICT" not in text
     with sheet.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 100
+    assert len(rows) == 60
     assert sum(float(row["weight"]) for row in rows) == pytest.approx(N)
     labelled(sheet, "label_1", "label_2")
     capsys.readouterr()
@@ -66,7 +67,7 @@ def test_labels_correct_a_judges_accuracy_for_its_errors(run: Run, capsys: pytes
     assert "Rogan and Gladen" in capsys.readouterr().out
     [found] = json.loads((run.log.parent / "capitals.judged-correct-people.json").read_text())
     ties = sum(int(row["question_id"][1:]) % 10 == 0 for row in rows)  # unclear to one of two
-    assert found["labelled"] == 100 - ties
+    assert found["labelled"] == 60 - ties
     assert found["sensitivity"]["value"] == pytest.approx(0.9, abs=0.06)
     assert found["specificity"]["value"] == pytest.approx(0.9, abs=0.06)
     accuracy = found["accuracy"]
@@ -74,7 +75,7 @@ def test_labels_correct_a_judges_accuracy_for_its_errors(run: Run, capsys: pytes
     assert accuracy["low"] < 0.5 < accuracy["high"]
     [(names, people)] = found["people"].items()
     assert (names, people["value"]) == ("1 - 2", 1)
-    assert people["n"] < 100
+    assert people["n"] < 60
 
 
 def test_grades_by_people_have_weighted_kappa_and_ranks(
@@ -197,6 +198,14 @@ def test_a_judge_that_tells_nothing_corrects_nothing_and_full_agreement_has_an_i
         assert told in capsys.readouterr().out
 
 
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    run = Run(tmp_path_factory.mktemp("judged"), ["city 0", "city 1"])
+    with FaultServer(on_judgements("VERDICT: correct")) as server:
+        assert run.judged(server.base_url) == 0
+    return run
+
+
 @pytest.mark.parametrize(
     ("sheet", "told"),
     [
@@ -218,12 +227,10 @@ def test_a_judge_that_tells_nothing_corrects_nothing_and_full_agreement_has_an_i
     ],
 )
 def test_a_sheet_that_can_not_be_read_says_where(
-    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str], sheet: str | None, told: str
+    tmp_path: Path, judged: Run, capsys: pytest.CaptureFixture[str], sheet: str | None, told: str
 ) -> None:
-    run = Run(tmp_path, ["city 0", "city 1"])
-    assert run.judged(fault_server(on_judgements("VERDICT: correct")).base_url) == 0
-    path = run.root / "labels.csv"
+    path = tmp_path / "labels.csv"
     if sheet is not None:
         path.write_text(sheet)
-    assert run_command(["judge", str(run.log), "--labels", str(path)]) == 2
+    assert run_command(["judge", str(judged.log), "--labels", str(path)]) == 2
     assert told in capsys.readouterr().err

@@ -57,6 +57,13 @@ def test_judges_that_were_asked_otherwise_and_older_scores_of_the_rule_are_named
     assert any("scored again; judge --kind correct" in note for note in judgings(read_run(run.log))[1])
 
 
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    run = Run(tmp_path_factory.mktemp("refused"), ["city 0"])
+    (run.root / "labels.csv").write_text("question_id,label\nq0,correct\n")
+    return run
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -82,10 +89,6 @@ def test_judges_that_were_asked_otherwise_and_older_scores_of_the_rule_are_named
         (["--labels", "{root}/labels.csv"], "has no verdicts of kind correct"),
     ],
 )
-def test_what_can_not_be_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], told: str
-) -> None:
-    run = Run(tmp_path, ["city 0"])
-    (tmp_path / "labels.csv").write_text("question_id,label\nq0,correct\n")
-    assert run.judged("http://127.0.0.1:1/v1", *(word.replace("{root}", str(tmp_path)) for word in given)) == 2
+def test_what_can_not_be_is_refused(run: Run, capsys: pytest.CaptureFixture[str], given: list[str], told: str) -> None:
+    assert run.judged("http://127.0.0.1:1/v1", *(word.replace("{root}", str(run.root)) for word in given)) == 2
     assert told in capsys.readouterr().err

@@ -57,17 +57,14 @@ def own(root: Path, task: str, split: str, records: Any, *places: str, file: str
     return ExplainSample(root, task, split)
 
 
-def real(root: Path, task: str, name: str, folder: str, *, every: int = 1) -> "ExplainSample":
-    """A real file as it is, or each so many of its records, with pictures of ours; skips where it is not here."""
+def real(root: Path, task: str, name: str, folder: str, *, every: int) -> "ExplainSample":
+    """Each so many of a real file's records, with pictures of ours; skips where it is not here."""
     if not (REAL / name).is_file():
         pytest.skip(f"{name} is not here")
     place = root / "nle_data" / name
     place.parent.mkdir(parents=True)
     records = dict(list(json.loads((REAL / name).read_bytes()).items())[::every])
-    if every == 1:
-        place.symlink_to(REAL / name)
-    else:
-        place.write_text(json.dumps(records))
+    place.write_text(json.dumps(records))
     draw(root, {f"{folder}/{record['image_name']}" for record in records.values()})
     return ExplainSample(root, task, "test")
 
