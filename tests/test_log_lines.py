@@ -178,4 +178,4 @@ def test_a_line_of_endless_beginnings_is_looked_through_in_time(path: Path, begi
         path.write_text(text)
         assert LogReader(path).unreadable == 0  # it may still be being written
 
-    assert growth(looked_through, begin.decode(), 400_000) < RATIO
+    assert growth(looked_through, begin.decode(), 400_000).ratio < RATIO

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.fuzz.__main__ import mutated
 from tests.fuzz.targets import TARGETS
 
-EXAMPLES = 60
+EXAMPLES = 30
 LONG = b"9" * 10_000
 NESTED = (
     LONG,

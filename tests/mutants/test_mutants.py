@@ -1,6 +1,7 @@
 """The changes of one line that `python -m tests.mutants` draws, and the tests that it runs for each."""
 
 import ast
+import shutil
 from pathlib import Path
 
 import pytest
@@ -115,7 +116,11 @@ def test_a_line_is_passed_by_where_it_runs_or_where_what_it_defines_is_used(
     assert set(zip((path.stem for path, _ in found), names, strict=True)) == expected
 
 
-def test_a_test_that_walks_over_a_room_is_run_for_what_its_imports_run() -> None:
+def test_a_test_that_walks_over_a_room_is_run_for_what_its_imports_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(reach.ROOT / "tests" / "settings", tmp_path / "tests" / "settings")
+    monkeypatch.setattr(reach, "ROOT", tmp_path)
     path = LIBRARY / "settings" / "reports.py"
     lines = path.read_text(encoding="utf-8").split("\n")
     line = next(number for number, text in enumerate(lines, 1) if text.startswith("class LeaderboardSettings"))

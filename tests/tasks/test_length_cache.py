@@ -29,8 +29,12 @@ def file(tmp_path: Path) -> DataFile:
     return read_index(write_list(tmp_path / "data.json", records))
 
 
-def sizes() -> dict[int, int]:
-    return {index: len(SENTENCE) * sentences + 2 for index, sentences in LENGTHS.items()}
+def sizes(*wanted: int) -> dict[int, int]:
+    return {index: len(SENTENCE) * LENGTHS[index] + 2 for index in wanted or LENGTHS}
+
+
+SHORT = {index: EXPECTED[index] for index in (1, 2)}
+"""Where a long one shows no more."""
 
 
 @pytest.mark.usefixtures("cache")
@@ -57,36 +61,36 @@ def test_processes_that_can_not_run_cost_time_only(
     resource_tracker.ensure_running()
     multiprocessing.set_executable(str(python))
     try:
-        assert context_length.buckets(file, sizes()) == EXPECTED
+        assert context_length.buckets(file, sizes(*SHORT)) == SHORT
     finally:
         multiprocessing.set_executable(sys.executable)
 
 
 def test_a_second_run_counts_nothing(cache: Path, file: DataFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    context_length.buckets(file, sizes())
+    context_length.buckets(file, sizes(*SHORT))
     assert [path.name for path in cache.iterdir()] == [f"context-lengths-{file.sha256}.json"]
     monkeypatch.setattr(context_length, "count", None)
-    assert context_length.buckets(file, sizes()) == EXPECTED
+    assert context_length.buckets(file, sizes(*SHORT)) == SHORT
 
 
 def test_what_was_counted_before_is_kept_beside_what_is_new(cache: Path, file: DataFile) -> None:
-    for wanted in ([1], [2, 3]):
-        context_length.buckets(file, {index: sizes()[index] for index in wanted})
+    for wanted in ([0], [1, 2]):
+        context_length.buckets(file, sizes(*wanted))
     (kept,) = cache.iterdir()
-    assert json.loads(kept.read_bytes()) == {"1": "8k-16k", "2": "16k-24k", "3": ">=64k"}
+    assert json.loads(kept.read_bytes()) == {"0": "<8k", "1": "8k-16k", "2": "16k-24k"}
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"1": 3}', b'{"1": "huge", "2": "<9k"}', b"\xff"])
 def test_a_spoilt_cache_is_counted_anew(cache: Path, file: DataFile, content: bytes) -> None:
     cache.mkdir(parents=True)
     (cache / f"context-lengths-{file.sha256}.json").write_bytes(content)
-    assert context_length.buckets(file, sizes()) == EXPECTED
+    assert context_length.buckets(file, sizes(*SHORT)) == SHORT
 
 
 def test_a_cache_that_can_not_be_written_is_no_error(cache: Path, file: DataFile) -> None:
     cache.parent.mkdir(parents=True)
     cache.write_text("a file where the folder should be")
-    assert context_length.buckets(file, sizes()) == EXPECTED
+    assert context_length.buckets(file, sizes(*SHORT)) == SHORT
 
 
 def test_nothing_to_count_leaves_no_cache(cache: Path, file: DataFile) -> None:
