@@ -11,15 +11,16 @@ from tests.fuzz.targets import TARGETS
 
 EXAMPLES = 30
 LONG = b"9" * 10_000
+DEEP = 50_000
 NESTED = (
     LONG,
     LONG + b"\0" + LONG,
-    b"[" * 100_000,
-    b'{"a":' * 100_000,
-    b"[{" * 50_000,
+    b"[" * DEEP,
+    b'{"a":' * DEEP,
+    b"[{" * (DEEP // 2),
     b'{"question_id":' + LONG + b"}",
     b'[{"question_id":"' + LONG + b'"}]',
-    b'{"question_id":"a","status":"ok","x":' + b"[" * 100_000,
+    b'{"question_id":"a","status":"ok","x":' + b"[" * DEEP,
 )
 EMPTY = (b"", b"\n", b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b" \n \n", b"null", b"{}", b"[]", b'"\xff"', b'{"\xff":1}')
 

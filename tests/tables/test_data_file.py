@@ -2,6 +2,8 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,26 +25,30 @@ VALUES = st.recursive(
 RECORDS = st.lists(st.dictionaries(st.text(), VALUES, max_size=4), min_size=1, max_size=5)
 
 
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Of files in one folder: one of its own for each example takes longer than all else."""
+    folder = tmp_path_factory.mktemp("examples")
+    return (folder / str(number) for number in count())
+
+
 def read_all(path: Path) -> list[object]:
     return [msgspec.json.decode(record) for _, record in read_index(path).records()]
 
 
 @given(records=RECORDS, bom=st.booleans(), ascii_only=st.booleans(), indent=st.sampled_from([None, 0, 2]))
 def test_a_json_list_is_read_as_json_reads_it(
-    tmp_path_factory: pytest.TempPathFactory, records: list[object], bom: bool, ascii_only: bool, indent: int | None
+    places: Iterator[Path], records: list[object], bom: bool, ascii_only: bool, indent: int | None
 ) -> None:
-    path = tmp_path_factory.mktemp("list") / "data.json"
+    path = next(places).with_suffix(".json")
     text = json.dumps(records, ensure_ascii=ascii_only, indent=indent)
     path.write_bytes((BOM if bom else b"") + text.encode("utf-8", "surrogatepass"))
     assert read_all(path) == records
 
 
 @given(records=RECORDS, bom=st.booleans())
-def test_json_lines_are_read_one_record_a_line(
-    tmp_path_factory: pytest.TempPathFactory, records: list[object], bom: bool
-) -> None:
-    path = tmp_path_factory.mktemp("lines") / "data.jsonl"
-    assert read_all(write_lines(path, records, bom=bom)) == records
+def test_json_lines_are_read_one_record_a_line(places: Iterator[Path], records: list[object], bom: bool) -> None:
+    assert read_all(write_lines(next(places).with_suffix(".jsonl"), records, bom=bom)) == records
 
 
 def test_unicode_line_separators_do_not_split_a_record(tmp_path: Path) -> None:
@@ -135,9 +141,9 @@ def numbered(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @given(records=RECORDS, beside=st.dictionaries(st.text(max_size=6), VALUES), indent=st.sampled_from([None, 1, 4]))
 def test_every_record_of_a_list_in_an_object_is_found(
-    tmp_path_factory: pytest.TempPathFactory, records: list[Any], beside: dict[str, Any], indent: int | None
+    places: Iterator[Path], records: list[Any], beside: dict[str, Any], indent: int | None
 ) -> None:
-    path = tmp_path_factory.mktemp("data") / "q.json"
+    path = next(places).with_suffix(".json")
     expected = numbered(records)
     head = {"info": {"questions": [{}]}} | beside
     text = json.dumps({**head, "questions": expected, "data_subtype": "val2014"}, indent=indent)
