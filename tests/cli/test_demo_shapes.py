@@ -99,11 +99,15 @@ def _fake_mlx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Watching(Progress):
-    """Keeps the titles of the runs, and sets `stop` once `after` questions are answered."""
+    """Keeps notes and the titles of the runs, and sets `stop` once `after` questions are answered."""
 
     def __init__(self, stop: asyncio.Event, after: int = 10**6) -> None:
         self.titles: list[str] = []
+        self.notes: list[str] = []
         self._stop, self._left = stop, after
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
 
     def begin(self, title: str, total: int) -> None:
         self.titles.append(f"{title} {total}")
@@ -120,7 +124,9 @@ def test_a_model_that_knows_its_shapes_gets_everything_right(
 ) -> None:
     async def main() -> int:
         stop = asyncio.Event()
-        reports = await demo._shapes_part(DemoSettings(output=tmp_path), Watching(stop), stop)
+        watching = Watching(stop)
+        reports = await demo._shapes_part(DemoSettings(output=tmp_path), watching, stop)
+        assert watching.notes[0].startswith("starting the tiny VLM on mlx-vlm's server: a real but tiny model")
         assert [(report.task, report.summary.overall.total) for report in reports] == [
             ("vqa2", 72),
             ("mc", 24),

@@ -71,6 +71,13 @@ def test_a_log_alone_has_no_limits_to_tell(tmp_path: Path) -> None:
     assert sentences(tmp_path, [record(1)], {}) == ""
 
 
+@pytest.mark.parametrize("totals", [3, {"f1": "high"}])
+def test_totals_that_are_none_are_not_shown(tmp_path: Path, totals: Any) -> None:
+    run = facts()
+    run["described"]["totals"] = totals
+    assert read_run(write_run(tmp_path, [record(1)], run=run)).facts.totals == {}
+
+
 def test_costs_are_told_as_far_as_they_are_known(tmp_path: Path) -> None:
     run = read_run(write_run(tmp_path, [failed(1)], run={}))
     assert totals(run, overview(run)) == [("requests", "5")]

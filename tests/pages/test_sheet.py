@@ -43,6 +43,17 @@ def test_a_piece_is_shown_pixel_for_pixel(tmp_path: Path) -> None:
     assert found
 
 
+@pytest.mark.parametrize("spot", [(0.0, 0.0), (0.5, 0.5), (1.0, 0.1), (0.1, 1.0)])
+@pytest.mark.parametrize("size", [(900, 800), (50, 900), (900, 20)])
+def test_a_piece_lies_inside_its_page_about_the_spot(spot: tuple[float, float], size: tuple[int, int]) -> None:
+    box = sheet._around(spot, size)
+    for side, (part, length, most) in enumerate(zip(spot, size, CROP_PX, strict=True)):
+        begin, end = box[side], box[side + 2]
+        assert 0 <= begin < end <= length
+        assert end - begin == min(length, most)
+        assert begin <= round(part * length) <= end
+
+
 def test_a_page_that_a_folder_lacks_is_shown_as_missing(tmp_path: Path) -> None:
     made = contact_sheet(columns(tmp_path), ["d2_page_001"])
     middle = (GAP_PX + CELL_PX[0] + GAP_PX + CELL_PX[0] // 2, LINE_PX + GAP_PX + LINE_PX + CELL_PX[1] // 2)

@@ -73,6 +73,15 @@ def test_drawn_signs_come_to_the_exact_p(clusters: int, monkeypatch: pytest.Monk
     assert drawn == pytest.approx(exact, abs=0.015)
 
 
+@pytest.mark.parametrize("alike", [sign_flips._ALIKE, sign_flips._ALIKE + 1])
+def test_clusters_that_differ_by_as_much_are_all_drawn(alike: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = [size * (-1.0 if number % 5 < 2 else 1.0) for size in (1, 2) for number in range(alike)]
+    exact, _ = sign_flip(sums)
+    monkeypatch.setattr(sign_flips, "_STEPS", 0)
+    assert sign_flip(sums)[0] == pytest.approx(exact, abs=0.015)
+    assert 0.02 < exact < 0.2
+
+
 def test_many_clusters_that_differ_by_as_much_are_drawn_at_once() -> None:
     sums = [each + 0.4 for each in differing(1, clusters=30_000, size=40)]
     p, draws = sign_flip(sums)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.tasks.documents import BOM, write_lines, write_list
 from vqa_client.errors import DataError
+from vqa_client.tables import loading
 from vqa_client.tables.data_file import read_index
 from vqa_client.tables.inside import open_table
 
@@ -103,6 +104,28 @@ def test_a_missing_file_and_a_folder_are_refused_and_named(tmp_path: Path) -> No
 def test_the_digest_is_that_of_the_file(tmp_path: Path) -> None:
     path = write_list(tmp_path / "data.json", [{"_id": "a"}])
     assert read_index(path).sha256 == hashlib.sha256(b'[{"_id": "a"}]').hexdigest()
+
+
+def test_a_large_file_is_known_by_its_size_and_both_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "large"
+    for name, number in {"WHOLE_DIGEST_BYTES": 8, "_ENDS_BYTES": 2}.items():
+        monkeypatch.setattr(loading, name, number)
+    digests = []
+    for text in (
+        b"ab......yz",
+        b"ab......yz",
+        b"ab.#..#.yz",
+        b"ac......yz",
+        b"ab......xz",
+        b"ab.......yz",
+        b"ab....yz",
+    ):
+        path.write_bytes(text)
+        digests.append(loading.digest([path]))
+    assert digests[0] == digests[1] == digests[2] == hashlib.sha256(b"10\nabyz").hexdigest()
+    assert len(set(digests)) == 5
+    assert digests[-1] == hashlib.sha256(b"ab....yz").hexdigest()
+    assert loading.digest([path, path]) == hashlib.sha256(2 * digests[-1].encode()).hexdigest()
 
 
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:

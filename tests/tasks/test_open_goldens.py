@@ -211,6 +211,20 @@ def test_mmes_points_add_up_by_task_and_pair() -> None:
     assert figures == {"points": 75 + 50 + 200, "perception": 125, "cognition": 200, "accuracy_plus": 0.5}
 
 
+@pytest.mark.parametrize(
+    ("reply", "extraction"),
+    [
+        ('I counted them.\nThe answer is "5 dogs".\nThe answer is "6".', "5 dogs"),
+        ('The answer is "5\n6".', None),
+        ('So: The answer is "a ". b".', 'a ". b'),
+        ("The answer is 5.", None),
+    ],
+)
+def test_mathvistas_rule_takes_the_quotes_of_the_first_line_that_has_them(reply: str, extraction: str | None) -> None:
+    problem = mathvista_task.Problem(question_type="free_form", answer_type="text", answer="x", question="How many?")
+    assert mathvista_task.quick_extraction(reply, problem) == extraction
+
+
 HARNESSES = {"lmms-eval": "lmms_eval", "VLMEvalKit": "vlmevalkit"}
 
 

@@ -38,7 +38,9 @@ def ratio(pair):
 if "-stdio" in sys.argv:
     for line in sys.stdin:
         kind, *parts = line.rstrip("\\n").split(" ||| ")
-        if behaviour == "babbles" and kind == "EVAL":
+        if behaviour == "stalls" and kind == "EVAL":
+            time.sleep(60)
+        elif behaviour == "babbles" and kind == "EVAL":
             print("NaN", flush=True)
         elif kind == "SCORE":
             print(*shared(parts[-1], parts[:-1]), flush=True)
@@ -122,10 +124,10 @@ def test_spice_without_corenlp_says_where_that_belongs(java: str) -> None:
     assert "SemgrexPattern (put the jars of CoreNLP 3.6.0 into lib/" in scored.reason
 
 
-@pytest.mark.parametrize("metric", ["meteor", "spice"])
-def test_a_program_that_hangs_is_ended(java: str, metric: str) -> None:
+@pytest.mark.parametrize(("metric", "behaviour"), [("meteor", "hangs"), ("meteor", "stalls"), ("spice", "hangs")])
+def test_a_program_that_hangs_is_ended(java: str, metric: str, behaviour: str) -> None:
     started = time.perf_counter()
-    (scored,) = _scores(java, metric, "hangs", silence_s=0.7).unfiltered.metrics.values()
+    (scored,) = _scores(java, metric, behaviour, silence_s=0.7).unfiltered.metrics.values()
     assert time.perf_counter() - started < 20
     assert scored.value is None
     assert "0.7 s" in scored.reason
