@@ -43,16 +43,16 @@ class Kappa(Struct, frozen=True, kw_only=True):
     clusters: int
 
 
-def together(said: Sequence[float | None], *, graded: bool = False) -> float | None:
+def together(ratings: Sequence[float | None], *, graded: bool = False) -> float | None:
     """What several raters say together, in any order: what more than half of them say, None for a tie.
 
     Those who say nothing count among all. Of grades it is the median, where more than half give one.
     """
     if graded:
-        grades = [grade for grade in said if grade is not None]
-        return median(grades) if 2 * len(grades) > len(said) else None
-    [(score, votes)] = Counter(said).most_common(1)
-    return score if 2 * votes > len(said) else None
+        grades = [grade for grade in ratings if grade is not None]
+        return median(grades) if 2 * len(grades) > len(ratings) else None
+    [(score, votes)] = Counter(ratings).most_common(1)
+    return score if 2 * votes > len(ratings) else None
 
 
 def cohens_kappa(
@@ -64,7 +64,7 @@ def cohens_kappa(
     """
     if not ratings:
         return None
-    shares, alike = _shares(weights or [1.0] * len(ratings)), _near if quadratic else _same
+    shares, alike = _shares(weights or [1.0] * len(ratings)), _near if quadratic else _equal
     a, b = (_marginal(shares, [rating[side] for rating in ratings]) for side in (0, 1))
     observed = fsum(v * alike(i, j) for v, (i, j, _) in zip(shares, ratings, strict=True))
     to_b = {i: fsum(share * alike(i, j) for j, share in b.items()) for i in a}
@@ -117,8 +117,8 @@ def rogan_gladen(positive: float, sensitivity: float, specificity: float) -> flo
     None for a judge that hardly tells right from wrong (sensitivity + specificity at most 1.1). Source: Rogan and
     Gladen, American Journal of Epidemiology 107 (1978).
     """
-    told = sensitivity + specificity - 1
-    return min(1.0, max(0.0, (positive + specificity - 1) / told)) if told > 0.1 + 1e-12 else None
+    youden = sensitivity + specificity - 1
+    return min(1.0, max(0.0, (positive + specificity - 1) / youden)) if youden > 0.1 + 1e-12 else None
 
 
 def _shares(weights: Sequence[float]) -> list[float]:
@@ -126,7 +126,7 @@ def _shares(weights: Sequence[float]) -> list[float]:
     return [each / total for each in weights]
 
 
-def _same(i: Any, j: Any) -> float:
+def _equal(i: Any, j: Any) -> float:
     return float(i == j)
 
 
@@ -136,18 +136,18 @@ def _near(i: Any, j: Any) -> float:
 
 def _ranks(shares: Sequence[float], grades: Sequence[float]) -> list[float]:
     """The share of what is below a grade, and half of what is equal, from their mean of one half on."""
-    held, below, rank = _marginal(shares, grades), 0.0, dict[Hashable, float]()
+    share_of, below, rank = _marginal(shares, grades), 0.0, dict[Hashable, float]()
     for grade in sorted(set(grades)):
-        rank[grade] = below + held[grade] / 2 - 0.5
-        below += held[grade]
+        rank[grade] = below + share_of[grade] / 2 - 0.5
+        below += share_of[grade]
     return [rank[grade] for grade in grades]
 
 
 def _marginal(shares: Sequence[float], categories: Sequence[Hashable]) -> dict[Hashable, float]:
-    found: dict[Hashable, list[float]] = defaultdict(list)
+    by_category: dict[Hashable, list[float]] = defaultdict(list)
     for share, category in zip(shares, categories, strict=True):
-        found[category].append(share)
-    return {category: fsum(each) for category, each in found.items()}
+        by_category[category].append(share)
+    return {category: fsum(each) for category, each in by_category.items()}
 
 
 def _influence(own: float, marginals: float, observed: float, chance: float) -> float:
@@ -159,14 +159,14 @@ def _kappa(observed: float, chance: float, influences: Sequence[tuple[float, str
     by_cluster: dict[object, list[float]] = defaultdict(list)
     for number, (influence, cluster) in enumerate(influences):
         by_cluster[cluster or number].append(influence)
-    n, held = len(influences), len(by_cluster)
+    n, clusters = len(influences), len(by_cluster)
     if 1 - chance <= 1e-12:
-        return Kappa(value=None, agreement=observed, n=n, clusters=held)
+        return Kappa(value=None, agreement=observed, n=n, clusters=clusters)
     value = (observed - chance) / (1 - chance)
     squares = fsum(fsum(each) ** 2 for each in by_cluster.values())
-    if held < 2 or squares < 1e-24:
-        return Kappa(value=value, agreement=observed, n=n, clusters=held)
-    sd = sqrt(held / (held - 1) * squares)
-    half = t_quantile(0.95, held - 1) * sd
+    if clusters < 2 or squares < 1e-24:
+        return Kappa(value=value, agreement=observed, n=n, clusters=clusters)
+    sd = sqrt(clusters / (clusters - 1) * squares)
+    half = t_quantile(0.95, clusters - 1) * sd
     low, high = max(-1.0, value - half), min(1.0, value + half)
-    return Kappa(value=value, low=low, high=high, sd=sd, agreement=observed, n=n, clusters=held)
+    return Kappa(value=value, low=low, high=high, sd=sd, agreement=observed, n=n, clusters=clusters)

@@ -54,7 +54,7 @@ class Curves(Struct, frozen=True, kw_only=True):
         """Accuracy from level 0 on, None where a level was not run; at least `n_levels` of them."""
         figures = {0: self.clean, **self.levels[corruption]}
         last = max(n_levels - 1, *figures)
-        return [found.accuracy if (found := figures.get(level)) else None for level in range(last + 1)]
+        return [figure.accuracy if (figure := figures.get(level)) else None for level in range(last + 1)]
 
     def errors(self, corruption: str) -> list[float | None]:
         """The same as error rates."""
@@ -152,9 +152,9 @@ class CorruptedScores:
         pairs: dict[str, list[tuple[float, float, str]]] = {}
         for number, (score, _) in self._outcomes.get(CLEAN, {}).items():
             if (type_ := self._types[number]) and (scores := corrupted.get(number)):
-                held = pairs.setdefault(type_, [])
-                held.append((fsum(scores) / len(scores), score, self._clusters[number]))
-        return {type_: _type_figures(held) for type_, held in sorted(pairs.items())}
+                of_type = pairs.setdefault(type_, [])
+                of_type.append((fsum(scores) / len(scores), score, self._clusters[number]))
+        return {type_: _type_figures(of_type) for type_, of_type in sorted(pairs.items())}
 
 
 def in_order(corruptions: Iterable[str]) -> list[str]:
@@ -209,7 +209,7 @@ class Evaluation(Struct, frozen=True, kw_only=True):
     def drop_of_model(self, model: str) -> float | None:
         """What share of its clean accuracy a model loses, on the mean over its corruptions that have all levels."""
         curves = self.models[model]
-        return _mean([curves.relative_drop(name) for name in curves.levels])
+        return _mean_of_known([curves.relative_drop(name) for name in curves.levels])
 
     def drop_of_corruption(self, name: str) -> float | None:
         """What share of the models' mean clean accuracy is lost, on the mean of all levels, 0 among them.
@@ -230,7 +230,7 @@ def evaluate(
 ) -> Evaluation:
     """Judge the models; raises UsageError for weights that can't be used."""
     errors = {model: {name: curves.errors(name) for name in curves.levels} for model, curves in models.items()}
-    found = vre(errors, weights=weights, sort_levels=sort_levels)
+    joint = vre(errors, weights=weights, sort_levels=sort_levels)
     varied = {
         name: vre(errors, weights=weighting, sort_levels=sort_levels).per_model
         for name, weighting in WEIGHTINGS.items()
@@ -238,9 +238,9 @@ def evaluate(
     return Evaluation(
         models=dict(models),
         sort_levels=sort_levels,
-        vre=found,
-        by_class=_by_class(found, lambda metric, value: value),
-        scaled_by_class=_by_class(found, lambda metric, value: scaled(value, found.pool[metric])),
+        vre=joint,
+        by_class=_by_class(joint, lambda metric, value: value),
+        scaled_by_class=_by_class(joint, lambda metric, value: scaled(value, joint.pool[metric])),
         weightings=varied,
     )
 
@@ -251,20 +251,26 @@ def classes_of(corruptions: Sequence[str]) -> list[str]:
     return [*(name for name in CLASSES if name in met), *sorted(met - CLASSES.keys())]
 
 
-def _by_class(found: Vre, shown: Callable[[str, float | None], float | None]) -> dict[str, dict[str, Values]]:
+def _by_class(errors: Vre, scale: Callable[[str, float | None], float | None]) -> dict[str, dict[str, Values]]:
     """The means over the corruptions of each class, of each model's metrics as they are `shown`."""
     return {
         model: {
             name: {
-                metric: _mean([shown(metric, values[metric]) for one, values in row.items() if class_of(one) == name])
+                metric: _mean_of_known(
+                    [
+                        scale(metric, values[metric])
+                        for corruption, values in row.items()
+                        if class_of(corruption) == name
+                    ]
+                )
                 for metric in METRICS
             }
             for name in classes_of(list(row))
         }
-        for model, row in found.metrics.items()
+        for model, row in errors.metrics.items()
     }
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def _mean_of_known(values: Sequence[float | None]) -> float | None:
     there = [value for value in values if value is not None]
     return fsum(there) / len(there) if there else None

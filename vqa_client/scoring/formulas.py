@@ -63,7 +63,7 @@ class _Reader:
     """Reads a formula from left to right, with a method for each rank of operators."""
 
     def __init__(self, formula: str, dialect: Dialect) -> None:
-        tokens = [found["number"] or found["sign"] or f"\\{found['command']}" for found in _TOKEN.finditer(formula)]
+        tokens = [match["number"] or match["sign"] or f"\\{match['command']}" for match in _TOKEN.finditer(formula)]
         self._tokens = [token for token in tokens if token not in _IGNORED]
         self._place = self._depth = 0
         self._dialect = dialect
@@ -85,12 +85,12 @@ class _Reader:
         return value
 
     def _product(self) -> Value:
-        value = self._signed()
+        value = self._term()
         while self.token in _TIMES or self.token in _OVER:
-            value = value * self._signed() if self._take() in _TIMES else value / self._signed()
+            value = value * self._term() if self._take() in _TIMES else value / self._term()
         return value
 
-    def _signed(self) -> Value:
+    def _term(self) -> Value:
         sign = 1
         while self.token in ("+", "-"):
             sign = -sign if self._take() == "-" else sign
@@ -109,7 +109,7 @@ class _Reader:
     def _power(self) -> Value:
         value = self._atom()
         while self.token in ("^", "!"):
-            value = _raised(value, self._exponent()) if self._take() == "^" else math.factorial(_counted(value))
+            value = _power_of(value, self._exponent()) if self._take() == "^" else math.factorial(_small_whole(value))
         return value
 
     def _exponent(self) -> Value:
@@ -130,33 +130,33 @@ class _Reader:
             value = float(digits) / (100 if percent and self._take() else 1)
             return int(digits) if "." not in digits and not percent else int(value) if value.is_integer() else value
         if token in _PAIRS or (token == "|" and self._dialect.lenient):
-            return self._round(token, self._within(_PAIRS.get(token, "|")))
+            return self._enclose(token, self._within(_PAIRS.get(token, "|")))
         if token in _FRACTIONS:
             return self._argument() / self._argument()
         if token == "\\binom":
-            return math.comb(_counted(self._argument()), _counted(self._argument()))
+            return math.comb(_small_whole(self._argument()), _small_whole(self._argument()))
         if token == "\\sqrt":
             degree = self._within("]") if self.token == "[" and self._take() else 2
-            return _raised(self._argument(), 1 / degree)
+            return _power_of(self._argument(), 1 / degree)
         if token == "\\log":
             base = self._exponent() if self.token == "_" and self._take() else 10
             return math.log(self._operand(), base)
         if token == "e" and self.token == "^":
             return math.e
         if token in self._dialect.functions:
-            return self._applied(token)
+            return self._apply(token)
         if token in self._dialect.names:
             return self._dialect.names[token]
         raise NoValueError(f"{token or 'nothing'} has no value")
 
-    def _applied(self, name: str) -> Value:
+    def _apply(self, name: str) -> Value:
         """A function of what follows; the power that comes between, of which -1 is the inverse."""
         power = self._exponent() if self.token == "^" and self._take() else 1
         name, power = (f"\\arc{name[1:]}", 1) if power == -1 else (name, power)
         function = self._dialect.functions.get(name)
         if function is None:
             raise NoValueError(f"{name} has no value")
-        return _raised(function(self._operand()), power)
+        return _power_of(function(self._operand()), power)
 
     def _operand(self) -> Value:
         return self._within(")") if self.token == "(" and self._take() else self._product()
@@ -173,7 +173,7 @@ class _Reader:
             self._tokens[self._place : self._place + 1] = [digit, rest] if rest else [digit]
         return self._atom()
 
-    def _round(self, opening: str, value: Value) -> Value:
+    def _enclose(self, opening: str, value: Value) -> Value:
         if opening in ("\\lfloor", "\\lceil"):
             return math.floor(value) if opening == "\\lfloor" else math.ceil(value)
         return abs(value) if opening == "|" else value
@@ -190,14 +190,14 @@ class _Reader:
         return token
 
 
-def _raised(base: Value, exponent: Value) -> Value:
+def _power_of(base: Value, exponent: Value) -> Value:
     if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * abs(exponent) > _MOST_BITS:
         raise NoValueError("the power is too large")
     raised: Value = base**exponent
     return raised
 
 
-def _counted(value: Value) -> int:
+def _small_whole(value: Value) -> int:
     """A whole number that a factorial can be of."""
     if not isinstance(value, int) or value > _MOST_FACTORIAL:
         raise NoValueError(f"{value} is not a small whole number")

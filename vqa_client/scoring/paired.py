@@ -69,20 +69,20 @@ def difference(pairs: Iterable[tuple[float, float, str]], confidence: float = 0.
     gaps = [(a - b, cluster) for a, b, cluster in pairs]
     if not gaps:
         return None
-    held = by_cluster(gaps)
+    clusters = by_cluster(gaps)
     n = len(gaps)
-    value = fsum(total for total, _ in held) / n
-    centre, error, df = centre_and_error(held)
+    value = fsum(total for total, _ in clusters) / n
+    centre, error, df = centre_and_error(clusters)
     half = t_quantile(confidence, df) * error
     low, high = centre - half, centre + half
-    p, draws = sign_flip(total for total, _ in held)
+    p, draws = sign_flip(total for total, _ in clusters)
     higher, lower = (sum(sign * gap > 0 for gap, _ in gaps) for sign in (1, -1))
     return Difference(
         value=value,
         low=max(-1.0, min(value, low)),
         high=min(1.0, max(value, high)),
         n=n,
-        clusters=len(held),
+        clusters=len(clusters),
         higher=higher,
         lower=lower,
         p=p,
@@ -98,27 +98,27 @@ def by_cluster(gaps: Iterable[tuple[float, str]]) -> list[Held]:
     return sorted((fsum(values), len(values)) for values in clusters.values())
 
 
-def centre_and_error(held: Sequence[Held]) -> tuple[float, float, int]:
+def centre_and_error(clusters: Sequence[Held]) -> tuple[float, float, int]:
     """The centre of the interval, its standard error and its degrees of freedom, the pseudo-pairs included."""
-    count, n = len(held), sum(size for _, size in held)
-    pseudo = _weight_of_pseudo_pairs(held, n)
+    count, n = len(clusters), sum(size for _, size in clusters)
+    pseudo = _weight_of_pseudo_pairs(clusters, n)
     weight = n + 2 * pseudo
-    centre = fsum(total for total, _ in held) / weight
-    squares = _squares(held, centre) + pseudo**2 * (1 + 2 * centre**2)
+    centre = fsum(total for total, _ in clusters) / weight
+    squares = _squares(clusters, centre) + pseudo**2 * (1 + 2 * centre**2)
     return centre, sqrt((count + 2) / (count + 1) * squares) / weight, count + 1
 
 
-def _weight_of_pseudo_pairs(held: Sequence[Held], n: int) -> float:
+def _weight_of_pseudo_pairs(clusters: Sequence[Held], n: int) -> float:
     """How often a difference of one question repeats itself within its cluster."""
-    mean = fsum(total for total, _ in held) / n
-    worst = sum(size * size for _, size in held) / n
-    independent = fsum(abs(total) for total, _ in held) - mean**2 * n
-    repeated = (_squares(held, mean) + PRIOR * worst**2) / (independent + PRIOR * worst)
+    mean = fsum(total for total, _ in clusters) / n
+    worst = sum(size * size for _, size in clusters) / n
+    independent = fsum(abs(total) for total, _ in clusters) - mean**2 * n
+    repeated = (_squares(clusters, mean) + PRIOR * worst**2) / (independent + PRIOR * worst)
     return min(max(repeated, 1.0), worst)
 
 
-def _squares(held: Sequence[Held], mean: float) -> float:
-    return fsum((total - mean * size) ** 2 for total, size in held)
+def _squares(clusters: Sequence[Held], mean: float) -> float:
+    return fsum((total - mean * size) ** 2 for total, size in clusters)
 
 
 RESAMPLES: Final = 10_000
@@ -153,24 +153,24 @@ class Bootstrap(Struct, frozen=True, kw_only=True):
     note: str = BOOTSTRAP_NOTE
 
 
-def paired_t(held: Sequence[Held]) -> PairedT | None:
+def paired_t(clusters: Sequence[Held]) -> PairedT | None:
     """t = d / sqrt(v) with v = G / (G - 1) * sum((D_g - d n_g)^2) / N^2 and G - 1 degrees of freedom.
 
     None where it says nothing: with one cluster, or where all clusters differ alike. Source: as the cluster-robust
     variance of a regression on a constant (Liang and Zeger, Biometrika 73, 1986); Student's own with one pair each.
     """
-    count, n = len(held), sum(size for _, size in held)
-    mean = fsum(total for total, _ in held) / n if n else 0.0
-    squares = _squares(held, mean)
+    count, n = len(clusters), sum(size for _, size in clusters)
+    mean = fsum(total for total, _ in clusters) / n if n else 0.0
+    squares = _squares(clusters, mean)
     if count < 2 or squares <= 1e-12 * n:
         return None
     error = sqrt(count / (count - 1) * squares) / n
     return PairedT(t=mean / error, df=count - 1, standard_error=error, p=t_tail(mean / error, count - 1))
 
 
-def bootstrap(held: Sequence[Held], *, confidence: float = 0.95, seed: int = SEED) -> Bootstrap:
+def bootstrap(clusters: Sequence[Held], *, confidence: float = 0.95, seed: int = SEED) -> Bootstrap:
     """The differences of resamples. Source: Efron and Tibshirani (1993), chapters 13 and 15."""
-    means = sorted(total / size for total, size in resampled(held, RESAMPLES, seed=seed) if size)
+    means = sorted(total / size for total, size in resampled(clusters, RESAMPLES, seed=seed) if size)
     tail = (1 - confidence) / 2
     beyond = min(sum(mean <= 1e-12 for mean in means), sum(mean >= -1e-12 for mean in means))
     return Bootstrap(
@@ -202,9 +202,9 @@ def resampled(clusters: Sequence[Sums], most: int = 2_000, *, seed: int = SEED) 
 
 def percentiles(figures: Iterable[float | None]) -> tuple[float, float] | None:
     """The interval at 95 % of resampled figures; None where more than a twentieth of them are none, or all the same."""
-    found = list(figures)
-    known = sorted(figure for figure in found if figure is not None)
-    if not known or len(known) < 0.95 * len(found):
+    every = list(figures)
+    known = sorted(figure for figure in every if figure is not None)
+    if not known or len(known) < 0.95 * len(every):
         return None
     low, high = _quantile(known, 0.025), _quantile(known, 0.975)
     return (low, high) if low < high else None
@@ -217,11 +217,11 @@ def holm(values: Sequence[float]) -> list[float]:
     """
     order = sorted(range(len(values)), key=lambda place: values[place])
     steps = ((len(values) - rank) * values[place] for rank, place in enumerate(order))
-    found = dict(zip(order, accumulate(steps, max), strict=True))
-    return [min(1.0, found[place]) for place in range(len(values))]
+    adjusted = dict(zip(order, accumulate(steps, max), strict=True))
+    return [min(1.0, adjusted[place]) for place in range(len(values))]
 
 
-def minimum_detectable(held: Sequence[Held], *, confidence: float = 0.95, power: float = POWER) -> float | None:
+def minimum_detectable(clusters: Sequence[Held], *, confidence: float = 0.95, power: float = POWER) -> float | None:
     """The smallest true difference that such a comparison finds with this power, up to 1.
 
     None with so few clusters that flipping their signs gives no p as small: under 6, at 95 %.
@@ -229,9 +229,9 @@ def minimum_detectable(held: Sequence[Held], *, confidence: float = 0.95, power:
     Source: Bloom, Evaluation Review 19 (1995): (t for the level + t for the power) * standard error, the pairs that
     differ here taken as usual.
     """
-    if len(held) < 2 or 2.0 ** (1 - len(held)) > 1 - confidence:
+    if len(clusters) < 2 or 2.0 ** (1 - len(clusters)) > 1 - confidence:
         return None
-    _, error, df = centre_and_error(held)
+    _, error, df = centre_and_error(clusters)
     return min(1.0, (t_quantile(confidence, df) + t_quantile(2 * power - 1, df)) * error)
 
 

@@ -56,8 +56,8 @@ _WORD_ENDS = re.compile(rf"(?!{JOINER})(?!_{JOINER})(?!'(?!s(?!{JOINER})){JOINER
 
 def behind(opening: re.Pattern[str], text: str) -> str:
     """What follows an opening; all of a text that doesn't begin with it."""
-    found = opening.match(text)
-    return text[found.end() :] if found else text
+    match = opening.match(text)
+    return text[match.end() :] if match else text
 
 
 def line_end(text: str, at: int) -> int:

@@ -63,7 +63,7 @@ def majority(scores: Sequence[float], votes: Sequence[str | None]) -> float:
         if vote is not None:
             cast.setdefault(vote, []).append(score)
     most = max(map(len, cast.values()), default=0)
-    first = [sum(held) / len(held) for held in cast.values() if len(held) == most]
+    first = [sum(members) / len(members) for members in cast.values() if len(members) == most]
     return sum(first) / len(first) if first else 0.0
 
 
@@ -93,7 +93,7 @@ class RepeatScores:
         """What each repeat votes for: its answer, or, where answers can't be compared, that it is right or wrong."""
         if not self._comparable:
             return ["right" if score >= 1.0 else "wrong" for score in scores]
-        return list(map(_compared, answers))
+        return list(map(_folded, answers))
 
     def figures(self) -> RepeatFigures:
         majority = self._majority.average()
@@ -178,7 +178,7 @@ class BlindScores:
                 self._groups.setdefault(field, {}).setdefault(value, _Pairs()).add(*scores, cluster)
         if scores[0] >= 1.0:
             self._kept.add(float(scores[1] >= 1.0), cluster)
-        seen, blind = map(_compared, answers)
+        seen, blind = map(_folded, answers)
         self._same.add(float(seen is not None and seen == blind), cluster)
         if choices:
             self._chance.add(1 / choices)
@@ -197,5 +197,5 @@ class BlindScores:
         )
 
 
-def _compared(answer: str | None) -> str | None:
+def _folded(answer: str | None) -> str | None:
     return None if answer is None else answer.strip().rstrip(".").casefold()

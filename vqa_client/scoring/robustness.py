@@ -49,19 +49,19 @@ class Undefined(Exception):
 
 def first_drop(errors: Sequence[float]) -> float:
     """Growth of the error from level 0 to level 1, relative to level 0."""
-    clean, first = _first(errors, 2)
+    clean, first = _enough_levels(errors, 2)
     return (first - clean) / _not_zero(clean, "no error at level 0")
 
 
 def range_of_error(errors: Sequence[float]) -> float:
     """Largest less smallest error, relative to the smallest."""
-    least = min(_first(errors, 1))
+    least = min(_enough_levels(errors, 1))
     return (max(errors) - least) / _not_zero(least, "the smallest error is 0")
 
 
 def error_rate(errors: Sequence[float]) -> float:
     """Slope of the least-squares line of error on level, level 0 among them."""
-    levels = range(len(_first(errors, 2)))
+    levels = range(len(_enough_levels(errors, 2)))
     middle, mean = (len(errors) - 1) / 2, average_error(errors)
     rises = fsum((level - middle) * (error - mean) for level, error in zip(levels, errors, strict=True))
     return rises / fsum((level - middle) ** 2 for level in levels)
@@ -69,12 +69,12 @@ def error_rate(errors: Sequence[float]) -> float:
 
 def average_error(errors: Sequence[float]) -> float:
     """Mean error over all levels, level 0 among them."""
-    return fsum(_first(errors, 1)) / len(errors)
+    return fsum(_enough_levels(errors, 1)) / len(errors)
 
 
 def average_difference(errors: Sequence[float]) -> float:
     """Mean growth of the error over level 0, over the levels above it."""
-    clean, *above = _first(errors, 2)
+    clean, *above = _enough_levels(errors, 2)
     return fsum(error - clean for error in above) / len(above)
 
 
@@ -168,21 +168,21 @@ def _values(errors: Errors, n_levels: int, sort_levels: bool, name: str, reasons
     values: Values = {}
     for metric, formula in METRICS.items():
         try:
-            values[metric] = formula(_whole(series, 2 if formula is first_drop else n_levels))
+            values[metric] = formula(_levels_run(series, 2 if formula is first_drop else n_levels))
         except Undefined as reason:
             values[metric] = None
             reasons[f"{name}/{metric}".lstrip("/")] = str(reason)
     return values
 
 
-def _whole(series: Sequence[float | None], needed: int) -> list[float]:
+def _levels_run(series: Sequence[float | None], needed: int) -> list[float]:
     missing = [str(level) for level, error in enumerate(series[:needed]) if error is None]
     if missing:
         raise Undefined(f"level {', '.join(missing)} was not run")
     return [error for error in series[:needed] if error is not None]
 
 
-def _first(errors: Sequence[float], least: int) -> Sequence[float]:
+def _enough_levels(errors: Sequence[float], least: int) -> Sequence[float]:
     if len(errors) < least:
         raise Undefined("no level was run" if least == 1 else "a level above 0 is needed")
     return errors
@@ -195,14 +195,14 @@ def _not_zero(value: float, reason: str) -> float:
 
 
 def _shares(weights: Mapping[str, float] | Sequence[float] | None) -> dict[str, float]:
-    given = dict.fromkeys(METRICS, 1 / len(METRICS)) if weights is None else _named(weights)
-    total = fsum(given.values())
-    if any(not isfinite(weight) or weight < 0 for weight in given.values()) or total == 0:
-        raise UsageError(f"weights {list(given.values())} can't be used", hint="give five of at least 0, not all 0")
-    return {metric: weight / total for metric, weight in given.items()}
+    raw = dict.fromkeys(METRICS, 1 / len(METRICS)) if weights is None else _weights_by_metric(weights)
+    total = fsum(raw.values())
+    if any(not isfinite(weight) or weight < 0 for weight in raw.values()) or total == 0:
+        raise UsageError(f"weights {list(raw.values())} can't be used", hint="give five of at least 0, not all 0")
+    return {metric: weight / total for metric, weight in raw.items()}
 
 
-def _named(weights: Mapping[str, float] | Sequence[float]) -> dict[str, float]:
+def _weights_by_metric(weights: Mapping[str, float] | Sequence[float]) -> dict[str, float]:
     hint = f"the metrics are {', '.join(METRICS)}"
     if isinstance(weights, Mapping):
         if unknown := sorted(weights.keys() - METRICS.keys()):
@@ -214,8 +214,8 @@ def _named(weights: Mapping[str, float] | Sequence[float]) -> dict[str, float]:
 
 
 def _pool(values: Iterable[float | None]) -> dict[str, float | int | None]:
-    there = [value for value in values if value is not None]
-    return {"min": min(there, default=None), "max": max(there, default=None), "n": len(there)}
+    known = [value for value in values if value is not None]
+    return {"min": min(known, default=None), "max": max(known, default=None), "n": len(known)}
 
 
 def scaled(value: float | None, pool: Mapping[str, float | int | None]) -> float | None:
@@ -236,9 +236,9 @@ def _weighted(
     """The weighted sum of the metrics' means over `cells`, with the weights of those that have a mean made 1 in all."""
     means: dict[str, float] = {}
     for metric in METRICS:
-        there = [value for cell in cells if (value := cell[metric]) is not None]
-        if there and shares[metric]:
-            means[metric] = fsum(there) / len(there)
+        known = [value for cell in cells if (value := cell[metric]) is not None]
+        if known and shares[metric]:
+            means[metric] = fsum(known) / len(known)
     total = fsum(shares[metric] for metric in means)
     if not total:
         reasons[name] = "no metric with a weight has a value that differs in the pool"

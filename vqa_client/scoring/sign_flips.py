@@ -43,15 +43,15 @@ def sign_flip(sums: Iterable[float]) -> tuple[float, int]:
     denominator, slack = _denominator({abs(each) for each in differing}), 0
     if not denominator:
         denominator, slack = _FINEST, len(differing)
-    whole = [round(each * denominator) for each in differing]
-    kinds = Counter(map(abs, whole))
+    multiples = [round(each * denominator) for each in differing]
+    kinds = Counter(map(abs, multiples))
     if len(kinds) <= 1:
-        higher = sum(each > 0 for each in whole)
-        return mcnemar(higher, len(whole) - higher), 0
-    least = abs(sum(whole)) - slack
-    chances = _chances(kinds)
+        higher = sum(each > 0 for each in multiples)
+        return mcnemar(higher, len(multiples) - higher), 0
+    least = abs(sum(multiples)) - slack
+    chances = _exact_chances(kinds)
     if chances is None:
-        return _drawn(kinds, least)
+        return _drawn_share(kinds, least)
     tail = fsum(chance for total, chance in chances.items() if abs(total) >= least)
     return min(1.0, max(_LEAST, tail)), 0
 
@@ -73,13 +73,13 @@ def mcnemar(higher: int, lower: int) -> float:
 
 def _denominator(sizes: Collection[float]) -> int | None:
     """The smallest that all of them share, as thirds and tenths of a question do."""
-    for found in range(1, _LARGEST_DENOMINATOR + 1):
-        if all(abs(size * found - round(size * found)) < _ROUNDING for size in sizes):
-            return found
+    for denominator in range(1, _LARGEST_DENOMINATOR + 1):
+        if all(abs(size * denominator - round(size * denominator)) < _ROUNDING for size in sizes):
+            return denominator
     return None
 
 
-def _chances(kinds: Mapping[int, int]) -> dict[int, float] | None:
+def _exact_chances(kinds: Mapping[int, int]) -> dict[int, float] | None:
     """The chance of every sum of signed sizes, by how many clusters have each; None where that takes too long."""
     chances, steps = {0: 1.0}, 0
     for size, count in sorted(kinds.items(), key=lambda kind: (kind[1], kind[0])):
@@ -99,21 +99,21 @@ def _binomial(count: int) -> list[tuple[int, float]]:
     """By how many more of `count` signs are plus than minus, and the chance of it, down to 1e-20."""
     plus = count // 2
     chance = comb(count, plus) / (1 << count)
-    found = []
+    chances = []
     while plus >= 0 and chance > 1e-20:
         net = 2 * plus - count
-        found += [(net, chance), (-net, chance)] if net else [(0, chance)]
+        chances += [(net, chance), (-net, chance)] if net else [(0, chance)]
         chance *= plus / (count - plus + 1)
         plus -= 1
-    return found
+    return chances
 
 
-def _drawn(kinds: Mapping[int, int], least: int) -> tuple[float, int]:
+def _drawn_share(kinds: Mapping[int, int], least: int) -> tuple[float, int]:
     """Draw signs: at once for clusters that differ by as much, by the byte for the others."""
-    alike = [(size, *_cumulated(count)) for size, count in sorted(kinds.items()) if count > _ALIKE]
+    alike = [(size, *_cumulated_chances(count)) for size, count in sorted(kinds.items()) if count > _ALIKE]
     others = [size for size, count in sorted(kinds.items()) if count <= _ALIKE for _ in range(count)]
     others += [0] * (-len(others) % 8)
-    tables = [_signed(others[start : start + 8]) for start in range(0, len(others), 8)]
+    tables = [_with_signs(others[start : start + 8]) for start in range(0, len(others), 8)]
     draws = max(FEWEST_DRAWS, min(DRAWS, _LOOKUPS // (len(tables) + len(alike))))
     chance = random.Random(SEED)
     hits = 0
@@ -124,12 +124,12 @@ def _drawn(kinds: Mapping[int, int], least: int) -> tuple[float, int]:
     return (hits + 1) / (draws + 1), draws
 
 
-def _cumulated(count: int) -> tuple[list[int], list[float]]:
+def _cumulated_chances(count: int) -> tuple[list[int], list[float]]:
     nets, shares = zip(*sorted(_binomial(count)), strict=True)
     return list(nets), [*accumulate(shares[:-1]), 1.0]
 
 
-def _signed(sizes: Sequence[int]) -> list[int]:
+def _with_signs(sizes: Sequence[int]) -> list[int]:
     """The sums of eight sizes under each of their 256 signs."""
     totals = [0]
     for size in sizes:

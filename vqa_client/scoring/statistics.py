@@ -50,16 +50,16 @@ def interval(clusters: Iterable[tuple[float, int]], confidence: float = 0.95) ->
 
     None without questions. Scores are in [0, 1]; raises ValueError for a confidence that is not between 0 and 1.
     """
-    held = [cluster for cluster in clusters if cluster[1] > 0]
-    n = sum(number for _, number in held)
+    filled = [cluster for cluster in clusters if cluster[1] > 0]
+    n = sum(number for _, number in filled)
     if not n:
         return None
-    mean = fsum(total for total, _ in held) / n
-    alone = n == len(held)
-    effective = float(n) if alone else _effective(held, n, mean, confidence)
+    mean = fsum(total for total, _ in filled) / n
+    alone = n == len(filled)
+    effective = float(n) if alone else _effective_number(filled, n, mean, confidence)
     low, high = wilson(mean, effective, confidence)
-    method = "Wilson" if alone else "cluster-robust t" if len(held) > 1 else "Wilson, one cluster"
-    return Interval(low=low, high=high, method=method, n=n, clusters=len(held))
+    method = "Wilson" if alone else "cluster-robust t" if len(filled) > 1 else "Wilson, one cluster"
+    return Interval(low=low, high=high, method=method, n=n, clusters=len(filled))
 
 
 class Mean(Struct, frozen=True, kw_only=True):
@@ -90,7 +90,7 @@ class Averaging:
         of_clusters = Counter(self._clusters.values())
         of_clusters.update({(value, 1): times for value, times in self._alone.items()})
         ordered = sorted(of_clusters.items())
-        n = sum(held * times for (_, held), times in ordered)
+        n = sum(number * times for (_, number), times in ordered)
         total = sum(value * times for (value, _), times in ordered)
         pairs = chain.from_iterable(repeat(pair, times) for pair, times in ordered)
         return Mean(n=n, value=total / n if n else None, interval=interval(pairs))
@@ -116,14 +116,14 @@ def wilson(mean: float, n: float, confidence: float = 0.95) -> tuple[float, floa
     return max(0.0, min(mean, centre - half)), min(1.0, max(mean, centre + half))
 
 
-def _effective(held: list[tuple[float, int]], n: int, mean: float, confidence: float) -> float:
+def _effective_number(clusters: list[tuple[float, int]], n: int, mean: float, confidence: float) -> float:
     """How many independent questions the clustered ones are worth."""
-    count = len(held)
-    worst = sum(number * number for _, number in held) / n
+    count = len(clusters)
+    worst = sum(number * number for _, number in clusters) / n
     rarer = min(mean, 1 - mean)
     if count == 1 or rarer <= 0:
         return n / worst
-    squares = fsum((total - mean * number) ** 2 for total, number in held)
+    squares = fsum((total - mean * number) ** 2 for total, number in clusters)
     deff = count / (count - 1) * squares / n / (mean * (1 - mean))
     weight = PRIOR / (PRIOR + count * rarer)
     assumed = (1 - weight) * min(max(deff, 1.0), worst) + weight * worst
@@ -150,7 +150,7 @@ def t_quantile(confidence: float, df: int) -> float:
     """
     _check(confidence)
     if df > _SERIES_UP_TO:
-        return _expanded(normal_quantile(confidence), df)
+        return _expansion(normal_quantile(confidence), df)
     low, high = 0.0, pi / 2
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -168,11 +168,11 @@ def t_tail(t: float, df: int) -> float:
     x, rest, a, b = df / (df + t * t), t * t / (df + t * t), df / 2, 0.5
     front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * (log1p(-rest) if rest < 0.5 else log(x)) + b * log(rest))
     if x < (a + 1) / (a + b + 2):
-        return front * _fraction(x, a, b) / a
-    return 1 - front * _fraction(rest, b, a) / b
+        return front * _beta_fraction(x, a, b) / a
+    return 1 - front * _beta_fraction(rest, b, a) / b
 
 
-def _fraction(x: float, a: float, b: float) -> float:
+def _beta_fraction(x: float, a: float, b: float) -> float:
     """The continued fraction of the incomplete beta function, 26.5.8, from the front as Lentz does it."""
     d = 1 / (1 - (a + b) * x / (a + 1))
     c, total = 1.0, d
@@ -200,7 +200,7 @@ def _within(angle: float, df: int) -> float:
     return 2 / pi * (angle + sin(angle) * total) if odd else sin(angle) * total
 
 
-def _expanded(z: float, df: int) -> float:
+def _expansion(z: float, df: int) -> float:
     return (
         z
         + (z**3 + z) / (4 * df)

@@ -24,9 +24,11 @@ def drawn(questions: Iterable[tuple[str, str]], size: int, seed: int) -> "array[
     for place, (name, stratum) in enumerate(questions):
         strata.setdefault(stratum, []).append(_hash(name, seed) << _PLACE_BITS | place)
     ranked = sorted(
-        ((2 * rank + 1) / (2 * len(held)), one) for held in strata.values() for rank, one in enumerate(sorted(held))
+        ((2 * rank + 1) / (2 * len(members)), member)
+        for members in strata.values()
+        for rank, member in enumerate(sorted(members))
     )
-    return array("I", sorted(one & _PLACE for _, one in ranked[:size]))
+    return array("I", sorted(member & _PLACE for _, member in ranked[:size]))
 
 
 def _hash(name: str, seed: int) -> int:

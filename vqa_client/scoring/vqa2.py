@@ -42,30 +42,30 @@ def compared(gold: str, reply: str) -> dict[str, Any]:
 def prepared(text: str) -> str:
     """Lower case, every sign that is no word a space, the words zero to twenty as digits."""
     words = " ".join(_NO_WORD.sub(" ", text.lower().strip()).split())
-    return _NUMBER_WORD.sub(lambda found: _NUMBERS[found.group()], words)
+    return _NUMBER_WORD.sub(lambda match: _NUMBERS[match.group()], words)
 
 
 def simple_correct(gold: str, reply: str) -> bool:
     """The published simple score: the gold answer is a substring, or only the right kind of yes/no keywords is."""
-    wanted, said = prepared(gold), prepared(reply)
+    wanted, text = prepared(gold), prepared(reply)
     if wanted not in _YES_NO:
-        return bool(wanted) and wanted in said
-    return _says(said) == (wanted == "yes", wanted == "no")
+        return bool(wanted) and wanted in text
+    return _has_yes_and_no(text) == (wanted == "yes", wanted == "no")
 
 
 def enhanced_score(gold: str, reply: str) -> float:
     """The published enhanced score: 1, 0.9, 0.7, 0.5, 0.3 or 0 by shared words, 0.1 or 0.2 for an unclear yes/no."""
-    wanted, said = prepared(gold), prepared(reply)
+    wanted, text = prepared(gold), prepared(reply)
     if not reply.strip() or not wanted:
         return 0.0
     if wanted in _YES_NO:
-        yes, no = _says(said)
+        yes, no = _has_yes_and_no(text)
         if yes == no:
             return 0.1 if yes else 0.2
         return float(yes == (wanted == "yes"))
-    if said == wanted:
+    if text == wanted:
         return 1.0
-    return _by_shared_words(wanted.split(), said.split()) or (0.5 if wanted in said else 0.0)
+    return _by_shared_words(wanted.split(), text.split()) or (0.5 if wanted in text else 0.0)
 
 
 def simple_correct_by_words(gold: str, reply: str) -> bool:
@@ -78,31 +78,31 @@ def simple_correct_by_words(gold: str, reply: str) -> bool:
 
 def enhanced_score_by_words(gold: str, reply: str) -> float:
     """The enhanced ladder by whole words; a yes/no question earns 1 or 0, and nothing is earned by saying nothing."""
-    wanted, said = _words(gold), _words(reply)
-    if not wanted or not said:
+    wanted, words = _words(gold), _words(reply)
+    if not wanted or not words:
         return 0.0
     if wanted in (("yes",), ("no",)):
         return float(yes_or_no(reply) == wanted[0])
-    return 1.0 if said == wanted else _by_shared_words(wanted, said)
+    return 1.0 if words == wanted else _by_shared_words(wanted, words)
 
 
-def _says(said: str) -> tuple[bool, bool]:
-    return any(word in said for word in _YES), any(word in said for word in _NO)
+def _has_yes_and_no(text: str) -> tuple[bool, bool]:
+    return any(word in text for word in _YES), any(word in text for word in _NO)
 
 
-def _by_shared_words(wanted: Sequence[str], said: Sequence[str]) -> float:
+def _by_shared_words(wanted: Sequence[str], words: Sequence[str]) -> float:
     distinct = set(wanted)
-    shared = len(distinct.intersection(said)) / len(distinct)
+    shared = len(distinct.intersection(words)) / len(distinct)
     return next((score for least, score in _LADDER if shared >= least), 0.0)
 
 
 @lru_cache(maxsize=1024)
 def _words(text: str) -> tuple[str, ...]:
     """Words and whole numbers, with number words as digits: "3.5", "-1", "10:30" and "20%" are one each."""
-    plain = _NUMBER_WORD.sub(lambda found: _NUMBERS[found.group()], folded(text))
+    plain = _NUMBER_WORD.sub(lambda match: _NUMBERS[match.group()], folded(text))
     return tuple(_TOKEN.findall(_THOUSANDS.sub("", plain)))
 
 
-def _has_run(said: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    size = len(wanted)
-    return bool(wanted) and any(said[at : at + size] == wanted for at in range(len(said) - size + 1))
+def _has_run(words: tuple[str, ...], run: tuple[str, ...]) -> bool:
+    size = len(run)
+    return bool(run) and any(words[at : at + size] == run for at in range(len(words) - size + 1))

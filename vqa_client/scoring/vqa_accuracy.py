@@ -60,13 +60,13 @@ def question_accuracy(prediction: str, answers: Answers, mode: Mode = "normalise
     """
     if not answers:
         raise ValueError("without answers there is no accuracy")
-    said, given = _PREPARED[mode](prediction, texts(answers))
-    matches = given.count(said)
+    prepared, prepared_answers = _PREPARED[mode](prediction, texts(answers))
+    matches = prepared_answers.count(prepared)
     if matches > 1 and mode.startswith("official"):
-        matching = [answer for answer, text in zip(answers, given, strict=True) if text == said]
+        matching = [answer for answer, text in zip(answers, prepared_answers, strict=True) if text == prepared]
         if any(isinstance(answer, HumanAnswer) for answer in matching):
-            return _by_identity(matching, len(given))
-    return _accuracy(matches, len(given), matches * min(FULL_MARKS_AT, matches - 1))
+            return _by_identity(matching, len(prepared_answers))
+    return _accuracy(matches, len(prepared_answers), matches * min(FULL_MARKS_AT, matches - 1))
 
 
 def vqa_accuracy(
@@ -84,7 +84,10 @@ def vqa_accuracy(
     """
     _check(predictions, mode, references=references, answer_types=answer_types, question_types=question_types)
     _warn_of_single(references)
-    scores = [question_accuracy(said, given, mode) for said, given in zip(predictions, references, strict=True)]
+    scores = [
+        question_accuracy(prediction, answers, mode)
+        for prediction, answers in zip(predictions, references, strict=True)
+    ]
     report: dict[str, Any] = {"overall": _percent(scores, precision)}
     for name, types in (("perAnswerType", answer_types), ("perQuestionType", question_types)):
         groups: dict[str, list[float]] = defaultdict(list)
@@ -108,8 +111,8 @@ def is_sentence(prediction: str) -> bool:
 
 def contains_answer(prediction: str, answers: Answers) -> bool:
     """Whether any of the answers stands in the prediction as whole words, both normalised: a diagnostic."""
-    said = f" {normalised(on_one_line(prediction))} "
-    return any(f" {given} " in said for given in set(map(normalised, texts(answers))) if given)
+    text = f" {normalised(on_one_line(prediction))} "
+    return any(f" {answer} " in text for answer in set(map(normalised, texts(answers))) if answer)
 
 
 def _by_identity(matching: Sequence[HumanAnswer | str], count: int) -> float:
@@ -130,15 +133,15 @@ def _accuracy(matches: int, count: int, own: int) -> float:
 
 
 def _where_they_differ(prediction: str, answers: list[str]) -> _Pair:
-    said, given = on_one_line(prediction), list(map(on_one_line, answers))
-    if len(set(given)) == 1:
-        return said, given
-    return normalised(said), list(map(normalised, given))
+    text, lines = on_one_line(prediction), list(map(on_one_line, answers))
+    if len(set(lines)) == 1:
+        return text, lines
+    return normalised(text), list(map(normalised, lines))
 
 
 def _prediction_always(prediction: str, answers: list[str]) -> _Pair:
-    given = [without_punctuation(answer) for answer in answers] if len(set(answers)) > 1 else answers
-    return normalised(on_one_line(prediction)), given
+    prepared = [without_punctuation(answer) for answer in answers] if len(set(answers)) > 1 else answers
+    return normalised(on_one_line(prediction)), prepared
 
 
 _PREPARED: Final[dict[str, Callable[[str, list[str]], _Pair]]] = {

@@ -39,14 +39,14 @@ _STEMS: Final = {
 }
 
 
-def _mended() -> dict[str, str]:
+def _contractions() -> dict[str, str]:
     """Each contraction by what is left of it when any one of its apostrophes is missing."""
     whole = [stem + ending for ending, stems in _STEMS.items() for stem in stems.split()]
     return {word[:at] + word[at + 1 :]: word for word in whole for at, sign in enumerate(word) if sign == "'"}
 
 
 _WORDS: Final = {
-    **_mended(),
+    **_contractions(),
     "somebody'd": "somebodyd",
     "none": "0",
     **{word: str(value) for word, value in SMALL.items() if value <= 10},

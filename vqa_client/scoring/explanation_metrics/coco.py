@@ -95,42 +95,45 @@ class _Matches(Struct, frozen=True):
 
 def bleu(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, Scored]]:
     """BLEU-1 to BLEU-4 of each scope."""
-    matches = [_matches(one) for one in explained]
-    each = [_bleu_scores(one) for one in matches]
+    matches = [_matches(explanation) for explanation in explained]
+    each = [_bleu_scores(explanation) for explanation in matches]
     scored = []
     for scope in scopes:
-        corpus = _bleu_scores(_summed(matches[at] for at in scope))
+        corpus = _bleu_scores(_sum_of_matches(matches[at] for at in scope))
         names = enumerate(BLEU_NAMES)
         scored.append({name: Scored(corpus=corpus[n], each=[each[at][n] for at in scope]) for n, name in names})
     return scored
 
 
-def _matches(one: Explained) -> _Matches:
-    length = len(one.tokens)
-    references = [ngrams(tokens) for tokens in one.reference_tokens]
-    closest = min((abs(len(tokens) - length), len(tokens)) for tokens in one.reference_tokens)[1]
-    clipped = [_clipped(said, [counts[k] for counts in references]) for k, said in enumerate(ngrams(one.tokens))]
+def _matches(explanation: Explained) -> _Matches:
+    length = len(explanation.tokens)
+    references = [ngrams(tokens) for tokens in explanation.reference_tokens]
+    closest = min((abs(len(tokens) - length), len(tokens)) for tokens in explanation.reference_tokens)[1]
+    clipped = [
+        _clipped_count(counted, [counts[k] for counts in references])
+        for k, counted in enumerate(ngrams(explanation.tokens))
+    ]
     return _Matches(length, closest, clipped, [max(0, length - k) for k in range(NGRAM_MAX)])
 
 
-def _clipped(said: Ngrams, references: Sequence[Ngrams]) -> int:
+def _clipped_count(counted: Ngrams, references: Sequence[Ngrams]) -> int:
     """How many n-grams of the hypothesis a reference has, each at most as often as the one that has it most."""
     most: Ngrams = Counter()
     for reference in references:
-        for ngram in said.keys() & reference.keys():
+        for ngram in counted.keys() & reference.keys():
             most[ngram] = max(most[ngram], reference[ngram])
-    return sum(min(said[ngram], count) for ngram, count in most.items())
+    return sum(min(counted[ngram], count) for ngram, count in most.items())
 
 
-def _summed(matches: Iterable[_Matches]) -> _Matches:
+def _sum_of_matches(matches: Iterable[_Matches]) -> _Matches:
     length = reference_length = 0
     clipped, counted = [0] * NGRAM_MAX, [0] * NGRAM_MAX
-    for one in matches:
-        length += one.length
-        reference_length += one.reference_length
+    for match in matches:
+        length += match.length
+        reference_length += match.reference_length
         for k in range(NGRAM_MAX):
-            clipped[k] += one.clipped[k]
-            counted[k] += one.ngrams[k]
+            clipped[k] += match.clipped[k]
+            counted[k] += match.ngrams[k]
     return _Matches(length, reference_length, clipped, counted)
 
 
@@ -146,15 +149,15 @@ def _bleu_scores(matches: _Matches) -> list[float]:
 
 def rouge(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, Scored]]:
     """ROUGE-L of each scope."""
-    return averaged("ROUGE_L", [_rouge_score(one) for one in explained], scopes)
+    return averaged("ROUGE_L", [_rouge_score(explanation) for explanation in explained], scopes)
 
 
-def _rouge_score(one: Explained) -> float:
-    common = [(common_length(one.tokens, tokens), len(tokens)) for tokens in one.reference_tokens]
+def _rouge_score(explanation: Explained) -> float:
+    common = [(common_length(explanation.tokens, tokens), len(tokens)) for tokens in explanation.reference_tokens]
     most = max((length for length, _ in common), default=0)
     if not most:
         return 0.0
-    precision = most / len(one.tokens)
+    precision = most / len(explanation.tokens)
     recall = max(length / total for length, total in common if total)
     return (1 + _BETA_SQUARED) * precision * recall / (recall + _BETA_SQUARED * precision)
 
@@ -173,8 +176,8 @@ def common_length(first: Sequence[str], second: Sequence[str]) -> int:
     every = (1 << len(shorter)) - 1
     open_places = every
     for token in longer:
-        if found := open_places & places.get(token, 0):
-            open_places = (open_places + found | open_places - found) & every
+        if matching := open_places & places.get(token, 0):
+            open_places = (open_places + matching | open_places - matching) & every
     return len(shorter) - open_places.bit_count()
 
 
@@ -197,29 +200,33 @@ class _Vectors(Struct, frozen=True):
 
 def cider(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, Scored]]:
     """CIDEr of each scope."""
-    return [_scope([explained[at] for at in scope]) for scope in scopes]
+    return [_cider_of_scope([explained[at] for at in scope]) for scope in scopes]
 
 
-def _scope(explained: Sequence[Explained]) -> dict[str, Scored]:
+def _cider_of_scope(explained: Sequence[Explained]) -> dict[str, Scored]:
     weights = _document_weights(explained)
-    each = [_cider_score(one, weights) for one in explained]
+    each = [_cider_score(explanation, weights) for explanation in explained]
     reason = ALONE if len(each) == 1 else "" if weights.told_apart else ALIKE
     return {"CIDEr": Scored(corpus=mean(each), each=each, reason=reason)}
 
 
 def _document_weights(explained: Sequence[Explained]) -> _Weights:
     frequency: Ngrams = Counter()
-    for one in explained:
-        frequency.update({ngram for tokens in one.reference_tokens for counts in ngrams(tokens) for ngram in counts})
+    for explanation in explained:
+        frequency.update(
+            {ngram for tokens in explanation.reference_tokens for counts in ngrams(tokens) for ngram in counts}
+        )
     most = log(len(explained))
     common = {ngram: most - log(count) for ngram, count in frequency.items() if count > 1}
     return _Weights(most, common, min(frequency.values(), default=0) < len(explained))
 
 
-def _cider_score(one: Explained, weights: _Weights) -> float:
-    said = _vectors(one.tokens, weights)
-    references = (_vectors(tokens, weights) for tokens in one.reference_tokens)
-    return _SCALE * sum(_similarity(said, reference) for reference in references) / len(one.reference_tokens)
+def _cider_score(explanation: Explained, weights: _Weights) -> float:
+    hypothesis = _vectors(explanation.tokens, weights)
+    references = (_vectors(tokens, weights) for tokens in explanation.reference_tokens)
+    return (
+        _SCALE * sum(_similarity(hypothesis, reference) for reference in references) / len(explanation.reference_tokens)
+    )
 
 
 def _vectors(tokens: Sequence[str], weights: _Weights) -> _Vectors:
@@ -229,13 +236,13 @@ def _vectors(tokens: Sequence[str], weights: _Weights) -> _Vectors:
     return _Vectors(max(0, len(tokens) - 1), vectors, norms)
 
 
-def _similarity(said: _Vectors, reference: _Vectors) -> float:
+def _similarity(hypothesis: _Vectors, reference: _Vectors) -> float:
     total = 0.0
     for n in range(NGRAM_MAX):
-        if not (length := said.norms[n] * reference.norms[n]):
+        if not (length := hypothesis.norms[n] * reference.norms[n]):
             continue
-        ours, theirs = said.weights[n], reference.weights[n]
+        ours, theirs = hypothesis.weights[n], reference.weights[n]
         shared = [(weight, theirs[ngram]) for ngram, weight in ours.items() if ngram in theirs]  # in one order, always
         total += sum(min(our, their) * their for our, their in shared) / length
-    apart = said.bigrams - reference.bigrams
+    apart = hypothesis.bigrams - reference.bigrams
     return total / NGRAM_MAX * exp(-(apart**2) / (2 * _SIGMA_SQUARED))

@@ -113,14 +113,16 @@ def score_explanations(
     `references` doesn't have, UsageError for a metric that is none.
     """
     _check(predictions, references, metrics)
-    ids, explained = _explained(predictions, references, tokens)
+    ids, explained = _tokenise_all(predictions, references, tokens)
     everything = list(range(len(ids)))
     chosen = {"filtered": right, "half_right": half_right if half_right != right else None}
-    named = {name: [at for at in everything if ids[at] in held] for name, held in chosen.items() if held is not None}
-    scopes = [everything, *named.values()]
-    scored = _scored(explained, scopes, [name for name in METRICS if name in metrics], tools or Tools())
+    places = {
+        name: [at for at in everything if ids[at] in members] for name, members in chosen.items() if members is not None
+    }
+    scopes = [everything, *places.values()]
+    scored = _scores_of_scopes(explained, scopes, [name for name in METRICS if name in metrics], tools or Tools())
     unfiltered, *others = (_scope(ids, explained, scope, values) for scope, values in zip(scopes, scored, strict=True))
-    by_name = dict(zip(named, others, strict=True))
+    by_name = dict(zip(places, others, strict=True))
     return ExplanationScores(
         tokens=tokens,
         n_without_references=len(references) - len(ids),
@@ -134,30 +136,32 @@ def _check(predictions: Mapping[str, str], references: Mapping[str, Sequence[str
     if unknown := [name for name in metrics if name not in METRICS]:
         raise UsageError(f"{unknown[0]!r} is not a metric of explanations", hint=f"choose from {', '.join(METRICS)}")
     if strangers := sorted(predictions.keys() - references.keys()):
-        named = (
+        message = (
             f"{len(strangers)} explanation(s) are for questions that have no references, the first for {strangers[0]!r}"
         )
-        raise DataError(named, hint="score a run with the data file that it answered")
+        raise DataError(message, hint="score a run with the data file that it answered")
 
 
-def _explained(
+def _tokenise_all(
     predictions: Mapping[str, str], references: Mapping[str, Sequence[str]], tokens: Tokens
 ) -> tuple[list[str], list[Explained]]:
     """The questions with a reference that has words, in the order of their ids: sums don't depend on the records'."""
-    cut = TOKENISERS[tokens]
+    tokenise = TOKENISERS[tokens]
     ids, explained = [], []
     for question_id in sorted(references):
-        kept = [(text, said) for text in references[question_id] if (said := cut(text))]
-        if not kept:
+        worded = [(text, words) for text in references[question_id] if (words := tokenise(text))]
+        if not worded:
             continue
         text = predictions.get(question_id, "")
         ids.append(question_id)
-        texts, cuts = zip(*kept, strict=True)
-        explained.append(Explained(text=text, tokens=cut(text), references=texts, reference_tokens=cuts))
+        texts, tokens_of_texts = zip(*worded, strict=True)
+        explained.append(
+            Explained(text=text, tokens=tokenise(text), references=texts, reference_tokens=tokens_of_texts)
+        )
     return ids, explained
 
 
-def _scored(
+def _scores_of_scopes(
     explained: Sequence[Explained], scopes: Scopes, metrics: Sequence[str], tools: Tools
 ) -> list[dict[str, Scored | str]]:
     """For each scope its values by name, or the reason why there are none."""
@@ -182,9 +186,11 @@ def _scored(
 def _scope(
     ids: Sequence[str], explained: Sequence[Explained], scope: Sequence[int], values: Mapping[str, Scored | str]
 ) -> Scope:
-    named = [ids[at] for at in scope]
+    question_ids = [ids[at] for at in scope]
     empty = sum(1 for at in scope if not explained[at].tokens)
-    return Scope(n=len(scope), n_empty=empty, metrics={name: _metric(named, value) for name, value in values.items()})
+    return Scope(
+        n=len(scope), n_empty=empty, metrics={name: _metric(question_ids, value) for name, value in values.items()}
+    )
 
 
 def _metric(ids: Sequence[str], scored: Scored | str) -> Metric:
@@ -232,7 +238,7 @@ def evil(scores: ExplanationScores, *, task_score: float | None = None) -> Evil:
     filtered = scores.half_right or scores.filtered
     metrics = filtered.metrics if filtered else {}
     nothing = "" if filtered else "which questions are answered right is unknown"
-    ngram_score = _built(metrics, NGRAM_PARTS, nothing)
+    ngram_score = _mean_of_parts(metrics, NGRAM_PARTS, nothing)
     s_e = _s_e(ngram_score, metrics, nothing)
     n, n_right = scores.unfiltered.n, filtered.n if filtered else 0
     s_o = s_e if s_e.value is None else Value(value=s_e.value * n_right / n)
@@ -241,7 +247,7 @@ def evil(scores: ExplanationScores, *, task_score: float | None = None) -> Evil:
         ngram_score=ngram_score,
         s_e=s_e,
         s_o=s_o,
-        harmonic_mean_of_parts=_partial(metrics),
+        harmonic_mean_of_parts=_partial_mean(metrics),
         n=n,
         n_right=n_right,
     )
@@ -249,19 +255,19 @@ def evil(scores: ExplanationScores, *, task_score: float | None = None) -> Evil:
 
 def harmonic_mean(values: Iterable[float]) -> float:
     """The harmonic mean of values of at least 0; 0 where one of them is 0, its limit."""
-    held = list(values)
-    return 0.0 if not all(held) else len(held) / sum(1 / value for value in held)
+    terms = list(values)
+    return 0.0 if not all(terms) else len(terms) / sum(1 / value for value in terms)
 
 
 def _s_e(ngram_score: Value, metrics: Mapping[str, Metric], nothing: str) -> Value:
-    bertscore = _built(metrics, (BERTSCORE,), nothing)
+    bertscore = _mean_of_parts(metrics, (BERTSCORE,), nothing)
     if ngram_score.value is None or bertscore.value is None:
         reasons = dict.fromkeys(part.reason for part in (ngram_score, bertscore) if part.reason)
         return Value(value=None, reason="; ".join(reasons))
     return Value(value=harmonic_mean([ngram_score.value, bertscore.value]))
 
 
-def _built(metrics: Mapping[str, Metric], parts: Sequence[str], nothing: str) -> Value:
+def _mean_of_parts(metrics: Mapping[str, Metric], parts: Sequence[str], nothing: str) -> Value:
     if nothing:
         return Value(value=None, reason=nothing)
     values, missing = [], []
@@ -274,10 +280,10 @@ def _built(metrics: Mapping[str, Metric], parts: Sequence[str], nothing: str) ->
     return Value(value=None, reason="; ".join(missing)) if missing else Value(value=harmonic_mean(values))
 
 
-def _partial(metrics: Mapping[str, Metric]) -> PartialMean:
-    given = {part: metrics[part].value for part in (*NGRAM_PARTS, BERTSCORE) if part in metrics}
-    there = {part: max(0.0, value) for part, value in given.items() if value is not None}
-    return PartialMean(value=harmonic_mean(there.values()) if there else None, parts=list(there))
+def _partial_mean(metrics: Mapping[str, Metric]) -> PartialMean:
+    by_part = {part: metrics[part].value for part in (*NGRAM_PARTS, BERTSCORE) if part in metrics}
+    known = {part: max(0.0, value) for part, value in by_part.items() if value is not None}
+    return PartialMean(value=harmonic_mean(known.values()) if known else None, parts=list(known))
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
@@ -307,16 +313,18 @@ def judge(explanations: Iterable[Explanation], tools: Tools) -> Judged:
     last counts.
     """
     by_id = {explanation.id: explanation for explanation in explanations}
-    known = [one for one in by_id.values() if one.right is not None]
+    known = [explanation for explanation in by_id.values() if explanation.right is not None]
     scores = score_explanations(
-        {one.id: one.text for one in by_id.values()},
-        {one.id: one.references for one in by_id.values()},
-        right={one.id for one in known if one.right} if known else None,
-        half_right={one.id for one in known if one.right or one.task_score} if known else None,
+        {explanation.id: explanation.text for explanation in by_id.values()},
+        {explanation.id: explanation.references for explanation in by_id.values()},
+        right={explanation.id for explanation in known if explanation.right} if known else None,
+        half_right={explanation.id for explanation in known if explanation.right or explanation.task_score}
+        if known
+        else None,
         metrics=ALL,
         tools=tools,
     )
-    task_scores = [one.task_score for one in by_id.values() if one.task_score is not None]
+    task_scores = [explanation.task_score for explanation in by_id.values() if explanation.task_score is not None]
     mean = sum(task_scores) / len(task_scores) if task_scores else None
     return Judged(scores=scores, evil=evil(scores, task_score=mean))
 

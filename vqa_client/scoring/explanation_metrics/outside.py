@@ -76,17 +76,17 @@ def meteor(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list
     command = java_command("METEOR", tools.meteor_jar, METEOR_VARIABLE, tools, ["-Xmx2G"])
     options = ["-", "-", "-stdio", "-l", "en", "-norm"]
     with running("METEOR", command + options, folder=os.path.dirname(command[-1]), silence_s=tools.silence_s) as child:
-        statistics = [_statistics(child, one) for one in explained]
-        return [{"METEOR": _evaluated(child, [statistics[at] for at in scope])} for scope in scopes]
+        statistics = [_statistics_of(child, explanation) for explanation in explained]
+        return [{"METEOR": _meteor_scores(child, [statistics[at] for at in scope])} for scope in scopes]
 
 
-def _statistics(child: "Child", one: Explained) -> str:
-    texts = [" ".join(tokens).replace(_BAR, "") for tokens in (*one.reference_tokens, one.tokens)]
+def _statistics_of(child: "Child", explanation: Explained) -> str:
+    texts = [" ".join(tokens).replace(_BAR, "") for tokens in (*explanation.reference_tokens, explanation.tokens)]
     child.say(f" {_BAR} ".join(["SCORE", *texts]))
     return child.hear()
 
 
-def _evaluated(child: "Child", statistics: Sequence[str]) -> Scored:
+def _meteor_scores(child: "Child", statistics: Sequence[str]) -> Scored:
     child.say(f" {_BAR} ".join(["EVAL", *statistics]))
     each = [_meteor_score(child.hear()) for _ in statistics]
     return Scored(corpus=_meteor_score(child.hear()), each=each)
@@ -105,19 +105,21 @@ def _meteor_score(line: str) -> float:
 def spice(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[dict[str, Scored]]:
     """SPICE of each scope; raises UsageError that says what is missing or what went wrong."""
     command = java_command("SPICE", tools.spice_jar, SPICE_VARIABLE, tools, ["-Xmx8G"])
-    texts = sum(1 + len(one.references) for one in explained)
+    texts = sum(1 + len(explanation.references) for explanation in explained)
     with tempfile.TemporaryDirectory(prefix="spice-") as folder:
-        asked, answered = Path(folder, "texts.json"), Path(folder, "scores.json")
-        asked.write_bytes(encode([_asked(number, one) for number, one in enumerate(explained)]))
-        command += [str(asked), "-out", str(answered), "-silent"]
+        texts_path, scores_path = Path(folder, "texts.json"), Path(folder, "scores.json")
+        texts_path.write_bytes(
+            encode([_spice_entry(number, explanation) for number, explanation in enumerate(explained)])
+        )
+        command += [str(texts_path), "-out", str(scores_path), "-silent"]
         _run_spice(command, tools.silence_s + texts * tools.spice_text_s)
-        scores = _spice_scores(answered, len(explained))
+        scores = _spice_scores(scores_path, len(explained))
     return averaged("SPICE", scores, scopes)
 
 
-def _asked(number: int, one: Explained) -> dict[str, Any]:
-    references = [" ".join(tokens) for tokens in one.reference_tokens]
-    return {"image_id": number, "test": " ".join(one.tokens), "refs": references}
+def _spice_entry(number: int, explanation: Explained) -> dict[str, Any]:
+    references = [" ".join(tokens) for tokens in explanation.reference_tokens]
+    return {"image_id": number, "test": " ".join(explanation.tokens), "refs": references}
 
 
 def _run_spice(command: Sequence[str], limit_s: float) -> None:
@@ -142,8 +144,8 @@ def _run_spice(command: Sequence[str], limit_s: float) -> None:
 def _spice_scores(path: Path, count: int) -> list[float | None]:
     try:
         answers = msgspec.json.decode(path.read_bytes().replace(b"NaN", b"null"))
-        found = {answer["image_id"]: answer["scores"]["All"]["f"] for answer in answers}
-        scores = [found[number] for number in range(count)]
+        by_number = {answer["image_id"]: answer["scores"]["All"]["f"] for answer in answers}
+        scores = [by_number[number] for number in range(count)]
     except (OSError, msgspec.DecodeError, KeyError, TypeError) as error:
         raise UsageError(f"SPICE wrote no scores that can be read: {error!r}") from error
     return [float(score) if isinstance(score, int | float) and isfinite(score) else None for score in scores]
@@ -157,10 +159,10 @@ def bertscore(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> l
         raise UsageError("BERTScore needs a model, and no path to one is given", hint=hint)
     if os.sep in model and not os.path.isdir(model):
         raise UsageError(f"BERTScore: there is no folder {model}", hint=f"set {BERTSCORE_VARIABLE}")
-    said = [at for at, one in enumerate(explained) if one.text.strip()]
+    with_words = [at for at, explanation in enumerate(explained) if explanation.text.strip()]
     scores: list[float | None] = [0.0] * len(explained)
-    if said:
-        for at, score in zip(said, _bert_scores(model, [explained[at] for at in said], tools), strict=True):
+    if with_words:
+        for at, score in zip(with_words, _bert_scores(model, [explained[at] for at in with_words], tools), strict=True):
             scores[at] = score
     return averaged("BERTScore", scores, scopes)
 
@@ -172,13 +174,13 @@ def _bert_scores(model: str, explained: Sequence[Explained], tools: Tools) -> li
         hint = install("explain")
         raise UsageError("BERTScore needs the package bert-score, which is not installed", hint=hint) from error
     layers = tools.bertscore_layers if os.path.isdir(model) else None
-    candidates = [one.text for one in explained]
-    references = [list(one.references) for one in explained]
+    candidates = [explanation.text for explanation in explained]
+    references = [list(explanation.references) for explanation in explained]
     try:
         _, _, f1 = bert_score.score(candidates, references, model_type=model, num_layers=layers, idf=False)
     except Exception as error:  # it goes through three packages whose errors have no common base
-        said = f"{type(error).__name__}: {error}".split("\n")[0]
-        raise UsageError(f"BERTScore can't use the model {model}: {said}") from error
+        message = f"{type(error).__name__}: {error}".split("\n")[0]
+        raise UsageError(f"BERTScore can't use the model {model}: {message}") from error
     return [value if isfinite(value) else None for value in f1.tolist()]
 
 
@@ -210,7 +212,7 @@ class Child:
             self._process.stdin.write(line.encode("utf-8", "replace") + b"\n")
             self._process.stdin.flush()
         except OSError:
-            raise self._gone() from None
+            raise self._error_when_gone() from None
 
     def hear(self) -> str:
         """Wait for one line; raises UsageError where the program ends or is silent for too long."""
@@ -218,7 +220,7 @@ class Child:
         line = self._process.stdout.readline()
         self._heard.set()
         if not line.endswith(b"\n"):
-            raise self._gone()
+            raise self._error_when_gone()
         return line.decode("utf-8", "replace").strip()
 
     def end(self) -> None:
@@ -241,7 +243,7 @@ class Child:
         self._silent = True
         self._process.kill()
 
-    def _gone(self) -> UsageError:
+    def _error_when_gone(self) -> UsageError:
         self._process.kill()
         code = self._process.wait()
         if self._silent:

@@ -176,7 +176,7 @@ _ACROSS_SPACES: Final = re.compile(r"<|['’]\d\d\s|\.[,:]?\s+\d|\d\s+\d+/|\(\d{
 def ptb_tokens(text: str) -> list[str]:
     """Split a text into tokens, in time linear in its length."""
     if _ACROSS_SPACES.search(text):
-        return _scanned(" ".join(text.split()))
+        return _scan(" ".join(text.split()))
     tokens: list[str] = []
     for word in text.split():
         if _LETTERS.fullmatch(word) and word not in _SPLIT:
@@ -188,16 +188,16 @@ def ptb_tokens(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _word(word: str) -> tuple[str, ...]:
-    return tuple(_scanned(word))
+    return tuple(_scan(word))
 
 
-def _scanned(text: str) -> list[str]:
+def _scan(text: str) -> list[str]:
     tokens: list[str] = []
     fails_until = [0] * len(RULES)
     at = 0
     while at < len(text):
         end = _token_end(text, at, fails_until)
-        tokens += _spelled(text[at:end])
+        tokens += _respell(text[at:end])
         at = max(end, at + 1)
     return tokens
 
@@ -219,7 +219,7 @@ def _token_end(text: str, at: int, fails_until: list[int]) -> int:
     return end
 
 
-def _spelled(token: str) -> list[str]:
+def _respell(token: str) -> list[str]:
     """Write a token as the treebank does: none for a space or for punctuation."""
     lower = token.lower()
     spelled = ENTITIES[lower] if lower in ENTITIES else lower.translate(_SPELLED)

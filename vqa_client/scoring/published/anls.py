@@ -12,29 +12,29 @@ KEPT: Final = 0.5
 
 
 @lru_cache(maxsize=1 << 12)
-def distance(one: str, other: str) -> int:
+def distance(first: str, second: str) -> int:
     """The Levenshtein distance in code points, in time that grows with the longer text where the other is short.
 
     A column of the table of distances is two numbers: the bits of `up` and `down` say where it grows and falls by one.
     Source: Myers, A fast bit-vector algorithm for approximate string matching (Journal of the ACM 46, 1999).
     """
-    one, other = sorted((one, other), key=len)
-    if not one:
-        return len(other)
+    shorter, longer = sorted((first, second), key=len)
+    if not shorter:
+        return len(longer)
     places: dict[str, int] = {}
-    for at, sign in enumerate(one):
+    for at, sign in enumerate(shorter):
         places[sign] = places.get(sign, 0) | 1 << at
-    every, last = (1 << len(one)) - 1, 1 << (len(one) - 1)
-    up, down, found = every, 0, len(one)
-    for sign in other:
+    every, last = (1 << len(shorter)) - 1, 1 << (len(shorter) - 1)
+    up, down, total = every, 0, len(shorter)
+    for sign in longer:
         equal = places.get(sign, 0)
         same = (((equal & up) + up) ^ up) | equal
         grows, falls = down | (every & ~(same | up)), up & same
-        found += bool(grows & last) - bool(falls & last)
+        total += bool(grows & last) - bool(falls & last)
         equal |= down
         grows = grows << 1 | 1
         up, down = every & (falls << 1 | ~(equal | grows)), every & grows & equal
-    return found
+    return total
 
 
 def closeness(answer: str, reference: str, length: int = 0) -> float:

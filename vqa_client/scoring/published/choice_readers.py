@@ -84,23 +84,23 @@ def kit_step_by_step(reply: str, options: Options) -> str | None:
 
 def lmms_mcq(reply: str, options: Options) -> str | None:
     """lmms-eval's `extract_mcq_answer` (75571cfe): the form of highest rank wins, in it the last place."""
-    text = f" {_stripped(reply.strip()).strip(_QUOTE)} "
+    text = f" {_strip_ends(reply.strip()).strip(_QUOTE)} "
     lower, bare = text.lower(), text.strip()
-    found = [
+    candidates = [
         (rank, text.rfind(form.format(label)), label)
         for rank, form in _MCQ_FORMS
         for label in options
         if form.format(label) in text
     ]
     for start in (place + len(cue) for cue in _MCQ_CUES if (place := lower.find(cue)) >= 0):
-        found += [(7, place, label) for label in options if (place := text.find(label, start)) >= 0]
+        candidates += [(7, place, label) for label in options if (place := text.find(label, start)) >= 0]
     for label in options:
         if bare.startswith(label) and not bare[1:2].isalpha():
-            found.append((10, 0, label))
+            candidates.append((10, 0, label))
         if bare.endswith(label) and not bare[-2:-1].isalpha():
-            found.append((9, len(text), label))
-    found = found or [(0, text.rfind(label), label) for label in options if label in text]
-    return max(found, key=lambda one: one[:2])[2] if found else None
+            candidates.append((9, len(text), label))
+    candidates = candidates or [(0, text.rfind(label), label) for label in options if label in text]
+    return max(candidates, key=lambda candidate: candidate[:2])[2] if candidates else None
 
 
 def lmms_mcq_abcd(reply: str, options: Options) -> str | None:
@@ -111,8 +111,8 @@ def lmms_mcq_abcd(reply: str, options: Options) -> str | None:
 
 def mmmu(reply: str, options: Options) -> str | None:
     """MMMU's own reader (bb0b95a): (X), else X between spaces, else an option's text in over 5 words."""
-    text = f" {_stripped(reply)} "
-    return _last(text, options, (("({})", "({})"), (" {} ", " {} ")))
+    text = f" {_strip_ends(reply)} "
+    return _last_label(text, options, (("({})", "({})"), (" {} ", " {} ")))
 
 
 def mmmu_pro(reply: str, options: Options) -> str | None:
@@ -127,8 +127,8 @@ def lmms_mmmu(reply: str, options: Options) -> str | None:
 
     Of several with a space or a stop behind them, the last that is between spaces wins, or the first where none is.
     """
-    text = f" {_stripped(reply)} "
-    return _last(text, options, (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")))
+    text = f" {_strip_ends(reply)} "
+    return _last_label(text, options, (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")))
 
 
 def lmms_mmbench(reply: str, options: Options) -> str | None:
@@ -151,8 +151,8 @@ def lmms_vstar(reply: str, options: Options) -> str | None:
     del options
     text = reply.strip().upper()
     for form in _VSTAR_FORMS:
-        if found := form.search(text):
-            return found[1].upper()
+        if match := form.search(text):
+            return match[1].upper()
     letters = [character for character in text if character in "ABCD"]
     return letters[0] if len(letters) == 1 else None
 
@@ -174,49 +174,49 @@ def blink(reply: str, options: Options) -> str | None:
 def lmms_blink(reply: str, options: Options) -> str | None:
     """lmms-eval's reader for BLINK (75571cfe): the first letter of the reply, whatever word it begins."""
     del options
-    found = _BLINK_LETTER.match(reply)
-    return found[1].upper() if found else None
+    match = _BLINK_LETTER.match(reply)
+    return match[1].upper() if match else None
 
 
 def scienceqa(reply: str, options: Options) -> str | None:
     """ScienceQA's own reader (2cbf831): the one "The answer is X" that something follows."""
-    found = _SCIENCEQA_SENTENCE.findall(reply)
-    return found[0] if len(found) == 1 and found[0] in options else None
+    labels = _SCIENCEQA_SENTENCE.findall(reply)
+    return labels[0] if len(labels) == 1 and labels[0] in options else None
 
 
 def lmms_scienceqa(reply: str, options: Options) -> str | None:
     """lmms-eval's reader for ScienceQA (75571cfe): the label alone, in either case, or one with a stop that leads."""
     text = reply.strip()
-    return _same(text, options) or next((label for label in options if text.startswith(f"{label}.")), None)
+    return _label_equal_to(text, options) or next((label for label in options if text.startswith(f"{label}.")), None)
 
 
 def lmms_ai2d(reply: str, options: Options) -> str | None:
     """lmms-eval's reader for AI2D (75571cfe): a leading "X.", else the label alone without case and punctuation."""
-    found = _AI2D_LETTER.match(reply)
-    return _same((found[1] if found else reply.strip()).translate(NO_PUNCTUATION), options)
+    match = _AI2D_LETTER.match(reply)
+    return _label_equal_to((match[1] if match else reply.strip()).translate(NO_PUNCTUATION), options)
 
 
 def lmms_seedbench(reply: str, options: Options) -> str | None:
     """lmms-eval's reader for SEED-Bench (75571cfe): the first character, in either case."""
-    return _same(reply.strip()[:1], options)
+    return _label_equal_to(reply.strip()[:1], options)
 
 
 def mmstar(reply: str, options: Options) -> str | None:
     """MMStar's own reader (88f243a): the first character, or the one behind "(", "option " or "the answer is "."""
     text = reply.strip().lower().replace("\n", " ")
     starts = ("", "(", "option ", "the answer is ")
-    read = (_same(text[len(start) : len(start) + 1], options) for start in starts if text.startswith(start))
+    read = (_label_equal_to(text[len(start) : len(start) + 1], options) for start in starts if text.startswith(start))
     return next(filter(None, read), None)
 
 
-def _stripped(reply: str) -> str:
+def _strip_ends(reply: str) -> str:
     """The reply without each of these characters at its ends, one after the other: "A.," keeps its stop."""
     for character in _ENDS:
         reply = reply.strip(character)
     return reply
 
 
-def _same(text: str, options: Options) -> str | None:
+def _label_equal_to(text: str, options: Options) -> str | None:
     return next((label for label in options if text.lower() == label.lower()), None)
 
 
@@ -227,7 +227,7 @@ def _option_in(reply: str, options: Options) -> str | None:
     return there[0] if len(there) == 1 else None
 
 
-def _last(text: str, options: Options, forms: Iterable[tuple[str, str]]) -> str | None:
+def _last_label(text: str, options: Options, forms: Iterable[tuple[str, str]]) -> str | None:
     """The label that comes last in the first form that is there, or the option whose text does in more than 5 words.
 
     Each form is followed by the one whose last place counts.
@@ -274,8 +274,8 @@ def longbench(text: str) -> Reading:
 
 def _first_rule(rules: Mapping[str, re.Pattern[str]], text: str) -> Reading:
     for name, rule in rules.items():
-        if found := rule.search(text):
-            return found.group(1), name
+        if match := rule.search(text):
+            return match.group(1), name
     return None, ""
 
 

@@ -56,9 +56,9 @@ READINGS: Mapping[str, Callable[[str, str, Sequence[str]], Reading]] = {
 
 
 def _vqax_line(text: str) -> str:
-    line = _unprefixed(text)
-    if found := _BECAUSE.search(line):
-        answer, explanation = _two_words(line[: found.start()]).lower(), _explanation(line[found.end() :])
+    line = _without_prefix(text)
+    if because := _BECAUSE.search(line):
+        answer, explanation = _two_words(line[: because.start()]).lower(), _explanation(line[because.end() :])
     else:
         words = line.split()
         answer, explanation = " ".join(words[:2]).lower(), " ".join(words[2:]).lower()
@@ -66,7 +66,7 @@ def _vqax_line(text: str) -> str:
 
 
 def _actx_line(text: str) -> str:
-    line = _unprefixed(text)
+    line = _without_prefix(text)
     answer, because, explanation = line.partition(" because ")
     first = (answer.lower().split() or [UNKNOWN])[0]
     if not because:
@@ -93,7 +93,7 @@ _LINES: Mapping[str, Callable[[str], str]] = {
 }
 
 
-def _unprefixed(text: str) -> str:
+def _without_prefix(text: str) -> str:
     return behind(_PREFIX, text.strip()).replace("\n", " ").strip()
 
 
@@ -128,6 +128,6 @@ def _split_words(words: list[str], *, first_word_decides: bool) -> Reading:
 
 
 def _choice(text: str, choices: Sequence[str]) -> str:
-    words = _unprefixed(text).split()
+    words = _without_prefix(text).split()
     index = "abcd".find(words[0].lower().strip(":.")) if words and len(words[0].strip(":.")) == 1 else -1
     return choices[index].lower() if 0 <= index < len(choices) else UNKNOWN

@@ -96,14 +96,14 @@ def same_float(answer: object, reference: object) -> bool:
 
     Raises ValueError for a reference that isn't a number.
     """
-    wanted = float(str(reference).strip().rstrip("%"))
+    target = float(str(reference).strip().rstrip("%"))
     try:
-        said = float(str(answer).strip().rstrip("%"))
+        number = float(str(answer).strip().rstrip("%"))
     except ValueError:
         return False
-    for target in (wanted / 100, wanted, wanted * 100):
-        places = max(2, min(_places(said), _places(target)))
-        if isclose(target, said, rel_tol=0.01) or round(said, places) == round(target, places):
+    for scaled in (target / 100, target, target * 100):
+        places = max(2, min(_places(number), _places(scaled)))
+        if isclose(scaled, number, rel_tol=0.01) or round(number, places) == round(scaled, places):
             return True
     return False
 
@@ -112,26 +112,26 @@ def lmms_eval(answer: str, reference: str, answer_format: str) -> float:
     """lmms-eval's score of a reply: the first number found, units and extra spaces left out."""
     match answer_format:
         case "Int" | "Float":
-            said, wanted = _first_number(answer), _first_number(reference)
-            if said is None or wanted is None:
+            number, target = _first_number(answer), _first_number(reference)
+            if number is None or target is None:
                 return 0.0
-            return float(int(said) == int(wanted) if answer_format == "Int" else same_float(said, wanted))
+            return float(int(number) == int(target) if answer_format == "Int" else same_float(number, target))
         case "None":
             return float(not lmms_eval_answerable(answer))
         case "List":
-            given, items = sorted(map(_lmms_clean, _items(answer))), sorted(map(_lmms_clean, _items(reference)))
-            if len(given) != len(items):
+            items, targets = sorted(map(_lmms_clean, _items(answer))), sorted(map(_lmms_clean, _items(reference)))
+            if len(items) != len(targets):
                 return 0.0
-            if items and (_first_number(items[0]) is not None or _lmms_exact(items[0])):
-                return float(given == items)
-            return min(map(_lmms_anls, given, items), default=1.0)
-    said_text, wanted_text = _lmms_clean(answer), _lmms_clean(reference)
-    return float(said_text == wanted_text) if _lmms_exact(wanted_text) else _lmms_anls(said_text, wanted_text)
+            if targets and (_first_number(targets[0]) is not None or _lmms_exact(targets[0])):
+                return float(items == targets)
+            return min(map(_lmms_anls, items, targets), default=1.0)
+    text, reference_text = _lmms_clean(answer), _lmms_clean(reference)
+    return float(text == reference_text) if _lmms_exact(reference_text) else _lmms_anls(text, reference_text)
 
 
 def scored_by(rule: Callable[[Any, Any, str], float]) -> Callable[[str, Question], float]:
     """The score of an answer by a rule, from the reference and the format in the question's row."""
-    return lambda said, question: rule(said, question.row.answer, question.row.answer_format)
+    return lambda answer, question: rule(answer, question.row.answer, question.row.answer_format)
 
 
 def evidence_kinds(reference: str, pages: int) -> tuple[str, ...]:
@@ -150,8 +150,8 @@ def f1_terms(harness: str = "") -> Callable[[Any], tuple[float, float, float, fl
 
     def terms(scored: Any) -> tuple[float, float, float, float]:
         answers = lmms_eval_answerable if harness == "lmms_eval" else answerable
-        wanted, given = answers(scored.question.references[0]), answers(scored.answer or "")
-        return scored.score * wanted, wanted, scored.score * (given if harness else wanted), given
+        has_answer, answered = answers(scored.question.references[0]), answers(scored.answer or "")
+        return scored.score * has_answer, has_answer, scored.score * (answered if harness else has_answer), answered
 
     return terms
 
@@ -161,11 +161,11 @@ def answerable(text: str) -> bool:
     return text != NOT_ANSWERABLE
 
 
-def f1(recalled: float, wanted: float, precise: float, given: float) -> float:
+def f1(recalled: float, n_answerable: float, precise: float, n_answered: float) -> float:
     """The harmonic mean of recall and precision; 0 where one can't be computed, or both are 0."""
-    if not wanted or not given or not recalled + precise:
+    if not n_answerable or not n_answered or not recalled + precise:
         return 0.0
-    recall, precision = recalled / wanted, precise / given
+    recall, precision = recalled / n_answerable, precise / n_answered
     return 2 * recall * precision / (recall + precision)
 
 
@@ -202,32 +202,32 @@ def _places(number: float) -> int:
 
 def _list_score(answer: str, reference: str) -> float:
     try:
-        given, items = (sorted(map(clean, _published_items(text))) for text in (answer, reference))
+        items, targets = (sorted(map(clean, _published_items(text))) for text in (answer, reference))
     except UNREADABLE:
         return 0.0
-    if len(given) != len(items) or not items:
+    if len(items) != len(targets) or not targets:
         return 0.0
-    if is_number(items[0]) or is_exact(items[0]):
-        return float("-".join(given) == "-".join(items))
-    return min(map(anls_doc, given, items))
+    if is_number(targets[0]) or is_exact(targets[0]):
+        return float("-".join(items) == "-".join(targets))
+    return min(map(anls_doc, items, targets))
 
 
 def _published_items(text: str) -> list[Any]:
-    found = literal(text) if text.startswith("[") else text
-    return found if isinstance(found, list) else [found]
+    value = literal(text) if text.startswith("[") else text
+    return value if isinstance(value, list) else [value]
 
 
 def _items(text: str) -> list[Any]:
     try:
-        found = literal(text)
+        value = literal(text)
     except UNREADABLE:
-        found = text
-    return found if isinstance(found, list) else [] if found is None else [found]
+        value = text
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _first_number(text: str) -> float | None:
-    found = _FIRST_NUMBER.search(text.replace(",", ""))
-    number = float(found[0]) if found else inf
+    match = _FIRST_NUMBER.search(text.replace(",", ""))
+    number = float(match[0]) if match else inf
     return number if isfinite(number) else None
 
 

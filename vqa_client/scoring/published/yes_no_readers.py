@@ -44,13 +44,13 @@ def mme(reply: Reply, question: Question) -> Answer:
 def lmms_mme(reply: Reply, question: Question) -> Answer:
     """lmms-eval for MME (75571cfe): without outer spaces and full stops; "y" or "n" alone is the word."""
     del question
-    said = reply.completion.text.lower().strip().replace(".", "")
-    return _in_four({"y": "yes", "n": "no"}.get(said, said if len(said) > 1 else "")[:4])
+    text = reply.completion.text.lower().strip().replace(".", "")
+    return _in_four({"y": "yes", "n": "no"}.get(text, text if len(text) > 1 else "")[:4])
 
 
 def _in_four(start: str) -> Answer:
-    said = next((word for word in ("yes", "no") if word in start), None)
-    return Answer(text=said, status="ok" if said else "unparsed", rule="first four characters")
+    word = next((each for each in ("yes", "no") if each in start), None)
+    return Answer(text=word, status="ok" if word else "unparsed", rule="first four characters")
 
 
 def lmms_letters(reply: Reply, question: Question) -> Answer:
@@ -62,16 +62,16 @@ def lmms_letters(reply: Reply, question: Question) -> Answer:
 def lmms_pope(reply: Reply, question: Question) -> Answer:
     """lmms-eval for POPE (75571cfe): the reply is the word, but for case and outer spaces."""
     del question
-    said = reply.completion.text.strip().lower()
-    known = said in ("yes", "no")
-    return Answer(text=said if known else None, status="ok" if known else "unparsed", rule="the word alone")
+    text = reply.completion.text.strip().lower()
+    known = text in ("yes", "no")
+    return Answer(text=text if known else None, status="ok" if known else "unparsed", rule="the word alone")
 
 
 def counts(scored: Any) -> tuple[int, ...]:
     """Rightly said "yes", said "yes", there, there but said "no", and all, once for each file that a question is in."""
-    there, said = scored.question.references == ("yes",), scored.answer
+    there, answer = scored.question.references == ("yes",), scored.answer
     files = len(group_values(scored.question.groups.get("kind", "")))
-    parts = (there and said == "yes", said == "yes", there, there and said == "no", True)
+    parts = (there and answer == "yes", answer == "yes", there, there and answer == "no", True)
     return tuple(files * part for part in parts)
 
 
@@ -85,35 +85,35 @@ def within(kind: str) -> Callable[[Any], tuple[int, ...] | None]:
     return lambda scored: once(scored) if kind in group_values(scored.question.groups["kind"]) else None
 
 
-def precision(hits: float, said: float, *others: float) -> float:
+def precision(hits: float, said_yes: float, *others: float) -> float:
     """Of what is said to be there, what is."""
-    return hits / said
+    return hits / said_yes
 
 
-def recall(hits: float, said: float, there: float, *others: float) -> float:
+def recall(hits: float, said_yes: float, there: float, *others: float) -> float:
     """Of what is there, what is said to be."""
     return hits / there
 
 
-def f1(hits: float, said: float, there: float, *others: float) -> float:
+def f1(hits: float, said_yes: float, there: float, *others: float) -> float:
     """The harmonic mean of both."""
-    of_said, of_there = hits / said, hits / there
+    of_said, of_there = hits / said_yes, hits / there
     return 2 * of_said * of_there / (of_said + of_there)
 
 
-def recall_lmms(hits: float, said: float, there: float, denied: float, n: float) -> float:
+def recall_lmms(hits: float, said_yes: float, there: float, denied: float, n: float) -> float:
     """lmms-eval's recall, which misses only what the model says "no" to; 0 where nothing is rightly said."""
     return hits / (hits + denied) if hits else 0.0
 
 
-def f1_lmms(hits: float, said: float, there: float, denied: float, n: float) -> float:
+def f1_lmms(hits: float, said_yes: float, there: float, denied: float, n: float) -> float:
     """lmms-eval's F1, from that recall."""
-    return f1(hits, said, hits + denied) if hits else 0.0
+    return f1(hits, said_yes, hits + denied) if hits else 0.0
 
 
-def yes_share(hits: float, said: float, there: float, denied: float, n: float) -> float:
+def yes_share(hits: float, said_yes: float, there: float, denied: float, n: float) -> float:
     """How much of what is asked is said to be there."""
-    return said / n
+    return said_yes / n
 
 
 class Line(Struct):
