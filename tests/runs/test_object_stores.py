@@ -107,7 +107,7 @@ async def test_what_a_store_refuses_is_said_before_the_first_question(
 
 
 def test_copies_that_were_used_least_recently_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects, "_held", {})
+    monkeypatch.setattr(objects, "_locks", {})
     monkeypatch.setenv(objects.VARIABLE, "0.000000250")
     cache = tmp_path / "cache" / "vqa-client" / "objects"
     with store_of(tmp_path / "bucket") as store:
@@ -119,7 +119,7 @@ def test_copies_that_were_used_least_recently_make_room(tmp_path: Path, monkeypa
             copies.append(objects.local_copy(Path(f"s3://{BUCKET}/{number}.json")))
             os.utime(copies[-1].parent, (number, number))
             if number != 1:  # a process still uses the second one
-                os.close(objects._held.pop(copies[-1].parent))
+                os.close(objects._locks.pop(copies[-1].parent))
         assert [path.exists() for path in copies] == [False, True, False, True]
         objects.local_copy(Path(f"s3://{BUCKET}/1.json"))
         assert store.asked.count("GET 1.json") == 1

@@ -77,10 +77,10 @@ def for_people(settings: JudgeSettings, sheet: Path | None = None) -> JudgeSetti
     fitting = [kind for kind in asked if graded is None or (kind == "grade") == graded]
     if settings.kind is None and (graded or len(fitting) == 1):
         settings = replace(settings, kind="grade" if graded else fitting[0])
-    return _on_scale(replace(settings, kind=kind_of(settings)), sheet)
+    return _with_scale(replace(settings, kind=kind_of(settings)), sheet)
 
 
-def _on_scale(settings: JudgeSettings, sheet: Path | None) -> JudgeSettings:
+def _with_scale(settings: JudgeSettings, sheet: Path | None) -> JudgeSettings:
     """The settings with the scale of people's grades: that of the sheet, else that of the run's judges.
 
     Raises UsageError for another --scale, and where there are several and none is given; DataError for a sheet with an
@@ -91,14 +91,14 @@ def _on_scale(settings: JudgeSettings, sheet: Path | None) -> JudgeSettings:
     log, known = settings.results, scales_of(read_sheet(sheet)) if sheet else set()
     where = f"grades in {sheet}" if known else f"judges' grades of {log}"
     if not known:
-        asked = [RunFile.read(run_file_of(each)) for each in judges_beside(log, settings.kind)]
-        identities = [file.identity for file in asked if file]
+        files = [RunFile.read(run_file_of(each)) for each in judges_beside(log, settings.kind)]
+        identities = [file.identity for file in files if file]
         known = {f"{each.get('lowest_grade', 0)}-{each['highest_grade']}" for each in identities}
     scales = " and ".join(sorted(known))
     if settings.scale is not None:
-        given = f"{settings.grades[0]}-{settings.grades[-1]}"
-        if known and given not in known:
-            raise UsageError(f"--scale is {given}, and {where} are on {scales}", hint="leave --scale out")
+        scale = f"{settings.grades[0]}-{settings.grades[-1]}"
+        if known and scale not in known:
+            raise UsageError(f"--scale is {scale}, and {where} are on {scales}", hint="leave --scale out")
         return settings
     if len(known) > 1:
         way_out = "give --scale to judge --labels, or to judge --for_people N, which writes it into the sheet"
@@ -114,11 +114,11 @@ def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
     begins = f"{log.name.removesuffix(LOG_ENDING)}{JUDGED_BY}{kind}"
     nameless = log.with_name(f"{begins}{LOG_ENDING}")
     named = sorted(each for each in log.parent.glob(f"*{LOG_ENDING}") if each.name.startswith(f"{begins}-"))
-    alone = nameless.exists() and not any(_are_one(nameless, each) for each in named)
+    alone = nameless.exists() and not any(_are_same_judge(nameless, each) for each in named)
     return [nameless, *named] if alone else named
 
 
-def _are_one(one: Path, other: Path) -> bool:
+def _are_same_judge(one: Path, other: Path) -> bool:
     """Whether two logs have the same judge and questions, asked once with the judge's name and once without."""
     files = [RunFile.read(run_file_of(each)) for each in (one, other)]
     return None not in files and len({run_name(file.identity) for file in files if file}) == 1
@@ -134,7 +134,7 @@ def asked_alike(log: Path, kind: JudgeKind, asked: Sequence[Path]) -> tuple[list
     others = [each for each in judges_beside(log, kind) if each not in asked]
     nameless = report_of(log, kind, None).with_suffix(LOG_ENDING)
     if nameless in asked:
-        others = [each for each in others if not _are_one(nameless, each)]
+        others = [each for each in others if not _are_same_judge(nameless, each)]
     known = [criteria(each) for each in asked]
     alike = [each for each in others if criteria(each) in known]
     return [*asked, *alike], [each for each in others if each not in alike]
@@ -166,19 +166,19 @@ def benchmark(settings: JudgeSettings) -> Benchmark:
         answer = reply.without_answer() if reply.status else parse(reply, question)
         return Answer(text=answer.rule if answer.rule in (NONE, SEVERAL) else answer.text or _UNDECIDED)
 
-    def value(said: str, question: Question) -> float | None:
-        if said == _UNDECIDED:
+    def value(verdict: str, question: Question) -> float | None:
+        if verdict == _UNDECIDED:
             return None
         if kind in ("match", "extract"):
             asked = question.row_as(Judged).question
-            return 0.0 if said in (NONE, SEVERAL) else judged_run().value(said, asked)
-        return worth(kind, said, part_of(question.variant, kind)[1], grades)
+            return 0.0 if verdict in (NONE, SEVERAL) else judged_run().value(verdict, asked)
+        return worth(kind, verdict, part_of(question.variant, kind)[1], grades)
 
-    def bound(of_undecided: float, said: str, question: Question) -> float:
+    def bound(of_undecided: float, verdict: str, question: Question) -> float:
         if sort_of(question.variant):
-            return float(_is_expected(said, question.references))
-        found = value(said, question)
-        return of_undecided if found is None else found
+            return float(_is_expected(verdict, question.references))
+        score = value(verdict, question)
+        return of_undecided if score is None else score
 
     def load(source: Source) -> list[Part]:
         return [_part(judged_run(), source)]
@@ -235,8 +235,8 @@ def control_in_record(record: Record) -> bool:
     return record.answer is not None and _is_expected(record.answer, record.references)
 
 
-def _is_expected(said: str, references: Sequence[str]) -> bool:
-    return folded(said) in map(folded, references)
+def _is_expected(verdict: str, references: Sequence[str]) -> bool:
+    return folded(verdict) in map(folded, references)
 
 
 def sort_of(variant: str) -> str:
@@ -250,21 +250,21 @@ def _gate(settings: JudgeSettings) -> Any:
         counts: dict[str, list[int]] = {}
         failed: list[str] = []
         for _, record in pairs():
-            held = counts.setdefault(sort_of(record.variant), [0, 0])
+            tally = counts.setdefault(sort_of(record.variant), [0, 0])
             passed = control_in_record(record)
-            held[0] += passed
-            held[1] += 1
+            tally[0] += passed
+            tally[1] += 1
             if not passed and len(failed) < _EXAMPLES:
-                said = record.answer or reason(record.rule or record.status)
-                wanted = " or ".join(record.references[-_MOST_WANTED:])
-                failed.append(f"{record.question_id} ({record.variant}): {said}, expected {wanted}")
+                verdict = record.answer or reason(record.rule or record.status)
+                expected = " or ".join(record.references[-_MOST_WANTED:])
+                failed.append(f"{record.question_id} ({record.variant}): {verdict}, expected {expected}")
         summary = summarise(record for _, record in pairs())
         write_json(path, {"controls": counts, "failed": failed})
-        told = ", ".join(f"{sort} {passed}/{n}" for sort, (passed, n) in counts.items())
-        whole = sum(n for _, n in counts.values()) == run.expected
-        if settings.check and whole and any(passed < PASSES * n for passed, n in counts.values()):
+        shares = ", ".join(f"{sort} {passed}/{n}" for sort, (passed, n) in counts.items())
+        is_whole = sum(n for _, n in counts.values()) == run.expected
+        if settings.check and is_whole and any(passed < PASSES * n for passed, n in counts.values()):
             raise ServerUnusable(
-                f"{run.model} fails the controls ({told}), such as {'; '.join(failed)}: nothing is judged",
+                f"{run.model} fails the controls ({shares}), such as {'; '.join(failed)}: nothing is judged",
                 hint="take another judge, or --fresh for a repaired one; --no_check asks it anyway, and the report "
                 "shows how often it errs",
             )

@@ -37,8 +37,8 @@ _FAMILY = re.compile(r"[A-Za-z]+")
 def judges_of(run: JudgedRun, settings: JudgeSettings) -> list[Judge]:
     """What the judges that have judged replies of a run say, and last their majority where there are several."""
     assert settings.kind is not None
-    wanted = [log_of(run.log, settings.kind, each) for each in settings.configs if each]
-    logs = wanted or judges_beside(run.log, settings.kind)
+    configured = [log_of(run.log, settings.kind, each) for each in settings.configs if each]
+    logs = configured or judges_beside(run.log, settings.kind)
     judges = [read_judge(log, settings.kind) for log in logs if log.exists()]
     judges = sorted((each for each in judges if each.scores), key=lambda each: each.name)
     return [*judges, majority(judges, settings.kind)] if len(judges) > 1 else judges
@@ -61,11 +61,11 @@ def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str,
     left_out = [
         f"{name_in(each, run.kind)} was asked otherwise, or about another run: it is left out" for each in others
     ]
-    columns, found = _columns(run, judges, prices)
+    columns, judge_columns = _columns(run, judges, prices)
     log, reopened, forms = run.log, run.run, len(run.records.variants)
     del run  # its index would stand beside what the figures need for a moment
     kappas, fleiss = {}, None
-    alone = [each for each in found if each.judge.name != MAJORITY]
+    alone = [each for each in judge_columns if each.judge.name != MAJORITY]
     used = [each for each in alone if each.judged]
     if len(used) > 1:
         for a, b in combinations(used, 2):
@@ -82,7 +82,7 @@ def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str,
         model=model,
         headline=reopened.task.headline,
         kind=settings.kind,
-        verdicts=tuple(_verdicts(each, columns) for each in found),
+        verdicts=tuple(_verdicts(each, columns) for each in judge_columns),
         fleiss=fleiss,
         pairs=kappas,
         notes=(*_notes(model, alone, columns, settings.which, forms), *left_out),
@@ -95,24 +95,24 @@ def _columns(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices
     variants, benchmark = run.records.variants, run.run.benchmark
     read = sorted((read_judge(each, run.kind, prices) for each in judges), key=lambda judge: judge.name)
     used = [judge for judge in read if judge.scores]  # a judge that fails its controls has none
-    shown = read if len(used) < 2 else [*read, majority(used, run.kind)]
+    with_majority = read if len(used) < 2 else [*read, majority(used, run.kind)]
     adds_up = benchmark.judge is not None and (len(variants) < 2 or bool(same_question(variants)))
     own = [total for total in benchmark.totals if not total.on] if adds_up else []
-    columns, found = Columns(), [Column(judge, variants, own) for judge in shown]
+    columns, judge_columns = Columns(), [Column(judge, variants, own) for judge in with_majority]
     names: dict[str, str] = {}
-    for _, asked in groupby(run.all_records(), key=lambda one: one[0].id):
+    for _, asked in groupby(run.all_records(), key=lambda pair: pair[0].id):
         replies: list[Reply] = []
         for question, record in asked:
-            said, rule = said_by(record), run.rule(record)
-            replied = bool(said) or record.score > 0  # what is in a server's field of thoughts is left to the rule
+            text, rule = said_by(record), run.rule(record)
+            replied = bool(text) or record.score > 0  # what is in a server's field of thoughts is left to the rule
             cluster = names.setdefault(name := run.cluster(record), name)
             replies.append((question, record, rule, replied))
-            columns.add(rule, len(said), cluster, replied=replied)
-        for column in found:
+            columns.add(rule, len(text), cluster, replied=replied)
+        for column in judge_columns:
             column.add(replies, cluster)
-    for column in found:
+    for column in judge_columns:
         column.judge = replace(column.judge, scores={}, sure={})
-    return columns, found
+    return columns, judge_columns
 
 
 def majority(judges: Sequence[Judge], kind: JudgeKind) -> Judge:
@@ -136,7 +136,7 @@ class _Round:
         """Take a verdict, or that on a pair in one order."""
         score = record.parts.get("judged")
         if score is None:
-            self.why.setdefault(key, _why(record))
+            self.why.setdefault(key, _reason_undecided(record))
         if not half:
             self.scores[key] = score
         elif key not in self._halves:
@@ -153,7 +153,9 @@ class _Round:
             self.why.setdefault(key, "asked in one order")
 
 
-def _of_all(rounds: Sequence[_Round], kind: JudgeKind) -> tuple[dict[Key, float | None], Counter[str], float | None]:
+def _merge_rounds(
+    rounds: Sequence[_Round], kind: JudgeKind
+) -> tuple[dict[Key, float | None], Counter[str], float | None]:
     """The scores of all verdicts on each reply together, why others have none, and on how many replies they differ."""
     first, *others = rounds
     if not others:
@@ -161,12 +163,12 @@ def _of_all(rounds: Sequence[_Round], kind: JudgeKind) -> tuple[dict[Key, float 
     scores: dict[Key, float | None] = {}
     undecided, several, differing = Counter[str](), 0, 0
     for key in dict.fromkeys(key for each in rounds for key in each.scores):
-        said = [each.scores[key] for each in rounds if key in each.scores]
-        several, differing = several + (len(said) > 1), differing + (len(set(said)) > 1)
-        scores[key] = together(said, graded=kind == "grade")
+        verdicts = [each.scores[key] for each in rounds if key in each.scores]
+        several, differing = several + (len(verdicts) > 1), differing + (len(set(verdicts)) > 1)
+        scores[key] = together(verdicts, graded=kind == "grade")
         if scores[key] is None:
             whys = [each.why[key] for each in rounds if key in each.why]
-            undecided[whys[0] if len(whys) == len(said) else "no majority"] += 1
+            undecided[whys[0] if len(whys) == len(verdicts) else "no majority"] += 1
     return scores, undecided, differing / several if several else None
 
 
@@ -201,7 +203,7 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
             sure[key] = shares["correct"] / fsum(shares.values())
     for each in rounds.values():
         each.close()
-    scores, undecided, unsteady = _of_all([rounds[number] for number in sorted(rounds)] or [_Round()], kind)
+    scores, undecided, unsteady = _merge_rounds([rounds[number] for number in sorted(rounds)] or [_Round()], kind)
     price = prices.get(name)
     return Judge(
         name=name,
@@ -209,7 +211,7 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
         replies_by=dict(sorted(by.items())),
         scores=scores,
         undecided=dict(sorted(undecided.items())),
-        controls=dict(sorted(controls.items(), key=lambda one: ("right", "wrong", "injected").index(one[0]))),
+        controls=dict(sorted(controls.items(), key=lambda item: ("right", "wrong", "injected").index(item[0]))),
         failed=failed,
         order_decided=len({key for each in rounds.values() for key in each.turned}),
         repeats=max(rounds, default=1),
@@ -221,7 +223,7 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
     )
 
 
-def _why(record: Record) -> str:
+def _reason_undecided(record: Record) -> str:
     return record.answer or (record.status if record.status != "unparsed" else record.rule or record.status)
 
 
@@ -291,7 +293,7 @@ def _notes(model: str, judges: Sequence[Column], columns: Columns, which: str, f
         names = judge.answered_by or (judge.name,)
         own = _FAMILY.search(model.rpartition("/")[2])
         if own and any(
-            (found := _FAMILY.search(name.rpartition("/")[2])) and found[0].lower() == own[0].lower() for name in names
+            (match := _FAMILY.search(name.rpartition("/")[2])) and match[0].lower() == own[0].lower() for name in names
         ):
             yield f"{judge.name} is of the judged model's family: judges prefer their own"
         if not judge.answered_by:

@@ -120,7 +120,7 @@ class Column:
 
     def add(self, replies: Sequence[Reply], cluster: str) -> None:
         """Take the replies to one question, in all its forms."""
-        found = []
+        scored_forms = []
         for question, record, rule, replied in replies:
             key = record.question_id, record.variant
             known = self.judge.scores.get(key, NOT_ASKED if replied else NO_REPLY)
@@ -135,8 +135,8 @@ class Column:
                 for total in self.totals.values():
                     total.add(counted)
             if score != UNDECIDED:
-                found.append((record.variant, rule if score == NOT_ASKED else max(score, 0.0), rule))
-        self.forms.add(replies[0][0], found, cluster)
+                scored_forms.append((record.variant, rule if score == NOT_ASKED else max(score, 0.0), rule))
+        self.forms.add(replies[0][0], scored_forms, cluster)
 
     def sides(self) -> Iterator[bool | None]:
         """Whether the judge calls each of the replies right; None where it doesn't say."""

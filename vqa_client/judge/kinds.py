@@ -46,8 +46,8 @@ def variant_of(judged: str, order: str = "", number: int = 1) -> str:
 def part_of(variant: str, kind: JudgeKind) -> tuple[str, str, int]:
     """The parts that `variant_of` has put together."""
     again = _AGAIN.search(variant)
-    shown = variant[: again.start()] if again else variant
-    judged, _, order = shown.rpartition("/") if kind == "pair" else (shown, "", "")
+    rest = variant[: again.start()] if again else variant
+    judged, _, order = rest.rpartition("/") if kind == "pair" else (rest, "", "")
     return judged, order, int(again[1]) if again else 1
 
 
@@ -81,32 +81,32 @@ def expected(kind: JudgeKind, judged: Judged, order: str, grades: Sequence[int])
 def read(reply: Reply, question: Question, kind: JudgeKind, choosing: Choosing | None = None) -> Answer:
     """The verdict of a judge's reply: a label, or what was copied; anything else leaves the question undecided."""
     if choosing is not None:
-        return _chosen(parse_with(choosing)(reply, question), question.choices)
-    said = verdict_in(reply)
-    if said is None:
+        return _answer_of_choice(parse_with(choosing)(reply, question), question.choices)
+    verdict = verdict_in(reply)
+    if verdict is None:
         if reply.declines:
             return Answer(status="refused", rule="refusal")
         return Answer(status="truncated" if reply.cut else "unparsed", rule=NO_VERDICT)
     if kind != "extract":
-        label = label_in(said, question.choices)
+        label = label_in(verdict, question.choices)
         if label is None:
-            return Answer(status="unparsed", rule="no_label", rivals=(said,))
-        return _decided(Answer(text=label, rule="verdict"))
-    if said.casefold() == NONE:
+            return Answer(status="unparsed", rule="no_label", rivals=(verdict,))
+        return _as_verdict(Answer(text=label, rule="verdict"))
+    if verdict.casefold() == NONE:
         return Answer(status="unparsed", rule=NONE)
-    shown: Judged = question.row_as(Judged)
-    if not said or folded(said) not in folded(shown.replies[0]):
-        return Answer(status="unparsed", rule=NOT_IN_REPLY, rivals=(said,))
-    return Answer(text=said, rule="verdict")
+    judged: Judged = question.row_as(Judged)
+    if not verdict or folded(verdict) not in folded(judged.replies[0]):
+        return Answer(status="unparsed", rule=NOT_IN_REPLY, rivals=(verdict,))
+    return Answer(text=verdict, rule="verdict")
 
 
-def _chosen(answer: Answer, labels: Mapping[str, str]) -> Answer:
+def _answer_of_choice(answer: Answer, labels: Mapping[str, str]) -> Answer:
     """The label that a server chose by its character; the probabilities are the labels' too."""
     shares = {labels[key]: share for key, share in answer.probabilities.items()}
-    return _decided(replace(answer, text=answer.text and labels[answer.text], probabilities=shares))
+    return _as_verdict(replace(answer, text=answer.text and labels[answer.text], probabilities=shares))
 
 
-def _decided(answer: Answer) -> Answer:
+def _as_verdict(answer: Answer) -> Answer:
     """A verdict; that the reply commits to no choice, or to several, is a status."""
     if answer.text in (NONE, SEVERAL):
         status: Status = "unparsed" if answer.text == NONE else "ambiguous"
@@ -176,7 +176,7 @@ def prompt_for(
     """
     for placeholder, words in _PLACEHOLDERS.items():
         rubric = rubric.replace(placeholder, words)
-    shown = [
+    parts = [
         ("question", question.text),
         ("choices", choices_text(question.choices)),
         ("reference", _references(question) if kind in ("correct", "grade", "pair") else ""),
@@ -186,8 +186,8 @@ def prompt_for(
             for name, reply in zip(("reply",) if len(replies) == 1 else ("first", "second"), replies, strict=True)
         ),
     ]
-    number = fence_number([text for _, text in shown])
-    fenced = [f"<<<{name} {number}>>>\n{text}\n<<<end {number}>>>" for name, text in shown if text]
+    number = fence_number([text for _, text in parts])
+    fenced = [f"<<<{name} {number}>>>\n{text}\n<<<end {number}>>>" for name, text in parts if text]
     exactly = f"is exactly one of: {' | '.join(f'VERDICT: {label}' for label in labels)}"
     form = exactly if labels else "begins with VERDICT: and has the answer after it, or none"
     named = " | ".join(key if key == label else f"{key} for {label}" for key, label in keys.items())

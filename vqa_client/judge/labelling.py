@@ -41,11 +41,11 @@ class Labelling:
         self._images = ServedImages(read_run(run.log))
         self._pictures: list[str] = []
         self._facts: list[list[Any]] = []
-        wanted = set(self._keys)
+        keys = set(self._keys)
         rows = {
             reply_key(record): self._row(question, record)
             for question, record in run.all_records()
-            if reply_key(record) in wanted
+            if reply_key(record) in keys
         }
         if missing := [key for key in self._keys if key not in rows]:
             raise DataError(
@@ -56,8 +56,8 @@ class Labelling:
 
     def labels(self) -> list[str]:
         """This person's label of every row, "" for those without one."""
-        said: dict[Key, str] = {key_of(row): row.get(self.column, "") for row in read_sheet(self.sheet)}
-        return [said.get(key, "").strip() for key in self._keys]
+        by_key: dict[Key, str] = {key_of(row): row.get(self.column, "") for row in read_sheet(self.sheet)}
+        return [by_key.get(key, "").strip() for key in self._keys]
 
     def answer(self, path: str) -> Reply:
         """The reply to "", "image/3" or "thumbnail/3"."""
@@ -70,15 +70,15 @@ class Labelling:
         return guarded(lambda: self._keep(body)) if path == "label" else NOT_THERE
 
     def _keep(self, body: bytes) -> Reply:
-        given = msgspec.json.decode(body, type=Given)
-        if given.row < 0 or given.label not in ("", *self._words):
+        request = msgspec.json.decode(body, type=Given)
+        if request.row < 0 or request.label not in ("", *self._words):
             return NOT_THERE
-        put_label(self.sheet, self._keys[given.row], self.column, given.label)
+        put_label(self.sheet, self._keys[request.row], self.column, request.label)
         return Reply(body=b"kept\n")
 
     def _page(self) -> bytes:
-        shown = {"images": self._facts, "strings": self._pictures}
-        content = {"columns": COLUMNS, "rows": self._rows, "labels": self.labels(), **shown}
+        images = {"images": self._facts, "strings": self._pictures}
+        content = {"columns": COLUMNS, "rows": self._rows, "labels": self.labels(), **images}
         title = f"{self._task} · labels{f' by {self.name}' if self.name else ''}"
         return label_page(title, self.sheet, content, keys_for(self._words))
 
@@ -89,11 +89,11 @@ class Labelling:
             self._facts.append(facts_of(image, file, len(self._pictures)))
             self._pictures.append(file.href if len(record.images) <= FEW else file.picture)
         rubric = self._run.rubric if isinstance(self._run.rubric, str) else self._run.rubric(question)
-        shown = [question.text, choices_text(question.choices), " / ".join(question.references)]
+        texts = [question.text, choices_text(question.choices), " / ".join(question.references)]
         return [
             record.question_id,
             record.variant,
-            *(shortened(text, LONGEST_TEXT) for text in (*shown, said_by(record), rubric)),
+            *(shortened(text, LONGEST_TEXT) for text in (*texts, said_by(record), rubric)),
             list(range(first, len(self._facts))),
             None,
             record.truncated_pages,

@@ -168,10 +168,10 @@ def read_labels(path: Path, run: JudgedRun) -> dict[Key, Label]:
     A label is correct, incorrect or unclear, or the label of a choice. Raises DataError that names the row.
     """
     rows = read_sheet(path)
-    wanted = set(map(key_of, rows))
-    questions = {key: question for question, record in run.all_records() if (key := reply_key(record)) in wanted}
+    keys = set(map(key_of, rows))
+    questions = {key: question for question, record in run.all_records() if (key := reply_key(record)) in keys}
     columns = columns_of(rows)
-    found: dict[Key, Label] = {}
+    labels: dict[Key, Label] = {}
     graded = False
     for number, row in enumerate(rows, 1):
         key, where = key_of(row), f"{path}, row {number}"
@@ -182,14 +182,14 @@ def read_labels(path: Path, run: JudgedRun) -> dict[Key, Label]:
                 hint="label the sheet that was drawn from this run",
             )
         if words:
-            said = {name: _worth(word, questions[key], run, where) for name, word in words.items()}
+            worths = {name: _worth(word, questions[key], run, where) for name, word in words.items()}
             graded = graded or not LABELS.keys() >= {word.lower() for word in words.values()}
-            found[key] = Label(said, _weight(row.get("weight", ""), where))
-    if not found:
+            labels[key] = Label(worths, _weight(row.get("weight", ""), where))
+    if not labels:
         raise DataError(f"{path} has no label", hint=f"the column label takes {', '.join(labels_for(run))}")
     if graded and run.kind == "grade":
-        return {key: replace(label, graded=True) for key, label in found.items()}
-    return found
+        return {key: replace(label, graded=True) for key, label in labels.items()}
+    return labels
 
 
 def labels_for(run: JudgedRun) -> tuple[str, ...]:
@@ -232,17 +232,17 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
             continue
         person, cluster = label.together if label else None, run.cluster(record) or " ".join(key)
         by_judge, by_rule = score >= RIGHT, record.score >= RIGHT
-        held = (float(by_judge), 1.0, *[0.0] * 7)
+        sums = (float(by_judge), 1.0, *[0.0] * 7)
         if label and person is not None:
             weight, right = label.weight, person >= RIGHT
             same, also = weight * (by_judge == right), weight * (by_rule == right)
             of_right = (same, weight, 0.0, 0.0) if right else (0.0, 0.0, same, weight)
-            held = (*held[:2], *of_right, same, also, weight)
+            sums = (*sums[:2], *of_right, same, also, weight)
             rated.append((score, record.score, person, weight, cluster))
             if (sure := judge.sure.get(key)) is not None:
                 calibrating.add(sure, right, (sure - right) ** 2, weight)
         known = by_cluster.get(cluster)
-        by_cluster[cluster] = held if known is None else tuple(a + b for a, b in zip(known, held, strict=True))
+        by_cluster[cluster] = sums if known is None else tuple(a + b for a, b in zip(known, sums, strict=True))
     clusters = [*by_cluster.values()]
     draws, weights = resampled(clusters), [weight for *_, weight, _ in rated]
 
@@ -255,7 +255,7 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
             return cohens_kappa(pairs, weights, quadratic=True)
         return cohens_kappa([(a >= RIGHT, b >= RIGHT, cluster) for a, b, cluster in pairs], weights)
 
-    bounds = percentiles(map(_corrected, draws))
+    bounds = percentiles(map(_corrected_share, draws))
     return AgainstPeople(
         name=judge.name,
         labelled=len(rated),
@@ -267,7 +267,7 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
         calibration=calibrating.calibration() if judge.sure else None,
         sensitivity=share(2, 3),
         specificity=share(4, 5),
-        accuracy=_figure(_corrected([fsum(column) for column in zip(*clusters, strict=True)]), bounds),
+        accuracy=_figure(_corrected_share([fsum(column) for column in zip(*clusters, strict=True)]), bounds),
         graded=graded,
         **_among_people(run, labels, graded=graded),
     )
@@ -275,13 +275,13 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
 
 def _share(clusters: Sequence[Sums], draws: Sequence[Sums], counts: int, whole: int) -> Figure:
     """What share of the sums at one place those at another are; Wilson's interval where all are alike."""
-    held = fsum(sums[whole] for sums in clusters)
-    if not held:
+    total = fsum(sums[whole] for sums in clusters)
+    if not total:
         return Figure(value=None)
-    value = fsum(sums[counts] for sums in clusters) / held
+    value = fsum(sums[counts] for sums in clusters) / total
     if 1e-12 < value < 1 - 1e-12:
         return _figure(value, percentiles(sums[counts] / sums[whole] if sums[whole] else None for sums in draws))
-    return _figure(value, wilson(value, held**2 / fsum(sums[whole] ** 2 for sums in clusters)))
+    return _figure(value, wilson(value, total**2 / fsum(sums[whole] ** 2 for sums in clusters)))
 
 
 def _figure(value: float | None, bounds: tuple[float, float] | None) -> Figure:
@@ -293,14 +293,14 @@ def _among_people(run: JudgedRun, labels: dict[Key, Label], *, graded: bool) -> 
     """How far people agree: what no judge can be expected to exceed."""
     cluster = {reply_key(record): run.cluster(record) for record in run.records if reply_key(record) in labels}
     sides = [
-        ({name: one for name, one in label.said.items() if one is not None}, cluster[key])
+        ({name: value for name, value in label.said.items() if value is not None}, cluster[key])
         for key, label in labels.items()
     ]
     names = sorted({name for decided, _ in sides for name in decided})
-    shown = {name: name.removeprefix("label_") for name in names}
+    people = {name: name.removeprefix("label_") for name in names}
     return {
         "people": {
-            f"{shown[a]} - {shown[b]}": cohens_kappa(
+            f"{people[a]} - {people[b]}": cohens_kappa(
                 [(decided[a], decided[b], cluster) for decided, cluster in sides if {a, b} <= decided.keys()],
                 quadratic=graded,
             )
@@ -314,7 +314,7 @@ def _among_people(run: JudgedRun, labels: dict[Key, Label], *, graded: bool) -> 
     }
 
 
-def _corrected(sums: Sequence[float]) -> float | None:
+def _corrected_share(sums: Sequence[float]) -> float | None:
     if not sums:
         return None
     q, n, hits, right, rejects, wrong = sums[:6]

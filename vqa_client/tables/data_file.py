@@ -51,7 +51,7 @@ class DataFile(Struct, frozen=True, kw_only=True):
 
     def picked(self, indices: Iterable[int]) -> Iterator[tuple[int, bytes]]:
         """Give the records at `indices`; raises DataError when the file can no longer be read."""
-        with _opened(self.path) as file:
+        with _open_file(self.path) as file:
             for index in indices:
                 file.seek(self.starts[index])
                 yield index, file.read(self.ends[index] - self.starts[index])
@@ -61,15 +61,15 @@ class DataFile(Struct, frozen=True, kw_only=True):
         try:
             return msgspec.json.decode(record, type=row_type)
         except UNDECODABLE as error:
-            what = f"{fault(error, record)}{_fields(error, record)}"
-            raise DataError(f"{self.path}: record {index + 1}{_named(record)}: {what}", hint=hint) from None
+            what = f"{fault(error, record)}{_fields_there(error, record)}"
+            raise DataError(f"{self.path}: record {index + 1}{_id_note(record)}: {what}", hint=hint) from None
 
 
 class _AnyId(Struct):
     id: str | int = msgspec.field(name="_id", default="")
 
 
-def _fields(error: Exception, record: bytes) -> str:
+def _fields_there(error: Exception, record: bytes) -> str:
     """What a record has in place of a field that it lacks."""
     if "missing required field" not in str(error):
         return ""
@@ -80,7 +80,7 @@ def _fields(error: Exception, record: bytes) -> str:
     return f"; it has {', '.join(names[:SHOWN_FIELDS]) or 'none'}{', ...' if len(names) > SHOWN_FIELDS else ''}"
 
 
-def _looks(begin: bytes) -> str:
+def _likely_form(begin: bytes) -> str:
     """What a file that isn't JSON may be, by its first bytes."""
     if begin.startswith(b"PAR1"):
         return "is Parquet, not JSON; `vqa-client ask` reads it"
@@ -92,15 +92,15 @@ def _looks(begin: bytes) -> str:
     return f"begins with {text[:12]!r}: not a list of records"
 
 
-def _named(record: bytes) -> str:
+def _id_note(record: bytes) -> str:
     try:
-        found = msgspec.json.decode(without_nan(record), type=_AnyId).id
+        record_id = msgspec.json.decode(without_nan(record), type=_AnyId).id
     except UNDECODABLE:
         return ""
-    return f" (_id {found!r})" if found != "" else ""
+    return f" (_id {record_id!r})" if record_id != "" else ""
 
 
-def _opened(path: str) -> BufferedReader:
+def _open_file(path: str) -> BufferedReader:
     try:
         return open(path, "rb")
     except OSError as error:
@@ -115,16 +115,16 @@ def read_index(path: str | os.PathLike[str], key: str = "") -> DataFile:
     """
     name = os.fspath(path)
     try:
-        found = os.stat(name)
+        status = os.stat(name)
     except OSError as error:
         if name.startswith("hf:"):
             hint = "this command reads a file on this disk; `vqa-client ask` and `run` read hf://OWNER/NAME"
             raise DataError(f"there is no file of the name hf://{name[3:].lstrip('/')}", hint=hint) from None
         raise DataError(f"can't read {name}: {error.strerror}") from None
-    if not stat.S_ISREG(found.st_mode) or not found.st_size:
-        kind = "a folder, not a file" if stat.S_ISDIR(found.st_mode) else "not a file"
-        raise DataError(f"{name} is {'empty' if stat.S_ISREG(found.st_mode) else kind}", hint=_hint(key))
-    return _read_index(name, key, state_of(found))
+    if not stat.S_ISREG(status.st_mode) or not status.st_size:
+        kind = "a folder, not a file" if stat.S_ISDIR(status.st_mode) else "not a file"
+        raise DataError(f"{name} is {'empty' if stat.S_ISREG(status.st_mode) else kind}", hint=_hint(key))
+    return _read_index(name, key, state_of(status))
 
 
 def _hint(key: str) -> str:
@@ -137,17 +137,17 @@ def _hint(key: str) -> str:
 @functools.lru_cache(maxsize=4)
 def _read_index(path: str, key: str, state: FileState) -> DataFile:
     typecode = "I" if state[0] < 1 << 32 else "Q"
-    with _opened(path) as file:
+    with _open_file(path) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    found = _Found(path=path, key=key, text=text, starts=array(typecode), ends=array(typecode))
-    found.look()
-    if not found.starts:
+    places = _RecordPlaces(path=path, key=key, text=text, starts=array(typecode), ends=array(typecode))
+    places.look()
+    if not places.starts:
         raise DataError(f"{path} has no record", hint=_hint(key))
-    return DataFile(path=path, sha256=sha256, starts=found.starts, ends=found.ends, texts=found.texts)
+    return DataFile(path=path, sha256=sha256, starts=places.starts, ends=places.ends, texts=places.texts)
 
 
-class _Found(Struct, kw_only=True):
+class _RecordPlaces(Struct, kw_only=True):
     """The places of the records in a mapped file."""
 
     path: str
@@ -165,13 +165,13 @@ class _Found(Struct, kw_only=True):
         elif first == b"{":
             self._in_lines(begin)
         elif first == b"[":
-            self._in_list(begin, self._decoded(begin, list[Raw]))
+            self._in_list(begin, self._decode(begin, list[Raw]))
         else:
             near = self.text[begin : begin + 40]
-            raise DataError(f"{self.path} {_looks(near)}", hint=_hint(self.key))
+            raise DataError(f"{self.path} {_likely_form(near)}", hint=_hint(self.key))
 
     def _in_object(self, begin: int) -> None:
-        members = self._decoded(begin, dict[str, Raw])
+        members = self._decode(begin, dict[str, Raw])
         for name, value in members.items():
             before = _BEFORE_VALUE.match(self.text, begin)
             begin = before.end() if before else len(self.text)
@@ -189,7 +189,7 @@ class _Found(Struct, kw_only=True):
         for record in records:
             start = self.text.find(b"{", end)
             if start < 0 or self.text[end:start].strip(_BLANK) != (b"," if self.starts else b"["):
-                raise self._broken(end + 1, "not an object")
+                raise self._error_at(end + 1, "not an object")
             end = start + len(record)
             self.starts.append(start)
             self.ends.append(end)
@@ -203,21 +203,21 @@ class _Found(Struct, kw_only=True):
                 self.starts.append(start)
                 self.ends.append(start + len(record))
 
-    def _decoded(self, begin: int, kind: type[Any]) -> Any:
+    def _decode(self, begin: int, kind: type[Any]) -> Any:
         text = memoryview(self.text)[begin:]
         try:
             return msgspec.json.decode(text, type=kind)
         except UNDECODABLE as error:
             at, what = begin + byte_of(error, len(text)), fault(error, text)
         if self.key and kind is not list[Raw]:
-            listed = re.compile(rb'"%b"\s*:\s*(?=\[)' % re.escape(self.key.encode())).search(self.text, begin, at)
-            begin = listed.end() if listed else at
+            list_start = re.compile(rb'"%b"\s*:\s*(?=\[)' % re.escape(self.key.encode())).search(self.text, begin, at)
+            begin = list_start.end() if list_start else at
         for start, end in _by_brackets(self.text, begin):
             if start >= at:
                 break
             self._check(start, self.text[start:end])
             self.starts.append(start)
-        raise self._broken(at, what)
+        raise self._error_at(at, what)
 
     def _check(self, start: int, record: bytes) -> None:
         """Raise DataError for a record that is broken."""
@@ -228,13 +228,13 @@ class _Found(Struct, kw_only=True):
             what = "not an object"
         except UNDECODABLE as error:
             what = fault(error, record)
-        raise self._broken(start, what, _named(record))
+        raise self._error_at(start, what, _id_note(record))
 
-    def _broken(self, at: int, what: str, named: str = "") -> DataError:
+    def _error_at(self, at: int, what: str, id_note: str = "") -> DataError:
         line = 1 + len(_LINE_END.findall(self.text, 0, at))
         near = self.text[at : at + 40].split(b"\n")[0].decode("utf-8", "replace")
         place = f"line {line}, at {repr(near) if near else 'the end of the file'}"
-        return DataError(f"{self.path}: record {len(self.starts) + 1}{named}: {what}: {place}", hint=_hint(self.key))
+        return DataError(f"{self.path}: record {len(self.starts) + 1}{id_note}: {what}: {place}", hint=_hint(self.key))
 
 
 def _by_brackets(text: mmap.mmap, begin: int) -> Iterator[tuple[int, int]]:

@@ -99,10 +99,10 @@ class DelimitedTable(Table):
             elif name in scan.numeric:
                 cells[name] = str(scan.numeric[name](value))
         if scan.refers and 0 < len(cells["image"] or "") <= LONGEST_INDEX:
-            cells["image"] = self._referred(cells["image"]) or cells["image"]
+            cells["image"] = self._referred_image(cells["image"]) or cells["image"]
         return cells
 
-    def _referred(self, index: str) -> Here | list[Here] | None:
+    def _referred_image(self, index: str) -> Here | list[Here] | None:
         """The image, or the images, of the row of this index, where it has some itself."""
         if self._images_of is None:
             at, image = self.header.index("index"), self.header.index("image")
@@ -119,7 +119,7 @@ class DelimitedTable(Table):
             starts, lost, refers = array("q"), 0, False
             options = [at for at, name in enumerate(self.header) if _OPTION.fullmatch(name)]
             kinds: dict[int, type[int] | type[float]] = dict.fromkeys(options, int)
-            seen: set[int] = set()
+            filled: set[int] = set()
             image = self.header.index("image") if self.is_vlmevalkit and "image" in self.header else None
             for start, values in self._body():
                 starts.append(start)
@@ -131,13 +131,13 @@ class DelimitedTable(Table):
                         if kinds.get(at) is int:
                             kinds[at] = float
                         continue
-                    seen.add(at)
+                    filled.add(at)
                     if at in kinds and not _INT.fullmatch(value):
                         if _FLOAT.fullmatch(value):
                             kinds[at] = float
                         else:
                             del kinds[at]
-            numeric = {self.header[at]: kind for at, kind in kinds.items() if at in seen}
+            numeric = {self.header[at]: kind for at, kind in kinds.items() if at in filled}
             self._scanned = _Scan(starts, numeric, refers, lost)
         return self._scanned
 
@@ -170,7 +170,7 @@ class DelimitedTable(Table):
                         self._delimiter = next((each for each in "\t,;" if each in text), ",")
                     if '"' in text:
                         more: list[bytes] = []
-                        values = _parsed(chain([text], self._rest(lines, more, line)), self._delimiter)
+                        values = _parse(chain([text], self._rest(lines, more, line)), self._delimiter)
                         at += sum(map(len, more))
                     else:
                         values = self._split(text, line)
@@ -210,7 +210,7 @@ def _places(cell: str, place: str) -> Here | list[Here]:
     return Here(place) if several is None else [Here(f"{place}[{at}]") for at in range(len(several))]
 
 
-def _parsed(lines: Iterator[str], delimiter: str) -> list[str]:
+def _parse(lines: Iterator[str], delimiter: str) -> list[str]:
     usual = csv.field_size_limit(sys.maxsize)
     try:
         return next(csv.reader(lines, delimiter=delimiter))

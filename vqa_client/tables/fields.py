@@ -48,14 +48,14 @@ class Filler:
 
         Raises ValueError that names the field.
         """
-        given: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         is_plain = True
         for field in self._fields:
             value = cells.get(field.plain) if field.plain else None
             if type(value) is str and not field.pictures:
-                given[field.name] = value
+                values[field.name] = value
             elif type(value) is Here:
-                given[field.name] = (value.name,) if field.several else value.name
+                values[field.name] = (value.name,) if field.several else value.name
             else:
                 is_plain = False
                 try:
@@ -63,26 +63,26 @@ class Filler:
                 except ValueError as error:
                     raise ValueError(f"`{field.name}`: {error}") from None
                 if value is not None:
-                    given[field.name] = value
+                    values[field.name] = value
         if is_plain:  # the types are right: a row of a million costs half as much
-            return self._row(**given)
+            return self._row(**values)
         try:
-            return msgspec.convert(given, self._row, strict=False)
+            return msgspec.convert(values, self._row, strict=False)
         except msgspec.ValidationError as error:
             raise ValueError(self._with_column(str(error).replace("$.", ""))) from None
 
     def _with_column(self, words: str) -> str:
         """What is wrong with a row, with the column of a field that has another name."""
         renamed = {field.name: field.column for field in self._fields if isinstance(field.column, str)}
-        found = _FIELD.search(words)
-        column = renamed.get(found[1], found[1]) if found else ""
-        return words if not found or column == found[1] else f"{words} (column `{column}`)"
+        match = _FIELD.search(words)
+        column = renamed.get(match[1], match[1]) if match else ""
+        return words if not match or column == match[1] else f"{words} (column `{column}`)"
 
 
 def _field(name: str, hint: Any, column: str | Columns | Beside) -> _Field:
     if (
         get_origin(hint) in (Union, UnionType)
-        and len(rest := [one for one in get_args(hint) if one is not type(None)]) == 1
+        and len(rest := [kind for kind in get_args(hint) if kind is not type(None)]) == 1
     ):
         hint = rest[0]
     several = get_origin(hint) in (tuple, list)
@@ -103,17 +103,17 @@ def _sources(column: str | Columns | Beside) -> tuple[str, ...]:
 def _value(field: _Field, cells: dict[str, Any], start: str, base: Path) -> Any:
     column = field.column
     if isinstance(column, Beside):
-        made = list(_filled(column.template, cells))
-        made = [below(base, one) for one in made] if field.pictures else made
+        made = list(_fill(column.template, cells))
+        made = [below(base, part) for part in made] if field.pictures else made
         return made if field.several else made[0] if made else None
     if isinstance(column, Columns):
-        found = {name: value for name in column.names if (value := reach(cells, name)) not in (None, "")}
+        by_column = {name: value for name in column.names if (value := reach(cells, name)) not in (None, "")}
         if field.pictures:
-            named = {name: names_in(value, start + name, base) for name, value in found.items()}
-            found = {name: names[0] for name, names in named.items() if names}
+            named = {name: names_in(value, start + name, base) for name, value in by_column.items()}
+            by_column = {name: names[0] for name, names in named.items() if names}
         elif field.texts:
-            found = {name: _as_text(value) for name, value in found.items()}
-        return found if field.mapping else list(found.values())
+            by_column = {name: _as_text(value) for name, value in by_column.items()}
+        return by_column if field.mapping else list(by_column.values())
     value = reach(cells, column)
     if field.pictures:
         names = names_in(value, start + column, base)
@@ -122,8 +122,8 @@ def _value(field: _Field, cells: dict[str, Any], start: str, base: Path) -> Any:
         return names if field.several and value is not None else names[0] if names else None
     if field.several or field.mapping:
         if isinstance(value, str):
-            read = literal(value)
-            value = read if read is not None else value
+            parsed = literal(value)
+            value = parsed if parsed is not None else value
         if field.several and value is not None and not isinstance(value, list):
             value = [value]
         if not field.texts:
@@ -141,7 +141,7 @@ def _as_text(value: Any) -> Any:
     return msgspec.json.encode(value).decode() if isinstance(value, int | float) else value
 
 
-def _filled(template: str, cells: dict[str, Any]) -> Iterator[str]:
+def _fill(template: str, cells: dict[str, Any]) -> Iterator[str]:
     """A template with a row's values, once for each item of a column that is a list; never where a cell is null."""
     values = {}
     for name, _ in _NAMED.findall(template):
@@ -150,13 +150,13 @@ def _filled(template: str, cells: dict[str, Any]) -> Iterator[str]:
             if name.partition(".")[0] in cells:
                 return
             raise ValueError(f"there is no column `{name}`")
-        read = literal(value) if isinstance(value, str) else value
-        values[name] = read if isinstance(read, list) else [value]
+        parsed = literal(value) if isinstance(value, str) else value
+        values[name] = parsed if isinstance(parsed, list) else [value]
     counts = {len(each) for each in values.values()} - {1}
     for at in range(max(counts, default=1)):
         row = {name: each[at % len(each)] for name, each in values.items()}
-        yield _NAMED.sub(lambda found, row=row: _written(row[found[1]], found[2]), template)  # type: ignore[misc]
+        yield _NAMED.sub(lambda match, row=row: _formatted_text(row[match[1]], match[2]), template)  # type: ignore[misc]
 
 
-def _written(value: Any, form: str | None) -> str:
+def _formatted_text(value: Any, form: str | None) -> str:
     return format(int(value), form) if form else str(_as_text(value))

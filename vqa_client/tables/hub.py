@@ -53,11 +53,11 @@ def address_of(data: Path | None) -> Address | None:
     text = str(data)
     if data is None or not text.startswith(SCHEME):
         return None
-    found = _ADDRESS.fullmatch(text)
-    if found is None:
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
         hint = "hf://owner/name@revision:config/split, the last two if needed"
         raise UsageError(f"hf://{text.removeprefix(SCHEME)} is not a dataset", hint=hint)
-    return Address(found["name"], found["revision"] or "", found["inside"] or "")
+    return Address(match["name"], match["revision"] or "", match["inside"] or "")
 
 
 def fetch(address: Address, globs: Sequence[Sequence[str]], *, yes: bool, note: Callable[[str], None]) -> Fetched:
@@ -75,30 +75,30 @@ def fetch(address: Address, globs: Sequence[Sequence[str]], *, yes: bool, note: 
     except Exception as error:
         return _from_cache(address, globs, error)
     sizes = {each.rfilename: each.size or 0 for each in info.siblings or ()}
-    files = _chosen(address, tuple(sizes), globs)
-    missing = [name for name in files if not _cached(address.name, info.sha, name)]
+    files = _choose_files(address, tuple(sizes), globs)
+    missing = [name for name in files if not _is_cached(address.name, info.sha, name)]
     if not sys.stderr.isatty():
         disable_progress_bars()
     if missing:
         size_bytes = sum(sizes[name] for name in missing)
         megabytes = size_bytes / MEGABYTE
         licence = getattr(info.card_data, "license", None) or "not stated"
-        said = f"{address.name}: {len(missing):,} files of {megabytes:,.0f} MB to fetch; licence: {licence}"
+        offer = f"{address.name}: {len(missing):,} files of {megabytes:,.0f} MB to fetch; licence: {licence}"
         if info.gated:
-            said += "; access has to be granted on its page"
-        note(said)
-        _agreed(said, yes=yes)
+            offer += "; access has to be granted on its page"
+        note(offer)
+        _ask_consent(offer, yes=yes)
         _check_room(address.name, size_bytes)
     folder = _snapshot(address, files)
     return Fetched(folder, files, folder.name)
 
 
-def _agreed(said: str, *, yes: bool) -> None:
+def _ask_consent(offer: str, *, yes: bool) -> None:
     """Raise UsageError unless the user agrees."""
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError(f"nothing is fetched without a word: {said}", hint="--yes fetches it")
+        raise UsageError(f"nothing is fetched without a word: {offer}", hint="--yes fetches it")
     sys.stderr.write("fetch it? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
@@ -120,13 +120,13 @@ def _cache() -> Path:
     return Path(constants.HF_HUB_CACHE).expanduser().absolute()
 
 
-def _chosen(address: Address, names: Sequence[str], globs: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    for wanted in globs:
-        found = tuple(name for name in names if any(_fits(name, glob) for glob in wanted))
-        if any(_fits(name, wanted[0]) for name in found):
-            return found
+def _choose_files(address: Address, names: Sequence[str], globs: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    for form in globs:
+        files = tuple(name for name in names if any(_fits(name, glob) for glob in form))
+        if any(_fits(name, form[0]) for name in files):
+            return files
     if globs:
-        known = "; ".join(wanted[0] for wanted in globs)
+        known = "; ".join(form[0] for form in globs)
         raise DataError(f"{address.name} has no data of this benchmark", hint=f"known forms are {known}")
     data = [name for name in names if name.endswith(_DATA)]
     splits = sorted({_SHARD.split(name.removeprefix("data/"))[0] for name in data})
@@ -149,7 +149,7 @@ def _is_of(name: str, inside: str) -> bool:
     return stem in (inside, f"data/{inside}", f"data/{inside.removeprefix('default/')}") or fnmatch(name, inside)
 
 
-def _cached(name: str, commit: str | None, file: str) -> bool:
+def _is_cached(name: str, commit: str | None, file: str) -> bool:
     from huggingface_hub import try_to_load_from_cache
 
     return isinstance(try_to_load_from_cache(name, file, repo_type="dataset", revision=commit), str)
@@ -169,7 +169,7 @@ def _snapshot(address: Address, files: Iterable[str], *, local: bool = False) ->
             raise DataError(f"{name} can't be fetched: {_cache()} is full", hint=_ROOM) from None
         raise DataError(f"{name} can't be fetched: {error}", hint="the same command resumes the download") from None
     except Exception as error:
-        raise _fault(name, error) from None
+        raise _hub_error(name, error) from None
     return Path(folder)
 
 
@@ -178,16 +178,16 @@ def _from_cache(address: Address, globs: Sequence[Sequence[str]], error: Excepti
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 
     if isinstance(error, RepositoryNotFoundError | GatedRepoError | RevisionNotFoundError):
-        raise _fault(address.name, error) from None
+        raise _hub_error(address.name, error) from None
     try:
         folder = _snapshot(address, (), local=True)
     except DataError:
-        raise _fault(address.name, error) from None
-    files = _chosen(address, _known(address, folder), globs)
+        raise _hub_error(address.name, error) from None
+    files = _choose_files(address, _file_names(address, folder), globs)
     return Fetched(_snapshot(address, files, local=True), files, folder.name)
 
 
-def _known(address: Address, folder: Path) -> tuple[str, ...]:
+def _file_names(address: Address, folder: Path) -> tuple[str, ...]:
     """The names of all files of a dataset as they were listed when it was fetched, or of those that were fetched."""
     try:
         from huggingface_hub import get_cached_repo_tree
@@ -198,7 +198,7 @@ def _known(address: Address, folder: Path) -> tuple[str, ...]:
         return tuple(str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-def _fault(name: str, error: Any) -> DataError:
+def _hub_error(name: str, error: Any) -> DataError:
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status in (401, 403):
         hint = "ask for access on its page, then set HF_TOKEN"

@@ -33,7 +33,7 @@ class JsonTable(Table):
 
     def __init__(self, path: Path, records: str = "") -> None:
         super().__init__(path)
-        self._text = _mapped(path)
+        self._text = _map_file(path)
         self._begin = len(_BOM) if self._text[: len(_BOM)] == _BOM else 0
         self._is_object = self._text[self._begin : self._begin + _LOOKED_AT].lstrip()[:1] == b"{"
         self._records = records or (self._list_of_rows() if self._is_object else "")
@@ -82,21 +82,21 @@ class JsonTable(Table):
         if next(lines)[1].endswith(b"}") and next(lines, None):
             return ""
         try:
-            found = msgspec.json.decode(memoryview(self._text)[self._begin :], type=dict[str, msgspec.Raw])
+            members = msgspec.json.decode(memoryview(self._text)[self._begin :], type=dict[str, msgspec.Raw])
         except UNDECODABLE:
             return ""
-        names = [name for name in _ROWS if name in found and _OBJECTS.match(memoryview(found[name]))]
+        names = [name for name in _ROWS if name in members and _OBJECTS.match(memoryview(members[name]))]
         if len(names) > 1:
-            told = f"{self.path} has several lists of rows: {', '.join(names)}"
-            raise DataError(told, hint="write the one to ask to a file of its own")
-        return names[0] if names and "question" not in found else ""
+            message = f"{self.path} has several lists of rows: {', '.join(names)}"
+            raise DataError(message, hint="write the one to ask to a file of its own")
+        return names[0] if names and "question" not in members else ""
 
     def _images(self) -> dict[Any, dict[str, Any]]:
         """The images of annotations by their ids."""
-        found = (
-            self._decoded(memoryview(self._text)[self._begin :], dict[str, msgspec.Raw]) if self._adds_images else {}
+        members = (
+            self._decode(memoryview(self._text)[self._begin :], dict[str, msgspec.Raw]) if self._adds_images else {}
         )
-        images = self._decoded(found["images"], list[dict[str, Any]]) if "images" in found else []
+        images = self._decode(members["images"], list[dict[str, Any]]) if "images" in members else []
         return {image.pop("id", None): image for image in images}
 
     def _begins_with_row(self) -> bool:
@@ -106,10 +106,10 @@ class JsonTable(Table):
         if line.endswith(b"}") and next(lines, (0, b""))[1].startswith(b"{"):
             return True
         try:
-            found = msgspec.json.decode(line.removesuffix(b","), type=dict[str, msgspec.Raw])
+            members = msgspec.json.decode(line.removesuffix(b","), type=dict[str, msgspec.Raw])
         except UNDECODABLE:
             return self._text.find(b"\n", self._begin) < 0 or not line.endswith((b"{", b","))
-        return not found or not all(bytes(memoryview(each)[:1]) == b"{" for each in found.values())
+        return not members or not all(bytes(memoryview(each)[:1]) == b"{" for each in members.values())
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Where each line begins that has something on it, and the line."""
@@ -124,29 +124,29 @@ class JsonTable(Table):
         """The rows, not decoded: a list, or a dict by key."""
         members: Any = memoryview(self._text)[self._begin :]
         if self._is_object:
-            found = self._decoded(members, dict[str, msgspec.Raw])
+            by_name = self._decode(members, dict[str, msgspec.Raw])
             if not records:
-                return found
-            if records not in found:
-                keys = ", ".join(sorted(found)[:8])
+                return by_name
+            if records not in by_name:
+                keys = ", ".join(sorted(by_name)[:8])
                 raise DataError(f"{self.path} has no key {records!r}", hint=f"its keys are {keys}")
-            members = found[records]
+            members = by_name[records]
             if bytes(memoryview(members)[:1]) == b"{":
-                return self._decoded(members, dict[str, msgspec.Raw])
-        return self._decoded(members, list[msgspec.Raw])
+                return self._decode(members, dict[str, msgspec.Raw])
+        return self._decode(members, list[msgspec.Raw])
 
     def _row(self, number: int, row: Any) -> dict[str, Any]:
-        found: dict[str, Any] = self._decoded(row, dict[str, Any], f"row {number + 1}: ")
-        return found
+        cells: dict[str, Any] = self._decode(row, dict[str, Any], f"row {number + 1}: ")
+        return cells
 
-    def _decoded(self, data: Any, kind: Any, place: str = "") -> Any:
+    def _decode(self, data: Any, kind: Any, place: str = "") -> Any:
         try:
             return msgspec.json.decode(data, type=kind)
         except UNDECODABLE as error:
             raise DataError(f"{self.path}: {place}{fault(error, data)}", hint=FORMS_HINT) from None
 
 
-def _mapped(path: Path) -> mmap.mmap:
+def _map_file(path: Path) -> mmap.mmap:
     """The bytes of a file; they are let go of with the last row that is read from them."""
     try:
         with path.open("rb") as file:

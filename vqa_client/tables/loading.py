@@ -82,7 +82,7 @@ class Tables(Struct, frozen=True, kw_only=True):
         """Check every row and find every image; raises DataError that names the row and the field."""
         settings = source.settings
         split = settings.split or self.split
-        form, files = self._found(settings.data, split)
+        form, files = self._find_form(settings.data, split)
         filler = Filler(form.row or self.row, form.columns)
         tables = tuple(open_table(path, form.records, form.header) for path in files)
         folder = settings.data if settings.data.is_dir() else settings.data.parent
@@ -91,12 +91,12 @@ class Tables(Struct, frozen=True, kw_only=True):
             question=form.question or self.question,
             filler=filler,
             tables=tables,
-            joined=_joined(form, form.join, folder, split, filler, settings.images) if form.join else {},
+            joined=_rows_to_join(form, form.join, folder, split, filler, settings.images) if form.join else {},
             split=split,
             images=settings.images,
             limit=settings.limit,
         )
-        count, left_out = _checked(walk, finds_images=source.finds_images)
+        count, left_out = _check_questions(walk, finds_images=source.finds_images)
         loaded = Loaded(
             questions=walk,
             count=count,
@@ -114,7 +114,7 @@ class Tables(Struct, frozen=True, kw_only=True):
             for form in self.forms
         ]
 
-    def _found(self, data: Path | None, split: str) -> tuple[Form, tuple[Path, ...]]:
+    def _find_form(self, data: Path | None, split: str) -> tuple[Form, tuple[Path, ...]]:
         known = "; ".join(" and ".join(form.globs(split)) for form in self.forms)
         if data is None:
             homes = [form.home for form in self.forms if form.home]
@@ -122,9 +122,9 @@ class Tables(Struct, frozen=True, kw_only=True):
         for form in self.forms:
             if data.is_dir():
                 globs = form.globs(split)
-                files = next(filter(None, (_matching(data, each) for each in _elsewhere(globs))), [])
+                files = next(filter(None, (_matching_files(data, each) for each in _glob_variants(globs))), [])
             else:
-                names = [glob.rpartition("/")[2] for each in _elsewhere(form.globs(split)) for glob in each]
+                names = [glob.rpartition("/")[2] for each in _glob_variants(form.globs(split)) for glob in each]
                 files = [data] if any(fnmatch(data.name, name) for name in names) else []
             if files:
                 return form, tuple(files)
@@ -149,18 +149,18 @@ def tables(
 
 def question_of(row: Any, place: Place) -> Question:
     """The question that a row's fields make; one without `id` is named after its file and number."""
-    given: dict[str, Any] = {"id": f"{place.file}#{place.number}", "groups": {}, "row": row}
+    values: dict[str, Any] = {"id": f"{place.file}#{place.number}", "groups": {}, "row": row}
     for name in row.__struct_fields__:
         value, kind = getattr(row, name), _FIELDS.get(name)
         if kind is tuple:
-            given[name] = (value,) if isinstance(value, str) else tuple(value)
+            values[name] = (value,) if isinstance(value, str) else tuple(value)
         elif kind is not None:
-            given[name] = value
+            values[name] = value
         elif isinstance(value, str | tuple) and value and all(isinstance(each, str) for each in value):
-            given["groups"][name] = value
-    if "cluster" not in given:
-        given["cluster"] = next(iter(given.get("images", ())), "")
-    return Question(**given)
+            values["groups"][name] = value
+    if "cluster" not in values:
+        values["cluster"] = next(iter(values.get("images", ())), "")
+    return Question(**values)
 
 
 _FIELDS: dict[str, type] = {
@@ -170,7 +170,7 @@ _FIELDS: dict[str, type] = {
 }
 
 
-def _elsewhere(globs: Sequence[str]) -> Iterator[list[str]]:
+def _glob_variants(globs: Sequence[str]) -> Iterator[list[str]]:
     """The globs, the same without data/, and the names that VLMEvalKit gives to files whose images it writes out."""
     yield list(globs)
     yield [glob.removeprefix("data/") for glob in globs]
@@ -194,30 +194,30 @@ def _folders(form: Form) -> list[str]:
     return [template.partition("{")[0] for template in templates if "/" in template.partition("{")[0]]
 
 
-def _matching(folder: Path, globs: Iterable[str]) -> list[Path]:
+def _matching_files(folder: Path, globs: Iterable[str]) -> list[Path]:
     files = {path for glob in globs for path in folder.glob(glob) if path.is_file()}
     return sorted(files, key=lambda path: natural_key(str(path)))
 
 
-def _joined(
+def _rows_to_join(
     form: Form, join: Join, folder: Path, split: str, filler: Filler, images: Path | None
 ) -> dict[str, dict[str, Any]]:
     """The rows of the second file by their key, with images by name: their places are in that file."""
-    found: dict[str, dict[str, Any]] = {}
+    rows: dict[str, dict[str, Any]] = {}
     glob = form.filled(join.files, split)
-    for path in _matching(folder, [glob]):
+    for path in _matching_files(folder, [glob]):
         table = open_table(path, join.records)
         for number, cells in table.rows(filler.needed | {join.key}):
             for name in filler.pictures & cells.keys():
                 names = names_in(cells[name], f"{table.start}{number}:{name}", images or home_of(path.parent))
                 cells[name] = [Here(each) for each in names]
-            found[str(reach(cells, join.key))] = cells
-    if not found:
+            rows[str(reach(cells, join.key))] = cells
+    if not rows:
         raise DataError(f"{folder} has no {glob}", hint="the questions are in two files, and need both")
-    return found
+    return rows
 
 
-def _checked(walk: _Walk, *, finds_images: bool) -> tuple[int, dict[str, tuple[str, ...]]]:
+def _check_questions(walk: _Walk, *, finds_images: bool) -> tuple[int, dict[str, tuple[str, ...]]]:
     """Walk over everything once: how many questions there are, and which rows make none.
 
     Raises DataError where two have one id, or where no image is there.
@@ -259,12 +259,12 @@ def _check_ids(hashes: "array[int]", walk: _Walk) -> None:
 def may_repeat(hashes: "array[int]") -> bool:
     """Whether two of the hashes are the same; a set of a million takes 80 MB, this 8 and what shares a bit."""
     bits = max(1 << 10, 1 << (64 * len(hashes)).bit_length())
-    seen, shared = bytearray(bits >> 3), set()
+    bitmap, shared = bytearray(bits >> 3), set()
     for each in hashes:
         place, bit = (each % bits) >> 3, 1 << (each & 7)
-        if seen[place] & bit:
+        if bitmap[place] & bit:
             shared.add(each)
-        seen[place] |= bit
+        bitmap[place] |= bit
     return any(count > 1 for count in Counter(each for each in hashes if each in shared).values())
 
 

@@ -30,7 +30,7 @@ _SECRET = "a query or user in an address may be a key, and the run file repeats 
 _copies: dict[Path, str] = {}
 """The folders of local copies, and the addresses of what they are copies of."""
 VARIABLE, USUAL_GB, GIGABYTE = "VQA_CLIENT_CACHE_GB", "20", 1e9
-_held: dict[Path, int] = {}
+_locks: dict[Path, int] = {}
 """Folders that this process uses, with the descriptors whose shared locks keep them from being removed."""
 
 
@@ -53,10 +53,10 @@ def read_object(address: str, most_bytes: int) -> bytes:
     with as_os_errors(address):
         import obstore
 
-        found = obstore.get(store, key)
-        if found.meta["size"] > most_bytes:
-            raise ValueError(f"has {found.meta['size']} bytes; at most {most_bytes} are read")
-        return bytes(found.bytes())
+        result = obstore.get(store, key)
+        if result.meta["size"] > most_bytes:
+            raise ValueError(f"has {result.meta['size']} bytes; at most {most_bytes} are read")
+        return bytes(result.bytes())
 
 
 def check_object(address: str) -> None:
@@ -75,9 +75,9 @@ def objects_in(folder: str) -> Iterator[Entry]:
     with _as_data_errors(folder), as_os_errors(folder):
         import obstore
 
-        found: Any = obstore.list_with_delimiter(store, f"{key}/" if key else None)
-    yield from (Entry(root + prefix.rstrip("/"), is_folder=True) for prefix in found["common_prefixes"])
-    yield from (Entry(root + each["path"], is_folder=False) for each in found["objects"])
+        listing: Any = obstore.list_with_delimiter(store, f"{key}/" if key else None)
+    yield from (Entry(root + prefix.rstrip("/"), is_folder=True) for prefix in listing["common_prefixes"])
+    yield from (Entry(root + each["path"], is_folder=False) for each in listing["objects"])
 
 
 def local_copy(address: Path) -> Path:
@@ -89,7 +89,7 @@ def local_copy(address: Path) -> Path:
 
         meta = obstore.head(store, key)
         folder = _folder(url.rpartition("/")[0], [meta])
-        return _copied(store, meta, folder / key.rpartition("/")[2])
+        return _copy_object(store, meta, folder / key.rpartition("/")[2])
 
 
 def local_folder(address: Path, globs: Sequence[Sequence[str]]) -> Path:
@@ -99,16 +99,16 @@ def local_folder(address: Path, globs: Sequence[Sequence[str]]) -> Path:
     with _as_data_errors(url), as_os_errors(url):
         import obstore
 
-        listed: list[Any] = [each for batch in obstore.list(store, prefix=key or None) for each in batch]
-        names = {each["path"][len(key) :].lstrip("/"): each for each in listed}
-        for wanted in globs:
-            found = {name: meta for name, meta in names.items() if any(fnmatch(name, glob) for glob in wanted)}
-            if found:
-                folder = _folder(url, list(found.values()))
-                for name, meta in found.items():
-                    _copied(store, meta, folder / name)
+        listing: list[Any] = [each for batch in obstore.list(store, prefix=key or None) for each in batch]
+        names = {each["path"][len(key) :].lstrip("/"): each for each in listing}
+        for form in globs:
+            metas = {name: meta for name, meta in names.items() if any(fnmatch(name, glob) for glob in form)}
+            if metas:
+                folder = _folder(url, list(metas.values()))
+                for name, meta in metas.items():
+                    _copy_object(store, meta, folder / name)
                 return folder
-    known = "; ".join(" and ".join(wanted) for wanted in globs)
+    known = "; ".join(" and ".join(form) for form in globs)
     raise DataError(f"{url} has no data of this benchmark", hint=f"known forms are {known}; or name one file")
 
 
@@ -139,7 +139,7 @@ def _folder(url: str, metas: Sequence[Any]) -> Path:
     return folder
 
 
-def _copied(store: Any, meta: Any, path: Path) -> Path:
+def _copy_object(store: Any, meta: Any, path: Path) -> Path:
     import obstore
 
     if not path.exists():
@@ -152,13 +152,13 @@ def _copied(store: Any, meta: Any, path: Path) -> Path:
 def _hold(name: str) -> Path:
     """The folder of this name, which no process removes before this one ends; raises OSError."""
     folder = cache_folder() / "objects" / name
-    while folder not in _held:
+    while folder not in _locks:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         with suppress(OSError):  # a file system without locks, where nothing is removed either
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         if folder.exists() and os.path.samestat(os.fstat(descriptor), folder.stat()):
-            _held[folder] = descriptor
+            _locks[folder] = descriptor
         else:  # another process removed it before it was locked
             os.close(descriptor)
     os.utime(folder)
@@ -185,13 +185,13 @@ def _size(folder: Path) -> int:
 
 
 def _most_bytes() -> float:
-    given = os.environ.get(VARIABLE) or USUAL_GB
+    text = os.environ.get(VARIABLE) or USUAL_GB
     try:
-        if (most := float(given) * GIGABYTE) >= 0:
+        if (most := float(text) * GIGABYTE) >= 0:
             return most
     except ValueError:
         pass
-    raise UsageError(f"{VARIABLE} is {given!r}; it must be a number of at least 0", hint="gigabytes of local copies")
+    raise UsageError(f"{VARIABLE} is {text!r}; it must be a number of at least 0", hint="gigabytes of local copies")
 
 
 def place_of(address: str) -> tuple[Any, str]:

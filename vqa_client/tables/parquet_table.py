@@ -35,14 +35,14 @@ class ParquetTable(Table):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._file = _opened(path)
+        self._file = _open_file(path)
         self.header = self._file.schema_arrow.names
         self._leaves = _leaves(self._file)
         self._cursors: dict[str, _Cursor] = {}
 
     def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
         """All rows, with these columns or all; a cell with an image is a `Here`."""
-        file = _opened(self.path)
+        file = _open_file(self.path)
         names = [name for name in file.schema_arrow.names if columns is None or name in columns]
         leaves = [self._leaves.get(name, name) for name in names]
         number = 0
@@ -57,16 +57,16 @@ class ParquetTable(Table):
         cell = cell_place(place)
         if cell.column not in self._cursors:
             self._cursors[cell.column] = _Cursor(self._file, cell.column)
-        found, path = self._cursors[cell.column].image(cell.row, cell.item)
-        if found is None and path:
-            found = Path(below(self.path.parent, path)).read_bytes()
-        if isinstance(found, str):
-            return image_in(found, None)
-        if found is None:
+        content, path = self._cursors[cell.column].image(cell.row, cell.item)
+        if content is None and path:
+            content = Path(below(self.path.parent, path)).read_bytes()
+        if isinstance(content, str):
+            return image_in(content, None)
+        if content is None:
             raise LookupError("there is no image in this cell")
-        if len(found) > MOST_BYTES:
-            raise ValueError(f"the image has {len(found)} bytes; at most {MOST_BYTES} are read")
-        return found
+        if len(content) > MOST_BYTES:
+            raise ValueError(f"the image has {len(content)} bytes; at most {MOST_BYTES} are read")
+        return content
 
     def is_near(self, place: str) -> bool:
         """Whether the image is in a batch that was read, or in the next one."""
@@ -167,7 +167,7 @@ class _Cursor:
         )
 
 
-def _opened(path: Path) -> Any:
+def _open_file(path: Path) -> Any:
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -181,9 +181,9 @@ def _opened(path: Path) -> Any:
 
 def _batches(file: Any, columns: list[str], rows: int, groups: range) -> Iterator[Any]:
     for group in groups:
-        found = file.metadata.row_group(group)
-        for place in range(found.num_columns):
-            chunk = found.column(place)
+        metadata = file.metadata.row_group(group)
+        for place in range(metadata.num_columns):
+            chunk = metadata.column(place)
             if chunk.total_uncompressed_size > max(BOMB_BYTES, BOMB_RATIO * chunk.total_compressed_size):
                 raise DataError(
                     f"column {chunk.path_in_schema} unfolds from {chunk.total_compressed_size} to "
@@ -196,16 +196,16 @@ def _leaves(file: Any) -> dict[str, str]:
     """The columns of images, with what is read of each to know where there is one: its paths, not its bytes."""
     import pyarrow as pa
 
-    found = {}
+    leaves = {}
     for field in file.schema_arrow:
         inner = field.type.value_type if _is_list(field.type) else field.type
         if _is_struct(inner) and inner.get_field_index("bytes") >= 0:
             paths = [file.schema.column(place).path for place in range(len(file.schema))]
             leaf = next((path for path in paths if path.startswith(f"{field.name}.") and path.endswith(".path")), "")
-            found[field.name] = leaf or field.name
+            leaves[field.name] = leaf or field.name
         elif pa.types.is_binary(inner) or pa.types.is_large_binary(inner):
-            found[field.name] = field.name
-    return found
+            leaves[field.name] = field.name
+    return leaves
 
 
 def _without_bytes(file: Any, name: str) -> bool:
@@ -213,7 +213,10 @@ def _without_bytes(file: Any, name: str) -> bool:
     place = next(at for at in range(len(file.schema)) if file.schema.column(at).path == f"{name}.bytes")
     groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
     chunks = [(group.num_rows, group.column(place).statistics) for group in groups]
-    return all(said is not None and said.has_null_count and said.null_count == rows for rows, said in chunks)
+    return all(
+        statistics is not None and statistics.has_null_count and statistics.null_count == rows
+        for rows, statistics in chunks
+    )
 
 
 def _is_struct(kind: Any) -> bool:

@@ -55,10 +55,10 @@ class PdfPages(Table):
 
     def image(self, place: str) -> bytes:
         """The page as PNG; raises ValueError where there is no such page, or where PDFium can't draw it."""
-        found = _PLACE.fullmatch(place)
-        if found is None:
+        match = _PLACE.fullmatch(place)
+        if match is None:
             raise ValueError(f"{place!r} is not a page, such as 3@144")
-        return _DRAWING.page(PageJob(str(self.path), int(found["page"]), int(found["dpi"])))
+        return _DRAWING.page(PageJob(str(self.path), int(match["page"]), int(match["dpi"])))
 
     def is_near(self, place: str) -> bool:
         """Whether the page is drawn already."""
@@ -140,16 +140,16 @@ def page_count(path: str) -> int:
 
 def document_of(name: str) -> tuple[str, int]:
     """The document that a page is drawn from and the page's number; the name and 0 for any other image."""
-    found = _IN_DOCUMENT.fullmatch(name)
-    return (found["document"], int(found["page"])) if found else (name, 0)
+    match = _IN_DOCUMENT.fullmatch(name)
+    return (match["document"], int(match["page"])) if match else (name, 0)
 
 
 def page_in_cell(name: str, document: bytes) -> bytes:
     """As `PdfPages.image`, of a page by its whole name and the document that its cell has."""
-    found = _IN_DOCUMENT.fullmatch(name)
-    if found is None:
+    match = _IN_DOCUMENT.fullmatch(name)
+    if match is None:
         raise ValueError(f"{name!r} is not a page, such as a.tsv#7:image#3@144")
-    return _DRAWING.page(PageJob(found["document"], int(found["page"]), int(found["dpi"])), document)
+    return _DRAWING.page(PageJob(match["document"], int(match["page"]), int(match["dpi"])), document)
 
 
 def written_or_drawn(pages: Sequence[str], document: Sequence[str], dpi: int = 144) -> tuple[str, ...]:
@@ -187,16 +187,16 @@ def draw(job: PageJob, content: bytes | None = None) -> bytes:
 def _open(path: str, content: bytes | None = None) -> Iterator[Any]:
     """A document; neighbours are mostly pages of the same one."""
     with _PDFIUM:
-        yield _document(path, os.stat(path).st_mtime_ns) if content is None else _loaded(content)
+        yield _document(path, os.stat(path).st_mtime_ns) if content is None else _load(content)
 
 
 @lru_cache(maxsize=2)
 def _document(path: str, changed_ns: int) -> Any:
     del changed_ns
-    return _loaded(path)
+    return _load(path)
 
 
-def _loaded(source: str | bytes) -> Any:
+def _load(source: str | bytes) -> Any:
     try:
         from pypdfium2 import PdfDocument, PdfiumError
     except ImportError:

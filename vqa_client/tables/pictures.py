@@ -60,7 +60,7 @@ def names_in(value: Any, where: str, base: Path, *, addresses: bool = False) -> 
 
 def is_address(name: str | Path) -> bool:
     """Whether a name is an address: http(s), or an object in a store. A path has one slash in place of its two."""
-    return ":/" in (said := str(name)) and _ADDRESS.match(said) is not None
+    return ":/" in (text := str(name)) and _ADDRESS.match(text) is not None
 
 
 def is_object(name: str | Path) -> bool:
@@ -70,11 +70,11 @@ def is_object(name: str | Path) -> bool:
 
 def url_of(name: str | Path) -> str:
     """An address as it is written, without a slash at the end; any other name as it is."""
-    found = _ADDRESS.match(str(name))
-    if found is None:
+    match = _ADDRESS.match(str(name))
+    if match is None:
         return str(name)
-    rest = str(name)[found.end() :].rstrip("/")
-    return f"{found[1]}://{posixpath.normpath(rest) if os.pardir in rest else rest}"
+    rest = str(name)[match.end() :].rstrip("/")
+    return f"{match[1]}://{posixpath.normpath(rest) if os.pardir in rest else rest}"
 
 
 def below(base: Path, name: str) -> str:
@@ -96,15 +96,15 @@ def image_in(value: Any, item: int | None) -> bytes:
         value = value.get("bytes")
     if not isinstance(value, str):
         raise LookupError("there is no image in this cell")
-    return _decoded(value)
+    return _decode(value)
 
 
 def check_base64(text: str) -> None:
     """Raise ValueError where a text is not base64, or the data: URL of it; decoding is the quickest way to know."""
     try:
-        _decoded(text)
+        _decode(text)
     except binascii.Error:
-        encoded = _encoded(text).encode("ascii", "replace").translate(None, b"\r\n \t").rstrip(b"=")
+        encoded = _base64_part(text).encode("ascii", "replace").translate(None, b"\r\n \t").rstrip(b"=")
         strange = encoded.translate(None, _BASE64)
         what = f"it has the character {chr(strange[0])!r}" if strange else f"it is cut after {len(encoded)} characters"
         raise ValueError(f"broken base64: {what}") from None
@@ -136,15 +136,15 @@ def items_of(text: str) -> list[Any] | None:
         return None
     if len(text) > MOST_CHARACTERS:
         return [each.strip(" \n'\"") for each in text[1:-1].split(",")]
-    found = literal(text)
-    return found if isinstance(found, list) else None
+    value = literal(text)
+    return value if isinstance(value, list) else None
 
 
 def _is_base64(text: str) -> bool:
     return len(text) >= _LEAST_BASE64 and text.startswith(_IMAGES) and "." not in text[-8:]
 
 
-def _encoded(text: str) -> str:
+def _base64_part(text: str) -> str:
     if not text.startswith("data:"):
         return text
     head, comma, encoded = text.partition(",")
@@ -153,11 +153,11 @@ def _encoded(text: str) -> str:
     return encoded
 
 
-def _decoded(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     """The bytes of base64, which may be wrapped into lines and lack its `=`; raises ValueError."""
     import pybase64
 
-    encoded = _encoded(text)
+    encoded = _base64_part(text)
     if len(encoded) // 4 * 3 > MOST_BYTES:
         raise ValueError(f"the image has more than {MOST_BYTES} bytes")
     try:

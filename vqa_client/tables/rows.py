@@ -70,11 +70,11 @@ class CellPlace(NamedTuple):
 @lru_cache(maxsize=16)
 def cell_place(place: str) -> CellPlace:
     """Take a place such as `17:image` or `data.17:images[0]` apart; raises ValueError."""
-    found = _CELL.fullmatch(place)
-    if found is None:
+    match = _CELL.fullmatch(place)
+    if match is None:
         raise ValueError(f"{place!r} is not a place in a table, such as 17:image[0]")
-    item = found["item"]
-    return CellPlace(found["records"] or "", int(found["row"]), found["column"], None if item is None else int(item))
+    item = match["item"]
+    return CellPlace(match["records"] or "", int(match["row"]), match["column"], None if item is None else int(item))
 
 
 def reach(cells: dict[str, Any], column: str) -> Any:

@@ -48,7 +48,7 @@ class TarTable(Table):
 
     def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
         with self._file() as file:
-            for number, (key, members) in enumerate(groupby(self._members(file), key=lambda one: one.parts()[0])):
+            for number, (key, members) in enumerate(groupby(self._members(file), key=lambda each: each.parts()[0])):
                 cells: dict[str, Any] = {"__key__": key}
                 images = []
                 for member in members:
@@ -102,12 +102,12 @@ class TarTable(Table):
 
     def _members(self, file: int) -> Iterator[_Member]:
         """The regular files (POSIX.1-2001 ustar, with GNU's long names and pax paths and sizes)."""
-        at, named, sized = 0, "", None
+        at, long_name, pax_size = 0, "", None
         while (header := os.pread(file, _BLOCK, at)).strip(b"\0"):
             start = at + _BLOCK
             try:
                 size, kind = _number(header[124:136]), header[156:157]
-                name = named or _name(header)
+                name = long_name or _name(header)
             except (ValueError, IndexError):
                 raise DataError(f"{self.path}: broken header at byte {at}", hint="fetch the file again") from None
             if kind in b"LKxg" and kind:
@@ -115,17 +115,17 @@ class TarTable(Table):
                     raise DataError(f"{self.path}: a name of {size} bytes; at most {_LONGEST_NAME} are read")
                 content = os.pread(file, size, start)
                 if kind == b"L":
-                    named = content.rstrip(b"\0").decode("utf-8", "surrogateescape")
+                    long_name = content.rstrip(b"\0").decode("utf-8", "surrogateescape")
                 elif kind == b"x":
                     pax = _pax(content)
-                    named = pax.get("path", named)
-                    sized = int(pax["size"]) if "size" in pax else None
+                    long_name = pax.get("path", long_name)
+                    pax_size = int(pax["size"]) if "size" in pax else None
             else:
-                size = size if sized is None else sized
+                size = size if pax_size is None else pax_size
                 self._check(name, kind)
                 if kind in (b"0", b"\0", b"7") and not os.path.basename(name).startswith("."):
                     yield _Member(name.removeprefix("./"), start, size)
-                named, sized = "", None
+                long_name, pax_size = "", None
             at = start + -(-size // _BLOCK) * _BLOCK
 
     def _check(self, name: str, kind: bytes) -> None:
@@ -151,10 +151,10 @@ def _name(header: bytes) -> str:
 
 def _pax(content: bytes) -> dict[str, str]:
     """The records `LENGTH KEY=VALUE\\n` of an extended header."""
-    found = {}
+    records = {}
     while content:
         length = int(content.partition(b" ")[0])
         key, _, value = content[:length].partition(b" ")[2].rstrip(b"\n").partition(b"=")
-        found[key.decode()] = value.decode("utf-8", "surrogateescape")
+        records[key.decode()] = value.decode("utf-8", "surrogateescape")
         content = content[length:] if length else b""
-    return found
+    return records
