@@ -25,6 +25,7 @@ CHECKPOINTS = (
 """The tiny model of this project, or else one like it; the first that is here is served."""
 CONTEXT_TOKENS, MOST_IMAGES = 2048, 4
 START_TIMEOUT_S = 400.0
+SECRET = "a-key-of-these-tests"
 LAUNCH = {"mlx-vlm": mlx, "vllm": vllm}
 ARGUMENTS: dict[Kind, tuple[str, ...]] = {"mlx-vlm": (), "vllm": ("--enforce-eager",)}
 SHIMS = Path(__file__).with_name("shim")

@@ -1,13 +1,12 @@
 """The modes of mc that read no free text, on real servers: held to the labels, or weighed by the first token."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.servers.real import easy
 from tests.servers.real.commands import command, config, records
-from tests.servers.real.serving import RealServer, started
+from tests.servers.real.serving import SECRET, RealServer
 from vqa_client.cli.streams import EXIT_SERVER
 from vqa_client.types import Record
 
@@ -17,13 +16,6 @@ TEMPLATE = "{question}\n\n{choices}\n\n"
 """The prompt of free text, so that the modes can be compared."""
 BF16 = 0.05
 """mlx-vlm's logprobs have eight bits, vLLM's are worked out otherwise."""
-
-
-@pytest.fixture(scope="module")
-def silent() -> Iterator[RealServer]:
-    """An mlx-vlm that tells no alternatives, as it does unless `vqa-client serve` starts it."""
-    with started("mlx-vlm", "--top-logprobs-k", "0") as server:
-        yield server
 
 
 def asked(server: RealServer, folder: Path, mode: str, *words: str) -> tuple[int, str, dict[str, Record]]:
@@ -87,7 +79,7 @@ def test_mlx_vlm_ignores_choices_and_is_asked_nothing(mlx: RealServer, tmp_path:
     assert "--choice_mode logprob" in said
 
 
-def test_an_mlx_vlm_that_tells_no_alternatives_is_asked_nothing(silent: RealServer, tmp_path: Path) -> None:
-    status, said, kept = asked(silent, tmp_path, "logprob")
+def test_an_mlx_vlm_that_tells_no_alternatives_is_asked_nothing(other_mlx: RealServer, tmp_path: Path) -> None:
+    status, said, kept = asked(other_mlx, tmp_path, "logprob", "--api_key", SECRET)
     assert (status, kept) == (EXIT_SERVER, {})
     assert "--top-logprobs-k 20" in said

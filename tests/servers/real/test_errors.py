@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.servers.real import easy
-from tests.servers.real.serving import MOST_IMAGES, RealServer, started
+from tests.servers.real.serving import MOST_IMAGES, SECRET, RealServer
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.session import open_session
 from vqa_client.errors import QuestionFailed, ServerUnusable
@@ -19,7 +19,6 @@ from vqa_client.types import Image, Request
 
 PROMPT = "what color is the shape?"
 LONG = PROMPT * 900
-SECRET = "a-key-of-this-test"
 
 
 @asynccontextmanager
@@ -114,22 +113,22 @@ async def test_vllm_names_no_such_model(vllm: RealServer) -> None:
     assert "no/such-model" in str(failed)
 
 
-async def test_mlx_vlm_drops_its_model_for_one_that_it_has_not_and_takes_it_up_again() -> None:
-    with started("mlx-vlm") as own:
-        async with asker(own, model="no/such-model") as chat:
-            failed = await failure(chat, shown(picture()))
-        assert (failed.status, failed.attempts) == ("rejected", 1)
-        assert "--model" in failed.hint
-        async with asker(own) as chat:
-            assert (await chat.complete(shown(picture()))).text == easy.coloured(1)[0].answer
+async def test_mlx_vlm_drops_its_model_for_one_that_it_has_not_and_takes_it_up_again(other_mlx: RealServer) -> None:
+    async with asker(other_mlx, model="no/such-model", api_key=SECRET) as chat:
+        failed = await failure(chat, shown(picture()))
+    assert (failed.status, failed.attempts) == ("rejected", 1)
+    assert "--model" in failed.hint
+    async with asker(other_mlx, api_key=SECRET) as chat:
+        assert (await chat.complete(shown(picture()))).text == easy.coloured(1)[0].answer
 
 
-async def test_a_key_that_is_asked_for_is_sent_and_a_wrong_one_is_named_and_kept_out_of_words() -> None:
-    with started("mlx-vlm", env={"MLX_VLM_SERVER_API_KEY": SECRET}) as own:
-        async with asker(own, api_key=SECRET) as chat:
-            assert (await chat.complete(shown(picture()))).text
-        with pytest.raises((QuestionFailed, ServerUnusable)) as caught:
-            async with asker(own, api_key="another-key-of-this-test") as chat:
-                await chat.complete(shown(picture()))
+async def test_a_key_that_is_asked_for_is_sent_and_a_wrong_one_is_named_and_kept_out_of_words(
+    other_mlx: RealServer,
+) -> None:
+    async with asker(other_mlx, api_key=SECRET) as chat:
+        assert (await chat.complete(shown(picture()))).text
+    with pytest.raises((QuestionFailed, ServerUnusable)) as caught:
+        async with asker(other_mlx, api_key="another-key-of-this-test") as chat:
+            await chat.complete(shown(picture()))
     assert "--api_key" in (caught.value.hint or "")
     assert "another-key" not in str(caught.value)

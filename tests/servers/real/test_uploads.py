@@ -22,9 +22,6 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.types import Completion, Request
 
-SMALL_CACHE = ("--mm-processor-cache-gb", "0.001")
-"""A megabyte: less than one larger picture, once it is processed."""
-
 
 @asynccontextmanager
 async def session(*servers: RealServer, notes: list[str] | None = None, **changes: Any) -> AsyncIterator[Session]:
@@ -71,18 +68,17 @@ async def test_vllm_answers_the_same_about_images_that_it_is_reminded_of(vllm: R
     assert right(questions, named) > 0.9
 
 
-async def test_vllm_is_sent_again_what_its_small_cache_has_let_go_of(tmp_path: Path) -> None:
+async def test_vllm_is_sent_again_what_its_small_cache_has_let_go_of(other_vllm: RealServer, tmp_path: Path) -> None:
     questions = [_larger(question, tmp_path) for question in easy.coloured(12)]
-    with started("vllm", *SMALL_CACHE) as own:
-        async with session(own) as plain:
-            whole = await asked(plain, questions)
-        async with session(own, image_uuid="auto") as opened:
-            for _ in range(3):
-                again = [(await asked(opened, [question]))[0] for question in questions]
-                assert [one.text for one in again] == [one.text for one in whole]
-            (route,) = opened.chat.routes.all
-            assert route.uploads is not None
-            assert route.uploads.counted.misses > 0
+    async with session(other_vllm) as plain:
+        whole = await asked(plain, questions)
+    async with session(other_vllm, image_uuid="auto") as opened:
+        for _ in range(3):
+            again = [(await asked(opened, [question]))[0] for question in questions]
+            assert [one.text for one in again] == [one.text for one in whole]
+        (route,) = opened.chat.routes.all
+        assert route.uploads is not None
+        assert route.uploads.counted.misses > 0
 
 
 async def test_mlx_vlm_knows_no_names_and_is_sent_every_image(mlx: RealServer) -> None:
@@ -94,21 +90,19 @@ async def test_mlx_vlm_knows_no_names_and_is_sent_every_image(mlx: RealServer) -
     assert any("sent whole" in note for note in notes)
 
 
-async def test_vllm_reads_the_files_that_it_may_read(tmp_path: Path) -> None:
+async def test_vllm_reads_the_files_that_it_may_read(other_vllm: RealServer, tmp_path: Path) -> None:
     questions = easy.coloured(24)
-    folder = questions[0].pictures[0].resolve().parent
-    with started("vllm", "--allowed-local-media-path", str(folder)) as own:
-        async with session(own) as plain:
-            whole = await asked(plain, questions)
-        async with session(own, file_urls=True) as opened:
-            read = await asked(opened, questions)
-            both = await asked(opened, questions)
-        assert [one.text for one in whole] == [one.text for one in read] == [one.text for one in both]
-        assert [one.prompt_tokens for one in whole] == [one.prompt_tokens for one in read]
-        assert all(one.request_bytes < 400 for one in read)
-        async with session(own, file_urls=True) as opened:
-            with pytest.raises(ServerUnusable, match="reads no image files"):
-                await asked(opened, [_larger(questions[0], tmp_path)])
+    async with session(other_vllm) as plain:
+        whole = await asked(plain, questions)
+    async with session(other_vllm, file_urls=True) as opened:
+        read = await asked(opened, questions)
+        both = await asked(opened, questions)
+    assert [one.text for one in whole] == [one.text for one in read] == [one.text for one in both]
+    assert [one.prompt_tokens for one in whole] == [one.prompt_tokens for one in read]
+    assert all(one.request_bytes < 400 for one in read)
+    async with session(other_vllm, file_urls=True) as opened:
+        with pytest.raises(ServerUnusable, match="reads no image files"):
+            await asked(opened, [_larger(questions[0], tmp_path)])
 
 
 async def test_servers_that_read_no_files_end_the_run_at_once(server: RealServer) -> None:
