@@ -16,7 +16,7 @@ from vqa_client.answers.predictions import read_predictions
 from vqa_client.cli.streams import safe
 from vqa_client.client import retry
 from vqa_client.client.failures import error_message, excerpt
-from vqa_client.client.messages import _unpacked
+from vqa_client.client.messages import _unpack
 from vqa_client.client.probe import _read_models
 from vqa_client.client.reply_room import REPLY_LIMIT_BYTES
 from vqa_client.client.url import candidates, join, without_secrets
@@ -124,7 +124,7 @@ def _words(data: bytes) -> None:
 
 def _coding(data: bytes) -> None:
     coding = ("gzip", "deflate", "gzip, deflate", "identity")[len(data) % 4]
-    content = _unpacked(data, coding, REPLY_LIMIT_BYTES)
+    content = _unpack(data, coding, REPLY_LIMIT_BYTES)
     assert content is not None
     assert len(content) <= REPLY_LIMIT_BYTES
 

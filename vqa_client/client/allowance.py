@@ -66,7 +66,7 @@ class Allowance:
         if not (self._given or self._said):
             self._out[REQUESTS] += 1
             return 0.0
-        tokens = self._estimated(request, request.parameters.get("max_tokens", max_tokens))
+        tokens = self._estimated_tokens(request, request.parameters.get("max_tokens", max_tokens))
         amounts = {REQUESTS: 1.0, TOKENS: tokens}
         buckets = [(name, each) for of in (self._given, self._said) for name, each in of.items()]
         wait_s = max(bucket.take(amounts[name]) for name, bucket in buckets)
@@ -107,7 +107,7 @@ class Allowance:
             a_second = (limit - left) / reset_s if reset_s and left < limit else limit / 60
             self._said.setdefault(name, Bucket(a_second, whole=True)).set(left - self._out[name], limit, a_second)
 
-    def _estimated(self, request: Request, max_tokens: int) -> float:
+    def _estimated_tokens(self, request: Request, max_tokens: int) -> float:
         """Tokens of prompt, images and reply; a reply is taken to be as long as those before it were on average."""
         reply = min(self._reply_tokens / self._replies, max_tokens) if self._replies else max_tokens
         return reply + sum(map(_tokens, request.parts()))

@@ -109,7 +109,7 @@ def by_bytes(image: Image, name: str = "") -> Part:
     if image.address:
         return by_address(image.address, name)
     before = b'{"type":"image_url","image_url":{"url":"data:' + image.mime.encode() + b";base64,"
-    return before, image, _named(name) if name else b'"}},'
+    return before, image, _uuid_field(name) if name else b'"}},'
 
 
 def by_name(name: str) -> Part:
@@ -120,10 +120,10 @@ def by_name(name: str) -> Part:
 def by_address(address: str, name: str = "") -> Part:
     """An image that the server fetches or reads itself."""
     url = b'{"type":"image_url","image_url":{"url":' + msgspec.json.encode(address)
-    return url + (_named(name)[1:] if name else b"}},"), None, b""
+    return url + (_uuid_field(name)[1:] if name else b"}},"), None, b""
 
 
-def _named(name: str) -> bytes:
+def _uuid_field(name: str) -> bytes:
     return b'"},"uuid":' + msgspec.json.encode(name) + b"},"
 
 
@@ -142,7 +142,7 @@ class RequestTemplate:
         named = {limit if name == "max_tokens" else name: value for name, value in own.items()}
         if not self.dialect.send_temperature:
             named.pop("temperature", None)
-        return b"]," + msgspec.json.encode(_given({**self.parameters, **named}))[1:]
+        return b"]," + msgspec.json.encode(_without_none({**self.parameters, **named}))[1:]
 
     def body(self, request: Request, parts: Iterable[Part] | None = None) -> Body:
         """The messages in order, and behind them the parameters.
@@ -191,7 +191,7 @@ def _parameters(model: ModelSettings, dialect: Dialect) -> dict[str, object]:
         "presence_penalty": model.presence_penalty,
     }
     streamed = {"stream": True, "stream_options": {"include_usage": True}} if dialect.stream else {}
-    return _given({**named, **_thinking(model.thinking, dialect), **streamed, **(model.extra_body or {})})
+    return _without_none({**named, **_thinking(model.thinking, dialect), **streamed, **(model.extra_body or {})})
 
 
 def _thinking(switch: str | None, dialect: Dialect) -> dict[str, object]:
@@ -204,5 +204,5 @@ def _thinking(switch: str | None, dialect: Dialect) -> dict[str, object]:
     return {dialect.thinking: forms[dialect.thinking]} if switch else {}
 
 
-def _given(fields: Mapping[str, object]) -> dict[str, object]:
+def _without_none(fields: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None}

@@ -181,7 +181,7 @@ class _Asking:
                     outcome = await self._outcome(route, self._chat.template)
                     if isinstance(outcome, Completion):
                         return outcome
-                    step = self._decided(route, outcome)
+                    step = self._follow_policy(route, outcome)
                 finally:
                     route.window.leave()
             finally:
@@ -194,7 +194,7 @@ class _Asking:
                     routes.repeating -= 1
             first = step.first
 
-    def _decided(self, route: Route, outcome: Outcome) -> Again:
+    def _follow_policy(self, route: Route, outcome: Outcome) -> Again:
         """Do what the policy says of an outcome; raises QuestionFailed, or ServerUnusable."""
         routes, before = self._chat.routes, self._tried
         self._tried, step = next_step(before, outcome, self._took_s, self._chat.limits, self._chat.chance)
@@ -212,7 +212,7 @@ class _Asking:
                 self._tried = replace(self._tried, failures=before.failures, spent_s=before.spent_s)
                 return Again(first=isinstance(step, Again) and step.first)
         if isinstance(step, Fail):
-            raise self._failed(route, step)
+            raise self._failure(route, step)
         if step.pause_s is not None:
             self._chat.pause(route, step.pause_s, step.why)
         return step
@@ -229,7 +229,7 @@ class _Asking:
             return await self._connection_lost(route, error)
         except NotACompletion as reply:
             without_frames(reply)
-            return self._refused(route, reply, template)
+            return self._refusal(route, reply, template)
         except _Late:
             return Late(
                 route.window.timed_out(
@@ -339,7 +339,7 @@ class _Asking:
         large_again = self._tried.cuts > 0 and self._size_bytes > MEGABYTE
         return Cut(_words(error), self._size_bytes, large_again and await route.endpoint.answers())
 
-    def _refused(self, route: Route, reply: NotACompletion, template: RequestTemplate) -> Outcome:
+    def _refusal(self, route: Route, reply: NotACompletion, template: RequestTemplate) -> Outcome:
         """What the policy needs to know of a refusal; the server's window takes notice of it."""
         if (
             self._chat.adapted(reply.message, template)
@@ -379,7 +379,7 @@ class _Asking:
             return True
         return False
 
-    def _failed(self, route: Route, fail: Fail) -> QuestionFailed:
+    def _failure(self, route: Route, fail: Fail) -> QuestionFailed:
         message, hint = fail.message, fail.hint
         if fail.status == "timeout":
             again = f" in {self._attempts} attempts" if self._attempts > 1 else ""

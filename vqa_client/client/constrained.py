@@ -34,14 +34,14 @@ BEFORE: Final = ("", " ", "\n", "(")
 
 async def ids_of_labels(endpoint: Endpoint, model_name: str, labels: Sequence[str]) -> list[int]:
     """All tokens that end in a label of one letter; none where the server doesn't say, or takes labels for the same."""
-    found: dict[str, set[int]] = {}
+    ids_by_label: dict[str, set[int]] = {}
     if not await _tokens(endpoint, model_name, "".join(labels)):
         return []
     for label in labels if all(len(label) == 1 for label in labels) else ():
         tokenised = [await _tokens(endpoint, model_name, before + label) for before in BEFORE]
-        found[label] = {tokens[-1] for tokens in tokenised if tokens}
-    ids = sorted(set[int]().union(*found.values()))
-    return ids if all(found.values()) and len(ids) == sum(map(len, found.values())) else []
+        ids_by_label[label] = {tokens[-1] for tokens in tokenised if tokens}
+    ids = sorted(set[int]().union(*ids_by_label.values()))
+    return ids if all(ids_by_label.values()) and len(ids) == sum(map(len, ids_by_label.values())) else []
 
 
 async def _tokens(endpoint: Endpoint, model_name: str, text: str) -> list[int]:
@@ -94,35 +94,35 @@ async def choice_form(endpoint: Endpoint, model: ModelSettings, choosing: Choosi
     plain = await _ask(asker, colour_asks()[0])
     if plain.completion is None:
         raise _unusable(endpoint, choosing, f"it completes nothing ({plain.error})", "see what the server's log says")
-    find = _constrained if choosing.mode == "structured" else _logprobs
+    find = _constrained_form if choosing.mode == "structured" else _logprobs_form
     return await find(asker, choosing, plain)
 
 
-async def _constrained(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm:
+async def _constrained_form(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm:
     """The first way in which a picture of a square can only be called a zebra or a quartz."""
-    told = []
+    reasons = []
     for name, form in CONSTRAINED.items():
         reply = await _ask(asker, _picture({"max_tokens": asker.model.max_tokens, **form(UNLIKELY)}))
         if reply.completion is not None and constrained(reply.completion.text, UNLIKELY) is not None:
             return ChoiceForm(name=name, fields=form(choosing.labels))
-        told.append(f"{name} is {_made_of(reply)}")
-    raise _unusable(asker.endpoint, choosing, "; ".join(told), NO_FORM)
+        reasons.append(f"{name} is {_made_of(reply)}")
+    raise _unusable(asker.endpoint, choosing, "; ".join(reasons), NO_FORM)
 
 
-async def _logprobs(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm:
+async def _logprobs_form(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm:
     if await _thinks(asker, plain):
         raise _unusable(asker.endpoint, choosing, "the model thinks before it answers", THINKS)
     form = await _by_token_ids(asker, choosing, plain)
-    told = ""
+    reason = ""
     for most in () if form else TOP_LOGPROBS:
         fields = {"logprobs": True, "top_logprobs": most}
         reply = await _ask(asker, _picture(_one_token(asker, fields)))
         if (alternatives(reply) or 0) >= min(TOP_LOGPROBS):
             form = ChoiceForm(name="top_logprobs", fields=_one_token(asker, fields))
             break
-        told = _told(reply)
+        reason = _why_no_logprobs(reply)
     if form is None:
-        raise _unusable(asker.endpoint, choosing, told, NO_LOGPROBS)
+        raise _unusable(asker.endpoint, choosing, reason, NO_LOGPROBS)
     return form
 
 
@@ -167,7 +167,7 @@ def _one_token(asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
     return {asker.dialect.max_tokens_name: 1, **fields}
 
 
-def _told(reply: Reply) -> str:
+def _why_no_logprobs(reply: Reply) -> str:
     if reply.completion is None:
         return f"logprobs are refused ({reply.error})"
     others = alternatives(reply)
@@ -183,9 +183,9 @@ def _made_of(reply: Reply) -> str:
     return "not reported (the reply ends inside its thoughts)" if cut else f"ignored (it says {reply.text[:40]!r})"
 
 
-def _unusable(endpoint: Endpoint, choosing: Choosing, told: str, way_out: str) -> ServerUnusable:
+def _unusable(endpoint: Endpoint, choosing: Choosing, reason: str, way_out: str) -> ServerUnusable:
     address = without_secrets(endpoint.base)
-    return ServerUnusable(f"{address} can't be asked with --choice_mode {choosing.mode}: {told}", hint=way_out)
+    return ServerUnusable(f"{address} can't be asked with --choice_mode {choosing.mode}: {reason}", hint=way_out)
 
 
 async def common_form(endpoints: Sequence[Endpoint], model: ModelSettings, choosing: Choosing) -> ChoiceForm:
@@ -193,8 +193,8 @@ async def common_form(endpoints: Sequence[Endpoint], model: ModelSettings, choos
     first, *others = await asyncio.gather(*(choice_form(endpoint, model, choosing) for endpoint in endpoints))
     for endpoint, form in zip(endpoints[1:], others, strict=True):
         if form != first:
-            told = f"it takes {form.name}, and {without_secrets(endpoints[0].base)} {first.name}"
-            raise _unusable(endpoint, choosing, told, "serve the same model by the same server everywhere")
+            reason = f"it takes {form.name}, and {without_secrets(endpoints[0].base)} {first.name}"
+            raise _unusable(endpoint, choosing, reason, "serve the same model by the same server everywhere")
     return first
 
 

@@ -141,16 +141,16 @@ class DirectTransport(httpx2.AsyncBaseTransport):
 
     async def _connect(self, target: Target, connect_s: float) -> Connection:
         """Connect in a task that a cancelled question leaves running: asyncio drops sockets of cancelled connects."""
-        connecting = asyncio.create_task(self._opened(target.url, connect_s))
+        connecting = asyncio.create_task(self._open(target.url, connect_s))
         self._connecting.add(connecting)
         connecting.add_done_callback(self._connecting.discard)
         try:
             return await asyncio.shield(connecting)
         except asyncio.CancelledError:
-            connecting.add_done_callback(_dropped)
+            connecting.add_done_callback(_drop)
             raise
 
-    async def _opened(self, url: httpx2.URL, limit_s: float) -> Connection:
+    async def _open(self, url: httpx2.URL, limit_s: float) -> Connection:
         port = url.port or (443 if url.scheme == "https" else 80)
         try:
             async with asyncio.timeout(limit_s):
@@ -211,6 +211,6 @@ def connect_limit_s(request: httpx2.Request) -> float:
     return CONNECT_TIMEOUT_S if limit_s is None else limit_s
 
 
-def _dropped(connecting: asyncio.Task[Connection]) -> None:
+def _drop(connecting: asyncio.Task[Connection]) -> None:
     if not connecting.cancelled() and connecting.exception() is None:
         connecting.result().transport.abort()

@@ -70,19 +70,19 @@ class Endpoint:
 
     async def _reply(self, target: Target, body: Upload | bytes | None, timeout_s: float) -> Response:
         """The reply at the end of redirections that keep method and body and lead to the same server."""
-        response = await self._sent(target, body, timeout_s)
+        response = await self._send(target, body, timeout_s)
         for _ in range(REDIRECTS):
-            found = _same_server(target, response) if response.status_code in KEEPING else None
-            if found is None:
+            redirected = _same_server(target, response) if response.status_code in KEEPING else None
+            if redirected is None:
                 break
             if response.status_code == HTTPStatus.PERMANENT_REDIRECT:
-                self._posts = {path: found if known is target else known for path, known in self._posts.items()}
-            target = found
+                self._posts = {path: redirected if known is target else known for path, known in self._posts.items()}
+            target = redirected
             del response  # the next one may need its room
-            response = await self._sent(target, body, timeout_s)
+            response = await self._send(target, body, timeout_s)
         return response
 
-    async def _sent(self, target: Target, body: Upload | bytes | None, timeout_s: float) -> Response:
+    async def _send(self, target: Target, body: Upload | bytes | None, timeout_s: float) -> Response:
         connect_s = min(timeout_s, CONNECT_TIMEOUT_S)
         try:
             if self._direct is not None:
@@ -93,8 +93,8 @@ class Endpoint:
 
     def redirected_to(self, response: Response) -> str:
         """Where a chat request was redirected to, as people may see it; "" where that is not named."""
-        found = _location(self._posts[CHAT].url, response)
-        return "" if found is None else self.redacted(without_secrets(found))[:ADDRESS_CHARACTERS]
+        location = _location(self._posts[CHAT].url, response)
+        return "" if location is None else self.redacted(without_secrets(location))[:ADDRESS_CHARACTERS]
 
     def redacted(self, text: str) -> str:
         """A server's words without the key, which servers echo in their errors; do it before anything is cut off."""
@@ -109,8 +109,8 @@ class Endpoint:
             async with asyncio.timeout(timeout_s):
                 return await self._reply(target, None, timeout_s)
         except TimeoutError:
-            told = f"no reply to GET {self.redacted(target.url.path)} within {timeout_s:.0f} s"
-            raise httpx2.ReadTimeout(told) from None
+            message = f"no reply to GET {self.redacted(target.url.path)} within {timeout_s:.0f} s"
+            raise httpx2.ReadTimeout(message) from None
 
     async def answers(self) -> bool:
         """Whether the server lists its models, or refuses to: it lives, whatever it does with chats."""
@@ -122,10 +122,10 @@ class Endpoint:
 
 def _same_server(target: Target, response: Response) -> Target | None:
     """Where a redirection leads, if to the same server."""
-    url, found = target.url, _location(target.url, response)
-    if found is None or (found.scheme, found.host, found.port) != (url.scheme, url.host, url.port):
+    url, location = target.url, _location(target.url, response)
+    if location is None or (location.scheme, location.host, location.port) != (url.scheme, url.host, url.port):
         return None
-    return Target(target.method, url.copy_with(raw_path=found.raw_path), target.headers)
+    return Target(target.method, url.copy_with(raw_path=location.raw_path), target.headers)
 
 
 def _location(url: httpx2.URL, response: Response) -> httpx2.URL | None:
@@ -204,7 +204,7 @@ def tls_context(ca_bundle: Path | None, *, insecure: bool) -> ssl.SSLContext:
 
 def proxy_for(url: httpx2.URL) -> str | None:
     """The proxy that the environment names for this address; loopback addresses and NO_PROXY have none."""
-    if is_loopback(url.host) or _excepted(url):
+    if is_loopback(url.host) or _is_excepted(url):
         return None
     proxies = urllib.request.getproxies_environment()
     scheme = url.scheme if url.scheme in proxies else "all"
@@ -252,19 +252,19 @@ _ENTRY = re.compile(r"(?:(\w+)://)?(?P<name>\[[^]]+\](?:/\d+)?|[^:]*|.*:.*:.*?)(
 """An entry of NO_PROXY: [v6] or [v6]/bits, anything without a colon, or a bare v6 address; and a port."""
 
 
-def _excepted(url: httpx2.URL) -> bool:
+def _is_excepted(url: httpx2.URL) -> bool:
     """Whether NO_PROXY names the address, in any form that curl, Python's urllib or httpx2 reads."""
     listed = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     return any(_matches(url, entry) for entry in re.split(r"[,\s]+", listed) if entry)
 
 
 def _matches(url: httpx2.URL, entry: str) -> bool:
-    found = _ENTRY.fullmatch(entry)
-    if found is None or found[1] not in (None, "all", url.scheme):
+    match = _ENTRY.fullmatch(entry)
+    if match is None or match[1] not in (None, "all", url.scheme):
         return False
-    if found["port"] and int(found["port"]) != (url.port or (443 if url.scheme == "https" else 80)):
+    if match["port"] and int(match["port"]) != (url.port or (443 if url.scheme == "https" else 80)):
         return False
-    name, address = found["name"].lower().rstrip("/"), _address(url.host)
+    name, address = match["name"].lower().rstrip("/"), _address(url.host)
     if address is not None and name != "*":
         try:
             return address in ipaddress.ip_network(re.sub(r"[][]", "", name), strict=False)
@@ -272,4 +272,4 @@ def _matches(url: httpx2.URL, entry: str) -> bool:
             return False
     name = name.removeprefix("*").strip(".")
     hosts = {host.lower().rstrip(".") for host in (url.host, url.raw_host.decode("ascii"))}
-    return found["name"] == "*" or any(f".{host}".endswith(f".{name}") for host in hosts if name)
+    return match["name"] == "*" or any(f".{host}".endswith(f".{name}") for host in hosts if name)

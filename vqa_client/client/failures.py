@@ -201,10 +201,10 @@ def error_message(body: bytes) -> str:
     """The server's own words, whatever shape it wrapped them in, without any echo of an image."""
     text = body[:READ_CHARACTERS].decode("utf-8", "replace")
     try:
-        found = _message_in(lenient_json(body))
+        message = _message_in(lenient_json(body))
     except UNDECODABLE:
-        found = _page_title(text)
-    return without_images(found or text).strip()
+        message = _page_title(text)
+    return without_images(message or text).strip()
 
 
 def hidden_status(codes: Iterable[str]) -> int:

@@ -119,12 +119,12 @@ async def unpacked(response: Response, room: ReplyRoom) -> Response:
     coding = response.headers.get("content-encoding", "").lower()
     if not coding:
         return response
-    content, share = _unpacked(response.content, coding, FREE_BYTES), None
+    content, share = _unpack(response.content, coding, FREE_BYTES), None
     if content is None:
         share = room.share()
         if waits := share.grow(REPLY_LIMIT_BYTES):
             await waits
-        content = _unpacked(response.content, coding, REPLY_LIMIT_BYTES)
+        content = _unpack(response.content, coding, REPLY_LIMIT_BYTES)
     if content is None:
         raise too_large()
     headers = {name: value for name, value in response.headers.items() if name not in _OF_CODING}
@@ -158,7 +158,7 @@ async def read_whole(response: httpx2.Response, room: ReplyRoom | None = None) -
     return await unpacked(raw, room)
 
 
-def _unpacked(body: bytes, codings: str, limit_bytes: int) -> bytes | None:
+def _unpack(body: bytes, codings: str, limit_bytes: int) -> bytes | None:
     """The content, or None where it is larger than the limit."""
     names = [name for coding in codings.split(",") if (name := coding.strip()) not in ("", "identity")]
     if not names:
@@ -170,16 +170,16 @@ def _unpacked(body: bytes, codings: str, limit_bytes: int) -> bytes | None:
     window_bits = _WINDOW_BITS[names[0]]
     try:
         try:
-            return _inflated(body, window_bits, limit_bytes)
+            return _inflate(body, window_bits, limit_bytes)
         except zlib.error:
             if window_bits != 15:
                 raise
-            return _inflated(body, -15, limit_bytes)  # half of all servers leave out the header (RFC 9110, 8.4.1.2)
+            return _inflate(body, -15, limit_bytes)  # half of all servers leave out the header (RFC 9110, 8.4.1.2)
     except zlib.error as error:
         raise httpx2.RemoteProtocolError(f"the reply says that it is {names[0]} and is not: {error}") from None
 
 
-def _inflated(body: bytes, window_bits: int, limit_bytes: int) -> bytes | None:
+def _inflate(body: bytes, window_bits: int, limit_bytes: int) -> bytes | None:
     contents: list[bytes] = []
     left_bytes = limit_bytes + 1
     for _ in range(MOST_MEMBERS if window_bits > 15 else 1):

@@ -35,18 +35,18 @@ class PoolTransport(httpx2.AsyncHTTPTransport):
     Closes a connection on which more came than a reply, and repeats once what a closed one lost.
     """
 
-    def __init__(self, room: ReplyRoom, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, room: ReplyRoom, **options: Any) -> None:
+        super().__init__(**options)
         self._room = room
-        self._through = f" through {without_secrets(given['proxy'])}" if given.get("proxy") else ""
+        self._through = f" through {without_secrets(options['proxy'])}" if options.get("proxy") else ""
         self._network = _Network(self._pool._network_backend)  # noqa: SLF001  (the transport doesn't pass it on)
         self._pool._network_backend = self._network  # noqa: SLF001
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request and read its reply whole; raises httpx2.TransportError."""
-        return (await read_whole(await self._sent(request), self._room)).for_httpx2()
+        return (await read_whole(await self._send(request), self._room)).for_httpx2()
 
-    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
         try:
             return await self._send_once(request)
         except httpx2.ReadError as error:

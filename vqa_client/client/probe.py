@@ -60,7 +60,7 @@ async def wait_for_server(
     Where the model `model_is_named`, a key that may not list models (HTTP 403) is no obstacle.
     """
     started_s = time.monotonic()
-    told = False
+    is_noted = False
     while True:
         left_s = max(1.0, patience_s - (time.monotonic() - started_s))
         served, reason = await _probe(endpoint, bases, min(left_s, GET_TIMEOUT_S), model_is_named)
@@ -72,9 +72,9 @@ async def wait_for_server(
                 f"no answer from {without_secrets(bases[0])}: {reason}",
                 hint="is the server running there? --base_url names it, --wait_for_server SECONDS waits longer",
             )
-        if not told:
+        if not is_noted:
             note(f"waiting up to {patience_s:.0f} s for {without_secrets(bases[0])}: {reason}")
-            told = True
+            is_noted = True
         await asyncio.sleep(min(POLL_S, patience_s - waited_s))
 
 
@@ -90,7 +90,7 @@ async def _probe(
         except (httpx2.TransportError, OSError) as error:
             if _is_tls(error):
                 raise _untrusted(base, error) from None
-            return None, _unreached(base, error)
+            return None, _why_unreached(base, error)
         if response.status_code == HTTPStatus.FORBIDDEN and model_is_named:
             return Served(base=base), ""
         if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
@@ -143,7 +143,7 @@ def _context_length(card: dict[str, Any]) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _unreached(base: httpx2.URL, error: Exception) -> str:
+def _why_unreached(base: httpx2.URL, error: Exception) -> str:
     """Why no connection came about, in words for its two usual causes."""
     text = str(error) or type(error).__name__
     if "Errno 111" in text or "refused" in text.lower():

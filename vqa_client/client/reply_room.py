@@ -20,7 +20,7 @@ class ReplyRoom:
     def __init__(self, limit_bytes: int = ROOM_BYTES) -> None:
         self._limit_bytes = limit_bytes
         self._total_bytes = 0
-        self._held: dict[int, int] = {}
+        self._sizes_bytes: dict[int, int] = {}
         self._waiting: dict[int, tuple[int, asyncio.Future[None]]] = {}
         self._shares = 0
 
@@ -31,7 +31,7 @@ class ReplyRoom:
 
     def grow(self, share: int, size_bytes: int) -> asyncio.Future[None] | None:
         """Count so many bytes for a share; where they don't fit, nothing is counted until the future is done."""
-        if self._taken(share, size_bytes):
+        if self._take(share, size_bytes):
             return None
         room = asyncio.get_running_loop().create_future()
         self._waiting[share] = size_bytes, room
@@ -39,19 +39,19 @@ class ReplyRoom:
 
     def let_go(self, share: int) -> None:
         """Count a share no longer, and let those that wait have what is free."""
-        self._total_bytes -= self._held.pop(share, 0)
+        self._total_bytes -= self._sizes_bytes.pop(share, 0)
         self._waiting.pop(share, None)
         for waiting, (size_bytes, room) in list(self._waiting.items()):
-            if self._taken(waiting, size_bytes):
+            if self._take(waiting, size_bytes):
                 del self._waiting[waiting]
                 if not room.done():
                     room.set_result(None)
 
-    def _taken(self, share: int, size_bytes: int) -> bool:
-        others_bytes = self._total_bytes - self._held.get(share, 0)
-        if others_bytes + size_bytes > self._limit_bytes and next(iter(self._held), share) != share:
+    def _take(self, share: int, size_bytes: int) -> bool:
+        others_bytes = self._total_bytes - self._sizes_bytes.get(share, 0)
+        if others_bytes + size_bytes > self._limit_bytes and next(iter(self._sizes_bytes), share) != share:
             return False
-        self._held[share] = size_bytes
+        self._sizes_bytes[share] = size_bytes
         self._total_bytes = others_bytes + size_bytes
         return True
 

@@ -199,8 +199,8 @@ def _after_refusal(tried: Tried, refused: Refused, limits: Limits, chance: rando
     if refused.drains:
         if verdict.loading and refused.others:
             return tried, Move(refused.message)
-        said = f"asks for a pause of {wish_s:,.0f} s: {refused.message}"
-        return tried, Move(said) if refused.others else Stop(said)
+        message = f"asks for a pause of {wish_s:,.0f} s: {refused.message}"
+        return tried, Move(message) if refused.others else Stop(message)
     tried, wait_s = _put_off(tried, refused, chance)
     if wait_s is not None:
         put_off_s = tried.put_off_s + (min(wait_s, MOVE_S) if refused.others else wait_s)

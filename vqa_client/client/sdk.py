@@ -47,24 +47,24 @@ class SdkTransport(httpx2.AsyncBaseTransport):
 
     def _client_for(self, base: httpx2.URL, key: str | None) -> Any:
         openai = self._openai
-        given: dict[str, Any] = {"http_client": self._http, "max_retries": 0}
-        given["base_url"] = str(base.copy_with(query=None))
+        options: dict[str, Any] = {"http_client": self._http, "max_retries": 0}
+        options["base_url"] = str(base.copy_with(query=None))
         if self._signed:
-            return openai.AsyncOpenAI(api_key=_NO_KEY, **given)
+            return openai.AsyncOpenAI(api_key=_NO_KEY, **options)
         if _IS_BEDROCK.match(base.host):
             from openai.providers import bedrock
 
             self._whole_bodies = True  # a signature is of the body's digest
             signs: dict[str, Any] = {"api_key": key} if key else {}
-            return openai.AsyncOpenAI(provider=bedrock(base_url=given.pop("base_url"), **signs), **given)
+            return openai.AsyncOpenAI(provider=bedrock(base_url=options.pop("base_url"), **signs), **options)
         if "/openai/deployments/" in base.path:
             known = key or os.environ.get("AZURE_OPENAI_API_KEY") or os.environ.get("AZURE_OPENAI_AD_TOKEN")
             signs = {"api_key": key} if known else {"azure_ad_token_provider": self._login()}
-            return openai.AsyncAzureOpenAI(api_version=base.params.get("api-version"), **signs, **given)
+            return openai.AsyncAzureOpenAI(api_version=base.params.get("api-version"), **signs, **options)
         if IS_AZURE.search(base.host):
             key = key or os.environ.get("AZURE_OPENAI_API_KEY")
-            return openai.AsyncOpenAI(api_key=key or self._login(), **given)
-        return openai.AsyncOpenAI(api_key=key or _NO_KEY, **given)
+            return openai.AsyncOpenAI(api_key=key or self._login(), **options)
+        return openai.AsyncOpenAI(api_key=key or _NO_KEY, **options)
 
     def _login(self) -> Any:
         """Gives a token of whoever is logged in on this machine, or of the machine itself."""
@@ -97,21 +97,21 @@ class SdkTransport(httpx2.AsyncBaseTransport):
         url, kind = str(request.url), httpx2.Response
         try:
             if request.method == "GET":
-                return self._hidden(await self._client.get(url, cast_to=kind, options=options))
+                return self._redact(await self._client.get(url, cast_to=kind, options=options))
             assert isinstance(request.stream, httpx2.AsyncByteStream)
             content: Any = request.stream
             if self._whole_bodies or isinstance(content, httpx2.ByteStream):
                 content = b"".join([piece async for piece in request.stream])
-            return self._hidden(await self._client.post(url, cast_to=kind, content=content, options=options))
+            return self._redact(await self._client.post(url, cast_to=kind, content=content, options=options))
         except openai.APIStatusError as error:
-            return self._hidden(error.response)
+            return self._redact(error.response)
         except openai.APIConnectionError as error:
             cause = error.__cause__
             raise cause if isinstance(cause, httpx2.TransportError) else httpx2.ConnectError(str(cause)) from None
         except openai.OpenAIError as error:
             raise httpx2.ConnectError(str(error)) from None
 
-    def _hidden(self, response: httpx2.Response) -> httpx2.Response:
+    def _redact(self, response: httpx2.Response) -> httpx2.Response:
         sent = tuple(response.request.headers.get(name, "").rpartition(" ")[2] for name in _SIGNATURES)
         content, location = response.content, response.headers.get("location", "").encode()
         for secret in _forms(sent):

@@ -65,50 +65,50 @@ def _addresses(settings: RunSettings, note: Note) -> list[list[httpx2.URL]]:
         note(f"--endpoint is given: {without_secrets(settings.base_url)} is not asked")
     addresses = [candidates(url, "--endpoint") for url in settings.endpoint]
     addresses = addresses or [candidates(settings.base_url or DEFAULT_BASE_URL)]
-    seen: set[httpx2.URL] = set()
+    known: set[httpx2.URL] = set()
     for bases in addresses:
-        if bases[0] in seen:
+        if bases[0] in known:
             raise UsageError(f"--endpoint names {without_secrets(bases[0])} twice")
-        seen.add(bases[0])
+        known.add(bases[0])
     return addresses
 
 
 async def _answering(opened: list[Found], settings: RunSettings, named: bool, note: Note) -> list[Found]:
     """Those that answer first, in the order given, then those that may come later."""
 
-    async def wait(one: Found) -> Found:
+    async def wait(server: Found) -> Found:
         try:
             served = await wait_for_server(
-                one.endpoint, one.bases, patience_s=settings.wait_for_server, note=note, model_is_named=named
+                server.endpoint, server.bases, patience_s=settings.wait_for_server, note=note, model_is_named=named
             )
         except ServerUnusable as error:
             errors.append(error)
-            return replace(one, lost=str(error))
-        return replace(one, endpoint=one.endpoint.at(served.base), served=served)
+            return replace(server, lost=str(error))
+        return replace(server, endpoint=server.endpoint.at(served.base), served=served)
 
     errors: list[ServerUnusable] = []
     waited = await asyncio.gather(*map(wait, opened))
     if len(errors) == len(opened):
         raise errors[0]
-    return sorted(waited, key=lambda one: bool(one.lost))
+    return sorted(waited, key=lambda server: bool(server.lost))
 
 
 @asynccontextmanager
 async def open_routes(
-    found: Sequence[Found], model: ModelSettings, settings: RunSettings, *, encode: EncodedPieces, note: Note
+    servers: Sequence[Found], model: ModelSettings, settings: RunSettings, *, encode: EncodedPieces, note: Note
 ) -> AsyncIterator[Routes]:
     """Routes to all servers, alike as far as small questions show; raises ServerUnusable where they are not."""
-    routes = {Route(one.endpoint): one for one in found}
-    for route, one in routes.items():
-        route.gate = BatchGate() if one.served.in_batches else None
+    routes = {Route(server.endpoint): server for server in servers}
+    for route, server in routes.items():
+        route.gate = BatchGate() if server.served.in_batches else None
     if (settings.image_uuid != "off" or settings.file_urls) and not settings.dry_run:
         from vqa_client.client.uploading.choose import (
             ways_of,  # draws on the checks, as what follows: most runs do without
         )
 
-        for route, one in routes.items():
-            route.uploads = await ways_of(one, model, settings, encode=encode, note=note)
-    if len(found) == 1 or settings.dry_run:
+        for route, server in routes.items():
+            route.uploads = await ways_of(server, model, settings, encode=encode, note=note)
+    if len(servers) == 1 or settings.dry_run:
         only = next(iter(routes))
         before = routes[only].served
 
@@ -168,9 +168,9 @@ class Recovery:
             async with asyncio.timeout(patience_s or LAST_LOOK_S):
                 await (self._some_back.wait() if patience_s else asyncio.gather(*map(self._is_back, self._routes.all)))
         if not self._some_back.is_set():
-            said = "; ".join(f"{route.address}: {self._why.get(route, 'lost')}" for route in self._routes.all)
+            reasons = "; ".join(f"{route.address}: {self._why.get(route, 'lost')}" for route in self._routes.all)
             raise ServerAway(
-                f"none of {len(self._routes.all)} servers answers: {said}",
+                f"none of {len(self._routes.all)} servers answers: {reasons}",
                 hint="start one again and run the same command again; --wait_for_server SECONDS waits longer",
             )
 
@@ -241,19 +241,19 @@ def difference(one: Nature, other: Nature, model: str) -> str:
 
 @asynccontextmanager
 async def several_routes(
-    found: Mapping[Route, Found], model: ModelSettings, *, patience_s: float, note: Note
+    servers: Mapping[Route, Found], model: ModelSettings, *, patience_s: float, note: Note
 ) -> AsyncIterator[Routes]:
     """Routes to servers that small questions found to be alike; raises ServerUnusable where they are not."""
-    look = _Look(found, model, note)
+    look = _Look(servers, model, note)
     await look.compare()
-    routes = Routes(tuple(found), outage=Outage(lambda left_s: recovery.first_back(left_s), patience_s))
+    routes = Routes(tuple(servers), outage=Outage(lambda left_s: recovery.first_back(left_s), patience_s))
     routes.check = look.first.check
     recovery = Recovery(routes, look.at, note)
     routes.on_lost = recovery.lost
     try:
-        for route, one in found.items():
-            if one.lost:
-                routes.drain(route, one.lost)
+        for route, server in servers.items():
+            if server.lost:
+                routes.drain(route, server.lost)
         yield routes
     finally:
         await recovery.aclose()
@@ -262,21 +262,21 @@ async def several_routes(
 class _Look:
     """Looks at the servers of a run: at first whether they are alike, later whether a lost one still is."""
 
-    def __init__(self, found: Mapping[Route, Found], model: ModelSettings, note: Note) -> None:
-        self._found = found
+    def __init__(self, servers: Mapping[Route, Found], model: ModelSettings, note: Note) -> None:
+        self._servers = servers
         self._model = model
         self._note = note
-        self._told: set[str] = set()
+        self._noted: set[str] = set()
         self.first: Nature
 
     async def compare(self) -> None:
-        served = [(route, one.served) for route, one in self._found.items() if not one.lost]
-        natures = await asyncio.gather(*(self._nature(route, one) for route, one in served))
+        served = [(route, server.served) for route, server in self._servers.items() if not server.lost]
+        natures = await asyncio.gather(*(self._nature(route, answered) for route, answered in served))
         first, self.first = served[0][0], natures[0]
         for (route, _), nature in zip(served, natures, strict=True):
-            if said := difference(self.first, nature, self._model.model_name):
+            if reason := difference(self.first, nature, self._model.model_name):
                 raise ServerUnusable(
-                    f"{route.address} is not like {first.address}: {said}",
+                    f"{route.address} is not like {first.address}: {reason}",
                     hint="serve the same model with the same settings everywhere, or leave one --endpoint out",
                 )
             if nature.version != self.first.version:
@@ -288,7 +288,7 @@ class _Look:
 
     async def at(self, route: Route) -> str:
         """Say nothing of a server that answers questions as the first one did; else what is wrong."""
-        bases = self._found[route].bases
+        bases = self._servers[route].bases
         try:
             served = await wait_for_server(
                 route.endpoint, bases, patience_s=0, note=lambda _: None, model_is_named=True
@@ -299,8 +299,8 @@ class _Look:
         nature = await self._nature(route, served)
         if nature.seen.sight == "unknown":
             return "it answers no questions"
-        said = difference(self.first, nature, self._model.model_name)
-        if said and said not in self._told:
-            self._told.add(said)
-            self._note(f"{route.address} is there and gets no questions: {said}")
-        return said
+        reason = difference(self.first, nature, self._model.model_name)
+        if reason and reason not in self._noted:
+            self._noted.add(reason)
+            self._note(f"{route.address} is there and gets no questions: {reason}")
+        return reason

@@ -32,18 +32,18 @@ LEAST_SPARE = 16
 """For the same beside what is open already, where the system allows no more."""
 
 
-def affordable_workers(wanted: int, note: Callable[[str], None]) -> int:
+def affordable_workers(workers: int, note: Callable[[str], None]) -> int:
     """Raise the process's soft limit of open files for so many workers, or say how many it is enough for."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + SPARE
+    needed = workers + SPARE
     if soft == resource.RLIM_INFINITY or soft >= needed:
-        return wanted
+        return workers
     ceiling = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (ceiling, hard))
     affordable = max(1, ceiling - LEAST_SPARE - len(os.listdir("/dev/fd")))
-    if affordable < wanted:
-        note(f"{affordable} workers instead of {wanted}: the system allows {hard} open files (ulimit -Hn)")
-    return min(wanted, affordable)
+    if affordable < workers:
+        note(f"{affordable} workers instead of {workers}: the system allows {hard} open files (ulimit -Hn)")
+    return min(workers, affordable)
 
 
 DEFAULT_TEMPERATURE = 0.0
@@ -79,9 +79,9 @@ async def open_session(
     """
     named = named_model(settings, model) is not None
     now = dataclasses.replace(settings, wait_for_server=0.0) if looks_once else settings
-    async with open_servers(now, transport=transport, named=named, note=note) as found:
-        model = _served_model(settings, model, found, note)
-        async with open_routes(found, model, settings, encode=encode, note=note) as routes:
+    async with open_servers(now, transport=transport, named=named, note=note) as servers:
+        model = _served_model(settings, model, servers, note)
+        async with open_routes(servers, model, settings, encode=encode, note=note) as routes:
             routes.allowance = Allowance(settings.rpm, settings.tpm)
             chat = ChatClient(
                 routes,
@@ -92,7 +92,7 @@ async def open_session(
                 note=note,
                 stream=settings.stream,
             )
-            server = _described(found, settings)
+            server = _server_record(servers, settings)
             if settings.image_uuid != "off":  # which servers were found to know images by a uuid
                 knowing = [each for each in routes.all if each.uploads is not None and each.uploads.held is not None]
                 server["image_uuid"] = [each.address for each in knowing]
@@ -130,7 +130,7 @@ def model_of(settings: RunSettings, config: str | None) -> ModelSettings | None:
     if config is None:
         return None
     if isinstance(settings, ConfiguredSettings) and not names_config(config):
-        return _settled(settings, None, config)
+        return _model_settings(settings, None, config)
     return load_model(config)
 
 
@@ -145,10 +145,10 @@ def named_model(settings: RunSettings, model: ModelSettings | None, served: str 
     Without a name it is the `served` one; None: the server must say.
     """
     name = settings.served_name or (model.model_name if model else served)
-    return _settled(settings, model, name) if name else None
+    return _model_settings(settings, model, name) if name else None
 
 
-def _settled(settings: RunSettings, model: ModelSettings | None, name: str) -> ModelSettings:
+def _model_settings(settings: RunSettings, model: ModelSettings | None, name: str) -> ModelSettings:
     if model is None:
         model = ModelSettings(
             model_name=name,
@@ -161,9 +161,9 @@ def _settled(settings: RunSettings, model: ModelSettings | None, name: str) -> M
 
 
 def _served_model(
-    settings: RunSettings, model: ModelSettings | None, found: Sequence[Found], note: Callable[[str], None]
+    settings: RunSettings, model: ModelSettings | None, servers: Sequence[Found], note: Callable[[str], None]
 ) -> ModelSettings:
-    settled, served = named_model(settings, model), found[0].served
+    settled, served = named_model(settings, model), servers[0].served
     if settled is None and served.loaded is None and served.models:
         raise UsageError(
             f"{without_secrets(served.base)} lists {len(served.models)} models",
@@ -175,12 +175,12 @@ def _served_model(
             f"{without_secrets(served.base)} lists no models{served.instead and f' ({served.instead})'}",
             hint=f"is --base_url right? if it is, name the model with {settings.name_option}",
         )
-    settled = settled or _settled(settings, None, served.loaded or "")
+    settled = settled or _model_settings(settings, None, served.loaded or "")
     name = settled.model_name
     if served.models and name not in served.models:
         listed = ", ".join(served.models[:5])
         note(f"warning: the server does not list {name}; it lists {listed} (choose with {settings.name_option})")
-    note(_sent_to(settled, f" at {' and '.join(_addresses(found))}"))
+    note(_sent_to(settled, f" at {' and '.join(_addresses(servers))}"))
     return settled
 
 
@@ -189,12 +189,12 @@ def _sent_to(model: ModelSettings, where: str = "") -> str:
     return f"model {model.model_name}{where}, max_tokens {model.max_tokens}, temperature {temperature}"
 
 
-def _addresses(found: Sequence[Found]) -> list[str]:
-    return [without_secrets(one.served.base) for one in found]
+def _addresses(servers: Sequence[Found]) -> list[str]:
+    return [without_secrets(server.served.base) for server in servers]
 
 
-def _described(found: Sequence[Found], settings: RunSettings) -> dict[str, Any]:
-    served, addresses = found[0].served, _addresses(found)
+def _server_record(servers: Sequence[Found], settings: RunSettings) -> dict[str, Any]:
+    served, addresses = servers[0].served, _addresses(servers)
     return {
         "base_url": ", ".join(addresses),
         **({"endpoints": addresses} if len(addresses) > 1 else {}),

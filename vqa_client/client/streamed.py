@@ -35,14 +35,14 @@ def completion_in_events(text: str) -> dict[str, Any]:
         if not isinstance(chunk, dict):
             raise ValueError("an event is not a chunk of a completion")
         pieces = chunk.pop("choices", None) or ()
-        whole |= _given(chunk)
+        whole |= _without_none(chunk)
         for piece in pieces:
             if isinstance(piece, dict) and not piece.get("index"):
-                choice = _given(piece) | choice | {key: piece[key] for key in LAST if piece.get(key)}
+                choice = _without_none(piece) | choice | {key: piece[key] for key in LAST if piece.get(key)}
                 _collect(texts, piece.get("delta") or piece.get("message"))
     if not whole.get("error") and not (choice and (ended or choice.get("finish_reason"))):
         raise ValueError("the stream has no end")
-    return whole | {"choices": [choice | {"message": {field: _joined(said) for field, said in texts.items() if said}}]}
+    return whole | {"choices": [choice | {"message": {field: _join(parts) for field, parts in texts.items() if parts}}]}
 
 
 def first_text_end(body: bytes) -> int | None:
@@ -65,21 +65,21 @@ class _Chunk(Struct):
     choices: list[_Piece] | None = None
 
 
-def _given(piece: dict[str, Any]) -> dict[str, Any]:
+def _without_none(piece: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in piece.items() if value is not None}
 
 
 def _collect(texts: dict[str, list[Any]], message: Any) -> None:
-    for field, said in texts.items():
+    for field, parts in texts.items():
         if isinstance(message, dict) and isinstance(text := message.get(field), str | list):
-            said.append(text)
+            parts.append(text)
 
 
-def _joined(said: list[Any]) -> Any:
+def _join(pieces: list[Any]) -> Any:
     """One text, or the list of all parts where some came as parts."""
-    if all(isinstance(piece, str) for piece in said):
-        return "".join(said)
-    return [part for piece in said for part in (piece if isinstance(piece, list) else [{"text": piece}])]
+    if all(isinstance(piece, str) for piece in pieces):
+        return "".join(pieces)
+    return [part for piece in pieces for part in (piece if isinstance(piece, list) else [{"text": piece}])]
 
 
 def _events(text: str) -> Iterator[str]:

@@ -25,15 +25,15 @@ def candidates(base_url: str, option: str = "--base_url") -> list[httpx2.URL]:
     text = base_url.strip()
     if "://" not in text:
         text = f"http://{text}"
-    shown = without_secrets(text)
+    safe = without_secrets(text)
     try:
         url = httpx2.URL(text)
     except httpx2.InvalidURL as error:
-        raise UsageError(f"{option} {shown!r} is not an address: {without_secrets(str(error))}") from None
+        raise UsageError(f"{option} {safe!r} is not an address: {without_secrets(str(error))}") from None
     if not can_exist(url):
-        raise UsageError(f"{option} {shown!r} has no such host or port", hint="such as http://localhost:8000/v1")
+        raise UsageError(f"{option} {safe!r} has no such host or port", hint="such as http://localhost:8000/v1")
     if url.scheme not in ("http", "https") or not url.host:
-        raise UsageError(f"{option} {shown!r} is not an http or https address", hint="such as http://localhost:8000/v1")
+        raise UsageError(f"{option} {safe!r} is not an http or https address", hint="such as http://localhost:8000/v1")
     path = _path(url).rstrip("/").removesuffix(CHAT).rstrip("/")
     if not path:
         paths = ["/openai/v1"] if IS_AZURE.search(url.host) else ["/v1", ""]
@@ -42,7 +42,7 @@ def candidates(base_url: str, option: str = "--base_url") -> list[httpx2.URL]:
     else:
         paths = [path, f"{path}/v1"]
     if IS_AZURE.search(url.host) and "/deployments/" in path and "api-version" not in url.params:
-        raise UsageError(f"{option} {shown} needs an api-version", hint="add ?api-version=2024-10-21 to it, quoted")
+        raise UsageError(f"{option} {safe} needs an api-version", hint="add ?api-version=2024-10-21 to it, quoted")
     return [url.copy_with(path=p or "/", fragment=None) for p in paths]
 
 
@@ -81,16 +81,16 @@ MOST_CHANGES = 5
 
 def without_secrets(address: httpx2.URL | str) -> str:
     """An address, or a text with one in it, without a user's name and password and without keys in path or query."""
-    text = _PATH.sub(lambda found: found[1] + _shown_path(found[2]), _PASSWORD.sub("://", str(address)))
-    return _PARAMETER.sub(lambda found: f"{found[1]}{found[2]}={_shown_value(found[2], found[3])}", text)
+    text = _PATH.sub(lambda match: match[1] + _redacted_path(match[2]), _PASSWORD.sub("://", str(address)))
+    return _PARAMETER.sub(lambda match: f"{match[1]}{match[2]}={_redacted_value(match[2], match[3])}", text)
 
 
 def secrets_in(address: httpx2.URL) -> set[str]:
     """What in an address is a key: a password, or a name without one, and what looks like a key in path or query."""
     path = _path(address)
-    found = {part for part, shown in zip(path.split("/"), _shown_path(path).split("/"), strict=True) if part != shown}
-    found |= {value for name, value in address.params.multi_items() if _shown_value(name, value) != value}
-    return found | {unquote(part) for part in found} | {address.password or address.username}
+    keys = {part for part, kept in zip(path.split("/"), _redacted_path(path).split("/"), strict=True) if part != kept}
+    keys |= {value for name, value in address.params.multi_items() if _redacted_value(name, value) != value}
+    return keys | {unquote(part) for part in keys} | {address.password or address.username}
 
 
 def written_forms(secrets: Iterable[str]) -> list[str]:
@@ -102,7 +102,7 @@ def written_forms(secrets: Iterable[str]) -> list[str]:
     return sorted((secret for secret in written if len(secret) >= SECRET_CHARACTERS), key=len, reverse=True)
 
 
-def _shown_path(path: str) -> str:
+def _redacted_path(path: str) -> str:
     parts = path.split("/")
     keys = [
         bool(part) and (_looks_like_key(part) or _is_after_its_name(before, part))
@@ -115,7 +115,7 @@ def _is_after_its_name(before: str, part: str) -> bool:
     return bool(_BEFORE_A_KEY.fullmatch(before)) and not re.fullmatch(r"v\d+", part)
 
 
-def _shown_value(name: str, value: str) -> str:
+def _redacted_value(name: str, value: str) -> str:
     return "<key>" if value and (_SECRET.fullmatch(name) or _looks_like_key(value)) else value
 
 

@@ -88,11 +88,11 @@ def read_reply(http_status: int, content_type: str, body: bytes, size_bytes: int
     What a content filter refused is an answer, however the provider says it. `location` is where a redirection leads.
     """
     if not 200 <= http_status < 300:
-        return _refused(http_status, body, size_bytes, location)
-    reply = _decoded(content_type, body)
+        return _filtered(http_status, body, size_bytes, location)
+    reply = _decode_leniently(content_type, body)
     choice = reply.choices[0] if reply.choices else None
     if reply.error or (choice and choice.error) or reply.object == "error":
-        return _refused(None, body, size_bytes)
+        return _filtered(None, body, size_bytes)
     if choice is None or not (choice.message or _ended_before_a_word(choice)):
         return _without_message(content_type, body)
     return _completion(reply, choice, choice.message or _Message(), content_type, body)
@@ -131,7 +131,7 @@ def _completion(reply: _Reply, choice: _Choice, message: _Message, content_type:
     )
 
 
-def _decoded(content_type: str, body: bytes) -> _Reply:
+def _decode_leniently(content_type: str, body: bytes) -> _Reply:
     try:
         return _decode(body)
     except UNDECODABLE:
@@ -142,7 +142,7 @@ def _decoded(content_type: str, body: bytes) -> _Reply:
         raise _unreadable("the reply is not a chat completion", content_type, body) from None
 
 
-def _refused(http_status: int | None, body: bytes, size_bytes: int, location: str = "") -> Completion:
+def _filtered(http_status: int | None, body: bytes, size_bytes: int, location: str = "") -> Completion:
     """What a filter refused; raises NotACompletion for all else. An error inside a success has no `http_status`."""
     codes = codes_of(body)
     message = error_message(body)
@@ -162,13 +162,13 @@ def _without_message(content_type: str, body: bytes) -> Completion:
     codes = codes_of(body)
     refused = judge(200, words_of(codes, "")).status == "refused" or any(map(is_blocked, codes))
     if refused or hidden_status(codes) != 200:
-        return _refused(None, body, 0)
+        return _filtered(None, body, 0)
     raise _unreadable("no choices in the reply", content_type, body)
 
 
 def _unreadable(reason: str, content_type: str, body: bytes) -> NotACompletion:
-    told = f"{reason} (HTTP 200, {content_type or 'no content type'}): {error_message(body)!r}"
-    return NotACompletion(told, GLITCH, excerpt(body))
+    message = f"{reason} (HTTP 200, {content_type or 'no content type'}): {error_message(body)!r}"
+    return NotACompletion(message, GLITCH, excerpt(body))
 
 
 def _word(finish_reason: Any) -> str | None:
@@ -181,13 +181,13 @@ def _parts(content: Any) -> tuple[str, str, str]:
     """What the parts of a message say, think and decline; a message that is a text says it all."""
     if not isinstance(content, list):
         return _text_of(content), "", ""
-    said: dict[str, list[str]] = {"text": [], "thought": [], "refusal": []}
+    texts: dict[str, list[str]] = {"text": [], "thought": [], "refusal": []}
     for part in content:
         fields = part if isinstance(part, dict) else {}
         of = str(fields.get("type"))
         thinks = fields.get("thought") is True or _THINKS.search(of)
-        said["thought" if thinks else "refusal" if of == "refusal" else "text"].append(_text_of(part))
-    text, thought, refusal = ("".join(pieces) for pieces in said.values())
+        texts["thought" if thinks else "refusal" if of == "refusal" else "text"].append(_text_of(part))
+    text, thought, refusal = ("".join(pieces) for pieces in texts.values())
     return text, thought, refusal
 
 
@@ -214,12 +214,12 @@ def _first_token(logprobs: Any) -> dict[str, float] | None:
     tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
     if not isinstance(tokens, list) or not tokens or not isinstance(tokens[0], dict):
         return None
-    others, found = tokens[0].get("top_logprobs"), dict[str, float]()
+    others, totals = tokens[0].get("top_logprobs"), dict[str, float]()
     for text, logprob in _logprobs(others if isinstance(others, list) else []):
-        found[text] = _added(found[text], logprob) if text in found else logprob
+        totals[text] = _logprob_of_either(totals[text], logprob) if text in totals else logprob
     for text, logprob in _logprobs(tokens[:1]):
-        found.setdefault(text, logprob)
-    return found or None
+        totals.setdefault(text, logprob)
+    return totals or None
 
 
 def _logprobs(tokens: list[Any]) -> Iterator[tuple[str, float]]:
@@ -229,7 +229,7 @@ def _logprobs(tokens: list[Any]) -> Iterator[tuple[str, float]]:
             yield _text_of(text), min(0.0, logprob)
 
 
-def _added(one: float, other: float) -> float:
+def _logprob_of_either(one: float, other: float) -> float:
     """The logprob of either of two."""
     return min(0.0, max(one, other) + math.log1p(math.exp(-abs(one - other))))
 

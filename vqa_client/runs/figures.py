@@ -33,7 +33,7 @@ class ServersOfStart:
         routes = session.chat.routes
         self._session = session
         self._answered_by = AnsweredBy(routes)
-        self._metrics = MetricsReader(routes.all if settings.metrics else (), told=told, note=note)
+        self._metrics = MetricsReader(routes.all if settings.metrics else (), show=told, note=note)
         self.watch, self.queue = self._metrics.watch, self._metrics.queue
 
     async def last_look(self) -> dict[str, Any]:

@@ -47,4 +47,4 @@ async def test_a_server_that_is_gone_is_unknown() -> None:
         raise OSError("gone")
 
     found = await short_check(endpoint_playing(play), model())
-    assert found == ShortCheck(fingerprint=Fingerprint(model="tiny-vlm"), told="gone")
+    assert found == ShortCheck(fingerprint=Fingerprint(model="tiny-vlm"), error="gone")

@@ -230,8 +230,8 @@ def found_forms(base: httpx2.URL, other: httpx2.URL, reply: Reply) -> Finding:
 
 def found_proxy(proxy: str | None) -> Finding:
     """What stands between."""
-    shown = without_secrets(proxy) if proxy else None
-    return Finding(name="proxy", level="note" if proxy else "ok", value=shown, text=shown or "none")
+    address = without_secrets(proxy) if proxy else None
+    return Finding(name="proxy", level="note" if proxy else "ok", value=address, text=address or "none")
 
 
 def found_connections(host: str, tried: Sequence[Connected]) -> Finding:
@@ -252,10 +252,10 @@ async def try_connections(url: httpx2.URL) -> list[Connected]:
     port = url.port or (443 if url.scheme == "https" else 80)
     try:
         async with asyncio.timeout(CONNECT_S):
-            found = await asyncio.get_running_loop().getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
+            rows = await asyncio.get_running_loop().getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):  # TimeoutError is an OSError
         return []
-    return [await _try(str(place[0]), port) for place in dict.fromkeys(row[4][:1] for row in found)]
+    return [await _try(str(place[0]), port) for place in dict.fromkeys(row[4][:1] for row in rows)]
 
 
 async def _try(address: str, port: int) -> Connected:

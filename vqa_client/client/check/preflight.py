@@ -32,12 +32,12 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
     Raises ServerUnusable where the server answers and counts no tokens for images: every number would be a blind
     model's; or where it neither lists nor knows the model. Whatever else it does is a note at most.
     """
-    check = session.chat.routes.check = session.chat.routes.check or await _checked(session, note)
-    found = check.fingerprint
+    check = session.chat.routes.check = session.chat.routes.check or await _check_announced(session, note)
+    fingerprint = check.fingerprint
     if session.model.thinking:
-        session.chat.switch_thinking(found.kind)
+        session.chat.switch_thinking(fingerprint.kind)
     name = f"{session.model.model_name} at {session.server['base_url']}"
-    if found.sight == "blind":
+    if fingerprint.sight == "blind":
         raise ServerUnusable(f"{name} answers without seeing the images that are sent", hint=WAY_OUT)
     listed = session.server.get("models", [])
     if check.http_status == HTTPStatus.NOT_FOUND and listed and session.model.model_name not in listed:
@@ -47,12 +47,12 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
             f"there is no chat/completions under {session.server['base_url']} ({check.error})",
             hint=f"{await _elsewhere(session)}give the right --base_url; --no_check runs anyway",
         )
-    if doubt := DOUBTS.get(found.sight):
-        said = f": {check.error}" if check.error else ""
-        note(f"warning: {name} {doubt}{said}")
-    if found.sight in ("colours", "text"):
+    if doubt := DOUBTS.get(fingerprint.sight):
+        reason = f": {check.error}" if check.error else ""
+        note(f"warning: {name} {doubt}{reason}")
+    if fingerprint.sight in ("colours", "text"):
         session.chat.doubts.trust_sight()
-    kept = {"fingerprint": msgspec.to_builtins(found)}
+    kept = {"fingerprint": msgspec.to_builtins(fingerprint)}
     return msgspec.structs.replace(session, server=session.server | kept)
 
 
@@ -61,16 +61,16 @@ async def _elsewhere(session: Session) -> str:
     root = session.endpoint.at_root()
     usual = root.at(root.base.copy_with(raw_path=b"/v1"))
     try:
-        found = usual.base != session.endpoint.base and (await usual.get("/models")).status_code == HTTPStatus.OK
+        is_there = usual.base != session.endpoint.base and (await usual.get("/models")).status_code == HTTPStatus.OK
     except httpx2.TransportError:
-        found = False
-    return f"{without_secrets(usual.base)} answers; " if found else ""
+        is_there = False
+    return f"{without_secrets(usual.base)} answers; " if is_there else ""
 
 
-async def _checked(session: Session, note: Callable[[str], None]) -> ShortCheck:
+async def _check_announced(session: Session, note: Callable[[str], None]) -> ShortCheck:
     timeout_s = min(TIMEOUT_S, session.model.timeout_s)
-    told = f"testing the server (up to {timeout_s:.0f} s per request)"
-    late = asyncio.get_running_loop().call_later(LATE_S, note, told)
+    message = f"testing the server (up to {timeout_s:.0f} s per request)"
+    late = asyncio.get_running_loop().call_later(LATE_S, note, message)
     try:
         return await short_check(session.endpoint, session.model, timeout_s=timeout_s)
     finally:
@@ -79,5 +79,5 @@ async def _checked(session: Session, note: Callable[[str], None]) -> ShortCheck:
 
 def identity_of(server: dict[str, Any]) -> dict[str, Any]:
     """The part of a session's `server` that belongs to the identity of a run; {} where it was not checked."""
-    found = server.get("fingerprint", {})
-    return {name: found[name] for name in STABLE if found.get(name) is not None}
+    fingerprint = server.get("fingerprint", {})
+    return {name: fingerprint[name] for name in STABLE if fingerprint.get(name) is not None}

@@ -22,8 +22,8 @@ def many_ask(count: int, sight: Sight) -> Ask:
 
 def limit_in(refusal: str) -> int | None:
     """The number that a refusal of too many images names."""
-    found = _LIMIT.search(refusal)
-    return int(found[1]) if found else None
+    match = _LIMIT.search(refusal)
+    return int(match[1]) if match else None
 
 
 async def find_image_limit(ask: Callable[[Ask], Awaitable[Reply]], sight: Sight, bare_tokens: int | None) -> Finding:
@@ -42,7 +42,7 @@ async def find_image_limit(ask: Callable[[Ask], Awaitable[Reply]], sight: Sight,
 def found_image_limit(count: int, reply: Reply, bare_tokens: int | None) -> Finding | None:
     """What a reply to so many pictures says; None where fewer have to be tried."""
     if reply.completion is not None:
-        return _taken(count, reply.prompt_tokens, bare_tokens)
+        return _accepted_images(count, reply.prompt_tokens, bare_tokens)
     limit = limit_in(reply.refusal) if reply.status == "too_many_images" else None
     if limit is None:
         return None
@@ -55,7 +55,7 @@ def found_image_limit(count: int, reply: Reply, bare_tokens: int | None) -> Find
     )
 
 
-def _taken(count: int, tokens: int | None, bare_tokens: int | None) -> Finding:
+def _accepted_images(count: int, tokens: int | None, bare_tokens: int | None) -> Finding:
     if tokens is not None and bare_tokens is not None and tokens - bare_tokens < count:
         return Finding(
             name="image_limit",
@@ -102,11 +102,11 @@ def found_sizes(replies: Mapping[int, Reply], bare_tokens: int | None) -> Findin
     """What the replies to pictures of these sides say; `bare_tokens` are those of the text alone."""
     tokens = _tokens(replies, bare_tokens)
     value = {str(side): count for side, count in tokens.items()}
-    told = [f"{count:,} at {side} px" for side, count in tokens.items()]
+    costs = [f"{count:,} at {side} px" for side, count in tokens.items()]
     refused = next((side for side, reply in replies.items() if reply.completion is None), None)
     if refused is not None:
-        told.append(f"{refused} x {refused} is refused ({replies[refused].error})")
-    text = ", ".join(told) or "the server counts no prompt tokens"
+        costs.append(f"{refused} x {refused} is refused ({replies[refused].error})")
+    text = ", ".join(costs) or "the server counts no prompt tokens"
     if _stopped_growing(tokens):
         *_, side, _ = tokens
         return Finding(

@@ -47,8 +47,8 @@ class Reply(Struct, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> list[dict[str, Any]]:
-        found = self.body.get("choices")
-        return [choice for choice in found if isinstance(choice, dict)] if isinstance(found, list) else []
+        choices = self.body.get("choices")
+        return [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
 
     @property
     def message(self) -> dict[str, Any]:
@@ -81,10 +81,10 @@ def heard(http_status: int, headers: Mapping[str, str], content: bytes) -> Reply
 def json_object(content: bytes) -> dict[str, Any]:
     """The JSON object in a body; an empty one for anything else."""
     try:
-        found = msgspec.json.decode(content)
+        value = msgspec.json.decode(content)
     except UNDECODABLE:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 COLOURS: dict[str, tuple[int, int, int]] = {
@@ -160,7 +160,7 @@ def body_of(ask: Ask, model: ModelSettings, dialect: Dialect) -> bytes:
     """The body: what the model's config sends with every question, greedy and short, and the fields of this one."""
     short = replace(model, **USUAL, max_tokens=min(model.max_tokens, MOST_TOKENS))
     request = Request(content=(*map(_image, ask.pictures), ask.prompt), parameters=ask.fields)
-    body = RequestTemplate(short, dialect, _encoded).body(request, map(_way, ask.pictures))
+    body = RequestTemplate(short, dialect, _encode).body(request, map(_way, ask.pictures))
     return b"".join(body.pieces())
 
 
@@ -172,7 +172,7 @@ def _way(picture: Picture) -> Part:
     return by_bytes(_image(picture), picture.uuid) if picture.sent else by_name(picture.uuid)
 
 
-def _encoded(image: Image) -> Iterator[bytes]:
+def _encode(image: Image) -> Iterator[bytes]:
     yield b2a_base64(image.data or b"", newline=False)
 
 
@@ -205,9 +205,9 @@ class Asker:
         while (
             not ask.fields
             and reply.completion is None
-            and (wanted := self.dialect.after(reply.refusal, USUAL, sent=sent))
+            and (adapted := self.dialect.after(reply.refusal, USUAL, sent=sent))
         ):
-            sent = self.dialect = wanted
+            sent = self.dialect = adapted
             reply = await self._ask(ask, sent)
         if reply.completion is not None:
             self.answered.append(reply)

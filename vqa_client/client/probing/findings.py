@@ -117,7 +117,7 @@ def colour_in(text: str) -> str | None:
 
 def sight_of(colours: Sequence[Reply], code: Reply | None = None, bare: Reply | None = None) -> Sight:
     """Judge the replies to `colour_asks`, `code_ask` and `bare_ask`; the last two may not have been asked."""
-    if all(colour_in(reply.text) == shown for reply, shown in zip(colours, SHOWN, strict=True)):
+    if all(colour_in(reply.text) == colour for reply, colour in zip(colours, SHOWN, strict=True)):
         return "colours"
     if code is not None and CODE in code.text:
         return "text"
@@ -129,12 +129,12 @@ def sight_of(colours: Sequence[Reply], code: Reply | None = None, bare: Reply | 
     return "differs" if first != second else "same"
 
 
-def _counts_pictures(seen: Reply, bare: Reply | None) -> bool:
-    if seen.prompt_tokens is None:
+def _counts_pictures(pictured: Reply, bare: Reply | None) -> bool:
+    if pictured.prompt_tokens is None:
         return True
     if bare is not None and bare.prompt_tokens is not None:
-        return seen.prompt_tokens > bare.prompt_tokens
-    return seen.prompt_tokens > TEMPLATE_TOKENS + len(PROMPT) / CHARACTERS_PER_TOKEN
+        return pictured.prompt_tokens > bare.prompt_tokens
+    return pictured.prompt_tokens > TEMPLATE_TOKENS + len(PROMPT) / CHARACTERS_PER_TOKEN
 
 
 LEVELS: dict[Sight, Level] = {
@@ -161,18 +161,18 @@ def found_sight(colours: Sequence[Reply], code: Reply | None, bare: Reply | None
         refused = next(reply for reply in colours if reply.completion is None)
         text, hint = f"no reply to a question about a picture: {refused.error}", _way_out(refused)
     else:
-        text, hint = _told(sight, colours, bare), HINTS.get(sight, "")
+        text, hint = _sight_text(sight, colours, bare), HINTS.get(sight, "")
     return Finding(name="sight", level=LEVELS[sight], value=sight, text=text, hint=hint)
 
 
-def _told(sight: Sight, colours: Sequence[Reply], bare: Reply | None) -> str:
-    said = " and ".join(repr(reply.text[:40]) for reply in colours) + " of a red and of a blue square"
+def _sight_text(sight: Sight, colours: Sequence[Reply], bare: Reply | None) -> str:
+    answers = " and ".join(repr(reply.text[:40]) for reply in colours) + " of a red and of a blue square"
     if sight == "colours":
-        return f"sees images: {said}"
+        return f"sees images: {answers}"
     if sight == "text":
-        return f"reads a drawn code, and says {said}"
+        return f"reads a drawn code, and says {answers}"
     tokens = f"{_tokens(colours[0])} prompt tokens with the picture, {_tokens(bare)} without"
-    return f"{_VERDICTS.get(sight, '')}{said}; {tokens}"
+    return f"{_VERDICTS.get(sight, '')}{answers}; {tokens}"
 
 
 def _way_out(reply: Reply) -> str:

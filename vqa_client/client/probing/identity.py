@@ -88,7 +88,7 @@ def found_identity(reply: Reply, evidence: Evidence, model: str, max_tokens: int
 def _models(evidence: Evidence, kind: str, model: str) -> Finding:
     names = [card["id"] for card in evidence.cards]
     loaded = loaded_model(evidence)
-    shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "") or "none listed"
+    listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "") or "none listed"
     if loaded is not None and loaded != model:
         return Finding(
             name="models",
@@ -101,11 +101,11 @@ def _models(evidence: Evidence, kind: str, model: str) -> Finding:
         return Finding(
             name="models",
             level="warning",
-            text=f"lists {shown}, and not {model}",
+            text=f"lists {listed}, and not {model}",
             value=names,
             hint="name a listed one with --model, or start the server with this served-model-name",
         )
-    return Finding(name="models", text=f"{shown}{' (loaded)' if loaded and len(names) == 1 else ''}", value=names)
+    return Finding(name="models", text=f"{listed}{' (loaded)' if loaded and len(names) == 1 else ''}", value=names)
 
 
 def _context(tokens: int | None, max_tokens: int) -> Finding:
@@ -154,9 +154,11 @@ async def short_check(endpoint: Endpoint, model: ModelSettings, *, timeout_s: fl
         stated = await asker.get("/version", at_root=True)
         models = await asker.get("/models")
         kind, version = kind_of(colours[0], Evidence(cards=cards_of(models.body), version=stated.body))
-    seen = Fingerprint(
+    fingerprint = Fingerprint(
         kind=kind, version=version, model=model.model_name, sight=sight, picture_tokens=colours[0].prompt_tokens
     )
     if sight != "unknown":
-        return ShortCheck(fingerprint=seen)
-    return ShortCheck(fingerprint=seen, error=endpoint.redacted(colours[0].error), http_status=colours[0].http_status)
+        return ShortCheck(fingerprint=fingerprint)
+    return ShortCheck(
+        fingerprint=fingerprint, error=endpoint.redacted(colours[0].error), http_status=colours[0].http_status
+    )

@@ -53,15 +53,15 @@ def effect_of(parameter: Parameter, plain: Reply, reply: Reply, fields: Fields |
 def found_parameters(replies: Mapping[str, Reply], plain: Reply, config_fields: frozenset[str]) -> list[Finding]:
     """A finding for each reply, by the parameter's name; `config_fields` are those that the model's config sends."""
     effects = {row.name: effect_of(row, plain, replies[row.name]) for row in PARAMETERS.values() if row.name in replies}
-    for one, other in (SWITCHES, SWITCHES[::-1]):
-        if effects.get(one) == "honoured" and effects.get(other) == "unclear":
+    for switch, other in (SWITCHES, SWITCHES[::-1]):
+        if effects.get(switch) == "honoured" and effects.get(other) == "unclear":
             effects[other] = "ignored"  # the template has the switch, and this name for it doesn't reach it
     return [_finding(name, effect, replies[name], config_fields) for name, effect in effects.items()]
 
 
 def _finding(name: str, effect: Effect, reply: Reply, config_fields: frozenset[str]) -> Finding:
-    wanted = name in config_fields and effect in ("ignored", "refused")
-    told = {
+    is_needed = name in config_fields and effect in ("ignored", "refused")
+    texts = {
         "honoured": "honoured",
         "ignored": "accepted, and ignored",
         "refused": f"refused ({reply.error})",
@@ -69,88 +69,88 @@ def _finding(name: str, effect: Effect, reply: Reply, config_fields: frozenset[s
     }
     return Finding(
         name=PARAMETER + name,
-        level="warning" if wanted else ("ok" if effect == "honoured" else "note"),
+        level="warning" if is_needed else ("ok" if effect == "honoured" else "note"),
         value=effect,
-        text=told[effect],
-        hint="the config sends it" if wanted else "",
+        text=texts[effect],
+        hint="the config sends it" if is_needed else "",
     )
 
 
 def _second_half(plain: Reply) -> Fields:
     """Stop at the second half of what the model says anyway, whatever that is."""
-    text = _said(plain).strip()
+    text = _answer_of(plain).strip()
     return {"stop": [text[len(text) // 2 :] or "\n"]}
 
 
-def _stopped(plain: Reply, reply: Reply, fields: Fields) -> Effect:
+def _stop_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
     (stop,) = fields["stop"]
-    if stop not in _said(plain) or _cut_in_thought(reply):
+    if stop not in _answer_of(plain) or _cut_in_thought(reply):
         return "unclear"
-    return "ignored" if stop in _said(reply) else "honoured"
+    return "ignored" if stop in _answer_of(reply) else "honoured"
 
 
-def _cut(plain: Reply, reply: Reply, fields: Fields) -> Effect:
+def _length_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
     """Fewer tokens were allowed than the plain reply took."""
     if reply.completion and reply.completion.finish_reason == "length":
         return "honoured"
     allowed = fields.get("max_completion_tokens") or fields["max_tokens"]
     if plain.completion is None or (plain.completion.completion_tokens or 0) <= allowed:
         return "unclear"
-    return "ignored" if _said(reply).strip() == _said(plain).strip() else "honoured"
+    return "ignored" if _answer_of(reply).strip() == _answer_of(plain).strip() else "honoured"
 
 
-def _several(plain: Reply, reply: Reply, fields: Fields) -> Effect:
+def _count_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
     return "honoured" if len(reply.choices) == fields["n"] else "ignored"
 
 
-def _chosen(plain: Reply, reply: Reply, fields: Fields) -> Effect:
+def _choice_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
     choices = fields.get("guided_choice") or fields["structured_outputs"]["choice"]
     if _cut_in_thought(reply):
         return "unclear"
-    return "honoured" if _said(reply).strip() in choices else "ignored"
+    return "honoured" if _answer_of(reply).strip() in choices else "ignored"
 
 
-def _in_json(plain: Reply, reply: Reply, fields: Fields) -> Effect:
+def _json_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
     if _cut_in_thought(reply):
         return "unclear"
-    return "honoured" if _said(reply).lstrip().startswith("{") else "ignored"
+    return "honoured" if _answer_of(reply).lstrip().startswith("{") else "ignored"
 
 
-def _other_prompt(plain: Reply, reply: Reply, fields: Fields) -> Effect:
+def _template_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
     """A template that has none of these variables is no less honoured."""
     return "honoured" if _other_length(plain, reply) else "unclear"
 
 
-def _other_picture(plain: Reply, reply: Reply, fields: Fields) -> Effect:
+def _picture_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
     if None in (plain.prompt_tokens, reply.prompt_tokens):
         return "unclear"
     return "honoured" if _other_length(plain, reply) else "ignored"
 
 
-def _told_logprobs(plain: Reply, reply: Reply, fields: Fields) -> Effect:
+def _logprobs_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
     """As many alternatives as were asked for, or with none asked for any logprobs at all."""
-    told = alternatives(reply)
-    return "honoured" if told is not None and told >= fields.get("top_logprobs", 0) else "ignored"
+    reported = alternatives(reply)
+    return "honoured" if reported is not None and reported >= fields.get("top_logprobs", 0) else "ignored"
 
 
-def _named_tokens(plain: Reply, reply: Reply, fields: Fields) -> Effect:
+def _named_tokens_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
     """The named tokens and at most the sampled one: a server that ignores them tells none or its usual number."""
     named = len(fields["logprob_token_ids"])
     return "honoured" if alternatives(reply) in (named, named + 1) else "ignored"
 
 
-def _taken(plain: Reply, reply: Reply, fields: Fields) -> Effect:
+def _ignored(plain: Reply, reply: Reply, fields: Fields) -> Effect:
     return "ignored"
 
 
-def _said(reply: Reply) -> str:
+def _answer_of(reply: Reply) -> str:
     """The answer alone, without thoughts."""
     return reply.completion.text if reply.completion else ""
 
 
 def _cut_in_thought(reply: Reply) -> bool:
     """Nothing was said, because there was no room after the thoughts."""
-    return reply.completion is not None and not _said(reply) and reply.completion.finish_reason == "length"
+    return reply.completion is not None and not _answer_of(reply) and reply.completion.finish_reason == "length"
 
 
 def _other_length(plain: Reply, reply: Reply) -> bool:
@@ -184,20 +184,20 @@ _TEMPLATE = {"enable_thinking": True, "thinking": True, "add_vision_id": True}
 _LOGPROBS = {"logprobs": True, "max_tokens": 2}
 
 _ROWS = (
-    Parameter("max_tokens", {"max_tokens": 1}, _cut),
-    Parameter("max_completion_tokens", {"max_tokens": None, "max_completion_tokens": 1}, _cut),
-    Parameter("stop", _second_half, _stopped),
-    Parameter("n", {"n": 2, "temperature": 1.0}, _several),
-    Parameter("structured_outputs", {"structured_outputs": {"choice": UNLIKELY}}, _chosen),
-    Parameter("guided_choice", {"guided_choice": UNLIKELY}, _chosen),
-    Parameter("response_format", {"response_format": answer_in_json("reply", UNLIKELY)}, _in_json),
-    Parameter("chat_template_kwargs", {"chat_template_kwargs": _TEMPLATE}, _other_prompt),
-    Parameter("enable_thinking", {"enable_thinking": True}, _other_prompt),
-    Parameter("mm_processor_kwargs", {"mm_processor_kwargs": {"max_pixels": 56 * 56}}, _other_picture),
-    Parameter("logprobs", _LOGPROBS, _told_logprobs),
-    Parameter("top_logprobs", {**_LOGPROBS, "top_logprobs": 5}, _told_logprobs),
-    Parameter("logprob_token_ids", {**_LOGPROBS, "logprob_token_ids": [5, 6]}, _named_tokens),
-    Parameter("an unknown field", {"no_such_parameter": 1}, _taken),
+    Parameter("max_tokens", {"max_tokens": 1}, _length_effect),
+    Parameter("max_completion_tokens", {"max_tokens": None, "max_completion_tokens": 1}, _length_effect),
+    Parameter("stop", _second_half, _stop_effect),
+    Parameter("n", {"n": 2, "temperature": 1.0}, _count_effect),
+    Parameter("structured_outputs", {"structured_outputs": {"choice": UNLIKELY}}, _choice_effect),
+    Parameter("guided_choice", {"guided_choice": UNLIKELY}, _choice_effect),
+    Parameter("response_format", {"response_format": answer_in_json("reply", UNLIKELY)}, _json_effect),
+    Parameter("chat_template_kwargs", {"chat_template_kwargs": _TEMPLATE}, _template_effect),
+    Parameter("enable_thinking", {"enable_thinking": True}, _template_effect),
+    Parameter("mm_processor_kwargs", {"mm_processor_kwargs": {"max_pixels": 56 * 56}}, _picture_effect),
+    Parameter("logprobs", _LOGPROBS, _logprobs_effect),
+    Parameter("top_logprobs", {**_LOGPROBS, "top_logprobs": 5}, _logprobs_effect),
+    Parameter("logprob_token_ids", {**_LOGPROBS, "logprob_token_ids": [5, 6]}, _named_tokens_effect),
+    Parameter("an unknown field", {"no_such_parameter": 1}, _ignored),
 )
 PARAMETERS = {row.name: row for row in _ROWS}
 

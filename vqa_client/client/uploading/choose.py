@@ -53,11 +53,11 @@ async def _takes_names(endpoint: Endpoint, model: ModelSettings, note: Callable[
     picture = Picture(png=square("green"), uuid=f"never-sent-{secrets.token_hex(16)}", sent=False)
     unknown = await asker.ask(Ask(prompt=PROMPT, pictures=(picture,)))
     if unknown.completion is not None or not _MISS.search(unknown.refusal):
-        said = "answers without the image" if unknown.completion else unknown.error
-        note(f"--image_uuid: {without_secrets(endpoint.base)} knows no names of images ({said}): all are sent whole")
+        reason = "answers without the image" if unknown.completion else unknown.error
+        note(f"--image_uuid: {without_secrets(endpoint.base)} knows no names of images ({reason}): all are sent whole")
         return False
     first, again = [await asker.ask(ask) for ask in uuid_asks()]
-    found = found_uuid(first, again)
-    if not found.value:
-        note(f"--image_uuid: {without_secrets(endpoint.base)}: {found.text}: all images are sent whole")
-    return bool(found.value)
+    finding = found_uuid(first, again)
+    if not finding.value:
+        note(f"--image_uuid: {without_secrets(endpoint.base)}: {finding.text}: all images are sent whole")
+    return bool(finding.value)

@@ -93,7 +93,7 @@ class FileProof:
             return False
         async with self._asking:
             if not self.given:
-                self.given = await self._tried(image)
+                self.given = await self._is_proved_by(image)
         return self.given
 
     def refused(self, message: str) -> ServerUnusable:
@@ -101,11 +101,11 @@ class FileProof:
         address = without_secrets(self._endpoint.base)
         return ServerUnusable(f"{address} reads no image files by itself (--file_urls): {message}", hint=HINT)
 
-    async def _tried(self, image: Image) -> bool:
-        told = ""
+    async def _is_proved_by(self, image: Image) -> bool:
+        difference = ""
         for _ in range(TRIES):
             try:
-                seen = await self._ask(image, by_bytes(image))
+                sent = await self._ask(image, by_bytes(image))
             except (NotACompletion, TimeoutError):
                 return False  # this image shows nothing: its question is asked in the ordinary way
             try:
@@ -116,10 +116,10 @@ class FileProof:
                 raise self.refused(self._endpoint.redacted(reply.message)[:300]) from None
             except TimeoutError:
                 return False
-            if (read.prompt_tokens, read.text, read.reasoning) == (seen.prompt_tokens, seen.text, seen.reasoning):
+            if (read.prompt_tokens, read.text, read.reasoning) == (sent.prompt_tokens, sent.text, sent.reasoning):
                 return True
-            told = f"{_said(read)} of the file's address, {_said(seen)} of its bytes"
-        raise self.refused(told)
+            difference = f"{_quote(read)} of the file's address, {_quote(sent)} of its bytes"
+        raise self.refused(difference)
 
     async def _ask(self, image: Image, part: Part) -> Completion:
         data = b"".join(self._template.body(Request(content=(image, PROMPT)), (part,)).pieces())
@@ -128,5 +128,5 @@ class FileProof:
         return read_reply(response.status_code, response.headers.get("content-type", ""), response.content)
 
 
-def _said(completion: Completion) -> str:
+def _quote(completion: Completion) -> str:
     return f"it says {completion.text[:40]!r} ({completion.prompt_tokens} prompt tokens)"

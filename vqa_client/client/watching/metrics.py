@@ -56,9 +56,9 @@ class Reading(Struct, frozen=True, kw_only=True):
 def read_metrics(body: bytes) -> Reading | None:
     """Read the reply of /metrics; None where it is of no known form."""
     for names, pattern in _FAMILIES:
-        found = _samples(body, names, pattern)
-        if "running" in found:
-            return _reading(found, memory_bytes(body))
+        samples = _samples(body, names, pattern)
+        if "running" in samples:
+            return _reading(samples, memory_bytes(body))
     return _mlx(body)
 
 
@@ -73,13 +73,13 @@ _FAMILIES = (_family(b"vllm", VLLM), _family(b"llamacpp", LLAMACPP))
 
 def _samples(body: bytes, names: Mapping[bytes, str], pattern: re.Pattern[bytes]) -> dict[str, float]:
     """Several engines or models behind one address are added up; of their caches the fullest is told."""
-    found: dict[str, float] = {}
+    samples: dict[str, float] = {}
     for name, text in pattern.findall(b"\n" + body):
         value = _number(text)
         if value is not None:
             join: Callable[[Iterable[float]], float] = max if names[name] == "kv_use" else sum
-            found[names[name]] = join((found.get(names[name], 0.0), value))
-    return found
+            samples[names[name]] = join((samples.get(names[name], 0.0), value))
+    return samples
 
 
 def _number(text: bytes) -> float | None:
@@ -90,12 +90,12 @@ def _number(text: bytes) -> float | None:
     return value if math.isfinite(value) and value >= 0 else None
 
 
-def _reading(found: Mapping[str, float], memory: int | None) -> Reading:
+def _reading(samples: Mapping[str, float], memory: int | None) -> Reading:
     return Reading(
-        running=found["running"],
-        waiting=found.get("waiting", 0.0),
-        kv_use=found.get("kv_use"),
-        counters={name: value for name, value in found.items() if name not in NOW},
+        running=samples["running"],
+        waiting=samples.get("waiting", 0.0),
+        kv_use=samples.get("kv_use"),
+        counters={name: value for name, value in samples.items() if name not in NOW},
         memory_bytes=memory,
     )
 
@@ -118,15 +118,15 @@ class _Mlx(Struct):
 def _mlx(body: bytes) -> Reading | None:
     """Of mlx-vlm's requests in flight those in the queue have not begun."""
     try:
-        told = msgspec.json.decode(body, type=_Mlx)
+        metrics = msgspec.json.decode(body, type=_Mlx)
     except UNDECODABLE:
         return None
-    waiting = min(told.server.request_queue_depth, told.summary.in_flight)
+    waiting = min(metrics.server.request_queue_depth, metrics.summary.in_flight)
     counters = {
-        "prompt_tokens": told.summary.prompt_tokens_total,
-        "generation_tokens": told.summary.generated_tokens_total,
+        "prompt_tokens": metrics.summary.prompt_tokens_total,
+        "generation_tokens": metrics.summary.generated_tokens_total,
     }
-    return Reading(running=told.summary.in_flight - waiting, waiting=waiting, counters=counters)
+    return Reading(running=metrics.summary.in_flight - waiting, waiting=waiting, counters=counters)
 
 
 class AnsweredBy:
@@ -139,14 +139,14 @@ class AnsweredBy:
 
     def described(self) -> dict[str, Any]:
         """What the run file keeps: nothing for one server that is sent bytes alone."""
-        told: dict[str, Any] = {}
+        record: dict[str, Any] = {}
         if len(self._routes.all) > 1:
-            answered = told["answered_by"] = dict.fromkeys((route.address for route in self._routes.all), 0)
+            answered = record["answered_by"] = dict.fromkeys((route.address for route in self._routes.all), 0)
             for route, before in zip(self._routes.all, self._answered, strict=True):
                 answered[route.address] += route.answered - before  # addresses are shown without their keys
         if any(route.uploads is not None for route in self._routes.all):
-            told["uploads"] = {name: count - self._counted[name] for name, count in self._counts().items()}
-        return told
+            record["uploads"] = {name: count - self._counted[name] for name, count in self._counts().items()}
+        return record
 
     def _counts(self) -> dict[str, int]:
         each = [msgspec.to_builtins(route.uploads.counted) for route in self._routes.all if route.uploads is not None]
@@ -209,7 +209,7 @@ class ServerWatch:
         seconds, latest = self._watched_s, self.latest
         if not seconds or latest is None:
             return {}
-        told: dict[str, Any] = {
+        record: dict[str, Any] = {
             "address": self.route.address,
             "readings": self.readings,
             "watched_s": round(seconds, 3),
@@ -217,27 +217,27 @@ class ServerWatch:
             "waiting": round(self._waiting / seconds, 3),
         }
         if latest.kv_use is not None:
-            told |= {"kv_use": round(self._kv_use / seconds, 4), "kv_use_max": round(self._kv_most, 4)}
+            record |= {"kv_use": round(self._kv_use / seconds, 4), "kv_use_max": round(self._kv_most, 4)}
         for cache in ("prefix", "mm"):
             rate = self.hit_rate(cache)
-            told |= {} if rate is None else {f"{cache}_hit_rate": round(rate, 4)}
-        told |= {f"{name}_s": round(self._counted[name] / seconds, 2) for name in _RATES if name in self._counted}
-        told |= {name: int(self._counted[name]) for name in ("preemptions",) if name in self._counted}
+            record |= {} if rate is None else {f"{cache}_hit_rate": round(rate, 4)}
+        record |= {f"{name}_s": round(self._counted[name] / seconds, 2) for name in _RATES if name in self._counted}
+        record |= {name: int(self._counted[name]) for name in ("preemptions",) if name in self._counted}
         if len(self._memory_bytes) > 1:
-            told["memory_bytes"] = self._memory_bytes
-        return told
+            record["memory_bytes"] = self._memory_bytes
+        return record
 
 
 _RATES = ("prompt_tokens", "generation_tokens")
 
 
 class MetricsReader:
-    """Reads all servers' metrics; `told` gets a short text after each round, `note` hears once of a failure."""
+    """Reads all servers' metrics; `show` gets a short text after each round, `note` hears once of a failure."""
 
-    def __init__(self, routes: Sequence[Route], *, told: Callable[[str], None], note: Callable[[str], None]) -> None:
+    def __init__(self, routes: Sequence[Route], *, show: Callable[[str], None], note: Callable[[str], None]) -> None:
         self._watches = [ServerWatch(route) for route in routes]
         self._servers = len(routes)
-        self._told = told
+        self._show = show
         self._note = note
         self._noted = self._failing = False
 
@@ -260,7 +260,7 @@ class MetricsReader:
         telling = [watch for watch in self._watches if not watch.silent and not watch.route.lost]
         await asyncio.gather(*(self._look(watch, timeout_s) for watch in telling))
         if text := brief([watch for watch in telling if watch.latest is not None]):
-            self._told(text)
+            self._show(text)
         return any(not watch.silent for watch in self._watches)
 
     async def _look(self, watch: ServerWatch, timeout_s: float) -> None:
@@ -270,8 +270,8 @@ class MetricsReader:
             self._failing = True
             if watch.latest is not None and not self._noted and not watch.route.lost:
                 self._noted = True
-                said = watch.route.endpoint.redacted(str(error) or type(error).__name__)
-                self._note(f"{watch.route.address}: its /metrics can't be read now ({said}); the run continues without")
+                why = watch.route.endpoint.redacted(str(error) or type(error).__name__)
+                self._note(f"{watch.route.address}: its /metrics can't be read now ({why}); the run continues without")
 
     async def queue(self, since_s: float) -> tuple[float, float] | None:
         """How many requests run and wait at all servers, read after `since_s`; zeros where none tells.
@@ -284,18 +284,18 @@ class MetricsReader:
                 return None
             await self.look(LAST_TIMEOUT_S)
         latest = [] if self._failing else [watch.latest for watch in telling if watch.latest is not None]
-        return sum(one.running for one in latest), sum(one.waiting for one in latest)
+        return sum(reading.running for reading in latest), sum(reading.waiting for reading in latest)
 
     def memory_bytes(self) -> int | None:
         """Of all servers together, as last read; None where one didn't tell."""
         latest = [watch.latest.memory_bytes if watch.latest else None for watch in self._watches]
-        told = [size for size in latest if size is not None]
-        return sum(told) if told and len(told) == len(latest) == self._servers else None
+        sizes = [size for size in latest if size is not None]
+        return sum(sizes) if sizes and len(sizes) == len(latest) == self._servers else None
 
     def described(self) -> dict[str, Any]:
         """What the run file keeps; nothing where no server told anything."""
-        told = [found for watch in self._watches if (found := watch.described())]
-        return {"server_metrics": told} if told else {}
+        records = [record for watch in self._watches if (record := watch.described())]
+        return {"server_metrics": records} if records else {}
 
 
 def brief(watches: Sequence[ServerWatch]) -> str:
@@ -303,11 +303,11 @@ def brief(watches: Sequence[ServerWatch]) -> str:
     latest = [watch.latest for watch in watches if watch.latest is not None]
     if not latest:
         return ""
-    running, waiting = sum(one.running for one in latest), sum(one.waiting for one in latest)
+    running, waiting = sum(reading.running for reading in latest), sum(reading.waiting for reading in latest)
     shares = {
         "prefix cache": _mean(watch.hit_rate("prefix") for watch in watches),
         "image cache": _mean(watch.hit_rate("mm") for watch in watches),
-        "KV": max((one.kv_use for one in latest if one.kv_use is not None), default=None),
+        "KV": max((reading.kv_use for reading in latest if reading.kv_use is not None), default=None),
     }
     parts = [f"{running:.0f} running", f"{waiting:.0f} waiting"]
     parts += [f"{name} {100 * share:.0f} %" for name, share in shares.items() if share is not None]

@@ -72,9 +72,9 @@ async def ask_memory_bytes(endpoint: Endpoint) -> int | None:
             response = await endpoint.at_root().get(path, timeout_s=ASK_S)
         except (httpx2.TransportError, OSError):
             continue
-        found = memory_bytes(response.content) if response.status_code == HTTPStatus.OK else None
-        if found is not None:
-            return found
+        size_bytes = memory_bytes(response.content) if response.status_code == HTTPStatus.OK else None
+        if size_bytes is not None:
+            return size_bytes
     return None
 
 
@@ -85,10 +85,10 @@ def memory_bytes(body: bytes) -> int | None:
     arrays (`peak_memory_gb`, in 10^9 bytes), which is no process's memory: it is not taken for one.
     """
     text = body.decode("utf-8", "replace")
-    found = [_number(value) for value in _RESIDENT.findall(text)]
-    if not found:
-        found = [_number(value, unit) for value, unit in _fields(_json(body))]
-    known = [value for value in found if value is not None]
+    sizes = [_number(value) for value in _RESIDENT.findall(text)]
+    if not sizes:
+        sizes = [_number(value, unit) for value, unit in _fields(_json(body))]
+    known = [value for value in sizes if value is not None]
     return sum(known) if known else None
 
 
