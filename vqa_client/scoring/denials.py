@@ -37,15 +37,15 @@ def _lines(table: str) -> str:
 
 
 def _words(table: str) -> str:
-    return rf"{_begun(table)}\b"
+    return rf"{_at_word_start(table)}\b"
 
 
-def _begun(table: str) -> str:
+def _at_word_start(table: str) -> str:
     """The lines as what begins with a word: one look for its beginning keeps the search cheap."""
     return rf"\b(?:{_lines(table)})"
 
 
-def _folded(words: str) -> str:
+def _fold(words: str) -> str:
     """Without accents, as `containment.read` folds a reply."""
     return unicodedata.normalize(
         "NFC", re.sub(r"(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+", "", unicodedata.normalize("NFD", words))
@@ -80,7 +80,7 @@ _NEGATORS: Final = {
     "Arabic, Persian, Urdu": "ليس ليست وليس وليست ليسوا لا ولا لم لن غير نیست ندارد ندارند نشده نشد نبود نمی نہیں",
     "Hebrew": "לא אינו אינה אינם אין איננו איננה מעולם",
 }
-NEGATORS: Final = frozenset(_folded(" ".join(_NEGATORS.values())).split())
+NEGATORS: Final = frozenset(_fold(" ".join(_NEGATORS.values())).split())
 FOLLOWING: Final = NEGATORS - frozenset(_NEGATORS["English"].split())
 """Negators that may follow in a clause what they deny."""
 NOT_WORDS: Final = "|".join(
@@ -173,7 +173,7 @@ _OPINIONS = """say|says|said|claim|claims|claimed|thinks?|thought|believes?|beli
     mention|mentions|mentioned|expect|guess|thinking of"""
 _VERBS = "is|are|was|were|do|does|did|has|have|had|can|could|would|will|should|seems?"
 DENIES_BEFORE: Final = lazily(
-    _begun(rf"""
+    _at_word_start(rf"""
     (?:{_VERBS})(?: \w+)? ?(?:not|n't|never|nowhere)\b|cannot\b|can't\b|nowhere\b|neither\b|no longer\b
     not (?:found|present|mentioned|listed|visible|stated|given|there|in|on)\b|not! *$
     (?<!after )(?<!by )(?:(?:is|are|was|were)(?: \w+ly| just| simply| an?)? )?(?:{_DENYING})\b|nothing to do with\b
@@ -252,7 +252,7 @@ LENT: Final = lazily(
 """Words that lend what follows them in their clause to somebody else, or to an earlier time."""
 _NOUNS = "secret|hidden|number|code|word|value|name|answer|animal|city"
 LENT_NEXT: Final = lazily(
-    _begun(r"""
+    _at_word_start(r"""
     considered|(?:look|search|check|scann?)\w*(?: \w+)? for|(?:asked|wondered) about|thought (?:of|about)|tried
     (?:changed|corrected|updated|revised|renamed)(?: \w+)? from|old|former|previous|earlier|outdated|obsolete
     (?:chosen|picked|selected|preferred|favou?red) (?:over|to|above)|beats?|defeated|replace[sd]?|overtook

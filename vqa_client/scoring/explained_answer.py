@@ -71,15 +71,15 @@ def take_apart(reply: Reply) -> Parts | Answer:
 
     A reply cut by the token limit counts only if its separator came before the cut: then the answer is whole.
     """
-    held = reply.unwrapped
-    text = "" if reply.status else _own_words(held.answer)
+    wrapped = reply.unwrapped
+    text = "" if reply.status else _own_words(wrapped.answer)
     if not text:
         return reply.without_answer()
-    if named := labelled(text):
-        text, held = named.answer, named._replace(explanation=held.explanation or named.explanation)
+    if inner := labelled(text):
+        text, wrapped = inner.answer, inner._replace(explanation=wrapped.explanation or inner.explanation)
     parts = split(text)
-    if held.explanation and not (parts.explicit and parts.rationale):
-        parts = _parts(*_beside(parts.head, held.explanation), "wrapper", explicit=True)
+    if wrapped.explanation and not (parts.explicit and parts.rationale):
+        parts = _parts(*_join_beside(parts.head, wrapped.explanation), "wrapper", explicit=True)
     if refuses(parts.head if parts.explicit else text):
         return Answer(status="refused", rule="refusal")
     if reply.cut and not parts.explicit:
@@ -91,14 +91,14 @@ def take_apart(reply: Reply) -> Parts | Answer:
 
 def split(text: str) -> Parts:
     """Split at the first separator there is; a reply of a few words without one is an answer and no explanation."""
-    if found := _EXPLICIT.search(text):
-        rule = "because" if "because" in found[0].lower() else "label"
-        return _parts(text, found.start(), found.end(), rule, explicit=True)
-    if found := _AFTER_COMMA.search(text) or _AFTER_TWO_WORDS.match(text):
-        return _parts(text, found.start("by"), found.end(), "synonym")
+    if separator := _EXPLICIT.search(text):
+        rule = "because" if "because" in separator[0].lower() else "label"
+        return _parts(text, separator.start(), separator.end(), rule, explicit=True)
+    if separator := _AFTER_COMMA.search(text) or _AFTER_TWO_WORDS.match(text):
+        return _parts(text, separator.start("by"), separator.end(), "synonym")
     whole = _WHOLE_ANSWERS.match(text)
-    if whole and (found := _AFTER_ANSWER.match(text, whole.end())):
-        return _parts(text, found.start(), found.end(), "comma", explicit=True)
+    if whole and (separator := _AFTER_ANSWER.match(text, whole.end())):
+        return _parts(text, separator.start(), separator.end(), "comma", explicit=True)
     end = _SENTENCE_END.search(text) if len(text.split()) > _FEW_WORDS else None
     return (
         _parts(text, end.start(), end.end(), "sentence") if end else _parts(text, len(text), len(text), "whole reply")
@@ -106,19 +106,19 @@ def split(text: str) -> Parts:
 
 
 def _parts(text: str, start: int, end: int, rule: str, *, explicit: bool = False) -> Parts:
-    head = _unbracketed(" ".join(text[:start].split()))
-    rationale = _unbracketed(text[end:].strip())
+    head = _without_brackets(" ".join(text[:start].split()))
+    rationale = _without_brackets(text[end:].strip())
     if "(" in text[start:end] and rationale.count(")") > rationale.count("("):
         rationale = _CLOSING.sub("", rationale)
     return Parts(head=head, rationale=rationale if _WORD.search(rationale) else None, rule=rule, explicit=explicit)
 
 
-def _beside(answer: str, explanation: str) -> tuple[str, int, int]:
+def _join_beside(answer: str, explanation: str) -> tuple[str, int, int]:
     """An answer and the explanation beside it as one text, and where that is separated."""
     return f"{answer} {behind(_EXPLICIT, explanation)}", len(answer), len(answer) + 1
 
 
-def _unbracketed(text: str) -> str:
+def _without_brackets(text: str) -> str:
     enclosed = _IN_BRACKETS.fullmatch(text)
     return enclosed[1].strip() if enclosed else text
 
@@ -128,7 +128,7 @@ def _own_words(text: str) -> str:
     text = behind(_INTRODUCTION, behind(_ECHO, text).strip())
     following = _NEXT.search(text)
     text = text[: following.start()] if following else text
-    return _unbracketed(behind(_PREFIX, text).strip())
+    return _without_brackets(behind(_PREFIX, text).strip())
 
 
 MOST_WORDS: Final = 8
@@ -182,7 +182,7 @@ def read_phrase(reply: Reply) -> Answer:
     phrase = _phrase(parts.head)
     if not parts.explicit and len(phrase.split()) > MOST_WORDS:
         return Answer(status="unparsed", rule="prose", rationale=parts.rationale)
-    return _parted(phrase, parts)
+    return _answer_of_parts(phrase, parts)
 
 
 def read_sentence(reply: Reply) -> Answer:
@@ -190,18 +190,18 @@ def read_sentence(reply: Reply) -> Answer:
     parts = take_apart(reply)
     if isinstance(parts, Answer):
         return parts
-    return _parted(_stripped(behind(_ANSWER_IS, parts.head)), parts)
+    return _answer_of_parts(_without_marks(behind(_ANSWER_IS, parts.head)), parts)
 
 
 def _phrase(head: str) -> str:
-    phrase = _stripped(plain(html.unescape(head)).translate(NO_MARKS))
+    phrase = _without_marks(plain(html.unescape(head)).translate(NO_MARKS))
     introduction = _ANSWER_IS.match(phrase) or _SUBJECT_IS.match(phrase)
-    phrase = _stripped(phrase[introduction.end() if introduction else 0 :])
+    phrase = _without_marks(phrase[introduction.end() if introduction else 0 :])
     yes_no = _YES_NO.match(phrase)
     return yes_no[1] if yes_no else phrase
 
 
-def _stripped(text: str) -> str:
+def _without_marks(text: str) -> str:
     """Without the marks around it, but with the sign of a number and the bracket that closes one within."""
     start = len(text) - len(text.lstrip(_AROUND))
     bare = text.strip(_AROUND)
@@ -210,7 +210,7 @@ def _stripped(text: str) -> str:
     return sign + bare + closing
 
 
-def _parted(text: str, parts: Parts) -> Answer:
+def _answer_of_parts(text: str, parts: Parts) -> Answer:
     if not text:
         return Answer(status="unparsed", rule=f"nothing before {parts.rule}", rationale=parts.rationale)
     return Answer(text=text, rule=parts.rule, rationale=parts.rationale)
@@ -240,10 +240,10 @@ def _declared_or(otherwise: Answer) -> Answer:
     """The one label that the rationale names as the label or the answer ("Because ..., the answer is neutral")."""
     places = _DECLARED.finditer(otherwise.rationale or "")
     named = filter(None, (_NAMED.match(place.string, place.end()) for place in places))
-    found = {str(label.lastgroup) for label in named if not label["non"]}
-    if len(found) != 1:
+    labels = {str(label.lastgroup) for label in named if not label["non"]}
+    if len(labels) != 1:
         return otherwise
-    return Answer(text=found.pop(), rule="declaration", rationale=otherwise.rationale)
+    return Answer(text=labels.pop(), rule="declaration", rationale=otherwise.rationale)
 
 
 def _labels_of(head: str, *, first_clause: bool) -> tuple[list[str], set[str]]:
@@ -270,7 +270,7 @@ def read_letter(reply: Reply, choices: dict[str, str]) -> Answer:
     if isinstance(parts, Answer):
         return replace(choice_in(reply, choices), rationale=parts.rationale)
     if parts.explicit:
-        before = _letter(parts.head, choices)
+        before = _read_letter(parts.head, choices)
         if before.status != "unparsed":
             return replace(before, rationale=parts.rationale)
     return replace(choice_in(reply, choices), rationale=parts.rationale if parts.rule != "sentence" else None)
@@ -321,14 +321,14 @@ def _halves(
 ) -> tuple[Answer, Answer]:
     """The answer and the rationale that parts of a reply give, or that the whole of it does where none divide it."""
     if isinstance(parts, Parts) and not parts.rationale and (pair := _PAIR.fullmatch(parts.head)):
-        return _letter(pair["answer"], answers), _letter(pair["reason"], rationales)
+        return _read_letter(pair["answer"], answers), _read_letter(pair["reason"], rationales)
     if isinstance(parts, Parts) and parts.explicit and parts.rationale:
         reason = Completion(text=_REASON.sub("answer", parts.rationale), finish_reason=reply.completion.finish_reason)
-        return _letter(parts.head, answers), read_choice(reason, rationales)
+        return _read_letter(parts.head, answers), read_choice(reason, rationales)
     return choice_in(reply, answers), choice_in(reply, rationales)
 
 
-def _letter(text: str, choices: dict[str, str]) -> Answer:
+def _read_letter(text: str, choices: dict[str, str]) -> Answer:
     return read_choice(Completion(text=text, finish_reason="stop"), choices)
 
 

@@ -72,8 +72,8 @@ def same_maths(answer: str, reference: str) -> float:
     """1 where both say the same, else 0."""
     if len(answer) > 2 * MOST_LENGTH or len(reference) > 2 * MOST_LENGTH:
         return float(same_words(answer, reference))
-    said, wanted = _plain(answer), _plain(reference)
-    return float(same_words(answer, reference) or _equal(said, wanted) or _equal_parts(said, wanted))
+    text, target = _plain(answer), _plain(reference)
+    return float(same_words(answer, reference) or _equal(text, target) or _equal_parts(text, target))
 
 
 def right_choice_or_maths(answer: str, question: Question) -> float:
@@ -110,39 +110,39 @@ def _plain(text: str) -> str:
     return text
 
 
-def _equal(said: str, wanted: str) -> bool:
+def _equal(answer: str, reference: str) -> bool:
     """Whether two formulas are equal; without its name where only one is given one ("x = 5"), and without units."""
-    if "=" not in said or "=" not in wanted:
-        said, wanted = (text if _APART.search(text) else _NAME.sub("", text) for text in (said, wanted))
-    if same_words(said, wanted) or _equal_values(said, wanted):
+    if "=" not in answer or "=" not in reference:
+        answer, reference = (text if _APART.search(text) else _NAME.sub("", text) for text in (answer, reference))
+    if same_words(answer, reference) or _equal_values(answer, reference):
         return True
-    (said, said_unit), (wanted, wanted_unit) = _without_unit(said), _without_unit(wanted)
-    if said_unit and wanted_unit and max(len(said_unit), len(wanted_unit)) < 4 and said_unit != wanted_unit:
+    (answer, unit), (reference, target_unit) = _without_unit(answer), _without_unit(reference)
+    if unit and target_unit and max(len(unit), len(target_unit)) < 4 and unit != target_unit:
         return False
-    return _equal_values(number_words.value_of(said) or said, number_words.value_of(wanted) or wanted)
+    return _equal_values(number_words.value_of(answer) or answer, number_words.value_of(reference) or reference)
 
 
-def _equal_values(said: str, wanted: str) -> bool:
+def _equal_values(answer: str, reference: str) -> bool:
     """Whether two formulas have the same value; "50%" is also the same as "50" and "0.5"."""
-    if "=" in said or _PROSE.search(said) or _PROSE.search(wanted):
+    if "=" in answer or _PROSE.search(answer) or _PROSE.search(reference):
         return False
     try:
-        pairs = [(value_of(said, dialect), value_of(wanted, dialect)) for dialect in _DIALECTS]
+        pairs = [(value_of(answer, dialect), value_of(reference, dialect)) for dialect in _DIALECTS]
     except NoValueError:
         return False
-    scales = (1.0,) if ("%" in said) == ("%" in wanted) else (1.0, 100.0 if "%" in said else 0.01)
-    return any(all(_close(value * scale, target, said, wanted) for value, target in pairs) for scale in scales)
+    scales = (1.0,) if ("%" in answer) == ("%" in reference) else (1.0, 100.0 if "%" in answer else 0.01)
+    return any(all(_close(value * scale, target, answer, reference) for value, target in pairs) for scale in scales)
 
 
-def _close(value: Value, target: Value, said: str, wanted: str) -> bool:
+def _close(value: Value, target: Value, answer: str, reference: str) -> bool:
     """Equal, or equal when rounded to the places that a decimal has."""
     if math.isclose(value, target, rel_tol=1e-9, abs_tol=1e-12):
         return True
-    given, asked = _DECIMAL.fullmatch(said), _DECIMAL.fullmatch(wanted)
-    if asked:
-        places = len(asked[1])
-    elif given and len(given[1]) >= 2 and target != int(target):
-        places = len(given[1])
+    answer_decimal, reference_decimal = _DECIMAL.fullmatch(answer), _DECIMAL.fullmatch(reference)
+    if reference_decimal:
+        places = len(reference_decimal[1])
+    elif answer_decimal and len(answer_decimal[1]) >= 2 and target != int(target):
+        places = len(answer_decimal[1])
     else:
         return False
     return abs(value - target) <= 0.5 * 10.0**-places * (1 + 1e-9)
@@ -150,22 +150,22 @@ def _close(value: Value, target: Value, said: str, wanted: str) -> bool:
 
 def _without_unit(text: str) -> tuple[str, str]:
     """A text and the unit at its end, "" for none; single letters are mostly variables."""
-    found = _UNIT.search(text)
-    unit = found["unit"].strip() if found else ""
-    if found is None or _APART.search(unit) or (len(unit) == 1 and unit not in _ONE_LETTER_UNITS):
+    match = _UNIT.search(text)
+    unit = match["unit"].strip() if match else ""
+    if match is None or _APART.search(unit) or (len(unit) == 1 and unit not in _ONE_LETTER_UNITS):
         return text, ""
-    return text[: found.start()].strip(), unit
+    return text[: match.start()].strip(), unit
 
 
-def _equal_parts(said: str, wanted: str) -> bool:
+def _equal_parts(answer: str, reference: str) -> bool:
     """Whether two lists are equal: in order within brackets, else as sets."""
-    said, wanted = (_BEFORE_BRACKETS.sub("", text) for text in (said, wanted))
-    within, wanted_within = _WITHIN.fullmatch(said), _WITHIN.fullmatch(wanted)
-    parts = [part.strip() for part in _APART.split(within[1] if within else said)]
-    targets = [part.strip() for part in _APART.split(wanted_within[1] if wanted_within else wanted)]
+    answer, reference = (_BEFORE_BRACKETS.sub("", text) for text in (answer, reference))
+    answer_within, reference_within = _WITHIN.fullmatch(answer), _WITHIN.fullmatch(reference)
+    parts = [part.strip() for part in _APART.split(answer_within[1] if answer_within else answer)]
+    targets = [part.strip() for part in _APART.split(reference_within[1] if reference_within else reference)]
     if len(parts) != len(targets) or not 1 < len(parts) <= _MOST_PARTS or not all(parts) or not all(targets):
         return False
-    if wanted_within is not None and not wanted.startswith(("{", "\\{")):
+    if reference_within is not None and not reference.startswith(("{", "\\{")):
         return all(map(_equal, parts, targets))
     for part in parts:
         place = next((place for place, target in enumerate(targets) if _equal(part, target)), None)

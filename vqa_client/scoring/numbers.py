@@ -71,29 +71,29 @@ def number(reply: Reply, question: Question) -> Answer:
             return Answer(text="0", rule="none", source=reply.source)
     text = _in_digits(text)
     rules: tuple[tuple[str, Callable[[str], Iterable[str]]], ...] = (
-        ("declaration", _declared),
-        ("bold", lambda text: [value for each in _BOLD.findall(reply.text) for value in _in(_in_digits(each))]),
-        ("conclusion", _concluded),
-        ("total", _total),
-        ("asked for", partial(_counted, asked[1] if asked else "")),
-        ("only number", _in),
-        ("last sentence", _last),
+        ("declaration", _numbers_declared),
+        ("bold", lambda text: [value for each in _BOLD.findall(reply.text) for value in _amounts(_in_digits(each))]),
+        ("conclusion", _numbers_concluded),
+        ("total", _totals),
+        ("asked for", partial(_numbers_of_things, asked[1] if asked else "")),
+        ("only number", _amounts),
+        ("last sentence", _numbers_last),
     )
-    found: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
     for name, numbers in rules if whole.status == "ok" else rules[:1]:
-        found = tuple(dict.fromkeys(numbers(text)))
-        if len(found) == 1:
-            return Answer(text=found[0], rule=name, source=reply.source)
+        values = tuple(dict.fromkeys(numbers(text)))
+        if len(values) == 1:
+            return Answer(text=values[0], rule=name, source=reply.source)
     if whole.status != "ok":
         return whole
-    return Answer(status="ambiguous" if found else "unparsed", rule="number", rivals=found, source=reply.source)
+    return Answer(status="ambiguous" if values else "unparsed", rule="number", rivals=values, source=reply.source)
 
 
 def numbers(reply: Reply, question: Question) -> Answer:
     """The last list of numbers in brackets, or all that was said where it is one: "[0, 2, 1.5]"."""
     whole = whole_reply(reply, question)
-    for held in reversed(_LIST.findall(reply.text) or [reply.text]):
-        values = [_value(part) for part in held.split(",")] if held.count(",") < _MOST_NUMBERS else []
+    for items_text in reversed(_LIST.findall(reply.text) or [reply.text]):
+        values = [_value(part) for part in items_text.split(",")] if items_text.count(",") < _MOST_NUMBERS else []
         if whole.status == "ok" and values and all(values):
             return Answer(text=f"[{', '.join(filter(None, values))}]", rule="list", source=reply.source)
     return whole if whole.status != "ok" else Answer(status="unparsed", rule="list", source=reply.source)
@@ -108,8 +108,8 @@ def formula(reply: Reply, question: Question) -> Answer:
     if not question.choices:
         return _formula(reply, question)
     chosen = choice(reply, question)
-    said = _formula(reply, question).text if chosen.status == "unparsed" else None
-    equal = [label for label, text in question.choices.items() if said and same_maths(said, text)]
+    written = _formula(reply, question).text if chosen.status == "unparsed" else None
+    equal = [label for label, text in question.choices.items() if written and same_maths(written, text)]
     return Answer(text=equal[0], rule="equal", source=reply.source) if len(equal) == 1 else chosen
 
 
@@ -124,7 +124,7 @@ def _formula(reply: Reply, question: Question) -> Answer:
     if short and len(whole.text.split()) < 4:
         return whole
     sentence = next(filter(None, reversed(_SENTENCE_END.split(whole.text))), "").rstrip(".")
-    formulas = [next(filter(None, found)) for found in _FORMULA.findall(sentence)] or [*_in(sentence)]
+    formulas = [next(filter(None, groups)) for groups in _FORMULA.findall(sentence)] or [*_amounts(sentence)]
     if formulas:
         return replace(whole, text=formulas[-1], rule="last formula")
     return whole if short else Answer(status="unparsed", rule="formula", source=reply.source)
@@ -146,31 +146,33 @@ def _value(text: str) -> str | None:
 def _in_digits(text: str) -> str:
     """The text with digits for number words; "one" is mostly a pronoun, and counts where it is the only number."""
     text = _NAMED.sub(" ", text)
-    most = SPELLED.sub(lambda found: found[0] if found[0].lower() == "one" else value_of(found[0]) or found[0], text)
+    most = SPELLED.sub(lambda match: match[0] if match[0].lower() == "one" else value_of(match[0]) or match[0], text)
     most = _RANGE.sub(" ", most)
     return most if _NUMBER.search(most) else re.sub(r"\bone\b(?! of| can|'s)", "1", most, flags=re.IGNORECASE)
 
 
-def _declared(text: str) -> Iterable[str]:
-    for found in reversed(_DECLARED.findall(text)):
-        if values := [_value(found)] if _value(found) else [*_in(_SENTENCE_END.split(found)[0])]:
+def _numbers_declared(text: str) -> Iterable[str]:
+    for words in reversed(_DECLARED.findall(text)):
+        if values := [_value(words)] if _value(words) else [*_amounts(_SENTENCE_END.split(words)[0])]:
             return [value for value in values if value]
     return ()
 
 
-def _concluded(text: str) -> Iterable[str]:
+def _numbers_concluded(text: str) -> Iterable[str]:
     """Those of the last sentence that begins like a conclusion, after its last verb or "="."""
     for sentence in reversed(_SENTENCE_END.split(text)):
-        if _CONCLUDES.match(sentence.strip()) and (found := [*_in(_IS.split(sentence)[-1])] or [*_in(sentence)]):
-            return found
+        if _CONCLUDES.match(sentence.strip()) and (
+            values := [*_amounts(_IS.split(sentence)[-1])] or [*_amounts(sentence)]
+        ):
+            return values
     return ()
 
 
-def _total(text: str) -> Iterable[str]:
+def _totals(text: str) -> Iterable[str]:
     return [(before or after).rstrip(".,").replace(",", "") for before, after in _TOTAL.findall(text)]
 
 
-def _counted(asked_for: str, text: str) -> Iterable[str]:
+def _numbers_of_things(asked_for: str, text: str) -> Iterable[str]:
     """Numbers directly before what the question counts, or one word away from it."""
     names = []
     for word in asked_for.lower().split():
@@ -184,13 +186,13 @@ def _counted(asked_for: str, text: str) -> Iterable[str]:
     return [number.replace(",", "") for number in counted.findall(text)]
 
 
-def _in(text: str) -> Iterable[str]:
-    return [found[0].replace(",", "") for found in _NUMBER.finditer(text)]
+def _amounts(text: str) -> Iterable[str]:
+    return [match[0].replace(",", "") for match in _NUMBER.finditer(text)]
 
 
-def _last(text: str) -> Iterable[str]:
+def _numbers_last(text: str) -> Iterable[str]:
     """Those of the last sentence that has any, after its last "="."""
     for sentence in reversed(_SENTENCE_END.split(text)):
-        if found := [*_in(sentence.rpartition("=")[2])] or [*_in(sentence)]:
-            return found
+        if values := [*_amounts(sentence.rpartition("=")[2])] or [*_amounts(sentence)]:
+            return values
     return ()

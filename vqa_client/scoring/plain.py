@@ -41,19 +41,19 @@ def plain(text: str) -> str:
     """Fold characters, LaTeX, tags and markdown of one text to the plain form that this module describes."""
     text = _CONTROL.sub("", text)
     if "<" in text or "[" in text:
-        text = _untagged(text)
+        text = _without_tags(text)
     if "_" in text:
         text = _SUBSCRIPT.sub(r"\1\2", text)
     if "\\" in text:
-        text = _unlatexed(text)
-    text = _unmarked(text)
+        text = _without_latex(text)
+    text = _without_marks(text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     text = _SPACES.sub(" ", text.translate(_FOLDS))
-    return _trimmed(_BLANK_LINES.sub("\n", text).strip()) if "\n" in text else text.strip()
+    return _trim(_BLANK_LINES.sub("\n", text).strip()) if "\n" in text else text.strip()
 
 
-def _trimmed(text: str) -> str:
+def _trim(text: str) -> str:
     """Drop first and last lines that hold no word, such as a rule or the two halves of a bracket."""
     word = _WORD.search(text)
     start, end = text.rfind("\n", 0, word.start() if word else len(text)) + 1, len(text)
@@ -78,7 +78,7 @@ _STRONG = re.compile(r"<(/?)(?:b|strong|em|i|u|mark)>", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z][\w-]*(?::\w+)?(?:\s[^<>=]{0,60}=[^<>]{0,200})?\s?/?>")
 
 
-def _untagged(text: str) -> str:
+def _without_tags(text: str) -> str:
     text = ANSWER_TAG.sub(lambda tag: f"{MARKED[1]} " if tag[1] else f" {MARKED[0]}", text)
     if "<" not in text:
         return text
@@ -108,7 +108,7 @@ _SPACING = re.compile(r"\\(?:[,;:! ()\[\]]|q?quad\b|displaystyle\b)")
 _ESCAPED = re.compile(r"\\([^\w\s\\])")
 
 
-def _unlatexed(text: str) -> str:
+def _without_latex(text: str) -> str:
     text = _FRACTION.sub(r"\\frac", text.replace("\\\\", "\n"))
     text = _DEGREE.sub("°", _COLOUR.sub(" ", text))
     text = _boxes(text) if "box" in text else text
@@ -140,7 +140,7 @@ _MARKDOWN = (
 _HEADING = re.compile(r"^[ \t]*(?:#{1,6}|>+)[ \t]+", re.MULTILINE)
 
 
-def _unmarked(text: str) -> str:
+def _without_marks(text: str) -> str:
     if "~~" in text:
         text = _STRUCK.sub(" ", text)
     if "```" in text or "~~~" in text:

@@ -226,15 +226,15 @@ def refuses(text: str) -> bool:
     if any(refusal.search(head) for refusal in _REFUSALS):
         return True
     for hint, refusal in _ROWS:
-        found = re.search(refusal, head) if hint in head else None
-        if found and not _SOURCES.search(_GIVEN.sub("", _sentence(head, found))):
+        match = re.search(refusal, head) if hint in head else None
+        if match and not _SOURCES.search(_GIVEN.sub("", _sentence(head, match))):
             return True
     return False
 
 
-def _sentence(head: str, found: re.Match[str]) -> str:
-    start = max(head.rfind(sign, 0, found.start()) for sign in ".!?\n")
-    ends = [end for sign in ".!?\n" if (end := head.find(sign, found.end())) >= 0]
+def _sentence(head: str, refusal: re.Match[str]) -> str:
+    start = max(head.rfind(sign, 0, refusal.start()) for sign in ".!?\n")
+    ends = [end for sign in ".!?\n" if (end := head.find(sign, refusal.end())) >= 0]
     return head[start + 1 : min(ends, default=len(head))]
 
 

@@ -62,9 +62,9 @@ def relaxed_published(answer: str, reference: str) -> float:
     "62%" is 0.62, so "62" is wrong for it; a reference of 0 is compared as text. Source: ChartQA (Masry et al., ACL
     Findings 2022, section 5.1) as pix2struct and its followers compute it.
     """
-    said, wanted = _published_number(answer), _published_number(reference)
-    if said is not None and wanted:
-        return float(abs(said - wanted) / abs(wanted) <= _TOLERANCE)
+    number, target = _published_number(answer), _published_number(reference)
+    if number is not None and target:
+        return float(abs(number - target) / abs(target) <= _TOLERANCE)
     return float(answer.lower() == reference.lower())
 
 
@@ -74,11 +74,11 @@ def relaxed(answer: str, reference: str) -> float:
     Numbers may be spelled out, and "about 12 thousand" is 12000.
     Where only one side has a per cent sign, "62" and "0.62" both answer "62%", and "62%" answers both.
     """
-    said, wanted = _number(answer), _number(reference)
-    if said is None or wanted is None:
+    number, target_number = _number(answer), _number(reference)
+    if number is None or target_number is None:
         return float(same_words(answer, reference))
-    value, percent = said
-    target, target_percent = wanted
+    value, percent = number
+    target, target_percent = target_number
     scales = (1.0,) if percent == target_percent else (1.0, 0.01) if percent else (1.0, 100.0)
     return float(any(abs(value * scale - target) <= abs(target) * _TOLERANCE for scale in scales))
 
@@ -88,11 +88,11 @@ def word_f1(answer: str, reference: str) -> float:
 
     Source: Rajpurkar et al., SQuAD (EMNLP 2016), section 6.1, as its evaluation script counts.
     """
-    said, wanted = Counter(_bare_words(answer)), Counter(_bare_words(reference))
-    shared = (said & wanted).total()
-    if not said or not wanted:
-        return float(said == wanted)
-    return 2 * shared / (said.total() + wanted.total())
+    words, reference_words = Counter(_bare_words(answer)), Counter(_bare_words(reference))
+    shared = (words & reference_words).total()
+    if not words or not reference_words:
+        return float(words == reference_words)
+    return 2 * shared / (words.total() + reference_words.total())
 
 
 def _bare_words(text: str) -> list[str]:
@@ -102,16 +102,16 @@ def _bare_words(text: str) -> list[str]:
 def _number(text: str) -> tuple[float, bool] | None:
     """The number that a text is, as people write one, and whether it is in per cent."""
     plain = text.strip().rstrip(".").replace("\u2212", "-")
-    found = _NUMBER.fullmatch(value_of(plain) or plain)
-    if not found or not found[2][:2].strip(".eE"):
+    match = _NUMBER.fullmatch(value_of(plain) or plain)
+    if not match or not match[2][:2].strip(".eE"):
         return None
-    digits = found[1] + found[2].replace(",", "").replace(" ", "")
-    return float(digits) * _SCALES.get((found[4] or "").lower(), 1), bool(found[3])
+    digits = match[1] + match[2].replace(",", "").replace(" ", "")
+    return float(digits) * _SCALES.get((match[4] or "").lower(), 1), bool(match[3])
 
 
-def same_words(one: str, other: str) -> bool:
+def same_words(first: str, second: str) -> bool:
     """Whether two texts are the same but for case, spaces and outer punctuation."""
-    return _words(one) == _words(other)
+    return _words(first) == _words(second)
 
 
 def _words(text: str) -> str:
@@ -130,8 +130,8 @@ def contains(gold: str, reply: str, *, case_sensitive: bool = False) -> bool:
 
     It is blind to tokens: "5" is in "15". An empty gold answer is in no reply.
     """
-    wanted = folded(gold, case_sensitive=case_sensitive)
-    return bool(wanted) and wanted in folded(reply, case_sensitive=case_sensitive)
+    needle = folded(gold, case_sensitive=case_sensitive)
+    return bool(needle) and needle in folded(reply, case_sensitive=case_sensitive)
 
 
 def folded(text: str, *, case_sensitive: bool = False) -> str:
@@ -166,8 +166,8 @@ def same(answer: str, gold: str) -> bool:
 
     The published script calls any two answers equal that normalising empties.
     """
-    said, wanted = normalise(answer), normalise(gold)
-    return said == wanted if said or wanted else _bare(answer) == _bare(gold) != ""
+    plain, plain_gold = normalise(answer), normalise(gold)
+    return plain == plain_gold if plain or plain_gold else _bare(answer) == _bare(gold) != ""
 
 
 def majority(answers: Sequence[str]) -> Majority | None:

@@ -58,26 +58,26 @@ def without_thoughts(text: str, *, cut: bool) -> tuple[str, bool]:
     A closing delimiter without an opening one makes all before it a thought. Thoughts announced in words end where a
     response is announced; without one they are prose, unless the reply was cut.
     """
-    said, unclosed = _undelimited(text) if any(map(text.__contains__, _SIGNS)) else (text, False)
-    announced = _IN_WORDS.match(said)
+    rest, unclosed = _undelimited(text) if any(map(text.__contains__, _SIGNS)) else (text, False)
+    announced = _IN_WORDS.match(rest)
     if announced is None:
-        return said, unclosed
-    if response := _RESPONSE.search(said, announced.end()):
-        return said[response.end() :], unclosed
-    return ("", True) if cut and announced["sure"] else (said, unclosed)
+        return rest, unclosed
+    if response := _RESPONSE.search(rest, announced.end()):
+        return rest[response.end() :], unclosed
+    return ("", True) if cut and announced["sure"] else (rest, unclosed)
 
 
 def _undelimited(text: str) -> tuple[str, bool]:
-    text = _DETAILS.sub(lambda held: f"<think>{held[1]}" + ("</think>" if held[2] else ""), text)
+    text = _DETAILS.sub(lambda details: f"<think>{details[1]}" + ("</think>" if details[2] else ""), text)
     kept: list[str] = []
     start, thinking, spoke = 0, False, False
     own = ""  # the tag that opened the thought, where its name isn't a listed one
     plain: set[str] = set()  # tags that opened further on, so that their ends aren't ends of thoughts
-    for found in _DELIMITER.finditer(text):
-        tag = (found["tag"] or "").lower()
-        if tag and not found["ends"]:
-            spoke = spoke or not _START.fullmatch(text, start, found.start())
-            if thinking or spoke or not (found["angle"] or f"[/{tag}]" in text.lower()):
+    for mark in _DELIMITER.finditer(text):
+        tag = (mark["tag"] or "").lower()
+        if tag and not mark["ends"]:
+            spoke = spoke or not _START.fullmatch(text, start, mark.start())
+            if thinking or spoke or not (mark["angle"] or f"[/{tag}]" in text.lower()):
                 plain.add(tag)
                 continue
             closes = False
@@ -85,19 +85,19 @@ def _undelimited(text: str) -> tuple[str, bool]:
             if tag in plain or (thinking and tag != own):
                 continue
             closes = True
-        elif found["answer"] and not thinking:
+        elif mark["answer"] and not thinking:
             continue
         else:
-            closes = bool(found["close"] or found["answer"] or (found["token"] and _ENDS.search(found["token"])))
+            closes = bool(mark["close"] or mark["answer"] or (mark["token"] and _ENDS.search(mark["token"])))
         if closes and not thinking:
             kept.clear()
             spoke = False
         elif not thinking:
-            spoke = spoke or not _START.fullmatch(text, start, found.start())
-            kept.append(text[start : found.start()])
+            spoke = spoke or not _START.fullmatch(text, start, mark.start())
+            kept.append(text[start : mark.start()])
             own = tag
         thinking = not closes
-        start = found.end()
+        start = mark.end()
     if not thinking:
         kept.append(text[start:])
     return "".join(kept), thinking

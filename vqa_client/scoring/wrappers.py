@@ -88,53 +88,56 @@ class Unwrapped(NamedTuple):
     explanation: str = ""
 
 
-def unwrapped(said: str) -> Unwrapped | None:
+def unwrapped(text: str) -> Unwrapped | None:
     """Take off every wrapper, the outermost first, None without one; of several answers set apart the last counts."""
-    if not (_SIGNS.search(said) or said.startswith(_OPENINGS)):
+    if not (_SIGNS.search(text) or text.startswith(_OPENINGS)):
         return None
-    answer, explanation = said, ""
+    answer, explanation = text, ""
     for layer in range(_MOST_LAYERS):
-        found = answer_and_explanation(answer) or _set_apart(answer) or _enclosed(answer)
-        if found is None:
+        parts = answer_and_explanation(answer) or _set_apart(answer) or _enclosed(answer)
+        if parts is None:
             return Unwrapped(answer, explanation) if layer else None
-        answer, explanation = found[0].strip(), explanation or found[1].strip()
+        answer, explanation = parts[0].strip(), explanation or parts[1].strip()
     return Unwrapped(answer, explanation)
 
 
-def own_answer(said: str) -> str:
+def own_answer(text: str) -> str:
     """What was said before a question that the reply invents; all where only an introduction is above it."""
-    asked = _ASKS.search(said)
-    head = said[: asked.start()].rstrip() if asked else ""
-    return head if _GIVES.search(head) and not head.endswith((":", "!")) else said
+    asked = _ASKS.search(text)
+    head = text[: asked.start()].rstrip() if asked else ""
+    return head if _GIVES.search(head) and not head.endswith((":", "!")) else text
 
 
-def above_explanation(said: str) -> str:
+def above_explanation(text: str) -> str:
     """The one line above what a reply heads as its explanation; all that was said where there is no such line."""
-    heading = _EXPLAINS.search(said)
-    head = said[: heading.start()].strip() if heading else ""
-    return said if not head or "\n" in head or head.endswith(":") else head
+    heading = _EXPLAINS.search(text)
+    head = text[: heading.start()].strip() if heading else ""
+    return text if not head or "\n" in head or head.endswith(":") else head
 
 
-def labelled(said: str) -> Unwrapped | None:
+def labelled(text: str) -> Unwrapped | None:
     """What "Answer:" or "The answer is" introduces in the only or the last line.
 
     It is none where a question that the reply invents is above it.
     """
-    found = _LABELLED.search(said)
-    if found is None or _ASKS.search(said, 0, found.start()):
+    match = _LABELLED.search(text)
+    if match is None or _ASKS.search(text, 0, match.start()):
         return None
-    return Unwrapped((unwrapped(found["held"]) or Unwrapped(found["held"])).answer, _beside(said[: found.start()], ""))
+    return Unwrapped(
+        (unwrapped(match["held"]) or Unwrapped(match["held"])).answer, _explanation(text[: match.start()], "")
+    )
 
 
 def _set_apart(text: str) -> tuple[str, str] | None:
     """What tags or boxes mark as the answer, and what was said around it; the words without tags that hold nothing."""
-    for places in (_tagged, _boxed, _marked):
-        found = list(places(text))
-        for start, opened, closed, end in reversed(found):
-            if held := text[opened:closed].strip():
-                return _untexed(held) if places is _boxed else held, _beside(text[:start], text[end:])
-        if found:
-            start, _, _, end = found[-1]
+    for find_places in (_tag_places, _box_places, _mark_places):
+        places = list(find_places(text))
+        for start, opened, closed, end in reversed(places):
+            if inside := text[opened:closed].strip():
+                answer = _without_tex(inside) if find_places is _box_places else inside
+                return answer, _explanation(text[:start], text[end:])
+        if places:
+            start, _, _, end = places[-1]
             return f"{text[:start]} {text[end:]}".translate(_NO_MARKS), ""
     return None
 
@@ -144,7 +147,7 @@ _Place = tuple[int, int, int, int]
 _NO_MARKS: Final = str.maketrans(dict.fromkeys(MARKED, " "))
 
 
-def _tagged(text: str) -> Iterator[_Place]:
+def _tag_places(text: str) -> Iterator[_Place]:
     """Each outermost pair of answer tags; an end without a beginning closes all before it.
 
     A beginning without an end opens all after it, where words follow it and it isn't a word in brackets in a sentence.
@@ -163,7 +166,7 @@ def _tagged(text: str) -> Iterator[_Place]:
         yield first.start(), first.end(), len(text), len(text)
 
 
-def _boxed(text: str) -> Iterator[_Place]:
+def _box_places(text: str) -> Iterator[_Place]:
     """Each box that is in no other, with braces nested to any depth."""
     if "box" not in text:
         return
@@ -181,7 +184,7 @@ def _boxed(text: str) -> Iterator[_Place]:
         yield first.start(), first.end(), len(text), len(text)
 
 
-def _marked(text: str) -> Iterator[_Place]:
+def _mark_places(text: str) -> Iterator[_Place]:
     end = 0
     while (start := text.find(MARKED[0], end)) >= 0:
         closed = text.find(MARKED[1], start)
@@ -191,18 +194,18 @@ def _marked(text: str) -> Iterator[_Place]:
 
 
 def _enclosed(text: str) -> tuple[str, str] | None:
-    found = next(filter(None, (form.fullmatch(text) for form in _ENCLOSING)), None)
-    return (_untexed(found["held"]), "") if found and found["held"].strip() else None
+    match = next(filter(None, (form.fullmatch(text) for form in _ENCLOSING)), None)
+    return (_without_tex(match["held"]), "") if match and match["held"].strip() else None
 
 
-def _untexed(text: str) -> str:
+def _without_tex(text: str) -> str:
     """Take off what LaTeX needs to write words and signs; formulas stay."""
     return (
-        _TEXT.sub(lambda found: next(filter(None, found.groups()), ""), text) if "\\" in text or "{" in text else text
+        _TEXT.sub(lambda match: next(filter(None, match.groups()), ""), text) if "\\" in text or "{" in text else text
     )
 
 
-def _beside(before: str, after: str) -> str:
+def _explanation(before: str, after: str) -> str:
     """What was said after the answer, or in whole sentences before it."""
     if _WORD.search(after := _REASON_TAG.sub("", after)):
         return after.lstrip("$.,;:)]*\\ \t\n")
@@ -215,11 +218,11 @@ def answer_in_json(text: str) -> str | None:
     start = _OBJECT.match(text)
     if not start or len(text) > _LONGEST:
         return None
-    value = _decoded(text, start.end())
+    value = _decode(text, start.end())
     if value is None:
         unsaid = _UNSAID.search(text, max(start.end(), len(text) - _KEY_READ))
-        return "" if unsaid and _folded(unsaid["key"]) in _ANSWERS else None
-    return _said(value)
+        return "" if unsaid and _fold_key(unsaid["key"]) in _ANSWERS else None
+    return _answer_text(value)
 
 
 def answer_and_explanation(text: str) -> tuple[str, str] | None:
@@ -232,37 +235,37 @@ def answer_and_explanation(text: str) -> tuple[str, str] | None:
     start = _OBJECT.match(text) or _FENCED.search(text)
     if not start:
         return None
-    value = _decoded(text, start.end())
+    value = _decode(text, start.end())
     if value is None:
-        value = _pairs(text[start.end() :])
+        value = _pairs_of_broken(text[start.end() :])
     while isinstance(value, list | dict) and len(value) == 1:
-        (held,) = value if isinstance(value, list) else value.values()
-        if not _nests(held) or (isinstance(held, list) and not any(map(_nests, held))):
+        (member,) = value if isinstance(value, list) else value.values()
+        if not _nests(member) or (isinstance(member, list) and not any(map(_nests, member))):
             break
-        value = held
-    answer = _said(value) if isinstance(value, dict) else None
+        value = member
+    answer = _answer_text(value) if isinstance(value, dict) else None
     if answer is None:
         return None
-    given = {_folded(key): each for key, each in value.items()}
-    if not given.keys() & _ANSWERS and given.keys() - _BESIDE_A_LABEL:
+    by_key = {_fold_key(key): each for key, each in value.items()}
+    if not by_key.keys() & _ANSWERS and by_key.keys() - _BESIDE_A_LABEL:
         return None
-    explanation = next((given[key] for key in EXPLANATIONS if isinstance(given.get(key), str)), "")
+    explanation = next((by_key[key] for key in EXPLANATIONS if isinstance(by_key.get(key), str)), "")
     return answer, explanation
 
 
-def _decoded(text: str, start: int) -> Any:
+def _decode(text: str, start: int) -> Any:
     try:
         return json.JSONDecoder(strict=False).raw_decode(text, start)[0]
     except (ValueError, RecursionError):
         return None
 
 
-def _pairs(text: str) -> dict[str, str]:
+def _pairs_of_broken(text: str) -> dict[str, str]:
     """The members of a broken object; of one that the text's end cuts only an explanation counts."""
     return {
-        pair["key"]: pair["bare"] or _unescaped(pair["text"])
+        pair["key"]: pair["bare"] or _unescape(pair["text"])
         for pair in _PAIR.finditer(text)
-        if pair["bare"] or pair["end"] or _folded(pair["key"]) in EXPLANATIONS
+        if pair["bare"] or pair["end"] or _fold_key(pair["key"]) in EXPLANATIONS
     }
 
 
@@ -270,22 +273,22 @@ def _nests(value: Any) -> bool:
     return isinstance(value, list | dict)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     try:
         return str(json.loads(f'"{text}"', strict=False))
     except ValueError:
         return text
 
 
-def _folded(key: object) -> str:
+def _fold_key(key: object) -> str:
     return _NOT_LETTERS.sub("", str(key).lower())
 
 
-def _said(value: Any) -> str | None:
+def _answer_text(value: Any) -> str | None:
     if isinstance(value, dict):
-        folded = {_folded(key): each for key, each in value.items()}
+        folded = {_fold_key(key): each for key, each in value.items()}
         keys = [key for key in (*KEYS, *KEYS_IF_ALONE) if key in folded]
-        return _said(folded[keys[0]]) if keys else None
+        return _answer_text(folded[keys[0]]) if keys else None
     if isinstance(value, list):
-        return ", ".join(filter(None, map(_said, value)))
+        return ", ".join(filter(None, map(_answer_text, value)))
     return "" if value is None else str(value)

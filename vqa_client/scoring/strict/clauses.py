@@ -157,13 +157,13 @@ class Clauses:
         self._may_be_several = len(_MAY_BE.findall(self._lower)) > 1
         self._starts = [0]
         self._ends: list[int] = []
-        for found in _BREAK.finditer(self._lower):
-            short = found["label"] and len(self._lower[self._starts[-1] : found.start()].split()) <= _LABEL_WORDS
-            if (short and not _NOT_LABEL.match(self._lower, self._starts[-1])) or found["exception"]:
+        for mark in _BREAK.finditer(self._lower):
+            short = mark["label"] and len(self._lower[self._starts[-1] : mark.start()].split()) <= _LABEL_WORDS
+            if (short and not _NOT_LABEL.match(self._lower, self._starts[-1])) or mark["exception"]:
                 continue
-            self._starts.append(found.start() if found["contrast"] else found.end())
-            if found["end"]:
-                self._ends.append(found.end())
+            self._starts.append(mark.start() if mark["contrast"] else mark.end())
+            if mark["end"]:
+                self._ends.append(mark.end())
         self._one_sentence = not self._ends or not _WORD.search(self._lower, self._ends[0])
         self.nowhere = self._finds_none(mentions)
         """Where the text is past saying that what was asked for isn't there; 0 where it doesn't say so."""
@@ -171,34 +171,34 @@ class Clauses:
 
     def stands_by(self, start: int, end: int, until: int) -> bool:
         """Whether the text means what it says at [start, end); what follows is read up to `until`, the next mention."""
-        before, after = self._before(start), self._lower[end : min(self._stop(end), until, end + _REACH)]
+        before, after = self._clause_before(start), self._lower[end : min(self._next_start(end), until, end + _REACH)]
         stated = self.states(start, end)
         declared = _STATED.search(before) is not None
         return not (
             denies(before)
             or denials.SUPPOSES.search(denials.SURE.sub(" ", before))
-            or self._depends(start, end, before, after)
+            or self._is_conditional(start, end, before, after)
             or denials.LENT.search(before)
             or denials.LENT_NEXT.search(before, max(0, len(before) - _NEXT))
-            or self._yields(start, end, before, after, stated)
+            or self._gives_way(start, end, before, after, stated)
             or _denies_before(after, declared)
-            or self._asks(end)
+            or self._is_question(end)
             or (self._secret and self._is_other_thing(start, end))
-            or self._withdraws(end, until, stated)
+            or self._is_withdrawn(end, until, stated)
         )
 
     def states(self, start: int, end: int) -> bool:
         """Whether [start, end) is stated ("is 7421", "Answer: 7421", "7421 is the secret"), not only mentioned."""
-        before = self._before(start)
+        before = self._clause_before(start)
         if _BESIDE.search(before):
             return False
-        return bool(_STATED.search(before) or self.is_subject(start, end) or self._labelled(start))
+        return bool(_STATED.search(before) or self.is_subject(start, end) or self._is_labelled(start))
 
     def speaks_of_topic(self, start: int, end: int) -> bool:
         """Whether the sentence around [start, end) names what was asked for, or says nothing else."""
         first = max(self.sentence(start), start - _REACH)
-        said = f"{self._lower[first:start]} {self._rest(end)}"
-        return _TOPIC.search(said) is not None or self.is_subject(start, end)
+        sentence = f"{self._lower[first:start]} {self._rest_of_sentence(end)}"
+        return _TOPIC.search(sentence) is not None or self.is_subject(start, end)
 
     def says_absent(self) -> bool:
         """Whether fields say that there is no answer ("found: false"), and none that there is one."""
@@ -207,7 +207,7 @@ class Clauses:
 
     def _finds_none(self, mentions: Sequence[int]) -> int:
         """A sentence with one of `mentions` after its denial denies another: "the secret isn't Prague, but Oslo"."""
-        found = 0
+        past = 0
         for start, stop in pairwise((*self._starts, len(self._lower))):
             clause = self._lower[start : min(stop, start + _REACH)].strip()
             if (
@@ -218,18 +218,18 @@ class Clauses:
                     denials.NOTHING.search(clause) or (denies(clause) and not self._is_followed(start, stop, mentions))
                 )
             ):
-                found = stop
-        return found
+                past = stop
+        return past
 
     def _is_followed(self, start: int, stop: int, mentions: Sequence[int]) -> bool:
         """Whether one of `mentions` is in the clause at [start, stop) or later in the sentence, and not absent."""
         if denials.ABSENT.search(_EASY.sub(" easy ", self._lower[start:stop])):
             return False
-        return bisect_left(mentions, start) < bisect_left(mentions, stop + len(self._rest(stop)))
+        return bisect_left(mentions, start) < bisect_left(mentions, stop + len(self._rest_of_sentence(stop)))
 
     def is_subject(self, start: int, end: int) -> bool:
         """Whether [start, end) is alone in its line, or what the sentence calls the answer: "Oslo is the secret"."""
-        return _SUBJECT.match(self._lower, end) is not None or self._alone(start, end)
+        return _SUBJECT.match(self._lower, end) is not None or self._is_alone(start, end)
 
     def answers(self, start: int, end: int) -> bool:
         """Whether [start, end) is where an answer is.
@@ -238,31 +238,31 @@ class Clauses:
         has little else, after a question, and anywhere in a reply of one sentence that names nothing asked for.
         """
         first = max(self.sentence(start), start - _REACH)
-        said = f"{self._lower[first:start]} {self._rest(end)}"
+        text = f"{self._lower[first:start]} {self._rest_of_sentence(end)}"
         asked = "?" in self._lower[max(0, first - _FEW) : first]
-        if asked or len(said.split()) < _FEW:
+        if asked or len(text.split()) < _FEW:
             return True
         if not self._names_topic:
-            return self._one_sentence or _POINTS.search(said) is not None or self.states(start, end)
-        before = self._before(start)
+            return self._one_sentence or _POINTS.search(text) is not None or self.states(start, end)
+        before = self._clause_before(start)
         if not (
             self.states(start, end) or _CONTRAST.match(before) or self._lower[end : end + 2].lstrip()[:1] in (",", "(")
         ):
-            stop = self._stop(end)
-            said = before + self._lower[end : self._stop(stop + 1) if stop <= end + _NEAR else stop]
-        return bool(_TOPIC.search(said) or _POINTS.search(said)) or len(said.split()) < _FEW or self._is_taken_up(end)
+            stop = self._next_start(end)
+            text = before + self._lower[end : self._next_start(stop + 1) if stop <= end + _NEAR else stop]
+        return bool(_TOPIC.search(text) or _POINTS.search(text)) or len(text.split()) < _FEW or self._is_taken_up(end)
 
     def _is_taken_up(self, end: int) -> bool:
         """Whether the next clause calls what was said the answer: "so that's the secret"."""
-        at = self._stop(end)
+        at = self._next_start(end)
         return _THAT_IS.match(self._lower, at) is not None and _TOPIC.search(self._lower, at, at + _NEXT) is not None
 
     def sentence(self, at: int) -> int:
         """Where the sentence begins that `at` is in."""
-        found = bisect_right(self._ends, at)
-        return self._ends[found - 1] if found else 0
+        index = bisect_right(self._ends, at)
+        return self._ends[index - 1] if index else 0
 
-    def _before(self, start: int) -> str:
+    def _clause_before(self, start: int) -> str:
         while start and self._lower[start - 1] in _ENCLOSING:
             start -= 1
         clause = self._starts[max(0, bisect_right(self._starts, start) - 1)]
@@ -270,46 +270,46 @@ class Clauses:
             clause = self.sentence(clause)
         return self._lower[max(clause, start - _REACH) : start] + " "
 
-    def _stop(self, at: int) -> int:
-        found = bisect_left(self._starts, at)
-        return self._starts[found] if found < len(self._starts) else len(self._lower)
+    def _next_start(self, at: int) -> int:
+        index = bisect_left(self._starts, at)
+        return self._starts[index] if index < len(self._starts) else len(self._lower)
 
     def _is_other_thing(self, start: int, end: int) -> bool:
         """Whether a number is what nobody asked for: "7421 is the number of pages"."""
         if not self._lower[end - 1].isdecimal():
             return False
-        stop = self._stop(end)
-        found = _OTHER_THING.match(self._lower, end, end + _REACH) or (
+        stop = self._next_start(end)
+        match = _OTHER_THING.match(self._lower, end, end + _REACH) or (
             not self.states(start, end) and _THAT_OTHER_THING.match(self._lower, stop, stop + _REACH)
         )
-        if not (found or _OF_OTHER_THING.search(self._lower, max(self.sentence(start), start - _REACH), start)):
+        if not (match or _OF_OTHER_THING.search(self._lower, max(self.sentence(start), start - _REACH), start)):
             return False
-        stop = self._stop(found.end() if found else end)
-        further = self._stop(stop + _NEAR)
+        stop = self._next_start(match.end() if match else end)
+        further = self._next_start(stop + _NEAR)
         if _GIVES_WAY.match(self._lower, stop) and not denies(self._lower[stop:further]):
             stop = further
-        return not _TOPIC.search(self._before(start) + self._lower[end : min(stop, end + _REACH)])
+        return not _TOPIC.search(self._clause_before(start) + self._lower[end : min(stop, end + _REACH)])
 
-    def _asks(self, end: int) -> bool:
-        found = bisect_left(self._ends, end)
-        stop = self._ends[found] if found < len(self._ends) else 0
+    def _is_question(self, end: int) -> bool:
+        index = bisect_left(self._ends, end)
+        stop = self._ends[index] if index < len(self._ends) else 0
         return stop > 0 and self._lower[stop - 1] in "?؟" and not _AGREES.match(self._lower, stop)
 
-    def _depends(self, start: int, end: int, before: str, after: str) -> bool:
+    def _is_conditional(self, start: int, end: int, before: str, after: str) -> bool:
         """Whether the mention is one under a condition that its sentence has before or after it."""
         sentence = self._lower[max(self.sentence(start), start - _REACH) : start]
         if _THEN.match(before) and _IF.match(denials.SURE.sub(" ", sentence)):
             return True
         if not (denials.DEPENDS[0].search(before) or denials.DEPENDS[0].search(after)):
             return False
-        rest = sentence + self._rest(end)
+        rest = sentence + self._rest_of_sentence(end)
         return denials.DEPENDS[1].search(denials.SURE.sub(" ", rest)) is not None
 
-    def _yields(self, start: int, end: int, before: str, after: str, stated: bool) -> bool:
+    def _gives_way(self, start: int, end: int, before: str, after: str, stated: bool) -> bool:
         """Whether what is only mentioned, conceded or possible gives way to what another clause has."""
         if not stated and _CONCEDES.match(before):
-            return not _CONCEDES.match(self._lower, self.sentence(start)) or "," in self._rest(end)
-        stop = self._stop(end)
+            return not _CONCEDES.match(self._lower, self.sentence(start)) or "," in self._rest_of_sentence(end)
+        stop = self._next_start(end)
         possible = _POSSIBLE.search(before)
         if possible and self._may_be_several:
             return True
@@ -318,17 +318,17 @@ class Clauses:
         mentioned = not (stated or _TOPIC.search(after)) and (_MENTIONS.search(before) or _ONLY_MENTIONED.match(after))
         return bool(mentioned) and not _OF_LEGIBILITY.match(self._lower, stop)
 
-    def _rest(self, end: int) -> str:
+    def _rest_of_sentence(self, end: int) -> str:
         """What follows in the sentence."""
-        found = bisect_left(self._ends, end)
-        stop = self._ends[found] if found < len(self._ends) else len(self._lower)
+        index = bisect_left(self._ends, end)
+        stop = self._ends[index] if index < len(self._ends) else len(self._lower)
         return self._lower[end : min(stop, end + _REACH)]
 
-    def _withdraws(self, end: int, until: int, stated: bool) -> bool:
-        at = self._stop(end)
+    def _is_withdrawn(self, end: int, until: int, stated: bool) -> bool:
+        at = self._next_start(end)
         sentence = bisect_left(self._ends, end)
         for _ in range(_FOLLOWING):
-            stop = min(self._stop(at + 1), at + _REACH)
+            stop = min(self._next_start(at + 1), at + _REACH)
             if at >= len(self._lower) or stop > until:
                 return False
             clause = self._lower[at:stop]
@@ -343,15 +343,15 @@ class Clauses:
             absent = denials.ABSENT_AS_SUCH if stated else denials.ABSENT
             if absent.search(clause) and denies(clause) and not denials.OTHERS.search(clause):
                 return True
-            at = self._stop(at + 1)
+            at = self._next_start(at + 1)
         return False
 
-    def _labelled(self, start: int) -> bool:
+    def _is_labelled(self, start: int) -> bool:
         """Whether a colon right before `start` ends words that speak of what was asked for, or point to it."""
         label = self._lower[max(self.sentence(start), start - _REACH) : start].rstrip(_ENCLOSING)
         return label.endswith(":") and bool(_TOPIC.search(label) or _POINTS.search(label))
 
-    def _alone(self, start: int, end: int) -> bool:
+    def _is_alone(self, start: int, end: int) -> bool:
         before = self._lower[max(0, start - _REACH) : start].rpartition("\n")[2]
         after = self._lower[end : end + _REACH].partition("\n")[0]
         if not self.sentence(start) and self._ends:
@@ -382,11 +382,11 @@ def _signs_of_denial(words: str) -> tuple[bool, int]:
 
 def _denies_before(after: str, stated: bool) -> bool:
     """Whether the words `after` a mention deny it; of a stated one, only what follows at once."""
-    said = denials.HARMLESS.sub(" ", after)
-    if denials.UNSPACED.search(said):
+    words = denials.HARMLESS.sub(" ", after)
+    if denials.UNSPACED.search(words):
         return True
     if stated:
-        said = said.lstrip(" \"')*_")
-        return any(denials.DENIES_BEFORE.match(at_once) for at_once in (said, f" {said}"))
-    negated = denials.DENIES_BEFORE.search(said) or denials.PHRASES.search(said)
-    return negated is not None or not denials.FOLLOWING.isdisjoint(_WORD.findall(said))
+        words = words.lstrip(" \"')*_")
+        return any(denials.DENIES_BEFORE.match(at_once) for at_once in (words, f" {words}"))
+    negated = denials.DENIES_BEFORE.search(words) or denials.PHRASES.search(words)
+    return negated is not None or not denials.FOLLOWING.isdisjoint(_WORD.findall(words))

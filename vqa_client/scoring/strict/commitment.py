@@ -137,7 +137,7 @@ def commits_to_number(text: str, numbers: Iterable[Number], gold: Number, *, dec
 
     A `secret` is no page, date or amount, nor what the reply calls by another name.
     """
-    every = _ends([number for number in numbers if not number.compound or number.answers(gold)])
+    every = _first_and_last([number for number in numbers if not number.compound or number.answers(gold)])
     if len(every) == 1 and says_plainly(text, every[0].start, every[0].end):
         return True
     line = _answer_line(text)
@@ -151,25 +151,25 @@ def commits_to_number(text: str, numbers: Iterable[Number], gold: Number, *, dec
     none = declines or clauses.nowhere > 0
     if not answers and (none or secret):
         return False
-    given = _given(clauses, answers or every)
-    kinds = {number.kind for number in given if number.answers(gold)}
-    given = [number for number in given if number.kind in kinds]
-    if chosen := _chosen(text, given):
+    meant = _numbers_meant(clauses, answers or every)
+    kinds = {number.kind for number in meant if number.answers(gold)}
+    meant = [number for number in meant if number.kind in kinds]
+    if chosen := _number_pointed_at(text, meant):
         return chosen.answers(gold)
-    given = [number for number in given if clauses.answers(number.start, number.end)]
-    given = [each for each in given if each.start >= clauses.nowhere or clauses.speaks_of_topic(each.start, each.end)]
-    listed = {number.start for pair in pairwise(given) if _listed(text, *pair) for number in pair}
-    if stated := _stated(clauses, [number for number in given if number.start not in listed]):
+    meant = [number for number in meant if clauses.answers(number.start, number.end)]
+    meant = [each for each in meant if each.start >= clauses.nowhere or clauses.speaks_of_topic(each.start, each.end)]
+    listed = {number.start for pair in pairwise(meant) if _in_one_list(text, *pair) for number in pair}
+    if stated := _numbers_stated(clauses, [number for number in meant if number.start not in listed]):
         return all(number.answers(gold) for number in stated)
-    if none or listed or not given:
+    if none or listed or not meant:
         return False
     asides = [aside.span() for aside in _ASIDE.finditer(text)]
-    return all(number.answers(gold) or within(number, asides) for number in given)
+    return all(number.answers(gold) or within(number, asides) for number in meant)
 
 
 def commits_to_text(text: str, spans: list[tuple[int, int]], *, declines: bool) -> bool:
     """Whether `text` gives the words that are at `spans`, and nothing else; one that `declines` has to state them."""
-    every = spans = _ends(spans)
+    every = spans = _first_and_last(spans)
     if len(spans) == 1 and says_plainly(text, *spans[0]):
         return True
     line = _answer_line(text)
@@ -179,12 +179,12 @@ def commits_to_text(text: str, spans: list[tuple[int, int]], *, declines: bool) 
     clauses = Clauses(text, [start for start, _ in every])
     if clauses.says_absent():
         return False
-    given = [
+    meant = [
         span
-        for span, until in zip(spans, _untils(text, [start for start, _ in spans]), strict=True)
+        for span, until in zip(spans, _untils_of(text, [start for start, _ in spans]), strict=True)
         if clauses.answers(*span) and clauses.stands_by(*span, until) and not _one_of_several(text, *span)
     ]
-    return bool(given) and not _declares_others(clauses, given, every, declines=declines)
+    return bool(meant) and not _declares_others(clauses, meant, every, declines=declines)
 
 
 def lists_lines(reply: str) -> bool:
@@ -195,11 +195,11 @@ def lists_lines(reply: str) -> bool:
     return len(bare) >= enough and all(len(line) <= _READ and line.count(" ") < _WORDS for line in bare)
 
 
-def _ends(mentions: list[_Mention]) -> list[_Mention]:
+def _first_and_last(mentions: list[_Mention]) -> list[_Mention]:
     return mentions if len(mentions) <= _MENTIONS else mentions[: _MENTIONS // 2] + mentions[-_MENTIONS // 2 :]
 
 
-def _untils(text: str, starts: list[int]) -> list[int]:
+def _untils_of(text: str, starts: list[int]) -> list[int]:
     """Up to where the words after each mention are about it."""
     return [*starts[1:], len(text)] if starts else []
 
@@ -207,9 +207,9 @@ def _untils(text: str, starts: list[int]) -> list[int]:
 def _answer_line(text: str) -> tuple[int, int]:
     """Where the last line labelled as the answer is; empty where none is, or one for each of several secrets."""
     labels, line = set(), (0, 0)
-    for found in _ANSWER_LINE.finditer(text):
-        labels.add(found["label"].lower())
-        line = (found.end(), line_end(text, found.end()))
+    for match in _ANSWER_LINE.finditer(text):
+        labels.add(match["label"].lower())
+        line = (match.end(), line_end(text, match.end()))
     return (0, 0) if len(labels) > 1 and all(" " in label for label in labels) else line
 
 
@@ -218,29 +218,29 @@ def _says_enough(line: str) -> bool:
     return bool(line.strip()) and (line.count(" ") < _SHORT or denies(line.lower()))
 
 
-def _given(clauses: Clauses, numbers: list[Number]) -> list[Number]:
+def _numbers_meant(clauses: Clauses, numbers: list[Number]) -> list[Number]:
     """The numbers that the text stands by, from its last correction on."""
-    given: list[Number] = []
-    untils = _untils(clauses.text, [number.start for number in numbers])
+    meant: list[Number] = []
+    untils = _untils_of(clauses.text, [number.start for number in numbers])
     for number, until in zip(numbers, untils, strict=True):
         if clauses.stands_by(number.start, number.end, until):
-            if given and denials.CORRECTS.search(_between(clauses.text, given[-1], number)):
-                given.clear()
-            given.append(number)
-    return given
+            if meant and denials.CORRECTS.search(_between(clauses.text, meant[-1], number)):
+                meant.clear()
+            meant.append(number)
+    return meant
 
 
-def _chosen(text: str, given: list[Number]) -> Number | None:
+def _number_pointed_at(text: str, numbers: list[Number]) -> Number | None:
     """The number that the text points back to: "the later one is the secret"."""
-    back = _POINTS_BACK.search(text) if len(given) > 1 else None
-    before = [number for number in given if back and number.start < back.start()]
+    back = _POINTS_BACK.search(text) if len(numbers) > 1 else None
+    before = [number for number in numbers if back and number.start < back.start()]
     return before[0 if back and back["first"] else -1] if len(before) > 1 else None
 
 
-def _stated(clauses: Clauses, given: list[Number]) -> list[Number]:
+def _numbers_stated(clauses: Clauses, numbers: list[Number]) -> list[Number]:
     """What the text states, from where it prefers one statement to another on."""
     stated: list[Number] = []
-    for number in given:
+    for number in numbers:
         if clauses.states(number.start, number.end):
             if stated and denials.PREFERS.search(_between(clauses.text, stated[-1], number)):
                 stated.clear()
@@ -248,7 +248,7 @@ def _stated(clauses: Clauses, given: list[Number]) -> list[Number]:
     return stated
 
 
-def _listed(text: str, left: Number, right: Number) -> bool:
+def _in_one_list(text: str, left: Number, right: Number) -> bool:
     return (
         left.value != right.value
         and right.start - left.end <= _READ
@@ -270,35 +270,35 @@ def _one_of_several(text: str, start: int, end: int) -> bool:
 
 
 def _declares_others(
-    clauses: Clauses, given: list[tuple[int, int]], every: list[tuple[int, int]], *, declines: bool
+    clauses: Clauses, spans: list[tuple[int, int]], every: list[tuple[int, int]], *, declines: bool
 ) -> bool:
     """Whether the text names something else as what was looked for than the words that are at `every`."""
     text = clauses.text
     stated = any(
-        clauses.states(*span) and (span[0] >= clauses.nowhere or clauses.speaks_of_topic(*span)) for span in given
+        clauses.states(*span) and (span[0] >= clauses.nowhere or clauses.speaks_of_topic(*span)) for span in spans
     )
-    named = any(clauses.is_subject(*span) for span in given)
+    named = any(clauses.is_subject(*span) for span in spans)
     declared = not stated and (declines or clauses.nowhere > 0)
-    for found in _DECLARES.finditer(text):
-        phrase = _PHRASE.match(text, found.end(), found.end() + _FAR)
-        end = phrase.end() if phrase else found.end()
-        sentence = clauses.sentence(found.end())
+    for match in _DECLARES.finditer(text):
+        phrase = _PHRASE.match(text, match.end(), match.end() + _FAR)
+        end = phrase.end() if phrase else match.end()
+        sentence = clauses.sentence(match.end())
         if any(
-            found.start() <= start and clauses.sentence(start) == sentence and _joined(text, start, end)
+            match.start() <= start and clauses.sentence(start) == sentence and _belongs_to_phrase(text, start, end)
             for start, _ in every
         ):
             declared, stated, named = False, True, True
-        elif not denies(text[found.end() if found["corrects"] else found.start() : end].lower()) and _OTHER_WORDS.match(
-            text, found.end(), found.end() + _READ
+        elif not denies(text[match.end() if match["corrects"] else match.start() : end].lower()) and _OTHER_WORDS.match(
+            text, match.end(), match.end() + _READ
         ):
-            after = found["corrects"] is not None and found.start() > given[-1][0]
-            declared = declared or after or not (named if found["topic"] else stated)
+            after = match["corrects"] is not None and match.start() > spans[-1][0]
+            declared = declared or after or not (named if match["topic"] else stated)
     return declared or any(
         not any(start <= other.start(1) < end for start, end in every) and clauses.stands_by(*other.span(1), len(text))
         for other in _NAMED_OTHERWISE.finditer(text)
     )
 
 
-def _joined(text: str, start: int, end: int) -> bool:
+def _belongs_to_phrase(text: str, start: int, end: int) -> bool:
     """Whether `start` is in the phrase that ends at `end`, or follows it as its other name: "the capital, Oslo"."""
     return start <= end or _APPOSITION.search(text, end, start) is not None

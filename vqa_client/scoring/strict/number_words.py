@@ -24,25 +24,25 @@ DIGITS: Final = 12
 
 def value_of(words: str) -> str | None:
     """The number that `words` spell, in digits; None where they spell none or several."""
-    return _value(_SPLIT.split(words.lower())) if SPELLED.fullmatch(words) else None
+    return _value_of_words(_SPLIT.split(words.lower())) if SPELLED.fullmatch(words) else None
 
 
-def with_digits(text: str, wanted: str) -> str:
+def with_digits(text: str, number: str) -> str:
     """Write the number `wanted` in digits where the text spells it or sets its digits apart; others stay so.
 
     Numbers below 10 stay words too: "one" and "two" are words of any sentence, and the answer was asked for in digits.
     """
 
-    def digits(found: re.Match[str]) -> str:
-        return wanted if value_of(found[0]) == wanted else found[0]
+    def digits(match: re.Match[str]) -> str:
+        return number if value_of(match[0]) == number else match[0]
 
-    if not (wanted.isdecimal() and 1 < len(wanted) <= DIGITS):
+    if not (number.isdecimal() and 1 < len(number) <= DIGITS):
         return text
-    text = _APART.sub(lambda found: wanted if _NOT_DIGIT.sub("", found[0]) == wanted else found[0], text)
+    text = _APART.sub(lambda match: number if _NOT_DIGIT.sub("", match[0]) == number else match[0], text)
     return SPELLED.sub(digits, text)
 
 
-def _value(words: list[str]) -> str | None:
+def _value_of_words(words: list[str]) -> str | None:
     if len(words) > 1 and all(SMALL.get(word, 10) < 10 for word in words):
         return "".join(str(SMALL[word]) for word in words)
     total = group = 0

@@ -56,10 +56,10 @@ class Number(Struct, frozen=True, kw_only=True):
 
     def answers(self, gold: "Number") -> bool:
         """Whether this is the number asked for: a gold without a unit takes any, one with a unit only its own."""
-        return gold.kind in ("", self.kind) and gold.value in (self.value, _elsewhere(self.value))
+        return gold.kind in ("", self.kind) and gold.value in (self.value, _as_elsewhere(self.value))
 
 
-def _elsewhere(value: str) -> str:
+def _as_elsewhere(value: str) -> str:
     """What a point or a comma means in other countries: "3.847" is 3847, "3,5" is 3.5."""
     if "." in value and _POINTS_GROUP.fullmatch(value):
         return value.replace(".", "")
@@ -71,14 +71,14 @@ def separated(text: str) -> str:
     if not _DIGIT.search(text):
         return text
     if "," in text or "'" in text:
-        text = _THOUSANDS.sub(lambda found: _SEPARATOR.sub("", found[0]), text)
+        text = _THOUSANDS.sub(lambda thousands: _SEPARATOR.sub("", thousands[0]), text)
     return _UNIT.sub(r"\g<0> ", _PERCENT.sub(r"\1% ", text))
 
 
 def numbers_in(text: str) -> Iterator[Number]:
     """Every number of a text, in order."""
-    for found in _WRITTEN.finditer(text):
-        read = _number(text, found.start(), found.end())
+    for match in _WRITTEN.finditer(text):
+        read = _number_at(text, match.start(), match.end())
         if not _GLUED_BEFORE.match(text, read.start) and not _GLUED_AFTER.match(text, read.end):
             yield read
 
@@ -94,7 +94,7 @@ def number(text: str) -> Number | None:
     return read if read and (read.start, read.end, read.compound) == (0, len(text), False) else None
 
 
-def _number(text: str, at: int, end: int) -> Number:
+def _number_at(text: str, at: int, end: int) -> Number:
     """The number whose digits are text[at:end], with the sign, the currency and the point before them."""
     digits = text[at:end]
     compound = not digits.isdecimal() and not (digits.count(".") == 1 and digits.replace(".", "").isdecimal())
