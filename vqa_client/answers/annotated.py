@@ -85,10 +85,10 @@ class Annotations(Struct, frozen=True, kw_only=True):
         if isinstance(annotation.answers, UnsetType):
             return []
         try:
-            found = _answers.decode(annotation.answers)
+            decoded_answers = _answers.decode(annotation.answers)
         except UNDECODABLE as error:
             raise DataError(f"{self.path}: question {annotation.question_id!r}, answers: {error}") from None
-        return [found] if isinstance(found, str) else found
+        return [decoded_answers] if isinstance(decoded_answers, str) else decoded_answers
 
 
 class _File(Struct, frozen=True):
@@ -105,22 +105,22 @@ def read_annotations(path: str | os.PathLike[str]) -> Annotations:
     name = os.fspath(path)
     text = json_text(name)
     if opening(text) == b"[":
-        return _collected(name, decoded(name, text, list[Annotation]))
+        return _collect(name, decoded(name, text, list[Annotation]))
     try:
         file = msgspec.json.decode(text, type=_File)
     except UNDECODABLE as error:
         if not _begins_with_row(name):
             raise DataError(f"{name}: {fault(error, text)}", hint=_FORM_HINT) from None
-        return _collected(name, [row for _, row in json_rows(name, Annotation, [])])
+        return _collect(name, [row for _, row in json_rows(name, Annotation, [])])
     if not isinstance(file.annotations, UnsetType):
-        return _collected(name, file.annotations)
+        return _collect(name, file.annotations)
     if not isinstance(file.questions, UnsetType):
         labelled = (file.data_subtype or "").startswith(_LABELLED)
-        return replace(_collected(name, file.questions), unlabelled=not labelled)
+        return replace(_collect(name, file.questions), unlabelled=not labelled)
     by_id = decoded(name, text, dict[str, Annotation])
     rows = [replace(row, question_id=key) if row.question_id == "" else row for key, row in by_id.items()]
-    found = _collected(name, rows)
-    return replace(found, id_kinds=found.id_kinds - {str})  # the names in an object can't be numbers
+    annotations = _collect(name, rows)
+    return replace(annotations, id_kinds=annotations.id_kinds - {str})  # the names in an object can't be numbers
 
 
 def _begins_with_row(name: str) -> bool:
@@ -132,7 +132,7 @@ def _begins_with_row(name: str) -> bool:
     return True
 
 
-def _collected(name: str, rows: list[Annotation]) -> Annotations:
+def _collect(name: str, rows: list[Annotation]) -> Annotations:
     if not rows:
         raise DataError(f"{name} contains no question", hint=_FORM_HINT)
     for number, row in enumerate(rows, 1):
@@ -151,11 +151,11 @@ Metric = Callable[[str, Answers, str], float]
 
 
 def _in_mode(mode: Mode) -> Metric:
-    return lambda said, answers, gold: question_accuracy(said, answers, mode)
+    return lambda prediction, answers, gold: question_accuracy(prediction, answers, mode)
 
 
 def _against_gold(score: Callable[[str, str], float]) -> Metric:
-    return lambda said, answers, gold: float(score(gold, said))
+    return lambda prediction, answers, gold: float(score(gold, prediction))
 
 
 METRICS: Final[dict[str, Metric]] = {
@@ -203,13 +203,13 @@ def score_files(settings: ScoreSettings) -> ScoreReport:
     """
     predictions = read_predictions(settings.predictions, settings.variant)
     annotations = read_annotations(settings.annotations)
-    said, known = predictions.by_id, annotations.by_id
-    if said.keys().isdisjoint(known):
+    predicted, known = predictions.by_id, annotations.by_id
+    if predicted.keys().isdisjoint(known):
         raise strangers(predictions, next(iter(known)), str(settings.annotations))
     columns = Columns(
         values={name: array("d") for name in settings.metrics},
-        without_annotation=[key for key in said if key not in known],
-        without_prediction=[key for key in known if key not in said],
+        without_annotation=[key for key in predicted if key not in known],
+        without_prediction=[key for key in known if key not in predicted],
     )
     questions = _questions(predictions, annotations, columns, gold=not AGAINST_GOLD.isdisjoint(settings.metrics))
     for question, record in records_of(questions, predictions, partial(_scores, settings.metrics)):
@@ -243,17 +243,17 @@ def _questions(
         if not answers:
             columns.without_answers.append(key)
             continue
-        given = texts(answers)
+        answer_texts = texts(answers)
         people = [answer.answer_id for answer in answers if isinstance(answer, HumanAnswer)]
         yield Question(
             id=key,
             text="",
-            references=tuple(given),
+            references=tuple(answer_texts),
             cluster=_cluster(key, prediction.cluster, annotation),
             row=annotation,
             extra={
                 "annotators": people,
-                "compared": given if len(set(people)) == len(answers) else answers,
+                "compared": answer_texts if len(set(people)) == len(answers) else answers,
                 "gold": annotation.multiple_choice_answer or (majority(answers) if gold else ""),
             },
         )
@@ -264,15 +264,15 @@ def _cluster(key: str, cluster: str, annotation: Annotation) -> str:
     return f"image {annotation.image_id}" if annotation.image_id is not None else cluster or f"question {key}"
 
 
-def _scores(metrics: tuple[str, ...], said: Prediction, question: Question) -> dict[str, float]:
+def _scores(metrics: tuple[str, ...], predicted: Prediction, question: Question) -> dict[str, float]:
     """By each metric; a missing or unparsed answer is 0, a blank one is compared."""
-    if said.text is None:
+    if predicted.text is None:
         return {}
-    whole = said.text
-    if said.reply and said.status == "ok" and said.rule == _WHOLE_REPLY:
-        whole = reply_from(said.reply).visible
+    whole = predicted.text
+    if predicted.reply and predicted.status == "ok" and predicted.rule == _WHOLE_REPLY:
+        whole = reply_from(predicted.reply).visible
     compared, gold = question.extra["compared"], question.extra["gold"]
-    return {name: METRICS[name](said.text if name in OF_THE_ANSWER else whole, compared, gold) for name in metrics}
+    return {name: METRICS[name](predicted.text if name in OF_THE_ANSWER else whole, compared, gold) for name in metrics}
 
 
 def _write(settings: ScoreSettings, predictions: Predictions, columns: Columns) -> list[str]:

@@ -51,14 +51,14 @@ class Columns(Struct, kw_only=True):
 
     def add(self, question: Question, record: Record) -> None:
         """Take a question of annotations with the record of its answer; a failed one scores 0 by every metric."""
-        annotation, given = question.row, question.references
+        annotation, references = question.row, question.references
         for name, column in self.values.items():
             column.append(record.parts.get(name, 0.0))
         self.without_answer_id += None in question.extra["annotators"]
-        self.with_blank_answers += not all(map(str.strip, given))
+        self.with_blank_answers += not all(map(str.strip, references))
         self.unanimous.append(unanimous(question.extra["compared"]))
         self.sentences += is_sentence(record.answer or "")
-        self.answer_counts[len(given)] += 1
+        self.answer_counts[len(references)] += 1
         self.statuses[record.status] += 1
         self.question_ids.append(annotation.question_id)
         self.clusters.append(question.cluster)
@@ -114,7 +114,7 @@ def _means_by_type(scored: Columns, types: Sequence[str | None]) -> dict[str, di
             metric: mean_of(picked(column, indices), picked(scored.clusters, indices))
             for metric, column in scored.values.items()
         }
-        for name, indices in sorted(indices_by_type(types).items(), key=lambda found: (-len(found[1]), found[0]))
+        for name, indices in sorted(indices_by_type(types).items(), key=lambda item: (-len(item[1]), item[0]))
     }
 
 

@@ -116,13 +116,13 @@ def _captions(path: Path) -> dict[str, list[str]] | None:
         records = msgspec.json.decode(text, type=dict[str, Raw])
     except UNDECODABLE:  # a list or JSONL; what else is wrong, the reader of records says
         return None
-    found: dict[str, list[str]] = {}
+    captions: dict[str, list[str]] = {}
     if "annotations" in records:
         for row in decoded(path, memoryview(records["annotations"]), list[_Annotation]):
             if isinstance(row.caption, UnsetType):
                 raise DataError(f"{path}: an annotation of {row.image_id!r} has no caption", hint=_NO_CAPTIONS)
-            found.setdefault(key_of(row.image_id), []).append(row.caption)
-        return found
+            captions.setdefault(key_of(row.image_id), []).append(row.caption)
+        return captions
     first = bytes(next(iter(records.values()), Raw(b"")))[:1]
     if first not in (b"[", b'"'):
         return None
@@ -218,7 +218,7 @@ def score_explanation_files(settings: ScoreExplanationsSettings) -> ExplanationR
     references = cache(lambda: read_references(settings))
     places = cache(lambda: Places(references().by_id))
     predictions = read_explained(settings.predictions, lambda cells: places().take(cells), settings.captions)
-    report, pairs = _scored(predictions, references())
+    report, pairs = _score(predictions, references())
     if not settings.output:
         return report
     stem = settings.output / stem_of(predictions.path)
@@ -230,17 +230,15 @@ def score_explanation_files(settings: ScoreExplanationsSettings) -> ExplanationR
     return whole
 
 
-def _scores(metrics: Sequence[Metric], said: Prediction, question: Question) -> dict[str, float]:
-    text = said.text or "" if said.status in ANSWERED else ""
+def _scores(metrics: Sequence[Metric], prediction: Prediction, question: Question) -> dict[str, float]:
+    text = prediction.text or "" if prediction.status in ANSWERED else ""
     gold = (question.extra[name] for name in ("gold", "gold_text") if name in question.extra)
     right = bool(text) and any(same(text, each) for each in gold)
     others = {metric.name: metric.score(text, question) for metric in metrics}
     return {ACCURACY: float(right)} | {name: score for name, score in others.items() if score is not None}
 
 
-def _scored(
-    predictions: Predictions, references: References
-) -> tuple[ExplanationReport, list[tuple[Question, Record]]]:
+def _score(predictions: Predictions, references: References) -> tuple[ExplanationReport, list[tuple[Question, Record]]]:
     known = references.by_id
     if predictions.by_id.keys().isdisjoint(known):
         raise strangers(predictions, next(iter(known)), references.path)
@@ -291,13 +289,13 @@ def _scored(
 
 def _accuracies(pairs: Sequence[tuple[Question, Record]], missing: int) -> dict[str, Accuracy]:
     """Each over the questions that have this metric."""
-    found = {}
+    accuracies = {}
     for name in dict.fromkeys(name for _, record in pairs for name in record.parts):
-        held = [(question, record.parts[name]) for question, record in pairs if name in record.parts]
-        scores = [score for _, score in held]
-        mean = mean_of(scores, [question.cluster or question.id for question, _ in held])
-        found[name] = Accuracy(mean=mean, if_missing_were_wrong=fsum(scores) / (len(scores) + missing))
-    return found
+        scored = [(question, record.parts[name]) for question, record in pairs if name in record.parts]
+        scores = [score for _, score in scored]
+        mean = mean_of(scores, [question.cluster or question.id for question, _ in scored])
+        accuracies[name] = Accuracy(mean=mean, if_missing_were_wrong=fsum(scores) / (len(scores) + missing))
+    return accuracies
 
 
 def _on_captions(predictions: Predictions, references: References) -> Iterator[str]:

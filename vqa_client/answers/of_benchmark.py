@@ -39,7 +39,7 @@ KEPT = 50_000
 """Questions in memory, at some 2 KB each."""
 
 
-def score_answers(settings: RunSettings, given: AnswersSettings, note: Note) -> list[Report]:
+def score_answers(settings: RunSettings, answers: AnswersSettings, note: Note) -> list[Report]:
     """Score a file's answers to a benchmark's questions, and write records, run file and report as a run does.
 
     Raises DataError where it answers no question, UsageError for options that only a server's run can have,
@@ -47,35 +47,35 @@ def score_answers(settings: RunSettings, given: AnswersSettings, note: Note) -> 
     """
     for option in (*settings.draws, *settings.variations):
         raise UsageError(f"{option} says what is asked, and a file's answers are there", hint=f"leave {option} out")
-    predictions = read_predictions(given.predictions, given.variant)
-    given = dataclasses.replace(given, model=given.model or stem_of(predictions.path))
-    settings = dataclasses.replace(cast(Any, settings), model=given.model)
-    plans = [_kept(plan) for plan in make_plans(settings, None, None, note, finds_images=False)]
+    predictions = read_predictions(answers.predictions, answers.variant)
+    answers = dataclasses.replace(answers, model=answers.model or stem_of(predictions.path))
+    settings = dataclasses.replace(cast(Any, settings), model=answers.model)
+    plans = [_in_memory(plan) for plan in make_plans(settings, None, None, note, finds_images=False)]
     asked = [[question.id for question in plan.loaded.questions] for plan in plans]
     keys = {key_of(each) for ids in asked for each in ids}
     unknown = [key for key in predictions.by_id if key not in keys]
     if len(unknown) == len(predictions.by_id):
         raise strangers(predictions, asked[0][0], str(plans[0].data_path))
     missing = [tuple(each for each in ids if key_of(each) not in predictions.by_id) for ids in asked]
-    treated = "counted as wrong" if given.missing == "wrong" else "not scored (--missing wrong counts them)"
+    treated = "counted as wrong" if answers.missing == "wrong" else "not scored (--missing wrong counts them)"
     for line in (
         *of_ids(unknown, [each for ids in missing for each in ids], "question", "question", treated),
         *of_repeated(predictions.repeated, len(predictions.differing)),
         *of_file(predictions),
     ):
         note(line)
-    wanted = plans if given.missing == "wrong" else map(_without, plans, missing)
-    return [_scored(plan, predictions, settings, given, note) for plan in wanted if plan.loaded.count]
+    chosen_plans = plans if answers.missing == "wrong" else map(_without_missing, plans, missing)
+    return [_score_plan(plan, predictions, settings, answers, note) for plan in chosen_plans if plan.loaded.count]
 
 
-def _kept(plan: Plan) -> Plan:
+def _in_memory(plan: Plan) -> Plan:
     """The same plan with its questions in memory, which three walks need; of more they are read again each time."""
     loaded = plan.loaded
     few = loaded.count <= KEPT
     return replace(plan, loaded=replace(loaded, questions=list(loaded.questions))) if few else plan
 
 
-def _without(plan: Plan, missing: tuple[str, ...]) -> Plan:
+def _without_missing(plan: Plan, missing: tuple[str, ...]) -> Plan:
     """The same plan without questions that have no prediction."""
     if not missing:
         return plan
@@ -84,18 +84,20 @@ def _without(plan: Plan, missing: tuple[str, ...]) -> Plan:
     return replace(plan, loaded=replace(loaded, count=loaded.count - len(missing), left_out=left_out))
 
 
-def _scored(plan: Plan, predictions: Predictions, settings: RunSettings, given: AnswersSettings, note: Note) -> Report:
-    if given.fresh:
+def _score_plan(
+    plan: Plan, predictions: Predictions, settings: RunSettings, answers: AnswersSettings, note: Note
+) -> Report:
+    if answers.fresh:
         move_aside(plan.paths)
-    model = ModelSettings(model_name=given.model, max_tokens=settings.usual_max_tokens)
+    model = ModelSettings(model_name=answers.model, max_tokens=settings.usual_max_tokens)
     file = run_file_for(plan, settings, model)
-    file.identity["predictions"] = {"sha256": sha256_of(given.predictions), "missing": given.missing}
-    file.described["predictions"] = str(given.predictions.absolute())
+    file.identity["predictions"] = {"sha256": sha256_of(answers.predictions), "missing": answers.missing}
+    file.described["predictions"] = str(answers.predictions.absolute())
     carry_over(plan.paths, RunFile.read(plan.paths.run), file)
     if not file.sessions:
         file.start({"started": datetime.now(UTC).isoformat()})
     with RecordLog(plan.paths.log, file.identity) as log:
-        log.rewrite(_records(plan, predictions, blank=given.missing == "wrong"))
+        log.rewrite(_records(plan, predictions, blank=answers.missing == "wrong"))
         file.write(plan.paths.run)
         return close_plan(plan, note, file, log)
 

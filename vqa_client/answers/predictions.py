@@ -93,7 +93,7 @@ class Predictions(Struct, frozen=True, kw_only=True):
     @property
     def has_answers(self) -> bool:
         """Whether it holds answers, and not explanations alone."""
-        return self.captions != "exp" and any(said.text or said.status != "ok" for said in self.by_id.values())
+        return self.captions != "exp" and any(each.text or each.status != "ok" for each in self.by_id.values())
 
 
 class _Row(Struct, frozen=True, gc=False):
@@ -138,7 +138,7 @@ def read_predictions(path: str | os.PathLike[str], variant: str | None = None) -
     name = os.fspath(path)
     unreadable: list[int] = []
     rows = _of_variant(name, _from_csv(name) if is_csv(name) else _from_json(name, unreadable), variant)
-    return _collected(name, rows, _answered, _FORM_HINT, unreadable)
+    return _collect(name, rows, _prediction_of, _FORM_HINT, unreadable)
 
 
 def read_explained(
@@ -154,8 +154,8 @@ def read_explained(
         rows = list(json_rows(name, _Row, unreadable))
         texts = [row.caption or "" for _, row in rows if row.caption is not UNSET]
         form = (captions or form_of(name, texts)) if texts else None
-    found = _collected(name, rows, partial(_explained, form), _EXPLAINED_HINT, unreadable)
-    return replace(found, captions=form, explained=False)
+    predictions = _collect(name, rows, partial(_explained_prediction, form), _EXPLAINED_HINT, unreadable)
+    return replace(predictions, captions=form, explained=False)
 
 
 def stem_of(predictions: str) -> str:
@@ -219,22 +219,22 @@ def _report(name: str, text: memoryview) -> _Report | None:
 
 
 def _of_variant(name: str, rows: Rows, variant: str | None) -> Iterator[tuple[str, _Row]]:
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for where, row in rows:
-        found[row.variant] = None
-        if variant is None and len(found) > 1:
-            first, second = found
+        names[row.variant] = None
+        if variant is None and len(names) > 1:
+            first, second = names
             raise UsageError(
                 f"{name} contains several variants, among them {first!r} and {second!r}",
                 hint="--variant NAME scores one of them",
             )
         if variant is None or row.variant == variant:
             yield where, row
-    if variant is not None and variant not in found:
-        raise UsageError(f"{name} contains no variant {variant!r}", hint=f"it contains {', '.join(map(repr, found))}")
+    if variant is not None and variant not in names:
+        raise UsageError(f"{name} contains no variant {variant!r}", hint=f"it contains {', '.join(map(repr, names))}")
 
 
-def _collected(
+def _collect(
     name: str, rows: Rows, read: Callable[[str, _Row, Any], Prediction], hint: str, unreadable: list[int]
 ) -> Predictions:
     by_id: dict[str, Prediction] = {}
@@ -243,7 +243,7 @@ def _collected(
     differing: set[str] = set()
     not_text, explained = 0, False
     for where, row in rows:
-        answer = _first(row, _ANSWERS)
+        answer = _first_set(row, _ANSWERS)
         prediction = read(name + where, row, answer)
         key = key_of(prediction.question_id)
         before = by_id.get(key, prediction)
@@ -268,12 +268,12 @@ def _collected(
     )
 
 
-def _first(row: _Row, names: tuple[str, ...]) -> Any:
+def _first_set(row: _Row, names: tuple[str, ...]) -> Any:
     return next((value for name in names if (value := getattr(row, name)) is not UNSET), UNSET)
 
 
-def _answered(where: str, row: _Row, answer: Any) -> Prediction:
-    question_id = _first(row, _IDS)
+def _prediction_of(where: str, row: _Row, answer: Any) -> Prediction:
+    question_id = _first_set(row, _IDS)
     if question_id is UNSET or answer is UNSET or question_id == "":
         missing = "answer" if answer is UNSET else "id"
         raise DataError(f"{where} has no {missing}", hint=_FORM_HINT)
@@ -297,21 +297,23 @@ def _reply(row: _Row) -> Completion:
     )
 
 
-def _explained(form: Form | None, where: str, row: _Row, answer: Any) -> Prediction:
+def _explained_prediction(form: Form | None, where: str, row: _Row, answer: Any) -> Prediction:
     key = next((each for name in _EXPLAINED_IDS if (each := getattr(row, name)) not in (UNSET, None, "")), UNSET)
-    explanation = _first(row, ("rationale", "explanation"))
+    explanation = _first_set(row, ("rationale", "explanation"))
     if form and row.caption is not UNSET:
         answer, explanation = taken_apart(row.caption or "", form)
     elif explanation is UNSET and row.status is UNSET:
         raise DataError(f"{where} has no explanation", hint=_EXPLAINED_HINT)
     if key is UNSET:
         raise DataError(f"{where} has no id", hint=_EXPLAINED_HINT)
-    return Prediction(question_id=key, text=_meant(answer), explanation=_meant(explanation), status=row.status or "ok")
+    return Prediction(
+        question_id=key, text=_text_of(answer), explanation=_text_of(explanation), status=row.status or "ok"
+    )
 
 
-def _meant(said: Any) -> str:
+def _text_of(value: Any) -> str:
     """Nothing where the published script says in set words that there was nothing."""
-    text = "" if said is None or said is UNSET else str(said)
+    text = "" if value is None or value is UNSET else str(value)
     return "" if text.strip().lower() in (*PLACEHOLDERS, UNKNOWN) else text
 
 
@@ -364,9 +366,9 @@ Scores = Callable[[Prediction, Question], dict[str, float]]
 def records_of(questions: Iterable[Question], predictions: Predictions, scores: Scores) -> Pairs:
     """The questions that have a prediction, with their records."""
     for question in questions:
-        said = predictions.by_id.get(key_of(question.id))
-        if said is not None:
-            parts = scores(said, question)
-            answer = Answer(text=said.text, status=said.status, rationale=said.explanation)
+        prediction = predictions.by_id.get(key_of(question.id))
+        if prediction is not None:
+            parts = scores(prediction, question)
+            answer = Answer(text=prediction.text, status=prediction.status, rationale=prediction.explanation)
             score = Score(value=next(iter(parts.values()), 0.0), parts=parts)
             yield question, record_of_answer(question, answer, score)

@@ -72,8 +72,8 @@ def decoded(path: str | os.PathLike[str], text: bytes | memoryview, row_type: ty
     try:
         return msgspec.json.decode(text, type=row_type)
     except UNDECODABLE as error:
-        said = f"{os.fspath(path)}{where}: {fault(error, text)}; it begins with {_beginning(text)}"
-        raise DataError(said, hint="" if isinstance(error, msgspec.ValidationError) else _FORMS) from None
+        message = f"{os.fspath(path)}{where}: {fault(error, text)}; it begins with {_beginning(text)}"
+        raise DataError(message, hint="" if isinstance(error, msgspec.ValidationError) else _FORMS) from None
 
 
 def json_rows(path: str | os.PathLike[str], row_type: type[Row], unreadable: list[int]) -> Iterator[tuple[str, Row]]:
@@ -96,8 +96,8 @@ def json_rows(path: str | os.PathLike[str], row_type: type[Row], unreadable: lis
 
 
 def _records(path: str | os.PathLike[str], unreadable: list[int]) -> Iterator[tuple[int, bytes]]:
-    found = records_in(Path(path), lambda number, rest: unreadable.append(number) if rest else None)
-    yield from enumerate((text for _, text, _ in found), start=1)
+    records = records_in(Path(path), lambda number, rest: unreadable.append(number) if rest else None)
+    yield from enumerate((text for _, text, _ in records), start=1)
 
 
 def csv_rows(path: str | os.PathLike[str]) -> Iterator[dict[str, str]]:

@@ -22,28 +22,28 @@ _JSON = rb'\{\n  "task": '
 QUANTILES = {"median": 0.5, "p95": 0.95, "max": 1.0}
 
 
-def write_summary(path: Path, run: LoggedRun, found: Overview) -> None:
+def write_summary(path: Path, run: LoggedRun, overview: Overview) -> None:
     """Replace the file; an accuracy that nothing was measured for is null."""
-    write_json(path, summary_content(run, found), _JSON)
+    write_json(path, summary_content(run, overview), _JSON)
 
 
-def summary_content(run: LoggedRun, found: Overview) -> dict[str, Any]:
+def summary_content(run: LoggedRun, overview: Overview) -> dict[str, Any]:
     """Everything that the report says in numbers, and the run file's own words.
 
     Of several variants, accuracies, statuses and scores are those of `headline_variant`; what `all_variants` holds,
     times, tokens and attempts are of all records.
     """
-    summary, total = found.summary, found.summary.overall.total
+    summary, total = overview.summary, overview.summary.overall.total
     return {
         "task": run.task,
-        "measure": found.description.measure,
+        "measure": overview.description.measure,
         "variant": run.variant,
-        "headline_variant": found.headline,
+        "headline_variant": overview.headline,
         "model": run.facts.model,
         "records": run.log.name,
         "expected": run.facts.expected,
         "overall": to_builtins(summary.overall),
-        "failed": _failed(summary),
+        "failed": _count_failed(summary),
         "status_counts": summary.status_counts,
         "status_shares": {status: n / total if total else None for status, n in summary.status_counts.items()},
         "n_truncated": summary.n_truncated,
@@ -53,24 +53,24 @@ def summary_content(run: LoggedRun, found: Overview) -> dict[str, Any]:
         "crossings": [
             {"fields": list(pair), "values": to_builtins(values)} for pair, values in summary.crossings.items()
         ],
-        "all_variants": _all_variants(found),
-        "latency_s": {name: quantile(found.latencies_s, share) for name, share in QUANTILES.items()},
-        "prompt_tokens": to_builtins(found.whole.prompt_tokens),
-        "completion_tokens": to_builtins(found.whole.completion_tokens),
-        "attempts": found.attempts,
+        "all_variants": _all_variants(overview),
+        "latency_s": {name: quantile(overview.latencies_s, share) for name, share in QUANTILES.items()},
+        "prompt_tokens": to_builtins(overview.whole.prompt_tokens),
+        "completion_tokens": to_builtins(overview.whole.completion_tokens),
+        "attempts": overview.attempts,
         "run": to_builtins(run.facts),
     }
 
 
-def _all_variants(found: Overview) -> dict[str, Any] | None:
+def _all_variants(overview: Overview) -> dict[str, Any] | None:
     """What became of all records; None where there is one variant, of which all else is."""
-    if found.headline is None:
+    if overview.headline is None:
         return None
-    whole = found.whole
-    return {"total": whole.overall.total, "failed": _failed(whole), "status_counts": whole.status_counts}
+    every = overview.whole
+    return {"total": every.overall.total, "failed": _count_failed(every), "status_counts": every.status_counts}
 
 
-def _failed(summary: Summary) -> int:
+def _count_failed(summary: Summary) -> int:
     return sum(n for status, n in summary.status_counts.items() if status not in ANSWERED)
 
 
@@ -82,10 +82,10 @@ _ACCURACY = ("accuracy", "95 % interval", "n")
 Row = tuple[str, ...]
 
 
-def write_markdown(path: Path, run: LoggedRun, found: Overview) -> None:
+def write_markdown(path: Path, run: LoggedRun, overview: Overview) -> None:
     """Replace the file."""
     with replacing(path, _MARKDOWN) as file:
-        file.write("\n".join(as_markdown(sections(run, found))).encode("utf-8", "replace") + b"\n")
+        file.write("\n".join(as_markdown(sections(run, overview))).encode("utf-8", "replace") + b"\n")
 
 
 def as_markdown(sections: Iterable[Section]) -> Iterator[str]:
@@ -102,10 +102,10 @@ def as_markdown(sections: Iterable[Section]) -> Iterator[str]:
             yield from (escaped(note), "")
 
 
-def sections(run: LoggedRun, found: Overview) -> Iterator[Section]:
+def sections(run: LoggedRun, overview: Overview) -> Iterator[Section]:
     """A run's figures."""
-    summary, description = found.summary, found.description
-    yield Section(title=f"{run.title}: {run.facts.model or run.stem}", notes=list(_scope(run, found)))
+    summary, description = overview.summary, overview.description
+    yield Section(title=f"{run.title}: {run.facts.model or run.stem}", notes=list(_scope(run, overview)))
     methods = [f"Intervals: {_methods(summary)}."] if summary.overall.interval else []
     yield Section(columns=(description.measure, "%", "95 % interval", "n"), rows=_headline(summary), notes=methods)
     yield Section(columns=("status", "n", "share"), rows=list(_statuses(summary)))
@@ -113,24 +113,26 @@ def sections(run: LoggedRun, found: Overview) -> Iterator[Section]:
         means = {name: part.overall for name, part in summary.parts.items()}
         rows = [(name, *_figures(of.value, of.interval, of.n)) for name, of in means.items()]
         yield Section(columns=("metric", *_ACCURACY), rows=rows)
-    if found.totals:
-        yield Section(columns=("total", "metric", "%", "95 % interval"), rows=list(_totals(found)))
+    if overview.totals:
+        yield Section(columns=("total", "metric", "%", "95 % interval"), rows=list(_totals(overview)))
     if gap := gap_words(summary.parts, description.headline):
         yield Section(notes=[f"{gap}."])
     for field, tallies in summary.breakdowns.items():
         if len(tallies) > 1 and field != VARIANT:
             rows = [_tally(value, tallies[value]) for value in in_order(list(tallies), description.order(field))]
             yield Section(columns=(field.replace("_", " "), *_ACCURACY), rows=rows)
-    if found.variants:
-        named = found.variants.items()
+    if overview.variants:
+        named = overview.variants.items()
         failed = [(*_tally(name or "unchanged", of), f"{of.total - of.answered:,}") for name, of in named]
         yield Section(columns=(VARIANT, *_ACCURACY, "failed"), rows=failed)
-    yield Section(columns=("cost", f"of all {found.whole.overall.total:,} questions"), rows=list(totals(run, found)))
+    yield Section(
+        columns=("cost", f"of all {overview.whole.overall.total:,} questions"), rows=list(totals(run, overview))
+    )
 
 
 def escaped(text: str) -> str:
     """A text in one line in which no character is markup."""
-    plain = _UNSEEN.sub(lambda found: " " if found.group().isspace() else f"U+{ord(found.group()):04X}", text)
+    plain = _UNSEEN.sub(lambda match: " " if match.group().isspace() else f"U+{ord(match.group()):04X}", text)
     return _MARKUP.sub(r"\\\1", plain)
 
 
@@ -138,11 +140,11 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cell if cell == '-' else escaped(cell) for cell in cells)} |"
 
 
-def _scope(run: LoggedRun, found: Overview) -> Iterator[str]:
+def _scope(run: LoggedRun, overview: Overview) -> Iterator[str]:
     """Which questions the tables are of, where that isn't all that were to be asked."""
-    asked, expected = found.whole.overall.total, run.facts.expected
-    if found.variants:
-        yield f"Figures are of {run.of_words}; all {len(found.variants):,} variants are in a table below."
+    asked, expected = overview.whole.overall.total, run.facts.expected
+    if overview.variants:
+        yield f"Figures are of {run.of_words}; all {len(overview.variants):,} variants are in a table below."
     if expected and asked < expected:
         yield f"Not finished: {expected - asked:,} of {expected:,} questions have no record yet."
 
@@ -168,9 +170,9 @@ def _statuses(summary: Summary) -> Iterator[Row]:
             yield status.replace("_", " ") + kind, f"{n:,}", _percent(n / summary.overall.total)
 
 
-def _totals(found: Overview) -> Iterator[Row]:
-    for name, figures in found.totals.items():
-        most = found.description.points.get(name)
+def _totals(overview: Overview) -> Iterator[Row]:
+    for name, figures in overview.totals.items():
+        most = overview.description.points.get(name)
         unit = f" (points of {most:g})" if most else ""
         scale = 1.0 if most else 100.0
         for metric, of in figures.items():

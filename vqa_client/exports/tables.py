@@ -31,27 +31,27 @@ class Column(Struct, frozen=True):
 TEXT, TEXTS, NUMBER, COUNT, YES_NO, IMAGES = "text", "texts", "number", "count", "yes_no", "images"
 
 
-def _own(kind: str, *names: str) -> Iterator[Column]:
+def _own_columns(kind: str, *names: str) -> Iterator[Column]:
     """Columns of a record's own fields of one kind."""
     return (Column(name, kind, attrgetter(name)) for name in names)
 
 
 _FIRST = (
-    *_own(TEXT, "question_id", "variant", "status"),
+    *_own_columns(TEXT, "question_id", "variant", "status"),
     Column("correct", YES_NO, lambda record: record.score >= 1.0),
-    *_own(NUMBER, "score"),
-    *_own(TEXT, "answer"),
+    *_own_columns(NUMBER, "score"),
+    *_own_columns(TEXT, "answer"),
     Column("references", TEXTS, lambda record: list(record.references)),
-    *_own(TEXT, "rationale", "rule"),
+    *_own_columns(TEXT, "rationale", "rule"),
     Column("rivals", TEXTS, lambda record: list(record.rivals)),
-    *_own(TEXT, "source"),
+    *_own_columns(TEXT, "source"),
 )
 _LAST = (
-    *_own(TEXT, "cluster", "prompt", "output", "reasoning", "finish_reason"),
-    *_own(COUNT, "prompt_tokens", "completion_tokens"),
-    *_own(NUMBER, "latency_s"),
+    *_own_columns(TEXT, "cluster", "prompt", "output", "reasoning", "finish_reason"),
+    *_own_columns(COUNT, "prompt_tokens", "completion_tokens"),
+    *_own_columns(NUMBER, "latency_s"),
     Column("ttft_s", NUMBER, lambda record: record.ttft_s if record.ttft_s is not UNSET else None),
-    *_own(COUNT, "attempts", "request_bytes", "truncated_pages"),
+    *_own_columns(COUNT, "attempts", "request_bytes", "truncated_pages"),
     Column("images", IMAGES, lambda record: to_builtins(record.images)),
     Column("error", TEXT, lambda record: record.error.message if record.error else None),
     Column("http_status", COUNT, lambda record: record.error.http_status if record.error else None),
@@ -62,17 +62,17 @@ Data = Mapping[str, Mapping[str, Any]]
 """The user's own columns of each question, by its id."""
 
 
-def columns(found: Overview, data: Data | None = None) -> tuple[Column, ...]:
+def columns(overview: Overview, data: Data | None = None) -> tuple[Column, ...]:
     """The columns of a run: a record's own, one for each metric and each breakdown field, and those of the data."""
-    metrics = (_of_metric(name) for name in found.summary.parts)
-    fields = (_of_field(name) for name in found.fields if name not in ("variant", "rule"))
+    metrics = (_of_metric(name) for name in overview.summary.parts)
+    fields = (_of_field(name) for name in overview.fields if name not in ("variant", "rule"))
     names = dict.fromkeys(name for cells in (data or {}).values() for name in cells)
     return (*_FIRST, *metrics, *fields, *_LAST, *(_of_data(name, data or {}) for name in names))
 
 
-def rows(records: Iterable[Record], shown: Iterable[Column]) -> Iterator[list[Any]]:
+def rows(records: Iterable[Record], selected: Iterable[Column]) -> Iterator[list[Any]]:
     """One list of values a record."""
-    gets = [column.get for column in shown]
+    gets = [column.get for column in selected]
     for record in records:
         yield [get(record) for get in gets]
 
@@ -97,25 +97,25 @@ _CSV = rb"question_id,variant,"
 """How the table begins, whatever its version."""
 
 
-def write_csv(path: Path, run: LoggedRun, found: Overview, *, csv_safe: bool, data: Data | None = None) -> None:
+def write_csv(path: Path, run: LoggedRun, overview: Overview, *, csv_safe: bool, data: Data | None = None) -> None:
     """One row a record after the names; lists are JSON, an empty cell is no value.
 
     With `csv_safe` a cell that a spreadsheet would take for a formula gets a "'" in front, as OWASP advises.
     """
-    shown = columns(found, data)
-    listed = [column.kind in (TEXTS, IMAGES) for column in shown]
+    selected = columns(overview, data)
+    listed = [column.kind in (TEXTS, IMAGES) for column in selected]
     cells = (
         [encode(cell).decode() if is_list else cell for cell, is_list in zip(row, listed, strict=True)]
-        for row in rows(run.records, shown)
+        for row in rows(run.records, selected)
     )
-    write_rows(path, chain([[column.name for column in shown]], cells), _CSV, csv_safe=csv_safe)
+    write_rows(path, chain([[column.name for column in selected]], cells), _CSV, csv_safe=csv_safe)
 
 
-def write_jsonl(path: Path, run: LoggedRun, found: Overview, *, data: Data | None = None) -> None:
+def write_jsonl(path: Path, run: LoggedRun, overview: Overview, *, data: Data | None = None) -> None:
     """The same table with a JSON object per line; an empty cell is null."""
-    shown = columns(found, data)
-    names = [column.name for column in shown]
-    entries = (dict(zip(names, row, strict=True)) for row in rows(run.records, shown))
+    selected = columns(overview, data)
+    names = [column.name for column in selected]
+    entries = (dict(zip(names, row, strict=True)) for row in rows(run.records, selected))
     write_entries(path, entries, as_list=False)
 
 
@@ -123,18 +123,18 @@ _PARQUET = b"PAR1"
 ROWS_AT_ONCE = 1000
 
 
-def write_parquet(path: Path, run: LoggedRun, found: Overview, *, data: Data | None = None) -> None:
+def write_parquet(path: Path, run: LoggedRun, overview: Overview, *, data: Data | None = None) -> None:
     """Write the columns of the CSV table; raises UsageError where pyarrow is not installed."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
         raise UsageError("--parquet needs pyarrow", hint=install("parquet")) from None
-    shown = columns(found, data)
+    selected = columns(overview, data)
     kinds = _kinds(pa)
-    schema = pa.schema([(column.name, kinds[column.kind]) for column in shown])
+    schema = pa.schema([(column.name, kinds[column.kind]) for column in selected])
     with replacing(path, _PARQUET) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for batch in _batches(rows(run.records, shown)):
+        for batch in _batches(rows(run.records, selected)):
             arrays = [
                 pa.array(values, field.type) for values, field in zip(zip(*batch, strict=True), schema, strict=True)
             ]
@@ -156,6 +156,6 @@ def _kinds(pa: Any) -> dict[str, Any]:
     }
 
 
-def _batches(found: Iterator[list[Any]]) -> Iterator[list[list[Any]]]:
-    while batch := list(islice(found, ROWS_AT_ONCE)):
+def _batches(lines: Iterator[list[Any]]) -> Iterator[list[list[Any]]]:
+    while batch := list(islice(lines, ROWS_AT_ONCE)):
         yield batch
