@@ -73,8 +73,8 @@ def for_people(settings: JudgeSettings, sheet: Path | None = None) -> JudgeSetti
     By default a sheet says whether that is grades; else the run's judges do, where all are of one kind.
     """
     graded = bool(scales_of(read_sheet(sheet))) if sheet else None
-    asked: list[JudgeKind] = [kind for kind in _BY_PEOPLE if judges_beside(settings.results, kind)]
-    fitting = [kind for kind in asked if graded is None or (kind == "grade") == graded]
+    kinds: list[JudgeKind] = [kind for kind in _BY_PEOPLE if judges_beside(settings.results, kind)]
+    fitting = [kind for kind in kinds if graded is None or (kind == "grade") == graded]
     if settings.kind is None and (graded or len(fitting) == 1):
         settings = replace(settings, kind="grade" if graded else fitting[0])
     return _with_scale(replace(settings, kind=kind_of(settings)), sheet)
@@ -113,9 +113,9 @@ def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
     """The logs of all judges of this kind beside a run's log; of one asked with and without its name, the former's."""
     begins = f"{log.name.removesuffix(LOG_ENDING)}{JUDGED_BY}{kind}"
     nameless = log.with_name(f"{begins}{LOG_ENDING}")
-    named = sorted(each for each in log.parent.glob(f"*{LOG_ENDING}") if each.name.startswith(f"{begins}-"))
-    alone = nameless.exists() and not any(_are_same_judge(nameless, each) for each in named)
-    return [nameless, *named] if alone else named
+    with_name = sorted(each for each in log.parent.glob(f"*{LOG_ENDING}") if each.name.startswith(f"{begins}-"))
+    alone = nameless.exists() and not any(_are_same_judge(nameless, each) for each in with_name)
+    return [nameless, *with_name] if alone else with_name
 
 
 def _are_same_judge(one: Path, other: Path) -> bool:

@@ -93,16 +93,16 @@ def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str,
 def _columns(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices]) -> tuple[Columns, list[Column]]:
     """The run and what each judge says of it, last their majority where there are several."""
     variants, benchmark = run.records.variants, run.run.benchmark
-    read = sorted((read_judge(each, run.kind, prices) for each in judges), key=lambda judge: judge.name)
-    used = [judge for judge in read if judge.scores]  # a judge that fails its controls has none
-    with_majority = read if len(used) < 2 else [*read, majority(used, run.kind)]
+    all_judges = sorted((read_judge(each, run.kind, prices) for each in judges), key=lambda judge: judge.name)
+    used = [judge for judge in all_judges if judge.scores]  # a judge that fails its controls has none
+    with_majority = all_judges if len(used) < 2 else [*all_judges, majority(used, run.kind)]
     adds_up = benchmark.judge is not None and (len(variants) < 2 or bool(same_question(variants)))
     own = [total for total in benchmark.totals if not total.on] if adds_up else []
     columns, judge_columns = Columns(), [Column(judge, variants, own) for judge in with_majority]
     names: dict[str, str] = {}
-    for _, asked in groupby(run.all_records(), key=lambda pair: pair[0].id):
+    for _, of_question in groupby(run.all_records(), key=lambda pair: pair[0].id):
         replies: list[Reply] = []
-        for question, record in asked:
+        for question, record in of_question:
             text, rule = said_by(record), run.rule(record)
             replied = bool(text) or record.score > 0  # what is in a server's field of thoughts is left to the rule
             cluster = names.setdefault(name := run.cluster(record), name)

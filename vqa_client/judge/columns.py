@@ -90,12 +90,12 @@ class FormScores:
     def figures(self) -> tuple[Form, ...]:
         """What all forms come to together where they are one question, then each form."""
         together = self._together.items() if self._same else ()
-        named = {f"{name} {_NAMES[self._same]}": means for name, means in together}
-        named |= {_WORDS.get(name, name): means for name, means in self._each.items() if self._same != REPEAT}
+        by_form = {f"{name} {_NAMES[self._same]}": means for name, means in together}
+        by_form |= {_WORDS.get(name, name): means for name, means in self._each.items() if self._same != REPEAT}
         gaps = {_WORDS.get(name, name): difference(pairs) for name, pairs in self._gaps.items()}
         return tuple(
             Form(name=name, judge=judge.average(), rule=rule.average(), gap=gaps.get(name))
-            for name, (judge, rule) in named.items()
+            for name, (judge, rule) in by_form.items()
         )
 
 

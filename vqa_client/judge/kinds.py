@@ -190,8 +190,8 @@ def prompt_for(
     fenced = [f"<<<{name} {number}>>>\n{text}\n<<<end {number}>>>" for name, text in parts if text]
     exactly = f"is exactly one of: {' | '.join(f'VERDICT: {label}' for label in labels)}"
     form = exactly if labels else "begins with VERDICT: and has the answer after it, or none"
-    named = " | ".join(key if key == label else f"{key} for {label}" for key, label in keys.items())
-    ends = f"Answer with one character and nothing else: {named}" if keys else f"End with a line that {form}"
+    key_words = " | ".join(key if key == label else f"{key} for {label}" for key, label in keys.items())
+    ends = f"Answer with one character and nothing else: {key_words}" if keys else f"End with a line that {form}"
     task = _TASKS[kind].replace("{least}", str(grades[0])).replace("{most}", str(grades[-1]))
     return "\n\n".join(
         [
@@ -205,9 +205,9 @@ def prompt_for(
 
 def fence_number(texts: Sequence[str]) -> str:
     """Six hex digits that are in none of the texts, however written: always the same ones for the same texts."""
-    whole = "\0".join(texts)
-    digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
-    small = "".join(filter(str.isalnum, unicodedata.normalize("NFKC", whole).casefold()))
+    joined = "\0".join(texts)
+    digest = hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
+    small = "".join(filter(str.isalnum, unicodedata.normalize("NFKC", joined).casefold()))
     while (number := digest[:6]) in small:
         digest = hashlib.sha256(digest.encode()).hexdigest()
     return number
@@ -224,5 +224,5 @@ def shortened(reply: str) -> str:
 def _references(question: Question) -> str:
     """The right answers, any of which counts; a label comes with its choice's text."""
     choices: Mapping[str, str] = question.choices
-    named = [f"{each}. {choices[each]}" if each in choices else each for each in dict.fromkeys(question.references)]
-    return "\n".join(named[:MOST_REFERENCES]) + ("\n(any one of them counts)" if len(named) > 1 else "")
+    answers = [f"{each}. {choices[each]}" if each in choices else each for each in dict.fromkeys(question.references)]
+    return "\n".join(answers[:MOST_REFERENCES]) + ("\n(any one of them counts)" if len(answers) > 1 else "")

@@ -79,13 +79,13 @@ class JudgedRun:
         """What tells this run from others; of a pair, both."""
         file = self.run.file.identity
         model = file.get("model")
-        kept = {
+        identity = {
             "task": file.get("task"),
             "variant": file.get("variant"),
             "model": model.get("model_name") if isinstance(model, dict) else None,
             "run": run_name(file),
         }
-        return kept | ({"other": self._others.run} if self._others else {})
+        return identity | ({"other": self._others.run} if self._others else {})
 
     def all_records(self) -> Iterator[tuple[Question, Record]]:
         """Every record with its question as it was asked, in the order of the data."""
@@ -166,7 +166,7 @@ class JudgedRun:
         left_out: dict[str, list[str]] = {}
         asked = 0
 
-        def shown() -> Iterator[Judged]:
+        def asked_about() -> Iterator[Judged]:
             nonlocal asked
             for reason, judged in self.sorted_out():
                 if reason:
@@ -176,7 +176,7 @@ class JudgedRun:
                     yield judged
 
         seed = self.settings.seed
-        drawn = nsmallest(CONTROLS + _TRIES, shown(), key=lambda judged: drawn_by(seed, reply_key(judged.record)))
+        drawn = nsmallest(CONTROLS + _TRIES, asked_about(), key=lambda judged: drawn_by(seed, reply_key(judged.record)))
         controls: list[Question] = []
         for number, judged in enumerate(drawn[:CONTROLS]):
             right = self._ideal_answer(judged.question)

@@ -120,8 +120,8 @@ def read_sheet(path: Path) -> list[dict[str, str]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
-            read = csv.DictReader(chain([first], file), delimiter=separator_of(first))
-            rows = [{name: cell or "" for name, cell in row.items() if name} for row in read]
+            reader = csv.DictReader(chain([first], file), delimiter=separator_of(first))
+            rows = [{name: cell or "" for name, cell in row.items() if name} for row in reader]
     except OSError as error:
         raise DataError(f"{path} can't be read: {error.strerror}", hint="--for_people N writes a sheet") from None
     except (UnicodeDecodeError, csv.Error) as error:

@@ -105,10 +105,10 @@ class _Drawing:
             if not os.path.isfile(job.path):
                 with replacing(Path(job.path)) as file:
                     file.write(document)
-        drawn = run.draw(job)
+        page_png = run.draw(job)
         with replacing(name) as file:
-            file.write(drawn)
-        return drawn
+            file.write(page_png)
+        return page_png
 
     @contextmanager
     def into(self, folder: Path, workers: int) -> Iterator[None]:

@@ -43,9 +43,9 @@ def question(row: Row, place: Place) -> Question:
 
 
 def on_diagram(row: Diagram, place: Place) -> Iterator[Question]:
-    for text, asked in row.questions.items():
-        references = from_zero(str(asked.correct_answer))
-        yield _question(asked.question_id, text, row.image, labelled(asked.answer_texts), references)
+    for text, item in row.questions.items():
+        references = from_zero(str(item.correct_answer))
+        yield _question(item.question_id, text, row.image, labelled(item.answer_texts), references)
 
 
 def _question(id: str, text: str, image: str, choices: dict[str, str], references: tuple[str, ...]) -> Question:

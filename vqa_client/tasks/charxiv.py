@@ -97,13 +97,13 @@ def described(number: int, location: str | Sequence[int]) -> str:
     """A descriptive question about the plot at a place: row and column from 1, (0, 0) for the only one, or words."""
     if number not in DESCRIPTIVE:
         raise ValueError(f"there is no descriptive question {number}; they are 1 to {len(DESCRIPTIVE)}")
-    asked = DESCRIPTIVE[number]
+    text = DESCRIPTIVE[number]
     if number >= _WHOLE:
-        return asked
+        return text
     if not isinstance(location, str):
         row, column = location
         location = f"the plot in row {row}, column {column}" if row else "the current plot"
-    return f"In {location}: {asked}"
+    return f"In {location}: {text}"
 
 
 def instructed(query: str, answer_type: int, answer: str) -> str:
@@ -116,8 +116,8 @@ def instructed(query: str, answer_type: int, answer: str) -> str:
 def about(subject: str, year: str, plots: int) -> dict[str, str]:
     """What is reported of a chart, by its published names."""
     count = "1 Subplot" if plots == 1 else "2-4 Subplots" if plots < 5 else "5+ Subplots"
-    known = {"subplots": count} if plots else {}
-    return {**known, "subject": _SUBJECTS.get(subject, subject), "year": f"20{year}" if len(year) == 2 else year}
+    subplots = {"subplots": count} if plots else {}
+    return {**subplots, "subject": _SUBJECTS.get(subject, subject), "year": f"20{year}" if len(year) == 2 else year}
 
 
 def of_descriptive(number: int) -> dict[str, str]:
@@ -138,9 +138,9 @@ def rubric(groups: Mapping[str, str | tuple[str, ...]]) -> str:
     if groups["half"] == "reasoning":
         return _REASONED[str(groups["answer_type"])]
     number = int(str(groups["question"])[1:])
-    said = next((words for numbers, words in _SAID.items() if number in numbers), _SAME_NUMBER)
+    rule = next((words for numbers, words in _SAID.items() if number in numbers), _SAME_NUMBER)
     return (
-        said if number >= _WHOLE else f"{said} That there is none is right where the reference is Not Applicable alone."
+        rule if number >= _WHOLE else f"{rule} That there is none is right where the reference is Not Applicable alone."
     )
 
 

@@ -87,16 +87,16 @@ def asking(
     """
 
     def text(question: Question) -> str:
-        given, asked = without_hint(question)
+        clue, asked = without_hint(question)
         lines = [choices_text({label: choice}, line) for label, choice in sorted(question.choices.items())]
         values = {
             "question": asked,
             "choices": between.join(lines),
-            "hint": hint.replace("{hint}", given) if given else no_hint,
+            "hint": hint.replace("{hint}", clue) if clue else no_hint,
             "letters": ", ".join(sorted(question.choices)),
         }
         chosen = form if question.choices and question.text else other or form
-        return _PLACEHOLDER.sub(lambda found: values[found[1]], chosen)
+        return _PLACEHOLDER.sub(lambda match: values[match[1]], chosen)
 
     return Prompt(text, images=images, max_tokens=max_tokens)
 
@@ -195,7 +195,7 @@ def drawn(read: Reader, seed: int, of: Callable[[str, Question], float] = right)
     )
 
 
-def _guessed(scored: Scored) -> tuple[float, float]:
+def _without_guesses(scored: Scored) -> tuple[float, float]:
     return (0.0 if _is_read(scored) else scored.score), 1
 
 
@@ -213,6 +213,6 @@ def share(part: float, whole: float) -> float:
 
 
 DRAWN: Final = (
-    Total("guessed", Sums(_guessed, share), "how much of the published score was drawn", on=("published",)),
+    Total("guessed", Sums(_without_guesses, share), "how much of the published score was drawn", on=("published",)),
     Total("expected", Sums(_expected, share), "the published score, on average over all draws", on=("published",)),
 )

@@ -47,8 +47,8 @@ def captioned(question: Question) -> str:
 
 
 def lmms_eval(reply: str, reference: str) -> float:
-    said = reply.strip().lower()
-    return float(DIGITS.get(said, said) == reference)
+    word = reply.strip().lower()
+    return float(DIGITS.get(word, word) == reference)
 
 
 def vlmevalkit(reply: str, reference: str) -> float:

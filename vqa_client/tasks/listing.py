@@ -25,8 +25,8 @@ class Declared(NamedTuple):
 @cache
 def declared() -> dict[str, Declared]:
     """Every installed benchmark by its name, in alphabetical order."""
-    found = _shipped() | {point.name: _of_package(point) for point in entry_points(group=GROUP)}
-    return dict(sorted(found.items()))
+    benchmarks = _shipped_benchmarks() | {point.name: _of_package(point) for point in entry_points(group=GROUP)}
+    return dict(sorted(benchmarks.items()))
 
 
 def of_runs() -> dict[str, str]:
@@ -36,16 +36,16 @@ def of_runs() -> dict[str, str]:
     return {name: f"{__package__.partition('.')[0]}.{name}.benchmark" for name in rooms}
 
 
-def _shipped() -> dict[str, Declared]:
-    found = {}
+def _shipped_benchmarks() -> dict[str, Declared]:
+    benchmarks = {}
     for path in _HERE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         if _DECLARATION.search(text):
             module = ".".join((__package__, *path.relative_to(_HERE).with_suffix("").parts))
             stem = path.parent.name if path.stem == "benchmark" else path.stem
             title = text.removeprefix('"""').partition("\n")[0].removesuffix('"""')
-            found[stem.replace("_", "-")] = Declared(module, title, bool(_OPTIONS.search(text)))
-    return found
+            benchmarks[stem.replace("_", "-")] = Declared(module, title, bool(_OPTIONS.search(text)))
+    return benchmarks
 
 
 def _of_package(point: EntryPoint) -> Declared:

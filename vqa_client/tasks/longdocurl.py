@@ -49,13 +49,13 @@ _FORMAT = re.compile(r"<answer_format>.*?</answer_format>", re.DOTALL)
 
 def extracted(reply: str) -> Any:
     """The answer between the tags that LongDocURL's extraction asks for, a Python literal where it is one."""
-    found = _CONCISE.search(reply)
-    if not found or not _FORMAT.search(reply):
+    match = _CONCISE.search(reply)
+    if not match or not _FORMAT.search(reply):
         return NOT_EXTRACTED
     try:
-        value = literal(found[1])
+        value = literal(match[1])
     except UNREADABLE:
-        return found[1]
+        return match[1]
     return list(value) if isinstance(value, set) else value
 
 
@@ -86,9 +86,9 @@ def interleaved(question: Question) -> tuple[str | int, ...]:
 def scored_by(rule: Callable[[Any, Any, str], float]) -> Callable[[str, Question], float]:
     """The score by a rule of the tagged answer in a reply, else of all of it."""
 
-    def of(said: str, question: Question) -> float:
-        found = extracted(said)
-        answer = said if found == NOT_EXTRACTED else found
+    def of(reply: str, question: Question) -> float:
+        value = extracted(reply)
+        answer = reply if value == NOT_EXTRACTED else value
         return rule(answer, question.row.answer, question.row.answer_format)
 
     return of
@@ -130,13 +130,13 @@ def _score(cleaned: Callable[[object], str], answer: Any, reference: Any, answer
         case "String" | "None":
             return text_score(cleaned(answer), cleaned(reference))
     lenient = cleaned is clean_once
-    given, items = (list(map(cleaned, _items(value, lenient=lenient))) for value in (answer, reference))
-    if not given or not items:
+    answers, items = (list(map(cleaned, _items(value, lenient=lenient))) for value in (answer, reference))
+    if not answers or not items:
         return 0.0
     if is_number(items[0]) or is_exact(items[0]):
-        return float("-".join(given) == "-".join(items))
-    best = [max(anls_doc(one, item) for one in given) for item in items]
-    return sum(best) / len(items) * power(min(1, len(items) / len(given)), 0.5)
+        return float("-".join(answers) == "-".join(items))
+    best = [max(anls_doc(each, item) for each in answers) for item in items]
+    return sum(best) / len(items) * power(min(1, len(items) / len(answers)), 0.5)
 
 
 score = partial(_score, clean)

@@ -39,14 +39,14 @@ class Row(Struct):
 
 
 def question(row: Row, place: Place) -> Question:
-    given = dict(CHOICE.findall(row.question.rpartition("Choices:")[2])) or {letter: letter for letter in "ABCD"}
+    choices = dict(CHOICE.findall(row.question.rpartition("Choices:")[2])) or {letter: letter for letter in "ABCD"}
     kinds = ("problem_version", "question_type", "subject", "subfield")
     return Question(
         id=row.sample_index,
         text=row.question,
         images=(row.image,) if row.image else (),
         references=(row.answer.strip(),),
-        choices=given if row.question_type == "multi-choice" else {},
+        choices=choices if row.question_type == "multi-choice" else {},
         groups={kind: value for kind in kinds if (value := getattr(row, kind))},
         cluster=row.problem_index or row.sample_index,
         row=row,
@@ -54,8 +54,8 @@ def question(row: Row, place: Place) -> Question:
 
 
 def asked(question: Question) -> str:
-    wanted = "letter of your choice" if question.choices else "final value"
-    return f"{question.text or 'The question is in the image.'}\nAnswer with the {wanted} alone."
+    form = "letter of your choice" if question.choices else "final value"
+    return f"{question.text or 'The question is in the image.'}\nAnswer with the {form} alone."
 
 
 HUB = Home("hf://AI4Math/MathVerse", "MIT", megabytes=170)

@@ -69,8 +69,8 @@ def extracted(reply: str) -> str:
     if "oxed{" not in text:
         for flag in _FLAGS:
             for form in (flag, flag.replace("the", "The")):
-                found, text = form in text, text.rpartition(form)[2].strip()
-                if found:
+                has_form, text = form in text, text.rpartition(form)[2].strip()
+                if has_form:
                     text = text.partition("\n")[0].partition(". ")[0]
     elif text.count("oxed{") > 1:
         text = "\\boxed{" + text.rpartition("oxed{")[2]
@@ -98,12 +98,12 @@ def equal(one: str, other: str) -> bool:
     if one == other:
         return True
     try:
-        return _rounded(one) == _rounded(other)
+        return _round(one) == _round(other)
     except NoValueError:
         return False
 
 
-def _rounded(formula: str) -> Value:
+def _round(formula: str) -> Value:
     try:
         return round(value_of(_ASSIGNED.sub("", formula, count=1) if "=" in formula else formula, _PYTHON), 2)
     except OverflowError as error:
@@ -116,7 +116,7 @@ def _rounded_parts(text: str) -> str:
         return text
     try:
         parts = [
-            part if "infty" in part or part in ("a", "-a") else str(_rounded(part)) for part in text[1:-1].split(",")
+            part if "infty" in part or part in ("a", "-a") else str(_round(part)) for part in text[1:-1].split(",")
         ]
     except NoValueError:
         return text
@@ -150,17 +150,17 @@ def _plain(text: str) -> str:
 
 def _with_braced_fractions(text: str) -> str:
     head, *fractions = text.split("\\frac")
-    made = [head]
+    parts = [head]
     for after in fractions:
         if not after.startswith("{") and len(after) < 2:
             return text
         if after.startswith("{"):
-            made.append(after)
+            parts.append(after)
         elif after[1] == "{":
-            made.append(f"{{{after[0]}}}{after[1:]}")
+            parts.append(f"{{{after[0]}}}{after[1:]}")
         else:
-            made.append(f"{{{after[0]}}}{{{after[1]}}}{after[2:]}")
-    return "\\frac".join(made)
+            parts.append(f"{{{after[0]}}}{{{after[1]}}}{after[2:]}")
+    return "\\frac".join(parts)
 
 
 def _is_plain_int(text: str) -> bool:
@@ -184,16 +184,16 @@ def vlmevalkit(reply: str, question: Question) -> float:
 
 def official(question: Question) -> str:
     """A question as the authors ask it."""
-    return "\n".join((_BOXED + _LETTER_IN_BOX, question.text, *_listed(question)))
+    return "\n".join((_BOXED + _LETTER_IN_BOX, question.text, *_choice_lines(question)))
 
 
 def lmms_eval(question: Question) -> str:
     """A question as lmms-eval asks it, with nothing between its first sentence and the question."""
-    choices = "\n".join(("\nChoices: " + "\n".join(_listed(question)), _DIRECTLY)) if question.choices else ""
+    choices = "\n".join(("\nChoices: " + "\n".join(_choice_lines(question)), _DIRECTLY)) if question.choices else ""
     return f"{_BOXED}{question.text}{choices}"
 
 
-def _listed(question: Question) -> list[str]:
+def _choice_lines(question: Question) -> list[str]:
     return [f"{label}. {text}" for label, text in question.choices.items()]
 
 
@@ -234,8 +234,8 @@ def asked(question: Question) -> str:
     if not question.choices:
         return f"{text}\nSolve it step by step, and end with \\boxed{{your answer}}."
     drawn = all(label == choice for label, choice in question.choices.items())
-    listed = "" if drawn else f"\n{choices_text(question.choices)}"
-    return f"{text}{listed}\nSolve it step by step, and end with \\boxed{{the letter of your choice}}."
+    choices = "" if drawn else f"\n{choices_text(question.choices)}"
+    return f"{text}{choices}\nSolve it step by step, and end with \\boxed{{the letter of your choice}}."
 
 
 ASKED: dict[str, str | Columns | Beside] = {"id": "index", "options": "choices", "subject": "category"}

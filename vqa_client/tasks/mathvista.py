@@ -199,8 +199,8 @@ def question(row: Row, place: Place) -> Question:
 
 
 def answer(reply: Reply, question: Question) -> Answer:
-    read = choice if question.choices else numbers if question.row_as(Row).answer_type == "list" else number
-    return read(reply, question)
+    reading = choice if question.choices else numbers if question.row_as(Row).answer_type == "list" else number
+    return reading(reply, question)
 
 
 def asked(question: Question) -> str:

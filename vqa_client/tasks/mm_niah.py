@@ -151,17 +151,17 @@ def _choice(reply: str) -> int | None:
         return int(reply) if len(reply) <= _LONGEST else None
     reply, stop, _ = reply.lower().replace("the answer is", "").replace("*", "").partition(".")
     reply = (reply.replace(",", "") if stop else reply).strip()
-    reply = next((letter for said, letter in _CAMERA.items() if said in reply), reply)
+    reply = next((letter for phrase, letter in _CAMERA.items() if phrase in reply), reply)
     return ord(reply) - ord("a") if len(reply) == 1 else None
 
 
 def _list(reply: str) -> list[Any]:
     """The list that a reply is as JSON, or the values of an object of lists; empty where it is neither."""
     try:
-        found = json.loads(reply.replace("json", "").replace("```", "").strip())
+        value = json.loads(reply.replace("json", "").replace("```", "").strip())
     except (ValueError, RecursionError):
         return []
-    lists = [*found.values()] if isinstance(found, dict) else [found]
+    lists = [*value.values()] if isinstance(value, dict) else [value]
     return [*chain(*lists)] if all(isinstance(each, list) for each in lists) else []
 
 
@@ -201,8 +201,8 @@ def of_pairs(row: Row, place: Place) -> Question:
     return question(row, place)
 
 
-def right(said: str, question: Question) -> float:
-    return score(said, question.row.answer)
+def right(reply: str, question: Question) -> float:
+    return score(reply, question.row.answer)
 
 
 FILES = {"images": Beside("images/{images_list}"), "folder": Beside("images")}

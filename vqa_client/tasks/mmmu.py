@@ -55,10 +55,10 @@ Normal = float | str
 
 def open_right(reply: str, references: Iterable[str]) -> bool:
     """Whether a number in the reply equals a reference to two places, or a reference is part of what it declares."""
-    wanted = [each for reference in references for each in _normal(reference)]
+    golds = [each for reference in references for each in _normal_forms(reference)]
     return any(
-        said in wanted if isinstance(said, float) else any(isinstance(each, str) and each in said for each in wanted)
-        for said in open_candidates(reply)
+        value in golds if isinstance(value, float) else any(isinstance(each, str) and each in value for each in golds)
+        for value in open_candidates(reply)
     )
 
 
@@ -68,8 +68,8 @@ def open_candidates(reply: str) -> set[Normal]:
     *lines, last = whole.split("\n")
     declared = [*(_behind_cue(line, _CUES) for line in lines), _behind_cue(last, (*_CUES, "="))]
     texts = [text for text in declared if text not in ("", *":,.!?;'")] or [whole]
-    found = [*texts, *(number for text in texts for form in _NUMBERS for number in form.findall(text))]
-    return {each for text in found for each in _normal(text)}
+    parts = [*texts, *(number for text in texts for form in _NUMBERS for number in form.findall(text))]
+    return {each for text in parts for each in _normal_forms(text)}
 
 
 def _behind_cue(line: str, cues: Iterable[str]) -> str:
@@ -82,7 +82,7 @@ def _behind_cue(line: str, cues: Iterable[str]) -> str:
     return shortest
 
 
-def _normal(text: str) -> tuple[Normal, ...]:
+def _normal_forms(text: str) -> tuple[Normal, ...]:
     """A number rounded to two places; a text in lower case, a lone character with a space on either side."""
     text = text.strip()
     try:

@@ -48,13 +48,13 @@ def question(row: Row, place: Place) -> Question:
 
 def contains(answer: str, question: Question) -> float:
     """The greatest share of an alternative's parts that are in the answer as whole words."""
-    said = folded(answer)
+    text = folded(answer)
     alternatives = [[folded(part) for part in each.split("<AND>")] for each in question.references]
-    return max(sum(_within(part, said) for part in parts) / len(parts) for parts in alternatives)
+    return max(sum(_has_words(part, text) for part in parts) / len(parts) for parts in alternatives)
 
 
-def _within(part: str, said: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", said) is not None
+def _has_words(part: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
 
 
 def of(capability: str) -> Aggregate:

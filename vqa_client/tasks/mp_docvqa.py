@@ -45,24 +45,24 @@ def anls_mp(answer: str, reference: str, *, answerable: bool = True) -> float:
 
     Without an answer in the document (as DUDE asks) only "none" is right, since an empty reply is 0 before that.
     """
-    said = answer.lower().strip()
+    text = answer.lower().strip()
     if not answerable:
-        return float(said == "none")
-    return 0.0 if said in ("", "none") else anls_mmf(answer, reference)
+        return float(text == "none")
+    return 0.0 if text in ("", "none") else anls_mmf(answer, reference)
 
 
 def exact_mp(answer: str, reference: str, *, answerable: bool = True) -> float:
     """MP-DocVQA's own accuracy: the same text without case and outer spaces; "none" is 0."""
-    said = answer.lower().strip()
+    text = answer.lower().strip()
     if not answerable:
-        return float(said in ("", "none"))
-    return float(said == reference.lower().strip() != "none")
+        return float(text in ("", "none"))
+    return float(text == reference.lower().strip() != "none")
 
 
 def answer_without_page(reply: Reply, question: Question) -> Answer:
     """The short answer, without the page that is named at its end."""
-    found = short_answer(reply, question)
-    return replace(found, text=without_stop(_PAGE.sub("", found.text))) if found.text else found
+    short = short_answer(reply, question)
+    return replace(short, text=without_stop(_PAGE.sub("", short.text))) if short.text else short
 
 
 def reply_without_page(reply: Reply, question: Question) -> Answer:
@@ -74,13 +74,13 @@ def reply_without_page(reply: Reply, question: Question) -> Answer:
 def page_named(reply: Reply, question: Question) -> Answer:
     """The number of the page that is named at the end of a reply."""
     del question
-    found = _PAGE.search(reply.text)
-    return Answer(text=found[1], rule="page") if found else Answer(status="unparsed", rule="page")
+    match = _PAGE.search(reply.text)
+    return Answer(text=match[1], rule="page") if match else Answer(status="unparsed", rule="page")
 
 
-def right_page(said: str, question: Question) -> float:
+def right_page(page: str, question: Question) -> float:
     """1 for the page that the answer is on."""
-    return float((int(said),) == question.evidence)
+    return float((int(page),) == question.evidence)
 
 
 class Row(Struct):

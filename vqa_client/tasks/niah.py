@@ -81,8 +81,8 @@ def load(data_json: PathLike, wanted: Wanted) -> Loaded:
         scorable = row.scorable()
         count += len(scorable)
         if len(scorable) < len(row.questions):
-            there = dict(scorable)
-            unscorable.extend(question_id(row.name, i) for i in range(len(row.questions)) if i not in there)
+            by_index = dict(scorable)
+            unscorable.extend(question_id(row.name, i) for i in range(len(row.questions)) if i not in by_index)
 
     selection = select(data_json, _Row, wanted, hint=_HINT, on_chosen=count_scorable)
     return Loaded(
@@ -102,8 +102,8 @@ def benchmark(options: NiahSettings) -> Benchmark:
         """Take all that was said; what is cut short before the needle, or declines without it, has no answer."""
         if not reply.text:
             return reply.without_answer()
-        said = own_answer(reply.visible)
-        if (reply.cut or reply.declines) and not found(said, question):
+        text = own_answer(reply.visible)
+        if (reply.cut or reply.declines) and not contained(text, question):
             return Answer(status="truncated", rule="cut") if reply.cut else Answer(status="refused", rule="refusal")
         return Answer(text=own_answer(reply.text), rule="whole_reply", source=reply.source)
 
@@ -112,7 +112,7 @@ def benchmark(options: NiahSettings) -> Benchmark:
         answer = reply.without_answer() if reply.status else parse(reply, question)
         return replace(answer, text=own_answer(reply.visible)) if answer.text else answer
 
-    def found(answer: str, question: Question) -> float:
+    def contained(answer: str, question: Question) -> float:
         return float(contains(question.references[0], answer, case_sensitive=case_sensitive))
 
     def strict(answer: str, question: Question) -> float:
@@ -124,8 +124,8 @@ def benchmark(options: NiahSettings) -> Benchmark:
         prompt=Prompt(frame=longbench.frame(options)),
         parse=parse,
         metrics=(
-            Metric("containment", found, "the reference is in the answer, without thoughts", read=with_wrappers),
-            Metric("published", found, "the reference is in the whole reply, as published", read=verbatim),
+            Metric("containment", contained, "the reference is in the answer, without thoughts", read=with_wrappers),
+            Metric("published", contained, "the reference is in the whole reply, as published", read=verbatim),
             Metric("strict", strict, "as a word of its own that the answer stands by"),
             Metric("n_numbers", lambda answer, question: float(count_numbers(answer)), "numbers in the answer"),
         ),

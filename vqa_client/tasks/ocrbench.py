@@ -82,7 +82,7 @@ def question(row: Row, place: Place) -> Question:
 
 def by(rule: Callable[[str, str, str], float]) -> Callable[[str, Question], float]:
     """The best score over the references."""
-    return lambda said, question: max(rule(said, each, question.row.dataset) for each in question.references)
+    return lambda answer, question: max(rule(answer, each, question.row.dataset) for each in question.references)
 
 
 POINTS = Sums(lambda scored: (scored.score,), lambda points: points)

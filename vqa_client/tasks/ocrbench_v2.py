@@ -50,21 +50,21 @@ _BETWEEN: Final = ("", ".", ". ", ",", ", ", "、", ";", "; ", " ", "和")
 
 def v2_score(answer: str, question: Question, kind: str, language: str, how: str, *, single: bool) -> float | None:
     """OCRBench v2: the score of a text task; None for tasks that need more than text. `how` is the column `eval`."""
-    given = question.references
+    references = question.references
     match kind, language:
         case "text counting", _:
-            return counting(answer, given, regression=how == "regression")
+            return counting(answer, references, regression=how == "regression")
         case "formula recognition", _:
-            return (formula_chinese if language == "cn" else formula)(answer, given)
+            return (formula_chinese if language == "cn" else formula)(answer, references)
         case "handwritten answer extraction", _:
-            return None if "简答" in question.text else letters(answer, given)
+            return None if "简答" in question.text else letters(answer, references)
     if kind not in _TEXT_TASKS:
         return None
     if how == "multiple choice":
-        return multiple_choice(answer, given)
+        return multiple_choice(answer, references)
     if how == "case sensitive":
-        return vqa_case_sensitive(answer, given, single=single)
-    return vqa_chinese(answer, given, single=single) if language == "cn" else vqa(answer, given)
+        return vqa_case_sensitive(answer, references, single=single)
+    return vqa_chinese(answer, references, single=single) if language == "cn" else vqa(answer, references)
 
 
 def vqa(answer: str, references: Iterable[str]) -> float:
@@ -74,15 +74,15 @@ def vqa(answer: str, references: Iterable[str]) -> float:
 
 def vqa_case_sensitive(answer: str, references: Iterable[str], *, single: bool = False) -> float:
     """The same with case. `single` is a reference that isn't in a list: a short one may be close, a long one is 0."""
-    rule = _in_or_close if not single else _misplaced
+    rule = _in_or_close if not single else _short_only
     return max((rule(one_line(answer), one_line(each), _few_words) for each in references), default=0.0)
 
 
 def vqa_chinese(answer: str, references: Iterable[str], *, single: bool = False) -> float:
     """The same without case and spaces; a reference of fewer than four parts between commas is short."""
-    rule = _in_or_close if not single else _misplaced
-    said = line(answer).replace(" ", "")
-    return max((rule(said, line(each).replace(" ", ""), _few_parts) for each in references), default=0.0)
+    rule = _in_or_close if not single else _short_only
+    text = line(answer).replace(" ", "")
+    return max((rule(text, line(each).replace(" ", ""), _few_parts) for each in references), default=0.0)
 
 
 def multiple_choice(answer: str, references: Iterable[str]) -> float:
@@ -94,14 +94,14 @@ def counting(answer: str, references: Iterable[str], *, regression: bool) -> flo
     """1 where a reference is in the reply; with `regression`, how near the reply's first number is to it."""
     if not regression:
         return float(any(line(each) in answer for each in references))
-    found = _DIGITS.search(answer)
-    return max((_nearness(found[0], line(each)) for each in references), default=0.0) if found else 0.0
+    match = _DIGITS.search(answer)
+    return max((_nearness(match[0], line(each)) for each in references), default=0.0) if match else 0.0
 
 
 def formula(answer: str, references: Iterable[str]) -> float:
     """1 where a reference is in the reply, both without spaces."""
-    said = unspaced(answer)
-    return float(any(unspaced(each) in said for each in references))
+    text = unspaced(answer)
+    return float(any(unspaced(each) in text for each in references))
 
 
 def formula_chinese(answer: str, references: Iterable[str]) -> float:
@@ -111,8 +111,8 @@ def formula_chinese(answer: str, references: Iterable[str]) -> float:
 
 def letters(answer: str, references: Iterable[str]) -> float:
     """1 where the characters of the first reference are in the reply, in this order with the same sign between them."""
-    wanted = next(iter(references), "")
-    return float(any(between.join(wanted) in answer for between in _BETWEEN))
+    reference = next(iter(references), "")
+    return float(any(between.join(reference) in answer for between in _BETWEEN))
 
 
 def _few_words(reference: str) -> bool:
@@ -123,25 +123,25 @@ def _few_parts(reference: str) -> bool:
     return reference.count(",") < 3
 
 
-def _close(answer: str, reference: str) -> float:
+def _close_enough(answer: str, reference: str) -> float:
     close = closeness(answer, reference)
     return close if close >= KEPT else 0.0
 
 
 def _in_or_close(answer: str, reference: str, short: Callable[[str], bool]) -> float:
-    return float(reference in answer) if short(reference) else _close(answer, reference)
+    return float(reference in answer) if short(reference) else _close_enough(answer, reference)
 
 
-def _misplaced(answer: str, reference: str, short: Callable[[str], bool]) -> float:
-    return (1.0 if reference in answer else _close(answer, reference)) if short(reference) else 0.0
+def _short_only(answer: str, reference: str, short: Callable[[str], bool]) -> float:
+    return (1.0 if reference in answer else _close_enough(answer, reference)) if short(reference) else 0.0
 
 
 def _nearness(answer: str, reference: str) -> float:
     try:
-        said, wanted = int(answer), int(reference)
+        number, expected = int(answer), int(reference)
     except ValueError:
         return 0.0
-    near = 1 - abs(said - wanted) / wanted if 0 < said < 2 * wanted else 0.0
+    near = 1 - abs(number - expected) / expected if 0 < number < 2 * expected else 0.0
     return near if near > KEPT else 0.0
 
 
@@ -169,10 +169,10 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-def right(said: str, question: Question) -> float | None:
+def right(answer: str, question: Question) -> float | None:
     kind, _, language = question.row.type.rpartition(" ")
     single = not isinstance(question.row.answers, list)
-    return v2_score(said, question, kind, language, question.row.eval, single=single)
+    return v2_score(answer, question, kind, language, question.row.eval, single=single)
 
 
 def group_of(language: str) -> Any:

@@ -49,8 +49,8 @@ def question(row: Row, place: Place, *, opens: bool = True) -> Question | LeftOu
 
 
 def same_words(answer: str, question: Question) -> float:
-    said, reference = normalised(answer), normalised(question.references[0])
-    return right(answer, question) if question.choices else float(said == reference)
+    text, reference = normalised(answer), normalised(question.references[0])
+    return right(answer, question) if question.choices else float(text == reference)
 
 
 def same(answer: str, question: Question) -> float:

@@ -52,15 +52,15 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     def scoring(self, settings: RunSettings) -> dict[str, str]:
         """What the options add to what decides how replies are read."""
-        return ({"file": self.sha256} if self.sha256 else {}) | self._marked(settings, READS)
+        return ({"file": self.sha256} if self.sha256 else {}) | self._marked_options(settings, READS)
 
     def identity(self, settings: RunSettings) -> dict[str, str]:
         """What the options add to what decides what is asked; those at their defaults are not in it."""
         common = ("split", "prompt_form") if isinstance(settings, BenchmarkSettings) else ()
-        given = {name: value for name in common if (value := getattr(settings, name))}
-        return given | self._marked(settings, ASKS)
+        options = {name: value for name in common if (value := getattr(settings, name))}
+        return options | self._marked_options(settings, ASKS)
 
-    def _marked(self, settings: RunSettings, mark: Any) -> dict[str, str]:
+    def _marked_options(self, settings: RunSettings, mark: Any) -> dict[str, str]:
         hints = get_type_hints(self.settings, include_extras=True)
         values = {field.name: (getattr(settings, field.name), field.default) for field in fields(self.settings)}
         return {
@@ -183,8 +183,8 @@ def with_data(settings: RunSettings, notify: Callable[[str], None], revision: st
         return settings, ""
     address = address._replace(revision=revision or address.revision)
     globs = find(settings.benchmark).globs(settings)
-    found = fetch(address, globs, yes=settings.yes, note=notify)
-    return with_settings(settings, data=found.folder if globs else found.folder / found.glob), found.commit
+    fetched = fetch(address, globs, yes=settings.yes, note=notify)
+    return with_settings(settings, data=fetched.folder if globs else fetched.folder / fetched.glob), fetched.commit
 
 
 def _with_objects(settings: RunSettings) -> RunSettings:
@@ -255,8 +255,8 @@ def _module_at(path: Path) -> ModuleType:
         at = error.__traceback__
         while at is not None and at.tb_frame.f_code.co_filename != str(spec.origin):
             at = at.tb_next
-        shown = "".join(traceback.format_exception(type(error), error, at)).rstrip()
-        raise UsageError(f"{path} can't be loaded\n{shown}", hint="mend the file") from error
+        trace = "".join(traceback.format_exception(type(error), error, at)).rstrip()
+        raise UsageError(f"{path} can't be loaded\n{trace}", hint="mend the file") from error
     return module
 
 

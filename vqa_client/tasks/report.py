@@ -40,14 +40,14 @@ def writer(benchmark: Benchmark, *, submits: bool = False) -> Write:
         summary = summarise(totals.watching(), crossings=crossings)
         if not totals.labelled and summary.overall.total:
             summary = without_scores(summary)
-        whole = DeclaredSummary(
+        declared = DeclaredSummary(
             **{name: getattr(summary, name) for name in summary.__struct_fields__},
             totals=totals.figures() if totals.labelled else {},
         )
-        write_json(path, _content(benchmark, run, whole) | dict(added or {}))
+        write_json(path, _content(benchmark, run, declared) | dict(added or {}))
         if submits:
             _write_submission(path, benchmark, totals)
-        return whole
+        return declared
 
     return write
 
@@ -78,7 +78,7 @@ class _RunningTotals:
 
     def watching(self) -> Iterator[Record]:
         """The records of all pairs, in which replayed metrics are scored too."""
-        readings = self._started()
+        readings = self._start_readings()
         for question, record in self._pairs():
             self.labelled += bool(question.references)
             replayed: dict[str, float] = {}
@@ -86,7 +86,7 @@ class _RunningTotals:
                 metric = self._metrics[name]
                 if not totals and not isinstance(metric.read, Replay):
                     continue
-                scored = self._scored(metric, question, record, readings)
+                scored = self._score_record(metric, question, record, readings)
                 if scored is None:
                     continue
                 if isinstance(metric.read, Replay):
@@ -97,22 +97,22 @@ class _RunningTotals:
 
     def scored(self, metric: Metric) -> Iterator[Scored]:
         """All questions under a metric, those without references with a score of 0."""
-        readings = self._started()
+        readings = self._start_readings()
         for question, record in self._pairs():
-            scored = self._scored(metric, question, record, readings)
+            scored = self._score_record(metric, question, record, readings)
             yield scored or Scored(
                 question=question,
                 record=record,
                 answer=self._answer(metric, record, question, readings),
                 score=0.0,
-                said=partial(self._said, record, question, readings),
+                said=partial(self._answer_by, record, question, readings),
             )
 
-    def _started(self) -> dict[str, Parse]:
+    def _start_readings(self) -> dict[str, Parse]:
         """The readings that replay, begun again."""
         return {each.name: each.read.start() for each in self._metrics.values() if isinstance(each.read, Replay)}
 
-    def _scored(
+    def _score_record(
         self, metric: Metric, question: Question, record: Record, readings: Mapping[str, Parse]
     ) -> Scored | None:
         answer = self._answer(metric, record, question, readings)
@@ -124,11 +124,11 @@ class _RunningTotals:
             record=record,
             answer=answer,
             score=score,
-            said=partial(self._said, record, question, readings),
+            said=partial(self._answer_by, record, question, readings),
             other=lambda id: self._scores[metric.name].get(id),
         )
 
-    def _said(self, record: Record, question: Question, readings: Mapping[str, Parse], metric: str) -> str | None:
+    def _answer_by(self, record: Record, question: Question, readings: Mapping[str, Parse], metric: str) -> str | None:
         return self._answer(self._metrics[metric], record, question, readings)
 
     def _answer(self, metric: Metric, record: Record, question: Question, readings: Mapping[str, Parse]) -> str | None:
@@ -143,21 +143,21 @@ class _RunningTotals:
     @cached_property
     def _scores(self) -> dict[str, dict[str, float]]:
         """The scores of all questions by metric and id, from a second walk, for totals that look at other questions."""
-        found: dict[str, dict[str, float]] = {name: {} for name, totals in self._totals.items() if totals}
-        readings = self._started()
+        scores: dict[str, dict[str, float]] = {name: {} for name, totals in self._totals.items() if totals}
+        readings = self._start_readings()
         for question, record in self._pairs():
-            for name in found:
-                scored = self._scored(self._metrics[name], question, record, readings)
+            for name in scores:
+                scored = self._score_record(self._metrics[name], question, record, readings)
                 if scored is not None:
-                    found[name][question.id] = scored.score
-        return found
+                    scores[name][question.id] = scored.score
+        return scores
 
     def figures(self) -> Totals:
-        found: Totals = {}
+        figures: Totals = {}
         for name, totals in self._totals.items():
             for total, running in totals.items():
-                found.setdefault(total, {})[name] = running.figure()
-        return found
+                figures.setdefault(total, {})[name] = running.figure()
+        return figures
 
 
 def _content(benchmark: Benchmark, run: Run, summary: DeclaredSummary) -> dict[str, Any]:

@@ -89,8 +89,8 @@ def normalised(text: str, question: str) -> str:
     for old, new in _REPLACED:
         text = text.replace(old, new)
     for asked in _ASKED:
-        _, found, rest = question.partition(asked)
-        if found:
+        _, separator, rest = question.partition(asked)
+        if separator:
             text = text.replace(rest.split()[0], "")
     text = ARTICLE.sub(" ", text.translate(NO_PUNCTUATION))
     words = text.split()[: 1 if text.startswith(("yes", "no")) else None]
@@ -109,9 +109,9 @@ def harness_em(answer: str, reference: str) -> float:
 
 def harness_f1(answer: str, reference: str) -> float:
     """F1 as the harnesses compute it: each repetition of a shared word counts again, so that it may exceed 1."""
-    said, wanted = answer.lower().split(), _harness_reference(reference).split()
-    shared = sum(word in wanted for word in said)
-    return _f1(shared / len(said), shared / len(wanted)) if shared else 0.0
+    words, reference_words = answer.lower().split(), _harness_reference(reference).split()
+    shared = sum(word in reference_words for word in words)
+    return _f1(shared / len(words), shared / len(reference_words)) if shared else 0.0
 
 
 def _harness_reference(reference: str) -> str:

@@ -34,7 +34,7 @@ _PLACE: Final = re.compile(r"\{image (\d+)\}")
 
 
 @lru_cache(maxsize=4)
-def _surveyed(options: AskSettings, state: Hashable) -> Survey:
+def _survey_of_state(options: AskSettings, state: Hashable) -> Survey:
     """The survey of data in this state: a command needs it several times."""
     del state
     return survey(options)
@@ -49,10 +49,10 @@ def vqa(answer: str, question: Question) -> float:
 
 def contains(answer: str, question: Question) -> float:
     """Whether an answer states one of the references."""
-    return float(any(_states(answer, reference, question.text) for reference in question.references))
+    return float(any(_is_stated(answer, reference, question.text) for reference in question.references))
 
 
-def _states(answer: str, reference: str, asked: str) -> bool:
+def _is_stated(answer: str, reference: str, asked: str) -> bool:
     """ "I have no idea" contains "no" and is none; "There is a dog." is a yes to "Is there a dog?" without the word.
 
     Where the reference is a sentence, what it adds to the question is enough: "3" for "There are 3 dogs.".
@@ -80,7 +80,7 @@ CHOICE: Final = Metric("choice", right, "the right letter, as the robust parser 
 
 def benchmark(options: AskSettings) -> Benchmark:
     """Raises DataError and UsageError for data that can't be asked as it stands."""
-    of = _surveyed(options, state_of(options.data))
+    of = _survey_of_state(options, state_of(options.data))
     if options.system in of.columns:
         raise UsageError(
             f"--system {options.system} is a column, and a system message is one text for all rows",
@@ -94,7 +94,7 @@ def benchmark(options: AskSettings) -> Benchmark:
     metrics: tuple[Metric, ...] = (CHOICE,) if by_choice and not by_words else OPEN
     if by_choice and by_words:
         either = Metric(
-            "score", _either(chosen), f"choice, or {chosen.name} without choices", read=_either_read(chosen)
+            "score", _either_score(chosen), f"choice, or {chosen.name} without choices", read=_either_read(chosen)
         )
         metrics = (either, CHOICE, *(replace(each, when=is_open) for each in OPEN))
         headline = "score"
@@ -135,7 +135,7 @@ def _system(of: Survey) -> str | Callable[[Question], str]:
     return next(iter(of.systems), "")
 
 
-def _either(chosen: Metric) -> Callable[[str, Question], float | None]:
+def _either_score(chosen: Metric) -> Callable[[str, Question], float | None]:
     return lambda answer, question: right(answer, question) if question.choices else chosen.of(answer, question)
 
 
@@ -154,37 +154,37 @@ def _prompt(options: AskSettings, of: Survey) -> str | Callable[[Question], str]
     template = at_places(options.prompt, of.mapped.image)
     if not template:
         if of.parts.get("choice") and len(of.parts) > 1:
-            return lambda question: _filled(WITH_CHOICES if question.choices else "{question}", question)
+            return lambda question: _fill_columns(WITH_CHOICES if question.choices else "{question}", question)
         return WITH_CHOICES if of.mapped.choices or of.mapped.fixed_choices else "{question}"
-    named = set(_COLUMN.findall(template))
+    placeholders = set(_COLUMN.findall(template))
     known = {"question", "choices", *of.columns}
-    if unknown := named - known:
+    if unknown := placeholders - known:
         raise UsageError(
             f"{{{min(unknown)}}} in --prompt is not a column", hint=f"known are {', '.join(sorted(known))}"
         )
-    if "question" in named and named <= {"question", "choices"}:
+    if "question" in placeholders and placeholders <= {"question", "choices"}:
         return template
-    return lambda question: _filled(template, question)
+    return lambda question: _fill_columns(template, question)
 
 
 def at_places(template: str, columns: Sequence[str]) -> str:
     """A template with marks for images: `{image}` is the next one, `{image 2}` the second, `{COLUMN}` a column's."""
     places = {name: f"<image {number}>" for number, name in enumerate(columns, 1)} if len(columns) > 1 else {}
     places |= dict.fromkeys(("image", *columns[: len(columns) == 1]), "<image>")
-    marked = _COLUMN.sub(lambda found: places.get(found[1], found[0]), template)
-    return numbered(_PLACE.sub(r"<image \1>", marked))
+    marked_text = _COLUMN.sub(lambda match: places.get(match[1], match[0]), template)
+    return numbered(_PLACE.sub(r"<image \1>", marked_text))
 
 
-def _filled(template: str, question: Question) -> str:
+def _fill_columns(template: str, question: Question) -> str:
     values = {
         **question.extra["row"],
         "question": question.text,
         "choices": choices_text(question.choices) if question.choices else "",
     }
 
-    def filled(found: re.Match[str]) -> str:
-        value = values.get(found[1])
-        return str(value) if isinstance(value, str | int | float) else found[0]
+    def filled(match: re.Match[str]) -> str:
+        value = values.get(match[1])
+        return str(value) if isinstance(value, str | int | float) else match[0]
 
     return _COLUMN.sub(filled, template)
 
@@ -267,11 +267,11 @@ def write_benchmark(settings: AskSettings, path: Path, data: str) -> None:
     if {"choice", "open"} <= of.parts.keys():
         raise UsageError("some rows have choices and some have none", hint="split them into two files")
     with replacing(path) as file:
-        file.write(_text(settings, of, path, data).encode())
+        file.write(_module_text(settings, of, path, data).encode())
 
 
-def _text(settings: AskSettings, of: Survey, path: Path, data: str) -> str:
-    found, declared = of.mapped, benchmark(settings)
+def _module_text(settings: AskSettings, of: Survey, path: Path, data: str) -> str:
+    mapping, declared = of.mapped, benchmark(settings)
     columns: dict[str, str] = {}
     fields: list[str] = []
 
@@ -279,19 +279,21 @@ def _text(settings: AskSettings, of: Survey, path: Path, data: str) -> str:
         fields.append(f"    {name}: {kind}{default}\n")
         columns[name] = column
 
-    if found.question:
-        field("question", "str", repr(found.question))
-    choices = ("Any", " = ()") if len(found.choices) == 1 else ("dict[str, str]", " = {}")
+    if mapping.question:
+        field("question", "str", repr(mapping.question))
+    choices = ("Any", " = ()") if len(mapping.choices) == 1 else ("dict[str, str]", " = {}")
     pictures = ("tuple[Picture, ...]", " = ()")
-    for name, (kind, default), names in (("images", pictures, found.image), ("choices", choices, found.choices)):
+    for name, (kind, default), names in (("images", pictures, mapping.image), ("choices", choices, mapping.choices)):
         if names:
             field(name, kind, repr(names[0]) if len(names) == 1 else f"Columns{names!r}", default)
     for name in ("answer", "id", "document"):
-        if column := getattr(found, name):
+        if column := getattr(mapping, name):
             field(name, "Any", repr(column), " = None")
-    for number, name in enumerate(found.groups):
+    for number, name in enumerate(mapping.groups):
         field(f"group_{number}", "Any", repr(name), " = None")
-    prompt = at_places(settings.prompt or "", found.image) or (WITH_CHOICES if of.parts.get("choice") else "{question}")
+    prompt = at_places(settings.prompt or "", mapping.image) or (
+        WITH_CHOICES if of.parts.get("choice") else "{question}"
+    )
     is_choice = bool(of.parts.get("choice"))
     files = [table.path.name for table in of.tables]
     start = "".join(each[0] for each in takewhile(lambda each: len({*each}) == 1, zip(*files, strict=False)))
@@ -312,21 +314,21 @@ def _text(settings: AskSettings, of: Survey, path: Path, data: str) -> str:
         prompt=prompt,
         metric_list="(CHOICE,)" if is_choice else "OPEN",
         headline=declared.headline_metric.name,
-        groups=tuple(f"{name}" for name in found.groups),
+        groups=tuple(f"{name}" for name in mapping.groups),
         labels=f"\n    labels={declared.labels!r}," if declared.labels else "",
     )
 
 
 def _body(settings: AskSettings, of: Survey) -> str:
-    found = of.mapped
+    mapping = of.mapped
     lines = []
-    if found.choices:
+    if mapping.choices:
         separator = f", {settings.choices_separator!r}" if settings.choices_separator else ""
         lines.append(f"    choices = choices_of(row.choices{separator})")
-    elif found.fixed_choices:
-        lines.append(f"    choices = choices_of({list(found.fixed_choices)!r})")
-    has_choices = bool(found.choices or found.fixed_choices)
-    cell = "truth_of(row.answer)" if found.true_false else "row.answer"
+    elif mapping.fixed_choices:
+        lines.append(f"    choices = choices_of({list(mapping.fixed_choices)!r})")
+    has_choices = bool(mapping.choices or mapping.fixed_choices)
+    cell = "truth_of(row.answer)" if mapping.true_false else "row.answer"
     if has_choices:
         answer = f"(readings({cell}, choices)[{of.answer_form!r}],)"
         empty = ' if row.answer not in (None, "") else ()'
@@ -334,20 +336,20 @@ def _body(settings: AskSettings, of: Survey) -> str:
         separator = f", {settings.answers_separator!r}" if settings.answers_separator else ""
         answer, empty = f"tuple(texts_of({cell}{separator}))", ""
     default = 'f"{place.file}#{place.number}"'
-    given = {
-        "id": f"{default} if row.id is None else str(row.id)" if found.id else default,
-        "text": "numbered(row.question)" if found.question else '""',
-        "images": "row.images" if found.image else "",
+    arguments = {
+        "id": f"{default} if row.id is None else str(row.id)" if mapping.id else default,
+        "text": "numbered(row.question)" if mapping.question else '""',
+        "images": "row.images" if mapping.image else "",
         "choices": "{label: numbered(text) for label, text in choices.items()}" if has_choices else "",
-        "references": (answer + empty) if found.answer else "",
+        "references": (answer + empty) if mapping.answer else "",
         "groups": "{"
-        + ", ".join(f"{name!r}: str(row.group_{number})" for number, name in enumerate(found.groups))
+        + ", ".join(f"{name!r}: str(row.group_{number})" for number, name in enumerate(mapping.groups))
         + "}"
-        if found.groups
+        if mapping.groups
         else "",
-        "cluster": "str(row.document)" if found.document else 'next(iter(row.images), "")' if found.image else "",
+        "cluster": "str(row.document)" if mapping.document else 'next(iter(row.images), "")' if mapping.image else "",
     }
     lines.append("    return Question(")
-    lines += [f"        {name}={value}," for name, value in given.items() if value]
+    lines += [f"        {name}={value}," for name, value in arguments.items() if value]
     lines.append("    )\n")
     return "\n".join(lines)

@@ -94,71 +94,71 @@ class Mapped(Struct, frozen=True, kw_only=True):
 
     def identity(self) -> dict[str, Any]:
         """The mapping as a run file keeps it: another one makes another run."""
-        given = {
+        fields = {
             name: getattr(self, name) for name in self.__struct_fields__ if name not in ("said", "groups", "true_false")
         }
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items() if value}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items() if value}
 
 
 def mapped(
     columns: Mapping[str, Column],
     rows: int,
-    given: Mapping[str, str],
+    options: Mapping[str, str],
     *,
     has_folder: bool,
     is_file: Callable[[Any], bool],
 ) -> Mapped:
-    """Decide what each column is; `given` are the options by role, and `is_file` knows the name of an image file.
+    """Decide what each column is; `options` are by role, and `is_file` knows the name of an image file.
 
     Raises UsageError for what can't be decided.
     """
-    said: list[tuple[str, str]] = []
-    found: dict[str, Any] = {}
+    decisions: list[tuple[str, str]] = []
+    fields: dict[str, Any] = {}
     for role in ("question", "answer", "id", "document"):
-        found[role] = _named(role, given[role], columns) if given.get(role) else ""
-        if found[role]:
-            said.append((role, f"column `{found[role]}`, as --{role} says"))
-    if not given.get("question") and (messages := _first("messages", columns)):
-        found["messages"] = messages
-        said.append(("messages", f"column `{messages}`"))
-    elif not found["question"]:
-        found["question"] = _first("question", columns)
-        if found["question"]:
-            said.append(("question", f"column `{found['question']}`"))
-    texts = {found["question"], found["answer"], found.get("messages", "")}
-    found["image"] = _images(given.get("image", ""), columns, said, rows)
-    if not found["image"] and not found.get("messages"):
-        named = [name for name, column in columns.items() if name not in texts and is_file(column.first)]
-        if len(named) > 1:
-            raise UsageError(f"{_listed(named)} have images", hint=f"say which: --image {','.join(named)}")
-        found["image"] = tuple(named)
-        said.append(
-            ("image", f"{_listed(named)}, whose values are files")
-            if named
+        fields[role] = _check_column(role, options[role], columns) if options.get(role) else ""
+        if fields[role]:
+            decisions.append((role, f"column `{fields[role]}`, as --{role} says"))
+    if not options.get("question") and (messages := _first_column("messages", columns)):
+        fields["messages"] = messages
+        decisions.append(("messages", f"column `{messages}`"))
+    elif not fields["question"]:
+        fields["question"] = _first_column("question", columns)
+        if fields["question"]:
+            decisions.append(("question", f"column `{fields['question']}`"))
+    texts = {fields["question"], fields["answer"], fields.get("messages", "")}
+    fields["image"] = _images(options.get("image", ""), columns, decisions, rows)
+    if not fields["image"] and not fields.get("messages"):
+        images = [name for name, column in columns.items() if name not in texts and is_file(column.first)]
+        if len(images) > 1:
+            raise UsageError(f"{_column_words(images)} have images", hint=f"say which: --image {','.join(images)}")
+        fields["image"] = tuple(images)
+        decisions.append(
+            ("image", f"{_column_words(images)}, whose values are files")
+            if images
             else ("image", "none (--image COLUMN): the questions are asked in words alone")
         )
-    found["choices"], found["fixed_choices"] = _choices(given.get("choices", ""), columns, said)
-    if not found["answer"]:
-        found["answer"] = _answer(columns, has_folder=has_folder)
-        if found["answer"]:
-            said.append(("answer", f"column `{found['answer']}`"))
-        elif not found.get("messages"):
-            said.append(("answer", "none (--answer COLUMN)"))
-    if (column := columns.get(found["answer"])) and column.values:
-        found["true_false"] = {value.casefold() for value in column.values} <= {"true", "false"}
-        if found["true_false"] and not (found["choices"] or found["fixed_choices"]):
-            said.append(("", "of True and False, which yes and no answer too"))
-    taken = {found["question"], found["answer"], *found["image"], *found["choices"]}
+    fields["choices"], fields["fixed_choices"] = _choices(options.get("choices", ""), columns, decisions)
+    if not fields["answer"]:
+        fields["answer"] = _answer(columns, has_folder=has_folder)
+        if fields["answer"]:
+            decisions.append(("answer", f"column `{fields['answer']}`"))
+        elif not fields.get("messages"):
+            decisions.append(("answer", "none (--answer COLUMN)"))
+    if (column := columns.get(fields["answer"])) and column.values:
+        fields["true_false"] = {value.casefold() for value in column.values} <= {"true", "false"}
+        if fields["true_false"] and not (fields["choices"] or fields["fixed_choices"]):
+            decisions.append(("", "of True and False, which yes and no answer too"))
+    taken = {fields["question"], fields["answer"], *fields["image"], *fields["choices"]}
     for role in ("id", "document"):
-        if not found[role]:
-            found[role] = _first(role, columns, leaving=taken)
-            if found[role]:
-                said.append((role, f"column `{found[role]}`"))
-    found["groups"] = _groups(given.get("group", ""), columns, taken | {found["id"]}, said)
-    used = {*taken, found["id"], found["document"], *found["groups"], found.get("messages", "")}
+        if not fields[role]:
+            fields[role] = _first_column(role, columns, leaving=taken)
+            if fields[role]:
+                decisions.append((role, f"column `{fields[role]}`"))
+    fields["groups"] = _groups(options.get("group", ""), columns, taken | {fields["id"]}, decisions)
+    used = {*taken, fields["id"], fields["document"], *fields["groups"], fields.get("messages", "")}
     if unused := [name for name in columns if name not in used]:
-        said.append(("unused", ", ".join(f"`{name}`" for name in unused)))
-    return Mapped(**found, said=tuple(said))
+        decisions.append(("unused", ", ".join(f"`{name}`" for name in unused)))
+    return Mapped(**fields, said=tuple(decisions))
 
 
 def plain(name: str) -> str:
@@ -166,14 +166,14 @@ def plain(name: str) -> str:
     return re.sub(r"[-_\s]", "", name).casefold()
 
 
-def _first(role: str, columns: Mapping[str, Column], *, leaving: Iterable[str] = ()) -> str:
-    left = set(leaving)
-    by_name = {plain(name): name for name, column in columns.items() if name not in left}
-    by_name |= {plain(name): name for name, column in columns.items() if column.present and name not in left}
+def _first_column(role: str, columns: Mapping[str, Column], *, leaving: Iterable[str] = ()) -> str:
+    excluded = set(leaving)
+    by_name = {plain(name): name for name, column in columns.items() if name not in excluded}
+    by_name |= {plain(name): name for name, column in columns.items() if column.present and name not in excluded}
     return next((by_name[plain(name)] for name in NAMES[role] if plain(name) in by_name), "")
 
 
-def _named(role: str, name: str, columns: Mapping[str, Column]) -> str:
+def _check_column(role: str, name: str, columns: Mapping[str, Column]) -> str:
     """A column that an option names, which may reach into an object: `json.question`."""
     if name in columns or name.split(".")[0] in columns:
         return name
@@ -181,90 +181,92 @@ def _named(role: str, name: str, columns: Mapping[str, Column]) -> str:
     raise UsageError(f"--{role}: column `{name}` is not there", hint=f"the columns are {known}")
 
 
-def _images(given: str, columns: Mapping[str, Column], said: list[tuple[str, str]], rows: int) -> tuple[str, ...]:
-    if given:
-        names = tuple(_named("image", name.strip(), columns) for name in given.split(","))
-        said.append(("image", f"{_listed(names)}, as --image says"))
+def _images(option: str, columns: Mapping[str, Column], decisions: list[tuple[str, str]], rows: int) -> tuple[str, ...]:
+    if option:
+        names = tuple(_check_column("image", name.strip(), columns) for name in option.split(","))
+        decisions.append(("image", f"{_column_words(names)}, as --image says"))
         return names
     if series := _series(columns, ("image", "picture")):
-        said.append(("image", f"columns {series[0]} to {series[-1]}"))
+        decisions.append(("image", f"columns {series[0]} to {series[-1]}"))
         return series
-    name = _first("image", columns)
+    name = _first_column("image", columns)
     if not name:
         name = next((name for name, column in columns.items() if column.images), "")
     if name:
         column = columns[name]
         inside = ", in the file itself" if column.images else ""
-        said.append(("image", f"column `{name}`{inside}, in {column.present:,} of {rows:,} rows"))
+        decisions.append(("image", f"column `{name}`{inside}, in {column.present:,} of {rows:,} rows"))
     return (name,) if name else ()
 
 
 def _choices(
-    given: str, columns: Mapping[str, Column], said: list[tuple[str, str]]
+    option: str, columns: Mapping[str, Column], decisions: list[tuple[str, str]]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    if given:
-        names = tuple(name.strip() for name in given.split(","))
-        there = [name for name in names if name in columns or name.split(".")[0] in columns]
-        if there and len(there) < len(names):
-            other = next(name for name in names if name not in there)
+    if option:
+        names = tuple(name.strip() for name in option.split(","))
+        present = [name for name in names if name in columns or name.split(".")[0] in columns]
+        if present and len(present) < len(names):
+            other = next(name for name in names if name not in present)
             raise UsageError(f"--choices: column `{other}` is not there", hint=f"the columns are {', '.join(columns)}")
-        if there:
-            said.append(("choices", f"{_listed(names)}, as --choices says"))
+        if present:
+            decisions.append(("choices", f"{_column_words(names)}, as --choices says"))
             return names, ()
-        said.append(("choices", f"{', '.join(names)} for all rows, as --choices says"))
+        decisions.append(("choices", f"{', '.join(names)} for all rows, as --choices says"))
         return (), names
     letters = tuple(name for name in _LETTERS if name in columns and columns[name].present)
     letters = letters if len(letters) > 1 and letters[0] == "A" else ()
     ways = [way for way in (letters, _series(columns, ("choice", "option"))) if way]
-    if name := _first("choices", columns):
+    if name := _first_column("choices", columns):
         ways.append((name,))
     if len(ways) > 1:
-        told = " or ".join(_listed(way) for way in ways)
-        raise UsageError(f"the choices are {told}", hint=f"say which: --choices {','.join(ways[0])}")
+        alternatives = " or ".join(_column_words(way) for way in ways)
+        raise UsageError(f"the choices are {alternatives}", hint=f"say which: --choices {','.join(ways[0])}")
     if ways:
-        said.append(("choices", _listed(ways[0])))
+        decisions.append(("choices", _column_words(ways[0])))
     return (ways[0] if ways else ()), ()
 
 
 def _series(columns: Mapping[str, Column], starts: Sequence[str]) -> tuple[str, ...]:
     """Columns such as choice_A, choice_B or image_1, image_2, in order."""
-    found: dict[str, list[tuple[tuple[int, str], str]]] = {}
+    by_start: dict[str, list[tuple[tuple[int, str], str]]] = {}
     for name, column in columns.items():
         match = _SERIES.fullmatch(name)
         if match and match["start"].lower() in starts and column.present:
             end = match["end"]
-            found.setdefault(match["start"].lower(), []).append(
+            by_start.setdefault(match["start"].lower(), []).append(
                 ((int(end), "") if end.isdigit() else (0, end.upper()), name)
             )
-    best = max(found.values(), key=len, default=[])
+    best = max(by_start.values(), key=len, default=[])
     return tuple(name for _, name in sorted(best)) if len(best) > 1 else ()
 
 
 def _answer(columns: Mapping[str, Column], *, has_folder: bool) -> str:
     sure = [name for name, column in columns.items() if column.present and plain(name) in _SURE]
     if len(sure) > 1:
-        told = " or ".join(f"`{name}`" for name in sure)
-        raise UsageError(f"the answer is in {told}", hint=f"say which: --answer {sure[0]}")
-    return _first("answer", columns) or ("folder" if has_folder and columns["folder"].present else "")
+        alternatives = " or ".join(f"`{name}`" for name in sure)
+        raise UsageError(f"the answer is in {alternatives}", hint=f"say which: --answer {sure[0]}")
+    return _first_column("answer", columns) or ("folder" if has_folder and columns["folder"].present else "")
 
 
-def _groups(given: str, columns: Mapping[str, Column], taken: set[str], said: list[tuple[str, str]]) -> tuple[str, ...]:
-    if given:
-        names = tuple(_named("group", name.strip(), columns) for name in given.split(","))
+def _groups(
+    option: str, columns: Mapping[str, Column], taken: set[str], decisions: list[tuple[str, str]]
+) -> tuple[str, ...]:
+    if option:
+        names = tuple(_check_column("group", name.strip(), columns) for name in option.split(","))
     else:
-        wanted = {plain(name) for name in NAMES["group"]}
+        usual = {plain(name) for name in NAMES["group"]}
         names = tuple(
             name
             for name, column in columns.items()
-            if plain(name) in wanted and name not in taken and column.values and len(column.values) > 1
+            if plain(name) in usual and name not in taken and column.values and len(column.values) > 1
         )
     if names:
         counts = (f"`{name}`" + (f" ({len(of)} values)" if (of := columns[name].values) else "") for name in names)
-        said.append(("groups", ", ".join(counts)))
+        decisions.append(("groups", ", ".join(counts)))
     return names
 
 
-def _listed(names: Sequence[str]) -> str:
+def _column_words(names: Sequence[str]) -> str:
     return f"column `{names[0]}`" if len(names) == 1 else f"columns {', '.join(names)}"
 
 

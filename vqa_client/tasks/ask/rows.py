@@ -89,56 +89,58 @@ def is_image_file(base: Path, name: Any) -> bool:
 class Reader:
     """Makes questions of rows, once the columns are decided."""
 
-    def __init__(self, settings: AskSettings, found: Mapped, answer_form: AnswerForm | None = None) -> None:
-        self._settings, self._mapped, self._answer_form = settings, found, answer_form
-        self._fixed = choices_of(list(found.fixed_choices)) if found.fixed_choices else {}
+    def __init__(self, settings: AskSettings, mapping: Mapped, answer_form: AnswerForm | None = None) -> None:
+        self._settings, self._mapped, self._answer_form = settings, mapping, answer_form
+        self._fixed = choices_of(list(mapping.fixed_choices)) if mapping.fixed_choices else {}
         self._asks = not settings.prompt or "{question}" in settings.prompt
         self._names_in = partial(names_in, addresses=settings.image_urls != "refuse")
 
     def question(self, cells: dict[str, Any], table: Table, number: int) -> tuple[Question, Any]:
         """The question of a row, and its answer as the cell has it; raises ValueError that names a column."""
-        of = self._mapped
-        text, answer, pictures = value_of(cells, of.question), value_of(cells, of.answer), list[str]()
-        if of.true_false:
+        mapping = self._mapped
+        text, answer, pictures = value_of(cells, mapping.question), value_of(cells, mapping.answer), list[str]()
+        if mapping.true_false:
             answer = truth_of(answer)
-        said = _column(of.messages, turns_of, cells[of.messages]) if of.messages else None
-        if said is not None:
-            answer = said.answer if of.answer == "" else answer
-            for place, value in said.images:
-                pictures += self._pictures(of.messages, value, table, f"{number}:{of.messages}{place}")
-        elif of.question and type(text) is not str:
-            text = _column(of.question, text_of, "" if text is None else text)
+        conversation = _column(mapping.messages, turns_of, cells[mapping.messages]) if mapping.messages else None
+        if conversation is not None:
+            answer = conversation.answer if mapping.answer == "" else answer
+            for place, value in conversation.images:
+                pictures += self._pictures(mapping.messages, value, table, f"{number}:{mapping.messages}{place}")
+        elif mapping.question and type(text) is not str:
+            text = _column(mapping.question, text_of, "" if text is None else text)
         if self._asks and text is not None and not text.strip():
-            raise ValueError(f"column `{of.question}`: the question is missing")
-        for name in of.image:
+            raise ValueError(f"column `{mapping.question}`: the question is missing")
+        for name in mapping.image:
             value = value_of(cells, name)
             if type(value) is Here:  # without a call, since there may be a million
                 pictures.append(value.name)
             elif value is not None:
                 pictures += self._pictures(name, value, table, f"{number}:{name}")
-        choices = self._choices(cells) if of.choices else self._fixed
+        choices = self._choices(cells) if mapping.choices else self._fixed
         if choices:
             references = self._label(answer, choices)
         elif type(answer) is str and answer[:1].isalnum() and not self._settings.answers_separator:
             references = (answer,)  # no list, as nearly always
         else:
             separator = self._settings.answers_separator
-            references = tuple(_column(of.answer, texts_of, answer, separator)) if answer is not None else ()
-        texts = numbered("\0".join(said.texts)).split("\0") if said else (numbered(text or ""),)
-        if said and not (texts[-1].strip() or pictures):
-            raise ValueError(f"column `{of.messages}`: the last turn of the user is empty")
+            references = tuple(_column(mapping.answer, texts_of, answer, separator)) if answer is not None else ()
+        texts = numbered("\0".join(conversation.texts)).split("\0") if conversation else (numbered(text or ""),)
+        if conversation and not (texts[-1].strip() or pictures):
+            raise ValueError(f"column `{mapping.messages}`: the last turn of the user is empty")
         first = pictures[0] if pictures else ""
-        name = value_of(cells, of.id)
+        name = value_of(cells, mapping.id)
         question = Question(
             id=f"{_stem(table)}#{number}" if name is None else str(name),
             text=texts[-1],
             images=tuple(pictures),
             choices={label: numbered(choice) for label, choice in choices.items()} if choices else {},
             references=references,
-            groups={group: str(value) for group in of.groups if (value := value_of(cells, group)) is not None},
-            cluster=str(value_of(cells, of.document) or (short_name(first) if is_address(first) else first)),
-            extra={"row": cells, "system": said.system} if said and said.system else {"row": cells},
-            turns=_turns(texts, said.replies, len(pictures)) if said else (),
+            groups={group: str(value) for group in mapping.groups if (value := value_of(cells, group)) is not None},
+            cluster=str(value_of(cells, mapping.document) or (short_name(first) if is_address(first) else first)),
+            extra={"row": cells, "system": conversation.system}
+            if conversation and conversation.system
+            else {"row": cells},
+            turns=_turns(texts, conversation.replies, len(pictures)) if conversation else (),
         )
         return question, answer
 
@@ -150,8 +152,8 @@ class Reader:
             if not ("#" in name or is_address(name) or name.startswith(table.start) or os.path.isfile(name)):
                 if os.path.isdir(name):
                     raise ValueError(f"column `{column}`: {name} is a folder")
-                looked = f"looked in {base}" if Path(base).is_dir() else f"there is no folder {base}"
-                raise ValueError(f"column `{column}`: {name} doesn't exist; {looked}")
+                where = f"looked in {base}" if Path(base).is_dir() else f"there is no folder {base}"
+                raise ValueError(f"column `{column}`: {name} doesn't exist; {where}")
         return names
 
     def _choices(self, cells: dict[str, Any]) -> dict[str, str]:
@@ -188,9 +190,9 @@ def _stem(table: Table) -> str:
     return table.path.name.rpartition(".")[0] or table.path.name
 
 
-def _column(name: str, read: Any, *given: Any) -> Any:
+def _column(name: str, read: Any, *arguments: Any) -> Any:
     """What a reader gives; an error names the column."""
     try:
-        return read(*given)
+        return read(*arguments)
     except ValueError as error:
         raise ValueError(f"column `{name}`: {error}") from None

@@ -87,22 +87,22 @@ def survey(settings: AskSettings) -> Survey:
     columns, rows = _columns(tables)
     if not rows:
         raise DataError(f"{settings.data} has neither rows nor images", hint="a data file has a question per row")
-    given = {
+    options = {
         role: getattr(settings, role) for role in ("question", "image", "choices", "answer", "id", "document", "group")
     }
     base = settings.images or home_of(tables[0].path.parent)
-    found = mapped(columns, rows, given, has_folder=FOLDER in columns, is_file=partial(is_image_file, base))
-    if settings.images and not (found.image or found.messages):
+    mapping = mapped(columns, rows, options, has_folder=FOLDER in columns, is_file=partial(is_image_file, base))
+    if settings.images and not (mapping.image or mapping.messages):
         raise UsageError(
             f"--images {settings.images} is given, and no column is the image",
             hint=f"--image COLUMN, of {', '.join(columns)}",
         )
-    if not (found.question or found.messages or settings.prompt):
+    if not (mapping.question or mapping.messages or settings.prompt):
         raise UsageError(
             f"no column of {settings.data} is the question",
             hint=f"--question COLUMN, of {', '.join(columns)}; or --prompt TEXT asks the same of each row",
         )
-    return _checked(settings, tables, found, rows, tuple(columns))
+    return _survey(settings, tables, mapping, rows, tuple(columns))
 
 
 def _columns(tables: Iterable[Table]) -> tuple[dict[str, Column], int]:
@@ -140,27 +140,27 @@ def _are_alike(rows: list[dict[str, Any]], columns: Mapping[str, Column], few: M
     return True
 
 
-def _checked(settings: AskSettings, tables: list[Table], found: Mapped, rows: int, columns: tuple[str, ...]) -> Survey:
+def _survey(settings: AskSettings, tables: list[Table], mapping: Mapped, rows: int, columns: tuple[str, ...]) -> Survey:
     """Make every question once, to find all faults and the form of the answers."""
-    looked = _looked_at(settings, tables, found)
-    if may_repeat(looked.hashes):
-        looked = _looked_at(settings, tables, found, ids=set())
-    _report(settings, looked.faults, rows)
-    form = _form(looked.forms, looked.differ, found) if looked.parts["choice"] else None
+    facts = _walk(settings, tables, mapping)
+    if may_repeat(facts.hashes):
+        facts = _walk(settings, tables, mapping, ids=set())
+    _report(settings, facts.faults, rows)
+    form = _only_form(facts.forms, facts.differ, mapping) if facts.parts["choice"] else None
     return Survey(
         tables=tuple(tables),
-        mapped=found,
+        mapped=mapping,
         answer_form=form,
-        parts={name: number for name, number in looked.parts.items() if number},
-        references=looked.references,
-        faults=tuple(looked.faults),
+        parts={name: number for name, number in facts.parts.items() if number},
+        references=facts.references,
+        faults=tuple(facts.faults),
         columns=columns,
-        systems=tuple(looked.systems),
+        systems=tuple(facts.systems),
         rows=rows,
     )
 
 
-class _Looked(Struct):
+class _RowFacts(Struct):
     """What a walk over all rows has found; `hashes` are of the ids, and `differ` pairs of forms that disagree."""
 
     forms: set[AnswerForm]
@@ -172,70 +172,72 @@ class _Looked(Struct):
     hashes: Any = msgspec.field(default_factory=lambda: array("q"))
 
 
-def _looked_at(settings: AskSettings, tables: list[Table], found: Mapped, ids: set[str] | None = None) -> _Looked:
+def _walk(settings: AskSettings, tables: list[Table], mapping: Mapped, ids: set[str] | None = None) -> _RowFacts:
     """Walk over all rows; with `ids`, which take 100 bytes a row, two rows with one id are a fault."""
-    reader, looked = Reader(settings, found), _Looked({settings.answer_from} if settings.answer_from else set(FORMS))
+    reader, facts = Reader(settings, mapping), _RowFacts({settings.answer_from} if settings.answer_from else set(FORMS))
     for table in tables:
         for number, cells in table.rows():
             try:
                 question, answer = reader.question(cells, table, number)
                 answered = answer not in BLANK
                 if not question.choices:
-                    looked.references[len(question.references)] += 1
+                    facts.references[len(question.references)] += 1
                 elif answered:
-                    _narrow(looked, answer, question.choices, found, settings.answer_from)
+                    _narrow(facts, answer, question.choices, mapping, settings.answer_from)
                 if question.turns or question.choices or "<image " in question.text:
-                    _check_marks(question, found.question or found.messages)
+                    _check_marks(question, mapping.question or mapping.messages)
                 if ids is None:
-                    looked.hashes.append(hash(question.id))
+                    facts.hashes.append(hash(question.id))
                 elif question.id in ids:
-                    raise ValueError(f"column `{found.id}`: two rows have the id {question.id!r}")
+                    raise ValueError(f"column `{mapping.id}`: two rows have the id {question.id!r}")
                 else:
                     ids.add(question.id)
             except ValueError as error:
-                looked.faults.append(Fault(table.path, number, str(error)))
+                facts.faults.append(Fault(table.path, number, str(error)))
                 continue
-            if len(looked.systems) < 2:
-                looked.systems.add(question.extra.get("system", ""))
-            looked.parts[_part(question, answered=answered)] += 1
-    return looked
+            if len(facts.systems) < 2:
+                facts.systems.add(question.extra.get("system", ""))
+            facts.parts[_part(question, answered=answered)] += 1
+    return facts
 
 
 def _check_marks(question: Question, column: str) -> None:
     """Raise ValueError where a text, of this column or a choice, names an image that the row doesn't have."""
     earlier = [part for turn in question.turns for part in turn.content if isinstance(part, str)]
-    there = len(question.images)
+    count = len(question.images)
     for text in (question.text, *question.choices.values(), *earlier):
         for number in marks_in(text):
-            if not 0 < number <= there:
+            if not 0 < number <= count:
                 where = f"column `{column}`: " if text not in question.choices.values() else ""
-                raise ValueError(f"{where}the text names image {number}, and the number of the row's images is {there}")
+                raise ValueError(f"{where}the text names image {number}, and the number of the row's images is {count}")
 
 
-def _narrow(looked: _Looked, answer: Any, choices: Mapping[str, str], found: Mapped, given: AnswerForm | str) -> None:
+def _narrow(
+    facts: _RowFacts, answer: Any, choices: Mapping[str, str], mapping: Mapped, answer_from: AnswerForm | str
+) -> None:
     """Keep the forms that fit this answer too; raises ValueError where none does."""
     fits = readings(answer, choices)
-    if not looked.forms & fits.keys():
+    if not facts.forms & fits.keys():
         if fits:
-            before = " or ".join(_FORM_WORDS[form] for form in sorted(looked.forms))
-            others = f"--answer_from {given} says {before}" if given else f"earlier ones of {before}"
-            raise ValueError(f"column `{found.answer}`: {answer!r} is of {_FORM_WORDS[min(fits)]}, {others}")
+            before = " or ".join(_FORM_WORDS[form] for form in sorted(facts.forms))
+            others = f"--answer_from {answer_from} says {before}" if answer_from else f"earlier ones of {before}"
+            raise ValueError(f"column `{mapping.answer}`: {answer!r} is of {_FORM_WORDS[min(fits)]}, {others}")
         of = ", ".join(choices)
-        raise ValueError(f"column `{found.answer}`: {answer!r} is not one of {of}, nor a choice's text")
-    looked.forms &= fits.keys()
-    looked.differ |= {frozenset((a, b)) for a in fits for b in fits if fits[a] != fits[b]}
+        raise ValueError(f"column `{mapping.answer}`: {answer!r} is not one of {of}, nor a choice's text")
+    facts.forms &= fits.keys()
+    facts.differ |= {frozenset((a, b)) for a in fits for b in fits if fits[a] != fits[b]}
 
 
 def _part(question: Question, *, answered: bool) -> str:
     return "no_answer" if not answered else "choice" if question.choices else "open"
 
 
-def _form(forms: set[AnswerForm], differ: set[frozenset[AnswerForm]], found: Mapped) -> AnswerForm:
+def _only_form(forms: set[AnswerForm], differ: set[frozenset[AnswerForm]], mapping: Mapped) -> AnswerForm:
     for one in forms:
         for other in forms:
             if frozenset((one, other)) in differ:
                 raise UsageError(
-                    f"column `{found.answer}` can be read as {' or '.join(sorted(forms))}",
+                    f"column `{mapping.answer}` can be read as {' or '.join(sorted(forms))}",
                     hint="say which: --answer_from 0",
                 )
     return next(form for form in FORMS if form in forms)
@@ -245,14 +247,14 @@ def _report(settings: AskSettings, faults: list[Fault], rows: int) -> None:
     if not faults or settings.skip_faulty:
         return
     by_kind = Counter(fault.reason.partition(":")[0] for fault in faults)
-    shown: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     lines = []
     for fault in faults:
         kind = fault.reason.partition(":")[0]
-        shown[kind] += 1
-        if shown[kind] <= SHOWN_FAULTS:
+        counts[kind] += 1
+        if counts[kind] <= SHOWN_FAULTS:
             lines.append(f"  {fault.where}, {fault.reason}")
-        elif shown[kind] == by_kind[kind]:
+        elif counts[kind] == by_kind[kind]:
             lines.append(f"  and {by_kind[kind] - SHOWN_FAULTS:,} more, {kind}")
     raise DataError(
         f"{settings.data} can't be asked: {len(faults):,} of {rows:,} rows are faulty\n" + "\n".join(lines),
@@ -270,7 +272,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     def __iter__(self) -> Iterator[Question]:
         reader = Reader(self.settings, self.of.mapped, self.of.answer_form)
         faulty = {(fault.path, fault.row) for fault in self.of.faults}
-        asked = 0
+        count = 0
         for table in self.of.tables:
             for number, cells in table.rows():
                 if faulty and (table.path, number) in faulty:
@@ -278,7 +280,7 @@ class Asked(Struct, frozen=True, kw_only=True):
                 question, answer = reader.question(cells, table, number)
                 if len(self.of.parts) > 1 and _part(question, answered=answer not in BLANK) != self.part:
                     continue
-                if self.settings.limit is not None and asked >= self.settings.limit:
+                if self.settings.limit is not None and count >= self.settings.limit:
                     return
-                asked += 1
+                count += 1
                 yield question

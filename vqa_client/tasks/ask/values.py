@@ -28,10 +28,10 @@ def texts_of(value: Any, separator: str = "") -> list[str]:
     if isinstance(value, str):
         if separator:
             return [part.strip() for part in value.split(separator) if part.strip()]
-        read = literal(value)
-        if read is None:
+        parsed = literal(value)
+        if parsed is None:
             return [value] if value else []
-        value = read
+        value = parsed
     if value is None:
         return []
     items = value if isinstance(value, list) else [value]
@@ -59,14 +59,14 @@ def choices_of(value: Any, separator: str = "") -> dict[str, str]:
     "A. ", "(A) " and the like are taken off where all choices have them in order. Raises ValueError for fewer than two
     choices, for more than 26, and for two alike.
     """
-    read = literal(value) if isinstance(value, str) and not separator else None
-    if read is None and isinstance(value, str) and not separator and value.lstrip()[:1] in ("[", "{"):
+    parsed = literal(value) if isinstance(value, str) and not separator else None
+    if parsed is None and isinstance(value, str) and not separator and value.lstrip()[:1] in ("[", "{"):
         raise ValueError(f"the list can't be read: {value[:40]!r}; it is neither JSON nor Python")
-    value = value if read is None else read
+    value = value if parsed is None else parsed
     if isinstance(value, Mapping):
         texts = [text_of(text) for text in value.values()]
-        named = [_LETTER.fullmatch(str(label).strip()) for label in value]
-        letters = tuple(each[1].upper() for each in named if each)
+        matches = [_LETTER.fullmatch(str(label).strip()) for label in value]
+        letters = tuple(each[1].upper() for each in matches if each)
         labels = letters if len({*letters}) == len(texts) else LABELS[: len(texts)]
     else:
         texts = [text_of(text) for text in value] if isinstance(value, list) else texts_of(value, separator)
@@ -87,24 +87,24 @@ def choices_of(value: Any, separator: str = "") -> dict[str, str]:
 def readings(answer: Any, choices: Mapping[str, str]) -> dict[AnswerForm, str]:
     """The label that an answer to a choice means, in each form in which it means one."""
     if isinstance(answer, bool):
-        said = [label for label, choice in choices.items() if choice.strip().casefold() in _YES_NO[answer]]
-        return {"text": said[0]} if len(said) == 1 else {}
+        matching = [label for label, choice in choices.items() if choice.strip().casefold() in _YES_NO[answer]]
+        return {"text": matching[0]} if len(matching) == 1 else {}
     text = str(answer).strip()
     labels = tuple(choices)
-    found: dict[AnswerForm, str] = {}
+    by_form: dict[AnswerForm, str] = {}
     letter = text.strip("().").upper() if len(text) <= 3 else ""
     if letter in choices:
-        found["letter"] = letter
+        by_form["letter"] = letter
     by_text = [label for label, choice in choices.items() if choice.strip() == text]
     if len(by_text) == 1:
-        found["text"] = by_text[0]
+        by_form["text"] = by_text[0]
     if re.fullmatch(r"\d{1,2}(\.0)?", text):
         place = int(float(text))
         if place < len(labels):
-            found["0"] = labels[place]
+            by_form["0"] = labels[place]
         if 0 < place <= len(labels):
-            found["1"] = labels[place - 1]
-    return found
+            by_form["1"] = labels[place - 1]
+    return by_form
 
 
 class Conversation(NamedTuple):
@@ -144,9 +144,9 @@ def turns_of(value: Any) -> Conversation:
     users, replies = spoken[::2], spoken[1::2]
     if any(images for _, _, images in replies):
         raise ValueError("a turn of the assistant has an image")
-    images = [each for _, _, shown in users for each in shown]
-    texts, said = (tuple(text for _, text, _ in each) for each in (users, replies))
-    return Conversation(system, texts, said, images, answer)
+    images = [each for _, _, turn_images in users for each in turn_images]
+    texts, reply_texts = (tuple(text for _, text, _ in each) for each in (users, replies))
+    return Conversation(system, texts, reply_texts, images, answer)
 
 
 def _turn(number: int, turn: Mapping[str, Any]) -> tuple[str, str, list[tuple[str, Any]]]:

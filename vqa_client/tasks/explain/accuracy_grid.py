@@ -156,11 +156,11 @@ def entry_of(
         model_name=run.model,
         data_path=run.data_path,
         started=run.started,
-        sample=_drawn(run.sample) if run.sample else "",
+        sample=_sample_words(run.sample) if run.sample else "",
     )
 
 
-def _drawn(sample: Sample) -> str:
+def _sample_words(sample: Sample) -> str:
     by = f", by {', '.join(sample.by)}" if sample.by else ""
     return f"{sample.size} of {sample.of}{by}, seed {sample.seed}"
 
@@ -185,20 +185,20 @@ def update(results_dir: Path, entry: Entry) -> Path:
     place there and in the grid. Raises UsageError where a file can't be read or written or is no such table, or where
     another process keeps the folder's lock.
     """
-    with _locked(results_dir):
+    with _hold_lock(results_dir):
         grid, history = read_tables(results_dir)
         column = _column(entry, history)
         row = _row(grid, entry, column)
         of_cell = [run for run in history.rows if history.has(run, task=entry.title, column=column)]
         own = next((run for run in of_cell if _is_same_run(history, run, entry)), None)
-        shown = grid.get(row, column)
-        kept = _beats(entry, shown) or (own is not None and _is_shown(history, own, shown))
+        current = grid.get(row, column)
+        kept = _beats(entry, current) or (own is not None and _is_shown(history, own, current))
         if kept:
             grid.put(row, column, entry.cell)
             for run in of_cell:
                 history.put(run, "kept", "0")
         own = own if own is not None else history.add()
-        for name, cell in _described(entry, column, kept=kept).items():
+        for name, cell in _history_cells(entry, column, kept=kept).items():
             history.put(own, name, cell)
         history.write(results_dir / HISTORY)
         grid.write(results_dir / GRID)
@@ -226,11 +226,11 @@ def _row(grid: Table, entry: Entry, column: str) -> list[str]:
 
 def _beats(entry: Entry, cell: str) -> bool:
     """Whether a run takes a cell: by the larger n, of equal or unknown n by the better accuracy."""
-    shown = _CELL.match(cell)
-    if not shown:
+    match = _CELL.match(cell)
+    if not match:
         return True
-    n = int(shown["n"]) if shown["n"] else entry.n
-    return entry.n > n or (entry.n == n and entry.accuracy > float(shown["accuracy"]))
+    n = int(match["n"]) if match["n"] else entry.n
+    return entry.n > n or (entry.n == n and entry.accuracy > float(match["accuracy"]))
 
 
 def _is_same_run(history: Table, run: Sequence[str], entry: Entry) -> bool:
@@ -251,7 +251,7 @@ def _is_shown(history: Table, run: Sequence[str], cell: str) -> bool:
     return history.has(run, kept="1") and cell == own
 
 
-def _described(entry: Entry, column: str, *, kept: bool) -> dict[str, str]:
+def _history_cells(entry: Entry, column: str, *, kept: bool) -> dict[str, str]:
     same = ("started", "n", "failed", "model", "split", "model_name", "data_path", "sample")
     return {name: str(getattr(entry, name)) for name in same} | {
         "task": entry.title,
@@ -264,7 +264,7 @@ def _described(entry: Entry, column: str, *, kept: bool) -> dict[str, str]:
 
 
 @contextmanager
-def _locked(results_dir: Path) -> Iterator[None]:
+def _hold_lock(results_dir: Path) -> Iterator[None]:
     """Hold the folder's lock: of several runs that end together, one updates at a time."""
     try:
         results_dir.mkdir(parents=True, exist_ok=True)

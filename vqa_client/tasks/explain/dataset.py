@@ -53,8 +53,8 @@ class NleRow(Struct, frozen=True, kw_only=True):
     def gold_explanations(self) -> tuple[str, ...]:
         """All explanations of people that the record has; the published script keeps the first."""
         fields = (self.explanation, self.explanations, self.rationale, self.nle, self.exp)
-        given = next((field for field in fields if field is not None), [])
-        texts = [given] if isinstance(given, str) else given
+        value = next((field for field in fields if field is not None), [])
+        texts = [value] if isinstance(value, str) else value
         return tuple(text for text in texts if text.strip())
 
 
@@ -111,8 +111,8 @@ class Dataset(Struct, Generic[AnyRow], frozen=True, kw_only=True):
 
     def said_of_split(self, split: str) -> str:
         """What a user should know where another split's file is read than the one asked for, else ""."""
-        read = self.split_read(split)
-        return "" if read == split else f"{self.title} has no {split} split: {read} stands in for it"
+        other = self.split_read(split)
+        return "" if other == split else f"{self.title} has no {split} split: {other} stands in for it"
 
 
 def check_mode(task: str, vcr_mode: str) -> None:
@@ -139,12 +139,12 @@ class ImageFiles:
         A place outside the root is one by its name alone: a data file may not have any file sent that it names.
         Of several with that name it is one in the folder that the first place begins with, then the first by path.
         """
-        wanted = [place for place in places if place]
-        for place in filter(_is_below, wanted):
+        candidates = [place for place in places if place]
+        for place in filter(_is_below, candidates):
             path = os.path.join(self._root, place)
             if os.path.isfile(path):
                 return path
-        for place in wanted:
+        for place in candidates:
             same_name = self._by_name.get(os.path.basename(place), [])
             folder = os.path.join(self._root, place.split("/")[0], "")
             if same_name:
@@ -153,11 +153,11 @@ class ImageFiles:
 
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        paths: dict[str, list[str]] = {}
         for folder, _, names in os.walk(self._root):
             for name in names:
-                found.setdefault(name, []).append(os.path.join(folder, name))
-        return found
+                paths.setdefault(name, []).append(os.path.join(folder, name))
+        return paths
 
 
 def _is_below(place: str) -> bool:
@@ -187,11 +187,11 @@ def find_file(dataset: Dataset[Any], split: str, data_root: str | os.PathLike[st
     """Find the file of a split below nle_data/; raises DataError that names the places looked at."""
     names = dataset.files.get(dataset.split_read(split), ())
     places = [Path(data_root, "nle_data", folder, name) for name in names for folder in dataset.folders]
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
-        looked = " or ".join(map(str, places)) or f"a file of the split {split!r}"
-        raise DataError(f"{dataset.title}: there is no {looked}", hint=_LAYOUT)
-    return found
+    path = next((place for place in places if place.is_file()), None)
+    if path is None:
+        looked_for = " or ".join(map(str, places)) or f"a file of the split {split!r}"
+        raise DataError(f"{dataset.title}: there is no {looked_for}", hint=_LAYOUT)
+    return path
 
 
 def load(
@@ -293,8 +293,8 @@ def _read_rows(path: Path, row_type: type[AnyRow]) -> tuple[list[tuple[str, AnyR
         raise DataError(f"can't read {path}: {error.strerror or error}", hint=_HINT) from None
     rows: dict[str, AnyRow] = {}
     for index, (key, record) in enumerate(_records(path, data.removeprefix(_BOM))):
-        row = _decoded(path, repr(key) if key else str(index + 1), record, row_type)
-        rows[_unused(key or row.own_id() or str(index), rows)] = row
+        row = _decode(path, repr(key) if key else str(index + 1), record, row_type)
+        rows[_unused_name(key or row.own_id() or str(index), rows)] = row
     if not rows:
         raise DataError(f"{path} contains no record", hint=_HINT)
     return list(rows.items()), hashlib.sha256(data).hexdigest()
@@ -305,20 +305,20 @@ def _records(path: Path, data: bytes) -> Iterator[tuple[str, Raw]]:
         if path.suffix.lower() == ".jsonl":
             yield from (("", line) for line in msgspec.json.Decoder(Raw).decode_lines(data))
             return
-        found = msgspec.json.decode(data, type=dict[str, Raw] | list[Raw])
+        records = msgspec.json.decode(data, type=dict[str, Raw] | list[Raw])
     except UNDECODABLE as error:
         raise DataError(f"{path}: {fault(error, data)}", hint=_HINT) from None
-    yield from found.items() if isinstance(found, dict) else (("", record) for record in found)
+    yield from records.items() if isinstance(records, dict) else (("", record) for record in records)
 
 
-def _decoded(path: Path, name: str, record: Raw, row_type: type[AnyRow]) -> AnyRow:
+def _decode(path: Path, name: str, record: Raw, row_type: type[AnyRow]) -> AnyRow:
     try:
         return msgspec.json.decode(record, type=row_type)
     except UNDECODABLE as error:
         raise DataError(f"{path}: record {name}: {fault(error, bytes(record))}", hint=_HINT) from None
 
 
-def _unused(name: str, taken: dict[str, AnyRow]) -> str:
+def _unused_name(name: str, taken: dict[str, AnyRow]) -> str:
     times = 1
     unused = name
     while unused in taken:

@@ -38,19 +38,19 @@ def declared(options: ExplainSettings, dataset: Dataset[Any]) -> Benchmark:
     if options.parser != "robust" and not dataset.published:
         raise UsageError(f"--parser {options.parser} has no reading of --vcr_mode {mode}", hint="leave --parser out")
     shots = options.prompt_mode or dataset.prompt_mode
-    readings = {reading: _published(dataset, reading) for reading in READINGS if dataset.published}
+    readings = {reading: _published_reading(dataset, reading) for reading in READINGS if dataset.published}
     return Benchmark(
         name=name,
         load=_loader(options, dataset),
         prompt=Prompt(lambda question: prompt(question, dataset.wording, shots), images="last"),
-        parse=_robust(dataset),
+        parse=_robust_reading(dataset),
         metrics=(
-            Metric("robust", _right, "answers as our parser reads them", normalise=dataset.normalise),
-            *(Metric(reading, _right_text, _SAYS[reading], read=read) for reading, read in readings.items()),
+            Metric("robust", _is_right, "answers as our parser reads them", normalise=dataset.normalise),
+            *(Metric(reading, _is_right_text, _SAYS[reading], read=read) for reading, read in readings.items()),
             *dataset.metrics,
             Metric(
                 "explained",
-                lambda said, question: 1.0,
+                lambda answer, question: 1.0,
                 "replies with an explanation",
                 read=readings.get(options.parser),
                 rationale=True,
@@ -101,7 +101,7 @@ def _fewest(*limits: int | None) -> int | None:
     return min((limit for limit in limits if limit is not None), default=None)
 
 
-def _robust(dataset: Dataset[Any]) -> Parse:
+def _robust_reading(dataset: Dataset[Any]) -> Parse:
     def read(reply: Reply, question: Question) -> Answer:
         answer = dataset.read(reply, question)
         if reply.source == "content":
@@ -111,9 +111,9 @@ def _robust(dataset: Dataset[Any]) -> Parse:
     return read
 
 
-def _published(dataset: Dataset[Any], name: str) -> Parse:
+def _published_reading(dataset: Dataset[Any], name: str) -> Parse:
     """A published reading; what it can't read has the status that ours gives it."""
-    robust = _robust(dataset)
+    robust = _robust_reading(dataset)
 
     def read(reply: Reply, question: Question) -> Answer:
         text, explanation = READINGS[name](dataset.name, reply.raw, list(question.choices.values()))
@@ -126,11 +126,11 @@ def _published(dataset: Dataset[Any], name: str) -> Parse:
     return read
 
 
-def _right(answer: str, question: Question) -> float:
+def _is_right(answer: str, question: Question) -> float:
     return float(same(answer, question.extra["gold"]))
 
 
-def _right_text(answer: str, question: Question) -> float:
+def _is_right_text(answer: str, question: Question) -> float:
     return float(same(answer, question.extra.get("gold_text", question.extra["gold"])))
 
 

@@ -26,8 +26,8 @@ class EsnliveRow(PhotoRow, frozen=True, kw_only=True):
 
     def gold(self) -> str:
         """The label, or "" where none of its names has one that is known."""
-        given = (self.answers, self.label, self.gold_label, self.relation)
-        return next((label for each in given if each and (label := each.strip().lower()) in LABELS), "")
+        candidates = (self.answers, self.label, self.gold_label, self.relation)
+        return next((label for each in candidates if each and (label := each.strip().lower()) in LABELS), "")
 
     def places(self, split: str) -> tuple[str, ...]:
         return (f"{_FOLDER}/{self.photo()}" if self.photo() else "",)

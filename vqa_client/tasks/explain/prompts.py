@@ -141,7 +141,7 @@ _EXAMPLES: Final = (
 )
 
 
-def _listed(choices: Mapping[str, str]) -> str:
+def _choice_lines(choices: Mapping[str, str]) -> str:
     return "\n".join(f"{label}. {text}" for label, text in choices.items())
 
 
@@ -150,20 +150,20 @@ def lettered(texts: tuple[str, ...] | list[str], *, after: int = 0) -> dict[str,
     return {chr(ord("A") + after + index): text for index, text in enumerate(texts)}
 
 
-def _asked(text: str) -> str:
+def _question(text: str) -> str:
     return f"Question: {text}"
 
 
 def _with_choices(text: str, choices: Mapping[str, str]) -> str:
-    return f"{_asked(text)}\n{_listed(choices)}"
+    return f"{_question(text)}\n{_choice_lines(choices)}"
 
 
 def _with_reasons(text: str, answer: str, reasons: Mapping[str, str]) -> str:
-    return f"{_asked(text)}\nThe right answer: {answer}\nReasons:\n{_listed(reasons)}"
+    return f"{_question(text)}\nThe right answer: {answer}\nReasons:\n{_choice_lines(reasons)}"
 
 
 def _with_both(text: str, choices: Mapping[str, str], reasons: Mapping[str, str]) -> str:
-    return f"{_with_choices(text, choices)}\nReasons:\n{_listed(reasons)}"
+    return f"{_with_choices(text, choices)}\nReasons:\n{_choice_lines(reasons)}"
 
 
 def _inner(sentence: str) -> str:
@@ -175,9 +175,9 @@ FREE: Final = Wording(
     instruction=(
         f"Answer the question about the image {_FORM.format('answer')}The answer is a short statement. {_SHOWN_BY}"
     ),
-    shown=lambda question: _asked(question.text),
+    shown=lambda question: _question(question.text),
     examples=tuple(
-        (_asked(each.question), f"{_inner(each.answers[each.right])} because {_inner(each.reasons[each.reason])}")
+        (_question(each.question), f"{_inner(each.answers[each.right])} because {_inner(each.reasons[each.reason])}")
         for each in _EXAMPLES
     ),
 )

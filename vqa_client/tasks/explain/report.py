@@ -69,22 +69,22 @@ def write_table(path: Path, benchmark: str, pairs: Pairs, *, csv_safe: bool = Fa
 
 
 def _cells(question: Question, record: Record) -> dict[str, Any]:
-    said = in_words(record.answer or "", question)
+    answer = in_words(record.answer or "", question)
     return {
         **record.groups,
         **{_FILED_AS.get(name, name): score for name, score in record.parts.items()},
         **question.extra["columns"],
         "question": question.text,
-        "generated_answer": said,
-        "generated_label": said,
+        "generated_answer": answer,
+        "generated_label": answer,
         "gt_explanation": next(iter(question.rationales), ""),
         "generated_explanation": record.rationale,
         "correct": int(record.score >= 1.0) if record.status in ANSWERED else None,
-        **_ours(question, record),
+        **_own_columns(question, record),
     }
 
 
-def _ours(question: Question, record: Record) -> dict[str, Any]:
+def _own_columns(question: Question, record: Record) -> dict[str, Any]:
     image = record.images[0] if record.images else None
     return {name: getattr(record, name, None) for name in _OURS} | {
         "sample_id": question.id,
@@ -138,8 +138,8 @@ def write_captions(stem: Path, questions: Sequence[Captioned], *, answers_known:
             "type": "captions",
         }
         write_json_list(references, head, "annotations", _annotations(ids, questions, caption))
-        said = [caption(question.answer, question.explanation) for question in questions]
-        rows = [{"image_id": image_id, "caption": text} for image_id, text in zip(ids, said, strict=True)]
+        captions = [caption(question.answer, question.explanation) for question in questions]
+        rows = [{"image_id": image_id, "caption": text} for image_id, text in zip(ids, captions, strict=True)]
         write_json(predictions, rows)
         written += [references, predictions]
     return written
@@ -199,8 +199,8 @@ def judge_explanations(pairs: Iterable[tuple[Question, Record]], *, answers_know
 
     METEOR, SPICE and BERTScore are computed where the environment names their programs and weights.
     """
-    found = (_explanation(question, record, answers_known=answers_known) for question, record in pairs)
-    return judge(found, tools_named_in(os.environ))
+    explanations = (_explanation(question, record, answers_known=answers_known) for question, record in pairs)
+    return judge(explanations, tools_named_in(os.environ))
 
 
 def write_scores(path: Path, run: Run, judged: Judged) -> None:

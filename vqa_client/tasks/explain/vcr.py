@@ -47,11 +47,11 @@ class VcrRow(NleRow, frozen=True, kw_only=True):
     objects: tuple[str, ...] = ()
 
     def asked(self) -> str:
-        return self._said(self.sent if self.sent else self.question)
+        return self._sentence(self.sent if self.sent else self.question)
 
     def choices(self) -> list[str]:
         """The answers to choose from; none in NLX-GPT's form."""
-        return [self._said(each) for each in self.answer_choices or ()]
+        return [self._sentence(each) for each in self.answer_choices or ()]
 
     def right_choice(self) -> int | None:
         """The place of the right answer, None where it is not known."""
@@ -66,7 +66,7 @@ class VcrRow(NleRow, frozen=True, kw_only=True):
 
     def reasons(self) -> list[str]:
         """The rationales to choose from."""
-        return [self._said(each) for each in self.rationale_choices or ()]
+        return [self._sentence(each) for each in self.rationale_choices or ()]
 
     def right_reason(self) -> int | None:
         """The place of the right rationale, None where it is not known."""
@@ -86,7 +86,7 @@ class VcrRow(NleRow, frozen=True, kw_only=True):
     def places(self, split: str) -> tuple[str, ...]:
         return (f"{_FOLDER}/{self.image()}" if self.image() else "",)
 
-    def _said(self, spoken: Spoken) -> str:
+    def _sentence(self, spoken: Spoken) -> str:
         if spoken is None or isinstance(spoken, str):
             return (spoken or "").strip()
         return " ".join(self._token(token) for token in spoken)
@@ -120,7 +120,7 @@ _NO_REASONS = (
 
 def _free(sample_id: str, row: VcrRow, path: str) -> Question | str:
     answer = row.answer()
-    return _made(sample_id, row, path, references=(answer,), extra={"gold": answer}) if answer else "no_answer"
+    return _question(sample_id, row, path, references=(answer,), extra={"gold": answer}) if answer else "no_answer"
 
 
 def _q2a(sample_id: str, row: VcrRow, path: str) -> Question | str:
@@ -130,7 +130,7 @@ def _q2a(sample_id: str, row: VcrRow, path: str) -> Question | str:
     choices = lettered(row.choices())
     gold = list(choices)[right]
     extra = {"gold": gold, "gold_text": row.answer()}
-    return _made(sample_id, row, path, references=(gold,), choices=choices, extra=extra)
+    return _question(sample_id, row, path, references=(gold,), choices=choices, extra=extra)
 
 
 def _qa2r(sample_id: str, row: VcrRow, path: str) -> Question | str:
@@ -141,7 +141,7 @@ def _qa2r(sample_id: str, row: VcrRow, path: str) -> Question | str:
         return "no_answer"
     choices = lettered(row.reasons())
     gold = list(choices)[right]
-    return _made(
+    return _question(
         sample_id, row, path, references=(gold,), choices=choices, extra={"gold": gold, "given_answer": answer}
     )
 
@@ -155,10 +155,12 @@ def _q2ar(sample_id: str, row: VcrRow, path: str) -> Question | str:
     choices = lettered(row.choices())
     reasons = lettered(row.reasons(), after=len(choices))
     gold = two_letters(list(choices)[right], list(reasons)[reason])
-    return _made(sample_id, row, path, references=(gold,), choices=choices, extra={"gold": gold, "reasons": reasons})
+    return _question(
+        sample_id, row, path, references=(gold,), choices=choices, extra={"gold": gold, "reasons": reasons}
+    )
 
 
-def _made(sample_id: str, row: VcrRow, path: str, *, extra: dict[str, Any], **fields: Any) -> Question:
+def _question(sample_id: str, row: VcrRow, path: str, *, extra: dict[str, Any], **fields: Any) -> Question:
     columns = {
         "image_name": os.path.basename(row.image()),
         "gt_answer": row.answer(),
@@ -178,8 +180,8 @@ def _made(sample_id: str, row: VcrRow, path: str, *, extra: dict[str, Any], **fi
 def _half(place: int) -> Callable[[str, Question], float]:
     """Whether one half of Q->AR is right: the answer or the rationale."""
 
-    def right(said: str, question: Question) -> float:
-        return float(said.partition(" because ")[place] == question.extra["gold"].partition(" because ")[place])
+    def right(answer: str, question: Question) -> float:
+        return float(answer.partition(" because ")[place] == question.extra["gold"].partition(" because ")[place])
 
     return right
 

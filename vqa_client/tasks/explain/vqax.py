@@ -33,8 +33,8 @@ class VqaxRow(PhotoRow, frozen=True, kw_only=True):
 
     def given_answers(self) -> tuple[str, ...]:
         """The answers of all annotators, as they wrote them."""
-        given = [self.answers] if isinstance(self.answers, str) else self.answers or []
-        texts = (each if isinstance(each, str) else each.answer for each in given)
+        answers = [self.answers] if isinstance(self.answers, str) else self.answers or []
+        texts = (each if isinstance(each, str) else each.answer for each in answers)
         return tuple(text for text in texts if text and text.strip())
 
     def places(self, split: str) -> tuple[str, ...]:
@@ -72,13 +72,13 @@ def _kind(answer: str) -> str:
     return "number" if answer.isdecimal() else "other"
 
 
-def _soft(said: str, question: Question) -> float:
-    return question_accuracy(said, question.references) if normalised(said) else 0.0
+def _soft_accuracy(answer: str, question: Question) -> float:
+    return question_accuracy(answer, question.references) if normalised(answer) else 0.0
 
 
-def _any_of_ten(said: str, question: Question) -> float:
+def _any_of_ten(answer: str, question: Question) -> float:
     """NLX-GPT's measure."""
-    return float(any(same(said, each) for each in question.references))
+    return float(any(same(answer, each) for each in question.references))
 
 
 VQAX_TASK = Dataset(
@@ -96,7 +96,7 @@ VQAX_TASK = Dataset(
     metrics=(
         Metric(
             SOFT,
-            _soft,
+            _soft_accuracy,
             "by how many of ten people say so",
             when=lambda question: len(question.references) >= FEWEST_FOR_FULL_MARKS,  # fewer can't reach 1
         ),

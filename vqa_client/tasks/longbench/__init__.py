@@ -123,13 +123,13 @@ class PageCounts:
 
         def look(document_id: str) -> tuple[str, ...]:
             nonlocal place
-            found, place = pages(document_id), place + 1
+            paths, place = pages(document_id), place + 1
             if is_first:
-                self._counts.append(len(found))
-            elif found and self._counts[place] and len(found) != self._counts[place]:
-                uneven = _Uneven(document=document_id, here=len(found), first=self._counts[place])
+                self._counts.append(len(paths))
+            elif paths and self._counts[place] and len(paths) != self._counts[place]:
+                uneven = _Uneven(document=document_id, here=len(paths), first=self._counts[place])
                 self._uneven.setdefault(folder, uneven).documents += 1
-            return found
+            return paths
 
         return look
 
@@ -252,7 +252,7 @@ def select(
     `on_chosen` is given each record that is asked, as it is read: the file may still turn out to be wrong.
     """
     file = read_index(data_json)
-    indices, lengths, shown = array("I"), bytearray(), ShownPages()
+    indices, lengths, shown_pages = array("I"), bytearray(), ShownPages()
     unsettled: dict[int, int] = {}
     left_out: dict[str, list[str]] = {}
     considered = 0
@@ -271,18 +271,18 @@ def select(
             unsettled[len(indices)] = len(row.context)
         lengths.append(number)
         indices.append(index)
-        shown.append(row.name, images)
+        shown_pages.append(row.name, images)
         if on_chosen is not None:
             on_chosen(row)
     if unsettled:
-        _settle(lengths, file, indices, unsettled)
+        _count_unsettled(lengths, file, indices, unsettled)
     return Selection(
         file=file,
         row_type=row_type,
         hint=hint,
         wanted=replace(wanted, pages=None),
         indices=range(len(indices)) if len(indices) == len(file) else indices,
-        images=shown,
+        images=shown_pages,
         lengths=lengths,
         left_out={reason: tuple(names) for reason, names in left_out.items()},
     )
@@ -298,7 +298,7 @@ def bucket_by_size(row: Row) -> str:
     return BUCKETS[0] if len(row.context) < EDGES[0] else ""
 
 
-def _settle(lengths: bytearray, file: DataFile, indices: "array[int]", context_bytes: dict[int, int]) -> None:
+def _count_unsettled(lengths: bytearray, file: DataFile, indices: "array[int]", context_bytes: dict[int, int]) -> None:
     """Count the contexts that need it, given by place with their sizes."""
     counted = buckets(file, {indices[place]: size for place, size in context_bytes.items()})
     for place in context_bytes:
@@ -314,18 +314,18 @@ def _checked_rows(file: DataFile, row_type: type[AnyRow], wanted: Wanted, hint: 
             raise DataError(f"{file.path}: record {index + 1} (_id {row.id!r}): {fault}", hint=hint)
         hashes[index] = hash(row.name)
         yield index, row
-    if twice := _twice(file, row_type, hashes):
-        names = ", ".join(map(repr, twice[:_SHOWN_IDS]))
-        more = f" and {len(twice) - _SHOWN_IDS} more" if len(twice) > _SHOWN_IDS else ""
+    if repeated := _repeated_names(file, row_type, hashes):
+        names = ", ".join(map(repr, repeated[:_SHOWN_IDS]))
+        more = f" and {len(repeated) - _SHOWN_IDS} more" if len(repeated) > _SHOWN_IDS else ""
         raise DataError(f"{file.path}: several records share an _id: {names}{more}", hint="give each one of its own")
 
 
-def _twice(file: DataFile, row_type: type[AnyRow], hashes: "array[int]") -> list[str]:
+def _repeated_names(file: DataFile, row_type: type[AnyRow], hashes: "array[int]") -> list[str]:
     """Name what several records are called; names are read again only where hashes, 8 bytes a record, are the same."""
     if not may_repeat(hashes):
         return []
     times = Counter(file.decode(index, record, row_type).name for index, record in file.records())
-    return [name for name, found in times.items() if found > 1]
+    return [name for name, count in times.items() if count > 1]
 
 
 def read_blacklist(path: PathLike | None) -> frozenset[str]:

@@ -169,10 +169,10 @@ def _bucket(record: bytes, counter: TokenCounter) -> str:
 
 def _read(cache: Path) -> dict[int, str]:
     try:
-        found = msgspec.json.decode(cache.read_bytes(), type=dict[int, str])
+        buckets = msgspec.json.decode(cache.read_bytes(), type=dict[int, str])
     except (OSError, *UNDECODABLE):
         return {}
-    return {index: name for index, name in found.items() if name in BUCKETS}
+    return {index: name for index, name in buckets.items() if name in BUCKETS}
 
 
 def _write(cache: Path, known: Mapping[int, str]) -> None:

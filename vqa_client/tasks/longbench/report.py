@@ -55,8 +55,8 @@ def _values(listed: Sequence[str], met: Iterable[str]) -> list[str]:
 
 
 def _group(tally: Tally | None) -> dict[str, Any]:
-    found = share(tally.total, tally.correct) if tally else share(0, 0)
-    return found if tally is None or tally.accuracy is not None else found | {"accuracy": None}
+    fields = share(tally.total, tally.correct) if tally else share(0, 0)
+    return fields if tally is None or tally.accuracy is not None else fields | {"accuracy": None}
 
 
 Scored = TypeVar("Scored")
@@ -144,8 +144,8 @@ def _bare_prompt(prompt: str, question: Question) -> str:
     context = question.extra.get("context")
     if context is None:
         return prompt
-    _, found, bare = prompt.rpartition(f"{context[-_CONTEXT_END_CHARS:]}\n\n")
-    return bare if found else prompt
+    _, separator, bare = prompt.rpartition(f"{context[-_CONTEXT_END_CHARS:]}\n\n")
+    return bare if separator else prompt
 
 
 INSTANCES = "instance_accuracies"
@@ -246,7 +246,7 @@ def _calibration(pairs: Pairs) -> dict[str, Any]:
     """An answer that is ambiguous counts as wrong, with the share that its labels have."""
     calibrating = Calibrating()
     for question, record in pairs():
-        found = weights(record.probabilities or {}, question.references[0], tuple(question.choices))
-        if found is not None:
-            calibrating.add(found.top, record.score >= 1.0, found.brier)
+        shares = weights(record.probabilities or {}, question.references[0], tuple(question.choices))
+        if shares is not None:
+            calibrating.add(shares.top, record.score >= 1.0, shares.brier)
     return asdict(calibrating.calibration())

@@ -117,7 +117,7 @@ def benchmark(options: Vqa2Settings) -> Benchmark:
     files = cache(lambda: _files(options))
 
     def parts(source: Source) -> list[Part]:
-        loaded = _loaded(options, files(), source)
+        loaded = _load_questions(options, files(), source)
         return [Part(loaded=loaded, data_path=files().questions, images_dir=files().image_roots[0])]
 
     def write(path: Path, run: Run, pairs: Pairs) -> Summary:
@@ -161,15 +161,15 @@ def combine_reports(
     notify(f"all models: {output}")
 
 
-def _loaded(options: Vqa2Settings, files: Vqa2Files, source: Source) -> Loaded:
+def _load_questions(options: Vqa2Settings, files: Vqa2Files, source: Source) -> Loaded:
     """The drawn questions, of our own sample the first ones, as published; all of them where a run is read again."""
     if not source.finds_images:
         return load(files, num_questions=None, note=source.notify, finds_images=False)
-    wanted, limit = None if options.sample else options.num_questions or None, options.limit
+    num_questions, limit = None if options.sample else options.num_questions or None, options.limit
     if options.mode == SAMPLE:
-        limit = min((number for number in (wanted, limit) if number is not None), default=None)
-        wanted = None
-    return load(files, num_questions=wanted, seed=options.seed, limit=limit, note=source.notify)
+        limit = min((number for number in (num_questions, limit) if number is not None), default=None)
+        num_questions = None
+    return load(files, num_questions=num_questions, seed=options.seed, limit=limit, note=source.notify)
 
 
 def _files(options: Vqa2Settings) -> Vqa2Files:
@@ -196,15 +196,15 @@ def _parse(reply: Reply, question: Question) -> Answer:
     """Take all that was said as the answer; a reply cut before the answer has none."""
     whole = reply.unwrapped
     own = above_explanation(own_answer(whole.answer))
-    said = (labelled(own) or Unwrapped(own)).answer
-    if not said or (reply.source == "reasoning" and len(said) > _SHORT_REASONING):
+    answer = (labelled(own) or Unwrapped(own)).answer
+    if not answer or (reply.source == "reasoning" and len(answer) > _SHORT_REASONING):
         return reply.without_answer()
     cut = reply.cut and own == whole.answer  # what is above an invented question or an explanation is whole
-    if cut and not (question.references and any(metric.of(said, question) for metric in _SHOWS_ANSWER)):
+    if cut and not (question.references and any(metric.of(answer, question) for metric in _SHOWS_ANSWER)):
         return Answer(status="truncated", rule="cut")
     if reply.declines:
         return Answer(status="refused", rule="refusal")
-    return Answer(text=said, rule="whole_reply", source=reply.source)
+    return Answer(text=answer, rule="whole_reply", source=reply.source)
 
 
 def _with_wrappers(reply: Reply, question: Question) -> Answer:
@@ -213,23 +213,23 @@ def _with_wrappers(reply: Reply, question: Question) -> Answer:
     return replace(answer, text=reply.visible) if answer.text else answer
 
 
-def _by_people(mode: Mode) -> Callable[[str, Question], float]:
-    return lambda said, question: question_accuracy(said, question.extra["answers"], mode)
+def _score_by_people(mode: Mode) -> Callable[[str, Question], float]:
+    return lambda answer, question: question_accuracy(answer, question.extra["answers"], mode)
 
 
-def _by_gold(score: Callable[[str, str], float]) -> Callable[[str, Question], float]:
-    return lambda said, question: float(score(str(question.extra["multiple_choice_answer"]), said))
+def _score_by_gold(score: Callable[[str, str], float]) -> Callable[[str, Question], float]:
+    return lambda answer, question: float(score(str(question.extra["multiple_choice_answer"]), answer))
 
 
 METRICS: Final = tuple(
     Metric(name, of, says, read=_read if name == HEADLINE else _with_wrappers, normalise=plainest)
     for name, of, says in (
-        (HEADLINE, _by_people("normalised"), f"{TEN_ANSWERS}, all normalised"),
-        ("official", _by_people("official"), "the same as the official evaluator has it"),
-        ("simple", _by_gold(published.simple_correct), "published framework: right or wrong"),
-        ("enhanced", _by_gold(published.enhanced_score), "published framework: partial credit"),
-        ("simple_whole_word", _by_gold(published.simple_correct_by_words), "right or wrong, by whole words"),
-        ("enhanced_whole_word", _by_gold(published.enhanced_score_by_words), "partial credit, by whole words"),
+        (HEADLINE, _score_by_people("normalised"), f"{TEN_ANSWERS}, all normalised"),
+        ("official", _score_by_people("official"), "the same as the official evaluator has it"),
+        ("simple", _score_by_gold(published.simple_correct), "published framework: right or wrong"),
+        ("enhanced", _score_by_gold(published.enhanced_score), "published framework: partial credit"),
+        ("simple_whole_word", _score_by_gold(published.simple_correct_by_words), "right or wrong, by whole words"),
+        ("enhanced_whole_word", _score_by_gold(published.enhanced_score_by_words), "partial credit, by whole words"),
     )
 )
 _SHOWS_ANSWER: Final = tuple(metric for metric in METRICS if metric.name in (HEADLINE, "simple", "simple_whole_word"))

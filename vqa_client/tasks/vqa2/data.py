@@ -62,7 +62,7 @@ def _questions_in(folder: Path) -> Path:
     for name in (f"v2_OpenEnded_mscoco_{DEFAULT_SUBTYPE}_questions.json", "questions.json"):
         if (folder / name).is_file():
             return folder / name
-    others = sorted(path for path in _listed(folder) if _OFFICIAL.fullmatch(path))
+    others = sorted(path for path in _list_folder(folder) if _OFFICIAL.fullmatch(path))
     if len(others) == 1:
         return folder / others[0]
     splits = ", ".join(_OFFICIAL.sub(r"\1", name) for name in others)
@@ -112,7 +112,7 @@ class ImageFolders:
     def __init__(self, roots: Sequence[Path], subtype: str) -> None:
         self._subtype = subtype or DEFAULT_SUBTYPE
         inner = [root / name for root in roots for name in (f"{self._subtype}_sample", self._subtype, "")]
-        listed = ((path, [name for name in _listed(path) if not name.endswith(".json")]) for path in inner)
+        listed = ((path, [name for name in _list_folder(path) if not name.endswith(".json")]) for path in inner)
         self._folders = {os.fspath(path): frozenset(names) for path, names in listed}
         self._filled = [(folder, names) for folder, names in self._folders.items() if names]
         self._last: tuple[int | str, str] = ("", "")
@@ -140,23 +140,23 @@ class ImageFolders:
             for name in dict.fromkeys(self._names(image_id))
             if not name.endswith(_SUFFIXES[1:]) or name == image_id
         ]
-        there = [folder for folder in self._folders if os.path.isdir(folder)]
-        folders = ", ".join(there) or f"{', '.join(self._folders)}, which are not there"
+        existing = [folder for folder in self._folders if os.path.isdir(folder)]
+        folders = ", ".join(existing) or f"{', '.join(self._folders)}, which are not there"
         return f"looked for {', '.join(names)} (or {' or '.join(_SUFFIXES[1:])}) in {folders}"
 
     def _names(self, image_id: int | str) -> Iterable[str]:
         if isinstance(image_id, str) and not (image_id.isdecimal() and len(image_id) <= _MOST_DIGITS):
             return (image_id, *(image_id + suffix for suffix in _SUFFIXES))
-        return self._numbered(int(image_id))
+        return self._numbered_names(int(image_id))
 
-    def _numbered(self, number: int) -> Iterator[str]:
+    def _numbered_names(self, number: int) -> Iterator[str]:
         for template in _NAMES:
             stem = template.format(self._subtype, number)
             for suffix in _SUFFIXES:
                 yield stem + suffix
 
 
-def _listed(folder: Path) -> list[str]:
+def _list_folder(folder: Path) -> list[str]:
     try:
         return os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -286,58 +286,58 @@ def pair(questions: DataFile, annotations: DataFile | None) -> tuple[Pairing, Re
 
     Left out are "no_annotation", "no_question", "duplicate_question" and "duplicate_annotation". Raises DataError.
     """
-    left: Reasons = {}
-    where, answers = _by_id(annotations, left)
+    left_out: Reasons = {}
+    by_id, answers = _by_id(annotations, left_out)
     places, annotated = array("q"), array("q")
     for index, record in questions.records():
         name = str(questions.decode(index, record, QuestionRow, hint=_HINT).question_id)
-        found = where.get(name, _NONE)
-        where[name] = _TAKEN
-        if found == _TAKEN:
-            left.setdefault("duplicate_question", []).append(name)
-        elif annotations is not None and found == _NONE:
-            left.setdefault("no_annotation", []).append(name)
+        annotation = by_id.get(name, _NONE)
+        by_id[name] = _TAKEN
+        if annotation == _TAKEN:
+            left_out.setdefault("duplicate_question", []).append(name)
+        elif annotations is not None and annotation == _NONE:
+            left_out.setdefault("no_annotation", []).append(name)
         else:
             places.append(index)
-            annotated.append(found)
-    strays = [name for name, found in where.items() if found != _TAKEN]
+            annotated.append(annotation)
+    strays = [name for name, annotation in by_id.items() if annotation != _TAKEN]
     if strays:
-        left["no_question"] = strays
+        left_out["no_question"] = strays
     paired = Pairing(questions=questions, annotations=annotations, answers=answers, places=places, annotated=annotated)
-    return paired, left
+    return paired, left_out
 
 
-def _by_id(annotations: DataFile | None, left: Reasons) -> tuple[dict[str, int], bytes]:
-    where: dict[str, int] = {}
+def _by_id(annotations: DataFile | None, left_out: Reasons) -> tuple[dict[str, int], bytes]:
+    by_id: dict[str, int] = {}
     answers = bytearray()
     if annotations is not None:
         for index, record in annotations.records():
             row = annotations.decode(index, record, AnnotationRow, hint=_HINT)
             name = str(row.question_id)
             answers.append(row.described())
-            if where.setdefault(name, index) != index:
-                left.setdefault("duplicate_annotation", []).append(name)
-    return where, bytes(answers)
+            if by_id.setdefault(name, index) != index:
+                left_out.setdefault("duplicate_annotation", []).append(name)
+    return by_id, bytes(answers)
 
 
 def askable(paired: Pairing, images: ImageFolders | None) -> tuple[Pairing, Reasons]:
     """Keep what has an image and an answer; left out are "no_image" (never without `images`) and "no_answer"."""
-    left: Reasons = {}
-    kept = array("q")
+    left_out: Reasons = {}
+    places = array("q")
     file = paired.questions
     for at, (index, record) in enumerate(file.picked(paired.places)):
         answered = paired.annotations is None or paired.answers[paired.annotated[at]]
         if images is None and answered:
-            kept.append(at)
+            places.append(at)
             continue
         row = file.decode(index, record, QuestionRow, hint=_HINT)
         if images is not None and not images.path(row.image_id):
-            left.setdefault("no_image", []).append(str(row.question_id))
+            left_out.setdefault("no_image", []).append(str(row.question_id))
         elif not answered:
-            left.setdefault("no_answer", []).append(str(row.question_id))
+            left_out.setdefault("no_answer", []).append(str(row.question_id))
         else:
-            kept.append(at)
-    return paired.picked(kept) if left else paired, left
+            places.append(at)
+    return paired.picked(places) if left_out else paired, left_out
 
 
 def lost(paired: Pairing, images: ImageFolders) -> str:
@@ -352,11 +352,11 @@ def oddities(paired: Pairing) -> list[str]:
     """Say what the accuracy of the questions depends on and nobody can see in it."""
     if paired.annotations is None:
         return [f"there are no annotations for {paired.questions.path}: replies are saved and not scored"]
-    found = [paired.answers[place] for place in paired.annotated]
-    counts = [one & _MOST_ANSWERS for one in found]
-    said = (
+    packed = [paired.answers[place] for place in paired.annotated]
+    counts = [bits & _MOST_ANSWERS for bits in packed]
+    counted = (
         (
-            sum(not one & _WITH_IDS for one in found),
+            sum(not bits & _WITH_IDS for bits in packed),
             "have answers without answer_id: the official score takes equal ones for one person's",
         ),
         (sum(count != USUAL_ANSWERS for count in counts), f"have more or fewer than {USUAL_ANSWERS} answers"),
@@ -365,4 +365,4 @@ def oddities(paired: Pairing) -> list[str]:
             f"have fewer than {FEWEST_FOR_FULL_MARKS} answers, so that no reply to them has a VQA accuracy of 1",
         ),
     )
-    return [f"{count:,} of {len(found):,} questions {words}" for count, words in said if count]
+    return [f"{count:,} of {len(packed):,} questions {words}" for count, words in counted if count]

@@ -120,15 +120,15 @@ class Watch:
             self.sentences += is_sentence(record.answer or "")
             if record.status in ANSWERED:
                 self._latencies_s.append(record.latency_s)
-            held = self._scores.setdefault(str(question.groups["kind"]), {name: array("d") for name in _PUBLISHED})
-            for name, values in held.items():
+            scores = self._scores.setdefault(str(question.groups["kind"]), {name: array("d") for name in _PUBLISHED})
+            for name, values in scores.items():
                 values.append(record.parts.get(name, 0.0))
             if question.references:
                 self._normalised.append(record.parts.get("normalised", 0.0))
                 self._official.append(record.parts.get("official", 0.0))
                 self._unanimous.append(unanimous(question.references))
             if len(self.shown) < SHOWN:
-                self.shown.append(_shown(question, record))
+                self.shown.append(_shown_question(question, record))
             yield record
 
     def times(self) -> Times:
@@ -151,19 +151,19 @@ class Watch:
 _PUBLISHED: Final = ("simple", "enhanced", "normalised")
 
 
-def _figures(held: "dict[str, array[float]] | None") -> KindFigures:
-    if held is None:
+def _figures(scores: "dict[str, array[float]] | None") -> KindFigures:
+    if scores is None:
         return KindFigures()
-    total = len(held["simple"])
+    total = len(scores["simple"])
     return KindFigures(
         total=total,
-        correct=round(fsum(held["simple"])),
-        vqa_accuracy=fsum(held["enhanced"]) / total,
-        normalised=fsum(held["normalised"]) / total,
+        correct=round(fsum(scores["simple"])),
+        vqa_accuracy=fsum(scores["enhanced"]) / total,
+        normalised=fsum(scores["normalised"]) / total,
     )
 
 
-def _shown(question: Question, record: Record) -> Shown:
+def _shown_question(question: Question, record: Record) -> Shown:
     return Shown(
         id=question.id,
         question=question.text,

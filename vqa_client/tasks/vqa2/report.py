@@ -118,7 +118,7 @@ def _content(setup: Setup, run: Run, summary: Vqa2Summary) -> dict[str, Any]:
 def _metadata(setup: Setup, run: Run) -> dict[str, Any]:
     temperature = run.model_settings.get("temperature")
     return {
-        "test_date": _local(run.started),
+        "test_date": _local_time(run.started),
         "test_mode": setup.mode,
         "num_questions": run.expected,
         "framework_version": VERSION,
@@ -163,17 +163,17 @@ def _result(run: Run, summary: Vqa2Summary) -> dict[str, Any]:
 
 def _errors(run: Run, summary: Summary) -> dict[str, int]:
     """The published framework's four sums: what could not be asked is counted here and is in no accuracy."""
-    left = {reason: len(ids) for reason, ids in run.left_out.items()}
+    left_out = {reason: len(ids) for reason, ids in run.left_out.items()}
     bad_images = summary.status_counts["bad_image"]
     return {
-        "image_load_errors": left.pop("no_image", 0) + bad_images,
+        "image_load_errors": left_out.pop("no_image", 0) + bad_images,
         "inference_errors": summary.overall.total - summary.overall.answered - bad_images,
-        "annotation_errors": left.pop("no_annotation", 0) + left.pop("no_answer", 0),
-        "other_errors": sum(left.values()),
+        "annotation_errors": left_out.pop("no_annotation", 0) + left_out.pop("no_answer", 0),
+        "other_errors": sum(left_out.values()),
     }
 
 
-def _local(started: str) -> str:
+def _local_time(started: str) -> str:
     when = datetime.fromisoformat(started) if started else datetime.now(UTC)
     return when.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
@@ -184,9 +184,9 @@ def question_result(question: Question, record: Record) -> dict[str, Any]:
     `model_answer` is the reply without its reasoning, as the published scores take it; the whole of it is
     `model_output` where that is more. Without a known answer there are no scores.
     """
-    answer = _said(record)
+    answer = _model_answer(record)
     gold, known = question.extra["multiple_choice_answer"], bool(question.references)
-    shown = compared(gold or "", answer or "")
+    details = compared(gold or "", answer or "")
     return {
         "question_id": question.extra["question_id"],
         "image_id": question.extra["image_id"],
@@ -197,7 +197,9 @@ def question_result(question: Question, record: Record) -> dict[str, Any]:
         "is_correct": record.parts.get("simple", 0.0) >= 1.0 if known else None,
         "vqa_accuracy": record.parts.get("enhanced", 0.0) if known else None,
         "inference_time": record.latency_s if record.status in ANSWERED else None,
-        "debug_info": shown if known else dict.fromkeys(shown) | {"model_answer_lower": shown["model_answer_lower"]},
+        "debug_info": details
+        if known
+        else dict.fromkeys(details) | {"model_answer_lower": details["model_answer_lower"]},
         "status": record.status,
         **({"error": record.error.message} if record.error else {}),
         **({"model_output": record.output} if record.output != answer else {}),
@@ -214,7 +216,7 @@ def question_result(question: Question, record: Record) -> dict[str, Any]:
     }
 
 
-def _said(record: Record) -> str | None:
+def _model_answer(record: Record) -> str | None:
     if record.answer is None or record.output is None:
         return record.output
     completion = Completion(text=record.output, reasoning=record.reasoning, finish_reason=record.finish_reason)
@@ -228,7 +230,7 @@ def machine() -> dict[str, Any]:
     """The published framework's keys; a client has no torch and no accelerator, so these are null."""
     return {
         "device": platform.platform(terse=True) + f" {platform.machine()}",
-        "memory": _installed(),
+        "memory": _installed_memory(),
         "mps_available": None,
         "torch_version": None,
         "python_version": sys.version.replace("\n", " "),
@@ -239,19 +241,19 @@ def memory_of_client() -> dict[str, int | None]:
     """Bytes of this process in memory, now (null where the system doesn't say) and at most so far."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
-        "client_rss_bytes": _resident(),
+        "client_rss_bytes": _resident_bytes(),
         "client_peak_rss_bytes": peak if sys.platform == "darwin" else peak * 1024,
     }
 
 
-def _installed() -> str | None:
+def _installed_memory() -> str | None:
     try:
         return f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / _GIB:.0f}GB"
     except (ValueError, OSError):
         return None
 
 
-def _resident() -> int | None:
+def _resident_bytes() -> int | None:
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -296,7 +298,7 @@ def combine(paths: Sequence[Path], output: Path, *, errors: Mapping[str, str] = 
     of models without a report what went wrong. Raises DataError for a file that is no report.
     """
     opened = [_open(path) for path in paths]
-    compared = {name: one for file in opened for name, one in file.compared.items()}
+    compared = {name: result for file in opened for name, result in file.compared.items()}
     configuration = opened[0].content.model_configuration
     for file in opened[1:]:
         configuration.models |= file.content.model_configuration.models
@@ -313,7 +315,7 @@ def combine(paths: Sequence[Path], output: Path, *, errors: Mapping[str, str] = 
             target.write(separator + encode(name) + b": ")
             target.write(raw)
             separator = b",\n    "
-        target.write(b'\n  },\n  "comparison": ' + encode(_ranked(compared)) + b"\n}\n")
+        target.write(b'\n  },\n  "comparison": ' + encode(_ranking(compared)) + b"\n}\n")
 
 
 class _Opened(Struct):
@@ -351,7 +353,7 @@ def _results(opened: Sequence[_Opened], errors: Mapping[str, str]) -> Iterator[t
         yield name, encode({"error": message})
 
 
-def _ranked(compared: Mapping[str, _Compared]) -> list[dict[str, Any]]:
+def _ranking(compared: Mapping[str, _Compared]) -> list[dict[str, Any]]:
     """The best published VQA accuracy first, models without one last."""
     ordered = sorted(compared, key=lambda name: -(compared[name].vqa_accuracy or 0.0))
     return [{"model": name} | msgspec.structs.asdict(compared[name]) for name in ordered]
