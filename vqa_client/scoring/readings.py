@@ -79,28 +79,28 @@ def short_answer(reply: Reply, question: Question) -> Answer:
     subject is them, and does not deny them. A sentence that restates the question has what it adds as its answer, but
     not where a reference is such a sentence itself.
     """
-    said = above_explanation(own_answer(reply.text))
-    if declared := declared_in(said):
+    text = above_explanation(own_answer(reply.text))
+    if declared := declared_in(text):
         return Answer(text=declared, rule="declaration", source=reply.source)
-    whole = whole_reply(reply if said == reply.text else replace(reply, cut=False), question)
+    whole = whole_reply(reply if text == reply.text else replace(reply, cut=False), question)
     if whole.text is None:
         return whole
-    apart = next(filter(None, (form.fullmatch(said) for form in _SET_APART)), None)
+    apart = next(filter(None, (form.fullmatch(text) for form in _SET_APART)), None)
     if apart and _answers(apart):
         return replace(whole, text=without_stop(apart["answer"]), rule="set apart")
-    restated = answer_in(said, question.text)
+    restated = answer_in(text, question.text)
     if restated and not any(answer_in(reference, question.text) for reference in question.references):
         return replace(whole, text=without_stop(restated), rule="restated")
-    return replace(whole, text=without_stop(said))
+    return replace(whole, text=without_stop(text))
 
 
 def declared_in(text: str) -> str:
     """What a text declares last to be the answer, "" where it declares nothing."""
     declared = ""
-    for found in _LEAD.finditer(text):
-        declared = _bare(found["answer"].strip(" *`")) or declared
+    for match in _LEAD.finditer(text):
+        declared = _bare_answer(match["answer"].strip(" *`")) or declared
     if not declared and (named := labelled(text)):
-        declared = _bare(named.answer)
+        declared = _bare_answer(named.answer)
     return declared
 
 
@@ -119,10 +119,10 @@ def _answers(apart: re.Match[str]) -> bool:
     return ends and not _TOLD_BEFORE.search(before) and (not quoted or _TELLS.search(before) is not None)
 
 
-def _bare(declared: str) -> str:
+def _bare_answer(declared: str) -> str:
     """A declared answer without wrappers, the reason behind it and a full stop."""
-    said = without_stop(_REASON.split(declared, maxsplit=1)[0]).rstrip("*`")
-    return (unwrapped(said) or Unwrapped(said)).answer
+    answer = without_stop(_REASON.split(declared, maxsplit=1)[0]).rstrip("*`")
+    return (unwrapped(answer) or Unwrapped(answer)).answer
 
 
 def without_stop(text: str) -> str:
@@ -153,15 +153,15 @@ def yes_no(reply: Reply, question: Question) -> Answer:
     """ "yes" or "no", by whole words, or "yes" where the reply states what was asked; neither or both is unparsed."""
     if not _OPENING.match(reply.text) and reply.declines:
         return Answer(status="refused", rule="refusal")
-    if said := polarity(reply.text, question.text):
-        return Answer(text=said, rule="polarity", source=reply.source)
+    if answer := polarity(reply.text, question.text):
+        return Answer(text=answer, rule="polarity", source=reply.source)
     return Answer(status="unparsed", rule="no polarity", source=reply.source)
 
 
-def polarity(said: str, asked: str) -> YesNo | None:
+def polarity(text: str, asked: str) -> YesNo | None:
     """What a reply to the question `asked` says from its last declaration on, else in all, else by stating it."""
-    declared = [yes_or_no(said[each.start("answer") :]) for each in deque(_LEAD.finditer(said), maxlen=1)]
-    return next(filter(None, declared), None) or yes_or_no(said) or ("yes" if affirms(said, asked) else None)
+    declared = [yes_or_no(text[each.start("answer") :]) for each in deque(_LEAD.finditer(text), maxlen=1)]
+    return next(filter(None, declared), None) or yes_or_no(text) or ("yes" if affirms(text, asked) else None)
 
 
 def verbatim(reply: Reply, question: Question) -> Answer:
@@ -176,16 +176,16 @@ def verdict_in(reply: Reply) -> str | None:
     It has no marks and no full stop. None too where the token limit may have cut that line, and where another one comes
     last in the reply as it came: a judge that quotes a special token would else lose its own verdict to a quoted one.
     """
-    said = _last_line(_VERDICT, reply.visible)
+    verdict = _last_line(_VERDICT, reply.visible)
     came = _last_line(_AS_IT_CAME, reply.raw if reply.source == "content" else reply.visible)
-    if said is None or came is None or (reply.cut and reply.visible.endswith(said)):
+    if verdict is None or came is None or (reply.cut and reply.visible.endswith(verdict)):
         return None
-    return _stripped(said) if _stripped(said) == _stripped(came) else None
+    return _without_marks(verdict) if _without_marks(verdict) == _without_marks(came) else None
 
 
-def label_in(said: str, labels: Iterable[str]) -> str | None:
+def label_in(verdict: str, labels: Iterable[str]) -> str | None:
     """The label that a verdict is, whole and in any case; None for anything else, such as two labels."""
-    return next((label for label in labels if label.casefold() == said.casefold()), None)
+    return next((label for label in labels if label.casefold() == verdict.casefold()), None)
 
 
 def _last_line(begins: re.Pattern[str], text: str) -> str | None:
@@ -194,5 +194,5 @@ def _last_line(begins: re.Pattern[str], text: str) -> str | None:
     return None if last is None else text[last.end() :].partition("\n")[0]
 
 
-def _stripped(said: str) -> str:
-    return said.strip(_MARKS).removesuffix(".").strip(_MARKS)
+def _without_marks(verdict: str) -> str:
+    return verdict.strip(_MARKS).removesuffix(".").strip(_MARKS)

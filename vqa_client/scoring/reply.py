@@ -65,12 +65,12 @@ class Reply(Struct, frozen=True, kw_only=True):
     @property
     def peeled(self) -> str:
         """What was said in the plain form that `plain` describes."""
-        said = self.marked
-        if "&" in said or "&" in self.raw:  # tags may be written as entities
-            of = self.raw if self.source == "content" else self.completion.reasoning or ""
-            said, _, _ = _said_in(html.unescape(of), cut=self.cut)
-        answer = answer_in_json(said)
-        return plain(said if answer is None else f"{MARKED[0]}{answer}{MARKED[1]}")
+        text = self.marked
+        if "&" in text or "&" in self.raw:  # tags may be written as entities
+            content = self.raw if self.source == "content" else self.completion.reasoning or ""
+            text, _, _ = _own_turn(html.unescape(content), cut=self.cut)
+        answer = answer_in_json(text)
+        return plain(text if answer is None else f"{MARKED[0]}{answer}{MARKED[1]}")
 
     @property
     def declines(self) -> bool:
@@ -87,13 +87,13 @@ def reply_from(completion: Completion) -> Reply:
     """Take a completion apart, in time linear in its length."""
     meaning = meaning_of(completion.finish_reason)
     limited = meaning == "cut"
-    marked, unclosed, turned = _said_in(read_part(completion.text), cut=limited)
+    marked, unclosed, turned = _own_turn(read_part(completion.text), cut=limited)
     source: Literal["content", "reasoning"] = "content"
-    visible = _unmarked(marked)
+    visible = _without_marks(marked)
     if not visible and meaning == "stopped" and completion.reasoning and not unclosed:
         reasoning = read_part(completion.reasoning)
-        marked, unclosed, turned = _said_in(reasoning if ends_well(reasoning) else "", cut=False)
-        visible = _unmarked(marked)
+        marked, unclosed, turned = _own_turn(reasoning if ends_well(reasoning) else "", cut=False)
+        visible = _without_marks(marked)
         source = "reasoning" if visible else "content"
     cut = (limited and not turned) or unclosed
     status: Status | None = "truncated" if cut else "empty"
@@ -116,17 +116,17 @@ def kept_completion(record: Record) -> Completion:
 
 def said_in(text: str) -> str:
     """What a text says letter by letter, as `Reply.visible`."""
-    return _unmarked(_said_in(text, cut=False)[0])
+    return _without_marks(_own_turn(text, cut=False)[0])
 
 
-def _unmarked(marked: str) -> str:
+def _without_marks(marked: str) -> str:
     return _MARKS.sub(" ", marked).strip()
 
 
-def _said_in(text: str, *, cut: bool) -> tuple[str, bool, bool]:
+def _own_turn(text: str, *, cut: bool) -> tuple[str, bool, bool]:
     """What was said in the model's own turn, and whether its thought didn't end and its turn did."""
-    said, unclosed = without_thoughts(_MARKS.sub("", text), cut=cut)
-    first, turned = _first_turn(said)
+    spoken, unclosed = without_thoughts(_MARKS.sub("", text), cut=cut)
+    first, turned = _first_turn(spoken)
     return first, unclosed, turned
 
 
@@ -141,8 +141,8 @@ def _first_turn(text: str) -> tuple[str, bool]:
         text = _TOKEN.sub(" ", text)
     text = behind(_ROLE, text)
     further = _NEXT_QUESTION.match(text) if "\n" in text else None
-    said = further[1] if further else text
-    return said, bool(further) or (end is not None and _unmarked(said) != "")
+    turn = further[1] if further else text
+    return turn, bool(further) or (end is not None and _without_marks(turn) != "")
 
 
 READING_VERSION: Final = "5"

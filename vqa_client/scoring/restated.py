@@ -85,15 +85,15 @@ _AUXILIARIES: Final = _words(
 _GOES_ON: Final = _words("in on at with and that which who near next because")
 
 
-def answer_in(said: str, question: str) -> str:
+def answer_in(reply: str, question: str) -> str:
     """The one answer that the sentences of a reply give which restate the question, "" without one.
 
     The last sentence decides alone where it draws a conclusion, and in a sum what it comes to.
     """
-    if " " not in said or len(said) > LONGEST:
+    if " " not in reply or len(reply) > LONGEST:
         return ""
-    asked, text = _asked(question), _question(question)
-    said = _IS_ABROAD.sub("is", said) if _ABROAD.search(text) else _SEEMS.sub("is", _INSTEAD.sub("", said))
+    asked, text = _stems_asked(question), _question(question)
+    reply = _IS_ABROAD.sub("is", reply) if _ABROAD.search(text) else _SEEMS.sub("is", _INSTEAD.sub("", reply))
     if (
         not (asked and (_OPEN.search(text) or _ABROAD.search(text)))
         or _POLAR.match(text)
@@ -101,12 +101,12 @@ def answer_in(said: str, question: str) -> str:
         or _COMPARES.search(text)
     ):
         return ""
-    if _DOUBTS.search(said):
+    if _DOUBTS.search(reply):
         return ""
-    first, *others = _SENTENCE_END.split(_UNIT_APART.sub("", _MARKS.sub("", said)))
+    first, *others = _SENTENCE_END.split(_UNIT_APART.sub("", _MARKS.sub("", reply)))
     more = (other for other in others if not _ITEM.match(other) and _bare(other.partition(" ")[0]) not in _PRONOUNS)
     sentences = others[-1:] if others and _CONCLUDES.match(others[-1]) else (first, *more)
-    answers = {_left(sentence, asked) for sentence in sentences} - {""}
+    answers = {_answer_left(sentence, asked) for sentence in sentences} - {""}
     words = answers.pop().split() if len(answers) == 1 else []
     if _COUNTS.search(text) and not any(_is_amount([word]) for word in words):
         return ""
@@ -117,13 +117,13 @@ def answer_in(said: str, question: str) -> str:
     return " ".join(words)
 
 
-def affirms(said: str, question: str) -> bool:
+def affirms(reply: str, question: str) -> bool:
     """Whether a reply opens by stating word for word what is asked: "There is a dog." for "Is there a dog?"."""
     text = _SHOWN.sub("", _question(question))
-    said = behind(_SEES, said) if " there " in text[:10] else said
-    if len(said) > LONGEST or not _POLAR.match(text) or _DENIES.search(f"{text} {said}") or _DOUBTS.search(said):
+    reply = behind(_SEES, reply) if " there " in text[:10] else reply
+    if len(reply) > LONGEST or not _POLAR.match(text) or _DENIES.search(f"{text} {reply}") or _DOUBTS.search(reply):
         return False
-    wanted, words = [_stem(word) for word in _sense(text.split())], said.split()
+    wanted, words = [_stem(word) for word in _sense(text.split())], reply.split()
     stated = _sense(words)[: len(wanted)]
     if not wanted or " or " in text or [_stem(word) for word in stated] != wanted:
         return False
@@ -131,17 +131,17 @@ def affirms(said: str, question: str) -> bool:
     return stated[-1][-1] in ".,;:!" or not rest or rest[0] in _GOES_ON
 
 
-def _left(sentence: str, asked: frozenset[str]) -> str:
+def _answer_left(sentence: str, asked: frozenset[str]) -> str:
     """What is left of a sentence between a beginning and an end that restate the question."""
     clause, *tail = _TAIL.split(sentence.strip(), maxsplit=1)
     if tail and _is_amount(clause.split()) and clause.count(" ") < 2:
         return clause
     if equation := _EQUATION.fullmatch(clause.rstrip(".")):
         return equation[1]
-    return _between(clause.split(), asked) or _between(_MEASURE.sub("", clause).split(), asked)
+    return _words_between(clause.split(), asked) or _words_between(_MEASURE.sub("", clause).split(), asked)
 
 
-def _between(words: Sequence[str], asked: frozenset[str]) -> str:
+def _words_between(words: Sequence[str], asked: frozenset[str]) -> str:
     start = _after_beginning(words, asked)
     linked = not _LINKS.isdisjoint(map(str.lower, words[:start]))
     stop = _before_end(words, start, asked, linked=linked)
@@ -157,7 +157,7 @@ def _between(words: Sequence[str], asked: frozenset[str]) -> str:
     for form in (_EQUATION, _QUOTED):
         if apart := form.fullmatch(answer.rstrip(".")):
             return apart[1]
-    return answer[found.end() :] if (found := _BEFORE_NAME.match(answer)) else answer
+    return answer[match.end() :] if (match := _BEFORE_NAME.match(answer)) else answer
 
 
 def _after_beginning(words: Sequence[str], asked: frozenset[str]) -> int:
@@ -206,7 +206,7 @@ def _restates(word: str, asked: frozenset[str]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _asked(question: str) -> frozenset[str]:
+def _stems_asked(question: str) -> frozenset[str]:
     """The stems of the words that carry the question's sense."""
     words = _question(question).split()
     return frozenset(_stem(word) for word in words if _bare(word) and _bare(word) not in _FUNCTION)

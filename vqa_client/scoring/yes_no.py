@@ -83,7 +83,7 @@ _SAYS_NO = re.compile(rf"\b{_NO}\b")
 
 def yes_or_no(reply: str) -> YesNo | None:
     """What the reply says, None where it says neither or both."""
-    text = _plain(reply)
+    text = _plain_form(reply)
     opened = _OPENING.sub("", text, count=1)
     if settled := settled_in(text):
         return settled
@@ -112,7 +112,7 @@ def settled_in(text: str) -> YesNo | None:
 
 def taken_back(text: str) -> bool:
     """Whether a folded text goes back on what it said without another answer: "No. Actually, I can't say." """
-    clauses = (_spelled_out(found["clause"]) for found in _TAKES_BACK.finditer(text))
+    clauses = (_spelled_out(match["clause"]) for match in _TAKES_BACK.finditer(text))
     return any(_NEITHER.search(clause) and not _STANDS.search(clause) for clause in clauses)
 
 
@@ -120,7 +120,7 @@ def _spelled_out(text: str) -> str:
     return _NOT.sub(" not", _CAN_NOT.sub("can not", text))
 
 
-def _plain(reply: str) -> str:
+def _plain_form(reply: str) -> str:
     text = _spelled_out(folded(_DECORATION.sub(" ", reply.rpartition("</think>")[2])))
     text = _HARMLESS.sub(" ", text).strip()
     for phrase, meaning in _TURNED:

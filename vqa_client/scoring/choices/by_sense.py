@@ -23,9 +23,9 @@ def undetermined(reply: ChoiceReply) -> Found | None:
     if len(labels) != 1:
         return None
     text = reply.folded
-    said = _NOBODY_KNOWS.search(text if len(text) <= SHORT else sentence_before(text, len(text) - 1))
-    found = said and not _BUT.search(text) and not unseeing(text)
-    return Found(labels=labels, rule="undetermined") if found else None
+    match = _NOBODY_KNOWS.search(text if len(text) <= SHORT else sentence_before(text, len(text) - 1))
+    decided = match and not _BUT.search(text) and not unseeing(text)
+    return Found(labels=labels, rule="undetermined") if decided else None
 
 
 def yes_or_no(reply: ChoiceReply) -> Found | None:
@@ -34,14 +34,14 @@ def yes_or_no(reply: ChoiceReply) -> Found | None:
     plainly = {reply.texts.own[label]: label for label in reply.texts.labels}
     if plainly.keys() == {"yes", "no"} and (settled := settled_in(text)):
         return Found(labels=(plainly[settled],), rule="yes or no")
-    said = _YES_NO.match(text)
-    if not said or not _ANSWERS.match(text, said.end(1)) or _NO_ANSWER.search(text) or unseeing(text):
+    match = _YES_NO.match(text)
+    if not match or not _ANSWERS.match(text, match.end(1)) or _NO_ANSWER.search(text) or unseeing(text):
         return None
     owned = {label: _YES_NO.match(reply.texts.own[label]) for label in reply.texts.labels}
     if {own[1] for own in owned.values() if own} != {"yes", "no"}:
         return None
-    words = {label: {*_WORD.findall(own["rest"])} for label, own in owned.items() if own and own[1] == said[1]}
-    first = {*_WORD.findall(_SENTENCE_END.split(said["rest"], maxsplit=1)[0])}
+    words = {label: {*_WORD.findall(own["rest"])} for label, own in owned.items() if own and own[1] == match[1]}
+    first = {*_WORD.findall(_SENTENCE_END.split(match["rest"], maxsplit=1)[0])}
     if len(words) > 1:
         shared = set.intersection(*words.values())
         words = {label: each for label, each in words.items() if (each - shared) & first}

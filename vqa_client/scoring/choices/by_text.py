@@ -34,27 +34,27 @@ def contained_text(reply: ChoiceReply) -> Found | None:
         return Found(labels=tuple(named), rule="text") if len(named := mentioned(reply)) == 1 else None
     if len(text) > SHORT:
         text = sentence_before(text, len(text) - 1)
-    found = reply.texts.anywhere(text) if any(map(text.__contains__, reply.texts.telling)) else []
-    if not found and (value := _LAST_VALUE.search(text)):
+    spans = reply.texts.anywhere(text) if any(map(text.__contains__, reply.texts.telling)) else []
+    if not spans and (value := _LAST_VALUE.search(text)):
         labels, before = {*reply.texts.of_value(value[1])}, sentence_before(text, value.start(1))
         stated = len(labels) == 1 and _concludes(whole) and not (_denied(before) or refuted(before))
         return Found(labels=tuple(labels), rule="text") if stated else None
-    if not found or not _concludes(whole):
+    if not spans or not _concludes(whole):
         return None
-    places = [_own_label(text, start) for start, _, _ in found]
-    if any(place and place[1].upper() not in owners for place, (_, _, owners) in zip(places, found, strict=True)):
+    places = [_own_label(text, start) for start, _, _ in spans]
+    if any(place and place[1].upper() not in owners for place, (_, _, owners) in zip(places, spans, strict=True)):
         return None  # a list of choices under other letters
-    denied = _denied_lists(text, found)
+    denied = _denied_lists(text, spans)
     labels = {
         label
-        for place, (start, end, owners) in zip(places, found, strict=True)
+        for place, (start, end, owners) in zip(places, spans, strict=True)
         if not _denied(sentence_before(text, place.start() if place else start))
         and (not EXCLUDED.match(text, end) or _UNTRUE.match(text, end))
         if _states(text, start, end) and start not in denied
         for label in owners
     }
-    if len(labels) > 1 and SENTENCE_END.search(text, 0, max(end for _, end, _ in found)) is None:
-        labels = {*_main_clause(text, found)} or labels
+    if len(labels) > 1 and SENTENCE_END.search(text, 0, max(end for _, end, _ in spans)) is None:
+        labels = {*_main_clause(text, spans)} or labels
     if labels and len(whole) <= SHORT:
         labels |= {reply.written[each] for each in _GROUNDED.findall(reply.text) if each in reply.written}
     return Found(labels=tuple(labels), rule="text") if labels else None
@@ -67,7 +67,7 @@ def _denied(before: str) -> bool:
 
 def said_otherwise(reply: ChoiceReply) -> Found | None:
     """The choice that the reply says in its own words, where no choice's text stands in it."""
-    found = _paraphrased(reply)
+    found = _paraphrase(reply)
     return found if found and _concludes(reply.folded) else None
 
 
@@ -90,11 +90,11 @@ def _own_label(text: str, start: int) -> re.Match[str] | None:
     return _LABELLED.search(text, max(0, start - LABEL_READ), start)
 
 
-def _denied_lists(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> set[int]:
+def _denied_lists(text: str, spans: list[tuple[int, int, tuple[str, ...]]]) -> set[int]:
     """Where texts begin that a sentence lists and denies together: "the others, X and Y, are less likely"."""
     denied: set[int] = set()
     listed: list[tuple[int, int]] = []
-    for start, end, _ in sorted(found) if len(found) > 1 else ():
+    for start, end, _ in sorted(spans) if len(spans) > 1 else ():
         if listed and not _JOINED.fullmatch(text, listed[-1][1], start):
             listed = []
         listed.append((start, end))
@@ -119,7 +119,7 @@ def _states(text: str, start: int, end: int) -> bool:
     return not operand and result and not _RANGE.search(before) and not _STATED.search(text, end)
 
 
-def _paraphrased(reply: ChoiceReply) -> Found | None:
+def _paraphrase(reply: ChoiceReply) -> Found | None:
     """The choice whose words one sentence has, all of them; a denial must be in both or in neither."""
     if not any(_may_be_said(choice, reply.lower) for choice in reply.texts.choices.values()):
         return None
@@ -131,10 +131,10 @@ def _paraphrased(reply: ChoiceReply) -> Found | None:
     sentences = _PAUSE.split(text) if len(text) <= SHORT else [_last_sentence(text)]
     shares = dict.fromkeys(owned, 0.0)
     for sentence in sentences:
-        said, denies = {*_WORD_IN.findall(sentence)}, _DENIES.search(sentence) is None
+        spoken, denies = {*_WORD_IN.findall(sentence)}, _DENIES.search(sentence) is None
         for label, words in telling.items():
             if words and denies == (_DENIES.search(owned[label]) is None):
-                shares[label] = max(shares[label], sum(_said(word, said) for word in words) / len(words))
+                shares[label] = max(shares[label], sum(_has_word_form(word, spoken) for word in words) / len(words))
     first, *rest = sorted(shares, key=lambda label: -shares[label])
     if shares[first] < 1 or len(telling[first]) < TELLING or any(shares[label] > RIVALLING for label in rest):
         return None
@@ -151,20 +151,20 @@ def _tells(word: str) -> bool:
     return word.isdecimal() or (len(word) > 3 and word not in _COMMON)
 
 
-def _said(word: str, said: set[str]) -> bool:
+def _has_word_form(word: str, words: set[str]) -> bool:
     """Whether the word, or another form of a long one, was said."""
-    if word in said or len(word) < 6:
-        return word in said
-    return any(other.startswith(word[:5]) and abs(len(other) - len(word)) < 4 for other in said)
+    if word in words or len(word) < 6:
+        return word in words
+    return any(other.startswith(word[:5]) and abs(len(other) - len(word)) < 4 for other in words)
 
 
-def _main_clause(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> tuple[str, ...]:
+def _main_clause(text: str, spans: list[tuple[int, int, tuple[str, ...]]]) -> tuple[str, ...]:
     """The labels of the text to which a sentence leads up, where the others come before, or in a clause about it."""
-    led_up = [each for each in found if _LEADS_UP.search(text[max(0, each[0] - SENTENCE_READ) : each[0]])]
+    led_up = [each for each in spans if _LEADS_UP.search(text[max(0, each[0] - SENTENCE_READ) : each[0]])]
     if len(led_up) != 1:
         return ()
     (_, end, labels) = led_up[0]
-    later = min((each[0] for each in found if each[0] > end), default=0)
+    later = min((each[0] for each in spans if each[0] > end), default=0)
     return labels if (_ASIDE.search(text, end, later) if later else CLAUSE_END.match(text, end)) else ()
 
 
@@ -180,9 +180,9 @@ def opening(reply: ChoiceReply) -> Found | None:
     for texts in filter(None, (reply.texts, reply.texts.heads)):
         if not any(map(first.__contains__, texts.telling)):
             continue
-        found = texts.anywhere(first)
-        labels = _main_clause(f"{first}.", found) or (found[0][2] if len(found) == 1 else ())
-        at, end = next(((start, end) for start, end, owners in found if owners == labels), (0, 0))
+        spans = texts.anywhere(first)
+        labels = _main_clause(f"{first}.", spans) or (spans[0][2] if len(spans) == 1 else ())
+        at, end = next(((start, end) for start, end, owners in spans if owners == labels), (0, 0))
         stated = labels and (not at or _LEADS_UP.search(first[:at])) and _states(f"{first}.", at, end)
         refused = _denied(first[:at]) or refuted(first[:at])
         if stated and not refused and not _POSSIBLE.search(first, 0, at):
@@ -201,14 +201,14 @@ def abbreviated(reply: ChoiceReply) -> Found | None:
             text = re.sub(rf"\b{re.escape(' '.join(words))}\b", name, text, flags=re.IGNORECASE)
     if len(text) > SHORT:
         text = _last_sentence(text)
-    said = [each for each in _WORD_OF.finditer(text) if each[0] in names]
-    labels = {names[each[0]] for each in said if not negated(sentence_before(text, each.start()))}
+    meant = [each for each in _WORD_OF.finditer(text) if each[0] in names]
+    labels = {names[each[0]] for each in meant if not negated(sentence_before(text, each.start()))}
     return Found(labels=tuple(labels), rule="abbreviation") if len(labels) == 1 else None
 
 
 def parts(reply: ChoiceReply) -> Found | None:
     """The one choice of several values that are all stated, each by itself: "(a) is 75 lb. (b) is 16 lb."."""
-    split = {label: _PARTS.split(own) for label, own in _owned(reply).items()}
+    split = {label: _PARTS.split(own) for label, own in _own_texts(reply).items()}
     if not all(len(values) > 1 and all(map(_NUMBER.fullmatch, values)) for values in split.values()):
         return None
     text = _UNIT_APART.sub(r"\1", reply.folded)
@@ -240,21 +240,21 @@ def difference(reply: ChoiceReply) -> Found | None:
     if len(text) > SHORT:
         text = _last_sentence(text)
     named = [each for each in _WORD_OF.finditer(text) if each[0] in labels]
-    said = [each for each in named if not _denied(sentence_before(text, each.start()))]
-    distinct = {labels[each[0]] for each in said}
-    led_up = len(distinct) == 1 and _LEADS_ON.search(sentence_before(text, said[-1].start()))
-    committed = led_up and not any(refuted(sentence_before(text, each.start())) for each in said)
+    meant = [each for each in named if not _denied(sentence_before(text, each.start()))]
+    distinct = {labels[each[0]] for each in meant}
+    led_up = len(distinct) == 1 and _LEADS_ON.search(sentence_before(text, meant[-1].start()))
+    committed = led_up and not any(refuted(sentence_before(text, each.start())) for each in meant)
     return Found(labels=tuple(distinct), rule="difference") if committed else None
 
 
 def truth(reply: ChoiceReply) -> Found | None:
     """Whether it is true, where the choices are "true" and "false" or "yes" and "no": "It's false." """
-    labels = {own: label for label, own in _owned(reply).items()}
+    labels = {own: label for label, own in _own_texts(reply).items()}
     yes, no = (labels.get("true", labels.get("yes")), labels.get("false", labels.get("no")))
-    said = list(islice(_TRUE.finditer(reply.lower), PLACES_READ)) if len(labels) == 2 and yes and no else []
-    if not said or refuted(sentence_before(reply.lower, said[-1].start())) or _ASKED.match(reply.lower, said[-1].end()):
+    hits = list(islice(_TRUE.finditer(reply.lower), PLACES_READ)) if len(labels) == 2 and yes and no else []
+    if not hits or refuted(sentence_before(reply.lower, hits[-1].start())) or _ASKED.match(reply.lower, hits[-1].end()):
         return None
-    true = {bool(each["true"]) != bool(each["not"]) for each in said}
+    true = {bool(each["true"]) != bool(each["not"]) for each in hits}
     return Found(labels=((yes if true == {True} else no) or "",), rule="truth") if len(true) == 1 else None
 
 
@@ -262,7 +262,7 @@ def _last_sentence(text: str) -> str:
     return _PAUSE.split(text[-SHORT:].rstrip(". \n"))[-1]
 
 
-def _owned(reply: ChoiceReply) -> dict[str, str]:
+def _own_texts(reply: ChoiceReply) -> dict[str, str]:
     return {label: reply.texts.own[label] for label in reply.texts.labels}
 
 

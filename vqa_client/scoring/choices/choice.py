@@ -113,17 +113,17 @@ _BY_PLACE = lazily(
 _IMAGE = lazily(r"<?image (\d{1,2})>?", re.IGNORECASE)
 
 
-def _by_letter(text: str, choices: dict[str, str]) -> str:
+def _with_letters(text: str, choices: dict[str, str]) -> str:
     """The text with names for places: "option B" for "the second option", "image 2" for "the second image"."""
     if not _BY_PLACE.search(text):
         return text
     labels = tuple(choices)
-    images = {label: found[1] for label, own in choices.items() if (found := _IMAGE.fullmatch(own.strip()))}
+    images = {label: match[1] for label, own in choices.items() if (match := _IMAGE.fullmatch(own.strip()))}
     numbered = any(label.isdecimal() for label in labels) or any(map(_BY_PLACE.search, choices.values()))
 
     def named(place: re.Match[str]) -> str:
-        said = (place["number"] or place["ordinal"]).lower()
-        number = len(labels) if said == "last" else _number(said)
+        ordinal = (place["number"] or place["ordinal"]).lower()
+        number = len(labels) if ordinal == "last" else _ordinal_place(ordinal)
         if place["noun"] in ("image", "picture", "figure"):
             return f"image {number}" if len(images) == len(labels) else place[0]
         return f"option {labels[number - 1]}" if 0 < number <= len(labels) and not numbered else place[0]
@@ -131,9 +131,9 @@ def _by_letter(text: str, choices: dict[str, str]) -> str:
     return _BY_PLACE.sub(named, text)
 
 
-def _number(said: str) -> int:
-    words = next((words for words in (_ORDINALS, _NUMBERS) if said in words), None)
-    return words.index(said) + 1 if words else int(said.rstrip("stndrh"))
+def _ordinal_place(ordinal: str) -> int:
+    words = next((words for words in (_ORDINALS, _NUMBERS) if ordinal in words), None)
+    return words.index(ordinal) + 1 if words else int(ordinal.rstrip("stndrh"))
 
 
 def _restates(reply: ChoiceReply, at: int) -> bool:
@@ -147,27 +147,27 @@ def _breaks(reply: ChoiceReply, *, cut: bool) -> list[int]:
 
     In a reply that is cut off also where the explanation begins.
     """
-    found = [each.start() for each in islice(_BREAK.finditer(reply.lower), BREAKS_TRIED)]
+    starts = [each.start() for each in islice(_BREAK.finditer(reply.lower), BREAKS_TRIED)]
     explains = _EXPLAINS.search(reply.lower) if cut else None
-    places = sorted({*found, *filter(None, [_foreign_list(reply), explains.start() if explains else 0])})
+    places = sorted({*starts, *filter(None, [_foreign_list(reply), explains.start() if explains else 0])})
     return [at for at in places if at][:BREAKS_TRIED]
 
 
 def _foreign_list(reply: ChoiceReply) -> int:
     """Where a list of other choices than the question's begins; 0 where there is none."""
-    items = [item for item in islice(_ITEM.finditer(reply.text), LINES_READ) if _foreign(reply, item)]
+    items = [item for item in islice(_ITEM.finditer(reply.text), LINES_READ) if _is_foreign(reply, item)]
     return items[0].start() if len({item[1] for item in items}) > 1 else 0
 
 
-def _foreign(reply: ChoiceReply, item: re.Match[str]) -> bool:
-    said = item[2].lower()
+def _is_foreign(reply: ChoiceReply, item: re.Match[str]) -> bool:
+    text = item[2].lower()
     own = reply.texts.own[item[1]] if item[1] in reply.texts.labels else ""
-    return not _JUDGED.search(said) and not {*_WORD.findall(said)} & {*_WORD.findall(own)}
+    return not _JUDGED.search(text) and not {*_WORD.findall(text)} & {*_WORD.findall(own)}
 
 
 def text_read(text: str, choices: dict[str, str], *, cut: bool) -> str:
     """The plain text in which a choice is looked for."""
-    text = _by_letter(text, choices)
+    text = _with_letters(text, choices)
     if cut and (article := _ARTICLE.search(text)) and article[1] not in choices:
         return text[: article.start()]
     return text

@@ -69,11 +69,11 @@ def as_shown(question: Question) -> Question:
     if order is None or not question.choices:
         return question
     labels = sorted(question.choices)
-    shown = dict(zip(order, labels, strict=True))
+    label_of = dict(zip(order, labels, strict=True))
     return replace(
         question,
-        choices={label: question.choices[filed] for filed, label in shown.items()},
-        references=tuple(shown.get(reference, reference) for reference in question.references),
+        choices={label: question.choices[filed] for filed, label in label_of.items()},
+        references=tuple(label_of.get(reference, reference) for reference in question.references),
     )
 
 
@@ -88,14 +88,14 @@ def _draw(text: str) -> bytes:
 
 def choices_in(prompt: str) -> dict[str, str]:
     """The choices that a prompt lists, one per line from A on, such as "A. red" or "(A) red"; the last such list."""
-    found: dict[str, str] = {}
+    choices: dict[str, str] = {}
     for line in _CHOICE.finditer(prompt):
         label, text = line[1], line[2].strip()
         if label == "A":
-            found = {}
-        if label == chr(ord("A") + len(found)):
-            found[label] = text
-    return found if len(found) > 1 else {}
+            choices = {}
+        if label == chr(ord("A") + len(choices)):
+            choices[label] = text
+    return choices if len(choices) > 1 else {}
 
 
 class Position(Struct, frozen=True, kw_only=True):

@@ -110,19 +110,19 @@ def declarations(reply: ChoiceReply) -> list[Declaration]:
     """All declarations in the reply, in the order of their places."""
     if len(reply.text) == 1:
         return list(_lines(reply))
-    found = sorted(
+    every = sorted(
         (
             *_lines(reply),
-            *reversed(_cued(reply)),
+            *reversed(_cue_declarations(reply)),
             *_marked(reply),
             *_verdicts(reply),
-            *_fitting(reply),
-            *_concluded(reply),
+            *_fits(reply),
+            *_conclusions(reply),
         ),
         key=lambda declaration: declaration.at,
     )
     kept: list[Declaration] = []
-    for declaration in found:
+    for declaration in every:
         if declaration.rule != "excluded" and (not kept or not kept[-1].at < declaration.at < kept[-1].end):
             kept.append(declaration)
     if kept and _RETRACTED.search(reply.lower, kept[-1].end):
@@ -138,31 +138,31 @@ def _verdicts(reply: ChoiceReply) -> Iterator[Declaration]:
         yield Declaration(at=end, end=end, labels=(label,), rule="verdicts")
 
 
-def _fitting(reply: ChoiceReply) -> Iterator[Declaration]:
+def _fits(reply: ChoiceReply) -> Iterator[Declaration]:
     """Labels of which the reply says that they fit; where it is not the only one, another label leaves it open."""
     text = reply.text
     if not ("ption " in text or "hoice " in text or "nly " in text or _BEST.search(text)):
         return
-    for found in deque(reply.patterns.fitting.finditer(text), maxlen=DECLARATIONS_READ):
-        if not refuted(sentence_before(text, found.start()), found[0]):
-            rule = "fit" if found["only"] or _BEST.match(text, found.end()) else "hedge"
+    for match in deque(reply.patterns.fitting.finditer(text), maxlen=DECLARATIONS_READ):
+        if not refuted(sentence_before(text, match.start()), match[0]):
+            rule = "fit" if match["only"] or _BEST.match(text, match.end()) else "hedge"
             yield Declaration(
-                at=found.start(), end=found.end(), labels=(reply.written[found["label"]],), rule=rule, weak=True
+                at=match.start(), end=match.end(), labels=(reply.written[match["label"]],), rule=rule, weak=True
             )
 
 
-def _concluded(reply: ChoiceReply) -> Iterator[Declaration]:
+def _conclusions(reply: ChoiceReply) -> Iterator[Declaration]:
     """The value of a choice in which the working ends, whatever was declared before it: "Thus x = 4 + 12 = 16." """
-    found = _CONCLUDED.search(reply.lower, max(0, len(reply.lower) - CONCLUSION_READ))
-    if found and (labels := reply.texts.of_value(found["value"])):
-        yield Declaration(at=found.start(), end=found.end(), labels=labels, rule="conclusion text")
+    match = _CONCLUDED.search(reply.lower, max(0, len(reply.lower) - CONCLUSION_READ))
+    if match and (labels := reply.texts.of_value(match["value"])):
+        yield Declaration(at=match.start(), end=match.end(), labels=labels, rule="conclusion text")
 
 
 def _marked(reply: ChoiceReply) -> Iterator[Declaration]:
     for mark in deque(_MARKED.finditer(reply.text), maxlen=DECLARATIONS_READ):
         start, end = mark.span(1)
         label = reply.patterns.bare.match(reply.text, start, end)
-        if label and _means(reply, label):
+        if label and _is_label(reply, label):
             yield _run(reply, label, "marked")
         elif texts := reply.texts.starts([mark[1].lower()])[0].labels:
             yield Declaration(at=start, end=end, labels=texts, rule="marked text")
@@ -182,28 +182,28 @@ class _Place(NamedTuple):
     links: list[int]
 
 
-def _cued(reply: ChoiceReply) -> list[Declaration]:
+def _cue_declarations(reply: ChoiceReply) -> list[Declaration]:
     """What cues declare, the last first: a label or the text of a choice behind them, or a label before them."""
     places: list[_Place] = []
     for start in reversed(deque(STARTS.finditer(reply.lower), maxlen=CUES_READ)):
         cue = ROWS[start[0]]
         if end := _cue_end(reply.lower, start, cue):
-            linked = _linked(reply, end, cue) or (_bare(reply, end, cue) if cue.bare else None)
+            linked = _linked_label(reply, end, cue) or (_bare_label(reply, end, cue) if cue.bare else None)
             links = _links(reply.lower, end, cue) if cue.text and not linked else []
             places.append(_Place(start, cue, end, linked, links))
     starts = [reply.lower[link : link + reply.texts.longest + 40] for place in places for link in place.links]
     texts = iter(reply.texts.starts(starts) if starts else ())
-    found: list[Declaration] = []
+    results: list[Declaration] = []
     sentences: list[int] = []
     for place in places:
-        behind = place.linked or _unlinked(reply, place, list(islice(texts, len(place.links))))
+        behind = place.linked or _linked_text(reply, place, list(islice(texts, len(place.links))))
         if declaration := _cue(reply, place, behind):
-            found.append(declaration)
+            results.append(declaration)
         elif not behind and place.cue.anywhere:
             sentences.append(place.start.start())
     for label, at in filter(None, (affirmed(reply, sentence) for sentence in sentences)):
-        found.append(Declaration(at=at, end=at, labels=(label,), rule="sentence", weak=True))
-    return found[:DECLARATIONS_READ]
+        results.append(Declaration(at=at, end=at, labels=(label,), rule="sentence", weak=True))
+    return results[:DECLARATIONS_READ]
 
 
 def _cue(reply: ChoiceReply, place: _Place, behind: Declaration | None) -> Declaration | None:
@@ -229,38 +229,38 @@ def _cue_end(lower: str, start: re.Match[str], cue: Cue) -> int:
     return stem.end() if cue.stem and (stem[0] != "s" or cue.bare) else 0  # "options:" opens a list
 
 
-def _linked(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
+def _linked_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
     """A label that a link leads to; at most three candidates are tried, since "a" is also an article."""
     start = end
     for _ in range(3):
-        found = reply.patterns.linked[cue.name].match(reply.text, start)
-        if not found or _denied(reply, end, found.end("fill")):
+        match = reply.patterns.linked[cue.name].match(reply.text, start)
+        if not match or _denied(reply, end, match.end("fill")):
             return None
         spoken = (
-            cue.alone and not cue.subject and found["label"].islower() and reply.text[found.start("label") - 1] != "("
+            cue.alone and not cue.subject and match["label"].islower() and reply.text[match.start("label") - 1] != "("
         )
-        if not spoken and _means(reply, found, alone=cue.alone):
-            hedged = _HEDGE.search(reply.text, end, found.start("label")) is not None
-            return _run(reply, found, "hedge" if hedged else cue.name, weak=cue.weak or hedged)
-        start = found.end()
+        if not spoken and _is_label(reply, match, alone=cue.alone):
+            hedged = _HEDGE.search(reply.text, end, match.start("label")) is not None
+            return _run(reply, match, "hedge" if hedged else cue.name, weak=cue.weak or hedged)
+        start = match.end()
     return None
 
 
-def _bare(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
+def _bare_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
     """A label that follows at once."""
-    found = reply.patterns.bare.match(reply.text, end)
-    spoken = found and found["label"].islower() and reply.text[found.start("label") - 1] != "("
-    return _run(reply, found, cue.name) if found and not spoken and _means(reply, found, alone=True) else None
+    match = reply.patterns.bare.match(reply.text, end)
+    spoken = match and match["label"].islower() and reply.text[match.start("label") - 1] != "("
+    return _run(reply, match, cue.name) if match and not spoken and _is_label(reply, match, alone=True) else None
 
 
-def _unlinked(reply: ChoiceReply, place: _Place, texts: list[Start]) -> Declaration | None:
+def _linked_text(reply: ChoiceReply, place: _Place, texts: list[Start]) -> Declaration | None:
     """The text of a choice behind a cue, or what says that none is right."""
     _, cue, end, _, links = place
     at = place.start.start()
-    for link, (said, labels, length, values) in zip(links, texts, strict=True):
+    for link, (piece, labels, length, values) in zip(links, texts, strict=True):
         if cue.alone:
-            pauses = said.startswith(",", length) and labels and labels[0] in reply.texts.silent
-            labels = labels if pauses or _CLOSES.match(said, length) else ()
+            pauses = piece.startswith(",", length) and labels and labels[0] in reply.texts.silent
+            labels = labels if pauses or _CLOSES.match(piece, length) else ()
         elif not labels:
             labels = values
         if labels and not _denied(reply, end, link):
@@ -286,18 +286,18 @@ def _subject(reply: ChoiceReply, at: int, end: int) -> Declaration | None:
     """ "B is the correct answer": the label stands before the words."""
     patterns, before = reply.patterns, sentence_before(reply.text, at)
     subjects = patterns.subjects if _JOINS.match(reply.lower, at) else (patterns.unspaced_subject,)
-    found = next(filter(None, (subject.match(before) for subject in subjects)), None)
-    if not found or _HYPOTHETICAL.match(reply.lower, end) or _BAD_FILL.search(found["tail"]):
+    match = next(filter(None, (subject.match(before) for subject in subjects)), None)
+    if not match or _HYPOTHETICAL.match(reply.lower, end) or _BAD_FILL.search(match["tail"]):
         return None
     offset = at - len(before)
-    if refuted(found["head"]) or not _means(reply, found, offset=offset):
+    if refuted(match["head"]) or not _is_label(reply, match, offset=offset):
         return None
     word = reply.lower[at:end]
-    if word in reply.texts.spelled and reply.texts.cover(reply.lower, offset + found.start("label"), end, word):
+    if word in reply.texts.spelled and reply.texts.cover(reply.lower, offset + match.start("label"), end, word):
         return None
-    other = patterns.joined.search(found["head"]) or patterns.counted.search(found["head"])
+    other = patterns.joined.search(match["head"]) or patterns.counted.search(match["head"])
     labels = dict.fromkeys(
-        (reply.written[other["label"]], reply.written[found["label"]]) if other else (reply.written[found["label"]],)
+        (reply.written[other["label"]], reply.written[match["label"]]) if other else (reply.written[match["label"]],)
     )
     return Declaration(at=at, end=end, labels=tuple(labels), rule="subject")
 
@@ -306,8 +306,8 @@ def _lines(reply: ChoiceReply) -> Iterator[Declaration]:
     """A label alone on the first or the last line; beside another such line it is a list."""
     text, line = reply.text, reply.patterns.line
     if "\n" not in text:
-        found = line.match(text) or reply.patterns.whole_reply.match(text)
-        lines: list[tuple[re.Match[str] | None, re.Match[str] | None]] = [(found, None)]
+        match = line.match(text) or reply.patterns.whole_reply.match(text)
+        lines: list[tuple[re.Match[str] | None, re.Match[str] | None]] = [(match, None)]
     else:
         first, last = text.find("\n"), text.rfind("\n")
         opening = line.match(text, 0, first)
@@ -315,16 +315,16 @@ def _lines(reply: ChoiceReply) -> Iterator[Declaration]:
         before_last = line.match(text, text.rfind("\n", 0, last) + 1, last)
         after_first = line.match(text, first + 1, line_end(text, first + 1))
         lines = [(lone, after_first), (line.match(text, last + 1), before_last)]
-    for found, beside in lines:
-        if found:
-            labels = dict.fromkeys(reply.written[each["label"]] for each in (found, beside) if each)
-            yield Declaration(at=found.start("label"), end=found.end(), labels=tuple(labels), rule="own line")
+    for match, beside in lines:
+        if match:
+            labels = dict.fromkeys(reply.written[each["label"]] for each in (match, beside) if each)
+            yield Declaration(at=match.start("label"), end=match.end(), labels=tuple(labels), rule="own line")
 
 
-def _run(reply: ChoiceReply, found: re.Match[str], rule: str, *, weak: bool = False) -> Declaration:
+def _run(reply: ChoiceReply, match: re.Match[str], rule: str, *, weak: bool = False) -> Declaration:
     """The declared label together with those that the reply offers beside it: "A and C", "A/B", "A, B"."""
-    labels, at = [reply.written[found["label"]]], found.start("label")
-    end = own_end(reply, found.end("label"))
+    labels, at = [reply.written[match["label"]]], match.start("label")
+    end = own_end(reply, match.end("label"))
     while more := reply.patterns.further.match(reply.text, end):
         label = reply.written[more["label"] or more["spaced"]]
         after = own_end(reply, more.end())
@@ -339,9 +339,9 @@ def _run(reply: ChoiceReply, found: re.Match[str], rule: str, *, weak: bool = Fa
     return Declaration(at=at, end=end, labels=tuple(dict.fromkeys(labels)), rule=rule, weak=weak)
 
 
-def _means(reply: ChoiceReply, found: re.Match[str], *, offset: int = 0, alone: bool = False) -> bool:
+def _is_label(reply: ChoiceReply, match: re.Match[str], *, offset: int = 0, alone: bool = False) -> bool:
     """Whether the matched letter is a label."""
-    token = reply.tokens.get(offset + found.end("label"))
+    token = reply.tokens.get(offset + match.end("label"))
     return token is not None and (token.means_alone if alone else token.means)
 
 
@@ -360,10 +360,10 @@ def _denied(reply: ChoiceReply, start: int, end: int) -> bool:
 
 def declared(reply: ChoiceReply) -> Found | None:
     """The last declaration; weak ones count only where there is no other, and only if all agree."""
-    found = declarations(reply)
-    strong = [declaration for declaration in found if not declaration.weak]
+    every = declarations(reply)
+    strong = [declaration for declaration in every if not declaration.weak]
     if not strong:
-        return _agreed(reply, found)
+        return _agreed(reply, every)
     last = strong[-1]
     if any(each.labels != last.labels for each in strong[:-1]) and (
         several := _cases(reply, strong) or _loop(reply, strong)

@@ -137,10 +137,10 @@ def tokens_of(
     text: str, lower: str, labels: Labels, own: Mapping[str, str], further: re.Pattern[str]
 ) -> dict[int, Token]:
     """All that may be labels in a reply, by their ends; of a runaway reply those at its ends."""
-    found = list(labels.tokens.finditer(text))
-    if len(found) > 2 * TOKENS_READ:
-        found = [*found[:TOKENS_READ], *found[-TOKENS_READ:]]
-    return {token.end(): _token(text, lower, token, labels.written[token[0]], own, further) for token in found}
+    tokens = list(labels.tokens.finditer(text))
+    if len(tokens) > 2 * TOKENS_READ:
+        tokens = [*tokens[:TOKENS_READ], *tokens[-TOKENS_READ:]]
+    return {token.end(): _token(text, lower, token, labels.written[token[0]], own, further) for token in tokens}
 
 
 def _token(
@@ -152,7 +152,7 @@ def _token(
     own, own_end = texts[label], end
     if own and (start := _TO_OWN.match(text, end)) and lower.startswith(own, start.end()):
         own_end = start.end() + len(own)
-    stands, alone, word = (False, False, "") if IN_FORMULA.match(text, end) else _stands(text, end, token[0])
+    stands, alone, word = (False, False, "") if IN_FORMULA.match(text, end) else _standing(text, end, token[0])
     if (stands or alone or word) and EXCLUDED.match(text, end):
         stands, alone, word = False, False, ""
     if joined := further.match(text, end):
@@ -165,7 +165,7 @@ def _token(
     return Token(means=means, means_alone=means_alone, stands=stands, stands_alone=alone, own_end=own_end)
 
 
-def _stands(text: str, end: int, token: str) -> tuple[bool, bool, str]:
+def _standing(text: str, end: int, token: str) -> tuple[bool, bool, str]:
     """Whether it stands, whether alone, and the word behind it that its choice's text may begin with."""
     closers = _CLOSERS.match(text, end)
     at = closers.end() if closers else end
@@ -174,8 +174,8 @@ def _stands(text: str, end: int, token: str) -> tuple[bool, bool, str]:
         return False, False, ""
     if not following.isalnum() or not _JOINS.match(following):
         return True, True, ""
-    found = _WORD.match(text, at)
-    word, closed = found[0] if found else "", text[end:at].strip("\"' ") != ""
+    match = _WORD.match(text, at)
+    word, closed = match[0] if match else "", text[end:at].strip("\"' ") != ""
     reasons = word.lower() in REASONS
     alone = _VERDICT.match(text, at) is not None if word.lower() in _BEING else reasons
     if (token in WORDS or token.islower()) and not closed:

@@ -75,11 +75,11 @@ class Weights(Struct, frozen=True, kw_only=True):
 def label_probabilities(first_token: Mapping[str, float], labels: Sequence[str]) -> dict[str, float]:
     """The probability of each label that one of the tokens (with their logprobs) spells, in the labels' order."""
     written = labels_of(tuple(labels)).written
-    found: dict[str, list[float]] = {}
+    by_label: dict[str, list[float]] = {}
     for token, logprob in first_token.items():
         if label := written.get(unicodedata.normalize("NFKC", token).strip(_AROUND)):
-            found.setdefault(label, []).append(math.exp(logprob))
-    return {label: min(1.0, math.fsum(found[label])) for label in labels if label in found}
+            by_label.setdefault(label, []).append(math.exp(logprob))
+    return {label: min(1.0, math.fsum(by_label[label])) for label in labels if label in by_label}
 
 
 def thinks(completion: Completion) -> bool:
@@ -123,10 +123,10 @@ def weights(probabilities: Mapping[str, float], right: str, labels: Sequence[str
 
 def constrained(text: str, labels: Sequence[str]) -> str | None:
     """The label that a reply consists of, alone or as the answer of a JSON object; None for every other reply."""
-    said = text.strip()
-    if said.startswith("{"):
-        said = answer_in_json(said) or ""
-    return said if said in labels else None
+    answer = text.strip()
+    if answer.startswith("{"):
+        answer = answer_in_json(answer) or ""
+    return answer if answer in labels else None
 
 
 def read_constrained(completion: Completion, labels: Sequence[str]) -> Answer:
@@ -158,17 +158,17 @@ def score_with(choosing: Choosing) -> Callable[[Answer, Reply, Question], Score]
         gold = question.references[0]
         parts: dict[str, float] = {choosing.mode: float(answer.text == gold)}
         if choosing.mode == "logprob":
-            parts |= _weighed(answer, gold, question)
+            parts |= _rounded_weights(answer, gold, question)
         return Score(value=parts[choosing.mode], parts=parts)
 
     return score
 
 
-def _weighed(answer: Answer, gold: str, question: Question) -> dict[str, float]:
-    found = weights(answer.probabilities, gold, tuple(question.choices))
-    if found is None:
+def _rounded_weights(answer: Answer, gold: str, question: Question) -> dict[str, float]:
+    weight = weights(answer.probabilities, gold, tuple(question.choices))
+    if weight is None:
         return {"probability": 0.0, "margin": 0.0, "mass": 0.0}
-    shares = {"probability": found.right, "margin": found.margin, "mass": found.mass}
+    shares = {"probability": weight.right, "margin": weight.margin, "mass": weight.mass}
     return {name: round(share, DIGITS) for name, share in shares.items()}
 
 

@@ -142,7 +142,7 @@ class Texts:
         if not value:
             return ()
         owned = ((label, _VALUE.fullmatch(self.own[label])) for label in self.labels)
-        return tuple(label for label, own in owned if own and _equal(own, value))
+        return tuple(label for label, own in owned if own and _same_amount(own, value))
 
     def cover(self, text: str, start: int, stop: int, word: str) -> bool:
         """Whether a choice's text with `word` in it has `text[start:stop]` (in lower case): "A and B are right"."""
@@ -154,7 +154,7 @@ class Texts:
         lead_in = _LEAD_IN.match(text)
         for start in dict.fromkeys((0, lead_in.end() if lead_in else 0)):
             for literal, labels in self._owners_by_first.get(text[start : start + 1], ()):
-                if text.startswith(literal, start) and _whole(text, start, start + len(literal)):
+                if text.startswith(literal, start) and _is_whole(text, start, start + len(literal)):
                     return labels, start + len(literal)
         return (), 0
 
@@ -162,11 +162,11 @@ class Texts:
         """What each of several pieces in lower case begins with."""
         starts = []
         for piece in pieces:
-            said = folded(piece)
-            labels, end = self.at_start(said)
-            number = not labels and any(map(str.isdecimal, said[:8]))
-            values = self.of_value(_CLAUSE_END.split(said, maxsplit=1)[0]) if number else ()
-            starts.append(Start(said, labels, end, values))
+            lower = folded(piece)
+            labels, end = self.at_start(lower)
+            number = not labels and any(map(str.isdecimal, lower[:8]))
+            values = self.of_value(_CLAUSE_END.split(lower, maxsplit=1)[0]) if number else ()
+            starts.append(Start(lower, labels, end, values))
         return starts
 
     def anywhere(self, text: str) -> list[tuple[int, int, tuple[str, ...]]]:
@@ -177,12 +177,12 @@ class Texts:
             if literal in text
             for start, end in find_whole(text, literal)
         ]
-        found: list[tuple[int, int, tuple[str, ...]]] = []
+        spans: list[tuple[int, int, tuple[str, ...]]] = []
         for start, end, labels in places:
             continued = text[end - 1].isdecimal() and _CONTINUED.match(text, end)
-            if not continued and not any(start < other[1] and other[0] < end for other in found):
-                found.append((start, end, labels))
-        return found
+            if not continued and not any(start < other[1] and other[0] < end for other in spans):
+                spans.append((start, end, labels))
+        return spans
 
 
 class _Folded(dict[str, str]):
@@ -197,9 +197,9 @@ class _Folded(dict[str, str]):
         return text
 
 
-def _equal(own: re.Match[str], said: re.Match[str]) -> bool:
-    units = (own["unit"], said["unit"])
-    numbers = (float(value["number"].replace(",", "")) for value in (own, said))
+def _same_amount(own: re.Match[str], other: re.Match[str]) -> bool:
+    units = (own["unit"], other["unit"])
+    numbers = (float(value["number"].replace(",", "")) for value in (own, other))
     return len({*numbers}) == 1 and (units[0] == units[1] or None in units != (None, "%"))
 
 
@@ -227,7 +227,7 @@ def _writings(text: str) -> dict[str, None]:
     return dict.fromkeys((text, _OPENS.sub("", bare), *others, loose))
 
 
-def _whole(text: str, start: int, end: int) -> bool:
+def _is_whole(text: str, start: int, end: int) -> bool:
     """As `is_whole`, and neither a percentage nor a sum is the number that it starts with."""
     return is_whole(text, start, end) and not (text[end - 1].isdecimal() and _CONTINUED.match(text, end))
 

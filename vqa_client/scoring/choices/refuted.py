@@ -93,8 +93,8 @@ def negated(before: str) -> bool:
 @lru_cache(maxsize=4096)
 def refuted(before: str, word: str = "") -> bool:
     """As `_REFUTED` says of the words `before` one that starts with `word`; kept, since replies begin alike."""
-    said = before + word
-    return before != "" and (_DISQUALIFIED.search(before) is not None or any(words.search(said) for words in _REFUTED))
+    text = before + word
+    return before != "" and (_DISQUALIFIED.search(before) is not None or any(words.search(text) for words in _REFUTED))
 
 
 _CONCEDES = lazily(
@@ -118,7 +118,7 @@ def mentioned(reply: ChoiceReply, *, conceded: bool = True) -> set[str]:
     `conceded` ones are only called possible beside another: "though C is possible".
     """
     text, start = reply.text, max(0, len(reply.text) - MENTIONS_READ)
-    found: set[str] = set()
+    labels: set[str] = set()
     for mention in islice(reply.patterns.labels.exact.finditer(text, start), PLACES_READ):
         token = reply.tokens.get(mention.end())
         spoken = mention[0] in WORDS or mention[0].islower()
@@ -127,8 +127,8 @@ def mentioned(reply: ChoiceReply, *, conceded: bool = True) -> set[str]:
             before = sentence_before(text, mention.start())
             left_out = not conceded and _CONCEDES.search(before) and _CONCEDED.match(text, mention.end())
             if not (left_out or negated(before)):
-                found.add(reply.written[mention[0]])
-    return found
+                labels.add(reply.written[mention[0]])
+    return labels
 
 
 _STOP: Final = lazily(r"[.!?;\n।]")
@@ -150,32 +150,32 @@ def affirmed(reply: ChoiceReply, at: int) -> tuple[str, int] | None:
     kept: dict[str, int] = {}
     dropped: set[str] = set()
     for clause in _CLAUSE.finditer(reply.text, start, stop):
-        labels = _labels(reply, *clause.span())
-        left_out = _denied(reply.text, clause, labels)
+        labels = _labels_between(reply, *clause.span())
+        left_out = _denied_labels(reply.text, clause, labels)
         dropped |= {label for label, _ in left_out}
         kept |= dict(each for each in labels if each not in left_out)
     left = [(label, end) for label, end in kept.items() if label not in dropped]
     return left[0] if len(left) == 1 else None
 
 
-def _labels(reply: ChoiceReply, start: int, stop: int) -> list[tuple[str, int]]:
+def _labels_between(reply: ChoiceReply, start: int, stop: int) -> list[tuple[str, int]]:
     """The labels between two places that are no words and no part of a choice's text, each with its end."""
     texts = reply.texts.own
-    found = [each for each in reply.patterns.labels.exact.finditer(reply.text, start, stop) if each[0].isupper()]
-    if not found:
+    matches = [each for each in reply.patterns.labels.exact.finditer(reply.text, start, stop) if each[0].isupper()]
+    if not matches:
         return []
-    said = reply.lower[start:stop]
-    quoted = [text for text in map(texts.__getitem__, reply.texts.labels) if len(text) > 1 and text in said]
+    lower = reply.lower[start:stop]
+    quoted = [text for text in map(texts.__getitem__, reply.texts.labels) if len(text) > 1 and text in lower]
     return [
         (reply.written[each[0]], each.end())
-        for each in found
+        for each in matches
         if each[0] not in WORDS or ((token := reply.tokens.get(each.end())) and token.stands)
         if not _SUPPOSED.search(reply.text[start : each.start()])
         if not any(re.search(rf"\b{re.escape(each[0].lower())}\b", text) for text in quoted)
     ]
 
 
-def _denied(text: str, clause: re.Match[str], labels: list[tuple[str, int]]) -> list[tuple[str, int]]:
+def _denied_labels(text: str, clause: re.Match[str], labels: list[tuple[str, int]]) -> list[tuple[str, int]]:
     """Those of the labels of one clause that its words deny or call wrong."""
     start, stop = clause.span()
     if _NOT_THAT.search(text, start, stop):
@@ -198,14 +198,14 @@ _JUDGED = lazily(
 def judged_right(reply: ChoiceReply) -> tuple[str, int] | None:
     """The one label that is called right among several that are judged, and where the line of the last one ends."""
     for pattern in reply.patterns.verdicts:
-        found = list(islice(pattern.finditer(reply.text), JUDGEMENTS_READ))
-        judged = {reply.written[each["label"]]: each["right"] for each in found}
-        if len(judged) < 2 or not _opens_its_line(reply.text, found[0].start()):
+        verdicts = list(islice(pattern.finditer(reply.text), JUDGEMENTS_READ))
+        judged = {reply.written[each["label"]]: each["right"] for each in verdicts}
+        if len(judged) < 2 or not _opens_its_line(reply.text, verdicts[0].start()):
             continue
         right = [label for label, sign in judged.items() if sign is not None]
-        if len(right) != 1 or any(_echoed(reply, each) for each in found):
+        if len(right) != 1 or any(_is_echo(reply, each) for each in verdicts):
             return None
-        return right[0], line_end(reply.text, found[-1].end())
+        return right[0], line_end(reply.text, verdicts[-1].end())
     return _judged_texts(reply)
 
 
@@ -217,8 +217,8 @@ def _judged_texts(reply: ChoiceReply) -> tuple[str, int] | None:
         else _SENTENCE.split(reply.lower, JUDGEMENTS_READ)
     )
     judged: dict[str, bool] = {}
-    for said, labels, end, _ in reply.texts.starts(items):
-        judgement = _JUDGED.search(said, end) if len(labels) == 1 else None
+    for line, labels, end, _ in reply.texts.starts(items):
+        judgement = _JUDGED.search(line, end) if len(labels) == 1 else None
         if judgement:
             judged[labels[0]] = judgement["right"] is not None
     right = [label for label, is_right in judged.items() if is_right]
@@ -230,7 +230,7 @@ def _opens_its_line(text: str, at: int) -> bool:
     return not any(character.isalnum() for character in text[text.rfind("\n", 0, at) + 1 : at])
 
 
-def _echoed(reply: ChoiceReply, judgement: re.Match[str]) -> bool:
+def _is_echo(reply: ChoiceReply, judgement: re.Match[str]) -> bool:
     """Whether "True" is no judgement but the text of the choice."""
-    said = judgement["right"] or judgement["wrong"]
-    return said.lower() == reply.texts.own[reply.written[judgement["label"]]]
+    word = judgement["right"] or judgement["wrong"]
+    return word.lower() == reply.texts.own[reply.written[judgement["label"]]]

@@ -70,7 +70,7 @@ def explain_choice(completion: Completion, choices: dict[str, str]) -> ChoiceVie
             only_explicit=(taken.cut and len(reply.text) == len(text)) or from_reasoning,
             unread=from_reasoning and answer.source != "reasoning",
         ),
-        declared=tuple(_declared(reply)),
+        declared=tuple(_declared_views(reply)),
         mentioned=tuple(label for label in choices if label in mentioned(reply)),
         parsers={"robust": (answer.text, answer.rule)}
         | {name: read(completion.text) for name, read in READINGS.items()},
@@ -99,7 +99,7 @@ def _views(reply: ChoiceReply, *, only_explicit: bool, unread: bool) -> tuple[Ru
     return tuple(views)
 
 
-def _declared(reply: ChoiceReply) -> list[Declared]:
+def _declared_views(reply: ChoiceReply) -> list[Declared]:
     return [
         Declared(
             rule=each.rule,

@@ -72,16 +72,16 @@ def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool
     if rest[:1] not in (":", "\n"):
         return False
     lines = [f"{line}\n" for line in rest.split("\n")[1 : LINES_READ + 1]]
-    found = [reply.texts.at_start(line) for line in lines]
+    starts = [reply.texts.at_start(line) for line in lines]
     return any(
-        other and other != labels and line[end] == rest[0] for line, (other, end) in zip(lines, found, strict=True)
+        other and other != labels and line[end] == rest[0] for line, (other, end) in zip(lines, starts, strict=True)
     )
 
 
 def leading_label(reply: ChoiceReply) -> Found | None:
     """Lines that open with a label: the only one answers; all of them are the question's list, echoed."""
-    lines = [line for line in reply.patterns.leading.finditer(reply.text) if _separated(reply, line)]
-    if not lines or _lists(reply, own_end(reply, lines[0].end())):
+    lines = [line for line in reply.patterns.leading.finditer(reply.text) if _is_separated(reply, line)]
+    if not lines or _lists_labels(reply, own_end(reply, lines[0].end())):
         return None
     labels = [reply.written[line["label"]] for line in lines]
     distinct, concluding = set(labels), _is_choice(reply, lines[-1])
@@ -94,19 +94,19 @@ def leading_label(reply: ChoiceReply) -> Found | None:
     return None
 
 
-def _lists(reply: ChoiceReply, start: int) -> bool:
+def _lists_labels(reply: ChoiceReply, start: int) -> bool:
     """Whether further labels follow on the line, at once or with the texts of their choices."""
     line = reply.text[start : start + LINE_READ].split("\n", 1)[0]
     return any(
-        (_joins(line[: found.start()]) and _offered(reply, start + found.end()))
-        or _KEY.match(line, found.end())
-        or (_ITEM.match(line, found.end()) and line[: found.start()].rstrip().endswith(_ITEM_ENDS))
-        or own_end(reply, start + found.end()) > start + found.end()
-        for found in reply.patterns.labels.exact.finditer(line)
+        (_joins(line[: match.start()]) and _is_offered(reply, start + match.end()))
+        or _KEY.match(line, match.end())
+        or (_ITEM.match(line, match.end()) and line[: match.start()].rstrip().endswith(_ITEM_ENDS))
+        or own_end(reply, start + match.end()) > start + match.end()
+        for match in reply.patterns.labels.exact.finditer(line)
     )
 
 
-def _offered(reply: ChoiceReply, end: int) -> bool:
+def _is_offered(reply: ChoiceReply, end: int) -> bool:
     """Whether a further label is offered or excluded like the first one, or another one follows it."""
     token = reply.tokens.get(end)
     stands = token is not None and token.stands_alone
@@ -130,7 +130,7 @@ def _is_choice(reply: ChoiceReply, line: re.Match[str]) -> bool:
     return "\n" not in rest and rest.strip(" ).:-\"'").rstrip(".") == reply.texts.own[reply.written[line["label"]]]
 
 
-def _separated(reply: ChoiceReply, line: re.Match[str]) -> bool:
+def _is_separated(reply: ChoiceReply, line: re.Match[str]) -> bool:
     """Whether a sign, a reason or the choice's own text follows the label that opens a line."""
     end, own = line.end("label"), reply.texts.own[reply.written[line["label"]]]
     rest = reply.lower[end : end + 40 + len(own)]
@@ -141,31 +141,31 @@ def _separated(reply: ChoiceReply, line: re.Match[str]) -> bool:
     return because or bool(_SEPARATOR.match(rest)) or bool(own and rest.lstrip().startswith(own))
 
 
-def _only(reply: ChoiceReply, around: re.Pattern[str], rule: str) -> Found | None:
+def _only_label(reply: ChoiceReply, around: re.Pattern[str], rule: str) -> Found | None:
     """The one label that is set apart in this way and not excluded by its sentence: "I'd go with **C** here." """
     text, exact = reply.text, reply.patterns.labels.exact
     labels = {
-        reply.written[found[1]]
-        for found in islice(around.finditer(text), PLACES_READ)
-        if exact.fullmatch(found[1])
-        if (token := reply.tokens.get(found.end(1))) and token.stands and _alone(text, found)
+        reply.written[match[1]]
+        for match in islice(around.finditer(text), PLACES_READ)
+        if exact.fullmatch(match[1])
+        if (token := reply.tokens.get(match.end(1))) and token.stands and _is_alone(text, match)
     }
     return Found(labels=tuple(labels), rule=rule) if len(labels) == 1 else None
 
 
-def _alone(text: str, found: re.Match[str]) -> bool:
+def _is_alone(text: str, match: re.Match[str]) -> bool:
     """Whether no other label in brackets stands in the sentence, and nothing takes this one back."""
-    before = sentence_before(text, found.start())
-    after = SENTENCE_END.split(text[found.end() : found.end() + SENTENCE_READ], maxsplit=1)[0]
+    before = sentence_before(text, match.start())
+    after = SENTENCE_END.split(text[match.end() : match.end() + SENTENCE_READ], maxsplit=1)[0]
     return not (refuted(before) or _IN_BRACKETS.search(before) or _IN_BRACKETS.search(after))
 
 
 def predicate(reply: ChoiceReply) -> Found | None:
     """ "The tallest one is (B) the tower": the one label in brackets that a sentence leads up to."""
     text = reply.text
-    found = [each for each in islice(_PREDICATES.finditer(text), PLACES_READ) if each[1] in reply.written]
-    distinct = {reply.written[each[1]] for each in found}
-    committed = len(distinct) == 1 and all(_alone(text, each) for each in found)
+    matches = [each for each in islice(_PREDICATES.finditer(text), PLACES_READ) if each[1] in reply.written]
+    distinct = {reply.written[each[1]] for each in matches}
+    committed = len(distinct) == 1 and all(_is_alone(text, each) for each in matches)
     return Found(labels=tuple(distinct), rule="predicate") if committed else None
 
 
@@ -191,8 +191,8 @@ def left_over(reply: ChoiceReply) -> Found | None:
     text, labels = reply.text, reply.patterns.labels
     if len(text) > SHORT or _KEEPS.search(text):
         return None
-    if found := reply.patterns.excepted.search(text):
-        return Found(labels=(reply.written[found["label"] or found["but"]],), rule="exception")
+    if match := reply.patterns.excepted.search(text):
+        return Found(labels=(reply.written[match["label"] or match["but"]],), rule="exception")
     named: set[str] = set()
     out: set[str] = set()
     run: list[re.Match[str]] = []
@@ -268,8 +268,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("tick", ticked, before="answer"),
     Rule("leading label", leading_label, before="answer"),
     Rule("leading text", leading_text, before="answer"),
-    Rule("emphasis", lambda reply: _only(reply, _EMPHASISED, "emphasis"), before="shown"),
-    Rule("brackets", lambda reply: _only(reply, _BRACKETED, "brackets"), before="shown"),
+    Rule("emphasis", lambda reply: _only_label(reply, _EMPHASISED, "emphasis"), before="shown"),
+    Rule("brackets", lambda reply: _only_label(reply, _BRACKETED, "brackets"), before="shown"),
     Rule("predicate", predicate, before="shown"),
     Rule("last word", last_word, before="shown"),
     Rule("exclusion", left_over, before="shown"),

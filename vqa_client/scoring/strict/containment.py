@@ -73,24 +73,24 @@ def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False, secr
     theirs. The reply must commit to it, as `commitment` describes; a thought isn't read. A `secret` is no page, date or
     amount; other questions may ask for these.
     """
-    wanted, asked = _asked(gold, case_sensitive=case_sensitive)
-    if not wanted:
+    needle, number_asked = _needle_of(gold, case_sensitive=case_sensitive)
+    if not needle:
         return False
-    said = _meant(said_in(reply) if any(sign in reply for sign in _SETS_OFF) else reply)
-    text = read(_without_markers(said), case_sensitive=case_sensitive)
-    declines = may_refuse(said) and refuses(plain(said))
-    if asked:
-        text = with_digits(text, asked.value)
+    meant = _meant_text(said_in(reply) if any(sign in reply for sign in _SETS_OFF) else reply)
+    text = read(_without_markers(meant), case_sensitive=case_sensitive)
+    declines = may_refuse(meant) and refuses(plain(meant))
+    if number_asked:
+        text = with_digits(text, number_asked.value)
         numbers = list(numbers_in(text))
-        return any(number.answers(asked) for number in numbers) and commits_to_number(
-            text, numbers, asked, declines=declines, secret=secret
+        return any(number.answers(number_asked) for number in numbers) and commits_to_number(
+            text, numbers, number_asked, declines=declines, secret=secret
         )
-    if not any(map(str.isalnum, wanted)):
-        return wanted in text
-    if wanted.isalpha():
+    if not any(map(str.isalnum, needle)):
+        return needle in text
+    if needle.isalpha():
         text = _SPELLED_OUT.sub(lambda word: word[0].replace(word[1], ""), text)
-    spans = list(_places(text, wanted))
-    return bool(spans) and not lists_lines(said) and commits_to_text(text, spans, declines=declines)
+    spans = list(_places(text, needle))
+    return bool(spans) and not lists_lines(meant) and commits_to_text(text, spans, declines=declines)
 
 
 def count_numbers(reply: str) -> int:
@@ -108,30 +108,30 @@ def read(text: str, *, case_sensitive: bool) -> str:
         text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
     text = "\n".join(folded(line, case_sensitive=case_sensitive) for line in text.splitlines())
     if _DIGIT.search(text):
-        text = separated(_SPACED_THOUSANDS.sub(_joined, text))
+        text = separated(_SPACED_THOUSANDS.sub(_without_spaces, text))
     return text.strip()
 
 
-def _joined(thousands: re.Match[str]) -> str:
+def _without_spaces(thousands: re.Match[str]) -> str:
     place = follows_place(thousands.string[max(0, thousands.start() - 40) : thousands.start()])
     return thousands[0] if place else thousands[0].replace(" ", "")
 
 
 @lru_cache(maxsize=1024)
-def _asked(gold: str, *, case_sensitive: bool) -> tuple[str, Number | None]:
-    wanted = _trimmed(" ".join(read(_ARTICLE.sub("", gold), case_sensitive=case_sensitive).split()))
-    return wanted, number(value_of(wanted) or wanted)
+def _needle_of(gold: str, *, case_sensitive: bool) -> tuple[str, Number | None]:
+    needle = _trim(" ".join(read(_ARTICLE.sub("", gold), case_sensitive=case_sensitive).split()))
+    return needle, number(value_of(needle) or needle)
 
 
 @lru_cache(maxsize=1024)
-def _pattern(wanted: str) -> re.Pattern[str]:
-    return lazily(r"[\s_-]+".join(map(re.escape, filter(None, _GAP.split(wanted)))) or re.escape(wanted))
+def _pattern(needle: str) -> re.Pattern[str]:
+    return lazily(r"[\s_-]+".join(map(re.escape, filter(None, _GAP.split(needle)))) or re.escape(needle))
 
 
-def _places(text: str, wanted: str) -> Iterator[tuple[int, int]]:
+def _places(text: str, needle: str) -> Iterator[tuple[int, int]]:
     """Where `wanted` is a whole word of the text, or several that hyphens or spaces join."""
-    for found in _pattern(wanted).finditer(text):
-        start, end = found.span()
+    for match in _pattern(needle).finditer(text):
+        start, end = match.span()
         if is_whole(text, start, end) and not _is_inside(text, start, end):
             yield start, end
 
@@ -143,7 +143,7 @@ def _is_inside(text: str, start: int, end: int) -> bool:
     return _INSIDE_BEFORE.match(text, start) is not None or _INSIDE_AFTER.match(text, end) is not None
 
 
-def _meant(reply: str) -> str:
+def _meant_text(reply: str) -> str:
     """The reply without markup and what is struck out; JSON as one line per value."""
     if len(reply) > LONGEST:
         reply = f"{reply[: LONGEST // 2]}\n{reply[-LONGEST // 2 :]}"
@@ -193,11 +193,11 @@ def _lines(value: Any, key: str = "") -> Iterator[str]:
         for each in value:
             yield from _lines(each, key)
     else:
-        said = " and ".join(map(str, value)) if isinstance(value, list) else "null" if value is None else str(value)
-        yield f"{key}: {said}" if key else said
+        text = " and ".join(map(str, value)) if isinstance(value, list) else "null" if value is None else str(value)
+        yield f"{key}: {text}" if key else text
 
 
-def _trimmed(gold: str) -> str:
+def _trim(gold: str) -> str:
     """Drop the quotes around a gold answer and the punctuation after it, unless nothing else is there."""
     return gold.lstrip("\"'*").rstrip(" .,;:!\"'*") or gold
 
