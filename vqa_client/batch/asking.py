@@ -41,11 +41,11 @@ class Results:
             for number, file in enumerate(self._files):
                 place = 0
                 for line in file:
-                    if line.strip() and (found := self._decoded(line)):
-                        if found.custom_id not in answered:
-                            self._places[found.custom_id] = number, place
-                        if found.answered:
-                            answered.add(found.custom_id)
+                    if line.strip() and (result := self._decode(line)):
+                        if result.custom_id not in answered:
+                            self._places[result.custom_id] = number, place
+                        if result.answered:
+                            answered.add(result.custom_id)
                     place += len(line)
             self._stack = stack.pop_all()
         self.total, self._keys = len(self._places), set(map(key_in, self._places))
@@ -67,22 +67,22 @@ class Results:
         """The lines that nobody took, but those of questions that are `known` by their keys."""
         for request_id, place in self._places.items():
             if key_in(request_id) not in known:
-                yield _whole(self._line(place))
+                yield _with_newline(self._line(place))
 
     def _line(self, place: tuple[int, int]) -> bytes:
         file = self._files[place[0]]
         file.seek(place[1])
         return file.readline()
 
-    def _decoded(self, line: bytes) -> Result | None:
+    def _decode(self, line: bytes) -> Result | None:
         try:
             return read_result(line)
         except UNDECODABLE:
-            self.damaged.append(_whole(line))
+            self.damaged.append(_with_newline(line))
             return None
 
 
-def _whole(line: bytes) -> bytes:
+def _with_newline(line: bytes) -> bytes:
     return line.rstrip(b"\n") + b"\n"
 
 
@@ -196,12 +196,12 @@ class _Reads:
         self._attempts, self._later = attempts, later
 
     async def complete(self, request: Request) -> Completion:
-        found = self._results.take(self._form.custom_id(self._question, request))
-        if found is None:
+        result = self._results.take(self._form.custom_id(self._question, request))
+        if result is None:
             raise Unasked("asked otherwise now")
         size_bytes = self._form.body(request).size_bytes
         try:
-            completion = reply_of(found, size_bytes)
+            completion = reply_of(result, size_bytes)
         except NotACompletion as refused:
             if refused.verdict.retry and self._later:
                 raise Unasked(refused.verdict.status) from None

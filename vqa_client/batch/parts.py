@@ -234,16 +234,16 @@ class Parts:
 
     def set_aside(self, lines: Iterable[bytes], note: Callable[[str], None], *, damaged: bool = False) -> None:
         """Keep results that match no question as it is asked now, or lines that are not results, each once."""
-        if found := list(lines):
+        if aside := list(lines):
             path = self.folder.with_suffix(".damaged.jsonl" if damaged else ".unmatched.jsonl")
             try:
                 with path.open("ab+") as file:
                     file.seek(0)
                     kept = {hashlib.sha256(line).digest() for line in file}
-                    file.writelines(line for line in found if hashlib.sha256(line).digest() not in kept)
+                    file.writelines(line for line in aside if hashlib.sha256(line).digest() not in kept)
             except OSError as error:
                 raise unwritable(path, error) from error
-            what = count(len(found), "damaged result" if damaged else "result")
+            what = count(len(aside), "damaged result" if damaged else "result")
             note(f"{what}{'' if damaged else ' without a question that is asked so now'}: kept in {path.name}")
 
     def foreign_results(self) -> list[Path]:
@@ -252,11 +252,11 @@ class Parts:
 
     def commanded(self) -> list[Path]:
         """Results that a command has put here, without the line at which it was killed."""
-        found = sorted(self.folder.glob("part-*.out.jsonl"))
-        for path in found:
+        paths = sorted(self.folder.glob("part-*.out.jsonl"))
+        for path in paths:
             with path.open("rb+") as file:
                 file.truncate(sum(len(line) for line in file if line.endswith(b"\n") or _is_whole(line)))
-        return found
+        return paths
 
     def inputs(self) -> list[Path]:
         """Files that were written here."""
@@ -285,8 +285,8 @@ def progress_of(parts: list[Part], answered: int, total: int) -> str:
     ids = f"batch{'' if len(there) == 1 else 'es'} ({', '.join(part.batch_id for part in there)})"
     batches = f"{asked:,} in {len(there):,} {ids}" if there else ""
     left = total - answered - asked
-    said = (f"{answered:,} of {total:,} answered", batches, f"{left:,} not sent yet" if left else "")
-    return ", ".join(filter(None, said))
+    clauses = (f"{answered:,} of {total:,} answered", batches, f"{left:,} not sent yet" if left else "")
+    return ", ".join(filter(None, clauses))
 
 
 def refuse_open(log: Path) -> None:
@@ -323,14 +323,14 @@ class PartWriter:
         try:
             self._write(line_pieces(custom_id, body))
         except OSError as error:
-            raise unwritable(self._unfinished, error) from error
+            raise unwritable(self._unfinished_path, error) from error
         self._ids.append(custom_id)
         self._sizes.add(size_bytes)
 
     def _write(self, pieces: Iterator[bytes]) -> None:
         if self._file is None:
-            self._unfinished.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._unfinished.open("wb", buffering=BUFFER_BYTES)
+            self._unfinished_path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._unfinished_path.open("wb", buffering=BUFFER_BYTES)
         try:
             self._file.writelines(pieces)
         except QuestionFailed:
@@ -346,16 +346,16 @@ class PartWriter:
             self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
-            self._unfinished.replace(self._parts.input(self._number))
+            self._unfinished_path.replace(self._parts.input(self._number))
         except OSError as error:
-            raise unwritable(self._unfinished, error) from error
+            raise unwritable(self._unfinished_path, error) from error
         number, ids, size_bytes = self._number, self._ids, self._sizes.size_bytes
         self._number, self._file, self._ids, self._sizes = number + 1, None, [], Sizes(self._limits)
         name = self._parts.new_name(number)
         yield Part(number=number, name=name, ids=ids, size_bytes=size_bytes, round=self._round)
 
     @property
-    def _unfinished(self) -> Path:
+    def _unfinished_path(self) -> Path:
         return self._parts.input(self._number).with_suffix(".unfinished")
 
     def __enter__(self) -> "PartWriter":
@@ -364,7 +364,7 @@ class PartWriter:
     def __exit__(self, *exc_info: object) -> None:
         if self._file is not None:
             self._file.close()
-            self._unfinished.unlink(missing_ok=True)
+            self._unfinished_path.unlink(missing_ok=True)
 
 
 def keys_of(parts: list[Part]) -> set[str]:

@@ -96,7 +96,7 @@ class BatchRun:
         left, poll_s = Counter[str](), self._settings.poll
         async with aclosing(self._new_parts(round)) as new:
             while True:
-                exhausted = await self._submitted(new)
+                exhausted = await self._submit_new(new)
                 if not self._open and (exhausted or self._cancelled):
                     return left.total()
                 open_before, read_before = set(self._open), len(self._described)
@@ -112,7 +112,7 @@ class BatchRun:
                     poll_s = grown_s if set(self._open) == open_before else self._settings.poll
                     await asyncio.sleep(poll_s)
 
-    async def _submitted(self, new: AsyncGenerator[Part]) -> bool:
+    async def _submit_new(self, new: AsyncGenerator[Part]) -> bool:
         """Send what may be open at once; whether nothing is left to send."""
         while len(self._open) < self._most_open and not self._cancelled:
             part = self._pending.popleft() if self._pending else await anext(new, None)
@@ -145,7 +145,7 @@ class BatchRun:
             await _patiently(lambda: self._step(part))
         except Refused as refused:
             if refused.code == TOKEN_LIMIT:
-                self._later(part)
+                self._postpone(part)
                 return False
             await self._forget(part)
             raise
@@ -163,23 +163,23 @@ class BatchRun:
             path = self._parts.input(part.number)
             self._parts.save(part, file_id=await self._service.upload(path, part.name), state="uploaded")
             path.unlink(missing_ok=True)
-        found = await self._service.find(part.file_id) if part.state == "creating" else None
-        if found is None:
+        batch = await self._service.find(part.file_id) if part.state == "creating" else None
+        if batch is None:
             self._parts.save(part, state="creating")
             about = {"run": self._title[:500], "part": str(part.number), "file": part.name}
-            found = await self._service.create(part.file_id, about)
-        self._parts.save(part, batch_id=found.id, state="open")
+            batch = await self._service.create(part.file_id, about)
+        self._parts.save(part, batch_id=batch.id, state="open")
 
-    def _later(self, part: Part) -> None:
+    def _postpone(self, part: Part) -> None:
         """Nothing of a part was asked, since too many tokens wait: it is sent again when another one has ended."""
         self._open.pop(part.number, None)
         self._parts.save(part, batch_id="", state="uploaded")
         self._pending.append(part)
         self._most_open = max(1, len(self._open))
-        said = f"part {part.number}: the account's limit of waiting tokens is reached; it is sent later"
+        message = f"part {part.number}: the account's limit of waiting tokens is reached; it is sent later"
         if not self._open:
-            said += "; if nothing else of yours waits there, it is too large: batch cancel, then fewer --batch_lines"
-        self._listener.note(said)
+            message += "; if nothing else of yours waits there, it is too large: batch cancel, then fewer --batch_lines"
+        self._listener.note(message)
 
     async def _look(self, part: Part) -> Counter[str]:
         """Ask how far a batch is, and read one that has ended; gives what it leaves without a record."""
@@ -194,7 +194,7 @@ class BatchRun:
             self._listener.note(f"{error}; waiting")
             return Counter()
         if batch.over_token_limit:
-            self._later(part)
+            self._postpone(part)
             return Counter()
         await self._forget(part)
         raise ServerUnusable(f"batch {batch.id} was refused: {self._complaints(part, batch)}", hint="nothing was asked")
@@ -208,7 +208,7 @@ class BatchRun:
             with Results(paths) as results:
                 if results.damaged and attempt < FETCHES:  # the download may have been cut
                     continue
-                left = await self._taken(part, results)
+                left = await self._take(part, results)
             break
         left += Counter({"without a result": max(0, len(part.ids) - results.total)})
         reasons = [f"{count:,} {reason.replace('batch_', '')}" for reason, count in left.items() if count]
@@ -221,7 +221,7 @@ class BatchRun:
         await self._tidy(part)
         return left
 
-    async def _taken(self, part: Part, results: Results) -> Counter[str]:
+    async def _take(self, part: Part, results: Results) -> Counter[str]:
         self._parts.set_aside(results.damaged, self._listener.note, damaged=True)
         return await read_results(
             *(results, self._waiting(), self._line, self._form, self._keep),
@@ -260,11 +260,11 @@ class BatchRun:
 
     def _show(self) -> None:
         asked = sum(len(part.ids) for part in self._open.values())
-        seen = [self._seen[number] for number in self._open if number in self._seen]
-        kinds = Counter(batch.status.replace("_", " ") for batch in seen)
-        said = ", ".join(f"{number:,} {status}" for status, number in kinds.items())
-        said = f"batches: {said}; {sum(batch.done for batch in seen):,} of {asked:,} questions done" if said else ""
-        self._listener.shows(said + (f"; {len(self._pending):,} more to be sent" if self._pending else ""))
+        batches = [self._seen[number] for number in self._open if number in self._seen]
+        kinds = Counter(batch.status.replace("_", " ") for batch in batches)
+        text = ", ".join(f"{number:,} {status}" for status, number in kinds.items())
+        text = f"batches: {text}; {sum(batch.done for batch in batches):,} of {asked:,} questions done" if text else ""
+        self._listener.shows(text + (f"; {len(self._pending):,} more to be sent" if self._pending else ""))
 
 
 async def _patiently(step: Callable[[], Awaitable[Result]]) -> Result:

@@ -96,25 +96,25 @@ class Service:
             made = await self._client.batches.create(
                 input_file_id=file_id, endpoint=URL, completion_window=self._window, metadata=about
             )
-        return self._described(made)
+        return self._batch_of(made)
 
     async def find(self, file_id: str) -> Batch | None:
         """The batch that was made of a file, if there is one that has not failed."""
         with self._calling("the server's batches"):
             async for batch in self._patient.batches.list(limit=100):
-                found = self._described(batch)
-                if found.input_file_id == file_id and found.status != "failed":
-                    return found
+                candidate = self._batch_of(batch)
+                if candidate.input_file_id == file_id and candidate.status != "failed":
+                    return candidate
         return None
 
     async def look(self, batch_id: str) -> Batch:
         with self._calling(f"batch {batch_id}"):
-            return self._described(await self._patient.batches.retrieve(batch_id))
+            return self._batch_of(await self._patient.batches.retrieve(batch_id))
 
     async def cancel(self, batch_id: str) -> Batch:
         """Stop a batch; what was answered stays, and is read as ever."""
         with self._calling(f"batch {batch_id}"):
-            return self._described(await self._patient.batches.cancel(batch_id))
+            return self._batch_of(await self._patient.batches.cancel(batch_id))
 
     async def fetch(self, file_id: str, path: Path) -> None:
         """Put a file's content on the disk; raises OutputError where it has no room."""
@@ -133,7 +133,7 @@ class Service:
         except Refused:
             pass
 
-    def _described(self, batch: Any) -> Batch:
+    def _batch_of(self, batch: Any) -> Batch:
         status = str(batch.status).lower()
         counts, errors = batch.request_counts, batch.errors
         done = ((counts.completed or 0) + (counts.failed or 0)) if counts else 0
@@ -144,7 +144,7 @@ class Service:
             input_file_id=batch.input_file_id or "",
             results=tuple(filter(None, (batch.output_file_id, batch.error_file_id))),
             done=done,
-            errors=tuple((str(one.code or ""), str(one.message or ""), one.line or 0) for one in listed),
+            errors=tuple((str(error.code or ""), str(error.message or ""), error.line or 0) for error in listed),
         )
 
     @contextmanager
@@ -160,13 +160,13 @@ class Service:
 
     def _refusal(self, what: str, status: int, response: httpx2.Response, code: str | None) -> ServerUnusable:
         body = response.content if response.is_closed else b""
-        said = self._endpoint.redacted(error_message(body) or excerpt(body))[:500]
-        message = f"{what}: HTTP {status}: {said}"
+        reason = self._endpoint.redacted(error_message(body) or excerpt(body))[:500]
+        message = f"{what}: HTTP {status}: {reason}"
         if status in PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return Unreachable(message)
         if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED) and not what.startswith(("batch", "file")):
             return Refused(f"{without_secrets(self._endpoint.base)} has no batches ({message})", hint=_NO_BATCHES)
-        if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or "too large" in said:
+        if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or "too large" in reason:
             return Refused(message, hint="--batch_mb sets the most megabytes of a file")
         hint = CODES[status].hint if status in CODES else ""
         return Refused(message, hint=hint, code=code or "")

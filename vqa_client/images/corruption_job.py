@@ -61,17 +61,17 @@ _opened: LRUCache[tuple[FileKey, Recipe], _Opened] = LRUCache(OPENED_BYTES, lamb
 def make(job: Job) -> Made:
     """Read a file, apply the recipe and corrupt what comes out; the corruption is the last thing done to it."""
     started_s = time.monotonic()
-    key, verdict = _made(job)
+    key, verdict = _make(job)
     return Made(key, verdict, time.monotonic() - started_s)
 
 
-def _made(job: Job) -> tuple[FileKey | None, Verdict | None]:
+def _make(job: Job) -> tuple[FileKey | None, Verdict | None]:
     key = file_key(job.path)
     if isinstance(key, Refused):
         return None, key
     try:
         opened = _opened.get((key, job.recipe)) or _open(job)
-        return (opened.key, _corrupted(job.corruption, opened)) if isinstance(opened, _Opened) else opened
+        return (opened.key, _corrupted_image(job.corruption, opened)) if isinstance(opened, _Opened) else opened
     except QuestionFailed as failed:
         return None if failed.transient else key, Refused.by(failed, key)
 
@@ -79,30 +79,31 @@ def _made(job: Job) -> tuple[FileKey | None, Verdict | None]:
 def _open(job: Job) -> _Opened | tuple[FileKey | None, Verdict | None]:
     """Read and decode a file, or say why not; raises QuestionFailed where its pixels can't be decoded."""
     codec.prepare_process()
-    found = read(job.path)
-    if isinstance(found, Refused):
-        return None, found
-    key, verdict = decide(found, job.recipe, decode=True)
+    file = read(job.path)
+    if isinstance(file, Refused):
+        return None, file
+    key, verdict = decide(file, job.recipe, decode=True)
     if key is None or not isinstance(verdict, Image):
         return key, verdict
-    data = found[1] if verdict.data is None else verdict.data
+    data = file[1] if verdict.data is None else verdict.data
     opened = _Opened(key, verdict, codec.decoded(data, job.path))
     _opened.put((key, job.recipe), opened)
     return opened
 
 
-def _corrupted(wanted: Corruption, opened: _Opened) -> Image:
+def _corrupted_image(corruption: Corruption, opened: _Opened) -> Image:
     image = opened.image
     digest = image.file_sha256 or image.sha256
     pixels = codec.corrupted(
         opened.pixels,
-        wanted.name,
-        wanted.level,
-        profile=wanted.profile,
-        seed=image_seed(wanted.seed, digest, wanted.name, wanted.level),
+        corruption.name,
+        corruption.level,
+        profile=corruption.profile,
+        seed=image_seed(corruption.seed, digest, corruption.name, corruption.level),
         path=opened.key[0],
     )
-    encoded = codec.encoded_png(pixels, noisy=CORRUPTIONS[wanted.name].class_ == "Noise")
+    encoded = codec.encoded_png(pixels, noisy=CORRUPTIONS[corruption.name].class_ == "Noise")
+    name = f"{corruption.name}:{corruption.level}:{corruption.profile}:{corruption.seed}"
     return replace(
         image,
         mime="image/png",
@@ -110,7 +111,7 @@ def _corrupted(wanted: Corruption, opened: _Opened) -> Image:
         size_bytes=len(encoded),
         width=pixels.shape[1],
         height=pixels.shape[0],
-        transforms=(*image.transforms, f"{wanted.name}:{wanted.level}:{wanted.profile}:{wanted.seed}", "png"),
+        transforms=(*image.transforms, name, "png"),
         file_sha256=digest,
         file_size_bytes=image.file_size_bytes or image.size_bytes,
         path="",

@@ -67,7 +67,7 @@ class CorruptedImages:
             if making.cancelled():
                 verdict.cancel()
             elif error := making.exception():
-                verdict.set_exception(_named(error, job))
+                verdict.set_exception(_name_job(error, job))
             else:
                 made = making.result()
                 with self._counting:
@@ -90,7 +90,7 @@ class CorruptedImages:
         self._processes.close()
 
 
-def _named(error: BaseException, job: Job) -> BaseException:
+def _name_job(error: BaseException, job: Job) -> BaseException:
     """What a job raised; where its process is gone, with the image and the corruption that it was at."""
     if not isinstance(error, ProcessLost):
         return error

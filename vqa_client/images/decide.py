@@ -138,17 +138,17 @@ def file_key(name: str) -> FileKey | Refused:
         return name, 0, 0, 0, 0
     path, place = split_name(name)
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError) as error:
         return _unreadable(name, error)
-    if not stat.S_ISREG(found.st_mode):
-        if stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             return _unreadable(name, IsADirectoryError())
         return Refused(message=f"{name}: is not a regular file", hint=_MISSING_HINT)
-    if found.st_size > MAX_FILE_BYTES and not place:
-        told = f"{name}: has {found.st_size} bytes; at most {MAX_FILE_BYTES} are read"
-        return Refused(message=told, stamp=stamp(state_of(found)))
-    return _key(name, found)
+    if status.st_size > MAX_FILE_BYTES and not place:
+        message = f"{name}: has {status.st_size} bytes; at most {MAX_FILE_BYTES} are read"
+        return Refused(message=message, stamp=stamp(state_of(status)))
+    return _key(name, status)
 
 
 def stamp_of(key: FileKey) -> str:
@@ -166,8 +166,8 @@ def read_and_decide(
     The key is of the bytes that were read, whatever was at `name` before; None where nothing could be read. `hold`
     keeps the bytes of a file that is sent unchanged at hand.
     """
-    found = read(name)
-    return (None, found) if isinstance(found, Refused) else decide(found, recipe, decode=decode, hold=hold)
+    file = read(name)
+    return (None, file) if isinstance(file, Refused) else decide(file, recipe, decode=decode, hold=hold)
 
 
 def read(name: str) -> Read | Refused:
@@ -181,19 +181,19 @@ def read(name: str) -> Read | Refused:
         data, state = image_inside(path, place)
         return (name, *state), data
     except (QuestionFailed, OSError, MemoryError, ValueError, DataError) as error:
-        return _refused(name, error)
+        return _refusal(name, error)
 
 
 def read_at_once(name: str) -> Read | Refused | None:
     """As `read`, of an image that is inside a file; None where that takes longer than reading a file of its size."""
     try:
-        found = image_at_once(*split_name(name))
+        image = image_at_once(*split_name(name))
     except (OSError, MemoryError, ValueError, DataError) as error:
-        return _refused(name, error)
-    return None if found is None else ((name, *found[1]), found[0])
+        return _refusal(name, error)
+    return None if image is None else ((name, *image[1]), image[0])
 
 
-def _refused(name: str, error: Exception) -> Refused:
+def _refusal(name: str, error: Exception) -> Refused:
     if isinstance(error, QuestionFailed):
         return Refused(message=str(error), hint=error.hint, transient=error.transient)
     if isinstance(error, OSError | MemoryError) or not split_name(name)[1]:
@@ -206,20 +206,20 @@ def decide(read: Read, recipe: Recipe, *, decode: bool, hold: bool = False) -> t
     key, data = read
     name = key[0]
     try:
-        found = facts(data, name)
-        check_pixels(found.width, found.height, recipe, name)
-        if is_plain(found, recipe):
-            image = _unchanged(key, found, data)
+        image_facts = facts(data, name)
+        check_pixels(image_facts.width, image_facts.height, recipe, name)
+        if is_plain(image_facts, recipe):
+            image = _plain_image(key, image_facts, data)
             if hold and image.path:
                 keep_encoded(image, data)
             return key, image
-        return key, _decoded(key, found, data, recipe) if decode else None
+        return key, _recoded_image(key, image_facts, data, recipe) if decode else None
     except QuestionFailed as failed:
         return None if failed.transient else key, Refused.by(failed, key)
 
 
-def _key(name: str, found: os.stat_result) -> FileKey:
-    return name, *state_of(found)
+def _key(name: str, status: os.stat_result) -> FileKey:
+    return name, *state_of(status)
 
 
 def _unreadable(name: str, error: Exception) -> Refused:
@@ -235,7 +235,7 @@ def _read(path: str) -> tuple[FileKey, bytes]:
     descriptor = os.open(path, os.O_RDONLY)  # bare calls: FileIO asks the system three times more for each page
     try:
         key = _key(path, os.fstat(descriptor))
-        data = _whole(descriptor, key[1])
+        data = _read_all(descriptor, key[1])
     finally:
         os.close(descriptor)
     if len(data) != key[1]:
@@ -243,7 +243,7 @@ def _read(path: str) -> tuple[FileKey, bytes]:
     return key, data
 
 
-def _whole(descriptor: int, size_bytes: int) -> bytes:
+def _read_all(descriptor: int, size_bytes: int) -> bytes:
     """All there is to read; where the size holds, asking for one byte more shows the end at once."""
     data = os.read(descriptor, size_bytes + 1)
     while len(data) != size_bytes and (more := os.read(descriptor, size_bytes + 1)):
@@ -251,26 +251,26 @@ def _whole(descriptor: int, size_bytes: int) -> bytes:
     return data
 
 
-def _unchanged(key: FileKey, found: ImageFacts, data: bytes) -> Image:
+def _plain_image(key: FileKey, image_facts: ImageFacts, data: bytes) -> Image:
     """The image as it is; what isn't a file of its own keeps its bytes until it was sent."""
     has_file = not (split_name(key[0])[1] or is_address(key[0]))
     return Image(
         name=short_name(key[0]),
-        mime=found.mime,
+        mime=image_facts.mime,
         sha256=sha256(data).hexdigest(),
         size_bytes=len(data),
-        width=found.width,
-        height=found.height,
+        width=image_facts.width,
+        height=image_facts.height,
         path=key[0] if has_file else "",
         data=None if has_file else data,
         stamp=stamp_of(key),
     )
 
 
-def _decoded(key: FileKey, found: ImageFacts, data: bytes, recipe: Recipe) -> Image:
-    made = recode(data, found, recipe, key[0])
+def _recoded_image(key: FileKey, image_facts: ImageFacts, data: bytes, recipe: Recipe) -> Image:
+    made = recode(data, image_facts, recipe, key[0])
     if made is None:
-        return _unchanged(key, found, data)
+        return _plain_image(key, image_facts, data)
     return Image(
         name=short_name(key[0]),
         mime=made.mime,

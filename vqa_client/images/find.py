@@ -78,19 +78,19 @@ def page_folders(root: Path) -> list[PageFolder]:
     where `root` is no folder, a folder can't be listed, or none holds an image.
     """
     folders = sorted((entry.path for entry in entries(root) if _is_folder(entry)), key=natural_key)
-    found: dict[str, PageFolder] = {}
+    by_name: dict[str, PageFolder] = {}
     for path in (root, *(_with_pages(Path(folder)) for folder in folders)):
         if _holds_images(path):
             name = folder_name(path)
-            while name in found:
+            while name in by_name:
                 name += f"_{path.name}"
-            found[name] = PageFolder(name=name, path=path)
-    if not found:
+            by_name[name] = PageFolder(name=name, path=path)
+    if not by_name:
         raise DataError(
             f"{url_of(root)}: no image in it, in its `images` folder or in its folders",
             hint="give the folder with images/ID_page_001.png, or a folder of such folders",
         )
-    return list(found.values())
+    return list(by_name.values())
 
 
 class PageIndex:
@@ -116,7 +116,7 @@ class PageIndex:
         self._folder = url_of(folder)
         self._start = os.path.join(self._folder, "")
         self._apart: dict[str, list[str]] = {}
-        self._names = SortedNames(self._composed(entry.name) for entry in entries(folder) if is_named_as_image(entry))
+        self._names = SortedNames(self._compose(entry.name) for entry in entries(folder) if is_named_as_image(entry))
         self.missing: dict[str, tuple[int, ...]] = {}
 
     @property
@@ -129,34 +129,34 @@ class PageIndex:
 
         Raises `DataError` where two files are the same page.
         """
-        wanted = normalize("NFC", document_id)
-        rows = list(self._names.after(wanted)) if wanted else []
-        found = _numbered(wanted, rows) or self._alone(wanted, rows)
-        for (numbers, name), (next_numbers, next_name) in pairwise(found):
+        owner = normalize("NFC", document_id)
+        rows = list(self._names.after(owner)) if owner else []
+        pages = _numbered_pages(owner, rows) or self._single_file(owner, rows)
+        for (numbers, name), (next_numbers, next_name) in pairwise(pages):
             if numbers == next_numbers:
-                name, next_name = self._spelt([name, next_name])
+                name, next_name = self._spellings([name, next_name])
                 raise DataError(
                     f"{self._folder}: {name} and {next_name} are the same page of {document_id!r}",
                     hint="move one of them out of the folder",
                 )
-        if missing := _missing(found):
+        if missing := _missing_numbers(pages):
             self.missing[document_id] = missing
-        return tuple([self._start + name for name in self._spelt([name for _, name in found])])
+        return tuple([self._start + name for name in self._spellings([name for _, name in pages])])
 
-    def _alone(self, wanted: str, rows: list[Row]) -> list[Page]:
+    def _single_file(self, owner: str, rows: list[Row]) -> list[Page]:
         """Give the file that is the id and a suffix; it may stand amid a row that begins before it."""
-        before = self._names.before(wanted + ".")
+        before = self._names.before(owner + ".")
         every = rows if before is None else [before, *rows]
-        return sorted(((), name) for row in every if (name := row.named(wanted)) is not None)
+        return sorted(((), name) for row in every if (name := row.named(owner)) is not None)
 
-    def _composed(self, name: str) -> str:
+    def _compose(self, name: str) -> str:
         """Give the form of a name under which it is looked up, and keep how it is spelt where that differs."""
         composed = normalize("NFC", name)
         if composed != name:
             self._apart.setdefault(composed, []).append(name)
         return composed
 
-    def _spelt(self, names: list[str]) -> list[str]:
+    def _spellings(self, names: list[str]) -> list[str]:
         """Give names as they are on disk; of two that are composed alike, each once."""
         if not self._apart:
             return names
@@ -168,9 +168,9 @@ class PageIndex:
         return spelt
 
 
-def _numbered(wanted: str, rows: list[Row]) -> list[Page]:
+def _numbered_pages(owner: str, rows: list[Row]) -> list[Page]:
     """Give the numbered pages in order; a row of names is one claim."""
-    claims = [(form, numbers, row) for row in rows for form, numbers in _claims(wanted, row.first)]
+    claims = [(form, numbers, row) for row in rows for form, numbers in _claims(owner, row.first)]
     first_form = min((form for form, _, _ in claims), default=0)
     return sorted(
         ((*numbers[:-1], number), name)
@@ -180,7 +180,7 @@ def _numbered(wanted: str, rows: list[Row]) -> list[Page]:
     )
 
 
-def _missing(pages: list[Page]) -> tuple[int, ...]:
+def _missing_numbers(pages: list[Page]) -> tuple[int, ...]:
     """The numbers between the first page (0 or 1) and the last that no page has; pages of parts are not counted."""
     if not pages or any(len(numbers) != 1 for numbers, _ in pages):
         return ()
@@ -235,8 +235,8 @@ def is_named_as_image(entry: os.DirEntry[str] | Entry) -> bool:
 def _claims(owner: str, name: str) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yield as which numbered page of `owner` a file that begins with this id counts: the form and its numbers."""
     stem, _, _ = name.rpartition(".")
-    if found := _NUMBERED.fullmatch(stem, len(owner)):
-        yield 1 if found[1] else 2, tuple(map(int, _DIGITS.findall(found[1] or found[2])))
+    if match := _NUMBERED.fullmatch(stem, len(owner)):
+        yield 1 if match[1] else 2, tuple(map(int, _DIGITS.findall(match[1] or match[2])))
 
 
 class SortedNames:
@@ -252,7 +252,7 @@ class SortedNames:
         self._starts = array("Q")
         self._packed = mmap.mmap(-1, 1 + sum(map(len, chunks)))
         self._packed.write(_END)
-        for number, (first, count) in enumerate(_rows(heapq.merge(*map(_each, chunks)))):
+        for number, (first, count) in enumerate(_rows(heapq.merge(*map(_names_of, chunks)))):
             if number % _BLOCK_ENTRIES == 0:
                 self._firsts.append(first)
                 self._starts.append(self._packed.tell() - 1)
@@ -265,39 +265,39 @@ class SortedNames:
 
     def after(self, start: str) -> Iterator[Row]:
         """The rows whose first name goes on behind `start` with "-", "." or "_", in order."""
-        wanted = _END + _encoded(start)
-        at = self._find(wanted, b"-", 0)
+        prefix = _END + _encode(start)
+        at = self._find(prefix, b"-", 0)
         passed = False
-        while at >= 0 and self._packed[at : at + len(wanted)] == wanted:
+        while at >= 0 and self._packed[at : at + len(prefix)] == prefix:
             end = self._packed.find(_END, at + 1)
-            behind = self._packed[at + len(wanted)]
+            behind = self._packed[at + len(prefix)]
             if behind in b"-._":
                 yield _row(self._packed[at + 1 : end])
             elif behind > ord("_"):
                 return
             elif behind > ord(".") and not passed:  # up to "_" may lie the names of all other documents
                 passed = True
-                end = self._find(wanted, b"_", end)
+                end = self._find(prefix, b"_", end)
             at = end
 
-    def _find(self, wanted: bytes, behind: bytes, start: int) -> int:
-        """Where a name begins as `wanted` does, from `start` or shortly before `behind` would stand; -1 for none."""
-        block = self._block(wanted[1:] + behind)
+    def _find(self, prefix: bytes, behind: bytes, start: int) -> int:
+        """Where a name begins as `prefix` does, from `start` or shortly before `behind` would stand; -1 for none."""
+        block = self._block(prefix[1:] + behind)
         upto = self._starts[min(block + 2, len(self._starts) - 1)]  # the first may be that of the block behind
-        return self._packed.find(wanted, max(self._starts[block], start), upto)
+        return self._packed.find(prefix, max(self._starts[block], start), upto)
 
     def before(self, name: str) -> Row | None:
         """The last row whose first name is less than `name`."""
-        wanted = _encoded(name)
-        block = self._block(wanted)
+        encoded = _encode(name)
+        block = self._block(encoded)
         entries = self._packed[self._starts[block] + 1 : self._starts[min(block + 1, len(self._starts) - 1)]].split(
             _END
         )
-        at = bisect_right(entries, wanted)
+        at = bisect_right(entries, encoded)
         return _row(entries[at - 1]) if at and entries[at - 1] else None
 
-    def _block(self, wanted: bytes) -> int:
-        return max(bisect_right(self._firsts, wanted) - 1, 0)
+    def _block(self, name: bytes) -> int:
+        return max(bisect_right(self._firsts, name) - 1, 0)
 
 
 def _chunks(names: Iterable[str]) -> Iterator[mmap.mmap]:
@@ -305,15 +305,15 @@ def _chunks(names: Iterable[str]) -> Iterator[mmap.mmap]:
 
     Mapped memory goes back to the system at once; what a thread frees of the heap stays with the process.
     """
-    left = map(_encoded, names)
+    left = map(_encode, names)
     while chunk := sorted(islice(left, _CHUNK_NAMES)):
         text = _END.join(chunk) + _END
-        held = mmap.mmap(-1, len(text), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        held.write(text)
-        yield held
+        memory = mmap.mmap(-1, len(text), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory.write(text)
+        yield memory
 
 
-def _each(chunk: mmap.mmap) -> Iterator[bytes]:
+def _names_of(chunk: mmap.mmap) -> Iterator[bytes]:
     start = read = 0
     while (end := chunk.find(_END, start)) >= 0:
         yield chunk[start:end]
@@ -333,12 +333,12 @@ def _rows(names: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
             if count:
                 yield first, count
             first, count = name, 1
-        following = _following(name)
+        following = _next_name(name)
     if count:
         yield first, count
 
 
-def _following(name: bytes) -> bytes:
+def _next_name(name: bytes) -> bytes:
     """The name with the next number in as many digits; none where it has no number or the next one is longer."""
     stem, _, suffix = name.rpartition(b".")
     head = stem.rstrip(b"0123456789")
@@ -352,5 +352,5 @@ def _row(entry: bytes) -> Row:
     return Row(first.decode("utf-8", "surrogatepass"), int(count or 1))
 
 
-def _encoded(name: str) -> bytes:
+def _encode(name: str) -> bytes:
     return name.encode("utf-8", "surrogatepass")  # whatever a system or a data file calls a name

@@ -98,10 +98,10 @@ def jpeg(data: bytes) -> Header:
     start, marker = 2, 0
     body = b""
     while marker != 0xDA:
-        found = _JPEG_MARKER.match(data, start)
-        if found is None:
+        match = _JPEG_MARKER.match(data, start)
+        if match is None:
             raise IndexError("no marker where one must be")
-        start = found.end()
+        start = match.end()
         marker = data[start - 1]
         (length,) = struct.unpack_from(">H", data, start)
         body = data[start + 2 : start + length]
@@ -136,8 +136,8 @@ def _jpeg_end(data: bytes, start: int, all_in_one_scan: bool) -> set[Oddity]:
     if end < start or not data.endswith(_JPEG_END):
         return {"trailer"} if data.find(_JPEG_END, start) >= 0 else {"cut"}
     tail = end if all_in_one_scan else max(start, end - 0x10002)
-    for found in _JPEG_SEGMENT.finditer(data, tail, end):
-        if found.end() + int.from_bytes(data[found.end() : found.end() + 2]) > end:
+    for match in _JPEG_SEGMENT.finditer(data, tail, end):
+        if match.end() + int.from_bytes(data[match.end() : match.end() + 2]) > end:
             return {"cut"}
     return set()
 
@@ -243,7 +243,7 @@ def exif_turns(exif: bytes) -> bool:
 
 def xmp_turns(xmp: bytes) -> bool:
     """Say whether an XMP packet names an orientation other than 1; Pillow heeds it where EXIF names none."""
-    return any(int(found) in _TURNED for found in _XMP_ORIENTATION.findall(xmp))
+    return any(int(orientation) in _TURNED for orientation in _XMP_ORIENTATION.findall(xmp))
 
 
 def _orientation(tiff: bytes) -> int:

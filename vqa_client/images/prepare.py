@@ -172,21 +172,21 @@ class ImagePreparer:
         One question's new files are looked at before the next one's: the first is on its way while the others wait.
         """
         if self._elsewhere is None and all(map(_is_file, paths)):
-            return await self._prepared(paths)
+            return await self._prepare(paths)
         async with self._budget.reserved(len(paths)):
-            images = await self._prepared(paths)
+            images = await self._prepare(paths)
             self._budget.count(images)
             return images
 
-    async def _prepared(self, paths: Sequence[str]) -> tuple[Image, ...]:
+    async def _prepare(self, paths: Sequence[str]) -> tuple[Image, ...]:
         keys = [file_key(path) for path in paths]
-        started = [self._found(key) for key in keys]
+        started = [self._look_up(key) for key in keys]
         if None in started:
             is_small = sum([key[1] for key in keys if isinstance(key, tuple)]) <= AT_ONCE_BYTES
             async with nullcontext() if is_small else self._turn:
                 files = zip(paths, keys, strict=True)
-                started = [self._found(key) or await self._started(path, key) for path, key in files]
-        return tuple([one if isinstance(one, Image) else await _finished(one) for one in started if one is not None])
+                started = [self._look_up(key) or await self._start(path, key) for path, key in files]
+        return tuple([one if isinstance(one, Image) else await _image_of(one) for one in started if one is not None])
 
     def close(self) -> None:
         """Give up what is queued and let the threads end; nothing can be decoded afterwards."""
@@ -194,36 +194,36 @@ class ImagePreparer:
         self._fetching.shutdown(wait=False, cancel_futures=True)
         BYTE_CACHE.clear()
 
-    async def _started(self, path: str, key: FileKey | Refused) -> Verdict | _Making:
+    async def _start(self, path: str, key: FileKey | Refused) -> Verdict | _Making:
         """Look at a file; `key` says what lay there when the question came up."""
         if isinstance(key, Refused):
             return key
         if self._hands_over and is_address(path) and not is_object(path):
             return handed_over(path)
         if self._elsewhere is None and split_name(path)[1]:
-            return await self._started_inside(path, key)
+            return await self._start_inside(path, key)
         if self._elsewhere is None and key[1] <= INLINE_BYTES and not is_address(path):
-            actual, found = read_and_decide(path, self._recipe, decode=False, hold=True)
-            self._keep(actual, found)
-            started = self._in_pool(path, key) if found is None else found  # its pixels have to be looked at
+            actual, verdict = read_and_decide(path, self._recipe, decode=False, hold=True)
+            self._keep(actual, verdict)
+            started = self._make_in_pool(path, key) if verdict is None else verdict  # its pixels have to be looked at
             await self._breathe(key[1])  # others find what was started
             return started
-        return self._in_pool(path, key)
+        return self._make_in_pool(path, key)
 
-    async def _started_inside(self, path: str, key: FileKey) -> Verdict | _Making:
+    async def _start_inside(self, path: str, key: FileKey) -> Verdict | _Making:
         """Look at an image inside a file; its bytes go along to where it is decoded, since reading may have gone on."""
-        found = read_at_once(path)
-        if found is None:
-            found = await asyncio.get_running_loop().run_in_executor(self._pool, read, path)
-        if isinstance(found, Refused):
-            return found
-        if len(found[1]) <= INLINE_BYTES:
-            actual, verdict = decide(found, self._recipe, decode=False)
+        file = read_at_once(path)
+        if file is None:
+            file = await asyncio.get_running_loop().run_in_executor(self._pool, read, path)
+        if isinstance(file, Refused):
+            return file
+        if len(file[1]) <= INLINE_BYTES:
+            actual, verdict = decide(file, self._recipe, decode=False)
             self._keep(actual, verdict)
-            await self._breathe(len(found[1]))
+            await self._breathe(len(file[1]))
             if verdict is not None:
                 return verdict
-        return self._in_pool(path, key, found)
+        return self._make_in_pool(path, key, file)
 
     async def _breathe(self, size_bytes: int) -> None:
         """Let the loop turn now and then: 128 workers that start with 20 pages each would else stop it for seconds."""
@@ -232,25 +232,25 @@ class ImagePreparer:
             self._since_breath = 0
             await asyncio.sleep(0)
 
-    def _found(self, key: FileKey | Refused) -> Verdict | _Making | None:
+    def _look_up(self, key: FileKey | Refused) -> Verdict | _Making | None:
         if isinstance(key, Refused):
             return key
         made = self._known.get(key) or self._made.get((self._variant, key)) or self._making.get(key)
         return made or self._cells.get(key)
 
-    def _in_pool(self, path: str, key: FileKey, found: Read | None = None) -> _Making:
+    def _make_in_pool(self, path: str, key: FileKey, file: Read | None = None) -> _Making:
         making = self._making.get(key)
         if making is None:
-            making = asyncio.wrap_future(self._submit(path, found))
+            making = asyncio.wrap_future(self._submit(path, file))
             self._making[key] = making
             making.add_done_callback(partial(self._done, key))
         return making
 
-    def _submit(self, path: str, found: Read | None) -> "Future[tuple[FileKey | None, Verdict | None]]":
+    def _submit(self, path: str, file: Read | None) -> "Future[tuple[FileKey | None, Verdict | None]]":
         if self._elsewhere is not None:
             return self._elsewhere(path)
-        if found is not None:
-            return self._pool.submit(decide, found, self._recipe, decode=True)
+        if file is not None:
+            return self._pool.submit(decide, file, self._recipe, decode=True)
         pool = self._fetching if is_address(path) else self._pool
         return pool.submit(read_and_decide, path, self._recipe, decode=True)
 
@@ -274,7 +274,7 @@ def _is_file(path: str) -> bool:
     return not (split_name(path)[1] or is_address(path))
 
 
-async def _finished(started: Refused | _Making) -> Image:
+async def _image_of(started: Refused | _Making) -> Image:
     # Shielded: one worker's cancellation must not take the image away from the others that wait for it.
     verdict = (await asyncio.shield(started))[1] if isinstance(started, asyncio.Future) else started
     if isinstance(verdict, Image):

@@ -43,14 +43,14 @@ def recode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recoded
     Colour profiles are not applied, since no server applies them; CMYK becomes RGB without one.
     """
     try:
-        return _recoded(data, facts, recipe, path)
+        return _recode(data, facts, recipe, path)
     except MemoryError:
-        told = "can't be decoded: memory ran out"
-        raise refused(path, told, f"free some memory, or {_TOO_LARGE}", transient=True) from None
+        reason = "can't be decoded: memory ran out"
+        raise refused(path, reason, f"free some memory, or {_TOO_LARGE}", transient=True) from None
 
 
-def _recoded(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recoded | None:
-    pixels, frames, drafted = _decoded(data, facts, recipe, path)
+def _recode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recoded | None:
+    pixels, frames, drafted = _decode(data, facts, recipe, path)
     depth = int.from_bytes(data[24:25]) if facts.format == "png" else 8
     job = Job(facts=facts, frames=frames, recipe=recipe, path=path, depth=depth)
     profile = pixels.info.get("icc_profile")
@@ -61,7 +61,7 @@ def _recoded(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recod
             done.append(name)
     if not (done or _ALWAYS.intersection(facts.oddities) or _format_is_asked(facts, recipe)):
         return None
-    encoded, name = _encoded(pixels, profile, job)
+    encoded, name = _encode(pixels, profile, job)
     return Recoded(
         data=encoded,
         mime=MIMES[recipe.image_format or "png"],
@@ -83,7 +83,7 @@ def _format_is_asked(facts: ImageFacts, recipe: Recipe) -> bool:
     return recipe.image_format is not None and not recipe.image_format == facts.format == "png"
 
 
-def _decoded(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> tuple["Pixels", int, str]:
+def _decode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> tuple["Pixels", int, str]:
     """Decode the first picture of a file; gives the number of pictures too, and how it was shrunk while decoded."""
     from PIL import Image
 
@@ -95,7 +95,7 @@ def _decoded(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> tuple
             raise NoDecoder
         with limited_to(facts.width * facts.height):
             pixels = opened(BytesIO(data), known)
-        drafted = _bounded(pixels, recipe, path)
+        drafted = _draft(pixels, recipe, path)
         with _alone if drafted is not None else nullcontext(), limited_to(pixels.width * pixels.height):
             frames = _frames(pixels) if "format" in facts.oddities else 1
             pixels.load()
@@ -121,7 +121,7 @@ _PIXEL_BYTES = 4
 _alone = Lock()
 
 
-def _bounded(pixels: "Pixels", recipe: Recipe, path: str) -> str | None:
+def _draft(pixels: "Pixels", recipe: Recipe, path: str) -> str | None:
     """Have a JPEG of more pixels than servers take shrunk while it is decoded; None for images of fewer.
 
     Raises QuestionFailed for an image that isn't asked to be shrunk below that, or would take too much memory.
@@ -135,8 +135,8 @@ def _bounded(pixels: "Pixels", recipe: Recipe, path: str) -> str | None:
     scans = 2 * each if pixels.info.get("progressive") else 0  # all its coefficients are held until the last scan
     needed = pixels.width * pixels.height * each + width * height * scans
     if needed > MAX_DECODED_BYTES:
-        told = f"has {width}x{height} pixels, which take {needed / 1e9:.1f} GB to decode; at most "
-        raise refused(path, f"{told}{MAX_DECODED_BYTES / 1e9:.1f} GB are taken", _TOO_LARGE)
+        reason = f"has {width}x{height} pixels, which take {needed / 1e9:.1f} GB to decode; at most "
+        raise refused(path, f"{reason}{MAX_DECODED_BYTES / 1e9:.1f} GB are taken", _TOO_LARGE)
     return f"draft:{width}x{height}->{pixels.width}x{pixels.height}" if change else ""
 
 
@@ -153,7 +153,7 @@ def _frames(pixels: "Pixels") -> int:
 _PROFILE_SPACES = {"RGB": b"RGB ", "L": b"GRAY", "1": b"GRAY"}
 
 
-def _encoded(pixels: "Pixels", profile: bytes | None, job: Job) -> tuple[bytes, str]:
+def _encode(pixels: "Pixels", profile: bytes | None, job: Job) -> tuple[bytes, str]:
     name: ImageFormat = job.recipe.image_format or "png"
     quality = job.recipe.image_quality
     # PNG level 3: a page takes 71 ms and 608 KB against 104 ms and 544 KB at 6, a photograph a third of the time.
@@ -166,6 +166,6 @@ def _encoded(pixels: "Pixels", profile: bytes | None, job: Job) -> tuple[bytes, 
     try:
         pixels.save(buffer, name.upper(), icc_profile=profile if fits else None, **options)
     except (OSError, ValueError) as error:
-        told = f"can't be encoded as {name} at {pixels.width}x{pixels.height}: {error}"
-        raise refused(job.path, told, "ask for another image format or fewer pixels") from None
+        reason = f"can't be encoded as {name} at {pixels.width}x{pixels.height}: {error}"
+        raise refused(job.path, reason, "ask for another image format or fewer pixels") from None
     return buffer.getvalue(), name if name == "png" else f"{name}:{quality}"

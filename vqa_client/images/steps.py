@@ -82,8 +82,8 @@ def check_pixels(width: int, height: int, recipe: Recipe, path: str) -> None:
         return
     sent_width, sent_height = sent_size(width, height, recipe)
     if sent_width * sent_height > MAX_IMAGE_PIXELS:
-        told = f"has {width}x{height} pixels; servers take at most {MAX_IMAGE_PIXELS:,}"
-        raise refused(path, told, "make it smaller first; a run shrinks it with --max_pixels N")
+        reason = f"has {width}x{height} pixels; servers take at most {MAX_IMAGE_PIXELS:,}"
+        raise refused(path, reason, "make it smaller first; a run shrinks it with --max_pixels N")
 
 
 def refused(path: str, reason: str, hint: str, *, transient: bool = False) -> QuestionFailed:
@@ -96,7 +96,7 @@ def _first_frame(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
     return pixels, "first_frame" if several else ""
 
 
-def _upright(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
+def _turn_upright(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
     from PIL import Image
 
     turns = {
@@ -141,8 +141,8 @@ def _from_32_bits(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
     white = job.recipe.white_value
     if white is None:
         low, high = pixels.getextrema()
-        told = f"has 32-bit pixels (from {low:.6g} to {high:.6g}), and nothing says which value is white"
-        raise refused(job.path, told, "--white_value VALUE says it, such as 1 or 255; or convert it to 8 or 16 bit")
+        reason = f"has 32-bit pixels (from {low:.6g} to {high:.6g}), and nothing says which value is white"
+        raise refused(job.path, reason, "--white_value VALUE says it, such as 1 or 255; or convert it to 8 or 16 bit")
     scaled = pixels.convert("F").point(lambda value: value * (255 / white) + 0.5)
     return scaled.convert("L"), f"32bit_to_8bit:{white:g}"
 
@@ -152,13 +152,13 @@ def _narrowing() -> list[int]:
     return [(value + 128) // 257 for value in range(65_536)]
 
 
-def _rgb(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
+def _to_rgb(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
     if pixels.mode != "CMYK":
         return pixels, ""
     return pixels.convert("RGB"), "cmyk_to_rgb"
 
 
-def _flat(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
+def _lay_on_white(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
     """Lay transparent pixels on white, as vLLM does; mlx-vlm would show what colour lies under them."""
     from PIL import Image
 
@@ -176,15 +176,15 @@ def _flat(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
     return white, "alpha_on_white"
 
 
-def _within(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
-    return _shrunk(pixels, job.recipe.max_side, "max_side", _within_side)
+def _fit_side(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
+    return _shrink(pixels, job.recipe.max_side, "max_side", _within_side)
 
 
-def _smaller(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
-    return _shrunk(pixels, job.recipe.max_pixels, "max_pixels", _within_pixels)
+def _fit_pixels(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
+    return _shrink(pixels, job.recipe.max_pixels, "max_pixels", _within_pixels)
 
 
-def _shrunk(
+def _shrink(
     pixels: "Pixels", limit: int | None, name: str, within: Callable[[int, int, int | None], tuple[int, int]]
 ) -> tuple["Pixels", str]:
     from PIL import Image
@@ -199,11 +199,11 @@ def _shrunk(
 
 STEPS: tuple[Callable[["Pixels", Job], tuple["Pixels", str]], ...] = (
     _first_frame,
-    _upright,
+    _turn_upright,
     _eight_bit,
-    _rgb,
-    _flat,
-    _within,
-    _smaller,
+    _to_rgb,
+    _lay_on_white,
+    _fit_side,
+    _fit_pixels,
 )
 """In this order: a corruption or a resize must see the picture upright, in 8 bits and without holes."""

@@ -54,7 +54,7 @@ async def running(
     """
     async with _child(command, env=env, name=name, grace_s=grace_s) as (process, log):
         base_url = await _until_ready(process, ready, log=log, name=name, start_timeout_s=start_timeout_s)
-        yield Server(base_url=base_url, pid=process.pid, ended=lambda: _ended(process, log))
+        yield Server(base_url=base_url, pid=process.pid, ended=lambda: _ending(process, log))
 
 
 async def finished(command: Sequence[str], *, name: str, grace_s: float = 5.0) -> None:
@@ -63,7 +63,7 @@ async def finished(command: Sequence[str], *, name: str, grace_s: float = 5.0) -
         while process.poll() is None:
             await anyio.sleep(LOOK_S)
         if process.returncode:
-            raise ServerUnusable(f"{name} {_how(process.returncode)}{_told(log)}", hint="the same command resumes")
+            raise ServerUnusable(f"{name} {_outcome(process.returncode)}{_lines(log)}", hint="the same command resumes")
 
 
 @asynccontextmanager
@@ -125,23 +125,23 @@ async def _until_ready(
     deadline = time.monotonic() + start_timeout_s
     while True:
         if (status := process.poll()) is not None:
-            raise ServerUnusable(f"{name} {_how(status)} before it was ready{_told(log)}", hint=_BY_HAND)
+            raise ServerUnusable(f"{name} {_outcome(status)} before it was ready{_lines(log)}", hint=_BY_HAND)
         if base_url := await ready(_tail(log)):
             return base_url
         if time.monotonic() > deadline:
-            raise ServerUnusable(f"{name} was not ready after {start_timeout_s:g} s{_told(log)}", hint=_BY_HAND)
+            raise ServerUnusable(f"{name} was not ready after {start_timeout_s:g} s{_lines(log)}", hint=_BY_HAND)
         await anyio.sleep(LOOK_S)
 
 
 _BY_HAND = "start the server by hand to see all that it prints, and give its address with --base_url"
 
 
-def _ended(process: subprocess.Popen[bytes], log: Path) -> str | None:
+def _ending(process: subprocess.Popen[bytes], log: Path) -> str | None:
     status = process.poll()
-    return None if status is None else _how(status) + _told(log)
+    return None if status is None else _outcome(status) + _lines(log)
 
 
-def _how(status: int) -> str:
+def _outcome(status: int) -> str:
     return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
 
 
@@ -151,7 +151,7 @@ def _tail(log: Path) -> str:
         return file.read().decode("utf-8", "replace")
 
 
-def _told(log: Path) -> str:
+def _lines(log: Path) -> str:
     lines = _tail(log).splitlines()[-LOG_LINES_TOLD:]
     return "".join(f"\n  | {line}" for line in lines) or " and printed nothing"
 
@@ -159,14 +159,14 @@ def _told(log: Path) -> str:
 async def _stop(process: subprocess.Popen[bytes], grace_s: float) -> None:
     """End the server, then whatever of its process group has outlived it."""
     guard.signal_group(process.pid, signal.SIGTERM)
-    if not await _within(grace_s, lambda: process.poll() is not None):
+    if not await _happens_within(grace_s, lambda: process.poll() is not None):
         guard.signal_group(process.pid, signal.SIGKILL)
     process.wait()
-    await _within(LEFTOVER_GRACE_S, lambda: not guard.signal_group(process.pid, 0))
+    await _happens_within(LEFTOVER_GRACE_S, lambda: not guard.signal_group(process.pid, 0))
     guard.signal_group(process.pid, signal.SIGKILL)
 
 
-async def _within(limit_s: float, happened: Callable[[], bool]) -> bool:
+async def _happens_within(limit_s: float, happened: Callable[[], bool]) -> bool:
     deadline = time.monotonic() + limit_s
     while not happened():
         if time.monotonic() > deadline:

@@ -63,10 +63,10 @@ def installed(program: str, *, name: str, extra: str, dry_run: bool) -> str:
     """
     if dry_run:
         return program
-    found = shutil.which(program) or shutil.which(program, path=str(Path(sys.executable).parent))
-    if found is None:
+    path = shutil.which(program) or shutil.which(program, path=str(Path(sys.executable).parent))
+    if path is None:
         raise UsageError(f"{name} is not installed: there is no {program}", hint=install(extra))
-    return found
+    return path
 
 
 def check_port(host: str, port: int) -> None:
@@ -138,7 +138,7 @@ def _most_pages(stems: Iterable[str]) -> int:
     """Files called DOCUMENT_page_N, or DOCUMENT_N without a gap: photographs have numbers, too, but with gaps."""
     worded, bare = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
     for stem in stems:
-        if found := _PAGE.fullmatch(stem):
-            (worded if found["word"] else bare)[found["document"]].add(int(found["number"]))
+        if match := _PAGE.fullmatch(stem):
+            (worded if match["word"] else bare)[match["document"]].add(int(match["number"]))
     gapless = [len(numbers) for numbers in bare.values() if min(numbers) <= 1 and len(numbers) > max(numbers) - 1]
     return max([1, *map(len, worded.values()), *gapless])

@@ -126,9 +126,9 @@ def corrupted(pixels: "Pixels", name: str, level: int, *, profile: Profile, seed
     except (cv2.error, MemoryError) as error:
         height, width = pixels.shape[:2]
         reason = str(getattr(error, "err", "") or "memory ran out")
-        told = f"{path}: {name} can't be made at {width}x{height}: {reason}"
+        message = f"{path}: {name} can't be made at {width}x{height}: {reason}"
         short = isinstance(error, MemoryError)
-        raise QuestionFailed("bad_image", told, hint="make the image smaller first", transient=short) from None
+        raise QuestionFailed("bad_image", message, hint="make the image smaller first", transient=short) from None
 
 
 def decoded(data: bytes, path: str = "the image") -> "Pixels":
@@ -136,9 +136,9 @@ def decoded(data: bytes, path: str = "the image") -> "Pixels":
 
     Raises QuestionFailed "bad_image", naming `path`, where the file is no image or can't be decoded.
     """
-    found = facts(data, path)
-    check_pixels(found.width, found.height, _AS_IT_IS, path)
-    made = None if is_plain(found, _AS_IT_IS) else recode(data, found, _AS_IT_IS, path)
+    image_facts = facts(data, path)
+    check_pixels(image_facts.width, image_facts.height, _AS_IT_IS, path)
+    made = None if is_plain(image_facts, _AS_IT_IS) else recode(data, image_facts, _AS_IT_IS, path)
     return _pixels(data if made is None else made.data, path)
 
 
@@ -150,8 +150,8 @@ def _pixels(data: bytes, path: str) -> "Pixels":
             return np.asarray(picture.convert("RGB"))
     except Exception as error:
         # Pillow's decoders raise whatever a damaged file makes them stumble over.
-        told = f"{path}: can't be decoded: {error}"
-        raise QuestionFailed("bad_image", told, hint="the file is damaged or cut; fetch it again") from None
+        message = f"{path}: can't be decoded: {error}"
+        raise QuestionFailed("bad_image", message, hint="the file is damaged or cut; fetch it again") from None
 
 
 def encoded_png(pixels: "Pixels", *, noisy: bool, png_level: int = 1) -> bytes:
@@ -166,7 +166,7 @@ def encoded_png(pixels: "Pixels", *, noisy: bool, png_level: int = 1) -> bytes:
     strategy = cv2.IMWRITE_PNG_STRATEGY_DEFAULT if searched else cv2.IMWRITE_PNG_STRATEGY_HUFFMAN_ONLY
     row_filter = cv2.IMWRITE_PNG_FILTER_NONE if noisy else cv2.IMWRITE_PNG_FILTER_UP
     options = [cv2.IMWRITE_PNG_COMPRESSION, png_level, cv2.IMWRITE_PNG_STRATEGY, strategy]
-    return _encoded(pixels, ".png", [*options, cv2.IMWRITE_PNG_FILTER, row_filter])
+    return _encode(pixels, ".png", [*options, cv2.IMWRITE_PNG_FILTER, row_filter])
 
 
 def _repeats(pixels: "Pixels") -> bool:
@@ -185,10 +185,10 @@ def encoded_jpeg(pixels: "Pixels", *, quality: int) -> bytes:
     """Encode with loss."""
     import cv2
 
-    return _encoded(pixels, ".jpg", [cv2.IMWRITE_JPEG_QUALITY, quality])
+    return _encode(pixels, ".jpg", [cv2.IMWRITE_JPEG_QUALITY, quality])
 
 
-def _encoded(pixels: "Pixels", suffix: str, options: list[int]) -> bytes:
+def _encode(pixels: "Pixels", suffix: str, options: list[int]) -> bytes:
     import cv2
 
     _, encoded = cv2.imencode(suffix, cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), options)

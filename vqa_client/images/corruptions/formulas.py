@@ -170,9 +170,9 @@ def saturation(pixels: "Pixels", line: tuple[float, float], _random: "Generator"
     channels = cv2.split(pixels.astype(np.float32))
     value = reduce(np.maximum, channels)
     spread = value - reduce(np.minimum, channels)  # S V
-    wanted = np.clip(spread * np.float32(factor) + value * np.float32(offset), 0, value)
-    growth = wanted / np.maximum(spread, 1)
-    from_grey = np.where(spread == 0, wanted, 0)
+    new_spread = np.clip(spread * np.float32(factor) + value * np.float32(offset), 0, value)
+    growth = new_spread / np.maximum(spread, 1)
+    from_grey = np.where(spread == 0, new_spread, 0)
     red, green, blue = (value - (value - channel) * growth for channel in channels)
     return rounded(cv2.merge([red, green - from_grey, blue - from_grey]))
 

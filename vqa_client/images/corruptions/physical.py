@@ -96,10 +96,10 @@ def _splashes(pixels: "Pixels", constants: Spatter, random: "Generator") -> "tup
     mean, deviation, sigma, threshold, strength, mud = constants
     noise = random.standard_normal(pixels.shape[:2], dtype=np.float32) * np.float32(deviation) + np.float32(mean)
     liquid = gaussian_blur(noise, sigma, truncate=4, border=cv2.BORDER_REPLICATE)
-    return (_muddy if mud else _wet)(np.where(liquid < threshold, 0, liquid), strength)
+    return (_mud if mud else _water)(np.where(liquid < threshold, 0, liquid), strength)
 
 
-def _wet(liquid: "Floats", strength: float) -> "tuple[int, Floats]":
+def _water(liquid: "Floats", strength: float) -> "tuple[int, Floats]":
     """Add the colour of water, brightest where a drop is thick and lit."""
     import cv2
     import numpy as np
@@ -113,7 +113,7 @@ def _wet(liquid: "Floats", strength: float) -> "tuple[int, Floats]":
     return 1, share[..., np.newaxis] * np.array(_WATER, np.float32)
 
 
-def _muddy(liquid: "Floats", softness: float) -> "tuple[Floats, Floats]":
+def _mud(liquid: "Floats", softness: float) -> "tuple[Floats, Floats]":
     """Lay mud over the picture where at least 0.8 of the softened splashes cover it."""
     import cv2
     import numpy as np
@@ -164,8 +164,8 @@ def _flakes(shape: tuple[int, ...], look: tuple[float, float, float, float], ran
 
     mean, deviation, size, least = look
     # Only the part that the enlargement shows is drawn: the rest would be drawn alike and thrown away.
-    seen = [zoom_crop(length, size) for length in shape]
-    brightness = random.standard_normal(seen, dtype=np.float32) * np.float32(deviation) + np.float32(mean)
+    crop = [zoom_crop(length, size) for length in shape]
+    brightness = random.standard_normal(crop, dtype=np.float32) * np.float32(deviation) + np.float32(mean)
     large = zoomed(brightness, size, shape[0], shape[1])
     large[large < least] = 0
     return (np.clip(large, 0, 1) * 255).astype(np.uint8)

@@ -51,7 +51,7 @@ def zoomed(crop: "Floats", zoom: float, height: int, width: int) -> "Floats":
     import numpy as np
 
     (step_y, trim_y), (step_x, trim_x) = (
-        _steps(seen, zoom, wanted) for seen, wanted in zip(crop.shape[:2], (height, width), strict=True)
+        _steps(crop_length, zoom, length) for crop_length, length in zip(crop.shape[:2], (height, width), strict=True)
     )
     to_crop = np.array([[step_x, 0, trim_x * step_x], [0, step_y, trim_y * step_y]])
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
@@ -60,7 +60,7 @@ def zoomed(crop: "Floats", zoom: float, height: int, width: int) -> "Floats":
     )
 
 
-def _steps(seen: int, zoom: float, wanted: int) -> tuple[float, int]:
+def _steps(crop_length: int, zoom: float, length: int) -> tuple[float, int]:
     """The distance in the crop between two pixels of the enlarged one, and how many of these are cut off in front."""
-    enlarged = round(seen * zoom)
-    return (seen - 1) / max(enlarged - 1, 1), (enlarged - wanted) // 2
+    enlarged = round(crop_length * zoom)
+    return (crop_length - 1) / max(enlarged - 1, 1), (enlarged - length) // 2

@@ -191,20 +191,20 @@ def chosen(corruptions: str, levels: str) -> tuple[Variant, ...]:
     """
     wanted_levels = numbers(levels)
     names = {part.strip() for part in corruptions.split(",") if part.strip()}
-    wanted = {named(name).name for name in names - {"all"}} | {name for name in FOURTEEN if "all" in names}
-    if not wanted:
+    chosen_names = {named(name).name for name in names - {"all"}} | {name for name in FOURTEEN if "all" in names}
+    if not chosen_names:
         raise UsageError(f"--corruptions is {corruptions!r}", hint=f"all, or some of {', '.join(CORRUPTIONS)}")
     return tuple(
         Variant(name=name, level=level, folder=row.folder_at(level))
         for name, row in CORRUPTIONS.items()
-        if name in wanted
+        if name in chosen_names
         for level in (wanted_levels if len(row.levels()) > 1 else (1,))
     )
 
 
 def numbers(text: str, *, least: int = 1) -> tuple[int, ...]:
     """Read levels such as "1-5" or "1,3"; raises UsageError."""
-    found: set[int] = set()
+    levels: set[int] = set()
     for part in text.split(","):
         bounds = _LEVELS.fullmatch(part.strip())
         first, last = (int(bounds[1]), int(bounds[2] or bounds[1])) if bounds else (-1, -1)
@@ -213,5 +213,5 @@ def numbers(text: str, *, least: int = 1) -> tuple[int, ...]:
                 f"--levels is {text!r}",
                 hint=f"levels go from {least} to {_MOST}, as in {least}-5 or 1,3; level 0 is the original",
             )
-        found.update(range(first, last + 1))
-    return tuple(sorted(found))
+        levels.update(range(first, last + 1))
+    return tuple(sorted(levels))
