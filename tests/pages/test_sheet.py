@@ -46,7 +46,7 @@ def test_a_piece_is_shown_pixel_for_pixel(tmp_path: Path) -> None:
 @pytest.mark.parametrize("spot", [(0.0, 0.0), (0.5, 0.5), (1.0, 0.1), (0.1, 1.0)])
 @pytest.mark.parametrize("size", [(900, 800), (50, 900), (900, 20)])
 def test_a_piece_lies_inside_its_page_about_the_spot(spot: tuple[float, float], size: tuple[int, int]) -> None:
-    box = sheet._around(spot, size)
+    box = sheet._box_around(spot, size)
     for side, (part, length, most) in enumerate(zip(spot, size, CROP_PX, strict=True)):
         begin, end = box[side], box[side + 2]
         assert 0 <= begin < end <= length

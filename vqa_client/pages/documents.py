@@ -74,7 +74,7 @@ def read_documents(path: Path) -> Source:
 
 def checked(documents: Iterable[Document]) -> Iterator[Document]:
     """Pass documents on; raises DataError for an empty one, an id that names no file, and one that came before."""
-    seen: set[str] = set()
+    names: set[str] = set()
     for document in documents:
         place = document.place or f"document {document.id!r}"
         if is_blank(document.text):
@@ -85,11 +85,11 @@ def checked(documents: Iterable[Document]) -> Iterator[Document]:
                 hint=f"an id has no slash or control character, no dot in front, at most {_LONGEST_ID_BYTES} bytes",
             )
         name = normalize("NFC", document.id).casefold()  # some file systems see no difference in case
-        if name in seen:
+        if name in names:
             raise DataError(
                 f"{place}: another document has this id, or one that differs only in case", hint="rename one"
             )
-        seen.add(name)
+        names.add(name)
         yield document
 
 
@@ -129,8 +129,8 @@ def shown(documents: Path, folder: Path, *, limit: int | None = None) -> Shown:
     for document in source:
         if len(pages) == limit:
             break
-        if document.text.strip() and (found := index.pages(document.id)):
-            pages[document.id] = found
+        if document.text.strip() and (paths := index.pages(document.id)):
+            pages[document.id] = paths
             characters += len(document.text)
     if not pages:
         hint = "give the data file that the pages were rendered from"

@@ -108,11 +108,11 @@ def tokens(width: int, height: int, side: int) -> int:
 def size_pixels(page: Page, style: Style) -> tuple[int, int]:
     """A page's width and height after the crop, by the boxes of its lines."""
     width, height = style.pixels(style.page_width_pt), style.pixels(style.page_height_pt)
-    found = [box for _, box in boxes(page, style)]
-    if style.crop_width and found:
-        width = min(width, max(box[2] for box in found) + style.pixels(style.margin_x_pt))
-    if style.crop_last_page and page.is_last and found:
-        height = min(height, found[-1][3] + style.pixels(style.margin_y_pt))
+    line_boxes = [box for _, box in boxes(page, style)]
+    if style.crop_width and line_boxes:
+        width = min(width, max(box[2] for box in line_boxes) + style.pixels(style.margin_x_pt))
+    if style.crop_last_page and page.is_last and line_boxes:
+        height = min(height, line_boxes[-1][3] + style.pixels(style.margin_y_pt))
     return width, height
 
 

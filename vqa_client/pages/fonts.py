@@ -116,8 +116,8 @@ class Chain(dict[str, Glyph]):
 
     def __missing__(self, character: str) -> Glyph:
         index = self.face_of(character)
-        found = self[character] = Glyph(max(index, 0), *self.faces[index].glyph(character))
-        return found
+        glyph = self[character] = Glyph(max(index, 0), *self.faces[index].glyph(character))
+        return glyph
 
     def digests(self, text: str) -> dict[str, str]:
         """The names and digests of the faces that draw a text."""
@@ -145,7 +145,7 @@ def has_cjk(text: str) -> bool:
 def chain(font: str, script: Script) -> Chain:
     """The user's font file, if any, and the packages' fonts behind it; raises UsageError for a font of no use."""
     faces = [_user_face(font)] if font else []
-    return Chain((*faces, *_packaged(), *_cjk(script)))
+    return Chain((*faces, *_packaged_faces(), *_cjk(script)))
 
 
 def _user_face(font: str) -> Face:
@@ -161,7 +161,7 @@ def _user_face(font: str) -> Face:
 
 
 @cache
-def _packaged() -> tuple[Face, ...]:
+def _packaged_faces() -> tuple[Face, ...]:
     import pymupdf_fonts
     import uharfbuzz
 
@@ -176,11 +176,11 @@ def _cjk(script: Script) -> tuple[Face, ...]:
     except ImportError:
         return ()
     name, index = CJK_FACES[script]
-    return (Face(name, _mapped(str(FONT_PATH)), index),)
+    return (Face(name, _map_file(str(FONT_PATH)), index),)
 
 
 @cache
-def _mapped(path: str) -> "uharfbuzz.Blob":
+def _map_file(path: str) -> "uharfbuzz.Blob":
     """A large file that is in memory only where it is looked at."""
     import uharfbuzz
 

@@ -125,21 +125,21 @@ class Layout:
     def _lines(self, text: str) -> Iterator[Line]:
         for paragraph in text.strip("\n").rstrip().split("\n"):
             left = runs_left(paragraph)
-            for line in self._broken(paragraph):
-                yield self._placed(line, left)
+            for line in self._break(paragraph):
+                yield self._place(line, left)
 
-    def _placed(self, text: str, right_to_left: bool) -> Line:
+    def _place(self, text: str, right_to_left: bool) -> Line:
         style = self._style
         width_pt = sum(map(self._setter.width_em, _PIECE.findall(text))) * style.font_size_pt
         x_pt = style.page_width_pt - style.margin_x_pt - width_pt if right_to_left else style.margin_x_pt
         return Line(text, x_pt, width_pt, right_to_left)
 
-    def _broken(self, paragraph: str) -> Iterator[str]:
+    def _break(self, paragraph: str) -> Iterator[str]:
         """Break a paragraph; what stands before its first word stays, unless it leaves no room for half a line."""
         start = end = 0
         x_em = 0.0
-        for found in _PIECE.finditer(paragraph):
-            at, stop = found.span()
+        for match in _PIECE.finditer(paragraph):
+            at, stop = match.span()
             if paragraph[at] == " ":
                 x_em += (stop - at) * self._setter.width_em(" ")
                 continue
@@ -150,7 +150,7 @@ class Layout:
             elif end == start and x_em > self._room_em / 2:
                 start, x_em = at, 0.0
             while x_em + width_em > self._room_em:
-                at += self._fitting(paragraph, at, stop, self._room_em - x_em)
+                at += self._count_fitting(paragraph, at, stop, self._room_em - x_em)
                 yield paragraph[start:at]
                 start, x_em = at, 0.0
                 width_em = self._width_em(paragraph, at, stop)
@@ -161,7 +161,7 @@ class Layout:
     def _width_em(self, text: str, start: int, end: int) -> float:
         return self._setter.width_em(text[start:end]) if end - start < _WORD else float("inf")
 
-    def _fitting(self, text: str, start: int, end: int, room_em: float) -> int:
+    def _count_fitting(self, text: str, start: int, end: int, room_em: float) -> int:
         """How many characters of a word go into `room_em`, at least one, with their marks."""
         at = start
         for advance_em in self._setter.advances_em(text[start : min(end, start + 10 * _WORD)]):

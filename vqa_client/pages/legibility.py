@@ -68,12 +68,12 @@ def _recalls(of: Shown, workers: int, advance: Callable[[int], None]) -> Iterato
     paths = (page for pages in of.pages.values() for page in pages)
     with closing(in_processes(_words_on, paths, workers=workers)) as read:
         for document in of:
-            seen: Counter[str] = Counter()
+            on_pages: Counter[str] = Counter()
             for _ in of.pages[document.id]:
-                seen.update(next(read))
+                on_pages.update(next(read))
                 advance(1)
-            wanted = Counter(words(document.text))
-            yield Recall(id=document.id, words=wanted.total(), found=(wanted & seen).total())
+            in_text = Counter(words(document.text))
+            yield Recall(id=document.id, words=in_text.total(), found=(in_text & on_pages).total())
 
 
 def words(text: str) -> Iterable[str]:

@@ -109,9 +109,9 @@ class _Counted:
         self.left_out: dict[str, list[str]] = {}
 
     def records(self, data: DataFile, seed: int, advance: Callable[[int], None]) -> Iterator[NeedleRecord]:
-        seen: set[str] = set()
+        names: set[str] = set()
         for index, record in data.records():
-            row = _checked(data, index, record, seen)
+            row = _checked_row(data, index, record, names)
             made = with_needles(row, num_secrets=self.num_secrets, seed=seed)
             if isinstance(made, str):
                 self.left_out.setdefault(made, []).append(row.name)
@@ -126,15 +126,15 @@ class _Counted:
             raise DataError(f"{source}: no document has room for {self.num_secrets} needles: {reasons}", hint=_HINT)
 
 
-def _checked(data: DataFile, index: int, record: bytes, seen: set[str]) -> _Row:
+def _checked_row(data: DataFile, index: int, record: bytes, names: set[str]) -> _Row:
     row = data.decode(index, record, _Row, hint=_HINT)
     if fault := row.fault() or row.text_fault():
         raise DataError(f"{data.path}: record {index + 1} (_id {row.name!r}): {fault}", hint=_HINT)
-    if row.name in seen:
+    if row.name in names:
         raise DataError(
             f"{data.path}: record {index + 1}: _id {row.name!r} comes twice", hint="give each document its own"
         )
-    seen.add(row.name)
+    names.add(row.name)
     return row
 
 
@@ -165,13 +165,13 @@ def with_needles(row: _Row, *, num_secrets: int, seed: int) -> NeedleRecord | st
 
 def needle_places(text: str, n: int) -> list[int]:
     """Where n needles go: the ends of the sentences nearest to (i + 0.5) / n of the text; [] for fewer sentences."""
-    ends = [found.end() for found in _BOUNDARY.finditer(text)]
+    ends = [match.end() for match in _BOUNDARY.finditer(text)]
     return [_nearest(ends, (i + 0.5) / n * len(text)) for i in range(n)] if len(ends) >= n else []
 
 
-def _nearest(ends: list[int], wanted: float) -> int:
-    at = bisect_left(ends, wanted)
-    return min(ends[max(0, at - 1) : at + 1], key=lambda end: abs(end - wanted))
+def _nearest(ends: list[int], place: float) -> int:
+    at = bisect_left(ends, place)
+    return min(ends[max(0, at - 1) : at + 1], key=lambda end: abs(end - place))
 
 
 def depth(place: int, length: int) -> str:

@@ -46,8 +46,8 @@ def read_page(data: bytes, path: str) -> "Image":
     Raises DataError that names the file.
     """
     try:
-        found = facts(data, path)
-        made = None if is_plain(found, Recipe()) else recode(data, found, Recipe(), path)
+        image_facts = facts(data, path)
+        made = None if is_plain(image_facts, Recipe()) else recode(data, image_facts, Recipe(), path)
         pixels = opened(io.BytesIO(made.data if made else data))
         pixels.load()
     except QuestionFailed as error:
@@ -68,11 +68,11 @@ def _is_grey(pixels: "Image") -> bool:
 def png(pixels: "Image", stamped: str = "") -> bytes:
     """The page as PNG, always the same bytes, with a text inside that `stamp_of` finds again."""
     buffer = io.BytesIO()
-    pixels.save(buffer, "PNG", compress_level=COMPRESS_LEVEL, pnginfo=_about(stamped))
+    pixels.save(buffer, "PNG", compress_level=COMPRESS_LEVEL, pnginfo=_png_info(stamped))
     return buffer.getvalue()
 
 
-def _about(stamped: str) -> "PngInfo":
+def _png_info(stamped: str) -> "PngInfo":
     from PIL.PngImagePlugin import PngInfo
 
     about = PngInfo()
@@ -104,7 +104,7 @@ def stamp(made_sha256: str, text_sha256: str, number: int) -> str:
 def write_page(path: Path, image: "Image", dpi: int, stamped: str) -> int:
     """Write a PNG with its stamp and give its size in bytes; raises OutputError where it can't be written."""
     with replacing(path) as file:
-        image.save(file, "PNG", **COMPRESSION, dpi=(dpi, dpi), pnginfo=_about(stamped))
+        image.save(file, "PNG", **COMPRESSION, dpi=(dpi, dpi), pnginfo=_png_info(stamped))
         return file.tell()
 
 
@@ -123,8 +123,8 @@ def last_pages(folder: Path) -> dict[str, int]:
     """The highest page number of each document that has pages in a folder."""
     highest: dict[str, int] = {}
     for name in _names(folder):
-        if found := _NUMBERED.fullmatch(name):
-            highest[found[1]] = max(highest.get(found[1], 0), int(found[2]))
+        if match := _NUMBERED.fullmatch(name):
+            highest[match[1]] = max(highest.get(match[1], 0), int(match[2]))
     return highest
 
 
@@ -177,12 +177,12 @@ class PageFiles(Struct, frozen=True, kw_only=True):
         if not names:
             hint = "give the folder with images/ID_page_001.png, or those files themselves"
             raise DataError(f"{folder}: no image in it or in its `{IMAGES}` folder", hint=hint)
-        return cls(path=path, names=names, metadata=read_metadata(_around(path)))
+        return cls(path=path, names=names, metadata=read_metadata(_parent_of(path)))
 
     @property
     def root(self) -> Path:
         """The folder that people name it by: the one around `images`."""
-        return _around(self.path)
+        return _parent_of(self.path)
 
     @property
     def name(self) -> str:
@@ -200,12 +200,12 @@ def image_names(folder: Path) -> tuple[str, ...]:
     """The names of the image files in a folder, hidden and temporary ones left out; raises DataError."""
     try:
         with os.scandir(folder) as entries:
-            found = [
+            names = [
                 e.name for e in entries if e.name.lower().endswith(IMAGE_SUFFIXES) and not e.name.startswith((".", "~"))
             ]
     except OSError as error:
         raise DataError(f"{folder}: {error.strerror}", hint="give the folder with the page images") from None
-    return tuple(sorted(found, key=natural_key))
+    return tuple(sorted(names, key=natural_key))
 
 
 def page_bytes(path: Path) -> bytes:
@@ -222,7 +222,7 @@ def beside(folder: Path, output: Path) -> str:
     return whole.relative_to(around).as_posix() if whole.is_relative_to(around) else whole.name
 
 
-def _around(images: Path) -> Path:
+def _parent_of(images: Path) -> Path:
     return images.parent if images.name == IMAGES else images
 
 

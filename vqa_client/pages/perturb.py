@@ -79,7 +79,7 @@ def make_page(recipe: Recipe, name: str) -> Page:
     for perturbation in recipe.perturbations:
         target = recipe.output / perturbation.folder / IMAGES / page_name(name)
         stamp = _stamp(perturbation, recipe.seed, digest.hexdigest())
-        made = _finished(target, stamp)
+        made = _finished_page(target, stamp)
         if is_new := made is None:
             pixels = pixels or read_page(data, os.fspath(path))
             made = png(form(pixels, perturbation, recipe.seed, path), stamp)
@@ -95,8 +95,8 @@ def form(pixels: "Image", perturbation: Perturbation, seed: int, path: Path) -> 
     try:
         return perturbed(pixels, perturbation, chance)
     except (OSError, ValueError, MemoryError) as error:  # WebP ends at 16,383 pixels
-        told = f"{path}: {perturbation.spec} can't be made of {pixels.width}x{pixels.height} pixels: {error}"
-        raise DataError(told, hint="render smaller pages, or leave this perturbation out") from None
+        message = f"{path}: {perturbation.spec} can't be made of {pixels.width}x{pixels.height} pixels: {error}"
+        raise DataError(message, hint="render smaller pages, or leave this perturbation out") from None
 
 
 def _stamp(perturbation: Perturbation, seed: int, source: str) -> str:
@@ -108,18 +108,18 @@ def _stamp(perturbation: Perturbation, seed: int, source: str) -> str:
     )
 
 
-def _finished(target: Path, stamp: str) -> bytes | None:
+def _finished_page(target: Path, stamp: str) -> bytes | None:
     try:
         data = target.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise UsageError(f"can't read {target}: {error.strerror}", hint="choose another --output") from None
-    found = stamp_of(data)
-    if found is None:
+    page_stamp = stamp_of(data)
+    if page_stamp is None:
         hint = "move its folder away, or choose another --output"
         raise UsageError(f"{target} is there already, and this command hasn't made it", hint=hint)
-    return data if found == stamp else None
+    return data if page_stamp == stamp else None
 
 
 DIGEST = "output_sha256"
@@ -143,8 +143,8 @@ def lacking(source: PageFiles, folder: Path) -> int:
     there = set(image_names(images)) if images.is_dir() else set()
     wanted = {page_name(name) for name in source.names}
     if others := there - wanted:
-        told = f"{images} contains {len(others):,} images that {source.name} hasn't, {min(others)} for one"
-        raise UsageError(told, hint="move them away, or choose another --output")
+        message = f"{images} contains {len(others):,} images that {source.name} hasn't, {min(others)} for one"
+        raise UsageError(message, hint="move them away, or choose another --output")
     return len(wanted - there)
 
 
@@ -271,18 +271,18 @@ class Variants(Struct, frozen=True, kw_only=True):
 
 def variants(images: Path, perturbations: tuple[str, ...], documents: Path | None) -> Variants:
     """Sort out what is asked for; raises UsageError and DataError before anything is made."""
-    wanted = parse_all(perturbations)
+    parsed = parse_all(perturbations)
     clean = PageFiles.of(images)
-    enlarged = tuple(each for each in wanted if each.kind == "upscale")
-    drawn = {each.folder: each for each in wanted if each.by_rendering}
-    drawn |= {low.folder: low for low in map(_low, enlarged)}
+    enlarged = tuple(each for each in parsed if each.kind == "upscale")
+    drawn = {each.folder: each for each in parsed if each.by_rendering}
+    drawn |= {low.folder: low for low in map(_low_resolution, enlarged)}
     if drawn and documents is None:
-        first = next(each for each in wanted if each.by_rendering or each in enlarged)
+        first = next(each for each in parsed if each.by_rendering or each in enlarged)
         raise UsageError(f"--perturbation {first.spec} draws the text again", hint="give the text with --data")
     return Variants(
         clean=clean,
         drawn=tuple(drawn.values()),
-        damaged=tuple(each for each in wanted if not each.by_rendering and each not in enlarged),
+        damaged=tuple(each for each in parsed if not each.by_rendering and each not in enlarged),
         enlarged=tuple(_to_clean_size(each, clean) for each in enlarged),
         documents=shown(documents, clean.path) if drawn and documents else None,
     )
@@ -290,10 +290,10 @@ def variants(images: Path, perturbations: tuple[str, ...], documents: Path | Non
 
 def low_folder(enlarged: Perturbation) -> str:
     """The folder of pages that an upscaled one is made of."""
-    return _low(enlarged).folder
+    return _low_resolution(enlarged).folder
 
 
-def _low(enlarged: Perturbation) -> Perturbation:
+def _low_resolution(enlarged: Perturbation) -> Perturbation:
     return parse(f"dpi:{enlarged.values['dpi']}")
 
 
@@ -328,7 +328,7 @@ def rerender(
     raises.
     """
     drawn = render_documents(
-        _same(source, documents),
+        _with_same_text(source, documents),
         output / perturbation.folder,
         changed(clean_style(source), perturbation),
         workers=workers,
@@ -338,7 +338,7 @@ def rerender(
     return Perturbed(folder=perturbation.folder, pages=drawn.pages, made=drawn.pages_made, size_bytes=drawn.size_bytes)
 
 
-def _same(source: PageFiles, documents: Shown) -> Iterator[Document]:
+def _with_same_text(source: PageFiles, documents: Shown) -> Iterator[Document]:
     noted = {each.get("id"): each.get("text_sha256") for each in source.metadata.get("documents", ())}
     for document in documents:
         digest = hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()

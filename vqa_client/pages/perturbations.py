@@ -33,7 +33,7 @@ class Perturbation(Struct, frozen=True, kw_only=True):
     @property
     def spec(self) -> str:
         """How it is written, with every value: `noise:gaussian:0.1`."""
-        return ":".join((self.kind, *map(_short, self.values.values())))
+        return ":".join((self.kind, *map(_shorten, self.values.values())))
 
     @property
     def by_rendering(self) -> bool:
@@ -55,7 +55,7 @@ class _Number(Struct, frozen=True, kw_only=True):
 
     @property
     def wanted(self) -> str:
-        return f"a {'whole ' if self.whole else ''}number from {_short(self.low)} to {_short(self.high)}"
+        return f"a {'whole ' if self.whole else ''}number from {_shorten(self.low)} to {_shorten(self.high)}"
 
     def read(self, word: str) -> Value | None:
         try:
@@ -113,15 +113,15 @@ def parse(text: str) -> Perturbation:
     missing = next((p for p, value in zip(parameters, values, strict=True) if value is None), None)
     if missing:
         raise UsageError(f"--perturbation {text!r} needs a {missing.name}", hint=f"{missing.name}: {missing.wanted}")
-    given = {p.name: value for p, value in zip(parameters, values, strict=True) if value is not None}
-    suffix = "" if values == defaults else "".join(f"_{_short(value)}" for value in given.values())
-    return Perturbation(kind=kind, values=given, folder=f"adv_{kind}{suffix}")
+    by_name = {p.name: value for p, value in zip(parameters, values, strict=True) if value is not None}
+    suffix = "" if values == defaults else "".join(f"_{_shorten(value)}" for value in by_name.values())
+    return Perturbation(kind=kind, values=by_name, folder=f"adv_{kind}{suffix}")
 
 
 def parse_all(texts: tuple[str, ...]) -> tuple[Perturbation, ...]:
     """Read several; one that is asked for twice is made once."""
-    found = {perturbation.folder: perturbation for perturbation in map(parse, texts)}
-    return tuple(found.values())
+    by_folder = {perturbation.folder: perturbation for perturbation in map(parse, texts)}
+    return tuple(by_folder.values())
 
 
 def _read(text: str, parameter: _Parameter, word: str) -> Value:
@@ -144,7 +144,7 @@ def _form(kind: str) -> str:
     return ":".join((kind, *(parameter.name.upper() for parameter in _KINDS[kind])))
 
 
-def _short(value: Value) -> str:
+def _shorten(value: Value) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
@@ -162,7 +162,7 @@ def perturbed(pixels: "Pixels", perturbation: Perturbation, digest: bytes) -> "P
     return _MADE[perturbation.kind](pixels, perturbation.values, digest)
 
 
-def _encoded(kind: str) -> "Damage":
+def _reencoding(kind: str) -> "Damage":
     def reencoded(pixels: "Pixels", values: Mapping[str, Value], digest: bytes) -> "Pixels":
         from PIL import Image
 
@@ -220,8 +220,8 @@ def _upscale(pixels: "Pixels", values: Mapping[str, Value], digest: bytes) -> "P
 
 
 _MADE: dict[str, "Damage"] = {
-    "jpeg": _encoded("JPEG"),
-    "webp": _encoded("WEBP"),
+    "jpeg": _reencoding("JPEG"),
+    "webp": _reencoding("WEBP"),
     "binary": _binary,
     "noise": _noise,
     "blur": _blur,

@@ -173,20 +173,20 @@ class _Run:
         """Lay documents out, a few pages at a time; a finished one is an empty chunk unless its `lines` are asked."""
         for document in checked(documents):
             script = script_of(document.text)
-            about = self._about(document, script)
+            about = self._new_document(document, script)
             earlier = self._earlier.get(document.id)
             if lines is None and earlier and self._is_whole(earlier, about):
                 self._begun.append((earlier, len(document.text)))
                 yield self._chunk(earlier, script, [])
                 continue
-            yield from self._laid_out(document, about, script, lines)
+            yield from self._lay_out(document, about, script, lines)
 
-    def _about(self, document: Document, script: Script) -> DocumentPages:
+    def _new_document(self, document: Document, script: Script) -> DocumentPages:
         faces, _ = typesetter(self._style.font, script)
         text_sha256 = hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()
         return DocumentPages(id=document.id, text_sha256=text_sha256, fonts=faces.digests(document.text))
 
-    def _laid_out(
+    def _lay_out(
         self, document: Document, about: DocumentPages, script: Script, lines: IO[bytes] | None
     ) -> Iterator[_Chunk]:
         faces, setter = typesetter(self._style.font, script)
@@ -226,11 +226,11 @@ class _Run:
             self._characters += characters
             return Step(documents=0, pages=len(drawn.sizes_bytes), made=drawn.made, characters=characters)
         self._characters = 0
-        finished = self._finished(self._begun.popleft()[0], is_cut=drawn.is_cut)
+        finished = self._finish(self._begun.popleft()[0], is_cut=drawn.is_cut)
         pages = len(drawn.sizes_bytes) or finished.pages
         return Step(documents=1, pages=pages, made=drawn.made, characters=rest)
 
-    def _finished(self, document: DocumentPages, *, is_cut: bool) -> DocumentPages:
+    def _finish(self, document: DocumentPages, *, is_cut: bool) -> DocumentPages:
         if self._sizes_bytes:
             document = msgspec.structs.replace(
                 document, pages=len(self._sizes_bytes), size_bytes=sum(self._sizes_bytes), cut=is_cut

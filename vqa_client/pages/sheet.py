@@ -40,23 +40,23 @@ def column(folder: PageFolder) -> Column:
     return Column(name=folder.name, files={os.path.splitext(name)[0]: folder.path / name for name in names})
 
 
-def chosen(pages: Sequence[str], wanted: Sequence[str], limit: int) -> list[str]:
+def chosen(pages: Sequence[str], names: Sequence[str], limit: int) -> list[str]:
     """The pages that are asked for by name or document, else `limit` pages evenly spread.
 
     Raises UsageError for one that isn't there.
     """
-    if not wanted:
+    if not names:
         n = min(max(1, limit), len(pages))
         return [pages[(2 * i + 1) * len(pages) // (2 * n)] for i in range(n)]
-    return [_named(pages, os.path.splitext(name)[0]) for name in wanted]
+    return [_page_named(pages, os.path.splitext(name)[0]) for name in names]
 
 
-def _named(pages: Sequence[str], name: str) -> str:
-    found = [page for page in pages if page == name] or [page for page in pages if page.startswith(name)]
-    if not found:
+def _page_named(pages: Sequence[str], name: str) -> str:
+    matches = [page for page in pages if page == name] or [page for page in pages if page.startswith(name)]
+    if not matches:
         near = difflib.get_close_matches(name, pages, 1, 0.0)
         raise UsageError(f"--page {name!r}: no page of that name", hint=f"the nearest is {near[0]}" if near else "")
-    return found[0]
+    return matches[0]
 
 
 def contact_sheet(columns: Sequence[Column], pages: Sequence[str]) -> "Image.Image":
@@ -69,8 +69,8 @@ def contact_sheet(columns: Sequence[Column], pages: Sequence[str]) -> "Image.Ima
     step = CELL_PX[0] + GAP_PX, CELL_PX[1] + CROP_PX[1] + 2 * LINE_PX + 2 * GAP_PX
     size = len(columns) * step[0] + GAP_PX, len(pages) * step[1] + LINE_PX + GAP_PX
     if size[0] * size[1] > MOST_PIXELS:
-        told = f"{len(pages)} pages in {len(columns)} forms make a sheet of {size[0]:,} x {size[1]:,} pixels"
-        raise UsageError(told, hint="choose fewer pages with --page or --limit")
+        message = f"{len(pages)} pages in {len(columns)} forms make a sheet of {size[0]:,} x {size[1]:,} pixels"
+        raise UsageError(message, hint="choose fewer pages with --page or --limit")
     sheet = Image.new("RGB", size, "white")
     pen = _Pen(sheet)
     for at, each in enumerate(columns):
@@ -106,16 +106,16 @@ class _Pen:
             return spot
         page = read_page(page_bytes(path), str(path))
         spot = spot or _most_ink(page)
-        box = _around(spot, page.size)
-        self._whole(at, page, box)
+        box = _box_around(spot, page.size)
+        self._draw_page(at, page, box)
         below = at[1] + CELL_PX[1] + GAP_PX
         self.sheet.paste(page.crop(box), (at[0], below))
         self.draw.rectangle((at[0], below, at[0] + box[2] - box[0] - 1, below + box[3] - box[1] - 1), outline=MARK)
-        said = f"{page.width} x {page.height} px, {path.stat().st_size / 1000:,.0f} KB"
-        self.write((at[0], below + CROP_PX[1] + 2), said, PALE)
+        caption = f"{page.width} x {page.height} px, {path.stat().st_size / 1000:,.0f} KB"
+        self.write((at[0], below + CROP_PX[1] + 2), caption, PALE)
         return spot
 
-    def _whole(self, at: tuple[int, int], page: "Image.Image", box: Box) -> None:
+    def _draw_page(self, at: tuple[int, int], page: "Image.Image", box: Box) -> None:
         small = page.copy()
         small.thumbnail(CELL_PX)
         self.sheet.paste(small, at)
@@ -145,7 +145,7 @@ def _mean(quarter: "Image.Image", place: tuple[int, int]) -> float:
     return float(ImageStat.Stat(quarter.crop((x, y, right, bottom))).mean[0]) if right > x and bottom > y else 255.0
 
 
-def _around(spot: Spot, size: tuple[int, int]) -> Box:
+def _box_around(spot: Spot, size: tuple[int, int]) -> Box:
     """A piece of CROP_PX, or of the whole side where that is less, inside the page and about the spot."""
     width, height = min(CROP_PX[0], size[0]), min(CROP_PX[1], size[1])
     left = min(max(0, round(spot[0] * size[0] - width / 2)), size[0] - width)

@@ -60,9 +60,9 @@ class Typesetter:
         """How wide a piece of a line is; its letters may yet join those of the next piece."""
         width = self._widths.get(text)
         if width is None:
-            width = self._measured(text)
+            width = self._measure(text)
             if len(text) <= _CACHED_CHARACTERS:
-                _bounded(self._widths, _CACHED_WIDTHS)[text] = width
+                _emptied_if_full(self._widths, _CACHED_WIDTHS)[text] = width
         return width
 
     def advances_em(self, text: str) -> Iterator[float]:
@@ -75,7 +75,7 @@ class Typesetter:
         x_em = 0.0
         for part, direction in _parts(line, right_to_left):
             if direction:
-                word = self._shaped(part, direction)
+                word = self._shaped_word(part, direction)
                 for run in word.runs:
                     yield Run(run.face, run.glyphs, run.x_em + x_em, run.y_em)
                 x_em += word.advance_em
@@ -96,20 +96,20 @@ class Typesetter:
         if glyphs:
             yield Run(face, glyphs, start_em)
 
-    def _measured(self, text: str) -> float:
+    def _measure(self, text: str) -> float:
         if not _NEEDS_SHAPING.search(text):
             return sum(self.advances_em(UNDRAWN.sub("", text)))
         return sum(
-            self._shaped(part, direction).advance_em if direction else sum(self.advances_em(part))
+            self._shaped_word(part, direction).advance_em if direction else sum(self.advances_em(part))
             for part, direction in _parts(text, False)
         )
 
-    def _shaped(self, word: str, direction: str) -> Shaped:
+    def _shaped_word(self, word: str, direction: str) -> Shaped:
         key = (word, direction)
-        found = self._words.get(key)
-        if found is None:
-            found = _bounded(self._words, _CACHED_WORDS)[key] = self._shape(word, direction)
-        return found
+        shaped = self._words.get(key)
+        if shaped is None:
+            shaped = _emptied_if_full(self._words, _CACHED_WORDS)[key] = self._shape(word, direction)
+        return shaped
 
     def _shape(self, word: str, direction: str) -> Shaped:
         import uharfbuzz
@@ -135,11 +135,11 @@ class Typesetter:
         face, start = -1, 0
         for at, character in enumerate(word):
             stays = face >= 0 and (character in _JOINERS or self._carries(face, character))
-            wanted = face if stays else max(self._chain.face_of(character), 0)
-            if wanted != face and at > start:
+            next_face = face if stays else max(self._chain.face_of(character), 0)
+            if next_face != face and at > start:
                 yield face, word[start:at]
                 start = at
-            face = wanted
+            face = next_face
         yield face, word[start:]
 
     def _carries(self, face: int, character: str) -> bool:
@@ -161,24 +161,24 @@ def _parts(line: str, right_to_left: bool) -> Iterator[tuple[str, str]]:
         yield UNDRAWN.sub("", line), ""
         return
     if not _RUNS_LEFT.search(line):
-        yield from _matched(line, [(_SHAPED_WORD, "ltr")])
+        yield from _split_by(line, [(_SHAPED_WORD, "ltr")])
         return
-    for part, direction in _matched(_as_seen(line, right_to_left), [(_RTL_WORD, "rtl"), (_SHAPED_WORD, "ltr")]):
+    for part, direction in _split_by(_visual_order(line, right_to_left), [(_RTL_WORD, "rtl"), (_SHAPED_WORD, "ltr")]):
         yield (part[::-1] if direction == "rtl" else part), direction
 
 
-def _as_seen(line: str, right_to_left: bool) -> str:
+def _visual_order(line: str, right_to_left: bool) -> str:
     """Give the characters from left to right; brackets and the like are turned round where text runs left."""
     import bidi
     from bidi.mirror import MIRRORED
 
-    every, marked = _directed()
-    seen = bidi.get_display(every.sub(rf"\g<0>{_FOLLOWER}", line), base_dir="R" if right_to_left else "L")
-    return marked.sub(lambda found: found[1] or MIRRORED[found[2]], seen)
+    every, marked = _mirrored_patterns()
+    visual = bidi.get_display(every.sub(rf"\g<0>{_FOLLOWER}", line), base_dir="R" if right_to_left else "L")
+    return marked.sub(lambda match: match[1] or MIRRORED[match[2]], visual)
 
 
 @cache
-def _directed() -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _mirrored_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What has a mirror image, alone and with its follower: before it where text runs left, else behind it."""
     from bidi.mirror import MIRRORED
 
@@ -186,23 +186,23 @@ def _directed() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(any_of), re.compile(f"({any_of}){_FOLLOWER}|{_FOLLOWER}({any_of})")
 
 
-def _matched(text: str, patterns: list[tuple[re.Pattern[str], str]]) -> Iterator[tuple[str, str]]:
+def _split_by(text: str, patterns: list[tuple[re.Pattern[str], str]]) -> Iterator[tuple[str, str]]:
     (pattern, direction), *others = patterns
     at = 0
-    for found in pattern.finditer(text):
-        yield from _between(text[at : found.start()], others)
-        yield found[0], direction
-        at = found.end()
-    yield from _between(text[at:], others)
+    for match in pattern.finditer(text):
+        yield from _split_rest(text[at : match.start()], others)
+        yield match[0], direction
+        at = match.end()
+    yield from _split_rest(text[at:], others)
 
 
-def _between(text: str, patterns: list[tuple[re.Pattern[str], str]]) -> Iterable[tuple[str, str]]:
+def _split_rest(text: str, patterns: list[tuple[re.Pattern[str], str]]) -> Iterable[tuple[str, str]]:
     if not text:
         return ()
-    return _matched(text, patterns) if patterns else ((UNDRAWN.sub("", text), ""),)
+    return _split_by(text, patterns) if patterns else ((UNDRAWN.sub("", text), ""),)
 
 
-def _bounded(known: dict[Key, Value], most: int) -> dict[Key, Value]:
+def _emptied_if_full(known: dict[Key, Value], most: int) -> dict[Key, Value]:
     if len(known) >= most:
         known.clear()
     return known
