@@ -13,6 +13,7 @@ from tests.fakes.words import by_question, caches_images, error, first_n, hang, 
 from vqa_client.cli.main import run_command
 from vqa_client.compare.leaderboard import Column, leaderboard
 from vqa_client.settings.suite import Entry, SuiteSettings, read_suite, settings_of, words
+from vqa_client.shipped import shipped
 from vqa_client.tasks import registry
 
 SUITE = """
@@ -51,6 +52,12 @@ def test_an_entrys_options_are_those_of_the_command_line_and_its_paths_begin_at_
     assert found[5:] == ["--images=s3://a/b", "--judge=a", "--judge=b"]
     hyphens = Entry(name="mc", options={"data-json": "a.json"})
     assert words(hyphens, registry.find("mc").settings, Path("/data")) == ["--data-json=/data/a.json"]
+    shown = Entry(name="mc", options={"data": "a.json", "images": "{shipped}/b", "parser": "robust"})
+    of_mc = words(shown, registry.find("mc").settings, Path("/data"))
+    assert of_mc == ["--data=/data/a.json", f"--images={shipped('data')}/b", "--parser=robust"]
+    assert words(Entry(name="vqa2", options={"data": "a"}), registry.find("vqa2").settings, Path("/b")) == [
+        "--data=/b/a"
+    ]
 
 
 def test_a_suite_asks_all_of_its_benchmarks_by_one_session_and_ends_with_one_table(

@@ -136,7 +136,7 @@ def _as_folder(name: str) -> str:
 def words(entry: Entry, kind: type[RunSettings], root: Path) -> list[str]:
     """The options of an entry as on the command line; paths begin at `root`, addresses stay as they are."""
     fields = {field.name: field for field in dataclasses.fields(kind)}
-    paths = {name for name, field in fields.items() if "Path" in str(field.type)}
+    paths = {name for field in fields.values() if "Path" in str(field.type) for name in _names(field)}
     found: list[str] = []
     for key, value in entry.options.items():
         if key == "benchmark":
@@ -150,6 +150,13 @@ def words(entry: Entry, kind: type[RunSettings], root: Path) -> list[str]:
             else:  # in one word: a value may begin with a hyphen
                 found.append(f"--{key}={_path(each, root) if name in paths else each}")
     return found
+
+
+def _names(field: dataclasses.Field[Any]) -> list[str]:
+    """All names of a field's option: `data_json` of mc is also `data`."""
+    marks = [mark for mark in getattr(field.type, "__metadata__", ()) if isinstance(mark, Parameter)]
+    options = [option for mark in marks for option in (*(mark.name or ()), *(mark.alias or ()))]
+    return [field.name, *(_option(option.lstrip("-")) for option in options)]
 
 
 def _path(value: Any, root: Path) -> str:
