@@ -199,3 +199,30 @@ async def test_shards_that_are_read_otherwise_are_merged_with_those_readings(
         assert found.reports[0].summary.overall.correct == right
     assert len(server.chats) == 8
     assert found.reports[0].path.read_bytes() == (whole / found.reports[0].path.name).read_bytes()
+
+
+async def test_a_merge_and_another_division_say_when_kept_replies_are_scored_again(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = Sample(tmp_path, 4)
+    server = fault_server(oracle(of.replies()))
+    for shard in ("1/2", "2/2"):
+        await arun(of.settings(server.base_url, shard=shard))
+    monkeypatch.setattr("vqa_client.benchmark.READING_VERSION", "of another day")
+    list(merge_folder(of.output, partial=False, tidy=False, note=(merge := Notes()).note))
+    assert len(merge.about("scored again")) == 1
+    for undivided in of.output.glob("clean_mc_eval.[rj]*"):
+        undivided.unlink()
+    await arun(of.settings(server.base_url), progress=(division := Notes()))
+    assert len(division.about("scored again")) == 1
+    assert len(server.chats) == 4
+
+
+async def test_a_run_without_replies_scores_none_again(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = await mc_run(tmp_path, fault_server, 2)
+    log_of(of).write_bytes(b"")
+    monkeypatch.setattr("vqa_client.benchmark.READING_VERSION", "of another day")
+    await arun(of.settings(fault_server(oracle(of.replies())).base_url), progress=(notes := Notes()))
+    assert not notes.about("scored again")

@@ -327,6 +327,7 @@ async def test_another_division_asks_only_what_is_not_answered(
     asked = [chat.prompt for chat in server.chats]
     assert len(asked) == len(set(asked))
     assert notes.about("taken over")
+    assert not notes.about("scored again")
 
 
 async def test_fresh_takes_no_answers_of_another_division(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -18,7 +18,7 @@ from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.plans import finish, make_plans, plans_of
 from vqa_client.runs.reopened import WAY_OUT, settings_of
-from vqa_client.runs.resume import RunPaths, carry_over, score_again, sort_log
+from vqa_client.runs.resume import SCORED_AGAIN, RunPaths, carry_over, score_again, sort_log
 from vqa_client.runs.run_file import RunFile, as_lines, differing
 from vqa_client.runs.varied import CORRUPTED
 from vqa_client.settings.divided import Shard
@@ -158,7 +158,9 @@ def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy:
         joined = [_joined(log, part.paths.log, now.identity) for part in parts]
         if twice := sum(answers for answers, _ in joined):
             note(f"{plan.title}: {twice} answers were there twice; the first shard's counts")
-        if any(records for _, records in joined) or any(file.scoring != now.scoring for file in files):
+        if otherwise := any(file.scoring != now.scoring for file in files):
+            note(SCORED_AGAIN)
+        if otherwise or any(records for _, records in joined):
             score_again(log, plan.loaded.questions, plan.task)
         else:
             sort_log(log, plan.loaded.questions)

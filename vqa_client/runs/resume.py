@@ -27,6 +27,8 @@ from vqa_client.tables.pictures import is_address
 from vqa_client.task import Task
 from vqa_client.types import ANSWERED, Question, Record, SentImage
 
+SCORED_AGAIN = "the scoring or the data file has changed: saved replies are scored again"
+
 
 class RunPaths(Struct, frozen=True):
     """The three files of a run: the report, and beside it the run file and the record log.

@@ -23,7 +23,7 @@ from vqa_client.runs.adaptive import Adaptive
 from vqa_client.runs.control import Control
 from vqa_client.runs.figures import ServersOfStart, SessionFigures
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
-from vqa_client.runs.resume import Unchanged, adopt, any_answer, carry_over, score_again
+from vqa_client.runs.resume import SCORED_AGAIN, Unchanged, adopt, any_answer, carry_over, score_again
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.runs.stage import Ask, Stage, in_daemon_thread, until_stopped
 from vqa_client.task import Task
@@ -50,16 +50,18 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
     with RecordLog(paths.log, file.identity) as log:
         if log.repaired:
             stage.progress.note(log.repaired)
-        adopted = 0
+        earlier, adopted = [before], 0
         if not stage.settings.fresh:
             adopted = adopt(log, paths, file, plan.loaded.questions)
         if adopted:
-            score_again(log, plan.loaded.questions, plan.task)
-            file.write(paths.run)
+            earlier += [RunFile.read(other.run) for other in paths.otherwise_divided()]
             stage.progress.note(f"{plan.title}: {adopted} answers are taken over from the run's other division")
-        elif before is not None and _judged_otherwise(before, file):
+        if otherwise := len(log) > 0 and any(each is not None and _judged_otherwise(each, file) for each in earlier):
+            stage.progress.note(SCORED_AGAIN)
+        if adopted or otherwise:
             score_again(log, plan.loaded.questions, plan.task)
-            stage.progress.note("the scoring or the data file has changed: saved replies are scored again")
+        if adopted:
+            file.write(paths.run)
         stage.progress.begin(" · ".join(filter(None, (plan.title, stage.shown_model))), plan.loaded.count)
         stage.progress.measuring(plan.task.description.measure)
         start = _Start(plan, stage, log, file)
