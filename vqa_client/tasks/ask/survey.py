@@ -258,7 +258,7 @@ def _report(settings: AskSettings, faults: list[Fault], rows: int) -> None:
             lines.append(f"  and {by_kind[kind] - SHOWN_FAULTS:,} more, {kind}")
     raise DataError(
         f"{settings.data} can't be asked: {len(faults):,} of {rows:,} rows are faulty\n" + "\n".join(lines),
-        hint="mend them (rows count from 0), or --skip_faulty leaves them out and says so in the report",
+        hint="mend them (rows count from 1, without a header); --skip_faulty leaves them out and says so in the report",
     )
 
 
