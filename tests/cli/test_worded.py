@@ -170,8 +170,8 @@ def test_what_scoring_again_changes_is_listed() -> None:
         scoring_old={"parser": "a"},
         scoring_new={"parser": "b"},
         data_changed=True,
-        old=Sums(accuracy=0.5, parts={"robust": 0.5, "n_words": 1}, statuses={"ok": 1_000}),
-        new=Sums(accuracy=0.25, parts={"robust": 0.25}, statuses={"bad_image": 3}),
+        old=Sums(accuracy=0.5, parts={"accuracy": 0.5, "robust": 0.5, "n_words": 1}, statuses={"ok": 1_000}),
+        new=Sums(accuracy=0.25, parts={"accuracy": 0.25, "robust": 0.25}, statuses={"bad_image": 3}),
         changes=changes,
         written=False,
     )

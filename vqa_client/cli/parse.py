@@ -162,7 +162,8 @@ def _section(found: Rescored) -> Section:
     old, new = found.old, found.new
     rows = [["accuracy", percent(old.accuracy), percent(new.accuracy)]]
     names = [name for name in dict.fromkeys((*old.parts, *new.parts)) if not name.startswith("n_")]
-    rows += [[name, percent(old.parts.get(name)), percent(new.parts.get(name))] for name in names]
+    parts = ([name, percent(old.parts.get(name)), percent(new.parts.get(name))] for name in names)
+    rows += [row for row in parts if row not in rows]  # many benchmarks call their headline accuracy
     for status in dict.fromkeys((*old.statuses, *new.statuses)):
         counts = (f"{side.statuses.get(status, 0):,}" for side in (old, new))
         rows.append([f"questions {status.replace('_', ' ')}", *counts])
