@@ -69,8 +69,8 @@ ATTRIBUTED = lazily(
     re.IGNORECASE,
 )
 _DISQUALIFIED = lazily(
-    r"\b(?:wrong|incorrect|false|initial|previous|earlier|tempting|naive|other|possible|potential|alternative|second|third|next|each|every|any"
-    r"|falsche|mauvaise|неправильный|неверный|错误的?|不正确的?|错的)(?: the)? ?$",
+    r"\b(?:wrong|less|least|hardly|incorrect|false|initial|previous|earlier|tempting|naive|other|possible|potential|alternative"
+    r"|second|third|next|each|every|any|falsche|mauvaise|неправильный|неверный|错误的?|不正确的?|错的)(?: the)? ?$",
     re.IGNORECASE,
 )
 
