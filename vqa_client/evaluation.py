@@ -342,7 +342,10 @@ class _Server:
             if settings.check and settings.shows_images and not is_checked:
                 session = await _unless(self._given.stop, check_before(session, self._note))
         except ServerUnusable as error:
-            self._failed = None if isinstance(error, ServerAway) else error
+            if isinstance(error, ServerAway):
+                self._given.away.add(self.where)
+            else:
+                self._failed = error
             raise
         self._session = session
         return session

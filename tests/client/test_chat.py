@@ -12,7 +12,7 @@ from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.limits import Outage, Pause
 from vqa_client.client.routes import Route, Routes
-from vqa_client.errors import QuestionFailed, ServerUnusable
+from vqa_client.errors import QuestionFailed, ServerAway
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Image, Request
 
@@ -254,13 +254,13 @@ async def test_a_server_that_stays_away_ends_the_run() -> None:
 
     async def never(patience_s: float) -> None:
         patiences_s.append(patience_s)
-        raise ServerUnusable("gone")
+        raise ServerAway("gone")
 
     client = Server(play).client()
     patiences_s: list[float] = []
     client.routes.outage = Outage(never, 30.0)
     for _ in range(2):
-        with pytest.raises(ServerUnusable):
+        with pytest.raises(ServerAway):
             await client.complete(Request(content=("?",)))
     assert patiences_s == [30.0, 0.0], "what follows looks once"
 

@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
@@ -14,8 +13,6 @@ from cyclopts import Parameter, Token
 
 from vqa_client.errors import UsageError
 
-_NOT_UTF_8 = re.compile("[\ud800-\udfff]")
-"""How Python shows bytes of the command line that are no text: no server takes them, and no file of a run."""
 _TINY = 1e-9
 """Stands for anything above 0."""
 
@@ -57,6 +54,15 @@ class _Rule(NamedTuple):
     bounds: AtLeast | None
 
 
+def _is_utf8(word: str) -> bool:
+    """Whether the bytes of a word are UTF-8, also where the locale showed Python none: no server takes others."""
+    try:
+        word.encode("utf-8", "surrogateescape").decode()
+    except UnicodeError:
+        return False
+    return True
+
+
 def check(settings: Any) -> None:
     """Turn paths given as text into paths, `~` into the home folder.
 
@@ -70,7 +76,7 @@ def check(settings: Any) -> None:
         if isinstance(value, str) and value in rule.renamed:
             object.__setattr__(settings, name, value := rule.renamed[value])
         words = value if isinstance(value, tuple) else (value,)
-        if not rule.path and any(isinstance(each, str) and _NOT_UTF_8.search(each) for each in words):
+        if not rule.path and not all(_is_utf8(each) for each in words if isinstance(each, str)):
             raise UsageError(f"--{name} is not UTF-8")
         if value is None or value in rule.words:
             continue
