@@ -48,7 +48,7 @@ def weighed(reply: ChoiceReply) -> Found | None:
     shares: dict[str, float] = {}
     for each in islice(reply.patterns.labels.exact.finditer(reply.text), len(reply.texts.labels) + 1):
         label, share = reply.written[each[0]], _SHARE.match(reply.lower, each.end())
-        if share and share[1] != reply.texts.own[label]:
+        if share and share[1].rstrip(" %") != reply.texts.own[label].rstrip(" %"):
             shares[label] = float(share[1].rstrip(" %")) / (100 if "%" in share[1] else 1)
     labels = tuple(label for label in shares if shares[label] == max(shares.values()))
     whole = len(shares) == len(reply.texts.labels) and abs(sum(shares.values()) - 1) < _ROUNDED
