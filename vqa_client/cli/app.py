@@ -190,14 +190,14 @@ ROBUSTNESS = {
 """Each command's help and an example."""
 
 
-def _shown(default: Any) -> str | None:
+def _default_text(default: Any) -> str | None:
     """A default as help shows it; a switch that is off and an empty value say nothing."""
     if isinstance(default, bool) or default in (None, "", ()):
         return None
     return ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
 
 
-def _converted(kind: Any, tokens: Sequence[Token]) -> Any:
+def _convert(kind: Any, tokens: Sequence[Token]) -> Any:
     """Convert the words of an option; cyclopts alone takes 2.5 for 2 where a whole number is wanted."""
     kinds = get_args(kind) or (kind,)
     for token in tokens if int in kinds and float not in kinds and str not in kinds else ():
@@ -206,7 +206,7 @@ def _converted(kind: Any, tokens: Sequence[Token]) -> Any:
     return convert(kind, tokens)
 
 
-SPELLED = Parameter(name_transform=lambda name: name, show_default=_shown, converter=_converted)
+SPELLED = Parameter(name_transform=lambda name: name, show_default=_default_text, converter=_convert)
 """Options are spelled as the settings are; hyphens are taken too."""
 
 
@@ -284,8 +284,8 @@ def usage_error(error: CycloptsError) -> UsageError:
         more = f", and {unknown[0]} is not an option of this command" if unknown else ""
         name = error.argument.name
         positional = error.argument.index is not None and not error.argument.parameter.alias
-        shown = name.lstrip("-").upper() if positional else name
-        return UsageError(f"{shown} is missing{more}", hint=example_of(error.command_chain or ()))
+        label = name.lstrip("-").upper() if positional else name
+        return UsageError(f"{label} is missing{more}", hint=example_of(error.command_chain or ()))
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         return UsageError(f"{error.unused_tokens[0]!r} is one argument too many", hint="--help lists the arguments")
     text = str(error).strip()
@@ -299,14 +299,14 @@ def usage_error(error: CycloptsError) -> UsageError:
         if "Did you mean" not in text:
             return UsageError(f"unknown option {option}", hint="--help lists all options")
     text = text.replace(', "".', ".")
-    for said, better in _TYPES.items():
-        text = text.replace(said, better)
+    for technical, better in _TYPES.items():
+        text = text.replace(technical, better)
     return UsageError(text)
 
 
 def example_of(command: Sequence[str]) -> str:
     """How the command is called."""
-    given = {name.replace("_", "-"): words for each in COMMANDS.values() for name, (_, _, words) in each.items()}
-    given |= {f"robustness {name}": words for name, (_, words) in ROBUSTNESS.items()}
-    words = given.get(" ".join(command))
+    examples = {name.replace("_", "-"): words for each in COMMANDS.values() for name, (_, _, words) in each.items()}
+    examples |= {f"robustness {name}": words for name, (_, words) in ROBUSTNESS.items()}
+    words = examples.get(" ".join(command))
     return f"for example: vqa-client {words}" if words else "--help lists all options"

@@ -48,14 +48,14 @@ def _first_questions(settings: AskSettings) -> Iterator[str]:
         for question in islice(plan.loaded.questions, settings.show):
             right = f"   (right: {', '.join(question.references)})" if question.references else ""
             who = "[user] " if question.turns else ""
-            said = [f"[system] {system}"] if (system := plan.task.system_for(question)) else []
+            messages = [f"[system] {system}"] if (system := plan.task.system_for(question)) else []
             for turn in question.turns:
-                said += [who + _shown(question.images, turn.content), f"[assistant] {turn.reply}"]
-            said.append(who + _shown(question.images, plan.task.content(question)))
-            yield f"--- {question.id}{right}\n" + "\n".join(said)
+                messages += [who + _content_text(question.images, turn.content), f"[assistant] {turn.reply}"]
+            messages.append(who + _content_text(question.images, plan.task.content(question)))
+            yield f"--- {question.id}{right}\n" + "\n".join(messages)
 
 
-def _shown(images: tuple[str, ...], content: Content) -> str:
+def _content_text(images: tuple[str, ...], content: Content) -> str:
     return "\n".join(part if isinstance(part, str) else _image(images, part) for part in content)
 
 
@@ -70,8 +70,8 @@ def _size(name: str) -> str:
     try:
         with open_image(name) as file:
             data = file.read()
-        found = facts(data)
+        image = facts(data)
     except (OSError, ValueError, DataError, QuestionFailed):
         return ", which can't be read"
-    pixels = f" {found.width}x{found.height}," if found.width else ","
+    pixels = f" {image.width}x{image.height}," if image.width else ","
     return f"{pixels} {len(data) / 1000:,.1f} KB"

@@ -38,17 +38,19 @@ def selftest(name: _Name = None, /, *options: Options) -> int:
     settings = _settings("selftest", name, options)
     if settings is None:
         return EXIT_OK
-    found = tested(settings)
-    lines = [f"{safe(fault.question_id)}: {fault.reply!r}: {fault.reason}" for fault in found.faults[:_SHOWN]]
-    more = len(found.faults) - _SHOWN
-    verdict = f"{count(len(found.faults), 'question')} of {found.total:,} fail" if found.faults else "every score is 1"
+    result = tested(settings)
+    lines = [f"{safe(fault.question_id)}: {fault.reply!r}: {fault.reason}" for fault in result.faults[:_SHOWN]]
+    more = len(result.faults) - _SHOWN
+    verdict = (
+        f"{count(len(result.faults), 'question')} of {result.total:,} fail" if result.faults else "every score is 1"
+    )
     emit(
         "\n".join(
-            [*lines, *([f"and {more:,} more"] if more > 0 else []), f"{count(found.total, 'question')}: {verdict}"]
+            [*lines, *([f"and {more:,} more"] if more > 0 else []), f"{count(result.total, 'question')}: {verdict}"]
         )
         + "\n"
     )
-    return EXIT_FAILED_QUESTIONS if found.faults else EXIT_OK
+    return EXIT_FAILED_QUESTIONS if result.faults else EXIT_OK
 
 
 def settings_command(name: str, kind: type[Settings]) -> App:
@@ -102,5 +104,5 @@ def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSett
         if name in declared():
             app.help, words = declared()[name].title, f"{command} {name} --data FOLDER"
         app.help_epilogue = example(words)
-    given = taken(app, ("--help",) if wants_help else options)
-    return None if given is None else cast(RunSettings, given).named(str(name))
+    settings = taken(app, ("--help",) if wants_help else options)
+    return None if settings is None else cast(RunSettings, settings).named(str(name))

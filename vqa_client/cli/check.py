@@ -81,7 +81,7 @@ def as_text(checked: Checked) -> str:
         table.add_column(heading, no_wrap=heading != "found")
     for finding in checked.findings:
         table.add_row(
-            MARKS[finding.level], finding.name.replace("_", " "), _found(finding), style=STYLES[finding.level]
+            MARKS[finding.level], finding.name.replace("_", " "), _finding_text(finding), style=STYLES[finding.level]
         )
     console.print(table)
     if checked.took_s:
@@ -89,7 +89,7 @@ def as_text(checked: Checked) -> str:
     return printed(console)
 
 
-def _found(finding: Finding) -> Any:
+def _finding_text(finding: Finding) -> Any:
     from rich.text import Text
 
     return Text(safe(finding.text) + (f"\nhint: {safe(finding.hint)}" if finding.hint else ""))

@@ -32,10 +32,10 @@ def demo(settings: DemoSettings = _DEMO) -> int:
     progress, reports = display(), list[Report]()
     try:
         for part in (_pages_part,) if local.missing() else (_pages_part, _shapes_part):
-            found = until_signalled(partial(part, settings, progress), progress)
-            show(found)
-            write_pages(found)
-            reports += found
+            part_reports = until_signalled(partial(part, settings, progress), progress)
+            show(part_reports)
+            write_pages(part_reports)
+            reports += part_reports
     except Stopped as stopped:
         show(stopped.interrupted.reports)
         say(f"stopped. Resume with: {resume_command(sys.argv)}")
@@ -48,16 +48,16 @@ def demo(settings: DemoSettings = _DEMO) -> int:
 async def _pages_part(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
     progress.note("starting the page reader, a local server that reads pages by OCR (no vision-language model)")
     async with reader.start() as server:
-        return await _asked(_pages(settings, server.base_url), progress, stop)
+        return await _ask_runs(_pages(settings, server.base_url), progress, stop)
 
 
 async def _shapes_part(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
     progress.note("starting the tiny VLM on mlx-vlm's server: a real but tiny model that only knows coloured shapes")
     async with local.start(progress.note) as server:
-        return await _asked(_shapes(settings, server.base_url), progress, stop)
+        return await _ask_runs(_shapes(settings, server.base_url), progress, stop)
 
 
-async def _asked(runs: Sequence[RunSettings], progress: Progress, stop: asyncio.Event) -> list[Report]:
+async def _ask_runs(runs: Sequence[RunSettings], progress: Progress, stop: asyncio.Event) -> list[Report]:
     """The reports of all runs; Interrupted has those there were until then."""
     reports: list[Report] = []
     for run in runs:
@@ -71,7 +71,7 @@ async def _asked(runs: Sequence[RunSettings], progress: Progress, stop: asyncio.
 
 
 def _pages(settings: DemoSettings, base_url: str) -> list[RunSettings]:
-    data, common = shipped("data"), _common(settings, base_url)
+    data, common = shipped("data"), _common_settings(settings, base_url)
     workers = settings.max_workers
     return [
         NiahSettings(input=data / "niah", output=settings.output / "niah", max_workers=workers, **common),
@@ -87,7 +87,7 @@ def _pages(settings: DemoSettings, base_url: str) -> list[RunSettings]:
 
 def _shapes(settings: DemoSettings, base_url: str) -> list[RunSettings]:
     data, output = shipped("data") / "shapes", settings.output / "shapes"
-    common = _common(settings, base_url) | {"max_workers": SHAPES_WORKERS}
+    common = _common_settings(settings, base_url) | {"max_workers": SHAPES_WORKERS}
     return [
         Vqa2Settings(
             data_dir=data / "vqa2", results_dir=output / "vqa2", model=("tiny-vlm",), num_questions=0, **common
@@ -110,5 +110,5 @@ def _shapes(settings: DemoSettings, base_url: str) -> list[RunSettings]:
     ]
 
 
-def _common(settings: DemoSettings, base_url: str) -> dict[str, Any]:
+def _common_settings(settings: DemoSettings, base_url: str) -> dict[str, Any]:
     return {"base_url": base_url, "api_key": None, "fresh": settings.fresh}

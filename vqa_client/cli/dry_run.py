@@ -44,7 +44,7 @@ def _row(run: DryRun, expected: Expected, settings: RunSettings) -> dict[str, An
         "max_tokens": run.max_tokens,
         "context_length": run.context_length,
         "seconds": expected.requests / settings.rate if settings.rate else None,
-        "batches_end_by": _latest(settings) if settings.batch else None,
+        "batches_end_by": _latest_end(settings) if settings.batch else None,
         "dollars_prompts": prompts,
         "dollars_replies_at_most": replies,
     }
@@ -67,10 +67,10 @@ def _lines(run: DryRun, expected: Expected, settings: RunSettings) -> Iterator[s
     yield f"  about {expected.text_tokens:,} text tokens by cl100k_base; replies have at most {run.max_tokens:,} each"
     yield from _too_long(run, expected)
     if expected.unreadable:
-        yield f"  {count(len(expected.unreadable), 'file')} can't be read as images: {_some(expected.unreadable)}"
+        yield f"  {count(len(expected.unreadable), 'file')} can't be read as images: {_some_names(expected.unreadable)}"
     if settings.by_batches:
         sizes = f"{settings.batch_bytes / MEGABYTE:g} MB and {settings.batch_lines:,} questions"
-        until = f"; those made now end by {_latest(settings)}" if settings.batch else ""
+        until = f"; those made now end by {_latest_end(settings)}" if settings.batch else ""
         yield f"  {count(expected.batches, 'batch file')} of at most {sizes}{until}"
     else:
         yield _time(expected.requests, settings.rate)
@@ -83,15 +83,15 @@ def _lines(run: DryRun, expected: Expected, settings: RunSettings) -> Iterator[s
 def _total(planned: Sequence[tuple[DryRun, Expected, RunSettings]], rate: float | None) -> Iterator[str]:
     """What all of them come to; dollars only where every model has prices."""
     all_of = [expected for _, expected, _ in planned]
-    requests = sum(one.requests for one in all_of)
+    requests = sum(estimate.requests for estimate in all_of)
     yield f"all {len(all_of)} together"
     yield (
-        f"  {count(requests, 'request')} · {count(sum(one.images for one in all_of), 'image')} · "
-        f"{sum(one.sent_bytes for one in all_of) / MEGABYTE:,.1f} MB to send"
+        f"  {count(requests, 'request')} · {count(sum(estimate.images for estimate in all_of), 'image')} · "
+        f"{sum(estimate.sent_bytes for estimate in all_of) / MEGABYTE:,.1f} MB to send"
     )
     yield (
-        f"  about {sum(one.image_tokens for one in all_of):,} image tokens and "
-        f"{sum(one.text_tokens for one in all_of):,} text tokens"
+        f"  about {sum(estimate.image_tokens for estimate in all_of):,} image tokens and "
+        f"{sum(estimate.text_tokens for estimate in all_of):,} text tokens"
     )
     if rate is not None:
         yield _time(requests, rate)
@@ -108,8 +108,8 @@ def _too_long(run: DryRun, expected: Expected) -> Iterator[str]:
     if not expected.overflows:
         yield f"  every question fits into {length}, the longest reply included"
         return
-    longest_first = sorted(expected.overflows, key=lambda one: -one.tokens)
-    ids = _some(tuple(f"{one.question_id} ({one.tokens:,})" for one in longest_first))
+    longest_first = sorted(expected.overflows, key=lambda overflow: -overflow.tokens)
+    ids = _some_names(tuple(f"{overflow.question_id} ({overflow.tokens:,})" for overflow in longest_first))
     yield f"  {count(len(expected.overflows), 'question')} beyond {length}, the longest reply included: {ids}"
 
 
@@ -119,7 +119,7 @@ def _time(requests: int, rate: float | None) -> str:
     return f"  {duration(requests / rate)} at {rate:g} questions/s"
 
 
-def _latest(settings: RunSettings) -> str:
+def _latest_end(settings: RunSettings) -> str:
     """When batches that are made now have ended, whatever comes."""
     return (datetime.now().astimezone() + timedelta(hours=settings.batch_hours)).strftime("%a %d %b %H:%M")
 
@@ -133,6 +133,6 @@ def _dollars(run: DryRun, expected: Expected, settings: RunSettings) -> tuple[fl
     return prompts / MILLION, share * expected.requests * run.max_tokens * run.prices.output / MILLION
 
 
-def _some(names: tuple[str, ...]) -> str:
+def _some_names(names: tuple[str, ...]) -> str:
     more = f" and {len(names) - SHOWN:,} more (--json has all)" if len(names) > SHOWN else ""
     return ", ".join(map(safe, names[:SHOWN])) + more

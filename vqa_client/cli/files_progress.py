@@ -65,7 +65,7 @@ def _raise_once(number: int, frame: FrameType | None) -> None:
 def files_progress(title: str, total: int, *, noun: str = "files") -> Iterator[Advance]:
     """Show done and total, files a second and the time left: a bar on a terminal, few plain lines elsewhere."""
     so_far = _Count(title, total, noun)
-    with _shown(so_far) as tick:
+    with _show_count(so_far) as tick:
 
         def advance(n: int = 1) -> None:
             so_far.done += n
@@ -78,7 +78,7 @@ def files_progress(title: str, total: int, *, noun: str = "files") -> Iterator[A
 def pages_progress(title: str, *, documents: int, characters: int) -> Iterator[Callable[["Step"], None]]:
     """Show how far the pages of documents are; by characters, since one document may be all of the work."""
     so_far = _PageCount(title, characters, documents)
-    with _shown(so_far) as tick:
+    with _show_count(so_far) as tick:
 
         def advance(step: "Step") -> None:
             so_far.take(step)
@@ -138,7 +138,7 @@ class _PageCount(_Count):
         return " · ".join(filter(None, parts))
 
 
-def _shown(so_far: _Count) -> contextlib.AbstractContextManager[Callable[[], None]]:
+def _show_count(so_far: _Count) -> contextlib.AbstractContextManager[Callable[[], None]]:
     """Show a count; what this gives is to be called whenever it has changed."""
     return _bar(so_far) if on_terminal() else _plain_lines(so_far)
 

@@ -104,18 +104,18 @@ def _sources() -> bytes:
 
     Another package may bring a benchmark of the same name.
     """
-    made_by, found = find_spec("cyclopts"), [__version__]
-    found += [_stamp(path, os.stat(path)) for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]
+    made_by, stamps = find_spec("cyclopts"), [__version__]
+    stamps += [_stamp(path, os.stat(path)) for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]
     if made_by and made_by.origin:
-        found.append(_stamp(made_by.origin, os.stat(made_by.origin)))
+        stamps.append(_stamp(made_by.origin, os.stat(made_by.origin)))
     folders = [os.fspath(_PACKAGE)]
     for folder in folders:
         for entry in os.scandir(folder):
             if entry.name.endswith(".py"):
-                found.append(_stamp(entry.path, entry.stat()))
+                stamps.append(_stamp(entry.path, entry.stat()))
             elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
                 folders.append(entry.path)
-    return hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "surrogateescape")).hexdigest().encode()
+    return hashlib.sha256("\n".join(sorted(stamps)).encode("utf-8", "surrogateescape")).hexdigest().encode()
 
 
 def _stamp(path: str, stat: os.stat_result) -> str:

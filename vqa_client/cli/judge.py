@@ -54,9 +54,9 @@ def judge_after(run: BenchmarkSettings) -> int:
     same = ["api_key", "max_workers", "max_retries", "check", "fresh", "json", "seed"]
     if not any(map(names_config, run.judge)):  # names of served models: they have no address of their own
         same += ["base_url", "endpoint"]
-    given = {name: getattr(run, name) for name in same}
+    options = {name: getattr(run, name) for name in same}
     benchmark = registry.find(run.benchmark).make(run).name
-    return ask_judges(JudgeSettings(results=run.output, judge=run.judge, **given), benchmark)
+    return ask_judges(JudgeSettings(results=run.output, judge=run.judge, **options), benchmark)
 
 
 def judge(results: _Results, /, settings: JudgeSettings = _JUDGE) -> int:
@@ -92,7 +92,7 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
 
 def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
     """Print and write what all judges of this command come to, run by run."""
-    found = []
+    results = []
     failed = False
     for each in runs:
         assert each.kind is not None
@@ -101,16 +101,18 @@ def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
         named = {name_of_judge(config): load_model(config).prices for config in configs}
         prices = {name: price for name, price in named.items() if price is not None}
         if there := [log for log in logs if log.exists()]:
-            found.append(beside(each, there, prices))
+            results.append(beside(each, there, prices))
             asked = {name_of_judge(config) for config in each.configs if config}
-            failed = failed or any(of.judge.failed for of in found[-1].verdicts if not asked or of.judge.name in asked)
+            failed = failed or any(
+                of.judge.failed for of in results[-1].verdicts if not asked or of.judge.name in asked
+            )
             path = judged_path(each.results, each.kind)
-            write_json(path, to_builtins(found[-1]))
+            write_json(path, to_builtins(results[-1]))
             if not each.json:
-                emit(as_text(_sections(found[-1], path)))
+                emit(as_text(_sections(results[-1], path)))
             write_again(each.results)
     if runs[0].json and emits:
-        emit_json(found)
+        emit_json(results)
     return EXIT_FAILED_QUESTIONS if failed else EXIT_OK
 
 
@@ -127,26 +129,26 @@ def _by_people(settings: JudgeSettings) -> int:
     if not judges:
         raise UsageError(f"{run.log} has no verdicts of kind {settings.kind}", hint="ask a judge first")
     labels = read_labels(settings.labels, run)
-    found = [against_people(run, each, labels) for each in judges]
-    write_json(judged_path(run.log, settings.kind, "-people"), to_builtins(found))
+    comparisons = [against_people(run, each, labels) for each in judges]
+    write_json(judged_path(run.log, settings.kind, "-people"), to_builtins(comparisons))
     if settings.json:
-        emit_json(found)
+        emit_json(comparisons)
     else:
-        emit(as_text([_people(found)]))
+        emit(as_text([_people(comparisons)]))
     return EXIT_OK
 
 
-def _sections(found: Beside, report: Path) -> Iterator[Section]:
+def _sections(result: Beside, report: Path) -> Iterator[Section]:
     """Each judge beside the rule, then what several judges come to together."""
-    yield Section(title=f"{found.task} · {found.model} · {found.kind} by another model")
-    for verdicts in found.verdicts:
+    yield Section(title=f"{result.task} · {result.model} · {result.kind} by another model")
+    for verdicts in result.verdicts:
         yield Section(notes=["", name_of(verdicts), *coverage(verdicts)])
         if verdicts.judged:
-            yield _accuracies(verdicts, found.headline)
+            yield _accuracies(verdicts, result.headline)
             if verdicts.forms:
                 yield _forms(verdicts.forms)
             named = {name.replace("_", " "): _figure(figure) for name, figure in verdicts.totals.items()}
-            totals = [f"{name} by the judge: {shown} %" for name, shown in named.items()]
+            totals = [f"{name} by the judge: {percentage} %" for name, percentage in named.items()]
             right, wrong = verdicts.table
             table = {"rule right": right, "rule wrong": wrong, "all": tuple(map(sum, zip(right, wrong, strict=True)))}
             yield Section(
@@ -154,9 +156,9 @@ def _sections(found: Beside, report: Path) -> Iterator[Section]:
                 rows=[[name, *(f"{number:,}" for number in (*row, sum(row)))] for name, row in table.items()],
                 notes=[*totals, *agreement(verdicts), *_differing(verdicts)],
             )
-    several = [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in found.pairs.items()]
-    several += [f"Fleiss' kappa of all judges: {kappa_text(found.fleiss)}"] if found.fleiss is not None else []
-    yield Section(notes=[*several, *(f"note: {note}" for note in found.notes), str(report)])
+    several = [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in result.pairs.items()]
+    several += [f"Fleiss' kappa of all judges: {kappa_text(result.fleiss)}"] if result.fleiss is not None else []
+    yield Section(notes=[*several, *(f"note: {note}" for note in result.notes), str(report)])
 
 
 def _accuracies(of: Verdicts, headline: str) -> Section:
@@ -192,7 +194,7 @@ def _differing(of: Verdicts) -> Iterator[str]:
             yield f"right by the {side} alone, {len(keys):,}: {names}{more}"
 
 
-def _people(found: Sequence[AgainstPeople]) -> Section:
+def _people(comparisons: Sequence[AgainstPeople]) -> Section:
     """Each judge in a column."""
     rows: list[tuple[str, Callable[[AgainstPeople], str]]] = [
         ("labelled", lambda each: f"{each.labelled:,}"),
@@ -205,20 +207,20 @@ def _people(found: Sequence[AgainstPeople]) -> Section:
         ("specificity, %", lambda each: _figure(each.specificity)),
         ("corrected accuracy, %", _corrected),
     ]
-    graded = any(each.graded for each in found)
+    graded = any(each.graded for each in comparisons)
     notes = ["corrected accuracy: of the judge, for its errors on what people have labelled (Rogan and Gladen)"]
     notes += ["kappas have quadratic weights; shares take grades from the middle of the scale on as correct"] * graded
     notes += [
         f"{each.name}: P(correct) beside people: {calibration_text(each.calibration)}"
-        for each in found
+        for each in comparisons
         if each.calibration is not None
     ]
-    notes += [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in found[0].people.items()]
-    if found[0].fleiss is not None:
-        notes.append(f"Fleiss' kappa of all people: {kappa_text(found[0].fleiss)}")
+    notes += [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in comparisons[0].people.items()]
+    if comparisons[0].fleiss is not None:
+        notes.append(f"Fleiss' kappa of all people: {kappa_text(comparisons[0].fleiss)}")
     return Section(
-        columns=["against people", *(each.name for each in found)],
-        rows=[[name, *map(of, found)] for name, of in rows if graded or name != "Spearman's rho"],
+        columns=["against people", *(each.name for each in comparisons)],
+        rows=[[name, *map(of, comparisons)] for name, of in rows if graded or name != "Spearman's rho"],
         notes=notes,
     )
 

@@ -18,7 +18,7 @@ def main() -> None:
 def run_command(arguments: list[str]) -> int:
     """The exit code of a command line; every expected error ends as one line and its hint."""
     prepare_streams()
-    return _guarded(list_benchmarks if arguments == ["list"] else lambda: _called(arguments))
+    return _run_guarded(list_benchmarks if arguments == ["list"] else lambda: _run_app(arguments))
 
 
 def list_benchmarks() -> None:
@@ -29,7 +29,7 @@ def list_benchmarks() -> None:
     emit("".join(f"{name:<{width}}  {safe(of.title)}\n" for name, of in declared().items()))
 
 
-def _called(arguments: list[str]) -> int:
+def _run_app(arguments: list[str]) -> int:
     from cyclopts import CycloptsError
 
     from vqa_client.cli.app import app, usage_error
@@ -51,7 +51,7 @@ def _refuse_empty(arguments: list[str]) -> None:
             raise UsageError(f"{option} is empty", hint=_UNSET)
 
 
-def _guarded(command: Callable[[], int | None]) -> int:
+def _run_guarded(command: Callable[[], int | None]) -> int:
     try:
         return command() or EXIT_OK
     except ServerUnusable as error:

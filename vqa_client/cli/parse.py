@@ -22,16 +22,16 @@ SHOWN_TOKENS = 10
 
 def parse(settings: ParseSettings) -> None:
     """Explain and print; foreign text is shown letter by letter and never obeyed."""
-    found = why(settings.run, settings.explain, settings.variant)
+    explanation = why(settings.run, settings.explain, settings.variant)
     if settings.json:
-        emit_json(found)
+        emit_json(explanation)
     else:
-        emit("\n".join(safe(line) for line in _lines(found)) + "\n")
+        emit("\n".join(safe(line) for line in _lines(explanation)) + "\n")
 
 
-def _lines(found: Why) -> Iterator[str]:
-    record = found.record
-    yield " · ".join(filter(None, (found.task, record.question_id, record.variant, found.log)))
+def _lines(explanation: Why) -> Iterator[str]:
+    record = explanation.record
+    yield " · ".join(filter(None, (explanation.task, record.question_id, record.variant, explanation.log)))
     if record.system:
         yield from _block("system message", record.system)
     if record.shots:
@@ -41,28 +41,28 @@ def _lines(found: Why) -> Iterator[str]:
     yield from _block("reply", record.output)
     if record.reasoning:
         yield from _block("reasoning, in a field of its own", record.reasoning)
-    if found.peeled_off:
+    if explanation.peeled_off:
         yield "peeled off before reading:"
-        yield from (f"    {_short(piece)}" for piece in found.peeled_off)
-    if found.choice:
-        yield from _choice(found, found.choice)
+        yield from (f"    {_shorten(piece)}" for piece in explanation.peeled_off)
+    if explanation.choice:
+        yield from _choice(explanation, explanation.choice)
     if record.first_token:
-        yield from _weighed(record.first_token, record.probabilities or {})
-    yield f"in the log: {record.status.replace('_', ' ')}{_answer(record.answer)}{_by(record.rule, record.rivals)}"
-    yield from (f"    {line}" for line in found.why)
+        yield from _first_token_lines(record.first_token, record.probabilities or {})
+    yield f"in the log: {record.status.replace('_', ' ')}{_answer(record.answer)}{_by_rule(record.rule, record.rivals)}"
+    yield from (f"    {line}" for line in explanation.why)
     parts = "".join(f", {name} {value:g}" for name, value in record.parts.items())
     yield f"    finish reason {record.finish_reason or '-'}, score {record.score:g}{parts}"
     yield f"right answer: {_list(record.references)}"
-    if found.compared_as is not None:
-        yield f"compared as {found.compared_as!r} with {_list(found.references_as)}"
-    if found.parsers:
-        yield "other parsers: " + ", ".join(f"{name} {answer!r}" for name, answer in found.parsers.items())
-    yield from _today(found)
+    if explanation.compared_as is not None:
+        yield f"compared as {explanation.compared_as!r} with {_list(explanation.references_as)}"
+    if explanation.parsers:
+        yield "other parsers: " + ", ".join(f"{name} {answer!r}" for name, answer in explanation.parsers.items())
+    yield from _today_line(explanation)
 
 
-def _choice(found: Why, view: ChoiceView) -> Iterator[str]:
-    if any(found.choices.values()):
-        yield "choices: " + "  ".join(f"{label}. {_short(text)}" for label, text in found.choices.items())
+def _choice(explanation: Why, view: ChoiceView) -> Iterator[str]:
+    if any(explanation.choices.values()):
+        yield "choices: " + "  ".join(f"{label}. {_shorten(text)}" for label, text in explanation.choices.items())
     yield from _block(f"read, from the {view.source}", view.read)
     if view.cut or view.unclosed:
         cut = "the reply was cut at the token limit" if view.cut else "the reply ends inside its reasoning"
@@ -78,11 +78,11 @@ def _choice(found: Why, view: ChoiceView) -> Iterator[str]:
     if others := [label for label in view.mentioned if label not in declared]:
         yield f"labels in the reply that nothing declares: {', '.join(others)}"
     yield "parsers: " + ", ".join(
-        f"{name} {letter or '-'}{_by(rule, ())}" for name, (letter, rule) in view.parsers.items()
+        f"{name} {letter or '-'}{_by_rule(rule, ())}" for name, (letter, rule) in view.parsers.items()
     )
 
 
-def _weighed(first_token: Mapping[str, float], probabilities: Mapping[str, float]) -> Iterator[str]:
+def _first_token_lines(first_token: Mapping[str, float], probabilities: Mapping[str, float]) -> Iterator[str]:
     likeliest = sorted(first_token.items(), key=lambda each: -each[1])
     yield "first token, with its probability:"
     yield "    " + "  ".join(f"{token!r} {exp(logprob):.3g}" for token, logprob in likeliest[:SHOWN_TOKENS])
@@ -94,36 +94,38 @@ def _rule(rule: RuleView) -> str:
         return f"  {rule.name}: -"
     mark = "=>" if rule.fired else "  "
     passed = " (not for a reply that was cut, or for reasoning)" if rule.passed_over else ""
-    return f"{mark}{rule.name}: {_labels(rule.labels)}{_by(rule.how, rule.rivals)}{passed}"
+    return f"{mark}{rule.name}: {_labels(rule.labels)}{_by_rule(rule.how, rule.rivals)}{passed}"
 
 
 def _labels(labels: Sequence[str]) -> str:
     return " or ".join(labels) or "declared to be none"
 
 
-def _today(found: Why) -> Iterator[str]:
-    record, today = found.record, found.today
-    if found.unknown:
-        yield f"not read again: {found.unknown}"
-    elif today is not None and found.today_score is not None:
-        same = (today.status, today.text, found.today_score.value) == (record.status, record.answer, record.score)
-        read = f"{today.status}{_answer(today.text)}{_by(today.rule, today.rivals)}, score {found.today_score.value:g}"
+def _today_line(explanation: Why) -> Iterator[str]:
+    record, today, score = explanation.record, explanation.today, explanation.today_score
+    if explanation.unknown:
+        yield f"not read again: {explanation.unknown}"
+    elif today is not None and score is not None:
+        same = (today.status, today.text, score.value) == (record.status, record.answer, record.score)
+        read = f"{today.status}{_answer(today.text)}{_by_rule(today.rule, today.rivals)}, score {score.value:g}"
         yield "read again today: the same" if same else f"read again today: {read} (vqa-client rescore shows all such)"
 
 
 def _answer(answer: str | None) -> str:
-    return "" if answer is None else f", answer {_short(answer)!r}"
+    return "" if answer is None else f", answer {_shorten(answer)!r}"
 
 
-def _by(rule: str, rivals: Sequence[str]) -> str:
-    said = [f"by {rule}"] if rule else []
-    said += [f"rivals {', '.join(map(_short, rivals))}"] if rivals else []
-    return f" ({'; '.join(said)})" if said else ""
+def _by_rule(rule: str, rivals: Sequence[str]) -> str:
+    parts = [f"by {rule}"] if rule else []
+    parts += [f"rivals {', '.join(map(_shorten, rivals))}"] if rivals else []
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _list(texts: Sequence[str]) -> str:
     times = {text: texts.count(text) for text in texts[:1_000]}
-    return ", ".join(f"{_short(text)!r}" + (f" x{count}" if count > 1 else "") for text, count in times.items()) or "-"
+    return (
+        ", ".join(f"{_shorten(text)!r}" + (f" x{count}" if count > 1 else "") for text, count in times.items()) or "-"
+    )
 
 
 def _block(title: str, text: str | None) -> Iterator[str]:
@@ -137,7 +139,7 @@ def _block(title: str, text: str | None) -> Iterator[str]:
     yield from (f"    {line}" for line in text.split("\n"))
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= 160 else f"{text[:80]} ... {text[-60:]}"
 
@@ -158,8 +160,8 @@ def rescore(settings: RescoreSettings) -> None:
         emit_json(done)
 
 
-def _section(found: Rescored) -> Section:
-    old, new = found.old, found.new
+def _section(rescored: Rescored) -> Section:
+    old, new = rescored.old, rescored.new
     rows = [["accuracy", percent(old.accuracy), percent(new.accuracy)]]
     names = [name for name in dict.fromkeys((*old.parts, *new.parts)) if not name.startswith("n_")]
     parts = ([name, percent(old.parts.get(name)), percent(new.parts.get(name))] for name in names)
@@ -168,41 +170,41 @@ def _section(found: Rescored) -> Section:
         counts = (f"{side.statuses.get(status, 0):,}" for side in (old, new))
         rows.append([f"questions {status.replace('_', ' ')}", *counts])
     return Section(
-        title=f"rescore · {found.task} · {found.log}",
+        title=f"rescore · {rescored.task} · {rescored.log}",
         columns=["in % of all", "old", "new"],
         rows=rows,
-        notes=[*map(_changed, found.changes[:MOST_CHANGES]), *_remarks(found)],
+        notes=[*map(_change_line, rescored.changes[:MOST_CHANGES]), *_remarks(rescored)],
     )
 
 
-def _changed(change: Change) -> str:
+def _change_line(change: Change) -> str:
     name = " · ".join(filter(None, (change.question_id, change.variant)))
     key = "" if change.old.references == change.new.references else ", another right answer"
     return f"{name}: {_reading(change.old)} -> {_reading(change.new)}{key}"
 
 
 def _reading(of: Reading) -> str:
-    said = "" if of.answer is None else f" {cut(of.answer, MOST_CHARACTERS)!r}"
+    answer = "" if of.answer is None else f" {cut(of.answer, MOST_CHARACTERS)!r}"
     rule = f" by {of.rule}" if of.rule else ""
-    return f"{of.status.replace('_', ' ')}{said}{rule} ({of.score:g})"
+    return f"{of.status.replace('_', ' ')}{answer}{rule} ({of.score:g})"
 
 
-def _remarks(found: Rescored) -> Iterator[str]:
-    hidden = len(found.changes) - MOST_CHANGES
+def _remarks(rescored: Rescored) -> Iterator[str]:
+    hidden = len(rescored.changes) - MOST_CHANGES
     if hidden > 0:
         yield f"and {count(hidden, 'more change')}: --json has all"
-    yield f"{len(found.changes):,} of {count(found.total, 'question')} changed"
-    if found.failed:
-        yield f"{count(found.failed, 'question')} without a reply: nothing to read again"
-    if found.not_in_data:
-        number = len(found.not_in_data)
-        left = f"left as {'it is:' if number == 1 else 'they are, such as'} {found.not_in_data[0]}"
+    yield f"{len(rescored.changes):,} of {count(rescored.total, 'question')} changed"
+    if rescored.failed:
+        yield f"{count(rescored.failed, 'question')} without a reply: nothing to read again"
+    if rescored.not_in_data:
+        number = len(rescored.not_in_data)
+        left = f"left as {'it is:' if number == 1 else 'they are, such as'} {rescored.not_in_data[0]}"
         yield f"{count(number, 'question')} no longer in the data file, {left}"
-    if found.scoring_old != found.scoring_new:
-        yield f"scored by {found.scoring_new}, before by {found.scoring_old}"
-    if found.data_changed:
+    if rescored.scoring_old != rescored.scoring_new:
+        yield f"scored by {rescored.scoring_new}, before by {rescored.scoring_old}"
+    if rescored.data_changed:
         yield "the data file is another one than when the run was made or last scored"
-    if found.written:
+    if rescored.written:
         yield "written into the log; the run's own command makes its report again and repeats no answered question"
-    elif found.changes:
+    elif rescored.changes:
         yield "nothing is written: --write puts the new readings into the log"

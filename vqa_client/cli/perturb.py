@@ -41,64 +41,64 @@ def perturb(settings: PerturbSettings) -> int:
         raise UsageError("--legibility compares the pages with their text", hint="give the text with --data")
     if settings.legibility:
         check_reader()
-    wanted = variants(settings.images, settings.perturbation, settings.data_json)
+    selection = variants(settings.images, settings.perturbation, settings.data_json)
     if settings.dry_run:
-        emit("\n".join(_would_make(wanted, settings)) + "\n")
+        emit("\n".join(_would_make(selection, settings)) + "\n")
         return 0
-    for made in _made(wanted, settings):
+    for made in _make_all(selection, settings):
         size_mb = made.size_bytes / 1e6
         emit(f"{made.folder}: {count(made.pages, 'page')}, {made.made:,} of them new, {size_mb:,.1f} MB\n")
     if settings.legibility:
-        emit(_legibility(wanted, settings))
+        emit(_legibility(selection, settings))
     return 0
 
 
-def _would_make(wanted: Variants, settings: PerturbSettings) -> Iterator[str]:
-    for each in wanted.drawn:
-        expected = _laid_out(wanted, each, settings)
+def _would_make(selection: Variants, settings: PerturbSettings) -> Iterator[str]:
+    for each in selection.drawn:
+        expected = _lay_out(selection, each, settings)
         what = f"{count(expected.pages, 'page')} of {count(expected.documents, 'document')} to be drawn again"
-        yield _expected(settings.output / each.folder, what, expected)
-    damaged = (*wanted.damaged, *wanted.enlarged)
-    for each, form in zip(damaged, estimate_forms(wanted.clean, damaged, seed=settings.seed), strict=True):
-        lacks, n = lacking(wanted.clean, settings.output / each.folder), len(wanted.clean.names)
+        yield _estimate_line(settings.output / each.folder, what, expected)
+    damaged = (*selection.damaged, *selection.enlarged)
+    for each, form in zip(damaged, estimate_forms(selection.clean, damaged, seed=settings.seed), strict=True):
+        lacks, n = lacking(selection.clean, settings.output / each.folder), len(selection.clean.names)
         what = f"{count(lacks, 'page')} to be made, {n - lacks:,} there"
-        yield _expected(settings.output / each.folder, what, form)
+        yield _estimate_line(settings.output / each.folder, what, form)
 
 
-def _laid_out(wanted: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Estimate:
-    documents = wanted.documents
+def _lay_out(selection: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Estimate:
+    documents = selection.documents
     assert documents, "variants() has looked for them"
-    style = changed(clean_style(wanted.clean), perturbation)
+    style = changed(clean_style(selection.clean), perturbation)
     with files_progress(f"lay out {perturbation.folder}", len(documents.pages), noun="documents") as advance:
         return estimate(documents, style, workers=settings.workers, advance=advance)
 
 
-def _expected(folder: Path, what: str, expected: Expected) -> str:
+def _estimate_line(folder: Path, what: str, expected: Expected) -> str:
     tokens = ", ".join(f"{n:,} ({rule})" for rule, n in expected.tokens.items())
     return f"{folder}: {what}; all about {expected.size_bytes / 1e6:,.1f} MB, image tokens {tokens}"
 
 
-def _made(wanted: Variants, settings: PerturbSettings) -> Iterator[Perturbed]:
-    for each in wanted.drawn:
-        yield _drawn(wanted, each, settings)
-    if wanted.damaged:
-        yield from _damaged(wanted.clean, wanted.damaged, settings)
-    for each in wanted.enlarged:
-        yield from _damaged(PageFiles.of(settings.output / low_folder(each)), (each,), settings)
+def _make_all(selection: Variants, settings: PerturbSettings) -> Iterator[Perturbed]:
+    for each in selection.drawn:
+        yield _draw(selection, each, settings)
+    if selection.damaged:
+        yield from _damage(selection.clean, selection.damaged, settings)
+    for each in selection.enlarged:
+        yield from _damage(PageFiles.of(settings.output / low_folder(each)), (each,), settings)
 
 
-def _drawn(wanted: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Perturbed:
-    documents = wanted.documents
+def _draw(selection: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Perturbed:
+    documents = selection.documents
     assert documents, "variants() has looked for them"
     with pages_progress(
         perturbation.folder, documents=len(documents.pages), characters=documents.characters
     ) as advance:
         return rerender(
-            wanted.clean, documents, settings.output, perturbation, workers=settings.workers, advance=advance
+            selection.clean, documents, settings.output, perturbation, workers=settings.workers, advance=advance
         )
 
 
-def _damaged(source: PageFiles, perturbations: tuple[Perturbation, ...], settings: PerturbSettings) -> list[Perturbed]:
+def _damage(source: PageFiles, perturbations: tuple[Perturbation, ...], settings: PerturbSettings) -> list[Perturbed]:
     title = perturbations[0].folder if len(perturbations) == 1 else f"{len(perturbations)} perturbations"
     with files_progress(title, len(source.names) * len(perturbations), noun="pages") as advance:
         return perturb_pages(
@@ -106,10 +106,10 @@ def _damaged(source: PageFiles, perturbations: tuple[Perturbation, ...], setting
         )
 
 
-def _legibility(wanted: Variants, settings: PerturbSettings) -> str:
+def _legibility(selection: Variants, settings: PerturbSettings) -> str:
     assert settings.data_json, "asked for with --legibility"
-    clean = PageFolder(name=wanted.clean.name, path=wanted.clean.path)
-    made = (PageFolder(name=name, path=settings.output / name / IMAGES) for name in wanted.folders)
+    clean = PageFolder(name=selection.clean.name, path=selection.clean.path)
+    made = (PageFolder(name=name, path=settings.output / name / IMAGES) for name in selection.folders)
     return as_table(measure((clean, *made), settings.data_json, workers=settings.workers, limit=settings.limit))
 
 
@@ -129,15 +129,17 @@ def pages_preview(settings: PagesPreviewSettings) -> int:
 
 def clean_first(roots: Iterable[Path]) -> list[PageFolder]:
     """The page folders of several places, each once, the perturbed ones last; raises DataError where one has none."""
-    found = {folder.path.resolve(): folder for root in roots for folder in page_folders(root)}
-    return sorted(found.values(), key=lambda folder: (folder.name.startswith("adv_"), natural_key(folder.name)))
+    by_path = {folder.path.resolve(): folder for root in roots for folder in page_folders(root)}
+    return sorted(by_path.values(), key=lambda folder: (folder.name.startswith("adv_"), natural_key(folder.name)))
 
 
 @resumable
 def legibility(settings: LegibilitySettings) -> int:
     """Read the pages of every folder and print a line for each."""
-    found = measure(clean_first(settings.images), settings.data_json, workers=settings.workers, limit=settings.limit)
-    emit(as_json(found) if settings.json else as_table(found))
+    by_folder = measure(
+        clean_first(settings.images), settings.data_json, workers=settings.workers, limit=settings.limit
+    )
+    emit(as_json(by_folder) if settings.json else as_table(by_folder))
     return 0
 
 
@@ -145,27 +147,28 @@ def measure(
     folders: Iterable[PageFolder], data_json: Path, *, workers: int, limit: int | None = None
 ) -> dict[str, Legibility]:
     """Read each folder's pages of the first `limit` documents, with a bar for each folder."""
-    found = {}
+    by_folder = {}
     for folder in folders:
         pages = shown(data_json, folder.path, limit=limit)
         with files_progress(f"reading {folder.name}", pages.page_count, noun="pages") as advance:
-            found[folder.name] = legibility_of(pages, workers=workers, advance=advance)
-    return found
+            by_folder[folder.name] = legibility_of(pages, workers=workers, advance=advance)
+    return by_folder
 
 
-def as_json(found: dict[str, Legibility]) -> str:
+def as_json(by_folder: dict[str, Legibility]) -> str:
     """One JSON list, shares in [0, 1]."""
     rows = [
-        {"folder": name, **msgspec.to_builtins(each), "worst_share": each.worst.share} for name, each in found.items()
+        {"folder": name, **msgspec.to_builtins(each), "worst_share": each.worst.share}
+        for name, each in by_folder.items()
     ]
     return json.dumps(rows, indent=2) + "\n"
 
 
-def as_table(found: dict[str, Legibility]) -> str:
+def as_table(by_folder: dict[str, Legibility]) -> str:
     """A line a folder."""
     lines = ["words that an OCR reader reads back, in %"]
-    width = max(map(len, found))
-    for name, each in found.items():
+    width = max(map(len, by_folder))
+    for name, each in by_folder.items():
         lines.append(
             f"{safe(name):{width}}  mean {percent(each.mean):>5}  worst {percent(each.worst.share):>5}"
             f" ({safe(each.worst.id)})  n = {count(each.documents, 'document')}, {count(each.pages, 'page')}"

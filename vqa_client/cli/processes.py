@@ -39,17 +39,17 @@ async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, st
     """
     count, workers = settings[0].process_count, settings[0].max_workers
     shards = [Shard(number, count) for number in range(1, count + 1)]
-    shown = Shown(progress, shards)
+    display = Shown(progress, shards)
     options = {name: getattr(settings[0], name) / count for name in SHARED if getattr(settings[0], name) is not None}
     shares = [{"shard": shard, "max_workers": share_of(workers, shard), **options} for shard in shards]
     ended = await asyncio.gather(
-        *(_asked(shard, given, shown, stop) for shard, given in zip(shards, shares, strict=True))
+        *(_run_shard(shard, share, display, stop) for shard, share in zip(shards, shares, strict=True))
     )
     errors = {f"shard {shard}": error for shard, error in zip(shards, ended, strict=True) if error is not None}
     for error in errors.values():
         if isinstance(error, UsageError):
             raise error
-    return await joined(settings, errors, shown.note, stop)
+    return await joined(settings, errors, display.note, stop)
 
 
 async def joined(
@@ -71,26 +71,26 @@ def share_of(workers: int | Literal["auto"], shard: Shard) -> int | str:
     return workers if workers == "auto" else max(1, workers // shard.of + (shard.number <= workers % shard.of))
 
 
-async def _asked(
-    shard: Shard, options: Mapping[str, object], shown: "Shown", stop: asyncio.Event
+async def _run_shard(
+    shard: Shard, options: Mapping[str, object], display: "Shown", stop: asyncio.Event
 ) -> VqaClientError | None:
     """Run one process to its end, once more where a signal killed it; what it ended with."""
     for start in range(1, STARTS + 1):
-        code, said = await _one_process(shard, options, shown, stop)
+        code, stderr = await _one_process(shard, options, display, stop)
         if code >= 0 or stop.is_set():
             break
         name = signal.Signals(-code).name
-        shown.note(f"shard {shard}: {name} killed its process{'; it is started again' if start < STARTS else ''}")
-        said = f"error: killed by {name}, {STARTS} times\nhint: run the same command again to resume"
-    shown.left(shard)
+        display.note(f"shard {shard}: {name} killed its process{'; it is started again' if start < STARTS else ''}")
+        stderr = f"error: killed by {name}, {STARTS} times\nhint: run the same command again to resume"
+    display.left(shard)
     if stop.is_set():
         return None
     if code < 0 or code in (EXIT_USAGE, EXIT_SERVER):
-        return _error(said, UsageError if code == EXIT_USAGE else ServerUnusable)
+        return _error_of(stderr, UsageError if code == EXIT_USAGE else ServerUnusable)
     if code in STOPPED:
         return Interrupted([])
-    if said.strip():
-        shown.note(said.strip())
+    if stderr.strip():
+        display.note(stderr.strip())
     return None if code in (0, 1) else ServerUnusable(f"its process ended with exit code {code}")
 
 
@@ -99,22 +99,22 @@ def without(words: Sequence[str], options: Collection[str]) -> list[str]:
     kept: list[str] = []
     previous = ""
     for word in words:
-        option, given, _ = word.replace("_", "-").partition("=")
+        option, equals, _ = word.replace("_", "-").partition("=")
         if previous not in options and option not in options:
             kept.append(word)
-        previous = "" if given else option
+        previous = "" if equals else option
     return kept
 
 
-def _error(said: str, kind: Callable[..., VqaClientError]) -> VqaClientError:
-    lines = said.splitlines()
+def _error_of(stderr: str, kind: Callable[..., VqaClientError]) -> VqaClientError:
+    lines = stderr.splitlines()
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     hints = [line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")]
-    return kind("\n".join(errors) or said.strip() or "its process ended early", hint="; ".join(hints))
+    return kind("\n".join(errors) or stderr.strip() or "its process ended early", hint="; ".join(hints))
 
 
 async def _one_process(
-    shard: Shard, options: Mapping[str, object], shown: "Shown", stop: asyncio.Event
+    shard: Shard, options: Mapping[str, object], display: "Shown", stop: asyncio.Event
 ) -> tuple[int, str]:
     """The exit code of one process, and its standard error; it is ended with this task."""
     reading, writing = os.pipe()
@@ -135,24 +135,24 @@ async def _one_process(
     finally:
         os.close(writing)
     assert process.stderr is not None
-    stopping = asyncio.create_task(_stopped(process, stop))
+    stopping = asyncio.create_task(_stop_process(process, stop))
     try:
-        _, said, code = await asyncio.gather(_watched(reading, shard, shown), process.stderr.read(), process.wait())
+        _, stderr, code = await asyncio.gather(_watch(reading, shard, display), process.stderr.read(), process.wait())
     finally:
         stopping.cancel()
         if process.returncode is None:
             process.kill()
             await process.wait()
-    return code, said.decode("utf-8", "replace")
+    return code, stderr.decode("utf-8", "replace")
 
 
-async def _stopped(process: Process, stop: asyncio.Event) -> None:
+async def _stop_process(process: Process, stop: asyncio.Event) -> None:
     await stop.wait()
     if process.returncode is None:
         process.send_signal(signal.SIGTERM)
 
 
-async def _watched(reading: int, shard: Shard, shown: "Shown") -> None:
+async def _watch(reading: int, shard: Shard, display: "Shown") -> None:
     """Read what a process says of its progress until it ends."""
     lines = asyncio.StreamReader()
     with os.fdopen(reading, "rb") as pipe:
@@ -161,7 +161,7 @@ async def _watched(reading: int, shard: Shard, shown: "Shown") -> None:
         )
         try:
             while line := await lines.readline():
-                shown.take(shard, msgspec.json.decode(line))
+                display.take(shard, msgspec.json.decode(line))
         finally:
             transport.close()
 
@@ -182,13 +182,13 @@ class Shown:
             self._said.add(text)
             self._progress.note(text)
 
-    def take(self, shard: Shard, said: dict[str, Any]) -> None:
+    def take(self, shard: Shard, message: dict[str, Any]) -> None:
         """A note, or the numbers of one shard in a run."""
-        if "note" in said:
-            self.note(said["note"])
+        if "note" in message:
+            self.note(message["note"])
         else:
-            title = said["title"].replace(f" · shard {shard}", "")
-            self._runs.setdefault(title, {})[shard] = said
+            title = message["title"].replace(f" · shard {shard}", "")
+            self._runs.setdefault(title, {})[shard] = message
             self._show()
 
     def left(self, shard: Shard) -> None:

@@ -250,7 +250,7 @@ class ForwardedDisplay(LiveCounts):
         super().__init__()
         self._told_s = 0.0
 
-    def tell(self, said: dict[str, Any]) -> None:
+    def tell(self, message: dict[str, Any]) -> None:
         """Take one message: a note, or the numbers of the run."""
         raise NotImplementedError
 
@@ -282,8 +282,8 @@ class PipedDisplay(ForwardedDisplay):
         os.set_inheritable(descriptor, False)
         self._descriptor = descriptor
 
-    def tell(self, said: dict[str, Any]) -> None:
+    def tell(self, message: dict[str, Any]) -> None:
         try:
-            os.write(self._descriptor, msgspec.json.encode(said) + b"\n")
+            os.write(self._descriptor, msgspec.json.encode(message) + b"\n")
         except OSError:
             signal.raise_signal(signal.SIGTERM)

@@ -53,9 +53,9 @@ async def on_ray(settings: Sequence[RunSettings], progress: LiveCounts, stop: as
     Setting `stop` stops the workers in order and raises Interrupted. Raises UsageError as they do, and ModelsFailed
     where a shard did not come to its end.
     """
-    planning = asyncio.ensure_future(in_daemon_thread(partial(_planned, settings, progress)))
+    planning = asyncio.ensure_future(in_daemon_thread(partial(_make_plans, settings, progress)))
     try:
-        async with _connected(settings[0]) as ray:
+        async with _connection(settings[0]) as ray:
             driver = _Driver(ray, settings, progress, stop)
             plans = await planning
             with minutes_at_most(settings[0].max_minutes, stop, progress.note):
@@ -65,7 +65,7 @@ async def on_ray(settings: Sequence[RunSettings], progress: LiveCounts, stop: as
     return await joined(settings, errors, progress.note, stop)
 
 
-def _planned(settings: Sequence[RunSettings], progress: LiveCounts) -> list[list[Plan]]:
+def _make_plans(settings: Sequence[RunSettings], progress: LiveCounts) -> list[list[Plan]]:
     plans = [[plan for _, plans in plans_of(each, progress.note) for plan in plans] for each in settings]
     if settings[0].fresh:
         move_all_aside([plan for each in plans for plan in each])
@@ -73,7 +73,7 @@ def _planned(settings: Sequence[RunSettings], progress: LiveCounts) -> list[list
 
 
 @asynccontextmanager
-async def _connected(settings: RunSettings) -> AsyncIterator[Any]:
+async def _connection(settings: RunSettings) -> AsyncIterator[Any]:
     loop, on_sigterm = asyncio.get_running_loop(), signal.getsignal(signal.SIGTERM)
     with ThreadPoolExecutor(1) as thread:  # Linux ends the processes of a cluster with the thread that started them
         try:
@@ -95,19 +95,19 @@ def _connect(settings: RunSettings) -> Any:
         import ray
     except ImportError:
         raise UsageError("--ray needs ray", hint=install("ray")) from None
-    address, given = settings.ray, dict[str, Any](log_to_driver=False, logging_level="ERROR")
+    address, options = settings.ray, dict[str, Any](log_to_driver=False, logging_level="ERROR")
     if address == "local":
         cpus = min(usable_cpus(), (settings.shards or 1) * settings.ray_cpus)  # it starts a process for each
-        given |= {"include_dashboard": False, "num_cpus": cpus}
+        options |= {"include_dashboard": False, "num_cpus": cpus}
     host, colon, port = address.rpartition(":")
     try:
         if colon:  # ray itself would try for minutes
             socket.create_connection((host.strip("[]"), int(port)), REACHED_S).close()
-        ray.init(address, **given)
+        ray.init(address, **options)
     except Exception as error:  # ray's own are of no class; one is that the start took more than 30 s
-        said, _, _ = str(error).partition("\n")
+        message, _, _ = str(error).partition("\n")
         raise ServerUnusable(
-            f"the Ray cluster at {address} can't be reached: {said}",
+            f"the Ray cluster at {address} can't be reached: {message}",
             hint="`ray start` on this machine makes it a node; --ray local starts a cluster here",
         ) from None
     return ray
@@ -135,9 +135,9 @@ class _Driver:
         share: dict[str, Any] = {"max_minutes": None, "fresh": False}
         share["max_workers"] = share_of(settings[0].max_workers, Shard(self._workers, self._workers))
         for name, parts in (("rpm", self._workers), ("tpm", self._workers), ("max_cost", of)):
-            if (given := getattr(settings[0], name)) is not None:
-                share[name] = given / parts
-        self._settings = [_anywhere(each, share) for each in settings]
+            if (limit := getattr(settings[0], name)) is not None:
+                share[name] = limit / parts
+        self._settings = [_settings_anywhere(each, share) for each in settings]
         self._files = _files_of(settings)
         self._left: asyncio.Queue[Shard] = asyncio.Queue()
         for shard in self._shards:
@@ -163,7 +163,7 @@ class _Driver:
         self._note(f"ray: {self._workers} workers on {len(self._nodes)} nodes, each with --max_workers {workers}")
         tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._over.wait())]
         tasks += [asyncio.ensure_future(self._work()) for _ in range(self._workers)]
-        tasks.append(asyncio.ensure_future(self._stopped()))
+        tasks.append(asyncio.ensure_future(self._pass_stop_on()))
         try:
             done, _ = await asyncio.wait(tasks[:-1], return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -178,7 +178,7 @@ class _Driver:
 
     async def _work(self) -> None:
         """One worker after the other, the next where one is lost; each takes shards until there are none."""
-        actor, node = await self._started()
+        actor, node = await self._start_worker()
         while True:
             shard = await self._left.get()
             try:
@@ -187,7 +187,7 @@ class _Driver:
                 raise  # a bug
             except self._ray.exceptions.RayError as lost:
                 self._lost(shard, node, lost)
-                actor, node = await self._started()
+                actor, node = await self._start_worker()
                 continue
             if isinstance(error, ServerUnusable):
                 self._begin_no_more()  # they would fail alike
@@ -197,7 +197,7 @@ class _Driver:
         self._actors.append(actor := self._remote.remote(self._cpus))
         return actor
 
-    async def _started(self) -> tuple[Any, str]:
+    async def _start_worker(self) -> tuple[Any, str]:
         """A new worker of the same version, and its node."""
         while True:
             actor = self._unused.pop() if self._unused else self._actor()
@@ -206,9 +206,9 @@ class _Driver:
             except self._ray.exceptions.RayError as error:
                 self._failed_starts += 1
                 if self._failed_starts >= LOSSES:
-                    said = str(error).strip().splitlines()[-1]
+                    message = str(error).strip().splitlines()[-1]
                     hint = "vqa-client and ray must be installed on every node, in the same versions"
-                    raise ServerUnusable(f"no worker starts on the Ray cluster: {said}", hint=hint) from None
+                    raise ServerUnusable(f"no worker starts on the Ray cluster: {message}", hint=hint) from None
                 continue
             self._failed_starts = 0
             if about["vqa_client"] != __version__:
@@ -224,12 +224,12 @@ class _Driver:
         settings = [dataclasses.replace(each, shard=str(shard)) for each in self._settings]
         asked = Asked(settings=settings, files=self._files)
         run = actor.run.options(num_returns="streaming", _generator_backpressure_num_objects=MOST_WAITING)
-        with self._kept(shard) as kept:
+        with self._locked_files(shard) as kept:
             async for message in run.remote(asked, kept, self._others):
                 sent: Sent = await message
                 await in_daemon_thread(partial(self._keep, sent))
-                for said in sent.said:
-                    self._shown.take(shard, said)
+                for update in sent.said:
+                    self._shown.take(shard, update)
                 if sent.code is not None:
                     break
         if sent.code == EXIT_OK:
@@ -262,30 +262,30 @@ class _Driver:
         while not self._left.empty():
             self._end(self._left.get_nowait(), Interrupted([]))
 
-    async def _stopped(self) -> None:
+    async def _pass_stop_on(self) -> None:
         await self._stop.wait()
         self._begin_no_more()
         for actor in self._actors:
             actor.stop.remote()
 
     @contextmanager
-    def _kept(self, shard: Shard) -> Iterator[dict[str, bytes]]:
+    def _locked_files(self, shard: Shard) -> Iterator[dict[str, bytes]]:
         """A shard's files by their names for the worker, while no other driver has them."""
-        found: dict[str, bytes] = {}
+        files: dict[str, bytes] = {}
         with ExitStack() as locks:
-            for number, root, paths in self._each(shard):
+            for number, root, paths in self._each_run(shard):
                 paths.log.parent.mkdir(parents=True, exist_ok=True)
                 paths.log.touch()
                 locks.enter_context(locked(paths.log))
-                found |= _contents(number, root, paths)
+                files |= _contents(number, root, paths)
             try:
-                yield found
+                yield files
             finally:
-                for _, _, paths in self._each(shard):
+                for _, _, paths in self._each_run(shard):
                     if not paths.log.stat().st_size:
                         paths.log.unlink()
 
-    def _each(self, shard: Shard) -> Iterator[tuple[int, Path, RunPaths]]:
+    def _each_run(self, shard: Shard) -> Iterator[tuple[int, Path, RunPaths]]:
         for number, root in enumerate(self._roots):
             for log, paths in {paths.log: paths for paths in self._paths[number]}.items():
                 del log  # questions that are asked first are in the same log
@@ -295,7 +295,7 @@ class _Driver:
         """What the same runs have under other divisions: workers take answers over from it."""
         return {
             name: content
-            for number, root, paths in self._each(Shard(1, of))
+            for number, root, paths in self._each_run(Shard(1, of))
             for other in paths.otherwise_divided()
             for name, content in _contents(number, root, other).items()
         }
@@ -336,7 +336,7 @@ def _files_of(settings: Sequence[RunSettings]) -> Mapping[str, bytes]:
     return {name: path.read_bytes() for name in sorted(names) if (path := Path(name).expanduser()).is_file()}
 
 
-def _anywhere(settings: RunSettings, share: Mapping[str, Any]) -> RunSettings:
+def _settings_anywhere(settings: RunSettings, share: Mapping[str, Any]) -> RunSettings:
     """The settings as a worker takes them, wherever it was started: with whole paths."""
     paths = {
         field.name: Path.absolute(value)

@@ -71,23 +71,24 @@ class Worker:
             for name, content in others.items():
                 write_file(output / name, content)
             settings = [
-                _here(each, asked.files, folder, output / str(number)) for number, each in enumerate(asked.settings)
+                _settings_here(each, asked.files, folder, output / str(number))
+                for number, each in enumerate(asked.settings)
             ]
             display, part = _Display(), settings[0].part
             assert part is not None
             with Growing(output, part, kept) as files, ThreadPoolExecutor(1) as thread:
-                ended = thread.submit(asyncio.run, self._asked(settings, display))
+                ended = thread.submit(asyncio.run, self._ask(settings, display))
                 while not ended.done():
                     wait([ended], SHIPPED_S)
-                    while found := _new(files, display):
-                        yield found
-                while found := _new(files, display):
-                    yield found
+                    while sent := _collect(files, display):
+                        yield sent
+                while sent := _collect(files, display):
+                    yield sent
             yield ended.result()
 
-    async def _asked(self, settings: Sequence[RunSettings], display: "_Display") -> Sent:
+    async def _ask(self, settings: Sequence[RunSettings], display: "_Display") -> Sent:
         stop = asyncio.Event()
-        watching = asyncio.create_task(self._watched(stop))
+        watching = asyncio.create_task(self._watch(stop))
         try:
             await arun_several(settings, progress=display, stop=stop)
         except Interrupted:
@@ -99,13 +100,13 @@ class Worker:
             watching.cancel()
         return Sent(code=EXIT_OK)
 
-    async def _watched(self, stop: asyncio.Event) -> None:
+    async def _watch(self, stop: asyncio.Event) -> None:
         while not self._stop.is_set():
             await asyncio.sleep(SHIPPED_S / 2)
         stop.set()
 
 
-def _here(settings: RunSettings, files: Mapping[str, bytes], folder: Path, output: Path) -> RunSettings:
+def _settings_here(settings: RunSettings, files: Mapping[str, bytes], folder: Path, output: Path) -> RunSettings:
     """The settings with the worker's own paths to what came with them."""
     moved: dict[str, str] = {}
     for number, (name, content) in enumerate(files.items()):
@@ -121,10 +122,10 @@ def _here(settings: RunSettings, files: Mapping[str, bytes], folder: Path, outpu
     return dataclasses.replace(with_output(settings, output), **changes)
 
 
-def _new(files: Growing, display: "_Display") -> Sent | None:
+def _collect(files: Growing, display: "_Display") -> Sent | None:
     """What is new, up to a piece of each log; None where nothing is."""
-    found, lines, said = files.run_files(), files.lines(), display.taken()
-    return Sent(files=found, lines=lines, said=said) if found or lines or said else None
+    run_files, lines, messages = files.run_files(), files.lines(), display.taken()
+    return Sent(files=run_files, lines=lines, said=messages) if run_files or lines or messages else None
 
 
 class _Display(ForwardedDisplay):
@@ -134,8 +135,8 @@ class _Display(ForwardedDisplay):
         super().__init__()
         self._said: deque[dict[str, Any]] = deque()
 
-    def tell(self, said: dict[str, Any]) -> None:
-        self._said.append({**said, "faults": Counter(said.get("faults"))})
+    def tell(self, message: dict[str, Any]) -> None:
+        self._said.append({**message, "faults": Counter(message.get("faults"))})
 
     def taken(self) -> list[dict[str, Any]]:
         """The output since the last call."""

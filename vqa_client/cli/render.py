@@ -103,7 +103,7 @@ def _draw(settings: RenderSettings, documents: Source, lengths: Sequence[int]) -
     if rendered.cut_documents:
         say(f"{count(rendered.cut_documents, 'document')} drawn in part (--max_pages)")
     if rendered.missing:
-        say(_missing(rendered.missing))
+        say(_missing_line(rendered.missing))
     emit(_summary(rendered, time.monotonic() - since_s) + f"{settings.output}\n")
 
 
@@ -115,14 +115,14 @@ def _summary(rendered: Rendered, elapsed_s: float) -> str:
     )
 
 
-def _missing(missing: Mapping[str, int]) -> str:
+def _missing_line(missing: Mapping[str, int]) -> str:
     """Which characters are drawn as a replacement, and how to get a font that has them."""
-    shown = ", ".join(
+    examples = ", ".join(
         f"{safe(mark)} U+{ord(mark):04X} ({n:,})" for mark, n in list(missing.items())[:_SHOWN_CHARACTERS]
     )
     more = f" and {len(missing) - _SHOWN_CHARACTERS:,} more" if len(missing) > _SHOWN_CHARACTERS else ""
     way_out = f" ({install('cjk')} has Chinese, Japanese and Korean)" if has_cjk("".join(missing)) else ""
-    return f"{count(sum(missing.values()), 'character')} in no font, drawn as \ufffd: {shown}{more}{way_out}"
+    return f"{count(sum(missing.values()), 'character')} in no font, drawn as \ufffd: {examples}{more}{way_out}"
 
 
 def _expect(settings: RenderSettings, documents: Source, total: int) -> None:

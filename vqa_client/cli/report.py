@@ -27,17 +27,17 @@ def report(settings: ReportSettings) -> None:
     Raises DataError for logs without a record, once all others are reported.
     """
     logs = list(dict.fromkeys(log for place in settings.runs for log in find_logs(place)))
-    wanted, broken = _forms(settings), list[Path]()
+    forms, broken = _forms(settings), list[Path]()
     for log in logs:
         run = read_run(log)
         if run.records.unreadable and not len(run.records):
             broken.append(log)
             continue
-        found = overview(run)
-        emit("".join(f"{line}\n" for line in _lines(run, found)))
-        for ending, write in wanted.items():
+        run_overview = overview(run)
+        emit("".join(f"{line}\n" for line in _lines(run, run_overview)))
+        for ending, write in forms.items():
             path = run.beside(ending, _folder(settings, log, logs))
-            write(path, run, found)
+            write(path, run, run_overview)
             emit(f"  {safe(str(path))}\n")
     if broken:
         raise DataError(f"{', '.join(map(str, broken))}: no line of it is a record", hint=WAY_OUT)
@@ -46,14 +46,14 @@ def report(settings: ReportSettings) -> None:
 def _forms(settings: ReportSettings) -> dict[str, Write]:
     """What is to be written, by the ending of its name; the page where nothing is named."""
     forms: dict[str, tuple[bool, Write]] = {
-        ".html": (settings.html, lambda *given: write_page(*given, html_images=settings.html_images)),
+        ".html": (settings.html, lambda *args: write_page(*args, html_images=settings.html_images)),
         ".records.csv": (
             settings.csv,
-            lambda *given: write_csv(*given, csv_safe=settings.csv_safe, data=_data(given[1])),
+            lambda *args: write_csv(*args, csv_safe=settings.csv_safe, data=_data(args[1])),
         ),
-        ".table.jsonl": (settings.jsonl, lambda *given: write_jsonl(*given, data=_data(given[1]))),
+        ".table.jsonl": (settings.jsonl, lambda *args: write_jsonl(*args, data=_data(args[1]))),
         ".summary.json": (settings.json, write_summary),
-        ".records.parquet": (settings.parquet, lambda *given: write_parquet(*given, data=_data(given[1]))),
+        ".records.parquet": (settings.parquet, lambda *args: write_parquet(*args, data=_data(args[1]))),
         ".md": (settings.md, write_markdown),
     }
     chosen = {ending: write for ending, (is_wanted, write) in forms.items() if is_wanted}
@@ -81,17 +81,17 @@ def _folder(settings: ReportSettings, log: Path, logs: list[Path]) -> Path | Non
     return settings.output / log.parent.resolve().relative_to(os.path.commonpath(folders))
 
 
-def _lines(run: LoggedRun, found: Overview) -> Iterator[str]:
-    overall = found.summary.overall
-    of = f" of {run.of_words}" if found.variants else ""
+def _lines(run: LoggedRun, overview: Overview) -> Iterator[str]:
+    overall = overview.summary.overall
+    of = f" of {run.of_words}" if overview.variants else ""
     asked, expected = len(run.records), run.facts.expected
-    more = f"; {len(found.variants):,} variants, each in the page's table" if found.variants else ""
+    more = f"; {len(overview.variants):,} variants, each in the page's table" if overview.variants else ""
     left = f"; {asked:,} of {expected:,}, not finished" if expected and asked < expected else ""
     over = f" of {count(overall.total, 'question')}{of}, {overall.answered:,} answered{more}{left}"
     yield f"{safe(run.title)} · {safe(run.facts.model or run.stem)}"
-    measure = safe(found.description.measure)
+    measure = safe(overview.description.measure)
     yield f"  {measure} {percent(overall.accuracy)} % ({interval_text(overall.interval)}){over}"
-    if gap := gap_words(found.summary.parts, found.description.headline):
+    if gap := gap_words(overview.summary.parts, overview.description.headline):
         yield f"  {gap}"
     if run.records.unreadable:
         lines = numbered(run.records.unreadable_lines)

@@ -67,7 +67,7 @@ def as_tables(reports: Sequence[Report], *, verbose: bool = False) -> str:
 def _sections(reports: list[Report], *, verbose: bool) -> Iterator[Section]:
     """The sections of reports of one benchmark and one kind: together where they are compared, else one by one."""
     if reports[0].summary.shown_alone:
-        yield from _alone(reports)
+        yield from _sections_alone(reports)
         return
     reports.sort(key=lambda report: -(getattr(report.summary, "vqa_accuracy", None) or 0.0))
     if summaries := _of_vqa2(reports):
@@ -75,7 +75,7 @@ def _sections(reports: list[Report], *, verbose: bool) -> Iterator[Section]:
 
         yield from vqa2(summaries, verbose=verbose)
     else:
-        yield from _together(reports)
+        yield from _sections_together(reports)
     yield _closing(reports)
     for report in reports:
         if (judged := getattr(report.summary, "explanations", None)) is not None:
@@ -84,7 +84,7 @@ def _sections(reports: list[Report], *, verbose: bool) -> Iterator[Section]:
             yield from explanations(report, judged)
 
 
-def _alone(reports: Sequence[Report]) -> Iterator[Section]:
+def _sections_alone(reports: Sequence[Report]) -> Iterator[Section]:
     from vqa_client.cli.varied_tables import BODIES  # most runs ask in one form and corrupt no image
 
     for report in reports:
@@ -121,11 +121,13 @@ def _of_vqa2(reports: Sequence[Report]) -> "list[Vqa2Summary]":
     return [each.summary for each in reports if isinstance(each.summary, Vqa2Summary)]
 
 
-def _together(reports: Sequence[Report]) -> Iterator[Section]:
+def _sections_together(reports: Sequence[Report]) -> Iterator[Section]:
     """One table over all reports, and one for each breakdown that has more than one group."""
     first = reports[0]
-    found = dict.fromkeys(one.method for r in reports if (one := r.summary.overall.interval) is not None)
-    methods = f"; intervals: {', '.join(found)}" if found else ""
+    interval_methods = dict.fromkeys(
+        interval.method for r in reports if (interval := r.summary.overall.interval) is not None
+    )
+    methods = f"; intervals: {', '.join(interval_methods)}" if interval_methods else ""
     says = f"{in_per_cent(first.description.measure)}; questions without a reply count as wrong{methods}"
     yield Section(title=f"{first.task} · {first.model}", notes=[says])
     yield _overview(reports)
@@ -188,14 +190,17 @@ def _figure(report: Report, total: str, figure: Figure | None) -> str:
     if figure is None or figure.value is None:
         return "-"
     in_points, values = total in report.description.points, (figure.value, figure.low, figure.high)
-    shown = [f"{one:,.1f}" if in_points else percent(one) for one in values if one is not None]
-    return shown[0] + (f" ({'-'.join(shown[1:])})" if shown[1:] else "")
+    texts = [f"{number:,.1f}" if in_points else percent(number) for number in values if number is not None]
+    return texts[0] + (f" ({'-'.join(texts[1:])})" if texts[1:] else "")
 
 
 def _breakdown(reports: Sequence[Report], field: str, order: Sequence[str]) -> Section:
     tallies = [report.summary.breakdowns.get(field, {}) for report in reports]
     rows = [
-        [value, *(f"{percent(one.accuracy)} ({one.total:,})" if (one := of.get(value)) else "-" for of in tallies)]
+        [
+            value,
+            *(f"{percent(tally.accuracy)} ({tally.total:,})" if (tally := of.get(value)) else "-" for of in tallies),
+        ]
         for value in in_order({value for of in tallies for value in of}, order)
     ]
     folders = (report.variant or report.task for report in reports)
@@ -233,5 +238,5 @@ def _example(report: Report, status: Status, number: int) -> str:
     failure = report.failures.get(status)
     if failure is None:
         return ""
-    shown = cut(failure.message, EXAMPLE_CHARACTERS)
-    return f"{': ' if number == 1 else ', e.g. '}{shown}" + (f" ({failure.hint})" if failure.hint else "")
+    message = cut(failure.message, EXAMPLE_CHARACTERS)
+    return f"{': ' if number == 1 else ', e.g. '}{message}" + (f" ({failure.hint})" if failure.hint else "")

@@ -42,12 +42,12 @@ def generate(settings: GenerateSettings) -> int:
         emit(_would_make(planned, settings))
         return EXIT_OK
     write_json(settings.output / METADATA, described)
-    made, bad = _made(planned, settings.workers) if planned.jobs else ([], set())
+    made, bad = _make_files(planned, settings.workers) if planned.jobs else ([], set())
     emit(_summary(planned, made, bad))
     return EXIT_FAILED_QUESTIONS if bad else EXIT_OK
 
 
-def _made(planned: Plan, workers: int) -> tuple[list[int], set[str]]:
+def _make_files(planned: Plan, workers: int) -> tuple[list[int], set[str]]:
     """Sizes in bytes of the files that were made, and the images that could not be taken."""
     sizes: list[int] = []
     bad: set[str] = set()
@@ -136,14 +136,14 @@ def evaluate(settings: EvaluateSettings) -> int:
     runs = read_runs(settings.runs)
     notes = notes_on(runs)
     models = {run.model: run.curves for run in runs}
-    found = judge(models, weights=settings.shares, sort_levels=settings.sort_levels)
+    evaluation = judge(models, weights=settings.shares, sort_levels=settings.sort_levels)
     paths: tuple[Path, ...] = ()
     if settings.output:
-        paths = write_evaluation(settings.output, found, runs, notes, csv_safe=settings.csv_safe)
+        paths = write_evaluation(settings.output, evaluation, runs, notes, csv_safe=settings.csv_safe)
     if settings.json:
-        emit_json(content(found, runs, notes))
+        emit_json(content(evaluation, runs, notes))
     else:
-        emit(as_text(of_pool(found, notes, paths)))
+        emit(as_text(of_pool(evaluation, notes, paths)))
     return EXIT_FAILED_QUESTIONS if any(curves.n_failed for curves in models.values()) else EXIT_OK
 
 

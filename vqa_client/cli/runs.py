@@ -11,18 +11,18 @@ def ctl(settings: CtlSettings) -> None:
     """Pass the order on, and print each run's progress after it."""
     paused = True if settings.pause else False if settings.resume else None
     order = Order(max_workers=settings.max_workers, paused=paused, stop=settings.stop)
-    found = order_all(settings.run, order)
-    emit("".join(f"{safe(_line(each))}\n" for each in found))
-    for each in found:
+    standings = order_all(settings.run, order)
+    emit("".join(f"{safe(_line(each))}\n" for each in standings))
+    for each in standings:
         if each.refused:
             raise UsageError(f"{each.title}: {each.refused}", hint="--stop ends the wait; the same command resumes it")
 
 
-def _line(found: Standing) -> str:
-    state = "stopping" if found.stopping else "paused" if found.paused else "running"
+def _line(standing: Standing) -> str:
+    state = "stopping" if standing.stopping else "paused" if standing.paused else "running"
     return (
-        f"{found.title}: {state} · {found.done:,} of {found.total:,} done · {found.failed:,} failed · "
-        f"{found.in_flight:,} in flight, {found.workers:,} at most · {found.pace:.1f} q/s"
+        f"{standing.title}: {state} · {standing.done:,} of {standing.total:,} done · {standing.failed:,} failed · "
+        f"{standing.in_flight:,} in flight, {standing.workers:,} at most · {standing.pace:.1f} q/s"
     )
 
 

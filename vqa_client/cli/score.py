@@ -59,9 +59,9 @@ def _score_benchmark(task: str, options: Sequence[str]) -> int:
     if both is None:
         return EXIT_OK
     own, of_data = ({each.name: getattr(both, each.name) for each in part} for part in _parts(kind))
-    given = AnswersSettings(**own)
-    reports = score_answers(kind(**of_data).named(task), given, say)
-    emit(as_json_text(reports) if given.json else as_tables(reports))
+    settings = AnswersSettings(**own)
+    reports = score_answers(kind(**of_data).named(task), settings, say)
+    emit(as_json_text(reports) if settings.json else as_tables(reports))
     return EXIT_FAILED_QUESTIONS if any(report.failed for report in reports) else EXIT_OK
 
 

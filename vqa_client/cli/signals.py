@@ -90,16 +90,16 @@ def resume_command(argv: Sequence[str]) -> str:
         elif previous == "--batch-command" or option.startswith("--batch-command="):
             word = without_keys(word)
         if previous != "--api-key" and option not in ("--api-key", "--fresh") and not option.startswith("--api-key="):
-            words.append(_shown(word, is_address=previous in ADDRESSES))
+            words.append(_without_keys(word, is_address=previous in ADDRESSES))
         previous = option
     return shlex.join(["vqa-client", *words])
 
 
-def _shown(word: str, *, is_address: bool) -> str:
+def _without_keys(word: str, *, is_address: bool) -> str:
     """A word without the keys in its address, which may be typed without its scheme."""
     option, equals, value = word.partition("=")
     if equals and option.replace("_", "-") in ADDRESSES:
-        return f"{option}={_shown(value, is_address=True)}"
+        return f"{option}={_without_keys(value, is_address=True)}"
     if is_address and "://" not in word:
         return without_secrets(f"http://{word}").removeprefix("http://")
     return without_secrets(word)

@@ -60,7 +60,7 @@ class InStore:
         if len(kept) > len(self._settings):
             raise IdentityError("the shards there are of a command with more benchmarks", hint=_ANOTHER)
         for number, settings in enumerate(self._settings):
-            served = await _served(settings) if asks_server else ""
+            served = await _served_model(settings) if asks_server else ""
             same = partial(check_same_run, settings, shard, kept[number], done=done, served=served)
             await in_daemon_thread(same)
 
@@ -72,7 +72,7 @@ class InStore:
         lease = await _stored(partial(leases.take, shard))
         if lease is None:
             return False
-        async with _Held(leases, lease, self._stop) as held:
+        async with _Held(leases, lease, self._stop) as hold:
             kept = await _stored(partial(leases.files, shard))
             with private_folder(PREFIX) as folder, Growing(folder, shard, kept) as files:
                 parts = [
@@ -81,13 +81,13 @@ class InStore:
                 ]
                 beside = output_folder(self._settings[0])
                 beside.mkdir(parents=True, exist_ok=True)
-                asking = arun_several(parts, progress=self._progress, stop=held.stop, records=beside)
+                asking = arun_several(parts, progress=self._progress, stop=hold.stop, records=beside)
                 try:
-                    await held.during(asking, files)
+                    await hold.during(asking, files)
                 except VqaClientError:
-                    if not held.lost:
+                    if not hold.lost:
                         raise
-                    self._progress.note(f"shard {shard}: {held.lost}")
+                    self._progress.note(f"shard {shard}: {hold.lost}")
                     return False
                 await _stored(partial(leases.finish, lease, files.whole()))
         return True
@@ -103,7 +103,7 @@ class InStore:
                     file.write(content)
 
 
-async def _served(settings: RunSettings) -> str:
+async def _served_model(settings: RunSettings) -> str:
     """The model that the server serves, where nothing else names it and it is reached at once."""
     if all(named_model(settings, model_of(settings, config)) for config in settings.configs):
         return ""
@@ -136,7 +136,7 @@ class _Held:
         self.stop, self.lost = asyncio.Event(), ""
 
     async def __aenter__(self) -> Self:
-        self._renewing, self._stopping = asyncio.create_task(self._renew()), asyncio.create_task(self._passed_on())
+        self._renewing, self._stopping = asyncio.create_task(self._renew()), asyncio.create_task(self._pass_stop_on())
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -160,7 +160,7 @@ class _Held:
         if self.lost:
             raise Interrupted([])
 
-    async def _passed_on(self) -> None:
+    async def _pass_stop_on(self) -> None:
         await self._stop_all.wait()
         self.stop.set()
 

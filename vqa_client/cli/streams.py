@@ -21,7 +21,7 @@ _TO_COPY = re.compile(r"pip install|vqa-client [^`]*--|-m vqa_client|run-batch")
 
 def safe(text: str) -> str:
     """Show what is not seen, turns the direction or commands the terminal as its code, instead of obeying it."""
-    return _UNSEEN.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+    return _UNSEEN.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
 
 
 def folded(text: str, width: int) -> str:
@@ -131,7 +131,7 @@ def _put(stream: TextIO, text: str) -> None:
 def emit_json(value: Any) -> None:
     """Print JSON for machines; characters that a terminal would obey are escaped."""
     text = indented(value).decode() + "\n"
-    emit(_UNSEEN.sub(lambda found: json.dumps(found.group())[1:-1], text))
+    emit(_UNSEEN.sub(lambda match: json.dumps(match.group())[1:-1], text))
 
 
 def _lead_nowhere(stream: TextIO) -> None:

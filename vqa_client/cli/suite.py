@@ -32,7 +32,7 @@ def suite(name: _Suite, /, settings: SuiteSettings = _SUITE) -> int:
     """Ask every benchmark of the suite; the table is of all runs that are there, also after an interruption."""
     path, entries = read_suite(name)
     root = settings.data or (path.parent if name.endswith(".toml") else Path())  # a shipped suite has no data beside it
-    runs = settings_of(settings, entries, _parsed, root, sys.argv[1:])
+    runs = settings_of(settings, entries, _parse_entry, root, sys.argv[1:])
     if (done := asks_nothing(runs)) is not None:
         return done
     judged = [run for run in runs if judges_of(run)]
@@ -75,12 +75,12 @@ def _finish(
     write_board(settings.output, board, title, html=settings.html)
 
 
-def _parsed(entry: Entry, root: Path) -> RunSettings:
+def _parse_entry(entry: Entry, root: Path) -> RunSettings:
     kind = find(entry.name).settings
     try:
-        given = taken(settings_command(entry.name, kind), words(entry, kind, root))
+        settings = taken(settings_command(entry.name, kind), words(entry, kind, root))
     except (UsageError, CycloptsError) as caught:
         error = usage_error(caught) if isinstance(caught, CycloptsError) else caught
         raise UsageError(f"suite, [{entry.name}]: {error}", hint=error.hint) from None
-    assert isinstance(given, RunSettings)  # None is help, which no entry asks for
-    return given.named(entry.name)
+    assert isinstance(settings, RunSettings)  # None is help, which no entry asks for
+    return settings.named(entry.name)

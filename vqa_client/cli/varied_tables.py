@@ -39,7 +39,7 @@ def of_robustness(report: Report, summary: RobustnessSummary) -> Iterator[Sectio
     yield Section(notes=[what, f"clean: {of_clean}"])
     asked = sorted({level for levels in curves.levels.values() for level in levels})
     rows = [
-        [name, *(_marked(levels.get(level)) for level in asked), *_worst(levels)]
+        [name, *(_marked_accuracy(levels.get(level)) for level in asked), *_worst_level(levels)]
         for name, levels in curves.levels.items()
     ]
     differs = f"{DIFFERS} differs from clean: the 95 % interval of the paired difference leaves out 0"
@@ -47,29 +47,31 @@ def of_robustness(report: Report, summary: RobustnessSummary) -> Iterator[Sectio
     yield Section(columns=columns, rows=rows, notes=[differs, *summary.notes])
 
 
-def of_pool(found: Evaluation, notes: Sequence[str], paths: Sequence[Path]) -> Iterator[Section]:
+def of_pool(evaluation: Evaluation, notes: Sequence[str], paths: Sequence[Path]) -> Iterator[Section]:
     """A pool of models, judged together."""
-    title = f"robustness · {count(len(found.models), 'model')} · {len(found.corruptions)} corruptions"
-    shares = ", ".join(f"{SHORT[metric]} {weight:g}" for metric, weight in found.vre.weights.items())
-    said = [f"VRE: 0 is the pool's best, 1 its worst; weights: {shares}"]
-    said += ["levels are sorted by error, as in the published figures"] if found.sort_levels else []
-    yield Section(title=title, notes=said)
+    title = f"robustness · {count(len(evaluation.models), 'model')} · {len(evaluation.corruptions)} corruptions"
+    shares = ", ".join(f"{SHORT[metric]} {weight:g}" for metric, weight in evaluation.vre.weights.items())
+    header = [f"VRE: 0 is the pool's best, 1 its worst; weights: {shares}"]
+    header += ["levels are sorted by error, as in the published figures"] if evaluation.sort_levels else []
+    yield Section(title=title, notes=header)
     columns = ["model", "questions", "clean", "95 % interval", "relative drop %", "VRE"]
-    yield Section(columns=columns, rows=[_model(found, model, curves) for model, curves in found.models.items()])
+    yield Section(
+        columns=columns, rows=[_model(evaluation, model, curves) for model, curves in evaluation.models.items()]
+    )
     columns = ["corruption", "class", "relative drop %", "VRE", "VRE of its class"]
-    yield Section(columns=columns, rows=[_corruption(found, name) for name in found.corruptions])
-    for model, curves in found.models.items():
+    yield Section(columns=columns, rows=[_corruption(evaluation, name) for name in evaluation.corruptions])
+    for model, curves in evaluation.models.items():
         yield Section(notes=[f"{model}: the five metrics of its error rates"])
-        yield Section(columns=["corruption", *SHORT.values(), "relative drop %"], rows=_metrics(found, model))
+        yield Section(columns=["corruption", *SHORT.values(), "relative drop %"], rows=_metrics(evaluation, model))
         if curves.clean:
             yield Section(notes=["points of accuracy less clean, 95 % intervals of the paired difference"])
-            levels = range(1, found.n_levels)
+            levels = range(1, evaluation.n_levels)
             rows = [[name, *(_bounds(of.get(level)) for level in levels)] for name, of in curves.levels.items()]
             yield Section(columns=["corruption", *(f"level {level}" for level in levels)], rows=rows)
-    yield Section(notes=[*_reasons(found), *notes, *map(str, paths)])
+    yield Section(notes=[*_reasons(evaluation), *notes, *map(str, paths)])
 
 
-def _marked(figures: Figures | None) -> str:
+def _marked_accuracy(figures: Figures | None) -> str:
     """An accuracy, and whether it differs from the clean one."""
     if figures is None:
         return "- "
@@ -77,7 +79,7 @@ def _marked(figures: Figures | None) -> str:
     return percent(figures.accuracy) + (DIFFERS if less and not less.low <= 0 <= less.high else " ")
 
 
-def _worst(levels: Mapping[int, Figures]) -> tuple[str, str, str]:
+def _worst_level(levels: Mapping[int, Figures]) -> tuple[str, str, str]:
     drops = [(less.value, level, less) for level, figures in levels.items() if (less := figures.difference)]
     if not drops:
         return "-", "-", "-"
@@ -85,29 +87,29 @@ def _worst(levels: Mapping[int, Figures]) -> tuple[str, str, str]:
     return points(value), str(level), bounds(less)
 
 
-def _model(found: Evaluation, model: str, curves: Curves) -> list[str]:
+def _model(evaluation: Evaluation, model: str, curves: Curves) -> list[str]:
     clean = curves.clean
     return [
         model,
         f"{clean.total:,}" if clean else "-",
         percent(clean.accuracy if clean else None),
         interval_text(clean.interval if clean else None),
-        percent(found.drop_of_model(model)),
-        _number(found.vre.per_model[model]),
+        percent(evaluation.drop_of_model(model)),
+        _number(evaluation.vre.per_model[model]),
     ]
 
 
-def _corruption(found: Evaluation, name: str) -> list[str]:
+def _corruption(evaluation: Evaluation, name: str) -> list[str]:
     class_ = class_of(name)
-    drop, vre = percent(found.drop_of_corruption(name)), _number(found.vre.per_corruption[name])
-    return [name, class_, drop, vre, _number(found.vre.per_class[class_])]
+    drop, vre = percent(evaluation.drop_of_corruption(name)), _number(evaluation.vre.per_corruption[name])
+    return [name, class_, drop, vre, _number(evaluation.vre.per_class[class_])]
 
 
-def _metrics(found: Evaluation, model: str) -> list[list[str]]:
-    curves, of_model = found.models[model], found.vre.metrics[model]
+def _metrics(evaluation: Evaluation, model: str) -> list[list[str]]:
+    curves, of_model = evaluation.models[model], evaluation.vre.metrics[model]
     drops = {name: percent(curves.relative_drop(name)) for name in curves.levels}
     alone = [[name, *(_number(of_model[name][metric]) for metric in SHORT), drop] for name, drop in drops.items()]
-    classes = found.by_class[model].items()
+    classes = evaluation.by_class[model].items()
     return alone + [[f"class {name}", *(_number(of[metric]) for metric in SHORT), ""] for name, of in classes]
 
 
@@ -119,51 +121,51 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _reasons(found: Evaluation) -> Iterator[str]:
+def _reasons(evaluation: Evaluation) -> Iterator[str]:
     """Why figures are missing, each reason once, and by which weights a VRE was made without them."""
     by_reason: dict[str, list[str]] = {}
-    for name, reason in found.vre.reasons.items():
+    for name, reason in evaluation.vre.reasons.items():
         by_reason.setdefault(reason, []).append(name)
     for reason, names in by_reason.items():
-        yield f"no value, {reason}: {_some(names)}"
-    if used := found.vre.used_weights:
-        yield f"weights made 1 in all without the missing metrics: {_some(list(used))}"
+        yield f"no value, {reason}: {_some_names(names)}"
+    if used := evaluation.vre.used_weights:
+        yield f"weights made 1 in all without the missing metrics: {_some_names(list(used))}"
 
 
-def _some(names: Sequence[str]) -> str:
+def _some_names(names: Sequence[str]) -> str:
     more = len(names) - EXAMPLES
     return ", ".join(names[:EXAMPLES]) + (f" and {more} more" if more > 0 else "")
 
 
 def of_repeats(report: Report, summary: RepeatSummary) -> Iterator[Section]:
     """What repeats say together, then each by itself."""
-    found = summary.figures
-    asked = f"{count(found.questions, 'question')} asked {found.repeats} times each; in %"
+    figures = summary.figures
+    asked = f"{count(figures.questions, 'question')} asked {figures.repeats} times each; in %"
     yield Section(notes=[f"{asked}; a question is right at a full score, and wrong without a reply"])
-    yield _averages("together", found.named)
+    yield _averages("together", figures.named)
     yield _by_form("repeat", report)
     same = ["the temperature was 0: what differs comes from the server itself"] if summary.temperature == 0 else []
-    yield Section(notes=[*same, *_left(found.unfinished, "without all repeats yet, left out above")])
+    yield Section(notes=[*same, *_left_out(figures.unfinished, "without all repeats yet, left out above")])
 
 
 def of_blind(report: Report, summary: BlindSummary) -> Iterator[Section]:
     """Both accuracies and what images add, over all and by every group that the terminal shows."""
-    found = summary.figures
-    asked = f"{count(found.overall.questions, 'question')} with their images and without; in %"
+    figures = summary.figures
+    asked = f"{count(figures.overall.questions, 'question')} with their images and without; in %"
     yield Section(notes=[f"{asked}, questions without a reply count as wrong; the difference is paired, in points"])
-    rows = [["all", *_pairing(found.overall)]]
+    rows = [["all", *_pairing(figures.overall)]]
     for each in report.description.breakdowns:
-        values = found.groups.get(each.field, {})
+        values = figures.groups.get(each.field, {})
         named = each.field.replace("_", " ")
         rows += [[f"{named} {value}", *_pairing(of)] for value, of in values.items() if len(values) > 1]
     notes = [
-        f"of the questions right with images, also right without: {percent(found.kept.value)} % of {found.kept.n:,}"
+        f"of the questions right with images, also right without: {percent(figures.kept.value)} % of {figures.kept.n:,}"
     ]
-    if found.same:
-        notes.append(f"same answer with and without images: {percent(found.same.value)} % of {found.same.n:,}")
-    if found.chance is not None:
-        notes.append(f"guessing would be right in {percent(found.chance)} %")
-    notes += _left(found.unfinished, "only asked one way so far, not shown above")
+    if figures.same:
+        notes.append(f"same answer with and without images: {percent(figures.same.value)} % of {figures.same.n:,}")
+    if figures.chance is not None:
+        notes.append(f"guessing would be right in {percent(figures.chance)} %")
+    notes += _left_out(figures.unfinished, "only asked one way so far, not shown above")
     columns = ["questions", "n", "with images", "without", "difference", "95 % interval"]
     yield Section(columns=columns, rows=rows, notes=notes)
 
@@ -175,13 +177,13 @@ def _pairing(of: Pairing) -> list[str]:
 
 def of_circular(report: Report, summary: CircularSummary) -> Iterator[Section]:
     """What all rotations say together, each by itself, and the places of the choices."""
-    found = summary.figures
-    asked = f"{count(found.questions, 'question')} in {found.rotations} rotations of their choices"
+    figures = summary.figures
+    asked = f"{count(figures.questions, 'question')} in {figures.rotations} rotations of their choices"
     yield Section(notes=[f"{asked}; in %; questions without a reply count as wrong"])
-    yield _averages("together", found.named)
+    yield _averages("together", figures.named)
     yield _by_form("rotation", report)
-    yield from _positions(found.bias)
-    yield Section(notes=_left(found.unfinished, "without all rotations yet, left out of the first table"))
+    yield from _positions(figures.bias)
+    yield Section(notes=_left_out(figures.unfinished, "without all rotations yet, left out of the first table"))
 
 
 def of_shuffled(report: Report, summary: ShuffledSummary) -> Iterator[Section]:
@@ -195,8 +197,8 @@ def of_shuffled(report: Report, summary: ShuffledSummary) -> Iterator[Section]:
 def of_pages(report: Report, summary: PagesSummary) -> Iterator[Section]:
     """Each form of the pages, and how neighbouring forms differ."""
     yield _by_form("pages", report)
-    said = [f"{name}: {difference_text(of)} points, {p_text(of.p)}" for name, of in summary.figures.items()]
-    yield Section(notes=said)
+    notes = [f"{name}: {difference_text(of)} points, {p_text(of.p)}" for name, of in summary.figures.items()]
+    yield Section(notes=notes)
 
 
 def _positions(bias: PositionBias) -> Iterator[Section]:
@@ -219,7 +221,7 @@ def _positions(bias: PositionBias) -> Iterator[Section]:
     yield Section(columns=columns, rows=rows, notes=[spread] if bias.deviation is not None else [])
 
 
-def _left(unfinished: int, how: str) -> list[str]:
+def _left_out(unfinished: int, how: str) -> list[str]:
     return [f"{count(unfinished, 'question')} {how}"] if unfinished else []
 
 

@@ -27,12 +27,12 @@ def view(settings: ViewSettings) -> None:
     serve(pages, settings.port, "the page follows the run. Ctrl-C ends the server, not the run")
 
 
-def serve(pages: Pages, port: int, said: str) -> None:
+def serve(pages: Pages, port: int, sentence: str) -> None:
     """Serve until Ctrl-C; standard output gets only the address, for programs, standard error a sentence."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs behind
     with ReportServer(pages, port) as server:
         emit(f"{server.address}\n")
-        say(f"open this address; {said}")
+        say(f"open this address; {sentence}")
         try:
             server.serve_forever()
         except KeyboardInterrupt:
@@ -56,11 +56,11 @@ def label(results: _Results, /, settings: LabelSettings = _LABEL) -> None:
         judges = judges_of(run, judged)
         write_sheet(sheet, run, judges[-1] if judges else None, settings.number)
     labelling = Labelling(run, sheet, settings.name)
-    say(_done(labelling))
+    say(_progress_text(labelling))
     serve(labelling, settings.port, "keys label a reply, and each label is saved at once. Ctrl-C ends the server")
-    say(f"{_done(labelling)}; vqa-client judge {safe(str(log))} --labels {safe(str(sheet))} --kind {run.kind}")
+    say(f"{_progress_text(labelling)}; vqa-client judge {safe(str(log))} --labels {safe(str(sheet))} --kind {run.kind}")
 
 
-def _done(labelling: Labelling) -> str:
+def _progress_text(labelling: Labelling) -> str:
     labels = labelling.labels()
     return f"{sum(map(bool, labels)):,} of {len(labels):,} labelled in {safe(str(labelling.sheet))}"

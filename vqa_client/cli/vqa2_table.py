@@ -27,7 +27,7 @@ def vqa2(summaries: Sequence[Vqa2Summary], *, verbose: bool) -> Iterator[Section
     )
     yield Section(
         columns=["model", "correct", "accuracy", _two_lines(FRAMEWORK), "average time", "assessment"],
-        rows=[_published(summary) for summary in summaries],
+        rows=[_published_row(summary) for summary in summaries],
         notes=["in % of the questions of a kind, by the published accuracy"],
     )
     kinds = dict.fromkeys(kind for summary in summaries for kind in summary.kinds)
@@ -53,7 +53,7 @@ def vqa2(summaries: Sequence[Vqa2Summary], *, verbose: bool) -> Iterator[Section
         yield Section(notes=_questions(summaries))
 
 
-def _published(summary: Vqa2Summary) -> list[str]:
+def _published_row(summary: Vqa2Summary) -> list[str]:
     return [
         summary.name,
         "-" if summary.correct is None else f"{summary.correct:,}/{summary.overall.total:,}",
@@ -116,14 +116,14 @@ def _seconds(value: float | None, unit: str = "") -> str:
 def _questions(summaries: Sequence[Vqa2Summary]) -> list[str]:
     """Each question with its kind and answer, and what each model says to it."""
     lines: list[str] = []
-    said = [{shown.id: shown for shown in summary.shown} for summary in summaries]
-    asked = {name: shown for of_model in said for name, shown in of_model.items()}
-    for name, shown in asked.items():
-        gold = "" if shown.gold is None else f" · {shown.gold}"
-        lines.append(f"{name} · {shown.kind} · {shown.question}{gold}")
+    samples = [{sample.id: sample for sample in summary.shown} for summary in summaries]
+    asked = {name: sample for of_model in samples for name, sample in of_model.items()}
+    for name, sample in asked.items():
+        gold = "" if sample.gold is None else f" · {sample.gold}"
+        lines.append(f"{name} · {sample.kind} · {sample.question}{gold}")
         lines += [
             f"    {MARKS[reply.correct]} {summary.name}: {cut(reply.answer, ANSWER_CHARACTERS)}"
-            for summary, of_model in zip(summaries, said, strict=True)
+            for summary, of_model in zip(summaries, samples, strict=True)
             if (reply := of_model.get(name))
         ]
     return lines
