@@ -65,15 +65,15 @@ class ModelsFailed(ServerUnusable):
         names: dict[str, list[str]] = {}
         for config, error in errors.items():
             names.setdefault(str(error), []).append(config)
-        said = "; ".join(f"{', '.join(of)}: {error}" for error, of in names.items())
+        reasons = "; ".join(f"{', '.join(of)}: {error}" for error, of in names.items())
         hints = dict.fromkeys(error.hint for error in errors.values() if error.hint)
-        super().__init__(f"not completed: {said}", hint="; ".join(hints))
+        super().__init__(f"not completed: {reasons}", hint="; ".join(hints))
         self.errors = errors
         self.reports = reports
         self.begun = begun
 
 
-class _Given(Struct, frozen=True, kw_only=True):
+class _Common(Struct, frozen=True, kw_only=True):
     """What a command was given, whatever is being asked; `away` are the servers that were waited for in vain."""
 
     progress: Progress
@@ -183,22 +183,22 @@ async def arun_several(
         each if each.by_batches else dataclasses.replace(each, max_workers=workers[each.max_workers])
         for each in settings
     ]
-    jobs = await _unless(stop, in_daemon_thread(partial(_planned, affordable, progress.note)))
+    jobs = await _unless(stop, in_daemon_thread(partial(_plan_jobs, affordable, progress.note)))
     fresh = [plan for job in jobs if job.settings.fresh for plan in job.plans]
     if fresh:  # all at once: what resumes after an interruption must not find an old one
         await in_daemon_thread(partial(move_all_aside, fresh, commanded=any(each.batch_command for each in settings)))
     budget = Budget(settings[0].max_cost, progress.note)
     for job in jobs:
         budget.of_model(job.config)
-    given = _Given(progress=progress, stop=stop, transport=transport, budget=budget, records=records)
+    common = _Common(progress=progress, stop=stop, transport=transport, budget=budget, records=records)
     with minutes_at_most(settings[0].max_minutes, stop, progress.note):
-        reports, errors = await _one_after_the_other(given, jobs)
+        reports, errors = await _one_after_the_other(common, jobs)
     for each in affordable:
         of_this = [job for job in jobs if job.given is each]
-        found = [report for job in of_this for report in reports.get(job.name, ())]
+        job_reports = [report for job in of_this for report in reports.get(job.name, ())]
         failed = {job.name: errors[job.name] for job in of_this if job.name in errors}
-        finish([plan for job in of_this for plan in job.plans], found, failed, progress.note)
-    everything = [report for found in reports.values() for report in found]
+        finish([plan for job in of_this for plan in job.plans], job_reports, failed, progress.note)
+    everything = [report for job_reports in reports.values() for report in job_reports]
     if errors and not everything and all(type(error) is UsageError for error in errors.values()):
         raise next(iter(errors.values()))  # such as a server with several models, of which none is named
     if errors:
@@ -209,33 +209,33 @@ async def arun_several(
 
 
 async def _one_after_the_other(
-    given: _Given, jobs: list[_Job]
+    common: _Common, jobs: list[_Job]
 ) -> tuple[dict[str, list[Report]], dict[str, VqaClientError]]:
     """The reports by job; of several jobs one that fails is noted, and the next ones are asked."""
     reports: dict[str, list[Report]] = {}
     errors: dict[str, VqaClientError] = {}
     for _, neighbours in groupby(jobs, key=lambda job: job.server):
         async with AsyncExitStack() as stack:
-            server = _Server(given, stack)
+            server = _Server(common, stack)
             for job in neighbours:
                 try:
-                    reports[job.name] = await _one_job(given, job, server)
+                    reports[job.name] = await _one_job(common, job, server)
                 except Interrupted as interrupted:
-                    done = [report for found in reports.values() for report in found]
+                    done = [report for job_reports in reports.values() for report in job_reports]
                     raise Interrupted([*done, *interrupted.reports]) from None
                 except VqaClientError as error:
                     if len(jobs) == 1:
                         raise
                     if isinstance(error, ServerAway):
-                        given.away.add(server.where)
+                        common.away.add(server.where)
                     errors[job.name] = error
-                    given.progress.note(f"skipping {job.name}: {error}")
-                if given.stop.is_set() and job is not jobs[-1]:
-                    raise Interrupted([report for found in reports.values() for report in found])
+                    common.progress.note(f"skipping {job.name}: {error}")
+                if common.stop.is_set() and job is not jobs[-1]:
+                    raise Interrupted([report for job_reports in reports.values() for report in job_reports])
     return reports, errors
 
 
-def _planned(settings: Sequence[RunSettings], note: Callable[[str], None]) -> list[_Job]:
+def _plan_jobs(settings: Sequence[RunSettings], note: Callable[[str], None]) -> list[_Job]:
     """What is to be asked of each model; all is checked before any question is asked."""
     note = cache(note)  # several models have the same data, and what is said of it would be said for each
     asked = [(each, config, model_of(each, config)) for each in settings for config in each.configs]
@@ -293,24 +293,24 @@ def move_all_aside(plans: Sequence[Plan], *, commanded: bool = False) -> None:
                 move_aside(other)
 
 
-async def _one_job(given: _Given, job: _Job, server: "_Server") -> list[Report]:
+async def _one_job(common: _Common, job: _Job, server: "_Server") -> list[Report]:
     settings = job.settings
-    given.budget.of_model(job.config)
+    common.budget.of_model(job.config)
     drawn = job.plans[0].paths.report.parent / DRAWN if job.plans else Path(DRAWN)
     with (
         drawn_pages_in(drawn, usable_cpus()),
-        prepared_images(settings, given.progress.note) as images_for,
+        prepared_images(settings, common.progress.note) as images_for,
     ):
         stage = Stage(
             settings=settings,
             model=named_model(settings, job.config),
             connect=partial(server.session, settings, job.config),
             images_for=images_for,
-            progress=given.progress,
-            stop=given.stop,
+            progress=common.progress,
+            stop=common.stop,
             breaker=Breaker(settings.breaker_after),
-            budget=given.budget,
-            records=given.records,
+            budget=common.budget,
+            records=common.records,
             crew=Crew(FIRST if settings.max_workers == "auto" else settings.max_workers),
             shown_model=job.shown_model,
         )
@@ -323,12 +323,12 @@ class _Server:
     It is connected to at the first call; found unusable it stays so, and where it was away it is looked for again.
     """
 
-    def __init__(self, given: _Given, stack: AsyncExitStack) -> None:
-        self._given, self._stack, self.where = given, stack, 0
+    def __init__(self, common: _Common, stack: AsyncExitStack) -> None:
+        self._common, self._stack, self.where = common, stack, 0
         self._session: Session | None = None
         self._failed: ServerUnusable | None = None
-        self._note = cache(given.progress.note)  # what is noted of the server is noted once
-        self._open = partial(open_session, encode=encoded_pieces, note=given.progress.note, transport=given.transport)
+        self._note = cache(common.progress.note)  # what is noted of the server is noted once
+        self._open = partial(open_session, encode=encoded_pieces, note=common.progress.note, transport=common.transport)
 
     async def session(self, settings: RunSettings, config: ModelSettings | None) -> Session:
         """A session that sends what these settings say."""
@@ -340,7 +340,7 @@ class _Server:
             session = as_asked(before, settings, config, encode=encoded_pieces, note=self._note)
             is_checked = session is before and "fingerprint" in session.server
             if settings.check and settings.shows_images and not is_checked:
-                session = await _unless(self._given.stop, check_before(session, self._note))
+                session = await _unless(self._common.stop, check_before(session, self._note))
         except ServerUnusable as error:
             if isinstance(error, ServerAway):
                 self._given.away.add(self.where)
@@ -351,9 +351,9 @@ class _Server:
         return session
 
     async def _opened(self, settings: RunSettings, config: ModelSettings | None) -> Session:
-        opening = self._open(settings, config, looks_once=self.where in self._given.away)
-        opened = await _unless(self._given.stop, self._stack.enter_async_context(opening))
-        self._given.away.discard(self.where)
+        opening = self._open(settings, config, looks_once=self.where in self._common.away)
+        opened = await _unless(self._common.stop, self._stack.enter_async_context(opening))
+        self._common.away.discard(self.where)
         return opened
 
 

@@ -124,44 +124,44 @@ Compared = Sequence[tuple[Comparison, Matched]]
 def compare(sides: Sequence[Side]) -> list[tuple[Comparison, Matched]]:
     """Compare each side but the first with the first; raises IdentityError and DataError as `match` does."""
     first, *others = sides
-    found = []
+    pairs = []
     for other in others:
         matched = match(first, other)
-        found.append((_comparison(first, other, matched), matched))
-    adjusted = holm([comparison.p for comparison, _ in found])
-    return [(replace(comparison, p_holm=p), matched) for (comparison, matched), p in zip(found, adjusted, strict=True)]
+        pairs.append((_comparison(first, other, matched), matched))
+    adjusted = holm([comparison.p for comparison, _ in pairs])
+    return [(replace(comparison, p_holm=p), matched) for (comparison, matched), p in zip(pairs, adjusted, strict=True)]
 
 
 def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
     variant = matched.headline
     pairs = matched.of_variant(variant)
-    held = by_cluster((pair.gap, pair.cluster) for pair in pairs)
+    gaps = by_cluster((pair.gap, pair.cluster) for pair in pairs)
     between = _difference(pairs)
     partial = any(kept.score not in (0.0, FULL_MARKS) for pair in pairs for kept in (pair.a, pair.b))
     unit = _unit(a, pairs)
-    said = warnings(a, b, matched)
+    notes = warnings(a, b, matched)
     if variant not in (None, CLEAN) and CLEAN in a.variants | b.variants:
-        said.append("warning: the clean images are not in both runs")
-    if len(held) < FEW_CLUSTERS:
-        least = f"their smallest possible p is {2.0 ** (1 - len(held)):.3g}"
-        said.append(f"warning: only few independent {unit}s ({len(held)}), so p is only indicative: {least}")
+        notes.append("warning: the clean images are not in both runs")
+    if len(gaps) < FEW_CLUSTERS:
+        least = f"their smallest possible p is {2.0 ** (1 - len(gaps)):.3g}"
+        notes.append(f"warning: only few independent {unit}s ({len(gaps)}), so p is only indicative: {least}")
     return Comparison(
         a=a.label,
         b=b.label,
         task=a.task or b.task or UNKNOWN,
         measure=a.description.measure,
         n=len(pairs),
-        clusters=len(held),
+        clusters=len(gaps),
         unit=unit,
         partial=partial,
         accuracy_a=_accuracy([(pair.a, pair.cluster) for pair in pairs]),
         accuracy_b=_accuracy([(pair.b, pair.cluster) for pair in pairs]),
         difference=between,
-        answered_by_both=_among_answered(pairs),
+        answered_by_both=_answered_difference(pairs),
         mcnemar=_mcnemar(pairs),
-        paired_t=paired_t(held),
-        bootstrap=bootstrap(held),
-        minimum_detectable=minimum_detectable(held),
+        paired_t=paired_t(gaps),
+        bootstrap=bootstrap(gaps),
+        minimum_detectable=minimum_detectable(gaps),
         p=between.p,
         p_method=_p_method(between, unit, partial=partial),
         p_holm=between.p,
@@ -170,17 +170,17 @@ def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
         variants=() if variant is None else tuple(_groups(_by_variant(matched.pairs))),
         only_a=len(matched.only_a),
         only_b=len(matched.only_b),
-        warnings=tuple(said),
+        warnings=tuple(notes),
     )
 
 
 def _difference(pairs: Iterable[Pair]) -> Difference:
-    found = difference((pair.b.score, pair.a.score, pair.cluster) for pair in pairs)
-    assert found is not None  # a group has a pair
-    return found
+    between = difference((pair.b.score, pair.a.score, pair.cluster) for pair in pairs)
+    assert between is not None  # a group has a pair
+    return between
 
 
-def _among_answered(pairs: Sequence[Pair]) -> Difference | None:
+def _answered_difference(pairs: Sequence[Pair]) -> Difference | None:
     """The difference over questions that both answered; None where that is all of them, or none."""
     both = [pair for pair in pairs if pair.a.answered and pair.b.answered]
     return _difference(both) if 0 < len(both) < len(pairs) else None
@@ -221,11 +221,11 @@ def _accuracy(kept: Sequence[tuple[Kept, str]]) -> Accuracy:
         full_marks=sum(score >= FULL_MARKS for score in scores),
         answered=len(answered),
         value_answered=fsum(answered) / len(answered) if answered else None,
-        published=_published([each for each, _ in kept]),
+        published=_published_mean([each for each, _ in kept]),
     )
 
 
-def _published(kept: Sequence[Kept]) -> float | None:
+def _published_mean(kept: Sequence[Kept]) -> float | None:
     """A failed question counts as wrong; without a score for every answered one there is no mean."""
     scores = [0.0 if each.published is None and not each.answered else each.published for each in kept]
     known = [score for score in scores if score is not None]
@@ -237,14 +237,14 @@ Fields = dict[str, dict[str, list[Pair]]]
 
 def _groups(by_field: Fields) -> Iterator[Group]:
     """Every group of every field that has more than one; groups are the first side's."""
-    found = [
-        _group(field, value, held)
+    groups = [
+        _group(field, value, pairs)
         for field, values in by_field.items()
         if len(values) > 1
         for value in in_order(values)
-        for held in [values[value]]
+        for pairs in [values[value]]
     ]
-    for group, p in zip(found, holm([group.p for group in found]), strict=True):
+    for group, p in zip(groups, holm([group.p for group in groups]), strict=True):
         yield replace(group, p_holm=p)
 
 
@@ -259,10 +259,10 @@ def _by_field(pairs: Sequence[Pair]) -> Fields:
 
 
 def _by_variant(pairs: Sequence[Pair]) -> Fields:
-    found: dict[str, list[Pair]] = {}
+    by_variant: dict[str, list[Pair]] = {}
     for pair in pairs:
-        found.setdefault(pair.key[1], []).append(pair)
-    return {"variant": found}
+        by_variant.setdefault(pair.key[1], []).append(pair)
+    return {"variant": by_variant}
 
 
 def _group(field: str, value: str, pairs: Sequence[Pair]) -> Group:

@@ -93,7 +93,7 @@ def leaderboard(places: Sequence[Path]) -> Leaderboard:
         groups.setdefault(_key(run), []).append(run)
     ordered = sorted(groups.items(), key=lambda item: tuple(map(natural_key, item[0])))
     columns = tuple(_column(" ".join(filter(None, key)), runs, labels) for key, runs in ordered)
-    return _ordered(columns, tuple(left_out))
+    return _in_order(columns, tuple(left_out))
 
 
 def _key(run: LoggedRun) -> tuple[str, str]:
@@ -115,17 +115,17 @@ def _labels(runs: Sequence[LoggedRun]) -> dict[Path, str]:
     by_model: dict[str, list[LoggedRun]] = {}
     for run in runs:
         by_model.setdefault(run.facts.model, []).append(run)
-    found: dict[Path, str] = {}
+    all_labels: dict[Path, str] = {}
     for own in by_model.values():
         for way in ways:
             labels = {run.log: way(run) for run in own}
             if all(labels.values()) and len({(_key(run), labels[run.log]) for run in own}) == len(own):
                 break
-        found |= labels
-    return found
+        all_labels |= labels
+    return all_labels
 
 
-def _ordered(columns: tuple[Column, ...], left_out: tuple[str, ...]) -> Leaderboard:
+def _in_order(columns: tuple[Column, ...], left_out: tuple[str, ...]) -> Leaderboard:
     models = list(dict.fromkeys(model for column in columns for model in column.cells))
     covered = [sum(map(_counts, column.cells.values())) for column in columns]
     usual = [column for column, models_in in zip(columns, covered, strict=True) if models_in == max(covered)]
@@ -163,7 +163,7 @@ def _column(title: str, runs: Sequence[LoggedRun], labels: Mapping[Path, str]) -
         sides[side.label] = side
     cells = {label: _cell(side) for label, side in sides.items()}
     order = sorted(cells, key=lambda label: -(cells[label].value or 0.0))
-    cells, differing = _ranked({label: cells[label] for label in order}, sides)
+    cells, differing = _rank({label: cells[label] for label in order}, sides)
     description = runs[0].facts.description
     leading = description.leading_total.replace("_", " ")
     if leading and any(cell.best is not None for cell in cells.values()):
@@ -176,11 +176,11 @@ def _cell(side: Side) -> Cell:
     run = side.runs[0]
     variants = sorted(side.variants, key=natural_key)
     if (variant := headline_of(variants)) is not None:
-        side.kept = {key: one for key, one in side.kept.items() if key[1] == variant}
+        side.kept = {key: record for key, record in side.kept.items() if key[1] == variant}
     kept = side.kept.items()
-    scored = any(one.references for _, one in kept)
-    value = fsum(one.score for _, one in kept) / len(kept) if scored else None
-    spread = interval(by_cluster((one.score, one.cluster or key[0]) for key, one in kept)) if scored else None
+    scored = any(record.references for _, record in kept)
+    value = fsum(record.score for _, record in kept) / len(kept) if scored else None
+    spread = interval(by_cluster((record.score, record.cluster or key[0]) for key, record in kept)) if scored else None
     expected = run.facts.expected
     cell = Cell(
         log=run.log,
@@ -188,7 +188,7 @@ def _cell(side: Side) -> Cell:
         low=spread.low if spread else None,
         high=spread.high if spread else None,
         n=len(kept),
-        failed=sum(not one.answered for _, one in kept),
+        failed=sum(not record.answered for _, record in kept),
         expected=None if expected is None else len(kept) + max(0, expected - len(run.records)),
         of=run.of_words,
     )
@@ -202,12 +202,12 @@ def _cell(side: Side) -> Cell:
     return replace(cell, value=total.value, low=total.low, high=total.high, most=most)
 
 
-def _ranked(cells: dict[str, Cell], sides: Mapping[str, Side]) -> tuple[dict[str, Cell], list[str]]:
+def _rank(cells: dict[str, Cell], sides: Mapping[str, Side]) -> tuple[dict[str, Cell], list[str]]:
     """The cells with their ranks, and what a reader should know of differences in how runs were made."""
     labels = [label for label, cell in cells.items() if cell.value is not None]
     if len(labels) < 2:
         return cells, []
-    usual, notes, apart = _usual(labels, sides), list[str](), dict[str, str]()
+    usual, notes, apart = _usual_run(labels, sides), list[str](), dict[str, str]()
     differing: dict[str, list[str]] = {}
     for label in labels:
         if label == usual:
@@ -232,7 +232,7 @@ def _ranked(cells: dict[str, Cell], sides: Mapping[str, Side]) -> tuple[dict[str
     return cells, notes
 
 
-def _usual(labels: Sequence[str], sides: Mapping[str, Side]) -> str:
+def _usual_run(labels: Sequence[str], sides: Mapping[str, Side]) -> str:
     """The run that the others are matched with: of the data most have, with the most questions, plain, the best."""
     shared = Counter(sides[label].digests for label in labels)
 
@@ -245,23 +245,23 @@ def _usual(labels: Sequence[str], sides: Mapping[str, Side]) -> str:
 
 def _surely_better(labels: Sequence[str], sides: Mapping[str, Side], notes: list[str]) -> dict[str, set[str]]:
     """Those that each one is significantly better than; pairs without a common question are noted."""
-    pairs, found = list(combinations(labels, 2)), {label: set[str]() for label in labels}
+    pairs, beaten = list(combinations(labels, 2)), {label: set[str]() for label in labels}
     differences = list[Difference | None]()
     for a, b in pairs:
         try:
-            differences.append(difference(_paired(sides[a], sides[b])))
+            differences.append(difference(_score_pairs(sides[a], sides[b])))
         except (IdentityError, DataError):
             differences.append(None)
             notes.append(f"{a} and {b} can't be compared with each other, only with others")
-    adjusted = holm([1.0 if one is None else one.p for one in differences])
+    adjusted = holm([1.0 if gap is None else gap.p for gap in differences])
     for (a, b), between, p in zip(pairs, differences, adjusted, strict=True):
         if between is not None and p < SURE:
             winner, loser = (a, b) if between.value > 0 else (b, a)
-            found[winner].add(loser)
-    return found
+            beaten[winner].add(loser)
+    return beaten
 
 
-def _paired(a: Side, b: Side) -> Iterable[tuple[float, float, str]]:
+def _score_pairs(a: Side, b: Side) -> Iterable[tuple[float, float, str]]:
     return ((pair.a.score, pair.b.score, pair.cluster) for pair in match(a, b).pairs)
 
 

@@ -75,24 +75,24 @@ def match(a: Side, b: Side) -> Matched:
     only_b = [key for key in others if key not in a.kept]
     if not pairs:
         raise DataError(
-            f"{a.path} and {b.path} have no question in common: {_named(only_a)} and {_named(only_b)}",
+            f"{a.path} and {b.path} have no question in common: {_examples(only_a)} and {_examples(only_b)}",
             hint="compare runs over the same data, and the same image folders or corruptions",
         )
     _check_data(a, b, pairs)
     return Matched(pairs=pairs, only_a=only_a, only_b=only_b, by_id=by_id)
 
 
-def _pairs(found: Mapping[Key, tuple[Kept, Kept]]) -> list[Pair]:
+def _pairs(both: Mapping[Key, tuple[Kept, Kept]]) -> list[Pair]:
     """Give each question its cluster; clusters that the sides name or divide differently are joined."""
     joined: dict[str, set[str]] = {}
-    for a, b in found.values():
+    for a, b in both.values():
         if a.cluster != b.cluster and a.cluster and b.cluster:
             fewer, more = sorted((joined.setdefault(name, {name}) for name in (a.cluster, b.cluster)), key=len)
             if fewer is not more:
                 more |= fewer
                 joined |= dict.fromkeys(fewer, more)
     first = {name: min(names) for name, names in joined.items()}
-    named = ((key, a, b, a.cluster or b.cluster or key[0]) for key, (a, b) in found.items())
+    named = ((key, a, b, a.cluster or b.cluster or key[0]) for key, (a, b) in both.items())
     return [Pair(key, a, b, first.get(name, name)) for key, a, b, name in named]
 
 
@@ -115,7 +115,7 @@ def _check_data(a: Side, b: Side, pairs: Sequence[Pair]) -> None:
             raise DataError(f"{a.path} and {b.path}: no question has a right answer, so there are no scores to compare")
         return
     lines = [f"  data_sha256: {_digests(a)} and {_digests(b)}"] if other_data else []
-    lines += list(_told_keys(other_key))
+    lines += list(_key_lines(other_key))
     prompts = sum(pair.other_prompt for pair in pairs)
     lines.append(f"  of {len(pairs):,} matched questions {len(other_key):,} have another right answer,")
     lines.append(
@@ -134,17 +134,17 @@ def _digests(side: Side) -> str:
     return ", ".join(sorted(f"{digest:.12}..." for digest in side.digests))
 
 
-def _told_keys(pairs: Sequence[Pair]) -> Iterator[str]:
+def _key_lines(pairs: Sequence[Pair]) -> Iterator[str]:
     for pair in pairs[:EXAMPLES]:
-        yield f"  right answer of {named(pair.key)}: {_shown(pair.a.references)} and {_shown(pair.b.references)}"
+        yield f"  right answer of {named(pair.key)}: {_text_of(pair.a.references)} and {_text_of(pair.b.references)}"
 
 
-def _shown(references: tuple[str, ...]) -> str:
+def _text_of(references: tuple[str, ...]) -> str:
     text = ", ".join(map(repr, dict.fromkeys(references))) or "none"
     return text if len(text) <= 100 else text[:100] + " ..."
 
 
-def _named(keys: Sequence[Key]) -> str:
+def _examples(keys: Sequence[Key]) -> str:
     return first_of(list(map(named, keys[: EXAMPLES + 1])), EXAMPLES) or "nothing"
 
 
@@ -155,34 +155,36 @@ def named(key: Key) -> str:
 
 def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
     """What a reader of the comparison should know before believing it."""
-    said = [note for side in (a, b) for note in side.notes]
+    notes = [note for side in (a, b) for note in side.notes]
     for side, only in ((a, matched.only_a), (b, matched.only_b)):
         if only:
-            said.append(f"only in {side.label}, and not compared: {count(len(only), 'question')}: {_named(only)}")
+            notes.append(f"only in {side.label}, and not compared: {count(len(only), 'question')}: {_examples(only)}")
     if matched.by_id:
-        said.append(f"matched only by question id: {a.label} is {_variant(a)}, {b.label} is {_variant(b)}")
+        notes.append(f"matched only by question id: {a.label} is {_variant(a)}, {b.label} is {_variant(b)}")
     if prompts := sum(pair.other_prompt for pair in matched.pairs):
-        said.append(f"warning: the prompts of {prompts:,} of {len(matched.pairs):,} questions differ")
+        notes.append(f"warning: the prompts of {prompts:,} of {len(matched.pairs):,} questions differ")
     if _other_orders(a, b):
-        said.append("the choices are in other orders, so a letter is another choice: only right and wrong are compared")
+        notes.append(
+            "the choices are in other orders, so a letter is another choice: only right and wrong are compared"
+        )
     if differing := _differing(_facts(a, "scoring"), _facts(b, "scoring")):
-        said.append(f"warning: replies are read or scored otherwise, so scores may differ for that: {differing}")
+        notes.append(f"warning: replies are read or scored otherwise, so scores may differ for that: {differing}")
     unknown = [side.label for side in (a, b) if not all(side.facts("identity"))]
     if unknown:
-        said.append(f"warning: without a run file nothing is known of the data and parser of {' and '.join(unknown)}")
+        notes.append(f"warning: without a run file nothing is known of the data and parser of {' and '.join(unknown)}")
     if differing := _differing(_facts(a, "identity"), _facts(b, "identity")):
-        said.append(f"what else was set otherwise: {differing}")
-    for side, failed in ((a, _failed(matched, "a")), (b, _failed(matched, "b"))):
+        notes.append(f"what else was set otherwise: {differing}")
+    for side, failed in ((a, _count_failed(matched, "a")), (b, _count_failed(matched, "b"))):
         if failed:
-            said.append(f"{side.label}: {count(failed, 'question')} without a reply, counted as wrong{_over(matched)}")
-    return said
+            notes.append(f"{side.label}: {count(failed, 'question')} without a reply, counted as wrong{_over(matched)}")
+    return notes
 
 
 def _variant(side: Side) -> str:
     return repr(next(iter(side.variants)))
 
 
-def _failed(matched: Matched, which: str) -> int:
+def _count_failed(matched: Matched, which: str) -> int:
     return sum(not getattr(pair, which).answered for pair in matched.pairs)
 
 
@@ -194,23 +196,21 @@ def _over(matched: Matched) -> str:
 
 def _facts(side: Side, name: str) -> dict[str, set[str]]:
     """Each fact's values over all runs of a side."""
-    found: dict[str, set[str]] = {}
+    values: dict[str, set[str]] = {}
     for facts in side.facts(name):
         for key, value in flat(facts).items():
-            found.setdefault(key, set()).add(repr(value))
-    return found
+            values.setdefault(key, set()).add(repr(value))
+    return values
 
 
-def _differing(one: Mapping[str, set[str]], other: Mapping[str, set[str]]) -> str:
+def _differing(a: Mapping[str, set[str]], b: Mapping[str, set[str]]) -> str:
     """Facts that both sides know and that differ; one that only one of them has counts where both know any."""
-    if not one or not other:
+    if not a or not b:
         return ""
-    names = [
-        key for key in sorted(one.keys() | other.keys()) if key not in _NOT_TOLD and one.get(key) != other.get(key)
-    ]
-    return "; ".join(f"{_NAMED.get(key, key)}: {_values(one.get(key))} and {_values(other.get(key))}" for key in names)
+    names = [key for key in sorted(a.keys() | b.keys()) if key not in _NOT_TOLD and a.get(key) != b.get(key)]
+    return "; ".join(f"{_NAMED.get(key, key)}: {_values(a.get(key))} and {_values(b.get(key))}" for key in names)
 
 
-def _values(found: set[str] | None) -> str:
-    text = "/".join(sorted(found)) if found else "not set"
+def _values(values: set[str] | None) -> str:
+    text = "/".join(sorted(values)) if values else "not set"
     return text if len(text) <= 100 else text[:100] + " ..."

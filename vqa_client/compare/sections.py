@@ -119,8 +119,8 @@ def _flips(of: Comparison, matched: Matched) -> Iterator[str]:
     """Which questions changed, each way."""
     for title, sign in ((of.b, 1), (of.a, -1)):
         ids = [matched.named(pair) for pair in of.own(matched) if pair.changed and sign * pair.gap > 0]
-        shown = first_of(ids, FLIPS_SHOWN)
-        yield f"scored higher by {title}: {count(len(ids), 'question')}{': ' if ids else ''}{shown}"
+        examples = first_of(ids, FLIPS_SHOWN)
+        yield f"scored higher by {title}: {count(len(ids), 'question')}{': ' if ids else ''}{examples}"
 
 
 def _line(text: str) -> str:

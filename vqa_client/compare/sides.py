@@ -60,8 +60,8 @@ class Side(Struct, kw_only=True):
     @property
     def digests(self) -> frozenset[str]:
         """The digests of the data files, as far as run files name them."""
-        found = (run.facts.described.get("data_sha256") for run in self.runs)
-        return frozenset(str(digest) for digest in found if digest)
+        digests = (run.facts.described.get("data_sha256") for run in self.runs)
+        return frozenset(str(digest) for digest in digests if digest)
 
     def facts(self, name: str) -> list[dict[str, Any]]:
         """The identity or the scoring of each run."""
@@ -98,12 +98,12 @@ def read_sides(place: Path, *, apart: bool = False) -> list[Side]:
     for run in runs:
         by_model.setdefault(run.facts.model, []).append(run)
     apart = apart and len(by_model) == 1
-    groups = [group for held in by_model.values() for group in _parted(held, apart=apart)]
+    groups = [group for runs_of_model in by_model.values() for group in _part(runs_of_model, apart=apart)]
     groups.sort(key=lambda group: group[0].variant != CLEAN)  # what the others are compared with
     return [side_of(place if len(groups) == 1 else group[0].log, group) for group in groups]
 
 
-def _parted(runs: list[LoggedRun], *, apart: bool) -> list[list[LoggedRun]]:
+def _part(runs: list[LoggedRun], *, apart: bool) -> list[list[LoggedRun]]:
     keys = [run.records.keys() for run in runs]
     if apart or sum(map(len, keys)) > len(frozenset[Key]().union(*keys)):
         return [[run] for run in runs]
@@ -142,11 +142,11 @@ class _Shared:
         self._references: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._groups: dict[tuple[tuple[str, Group], ...], dict[str, Group]] = {}
 
-    def references(self, given: tuple[str, ...]) -> tuple[str, ...]:
-        return self._references.setdefault(given, given)
+    def references(self, references: tuple[str, ...]) -> tuple[str, ...]:
+        return self._references.setdefault(references, references)
 
-    def groups(self, given: dict[str, Group]) -> dict[str, Group]:
-        return self._groups.setdefault(tuple(given.items()), given)
+    def groups(self, groups: dict[str, Group]) -> dict[str, Group]:
+        return self._groups.setdefault(tuple(groups.items()), groups)
 
 
 def tell_apart(sides: Sequence[Side]) -> None:

@@ -53,12 +53,12 @@ class ChartedRun(Struct, frozen=True, kw_only=True):
 def write_page(path: Path, sides: Sequence[Side], compared: Compared, *, most_images: int) -> None:
     """Write the page; raises OutputError where the path can't be written, NotOurs where another file is there."""
     flips = {pair.key for of, matched in compared for pair in of.own(matched) if pair.changed}
-    shown = chosen(
+    pictured = chosen(
         (record for run in sides[0].runs for record in run.records),
         shown_images.Kept(most=most_images, **PICTURED),
         later=lambda record: (record.question_id, record.variant) not in flips,
     )
-    show = EmbeddedImages([run for side in sides for run in side.runs], path.parent, shown)
+    show = EmbeddedImages([run for side in sides for run in side.runs], path.parent, pictured)
     with replacing(path, OURS) as file:
         file.write(page(sides, compared, show))
 
@@ -66,8 +66,8 @@ def write_page(path: Path, sides: Sequence[Side], compared: Compared, *, most_im
 def page(sides: Sequence[Side], compared: Compared, show: Show, *, served: bool = False) -> bytes:
     """The page in UTF-8; a served one takes images from its server."""
     first, measure = compared[0][0], compared[0][0].measure
-    every = [one for side in sides for one in _charted(side, first.variant)]
-    maps = [(one.name, map) for one in every for map in heat_maps(one.found)]
+    every = [charted for side in sides for charted in _charted_runs(side, first.variant)]
+    maps = [(charted.name, map) for charted in every for map in heat_maps(charted.found)]
     blind = _blind(every)
     return rendered(
         "compare.html.j2",
@@ -90,7 +90,7 @@ def page(sides: Sequence[Side], compared: Compared, show: Show, *, served: bool 
     )
 
 
-def _charted(side: Side, variant: str | None) -> Iterator[ChartedRun]:
+def _charted_runs(side: Side, variant: str | None) -> Iterator[ChartedRun]:
     """The runs that figures of the variant are of, all of them where none has it."""
     runs = [run for run in side.runs if variant in run.records.variants] or side.runs
     for run in runs:
@@ -129,11 +129,11 @@ def _comparison(number: int, of: Comparison, matched: Matched) -> dict[str, Any]
         (sum(pair.changed and sign * pair.gap > 0 for pair in own), label, state_link(**{f"gap.{number}": way}))
         for sign, label, way in ((1, of.b, "higher"), (-1, of.a, "lower"))
     ]
-    said = {"of": of, "sentence": sentence(of), "sections": [_answered(of), tests(of)]}
-    return said | {"square": square, "n": len(own), "gaps": gaps, "flips": flips}
+    context = {"of": of, "sentence": sentence(of), "sections": [_answered_section(of), tests(of)]}
+    return context | {"square": square, "n": len(own), "gaps": gaps, "flips": flips}
 
 
-def _answered(of: Comparison) -> Section:
+def _answered_section(of: Comparison) -> Section:
     """What the strips above don't say of both runs."""
     both = ((of.a, of.accuracy_a), (of.b, of.accuracy_b))
     rows = [
@@ -148,7 +148,7 @@ def _answered(of: Comparison) -> Section:
 def _data(sides: Sequence[Side], compared: Compared, every: Sequence[ChartedRun], show: Show) -> bytes:
     """The block of the run page: a row is the first side's record, and has those of the others in a further column."""
     own = [{pair.key: pair for pair in of.own(matched)} for of, matched in compared]
-    lengths = [length for one in every for length in one.found.text_lengths]
+    lengths = [length for charted in every for length in charted.found.text_lengths]
     more = MORE_PER_RECORD * max(0, len(own[0]) * len(sides) - RECORDS)
     budget = min(LEAST_TEXT + more, TEXT_BUDGET)
     block = Block(every[0].run, every[0].found, show, text_limit(lengths, budget))
@@ -156,9 +156,9 @@ def _data(sides: Sequence[Side], compared: Compared, every: Sequence[ChartedRun]
     for side, pairs, (_, matched) in zip(sides[1:], own, compared, strict=True):
         variant = next(iter(side.variants)) if matched.by_id else None
         keys = {(key[0], key[1] if variant is None else variant): key for key in pairs}
-        found = {keys[key]: row for key, row in _rows(block, side, keys)}
+        rows_of_side = {keys[key]: row for key, row in _rows(block, side, keys)}
         for key, row in rows.items():
-            row[-1].append(found.get(key))
+            row[-1].append(rows_of_side.get(key))
     labels = [side.label for side in sides]
     return block.encoded(list(rows.values()), sides=labels, columns=[*COLUMNS, "others"])
 
@@ -172,27 +172,27 @@ def _rows(block: Block, side: Side, keys: Collection[Key]) -> Iterator[tuple[Key
 
 def _blind(every: Sequence[ChartedRun]) -> list[tuple[str, list[Gap]]]:
     """Of runs that asked with images and without: accuracies both ways over all questions, then group by group."""
-    asked_both = [one for one in every if {SEEN, BLIND} <= set(one.run.records.variants)]
+    asked_both = [charted for charted in every if {SEEN, BLIND} <= set(charted.run.records.variants)]
     if len(asked_both) < 2:
         return []
-    found: dict[str, list[Gap]] = {}
-    for one in asked_both:
-        for gap in asked(one.run, one.found).gaps:
+    gaps: dict[str, list[Gap]] = {}
+    for charted in asked_both:
+        for gap in asked(charted.run, charted.found).gaps:
             label, values = "all questions" if gap.label == "all" else gap.label, (gap.before, gap.after)
-            same = Gap(label=one.name, before=values[0], after=values[1], difference=gap.difference)
-            found.setdefault(label, []).append(same)
-    return list(found.items())
+            same = Gap(label=charted.name, before=values[0], after=values[1], difference=gap.difference)
+            gaps.setdefault(label, []).append(same)
+    return list(gaps.items())
 
 
 def _cost(every: Sequence[ChartedRun]) -> Scatter | None:
     """Accuracy against what a question costs: dollars where all configs have prices, else tokens."""
-    prices = [dollars(one.run, one.found) for one in every]
-    tokens = [one.found.whole.prompt_tokens.total + one.found.whole.completion_tokens.total for one in every]
+    prices = [dollars(each.run, each.found) for each in every]
+    tokens = [each.found.whole.prompt_tokens.total + each.found.whole.completion_tokens.total for each in every]
     priced = all(prices)
     costs = [price or 0.0 for price in prices] if priced else tokens
     tallies = [
-        (one.name, cost / len(one.run.records), one.found.summary.overall)
-        for one, cost in zip(every, costs, strict=True)
+        (each.name, cost / len(each.run.records), each.found.summary.overall)
+        for each, cost in zip(every, costs, strict=True)
     ]
     return scatter("dollars" if priced else "tokens", tallies) if all(costs) and len(every) > 1 else None
 
@@ -296,12 +296,12 @@ def _questions(sides: Sequence[Side], compared: Compared) -> Iterator[list[Any]]
     columns = [sides[0].kept]
     for side, (_, matched) in zip(sides[1:], compared, strict=True):
         columns.append({pair.key: pair.b for pair in matched.pairs})
-        columns[-1] |= {key: side.kept[_own(key, side)] for key in matched.only_b}
+        columns[-1] |= {key: side.kept[_own_key(key, side)] for key in matched.only_b}
     keys = dict.fromkeys(key for column in columns for key in column)
     first = {key: next(column[key] for column in columns if key in column) for key in keys}
     fields = list(dict.fromkeys(field for kept in first.values() for field in kept.groups))
-    told = [f"{name} ({side.label})" for side in sides for name in ("status", "answer", "score")]
-    yield ["question_id", "variant", "cluster", "references", *told, *fields]
+    reply_columns = [f"{name} ({side.label})" for side in sides for name in ("status", "answer", "score")]
+    yield ["question_id", "variant", "cluster", "references", *reply_columns, *fields]
     for key, kept in first.items():
         replies = [_cells(column.get(key)) for column in columns]
         yield [
@@ -313,7 +313,7 @@ def _questions(sides: Sequence[Side], compared: Compared) -> Iterator[list[Any]]
         ]
 
 
-def _own(key: Key, side: Side) -> Key:
+def _own_key(key: Key, side: Side) -> Key:
     """The key under which a side has a question that may have been matched by its id alone."""
     return key if key in side.kept else (key[0], next(iter(side.variants)))
 

@@ -137,10 +137,10 @@ class BatchSettings(BudgetSettings):
     @property
     def batch_hours(self) -> int:
         """How long a batch may take; raises UsageError."""
-        found = re.fullmatch(r"([1-9][0-9]{0,3})([hd])", self.batch_window)
-        if found is None:
+        match = re.fullmatch(r"([1-9][0-9]{0,3})([hd])", self.batch_window)
+        if match is None:
             raise UsageError(f"--batch_window is {self.batch_window!r}", hint="hours or days, such as 24h or 7d")
-        return int(found[1]) * (24 if found[2] == "d" else 1)
+        return int(match[1]) * (24 if match[2] == "d" else 1)
 
 
 ONLINE: Final = ("max_workers", "breaker_after", "image_uuid", "rpm", "tpm")
@@ -173,9 +173,9 @@ def check_batch(settings: BatchSettings, others: dict[str, bool]) -> None:
         raise UsageError("--no_wait is of batches", hint="add --batch")
     if settings.batch_command:
         _check_command(settings)
-    if settings.batch_hours and settings.by_batches and (given := [name for name, wanted in others.items() if wanted]):
+    if settings.batch_hours and settings.by_batches and (clashes := [name for name, on in others.items() if on]):
         option = "--batch" if settings.batch else "--batch_command"
-        raise UsageError(f"{given[0]} can't be combined with {option}", hint=INSTEAD[given[0]])
+        raise UsageError(f"{clashes[0]} can't be combined with {option}", hint=INSTEAD[clashes[0]])
 
 
 def _check_command(settings: BatchSettings) -> None:
@@ -186,8 +186,8 @@ def _check_command(settings: BatchSettings) -> None:
     try:
         words = shlex.split(settings.batch_command)
     except ValueError as error:
-        shown = without_keys(settings.batch_command)
-        raise UsageError(f"--batch_command is {shown!r}: {error}", hint="quote it as for sh") from None
+        command = without_keys(settings.batch_command)
+        raise UsageError(f"--batch_command is {command!r}: {error}", hint="quote it as for sh") from None
     if lacking := [name for name in ("{input}", "{output}") if not any(name in word for word in words)]:
         raise UsageError(
             f"--batch_command has no {' and no '.join(lacking)}",

@@ -37,8 +37,8 @@ class ChoiceOptions(RunSettings):
     @property
     def variations(self) -> tuple[str, ...]:
         """Those of every benchmark, and the orders of the choices."""
-        given = {"--shuffle_choices": self.shuffle_choices, "--circular": self.circular}
-        return (*super().variations, *(option for option, wanted in given.items() if wanted))
+        options = {"--shuffle_choices": self.shuffle_choices, "--circular": self.circular}
+        return (*super().variations, *(option for option, is_given in options.items() if is_given))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

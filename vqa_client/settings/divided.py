@@ -92,8 +92,8 @@ class DividedSettings:
     @property
     def part(self) -> Shard | None:
         """The part that is asked; None for all."""
-        found = _SHARD.fullmatch(self.shard)
-        return Shard(*map(int, found.groups())) if found else None
+        match = _SHARD.fullmatch(self.shard)
+        return Shard(*map(int, match.groups())) if match else None
 
     @property
     def turns(self) -> int:
@@ -151,24 +151,24 @@ def read_shard(text: str, environment: Mapping[str, str]) -> Shard:
     """The part that K/N, auto or auto/N names; raises UsageError."""
     word, _, of = text.partition("/")
     if word == AUTO:
-        shard, said = _from_scheduler(int(of) if of.isdecimal() else 0, environment)
-    elif found := _SHARD.fullmatch(text):
-        shard, said = Shard(*map(int, found.groups())), ""
+        shard, origin = _from_scheduler(int(of) if of.isdecimal() else 0, environment)
+    elif match := _SHARD.fullmatch(text):
+        shard, origin = Shard(*map(int, match.groups())), ""
     else:
         raise UsageError(f"--shard is {text!r}", hint="K/N such as 3/64, auto, auto/N or next/N")
     if not 1 <= shard.number <= shard.of:
-        raise UsageError(f"--shard {text} is part {shard.number} of {shard.of}{said}", hint="K goes from 1 to N")
+        raise UsageError(f"--shard {text} is part {shard.number} of {shard.of}{origin}", hint="K goes from 1 to N")
     return shard
 
 
 def _from_scheduler(of: int, environment: Mapping[str, str]) -> tuple[Shard, str]:
     """The part by the variables of a scheduler, `of` as given or 0; and by which it is, for an error."""
     if "SLURM_ARRAY_TASK_ID" in environment:
-        number = _whole("SLURM_ARRAY_TASK_ID", environment)
+        number = _number_in("SLURM_ARRAY_TASK_ID", environment)
         if of:
             return Shard(number, of), " (SLURM_ARRAY_TASK_ID; with auto/N an array begins at 1)"
         least, most, step, count = (
-            _whole(f"SLURM_ARRAY_TASK_{name}", environment, default)
+            _number_in(f"SLURM_ARRAY_TASK_{name}", environment, default)
             for name, default in (("MIN", 1), ("MAX", 0), ("STEP", 1), ("COUNT", 0))
         )
         of = (most - least) // (step or 1) + 1 if most else count
@@ -179,8 +179,8 @@ def _from_scheduler(of: int, environment: Mapping[str, str]) -> tuple[Shard, str
         return Shard((number - least) // (step or 1) + 1, of), f" (SLURM_ARRAY_TASK_ID {number})"
     for name, counter in _COUNTED.items():
         if name in environment:
-            number = _whole(name, environment)
-            of = of or (_whole(counter, environment) if counter in environment else 0)
+            number = _number_in(name, environment)
+            of = of or (_number_in(counter, environment) if counter in environment else 0)
             if not of:
                 raise UsageError(f"--shard auto: {name} is {number}, and nothing says of how many", hint="auto/N")
             return Shard(number + 1, of), f" ({name} {number})"
@@ -189,7 +189,7 @@ def _from_scheduler(of: int, environment: Mapping[str, str]) -> tuple[Shard, str
     )
 
 
-def _whole(name: str, environment: Mapping[str, str], default: int | None = None) -> int:
+def _number_in(name: str, environment: Mapping[str, str], default: int | None = None) -> int:
     text = environment.get(name, "" if default is None else str(default))
     if not text.isdecimal():
         raise UsageError(f"--shard auto: {name} is {text!r}, not a number", hint="--shard K/N")

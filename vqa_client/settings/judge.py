@@ -134,14 +134,14 @@ class JudgeSettings(ConfiguredSettings):
             )
         if (self.kind == "pair") != (self.other is not None):
             raise UsageError("--kind pair compares two runs", hint="--kind pair --with OTHER_RUN")
-        given = {
+        is_given = {
             "--blind": self.blind,
             "--shard": bool(self.shard),
             "--processes": self.processes != "1",
             "--ray": bool(self.ray),
         }
         for option, (why, way_out) in _REFUSED.items():
-            if given.get(option):
+            if is_given.get(option):
                 raise UsageError(f"judge doesn't take {option}: {why}", hint=way_out)
 
     own_forms: ClassVar[frozenset[str]] = frozenset({"repeat"})
@@ -154,8 +154,8 @@ class JudgeSettings(ConfiguredSettings):
     @property
     def grades(self) -> range:
         """The grades of the scale, none where it is no scale."""
-        found = _SCALE.fullmatch("0-10" if self.scale is None else str(self.scale))
-        return range(int(found[1] or 0), int(found[2]) + 1) if found else range(0)
+        match = _SCALE.fullmatch("0-10" if self.scale is None else str(self.scale))
+        return range(int(match[1] or 0), int(match[2]) + 1) if match else range(0)
 
     @property
     def statuses(self) -> frozenset[str]:

@@ -184,8 +184,8 @@ class Vqa2Settings(ConfiguredSettings):
     @property
     def draws(self) -> tuple[str, ...]:
         """A number of questions that is not the usual one was given by hand: --sample draws from all."""
-        given = self.num_questions not in (NUM_QUESTIONS, 0, None)
-        return (*super(Vqa2Settings, self).draws, *(["--num_questions"] if given else []))
+        by_hand = self.num_questions not in (NUM_QUESTIONS, 0, None)
+        return (*super(Vqa2Settings, self).draws, *(["--num_questions"] if by_hand else []))
 
     @property
     def max_side(self) -> int | None:
@@ -309,8 +309,8 @@ class ExplainSettings(ConfiguredSettings):
     @property
     def draws(self) -> tuple[str, ...]:
         """A number of samples that is not the usual one was given by hand: --sample draws from the whole split."""
-        given = self.n_samples not in (N_SAMPLES, None)
-        return (*super(ExplainSettings, self).draws, *(["--n_samples"] if given else []))
+        by_hand = self.n_samples not in (N_SAMPLES, None)
+        return (*super(ExplainSettings, self).draws, *(["--n_samples"] if by_hand else []))
 
     @property
     def configs(self) -> tuple[str | None, ...]:
@@ -325,17 +325,17 @@ class ExplainSettings(ConfiguredSettings):
     def conditions(self) -> tuple[str, ...]:
         """What is asked otherwise than published, as file names and the grid's columns tell it."""
         published = {"vcr_mode": "free", "prompt_mode": "3shot" if self.task == "esnlive" else "zero"}
-        given = {name: getattr(self, name) for name in published}
-        return tuple(value for name, value in given.items() if value not in (None, published[name]))
+        values = {name: getattr(self, name) for name in published}
+        return tuple(value for name, value in values.items() if value not in (None, published[name]))
 
     @property
     def recoding(self) -> dict[str, float | str]:
         """What is done to images before they are sent, where anything is."""
         quality = self.image_quality if self.image_format in ("jpeg", "webp") else None
-        given = {
+        options = {
             "max_pixels": self.max_pixels,
             "white_value": self.white_value,
             "image_format": self.image_format,
             "image_quality": quality,
         }
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in options.items() if value is not None}

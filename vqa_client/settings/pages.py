@@ -106,12 +106,12 @@ class RenderSettings(CheckedSettings):
     @property
     def page_size_pt(self) -> tuple[float, float]:
         """Width and height in points; raises UsageError."""
-        return PAPERS_PT.get(self.page_size.lower()) or _two("page_size", self.page_size, "a4, letter or 595x842")
+        return PAPERS_PT.get(self.page_size.lower()) or _pair("page_size", self.page_size, "a4, letter or 595x842")
 
     @property
     def margins_pt(self) -> tuple[float, float]:
         """At the sides, and at top and bottom, in points; raises UsageError."""
-        return _two("margins", self.margins, "10 or 10x20", also=f"{self.margins}x{self.margins}")
+        return _pair("margins", self.margins, "10 or 10x20", also=f"{self.margins}x{self.margins}")
 
     @property
     def line_height_pt(self) -> float:
@@ -119,11 +119,11 @@ class RenderSettings(CheckedSettings):
         return self.font_size + 1 if self.line_height is None else self.line_height
 
 
-def _two(name: str, value: str, example: str, also: str = "") -> tuple[float, float]:
-    found = _SIZE.fullmatch(value) or _SIZE.fullmatch(also)
-    if not found:
+def _pair(name: str, value: str, example: str, also: str = "") -> tuple[float, float]:
+    match = _SIZE.fullmatch(value) or _SIZE.fullmatch(also)
+    if not match:
         raise UsageError(f"--{name} is {value!r}; it must be like {example}")
-    return float(found[1]), float(found[2])
+    return float(match[1]), float(match[2])
 
 
 SEED = 42

@@ -80,11 +80,11 @@ class RequestOptions:
     @property
     def headers(self) -> dict[str, str]:
         """The headers by name; raises UsageError for one that can't be sent."""
-        found = _pairs("header", self.header)
-        for name, value in found.items():
+        headers = _pairs("header", self.header)
+        for name, value in headers.items():
             if not name or not f"{name}{value}".isascii() or not f"{name}{value}".isprintable() or " " in name:
                 raise UsageError(f"--header {name!r} can't be sent", hint="name=value in printable ASCII")
-        return found
+        return headers
 
     @property
     def prompt_template(self) -> str | None:
@@ -110,11 +110,11 @@ class RequestOptions:
         return {name: value for name, value in changed.items() if value is not None}
 
 
-def _pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
-    for text in given:
+def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+    for text in texts:
         if "=" not in text:
             raise UsageError(f"--{option} {text.split(':')[0]!r} has no value", hint=f"--{option} name=value")
-    return {name.strip(): value for name, _, value in (text.partition("=") for text in given)}
+    return {name.strip(): value for name, _, value in (text.partition("=") for text in texts)}
 
 
 def _value(text: str) -> Any:

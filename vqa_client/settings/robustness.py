@@ -104,9 +104,9 @@ class EvaluateSettings(CheckedSettings):
     @property
     def shares(self) -> list[float]:
         """The weights as numbers, given apart or with commas."""
-        given = [self.weights] if isinstance(self.weights, str) else self.weights
+        texts = [self.weights] if isinstance(self.weights, str) else self.weights
         try:
-            return [float(word) for text in given for word in str(text).split(",") if word.strip()]
+            return [float(word) for text in texts for word in str(text).split(",") if word.strip()]
         except ValueError as error:
             raise UsageError(
                 f"--weights: {error}", hint="five numbers, such as 0.6,0.1,0.1,0.1,0.1; runs are named before"

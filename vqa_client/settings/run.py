@@ -279,8 +279,8 @@ class RunSettings(RequestOptions, BatchSettings):
     @property
     def variations(self) -> tuple[str, ...]:
         """The options that ask every question in several forms, or in another one; at most one may be given."""
-        given = {"--repeat": self.repeat > 1, "--blind": self.blind}
-        return tuple(option for option, wanted in given.items() if wanted)
+        options = {"--repeat": self.repeat > 1, "--blind": self.blind}
+        return tuple(option for option, is_given in options.items() if is_given)
 
     @property
     def draws(self) -> tuple[str, ...]:

@@ -94,11 +94,13 @@ def read_suite(name: str) -> tuple[Path, list[Entry]]:
         _check(path, table, options)
     if not tables:
         raise UsageError(f"{path} names no benchmark", hint='[docvqa], and below it data = "DocVQA"')
-    found = [{key: _beside(key, value, path.parent) for key, value in (common | of).items()} for of in tables.values()]
-    times = Counter(str(options["benchmark"]) for options in found)
+    all_options = [
+        {key: _path_beside(key, value, path.parent) for key, value in (common | of).items()} for of in tables.values()
+    ]
+    times = Counter(str(options["benchmark"]) for options in all_options)
     return path, [
-        Entry(name=name, options=options, folder=_as_folder(table) if times[name] > 1 else "")
-        for table, options in zip(tables, found, strict=True)
+        Entry(name=name, options=options, folder=_folder_name(table) if times[name] > 1 else "")
+        for table, options in zip(tables, all_options, strict=True)
         for name in [str(options["benchmark"])]
     ]
 
@@ -121,15 +123,15 @@ def _option(key: str) -> str:
     return key.replace("-", "_")
 
 
-def _beside(key: str, value: Any, folder: Path) -> Any:
+def _path_beside(key: str, value: Any, folder: Path) -> Any:
     """The path of a file beside the suite's that an option names; any other value as it is."""
     if isinstance(value, list):
-        return [_beside(key, each, folder) for each in value]
+        return [_path_beside(key, each, folder) for each in value]
     is_file = _option(key) in _FILES and isinstance(value, str) and value.endswith((".py", ".json"))
     return str(folder / value) if is_file and (folder / value).is_file() else value
 
 
-def _as_folder(name: str) -> str:
+def _folder_name(name: str) -> str:
     return re.sub(r"[^\w.+@ -]", "_", name).strip(". ") or "_"
 
 
@@ -137,19 +139,19 @@ def words(entry: Entry, kind: type[RunSettings], root: Path) -> list[str]:
     """The options of an entry as on the command line; paths begin at `root`, addresses stay as they are."""
     fields = {field.name: field for field in dataclasses.fields(kind)}
     paths = {name for field in fields.values() if "Path" in str(field.type) for name in _names(field)}
-    found: list[str] = []
+    arguments: list[str] = []
     for key, value in entry.options.items():
         if key == "benchmark":
             continue
         name = _option(key)
         for each in value if isinstance(value, list) else [value]:
             if each is True:
-                found.append(f"--{key}")
+                arguments.append(f"--{key}")
             elif each is False:  # only what is on by default has a word for off
-                found += [f"--no-{key}"] if name in fields and _default(fields[name]) else []
+                arguments += [f"--no-{key}"] if name in fields and _default(fields[name]) else []
             else:  # in one word: a value may begin with a hyphen
-                found.append(f"--{key}={_path(each, root) if name in paths else each}")
-    return found
+                arguments.append(f"--{key}={_path(each, root) if name in paths else each}")
+    return arguments
 
 
 def _names(field: dataclasses.Field[Any]) -> list[str]:
@@ -177,19 +179,19 @@ def settings_of(
 ) -> list[RunSettings]:
     """The settings of every benchmark for every model; what the command `line` gives wins over the suite's file."""
     named = {_option(word.lstrip("-").removeprefix("no-").partition("=")[0]) for word in line if word.startswith("--")}
-    given = {
+    overrides = {
         field.name: getattr(suite, field.name)
         for field in dataclasses.fields(RunSettings)
         if field.name in named or getattr(suite, field.name) != _default(field)
     }
-    if "limit" in given:  # instead of the file's sample
-        given = {"sample": None, "by": "", **given}
-    elif "sample" in given:
-        given = {"limit": None, **given}
+    if "limit" in overrides:  # instead of the file's sample
+        overrides = {"sample": None, "by": "", **overrides}
+    elif "sample" in overrides:
+        overrides = {"limit": None, **overrides}
     parsed = [(entry, parse(entry, root)) for entry in entries]
     return [
         dataclasses.replace(
-            each, **given, **_asked(each, config, name), **_place(each, suite.output, entry, config, name)
+            each, **overrides, **_model_options(each, config, name), **_place(each, suite.output, entry, config, name)
         )
         for config, name in suite.models
         for entry, each in parsed
@@ -200,17 +202,17 @@ def _default(field: "dataclasses.Field[Any]") -> Any:
     return field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
 
 
-def _asked(settings: RunSettings, config: str | None, name: str | None) -> dict[str, Any]:
+def _model_options(settings: RunSettings, config: str | None, name: str | None) -> dict[str, Any]:
     """The model of the command line; the file's, where it names none."""
     if isinstance(settings, OneModelSettings):
         return ({"config": config} if config else {}) | ({"model": name} if name else {})
     several = isinstance(getattr(settings, "model", ()), tuple)
-    given = {"model": (config,) if several else config} if config else {}
-    return given | ({"model_name": name} if name else {})
+    changes = {"model": (config,) if several else config} if config else {}
+    return changes | ({"model_name": name} if name else {})
 
 
 def _place(settings: RunSettings, output: Path, entry: Entry, config: str | None, name: str | None) -> dict[str, Any]:
     """A folder for each model that the command line names, by its whole name."""
     of_config = Path(config).name.removesuffix(".json") if config else ""
-    model = "_".join(_as_folder(part) for part in (of_config, name) if part)
+    model = "_".join(_folder_name(part) for part in (of_config, name) if part)
     return {output_option(settings): output / model / entry.folder}

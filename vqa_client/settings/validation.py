@@ -71,8 +71,8 @@ def check(settings: Any) -> None:
     for name, rule in _rules(type(settings)).items():  # type: ignore[arg-type]  # a class is hashable
         value = getattr(settings, name)
         if rule.path and value is not None:
-            given = (value,) if isinstance(value, str | Path) else value
-            object.__setattr__(settings, name, tuple(map(expanded, given)) if rule.several else expanded(value))
+            paths = (value,) if isinstance(value, str | Path) else value
+            object.__setattr__(settings, name, tuple(map(expanded, paths)) if rule.several else expanded(value))
         if isinstance(value, str) and value in rule.renamed:
             object.__setattr__(settings, name, value := rule.renamed[value])
         words = value if isinstance(value, tuple) else (value,)
