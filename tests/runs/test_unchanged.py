@@ -148,12 +148,12 @@ ALIKE: list[tuple[str, dict[str, object], dict[str, object], bool]] = [
     ("the same system message", {"system": "Be brief."}, {"system": "Be brief."}, True),
     ("another system message", {"system": "Be brief."}, {"system": "Be short."}, False),
     ("no system message any longer", {"system": "Be brief."}, {}, False),
-    ("a file less", {}, {"shown": SHOWN[:1]}, False),
-    ("files in another order", {}, {"shown": SHOWN[::-1]}, False),
-    ("a file that is gone", {}, {"shown": ("a.png", "gone.png")}, False),
+    ("a file less", {}, {"paths": SHOWN[:1]}, False),
+    ("files in another order", {}, {"paths": SHOWN[::-1]}, False),
+    ("a file that is gone", {}, {"paths": ("a.png", "gone.png")}, False),
     ("an older record, without stamps", {"image_stamps": UNSET}, {}, False),
-    ("an older record, and no image now", {"image_stamps": UNSET}, {"shown": ()}, False),
-    ("no image", {"image_stamps": UNSET, "images": ()}, {"shown": ()}, True),
+    ("an older record, and no image now", {"image_stamps": UNSET}, {"paths": ()}, False),
+    ("no image", {"image_stamps": UNSET, "images": ()}, {"paths": ()}, True),
     ("no image then", {"image_stamps": UNSET, "images": ()}, {}, False),
 ]
 
@@ -168,8 +168,8 @@ def test_what_was_asked_alike_is_known_without_reading_its_record(
     with RecordLog(tmp_path / "run.records.jsonl") as log:
         log.append(replace(asked, **kept))
         log.append(replace(asked, question_id="2", parts={}, **kept))
-    given = {"prompt": "What?", "system": "", "shown": SHOWN} | now
-    given["shown"] = tuple(str(tmp_path / name) for name in given["shown"])  # type: ignore[attr-defined]
+    given = {"prompt": "What?", "system": "", "paths": SHOWN} | now
+    given["paths"] = tuple(str(tmp_path / name) for name in given["paths"])  # type: ignore[attr-defined]
     unchanged = Unchanged(since_ns=0)
     with RecordLog(tmp_path / "run.records.jsonl") as log:
         reads: list[int] = []

@@ -75,29 +75,29 @@ class Asked(Struct, frozen=True, kw_only=True):
     bins: tuple[Bin, ...] = ()
 
 
-def asked(run: LoggedRun, found: Overview) -> Asked:
+def asked(run: LoggedRun, overview: Overview) -> Asked:
     """Compute what the run's variants and choices say together."""
     variants = run.records.variants
     kinds = {variant.partition("/")[0] for variant in variants}
-    choices = _Choices(None if kinds == {ROTATION} else found.headline)
+    choices = _Choices(None if kinds == {ROTATION} else overview.headline)
     counted = choices.watching(run.records)
     by_question = ([*forms] for _, forms in groupby(counted, key=lambda record: record.question_id))
-    comparable = found.description.compares_answers
+    comparable = overview.description.compares_answers
     if kinds == {ROTATION}:
-        said = _circular(by_question)
+        fields = _circular(by_question)
     elif {SEEN, BLIND} <= set(variants):
-        said = _blind(by_question, found.description)
+        fields = _blind(by_question, overview.description)
     elif kinds == {"repeat"} and len(variants) > 1:
-        said = _repeats(by_question, len(variants), comparable=comparable)
+        fields = _repeats(by_question, len(variants), comparable=comparable)
     elif CLEAN in variants and len(variants) > 1:
-        said = _corrupted(by_question)
+        fields = _corrupted(by_question)
     elif str(run.facts.identity.get("asked", "")).startswith("pages "):
-        said = _pages(by_question, str(run.facts.identity["asked"]).removeprefix("pages ").split(","))
+        fields = _pages(by_question, str(run.facts.identity["asked"]).removeprefix("pages ").split(","))
     else:
-        said = {"option": "shuffled choices (--shuffle_choices)"} if kinds == {SHUFFLED} else {}
+        fields = {"option": "shuffled choices (--shuffle_choices)"} if kinds == {SHUFFLED} else {}
     for _ in by_question:  # what no option has walked over
         pass
-    return Asked(**said, **choices.said(found))
+    return Asked(**fields, **choices.fields(overview))
 
 
 class _Choices:
@@ -130,7 +130,7 @@ class _Choices:
         if weighed is not None:
             self._calibrating.add(weighed.top, record.score >= 1.0, weighed.brier)
 
-    def said(self, found: Overview) -> dict[str, Any]:
+    def fields(self, overview: Overview) -> dict[str, Any]:
         """Nothing of questions without choices, and no chance where some have none."""
         n = self._counts.total()
         if not n or self._other > n:
@@ -139,7 +139,7 @@ class _Choices:
         return {
             "chance": sum(times / count for count, times in self._counts.items()) / n if not self._other else None,
             "same_chance": len(self._counts) == 1 and not self._other,
-            "confusion": self._confusion({} if self._variant is None else only(found)),
+            "confusion": self._confusion({} if self._variant is None else only(overview)),
             "calibration": calibration if calibration.n else None,
             "bins": self._calibrating.bins(),
         }
@@ -163,19 +163,19 @@ def _circular(questions: Iterable[list[Record]]) -> dict[str, Any]:
     for forms in questions:
         first = forms[0]
         labels = tuple(choices_in(first.prompt)) or tuple("ABCDEFGHIJ"[: len(forms)])
-        letters = [one.answer for one in forms]
+        letters = [form.answer for form in forms]
         filed = [
-            dict(zip(labels, order_of(one.variant, labels, one.question_id) or labels, strict=True)) for one in forms
+            dict(zip(labels, order_of(form.variant, labels, form.question_id) or labels, strict=True)) for form in forms
         ]
         texts = [of.get(letter) if letter else None for of, letter in zip(filed, letters, strict=True)]
         cluster = first.cluster or first.question_id
-        scores.add([one.score for one in forms], letters, texts, len(labels), cluster)
+        scores.add([form.score for form in forms], letters, texts, len(labels), cluster)
     figures = scores.figures(Positions().bias())
-    shown = _figures(figures.named)
+    averages = _figures(figures.named)
     return {
         "option": f"every question in {figures.rotations} rotations of its choices (--circular)",
-        "lead": shown[:2],
-        "together": shown[2:],
+        "lead": averages[:2],
+        "together": averages[2:],
         "notes": _unfinished(figures.unfinished, "without all rotations yet"),
     }
 
@@ -193,8 +193,8 @@ def _repeats(questions: Iterable[list[Record]], repeats: int, *, comparable: boo
     }
 
 
-def _blind(questions: Iterable[list[Record]], told: Description) -> dict[str, Any]:
-    scores = BlindScores(comparable=told.compares_answers)
+def _blind(questions: Iterable[list[Record]], description: Description) -> dict[str, Any]:
+    scores = BlindScores(comparable=description.compares_answers)
     for records in questions:
         add_blind(scores, records)
     figures = scores.figures()
@@ -204,7 +204,7 @@ def _blind(questions: Iterable[list[Record]], told: Description) -> dict[str, An
     groups = [
         _pairing(f"{field.replace('_', ' ')} {value}", of, {f"by.{field}": value})
         for field, values in figures.groups.items()
-        for value, of in ((value, values[value]) for value in in_order(list(values), told.order(field)))
+        for value, of in ((value, values[value]) for value in in_order(list(values), description.order(field)))
         if 1 < len(values) <= MOST_ROWS
     ]
     return {
@@ -229,8 +229,11 @@ def _pairing(label: str, of: Pairing, place: Mapping[str, str]) -> Gap:
 def _pages(questions: Iterable[list[Record]], forms: Sequence[str]) -> dict[str, Any]:
     scores: dict[str, dict[str, tuple[float, str]]] = {form: {} for form in forms}
     for records in questions:
-        for one in records:
-            scores.setdefault(one.variant, {})[one.question_id] = one.score, one.cluster or one.question_id
+        for record in records:
+            scores.setdefault(record.variant, {})[record.question_id] = (
+                record.score,
+                record.cluster or record.question_id,
+            )
     gaps = []
     for before, after in pairwise(scores):
         later = scores[after]
@@ -251,8 +254,8 @@ def _corrupted(questions: Iterable[list[Record]]) -> dict[str, Any]:
     scores = CorruptedScores()
     try:
         for records in questions:
-            for one in records:
-                add_to(scores, one, "")
+            for record in records:
+                add_to(scores, record, "")
     except ValueError:  # variants of another kind
         return {}
     curves = scores.curves()

@@ -101,25 +101,25 @@ class Histogram(Struct, frozen=True, kw_only=True):
     height: float = 120.0
 
 
-def curves(found: Overview) -> list[Curve]:
+def curves(overview: Overview) -> list[Curve]:
     """One curve a field whose values are steps."""
     drawn = []
-    steps = [each.field for each in found.description.breakdowns if each.steps]
+    steps = [each.field for each in overview.description.breakdowns if each.steps]
     for field in (*steps, LEVELS[1]):
-        tallies = found.summary.breakdowns.get(field, {})
+        tallies = overview.summary.breakdowns.get(field, {})
         if len(tallies) > 2:
-            drawn.append(_curve(found, field.replace("_", " "), field, tallies, 460.0, 200.0))
+            drawn.append(_curve(overview, field.replace("_", " "), field, tallies, 460.0, 200.0))
     return drawn
 
 
-def level_curves(found: Overview) -> list[Curve]:
+def level_curves(overview: Overview) -> list[Curve]:
     """One curve a corruption over its levels, each step of which is a variant."""
     drawn = []
-    crossed = found.summary.crossings.get(LEVELS, {})
+    crossed = overview.summary.crossings.get(LEVELS, {})
     clean = crossed.get(_CLEAN, {})
     for corruption in in_order([name for name in crossed if name != _CLEAN], (_CLEAN,)):
         title = corruption.replace("_", " ")
-        drawn.append(_curve(found, title, "level", {**clean, **crossed[corruption]}, 220.0, 130.0))
+        drawn.append(_curve(overview, title, "level", {**clean, **crossed[corruption]}, 220.0, 130.0))
     return drawn
 
 
@@ -135,17 +135,19 @@ def scatter(unit: str, costs: Sequence[tuple[str, float, Tally]]) -> Scatter:
     return replace(chart, dots=tuple(dots))
 
 
-def histograms(found: Overview) -> list[Histogram]:
+def histograms(overview: Overview) -> list[Histogram]:
     """Latencies, and tokens of replies where the server tells them."""
     drawn = [
-        _histogram("Latency", "s", found.latencies_s),
-        _histogram("Tokens of a reply", "", found.completion_tokens),
+        _histogram("Latency", "s", overview.latencies_s),
+        _histogram("Tokens of a reply", "", overview.completion_tokens),
     ]
-    return [one for one in drawn if one is not None]
+    return [histogram for histogram in drawn if histogram is not None]
 
 
-def _curve(found: Overview, title: str, field: str, tallies: Mapping[str, Tally], width: float, height: float) -> Curve:
-    ordered = in_order(list(tallies), found.description.order(field))
+def _curve(
+    overview: Overview, title: str, field: str, tallies: Mapping[str, Tally], width: float, height: float
+) -> Curve:
+    ordered = in_order(list(tallies), overview.description.order(field))
     steps = [value for value in ordered if tallies[value].accuracy is not None]
     room = width - LEFT - RIGHT
     points = tuple(
@@ -244,7 +246,7 @@ class Line(Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """The same for those who don't see it."""
-        return f"{self.name} {', '.join(said for _, _, said in self.points)}"
+        return f"{self.name} {', '.join(label for _, _, label in self.points)}"
 
 
 class Lines(Struct, frozen=True, kw_only=True):
@@ -262,13 +264,13 @@ class Lines(Struct, frozen=True, kw_only=True):
         return _height(share, self.height)
 
 
-def steps(maps: Sequence[tuple[str, HeatMap]], told: Description) -> list[Lines]:
+def steps(maps: Sequence[tuple[str, HeatMap]], description: Description) -> list[Lines]:
     """A chart for each value of one crossed field, such as a length, over the steps of the other, such as a depth.
 
     `maps` are those of each run by its name. Fields without steps have no charts: a line between them means nothing.
     """
-    ordered = {each.field for each in told.breakdowns if each.steps}
-    found: list[Lines] = []
+    ordered = {each.field for each in description.breakdowns if each.steps}
+    charts: list[Lines] = []
     for down, across in dict.fromkeys((map.down, map.across) for _, map in maps):
         if not ordered & {down, across}:
             continue
@@ -278,8 +280,8 @@ def steps(maps: Sequence[tuple[str, HeatMap]], told: Description) -> list[Lines]
         for panel in dict.fromkeys(value for _, map in turned for value in map.columns):
             values = {name: _column(map, panel, places) for name, map in turned}
             title = f"{turned[0][1].across.replace('_', ' ')} {panel}"
-            found.append(_chart(title, places, values, step=max(STEP, CHARACTER * max(map(len, places)) + 8)))
-    return found
+            charts.append(_chart(title, places, values, step=max(STEP, CHARACTER * max(map(len, places)) + 8)))
+    return charts
 
 
 def slopes(blind: Sequence[tuple[str, Sequence[Gap]]], before: str, after: str) -> list[Lines]:
@@ -302,12 +304,12 @@ def _turned(map: HeatMap) -> HeatMap:
 def _column(map: HeatMap, panel: str, places: Sequence[str]) -> list[Share]:
     """A run's values of one chart; None where it has no questions."""
     cells = {label: row[map.columns.index(panel)] for label, row in map.rows} if panel in map.columns else {}
-    found: list[Share] = []
+    shares: list[Share] = []
     for place in places:
         cell = cells.get(place)
         share, words = _said(cell.share if cell else None)
-        found.append((share, f"{place} {words}, n {cell.n:,}" if cell else ""))
-    return found
+        shares.append((share, f"{place} {words}, n {cell.n:,}" if cell else ""))
+    return shares
 
 
 def _chart(title: str, places: Sequence[str], values: Mapping[str, Sequence[Share]], step: float = 0.0) -> Lines:
@@ -317,8 +319,8 @@ def _chart(title: str, places: Sequence[str], values: Mapping[str, Sequence[Shar
     xs = [begins + (step or SLOPE - 2 * SIDE) * at for at in range(len(places))]
     drawn = []
     for at, (name, shares) in enumerate(values.items()):
-        there = [(x, share, said) for x, (share, said) in zip(xs, shares, strict=True) if share is not None]
-        points = tuple((x, chart.level(share), said) for x, share, said in there)
+        there = [(x, share, words) for x, (share, words) in zip(xs, shares, strict=True) if share is not None]
+        points = tuple((x, chart.level(share), words) for x, share, words in there)
         drawn.append(Line(name=name, style=at % STYLES, points=points))
     return replace(chart, ticks=tuple(zip(xs, places, strict=True)), lines=tuple(drawn))
 
@@ -335,7 +337,7 @@ def _with_ends(chart: Lines) -> Lines:
             heights[name, x] = min(heights[name, x], most)
             most = heights[name, x] - VALUE
     lines = (
-        replace(line, ends=tuple((x, heights[line.name, x], said.removesuffix(" %")) for x, _, said in line.points))
+        replace(line, ends=tuple((x, heights[line.name, x], words.removesuffix(" %")) for x, _, words in line.points))
         for line in chart.lines
     )
     return replace(chart, lines=tuple(lines))

@@ -31,9 +31,9 @@ COLUMNS = (
 )
 
 
-def data_block(run: LoggedRun, found: Overview, show: Show) -> bytes:
+def data_block(run: LoggedRun, overview: Overview, show: Show) -> bytes:
     """The block, without any "<": nothing in it can end its HTML element."""
-    block = Block(run, found, show, text_limit(found.text_lengths))
+    block = Block(run, overview, show, text_limit(overview.text_lengths))
     rows = [block.row(record) for record in run.records]
     return block.encoded(rows, request=_request(run), judges=rows_of_judges(run, block.keys(rows)))
 
@@ -43,10 +43,10 @@ def inside_page(content: object) -> bytes:
     return encode(content).replace(b"<", b"\\u003c")
 
 
-def facts_of(image: SentImage, shown: Shown, picture: int) -> list[Any]:
+def facts_of(image: SentImage, display: Shown, picture: int) -> list[Any]:
     """What the page knows of an image; `picture` is the number of the text that shows it."""
     facts = [image.name, image.sha256, image.size_bytes, image.width, image.height, list(image.transforms)]
-    return [*facts, shown.href, picture, shown.note]
+    return [*facts, display.href, picture, display.note]
 
 
 def text_limit(lengths: Sequence[int], budget: int = TEXT_BUDGET) -> int:
@@ -73,12 +73,12 @@ def shortened(text: str, limit: int) -> str:
 class Block:
     """Collects records, whose texts have at most `limit` characters; a run gives their fields and metrics."""
 
-    def __init__(self, run: LoggedRun, found: Overview, show: Show, limit: int) -> None:
+    def __init__(self, run: LoggedRun, overview: Overview, show: Show, limit: int) -> None:
         self._strings: list[str] = []
         self._images: list[list[Any]] = []
         self._letters: set[str] = set()
-        self._found, self._show, self._limit, self._needles = found, show, limit, None
-        if DEPTH in found.fields and (places := ImageFiles(run).places):
+        self._overview, self._show, self._limit, self._needles = overview, show, limit, None
+        if DEPTH in overview.fields and (places := ImageFiles(run).places):
             self._needles = NeedleLines(places, (image.name for record in run.records for image in record.images))
         self._numbers: dict[str, int] = {}
         self._image_numbers: dict[SentImage, int] = {}
@@ -89,15 +89,15 @@ class Block:
 
     def encoded(self, rows: Sequence[Sequence[Any]], **more: Any) -> bytes:
         """The block with its rows, which may have more columns than COLUMNS where `more` names these."""
-        found = self._found
+        overview = self._overview
         content = {
             "columns": COLUMNS,
             "answered": sorted(ANSWERED),
             "letters": sorted(self._letters),
-            "metrics": list(found.summary.parts),
+            "metrics": list(overview.summary.parts),
             "fields": [
-                {"name": field, "values": in_order(found.values.get(field, []), found.description.order(field))}
-                for field in found.fields
+                {"name": field, "values": in_order(overview.values.get(field, []), overview.description.order(field))}
+                for field in overview.fields
             ],
             "strings": self._strings,
             "images": self._images,
@@ -119,8 +119,8 @@ class Block:
             self._texts(record.rivals),
             self._text(record.source),
             self._texts(record.references),
-            [round(record.parts[name], 4) if name in record.parts else None for name in self._found.summary.parts],
-            self._texts(field_value(record, field) for field in self._found.fields),
+            [round(record.parts[name], 4) if name in record.parts else None for name in self._overview.summary.parts],
+            self._texts(field_value(record, field) for field in self._overview.fields),
             self._text(record.cluster),
             [self._image(image) for image in record.images],
             record.truncated_pages,
@@ -162,8 +162,8 @@ class Block:
     def _image(self, image: SentImage) -> int:
         number = self._image_numbers.setdefault(image, len(self._images))
         if number == len(self._images):
-            shown = self._show(image)
-            self._images.append(facts_of(image, shown, self._string(shown.picture)))
+            display = self._show(image)
+            self._images.append(facts_of(image, display, self._string(display.picture)))
         return number
 
     def _error(self, record: Record) -> list[Any] | None:
@@ -218,7 +218,7 @@ class NeedleLines:
 
     def place(self, record: Record) -> list[int] | None:
         """The number of the image from 0, and the line's box in pixels of the page as it was rendered."""
-        wanted, asked = [one.casefold() for one in record.references], set(record.prompt.casefold().split())
+        answers, asked = [answer.casefold() for answer in record.references], set(record.prompt.casefold().split())
         best: tuple[int, list[int]] = (FEWEST_WORDS - 1, [])
         for number, image in enumerate(record.images):
             before: set[str] = set()
@@ -226,6 +226,6 @@ class NeedleLines:
                 text = line.text.casefold()
                 words = set(text.split())
                 shared, before = len(asked & (words | before)), words
-                if shared > best[0] and any(one and one in text for one in wanted):
+                if shared > best[0] and any(answer and answer in text for answer in answers):
                     best = shared, [number, *line.bbox]
         return best[1] or None

@@ -65,59 +65,59 @@ class HeatMap(Struct, frozen=True, kw_only=True):
     rows: tuple[tuple[str, tuple[Figure | None, ...]], ...]
 
 
-def overall(found: Overview) -> list[Figure]:
+def overall(overview: Overview) -> list[Figure]:
     """The leading total, where one is declared, and the accuracies over all questions and over the answered ones.
 
     The latter is left out where all were answered.
     """
-    tally = found.summary.overall
+    tally = overview.summary.overall
     answered, over = tally.accuracy_answered, tally.interval_answered
-    leading = found.description.leading_total
-    figure = found.totals.get(leading, {}).get(found.description.headline)
+    leading = overview.description.leading_total
+    figure = overview.totals.get(leading, {}).get(overview.description.headline)
     unlike = tally.answered != tally.total
     return [
-        *([_total(found, leading, leading, figure)] if figure else []),
+        *([_total(overview, leading, leading, figure)] if figure else []),
         Figure(label="all questions", n=tally.total, share=tally.accuracy, interval=tally.interval),
         *([Figure(label="answered questions", n=tally.answered, share=answered, interval=over)] if unlike else []),
     ]
 
 
-def statuses(found: Overview) -> list[Figure]:
+def statuses(overview: Overview) -> list[Figure]:
     """How many questions have which status, without those that none has."""
-    total = found.summary.overall.total
+    total = overview.summary.overall.total
     return [
         Figure(
             label=status,
             n=n,
             share=n / total,
             interval=None,
-            link=state_link(**only(found), status=status),
+            link=state_link(**only(overview), status=status),
             note=MEANINGS[status] + ("" if status in ANSWERED else "; counts as wrong"),
         )
-        for status, n in found.summary.status_counts.items()
+        for status, n in overview.summary.status_counts.items()
         if n
     ]
 
 
-def metrics(found: Overview) -> list[tuple[Figure, Figure]]:
+def metrics(overview: Overview) -> list[tuple[Figure, Figure]]:
     """Each metric over all questions and over the answered ones; counts (n_...) are no shares."""
-    parts = {name: part for name, part in found.summary.parts.items() if not name.startswith("n_")}
+    parts = {name: part for name, part in overview.summary.parts.items() if not name.startswith("n_")}
     return [(of_mean(name, part.overall), of_mean(name, part.answered)) for name, part in parts.items()]
 
 
-def totals(found: Overview) -> list[tuple[str, str, list[Figure]]]:
+def totals(overview: Overview) -> list[tuple[str, str, list[Figure]]]:
     """Each total with what it says, and its figures, one for each metric."""
-    said = found.description.totals
+    meanings = overview.description.totals
     rows = []
-    for name, by_metric in found.totals.items():
-        shown = [_total(found, name, metric, of) for metric, of in by_metric.items()]
-        rows.append((name, said.get(name, ""), shown))
+    for name, by_metric in overview.totals.items():
+        figures = [_total(overview, name, metric, of) for metric, of in by_metric.items()]
+        rows.append((name, meanings.get(name, ""), figures))
     return rows
 
 
-def _total(found: Overview, name: str, label: str, of: Total) -> Figure:
+def _total(overview: Overview, name: str, label: str, of: Total) -> Figure:
     """A total as a share; of one in points the label gives the points."""
-    n, most = found.summary.overall.total, found.description.points.get(name, 1.0)
+    n, most = overview.summary.overall.total, overview.description.points.get(name, 1.0)
     interval = None
     if of.low is not None and of.high is not None:
         method = "delete-a-group jackknife"
@@ -127,43 +127,43 @@ def _total(found: Overview, name: str, label: str, of: Total) -> Figure:
     return Figure(label=label, n=n, share=None if of.value is None else of.value / most, interval=interval)
 
 
-def breakdowns(found: Overview) -> list[Breakdown]:
+def breakdowns(overview: Overview) -> list[Breakdown]:
     """The fields that have several values; of very many values the most frequent."""
-    fields = [field for field in found.fields if field != VARIANT]
-    several = [field for field in fields if len(found.summary.breakdowns.get(field, {})) > 1]
-    return [_breakdown(found, field, found.summary.breakdowns[field], only(found)) for field in several]
+    fields = [field for field in overview.fields if field != VARIANT]
+    several = [field for field in fields if len(overview.summary.breakdowns.get(field, {})) > 1]
+    return [_breakdown(overview, field, overview.summary.breakdowns[field], only(overview)) for field in several]
 
 
-def variants(found: Overview) -> list[tuple[Figure, int]]:
+def variants(overview: Overview) -> list[tuple[Figure, int]]:
     """Every variant, and how many of its questions got no reply."""
     return [
         (_figure({VARIANT: variant}, variant or "unchanged", tally), tally.total - tally.answered)
-        for variant, tally in found.variants.items()
+        for variant, tally in overview.variants.items()
     ]
 
 
-def only(found: Overview) -> dict[str, str]:
+def only(overview: Overview) -> dict[str, str]:
     """What narrows the list of questions down to the variant that the headline is of."""
-    return {} if found.headline is None else {f"by.{VARIANT}": found.headline}
+    return {} if overview.headline is None else {f"by.{VARIANT}": overview.headline}
 
 
-def constants(found: Overview) -> dict[str, str]:
+def constants(overview: Overview) -> dict[str, str]:
     """The fields that have one known value, the same for all questions."""
-    alone = {field: list(found.summary.breakdowns.get(field, {})) for field in found.fields}
+    alone = {field: list(overview.summary.breakdowns.get(field, {})) for field in overview.fields}
     return {field: values[0] for field, values in alone.items() if len(values) == 1 and values != [UNKNOWN]}
 
 
-def heat_maps(found: Overview) -> list[HeatMap]:
+def heat_maps(overview: Overview) -> list[HeatMap]:
     """The crossed fields, both of which have several values; those that tell variants apart have a map of their own."""
-    crossed = found.summary.crossings.items()
-    maps = [_heat_map(found, *pair, cells, only(found)) for pair, cells in crossed if pair != LEVELS]
-    return [one for one in maps if len(one.columns) > 1 and len(one.rows) > 1]
+    crossed = overview.summary.crossings.items()
+    maps = [_heat_map(overview, *pair, cells, only(overview)) for pair, cells in crossed if pair != LEVELS]
+    return [each for each in maps if len(each.columns) > 1 and len(each.rows) > 1]
 
 
-def level_maps(found: Overview) -> list[HeatMap]:
+def level_maps(overview: Overview) -> list[HeatMap]:
     """The map of all corruptions and levels, where a run has several."""
-    maps = [_heat_map(found, *LEVELS, found.summary.crossings.get(LEVELS, {}), {})]
-    return [one for one in maps if len(one.columns) > 1 and len(one.rows) > 1]
+    maps = [_heat_map(overview, *LEVELS, overview.summary.crossings.get(LEVELS, {}), {})]
+    return [each for each in maps if len(each.columns) > 1 and len(each.rows) > 1]
 
 
 def state_link(**state: str) -> str:
@@ -181,8 +181,8 @@ def of_mean(label: str, mean: Mean, link: str = "") -> Figure:
     return Figure(label=label, n=mean.n, share=mean.value, interval=mean.interval, link=link)
 
 
-def _breakdown(found: Overview, field: str, tallies: Mapping[str, Tally], within: Mapping[str, str]) -> Breakdown:
-    values = in_order(list(tallies), found.description.order(field))
+def _breakdown(overview: Overview, field: str, tallies: Mapping[str, Tally], within: Mapping[str, str]) -> Breakdown:
+    values = in_order(list(tallies), overview.description.order(field))
     if len(values) > MOST_ROWS:
         frequent = sorted(values, key=lambda value: -tallies[value].total)[:MOST_ROWS]
         values = [value for value in values if value in frequent]
@@ -191,9 +191,9 @@ def _breakdown(found: Overview, field: str, tallies: Mapping[str, Tally], within
 
 
 def _heat_map(
-    found: Overview, down: str, across: str, cells: Mapping[str, Mapping[str, Tally]], within: Mapping[str, str]
+    overview: Overview, down: str, across: str, cells: Mapping[str, Mapping[str, Tally]], within: Mapping[str, str]
 ) -> HeatMap:
-    order = found.description.order
+    order = overview.description.order
     columns = in_order(list({value for row in cells.values() for value in row}), order(across))
     rows = []
     for outer in in_order(list(cells), order(down)):
@@ -230,45 +230,45 @@ class Judging(Struct, frozen=True, kw_only=True):
 
 def judgings(run: LoggedRun) -> tuple[list[Judging], list[str]]:
     """Every judge of a run, and what there is to know of all of them."""
-    found, unreadable = read_judged(run.log)
-    shown = [_judging(one, of) for one in found for of in one.verdicts]
+    judged, unreadable = read_judged(run.log)
+    per_judge = [_judging(each, of) for each in judged for of in each.verdicts]
     now = scored_by(run.facts.scoring, run.facts.described)
     notes = [
-        f"{one.kind}: the rule's scores are from before the run was scored again; judge --kind {one.kind} has today's"
-        for one in found
-        if one.scored and one.scored != now
+        f"{each.kind}: the rule's scores are from before the run was scored again; judge --kind {each.kind} has today's"
+        for each in judged
+        if each.scored and each.scored != now
     ]
-    notes += [note for one in found for note in one.notes]
-    for one in found:
-        notes += [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in one.pairs.items()]
-        notes += [f"Fleiss' kappa of all judges: {kappa_text(one.fleiss)}"] if one.fleiss else []
-    return shown, [*notes, *(f"{name} can't be read: ask the judge again" for name in unreadable)]
+    notes += [note for each in judged for note in each.notes]
+    for each in judged:
+        notes += [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in each.pairs.items()]
+        notes += [f"Fleiss' kappa of all judges: {kappa_text(each.fleiss)}"] if each.fleiss else []
+    return per_judge, [*notes, *(f"{name} can't be read: ask the judge again" for name in unreadable)]
 
 
 def rows_of_judges(run: LoggedRun, keys: Sequence[Key]) -> list[dict[str, Any]]:
     """Of every judge the numbers of the rows, by `keys`, that one side alone calls right."""
     numbers = {key: number for number, key in enumerate(keys)}
     return [
-        {"name": _title(one, of)}
+        {"name": _title(result, of)}
         | {side: [numbers[key] for key in getattr(of, side) if key in numbers] for side in SIDES}
-        for one in read_judged(run.log)[0]
-        for of in one.verdicts
+        for result in read_judged(run.log)[0]
+        for of in result.verdicts
     ]
 
 
-def _title(one: Beside, of: Verdicts) -> str:
-    return f"{one.kind} by {of.judge.name}"
+def _title(result: Beside, of: Verdicts) -> str:
+    return f"{result.kind} by {of.judge.name}"
 
 
-def _judging(one: Beside, of: Verdicts) -> Judging:
+def _judging(result: Beside, of: Verdicts) -> Judging:
     right, wrong = of.table
-    raised, lowered = (state_link(judge=f"{_title(one, of)}/{side}") for side in SIDES)
+    raised, lowered = (state_link(judge=f"{_title(result, of)}/{side}") for side in SIDES)
     return Judging(
-        title=f"{one.kind} by {name_of(of)}",
+        title=f"{result.kind} by {name_of(of)}",
         of=of,
         figures=(
             Figure(label="by the judge", n=of.judged, share=of.accuracy, interval=of.interval),
-            Figure(label=f"by the rule ({one.headline})", n=of.judged, share=of.rule, interval=of.rule_interval),
+            Figure(label=f"by the rule ({result.headline})", n=of.judged, share=of.rule, interval=of.rule_interval),
         ),
         cells=(
             ("rule right", ((right[0], ""), (right[1], lowered))),

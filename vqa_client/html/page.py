@@ -50,19 +50,19 @@ _HERE = Path(__file__).parent
 _UNSEEN = unseen(lines=False)
 
 
-def write_page(path: Path, run: LoggedRun, found: Overview, *, html_images: str = "thumbs") -> None:
+def write_page(path: Path, run: LoggedRun, overview: Overview, *, html_images: str = "thumbs") -> None:
     """Replace the page of a run; `html_images` is a key of KEPT.
 
     Raises OutputError where it can't be written, NotOurs where another file or a link is in its place.
     """
     with replacing(path, OURS) as file:
         show = EmbeddedImages([run], path.parent, chosen(run.records, KEPT[html_images]))
-        file.write(page(run, found, show))
+        file.write(page(run, overview, show))
 
 
-def page(run: LoggedRun, found: Overview, show: Show, *, live: bool = False) -> bytes:
+def page(run: LoggedRun, overview: Overview, show: Show, *, live: bool = False) -> bytes:
     """The page in UTF-8; a live one asks its server now and then whether the log has changed."""
-    return rendered("page.html.j2", data_block(run, found, show), **_content(run, found, live=live))
+    return rendered("page.html.j2", data_block(run, overview, show), **_content(run, overview, live=live))
 
 
 def rendered(template: str, data: bytes, scripts: tuple[str, ...] = SCRIPTS, **content: Any) -> bytes:
@@ -74,28 +74,30 @@ def rendered(template: str, data: bytes, scripts: tuple[str, ...] = SCRIPTS, **c
 
 def index_page(place: Path, runs: list[tuple[LoggedRun, Overview]]) -> bytes:
     """The page that leads to the pages of several runs, which lie below their numbers."""
-    rows = [_index_row(place, number, run, found) for number, (run, found) in enumerate(runs)]
+    rows = [_index_row(place, number, run, overview) for number, (run, overview) in enumerate(runs)]
     template, script = environment().get_template("index.html.j2"), _markup(_index_script())
     return str(template.render(place=place, runs=rows, script=script, **frame())).encode()
 
 
 def label_page(title: str, sheet: Path, content: object, keys: Mapping[str, str]) -> bytes:
     """The page on which a person labels replies; each label has a key, or none."""
-    shown = {"title": title, "sheet": sheet, "keys": keys}
-    return rendered("label.html.j2", inside_page(content), LABEL_SCRIPTS, policy=policy(live=True), **shown)
+    context = {"title": title, "sheet": sheet, "keys": keys}
+    return rendered("label.html.j2", inside_page(content), LABEL_SCRIPTS, policy=policy(live=True), **context)
 
 
-def _index_row(place: Path, number: int, run: LoggedRun, found: Overview) -> dict[str, Any]:
-    lead = asked(run, found).lead if found.variants else ()
-    failed = sum(n for status, n in found.whole.status_counts.items() if status not in ANSWERED)
+def _index_row(place: Path, number: int, run: LoggedRun, overview: Overview) -> dict[str, Any]:
+    lead = asked(run, overview).lead if overview.variants else ()
+    failed = sum(n for status, n in overview.whole.status_counts.items() if status not in ANSWERED)
     n, expected, sessions = len(run.records), run.facts.expected, run.facts.sessions
     states = [
         f"{n:,} of {expected:,}" if expected and n < expected else "complete" if expected else "",
         f"{failed:,} failed" if failed else "",
     ]
-    given = run.facts.settings
+    settings = run.facts.settings
     options = [
-        f"--{name} {given[name]}" for name, usual in OPTIONS.items() if given.get(name) not in (None, "", [], usual)
+        f"--{name} {settings[name]}"
+        for name, usual in OPTIONS.items()
+        if settings.get(name) not in (None, "", [], usual)
     ]
     folder = run.log.parent
     return {
@@ -103,12 +105,12 @@ def _index_row(place: Path, number: int, run: LoggedRun, found: Overview) -> dic
         "title": run.title.replace(f" · {run.of_words}", "") if lead else run.title,
         "of": lead[0].label if lead else "",
         "model": run.facts.model or run.stem,
-        "figure": (*lead, *figures.overall(found))[0],
+        "figure": (*lead, *figures.overall(overview))[0],
         "n": n,
         "state": ", ".join(filter(None, states)),
         "options": ", ".join(options).replace(" True", ""),
         "started": str(sessions[0].get("started", ""))[:16].replace("T", " ") if sessions else "",
-        "spent": spent(run, found),
+        "spent": spent(run, overview),
         "folder": str(folder.relative_to(place)) if folder.is_relative_to(place) else str(folder),
     }
 
@@ -147,7 +149,7 @@ def environment() -> Any:
 
 def shown(text: object) -> str:
     """A text whose controls and direction overrides are seen as their codes instead of obeyed."""
-    return _UNSEEN.sub(lambda found: f"[U+{ord(found.group()):04X}]", str(text))
+    return _UNSEEN.sub(lambda match: f"[U+{ord(match.group()):04X}]", str(text))
 
 
 def words(name: object) -> str:
@@ -181,39 +183,41 @@ def fingerprint(run: LoggedRun) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
-    sessions, said = run.facts.sessions, asked(run, found)
+def _content(run: LoggedRun, overview: Overview, *, live: bool) -> dict[str, Any]:
+    sessions, forms = run.facts.sessions, asked(run, overview)
     judged, notes_of_judges = judgings(run)
     return {
         "judged": judged,
         "notes_of_judges": notes_of_judges,
         "run": run,
-        "asked": said,
-        "found": found,
+        "asked": forms,
+        "found": overview,
         "n": len(run.records),
         "expected": run.facts.expected,
         "started": str(sessions[0].get("started", "")).replace("T", " ") if sessions else "",
-        "failed": sum(n for status, n in found.summary.status_counts.items() if status not in ANSWERED),
-        "wrong": found.summary.overall.answered > found.summary.overall.correct,
-        "overall": said.lead or figures.overall(found),
-        "measure": found.description.measure,
-        "meanings": [(name, says) for name in found.summary.parts if (says := found.description.metrics.get(name))],
-        "totals_of_run": figures.totals(found),
-        "gap": gap_words(found.summary.parts, found.description.headline),
-        "statuses": figures.statuses(found),
-        "metrics": figures.metrics(found),
-        "breakdowns": figures.breakdowns(found),
-        "constants": figures.constants(found),
-        "heat_maps": figures.heat_maps(found),
-        "level_maps": figures.level_maps(found),
-        "variants": figures.variants(found),
-        "only": figures.only(found),
-        "curves": curves(found),
-        "level_curves": level_curves(found),
-        "histograms": histograms(found),
-        "totals": totals(run, found),
-        "limits": limits(run, found),
-        "spent": spent(run, found),
+        "failed": sum(n for status, n in overview.summary.status_counts.items() if status not in ANSWERED),
+        "wrong": overview.summary.overall.answered > overview.summary.overall.correct,
+        "overall": forms.lead or figures.overall(overview),
+        "measure": overview.description.measure,
+        "meanings": [
+            (name, says) for name in overview.summary.parts if (says := overview.description.metrics.get(name))
+        ],
+        "totals_of_run": figures.totals(overview),
+        "gap": gap_words(overview.summary.parts, overview.description.headline),
+        "statuses": figures.statuses(overview),
+        "metrics": figures.metrics(overview),
+        "breakdowns": figures.breakdowns(overview),
+        "constants": figures.constants(overview),
+        "heat_maps": figures.heat_maps(overview),
+        "level_maps": figures.level_maps(overview),
+        "variants": figures.variants(overview),
+        "only": figures.only(overview),
+        "curves": curves(overview),
+        "level_curves": level_curves(overview),
+        "histograms": histograms(overview),
+        "totals": totals(run, overview),
+        "limits": limits(run, overview),
+        "spent": spent(run, overview),
         "settings": _settings(run),
         "fingerprint": fingerprint(run),
         "live": live,
@@ -227,10 +231,13 @@ def _settings(run: LoggedRun) -> list[tuple[str, list[tuple[str, str]]]]:
     return [
         ("What decides the answers", _leaves(run.facts.identity)),
         ("How replies are read and scored", _leaves(run.facts.scoring)),
-        ("Settings given", _leaves({name: one for name, one in settings.items() if not _is_default(name, one)})),
-        ("Settings left at their defaults", _leaves({n: one for n, one in settings.items() if _is_default(n, one)})),
+        ("Settings given", _leaves({name: entry for name, entry in settings.items() if not _is_default(name, entry)})),
+        (
+            "Settings left at their defaults",
+            _leaves({n: entry for n, entry in settings.items() if _is_default(n, entry)}),
+        ),
         ("Server, versions and data", _leaves(described)),
-        ("Each start", _leaves({f"start {at}": one for at, one in enumerate(run.facts.sessions, 1)})),
+        ("Each start", _leaves({f"start {at}": entry for at, entry in enumerate(run.facts.sessions, 1)})),
     ]
 
 
@@ -250,7 +257,7 @@ def _is_default(name: str, value: Any) -> bool:
 
 
 def _leaves(value: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(name, one if isinstance(one, str) else encode(one).decode()) for name, one in flat(value).items()]
+    return [(name, leaf if isinstance(leaf, str) else encode(leaf).decode()) for name, leaf in flat(value).items()]
 
 
 def _markup(text: str) -> Any:
@@ -279,12 +286,12 @@ def _digest(text: str) -> str:
     return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def limits(run: LoggedRun, found: Overview) -> list[str]:
+def limits(run: LoggedRun, overview: Overview) -> list[str]:
     """Sentences, the gravest first; none of them where nothing is known."""
-    return [*_missing(run, found), *_failures(found), *_cut(run, found), *_pace(run)]
+    return [*_missing(run, overview), *_failures(overview), *_cut(run, overview), *_pace(run)]
 
 
-def _missing(run: LoggedRun, found: Overview) -> Iterator[str]:
+def _missing(run: LoggedRun, overview: Overview) -> Iterator[str]:
     total, expected = len(run.records), run.facts.expected
     if expected is not None and total < expected:
         yield f"{expected - total:,} of {expected:,} questions have not been asked yet."
@@ -299,25 +306,25 @@ def _missing(run: LoggedRun, found: Overview) -> Iterator[str]:
         yield f"Only the first {limit:,} instances of the data were asked (--limit)."
 
 
-def _failures(found: Overview) -> Iterator[str]:
-    for status, number in found.whole.status_counts.items():
+def _failures(overview: Overview) -> Iterator[str]:
+    for status, number in overview.whole.status_counts.items():
         if number and status not in ANSWERED:
-            failure = found.failures.get(status)
+            failure = overview.failures.get(status)
             example = f" For example: {cut(failure.message, 200)}" if failure else ""
             yield f"{count(number)}: {MEANINGS[status]}.{example}"
-    repeats = found.attempts - found.whole.overall.total
+    repeats = overview.attempts - overview.whole.overall.total
     if repeats > 0:
-        yield f"{repeats:,} of {found.attempts:,} requests were repeats."
+        yield f"{repeats:,} of {overview.attempts:,} requests were repeats."
 
 
-def _cut(run: LoggedRun, found: Overview) -> Iterator[str]:
-    number, total = found.whole.n_truncated, found.whole.overall.total
+def _cut(run: LoggedRun, overview: Overview) -> Iterator[str]:
+    number, total = overview.whole.n_truncated, overview.whole.overall.total
     if not number:
         return
     tokens = run.facts.model_settings.get("max_tokens")
     at = f" at {tokens:,} tokens" if isinstance(tokens, int) else ""
     rest = (
-        found.summary.without_truncated.value if found.headline is None else None
+        overview.summary.without_truncated.value if overview.headline is None else None
     )  # of one variant, unlike the counts
     without = "" if rest is None else f" Without them the accuracy is {100 * rest:.1f} %."
     yield f"{count(number, 'reply', 'replies')} ({100 * number / total:.1f} %) cut{at}.{without}"
@@ -325,7 +332,9 @@ def _cut(run: LoggedRun, found: Overview) -> Iterator[str]:
 
 def _pace(run: LoggedRun) -> Iterator[str]:
     """What the longest start shows: the figures of several together would be those of none."""
-    starts = {start.client.watched_s: one for one in run.facts.sessions if (start := read_start(one)) is not None}
+    starts = {
+        start.client.watched_s: session for session in run.facts.sessions if (start := read_start(session)) is not None
+    }
     if not starts:
         return
     longest = starts[max(starts)]

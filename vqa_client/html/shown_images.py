@@ -106,9 +106,9 @@ def is_unchanged(path: Path, image: SentImage) -> bool:
 def _roots(run: LoggedRun) -> Iterator[Path]:
     described: dict[str, Any] = run.facts.described
     for value in (described.get("images_dir"), *map(run.facts.settings.get, _SETTINGS)):
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, str) and one:
-                yield Path(os.path.abspath(one))
+        for folder in value if isinstance(value, list) else [value]:
+            if isinstance(folder, str) and folder:
+                yield Path(os.path.abspath(folder))
 
 
 def _likely(root: Path, variant: str) -> list[Path]:
@@ -119,16 +119,16 @@ def _likely(root: Path, variant: str) -> list[Path]:
 
 
 def _names_below(roots: list[Path]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    seen = 0
+    paths: dict[str, list[str]] = {}
+    n_files = 0
     for root in roots:
         for folder, _, names in os.walk(root):
             for name in names:
-                found.setdefault(name, []).append(os.path.join(folder, name))
-            seen += len(names)
-            if seen > _MOST_FILES:
-                return found
-    return found
+                paths.setdefault(name, []).append(os.path.join(folder, name))
+            n_files += len(names)
+            if n_files > _MOST_FILES:
+                return paths
+    return paths
 
 
 def _has_size(path: Path, size_bytes: int) -> bool:

@@ -112,10 +112,10 @@ class Viewer:
         return known.run, known.found
 
     def _page(self, log: Path) -> Reply:
-        run, found = self._current(log)
+        run, overview = self._current(log)
         state, images = self._read[log].state, self._images_of(log)
         if self._pages.get(log, ("",))[0] != state:
-            self._pages[log] = state, page(run, found, images, live=True)
+            self._pages[log] = state, page(run, overview, images, live=True)
         return Reply(kind=HTML, body=self._pages[log][1])
 
     def _images_of(self, log: Path) -> ServedImages:
@@ -129,10 +129,10 @@ class Viewer:
 
         def show(image: SentImage) -> Shown:
             for number, log in zip(numbers, logs, strict=True):
-                found = self._images_of(log)(image)
-                if found.href:
-                    return Shown(href=f"../{number}/{found.href}", picture=f"../{number}/{found.picture}")
-            return found
+                display = self._images_of(log)(image)
+                if display.href:
+                    return Shown(href=f"../{number}/{display.href}", picture=f"../{number}/{display.picture}")
+            return display
 
         return Reply(kind=HTML, body=self._compare(logs, show))
 
@@ -141,7 +141,7 @@ def _state(log: Path) -> str:
     """What changes whenever the log, its run file or its judges do."""
     files = (log, log.with_name(log.name.replace(LOG_ENDING, ".run.json")), *judged_files(log))
     stats = [path.stat() for path in files if path.exists()]
-    return " ".join(stamp(state_of(one)) for one in stats)
+    return " ".join(stamp(state_of(stat)) for stat in stats)
 
 
 def guarded(reply: Callable[[], Reply]) -> Reply:

@@ -34,7 +34,7 @@ FIGURES: dict[str, Callable[[Evaluation], "Figure"]] = {
 }
 
 
-def draw(found: Evaluation, folder: Path) -> tuple[list[Path], list[str]]:
+def draw(evaluation: Evaluation, folder: Path) -> tuple[list[Path], list[str]]:
     """Draw all that can be drawn; give the files, and why a figure is missing.
 
     Raises OutputError where a file can't be written or matplotlib is not installed.
@@ -44,7 +44,7 @@ def draw(found: Evaluation, folder: Path) -> tuple[list[Path], list[str]]:
     with styled():
         for name, figure_of in FIGURES.items():
             try:
-                paths += save(figure_of(found), folder, name)
+                paths += save(figure_of(evaluation), folder, name)
             except NothingToDraw as reason:
                 missing.append(f"no {name}: {reason}")
     return paths, missing

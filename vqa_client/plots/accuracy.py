@@ -29,40 +29,40 @@ MOST_TYPES = 20
 """How many types of questions are shown; the evaluation's JSON has all."""
 
 
-def accuracy_by_level(found: Evaluation) -> "Figure":
+def accuracy_by_level(evaluation: Evaluation) -> "Figure":
     """Each model's accuracy with its 95 % interval, and its clean accuracy as a dotted line.
 
     Intervals are bands, and lines beside each other where there are so many models that bands would hide each other.
     """
     from matplotlib.lines import Line2D
 
-    names = found.corruptions
+    names = evaluation.corruptions
     if not names:
         raise NothingToDraw("no corruption was run")
     across = min(MOST_ACROSS, len(names))
     down = -(-len(names) // across)
     width_in = WIDTH_IN if across > 1 else WIDTH_IN / 2
-    drawn = figure(width_in, PANEL_IN * max(down, 1.6) + 0.45 + 0.2 * (len(found.models) // 3))
+    drawn = figure(width_in, PANEL_IN * max(down, 1.6) + 0.45 + 0.2 * (len(evaluation.models) // 3))
     panels = drawn.subplots(down, across, sharex=True, sharey=True, squeeze=False)
     for place, panel in enumerate(panels.flat):
         if place < len(names):
-            _level_panel(panel, found, names[place])
+            _level_panel(panel, evaluation, names[place])
             panel.tick_params(labelbottom=place + across >= len(names))
             panel.set_xlabel("level" if place >= across * (down - 1) else "")
         else:
             panel.set_visible(False)
     drawn.supylabel("accuracy in %", fontsize=8.5)
-    handles, named = model_lines(found.models)
+    handles, named = model_lines(evaluation.models)
     dotted = Line2D([], [], color="#555555", linestyle=CLEAN_LINE, linewidth=0.9)
     legend_below(drawn, [*handles, dotted], [*named, "clean (level 0)"])
     return drawn
 
 
-def _level_panel(panel: Any, found: Evaluation, name: str) -> None:
+def _level_panel(panel: Any, evaluation: Evaluation, name: str) -> None:
     panel.set_title(titled(name))
-    panel.set_xticks(range(found.n_levels))
-    count = len(found.models)
-    for number, curves in enumerate(found.models.values()):
+    panel.set_xticks(range(evaluation.n_levels))
+    count = len(evaluation.models)
+    for number, curves in enumerate(evaluation.models.values()):
         if name in curves.levels:
             aside = None if count <= MOST_BANDS else SPREAD * ((number + 0.5) / count - 0.5)
             _curve(panel, curves, name, look(number), aside)
@@ -89,10 +89,10 @@ def _point(of: Figures | None) -> tuple[float, float, float]:
     return 100 * of.accuracy, 100 * of.interval.low, 100 * of.interval.high
 
 
-def relative_drop(found: Evaluation) -> "Figure":
+def relative_drop(evaluation: Evaluation) -> "Figure":
     """A heat map for each model, each cell with its number in per cent."""
-    rows = found.corruptions
-    tables = {model: _drops(curves, rows, found.n_levels) for model, curves in found.models.items()}
+    rows = evaluation.corruptions
+    tables = {model: _drops(curves, rows, evaluation.n_levels) for model, curves in evaluation.models.items()}
     values = [value for table in tables.values() for row in table for value in row if value == value]
     if not values:
         raise NothingToDraw("no model has an accuracy above 0 on clean images and a level above 0")
@@ -121,7 +121,12 @@ def _drops(curves: Curves, rows: list[str], n_levels: int) -> list[list[float]]:
     table = []
     for name in rows:
         accuracies = curves.accuracies(name, n_levels)[1:] if name in curves.levels else [None] * (n_levels - 1)
-        table.append([100 * (1 - one / clean) if clean and one is not None else float("nan") for one in accuracies])
+        table.append(
+            [
+                100 * (1 - accuracy / clean) if clean and accuracy is not None else float("nan")
+                for accuracy in accuracies
+            ]
+        )
     return table
 
 
@@ -144,45 +149,45 @@ def _cell(value: float) -> str:
     return "0.0" if text == "−0.0" else text
 
 
-def question_types(found: Evaluation) -> "Figure":
+def question_types(evaluation: Evaluation) -> "Figure":
     """The types that surely lose most: points of accuracy over all corrupted images less clean, with 95 % intervals.
 
     They are ranked by the interval's end next to 0, so that a type of few questions, which may look bad by chance,
     doesn't come first.
     """
-    ranked = _ranked(found)
+    ranked = _ranked(evaluation)
     if not ranked:
         raise NothingToDraw("the questions have no types, or clean and corrupted images no question in common")
-    step = max(0.21, 0.075 * len(found.models) + 0.06)
-    drawn = figure(WIDTH_IN, step * len(ranked) + 1.0 + 0.2 * (len(found.models) // 3))
+    step = max(0.21, 0.075 * len(evaluation.models) + 0.06)
+    drawn = figure(WIDTH_IN, step * len(ranked) + 1.0 + 0.2 * (len(evaluation.models) // 3))
     panel = drawn.subplots()
-    handles = [_points(panel, found, ranked, number) for number in range(len(found.models))]
+    handles = [_points(panel, evaluation, ranked, number) for number in range(len(evaluation.models))]
     panel.axvline(0, color="#444444", linewidth=0.8)
-    panel.set_yticks(range(len(ranked)), [f"{shown(name)} ({_questions(found, name):,})" for name in ranked])
+    panel.set_yticks(range(len(ranked)), [f"{shown(name)} ({_questions(evaluation, name):,})" for name in ranked])
     panel.set_ylim(len(ranked) - 0.45, -0.55)
     panel.set_xlabel("points of accuracy, mean over all corrupted images less clean")
     panel.grid(axis="y", visible=False)
     for row in range(1, len(ranked), 2):
         panel.axhspan(row - 0.5, row + 0.5, color="#F4F4F4", zorder=0, linewidth=0)
-    legend_below(drawn, handles, [shown(model) for model in found.models])
+    legend_below(drawn, handles, [shown(model) for model in evaluation.models])
     return drawn
 
 
-def _ranked(found: Evaluation) -> list[str]:
+def _ranked(evaluation: Evaluation) -> list[str]:
     ends: dict[str, list[float]] = {}
-    for curves in found.models.values():
+    for curves in evaluation.models.values():
         for name, figures in curves.types.items():
             ends.setdefault(name, []).append(figures.difference.high)
     return sorted(ends, key=lambda name: (sum(ends[name]) / len(ends[name]), name))[:MOST_TYPES]
 
 
-def _questions(found: Evaluation, name: str) -> int:
-    return max(curves.types[name].questions for curves in found.models.values() if name in curves.types)
+def _questions(evaluation: Evaluation, name: str) -> int:
+    return max(curves.types[name].questions for curves in evaluation.models.values() if name in curves.types)
 
 
-def _points(panel: Any, found: Evaluation, ranked: list[str], number: int) -> Any:
-    style, curves = look(number), list(found.models.values())[number]
-    offset = 0.8 * ((number + 0.5) / len(found.models) - 0.5)
+def _points(panel: Any, evaluation: Evaluation, ranked: list[str], number: int) -> Any:
+    style, curves = look(number), list(evaluation.models.values())[number]
+    offset = 0.8 * ((number + 0.5) / len(evaluation.models) - 0.5)
     there = [(row + offset, curves.types[name].difference) for row, name in enumerate(ranked) if name in curves.types]
     rows, values = [row for row, _ in there], [100 * less.value for _, less in there]
     ends = [[100 * (less.value - less.low) for _, less in there], [100 * (less.high - less.value) for _, less in there]]
@@ -208,25 +213,25 @@ FEW_BARS = 4
 _NO_VRE = "no metric has two different values in the pool"
 
 
-def metrics_by_class(found: Evaluation) -> "Figure":
+def metrics_by_class(evaluation: Evaluation) -> "Figure":
     """A panel for each class; 0, the centre, is the pool's best value of a metric and 1 its worst."""
-    names = classes_of(found.corruptions)
-    values = [value for row in found.scaled_by_class.values() for of in row.values() for value in of.values()]
+    names = classes_of(evaluation.corruptions)
+    values = [value for row in evaluation.scaled_by_class.values() for of in row.values() for value in of.values()]
     if all(value is None for value in values):
         raise NothingToDraw(_NO_VRE)
     across = min(VRE_ACROSS, len(names))
     down = -(-len(names) // across)
-    drawn = figure(max(WIDTH_IN * across / VRE_ACROSS, 3.4), 2.45 * down + 0.35 + 0.2 * (len(found.models) // 3))
+    drawn = figure(max(WIDTH_IN * across / VRE_ACROSS, 3.4), 2.45 * down + 0.35 + 0.2 * (len(evaluation.models) // 3))
     panels = drawn.subplots(down, across, subplot_kw={"projection": "polar"}, squeeze=False)
     for panel in panels.flat[len(names) :]:
         panel.set_visible(False)
     for panel, name in zip(panels.flat, names, strict=False):
-        _panel(panel, found, name)
-    legend_below(drawn, *model_lines(found.models))
+        _panel(panel, evaluation, name)
+    legend_below(drawn, *model_lines(evaluation.models))
     return drawn
 
 
-def _panel(panel: Any, found: Evaluation, name: str) -> None:
+def _panel(panel: Any, evaluation: Evaluation, name: str) -> None:
     angles = [2 * pi * place / len(METRICS) for place in range(len(METRICS))]
     panel.set_title(name, pad=26)
     panel.set_theta_offset(pi / 2)
@@ -241,7 +246,7 @@ def _panel(panel: Any, found: Evaluation, name: str) -> None:
         height = "center" if abs(up) < LEVEL else "bottom" if up > 0 else "top"
         panel.text(angle, LABEL_RADIUS, TITLES[metric], ha=side, va=height, fontsize=7.5)
     panel.spines["polar"].set_color("#BBBBBB")
-    for number, row in enumerate(found.scaled_by_class.values()):
+    for number, row in enumerate(evaluation.scaled_by_class.values()):
         if name in row:
             _polygon(panel, angles, [row[name][metric] for metric in METRICS], number)
 
@@ -257,40 +262,40 @@ def _polygon(panel: Any, angles: list[float], values: list[float | None], number
         panel.fill(around, out, color=style.colour, alpha=0.06)
 
 
-def vre_by_weighting(found: Evaluation) -> "Figure":
+def vre_by_weighting(evaluation: Evaluation) -> "Figure":
     """Bars of each model with all weights alike, and with 0.6 on one metric and 0.1 on each other."""
-    if all(value is None for row in found.weightings.values() for value in row.values()):
+    if all(value is None for row in evaluation.weightings.values() for value in row.values()):
         raise NothingToDraw(_NO_VRE)
-    drawn = figure(WIDTH_IN, 3.1 + 0.2 * (len(found.models) // 3))
+    drawn = figure(WIDTH_IN, 3.1 + 0.2 * (len(evaluation.models) // 3))
     panel = drawn.subplots()
-    width = 0.82 / len(found.models)
+    width = 0.82 / len(evaluation.models)
     bars = []
-    for number, model in enumerate(found.models):
-        style, values = look(number), [row[model] for row in found.weightings.values()]
+    for number, model in enumerate(evaluation.models):
+        style, values = look(number), [row[model] for row in evaluation.weightings.values()]
         places = [place - 0.41 + width * (number + 0.5) for place in range(len(values))]
         heights = [value or 0.0 for value in values]
         bars.append(panel.bar(places, heights, width * 0.94, **_filling(style)))
-        if len(found.models) <= FEW_BARS:
+        if len(evaluation.models) <= FEW_BARS:
             panel.bar_label(bars[-1], [_number(value) for value in values], fontsize=7, padding=1.5)
-    panel.set_xticks(range(len(found.weightings)), [TITLES[name] for name in found.weightings])
+    panel.set_xticks(range(len(evaluation.weightings)), [TITLES[name] for name in evaluation.weightings])
     panel.set_xlabel("weight 0.6 on the metric named, 0.1 on each other; or all equal")
     panel.set_ylabel("VRE (lower is more robust)")
     panel.margins(y=0.1)
     panel.set_ylim(bottom=0)
     panel.grid(axis="x", visible=False)
-    legend_below(drawn, bars, [shown(model) for model in found.models])
+    legend_below(drawn, bars, [shown(model) for model in evaluation.models])
     return drawn
 
 
-def vre_by_corruption(found: Evaluation) -> "Figure":
+def vre_by_corruption(evaluation: Evaluation) -> "Figure":
     """Bars of each corruption, over all models, the worst first; told apart by class."""
-    values = {name: value for name, value in found.vre.per_corruption.items() if value is not None}
+    values = {name: value for name, value in evaluation.vre.per_corruption.items() if value is not None}
     if not values:
         raise NothingToDraw(_NO_VRE)
     ranked = sorted(values, key=lambda name: values[name])
     drawn = figure(WIDTH_IN * 0.8, 0.22 * len(ranked) + 1.3)
     panel = drawn.subplots()
-    classes = classes_of(found.corruptions)
+    classes = classes_of(evaluation.corruptions)
     for row, name in enumerate(ranked):
         bar = panel.barh(row, values[name], 0.74, **_filling(look(classes.index(class_of(name)))))
         panel.bar_label(bar, [f"{values[name]:.3f}"], fontsize=7.5, padding=2)
@@ -303,13 +308,13 @@ def vre_by_corruption(found: Evaluation) -> "Figure":
     return drawn
 
 
-def vre_against_accuracy(found: Evaluation) -> "Figure":
+def vre_against_accuracy(evaluation: Evaluation) -> "Figure":
     """A point for each model; the line through it is the 95 % interval of its clean accuracy."""
     there = [
         (number, model, clean.accuracy, clean.interval, value)
-        for number, (model, curves) in enumerate(found.models.items())
+        for number, (model, curves) in enumerate(evaluation.models.items())
         if (clean := curves.clean) and clean.accuracy is not None
-        if (value := found.vre.per_model[model]) is not None
+        if (value := evaluation.vre.per_model[model]) is not None
     ]
     if not there:
         raise NothingToDraw("no model has both a clean accuracy and a VRE")

@@ -105,9 +105,9 @@ def save(drawn: "Figure", folder: Path, name: str, *, dpi: int = PNG_DPI) -> lis
     """Write NAME.png and NAME.svg, the same bytes each time; raises OutputError where one can't be written."""
     paths = [folder / f"{name}.png", folder / f"{name}.svg"]
     metadata: list[dict[str, str | None]] = [{"Software": None}, {"Date": None, "Creator": "vqa-client"}]
-    for path, said in zip(paths, metadata, strict=True):
+    for path, entries in zip(paths, metadata, strict=True):
         with replacing(path) as file:
-            drawn.savefig(file, format=path.suffix[1:], dpi=dpi, metadata=said)
+            drawn.savefig(file, format=path.suffix[1:], dpi=dpi, metadata=entries)
     return paths
 
 
@@ -131,7 +131,7 @@ def model_lines(models: Iterable[str]) -> tuple[list[Any], list[str]]:
 
     names = list(map(shown, models))
     styles = [look(number) for number in range(len(names))]
-    handles = [Line2D([], [], color=one.colour, marker=one.marker, linestyle=one.line) for one in styles]
+    handles = [Line2D([], [], color=style.colour, marker=style.marker, linestyle=style.line) for style in styles]
     return handles, names
 
 

@@ -136,8 +136,8 @@ class Held(Struct, frozen=True, kw_only=True):
 def limited_by(session: Mapping[str, Any]) -> dict[str, str]:
     """What a run file says of a start's limit; nothing where it can't be told."""
     start = read_start(session)
-    found = limit_of(start) if start is not None else None
-    return {"limited_by": found} if found is not None else {}
+    limit = limit_of(start) if start is not None else None
+    return {"limited_by": limit} if limit is not None else {}
 
 
 def held(start: Start) -> Held:
@@ -167,14 +167,14 @@ def limit_of(start: Start) -> str | None:
     """
     if start.client.watched_s < LEAST_S or start.workers.most < 1:
         return None
-    found = held(start)
+    workers = held(start)
     if start.client.loop_cpu >= CPU_FULL or start.client.loop_late_s >= LATE_S:
         return "client CPU"
-    inside = found.waiting + found.running
-    others = max(found.idle, found.preparing, found.repeating, found.paused, found.sending)
-    if found.waiting >= max(1.0, QUEUE * inside) and inside >= max(others, found.preprocessing):
+    inside = workers.waiting + workers.running
+    others = max(workers.idle, workers.preparing, workers.repeating, workers.paused, workers.sending)
+    if workers.waiting >= max(1.0, QUEUE * inside) and inside >= max(others, workers.preprocessing):
         return "GPU queue"
-    most = max(Held.__struct_fields__, key=lambda name: float(getattr(found, name)))
+    most = max(Held.__struct_fields__, key=lambda name: float(getattr(workers, name)))
     return _LIMIT_OF[most](start)
 
 
@@ -269,11 +269,11 @@ def read_drift(session: Mapping[str, Any]) -> Drift | None:
 
 def drift(quarters: Sequence[Quarter]) -> Drift | None:
     """Of four quarters, whether the last three rise, by more than chance and their questions' sizes explain."""
-    if len(quarters) != 4 or any(one.replies < LEAST_REPLIES or one.latency_s <= 0 for one in quarters[1:]):
+    if len(quarters) != 4 or any(quarter.replies < LEAST_REPLIES or quarter.latency_s <= 0 for quarter in quarters[1:]):
         return None
     early, middle, late = quarters[1:]
     grown = math.log(late.latency_s / early.latency_s) - math.log(_larger(early, late))
-    error = math.hypot(*(one.log_spread / math.sqrt(one.replies) for one in (early, late)))
+    error = math.hypot(*(quarter.log_spread / math.sqrt(quarter.replies) for quarter in (early, late)))
     if not early.latency_s < middle.latency_s < late.latency_s or grown < max(math.log(GROWN), ERRORS * error):
         return None
     return Drift(early_s=early.latency_s, late_s=late.latency_s)
@@ -301,7 +301,7 @@ def grown_memory(session: Mapping[str, Any]) -> list[str]:
         servers = msgspec.convert(session.get("server_metrics", ()), list[_Memory], strict=False)
     except msgspec.ValidationError:
         return []
-    pairs = [(one.address, *one.memory_bytes) for one in servers]
+    pairs = [(server.address, *server.memory_bytes) for server in servers]
     return [
         f"The process of {address} grew from {first / 1e9:.1f} to {last / 1e9:.1f} GB during the run."
         for address, first, last in pairs

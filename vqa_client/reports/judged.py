@@ -132,16 +132,16 @@ def judged_files(log: Path) -> list[Path]:
 
 def read_judged(log: Path) -> tuple[list[Beside], list[str]]:
     """What judges of all kinds make of a run, and the names of files that can't be read or that others wrote."""
-    found: list[Beside] = []
+    results: list[Beside] = []
     unreadable: list[str] = []
     for path in judged_files(log):
         try:
-            found.append(msgspec.convert(checked_nesting(msgspec.json.decode(path.read_bytes())), Beside))
+            results.append(msgspec.convert(checked_nesting(msgspec.json.decode(path.read_bytes())), Beside))
         except FileNotFoundError:
             continue
         except (OSError, *UNDECODABLE):
             unreadable.append(path.name)
-    return found, unreadable
+    return results, unreadable
 
 
 def reason(rule: str) -> str:
@@ -182,9 +182,9 @@ def agreement(of: Verdicts) -> Iterator[str]:
     if of.calibration is not None:
         yield f"P(correct) beside the rule: {calibration_text(of.calibration)}"
     if of.longer:
-        shown = ", ".join(f"{100 * surplus:+.1f}" for surplus in of.longer)
+        points = ", ".join(f"{100 * surplus:+.1f}" for surplus in of.longer)
         grows = "; it grows with the length" if of.longer[0] < of.longer[1] < of.longer[2] else ""
-        yield f"judge - rule of short, middle and long replies: {shown} points{grows}"
+        yield f"judge - rule of short, middle and long replies: {points} points{grows}"
 
 
 def gap_text(gap: Difference | None) -> str:

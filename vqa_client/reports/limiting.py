@@ -85,8 +85,8 @@ def stands_of(session: Mapping[str, Any]) -> Iterator[str]:
             yield f"the server at {server.address}: {words}."
 
 
-def _workers(found: Held) -> str:
-    numbers = {_STATES[name]: float(getattr(found, name)) for name in Held.__struct_fields__}
+def _workers(workers: Held) -> str:
+    numbers = {_STATES[name]: float(getattr(workers, name)) for name in Held.__struct_fields__}
     return ", ".join(f"{numbers[words]:.1f} {words}" for words in _STATES.values() if numbers[words] >= SHOWN)
 
 
@@ -101,7 +101,7 @@ def _server(server: Server) -> Iterator[str]:
         yield f"{server.preemptions:,} requests preempted"
 
 
-def _cpu(start: Start, found: Held) -> str:
+def _cpu(start: Start, workers: Held) -> str:
     client = start.client
     used = f"{100 * client.loop_cpu:.0f} % of a core (the whole client {100 * client.cpu:.0f} %)"
     if client.loop_cpu >= CPU_FULL:
@@ -109,12 +109,12 @@ def _cpu(start: Start, found: Held) -> str:
     return f"its event loop came {1000 * client.loop_late_s:.0f} ms late on average and used but {used}"
 
 
-def _uploading(start: Start, found: Held) -> str:
+def _uploading(start: Start, workers: Held) -> str:
     pace = f", {start.sent_bytes / start.wall_s / 1e6:,.1f} MB/s" if start.wall_s else ""
-    return f"{found.sending:.1f} of {start.workers.most:,} requests were still on their way{pace}"
+    return f"{workers.sending:.1f} of {start.workers.most:,} requests were still on their way{pace}"
 
 
-def _inside(start: Start, found: Held) -> str:
+def _inside(start: Start, workers: Held) -> str:
     """How the server stood; others' requests are in its own figures."""
     running, waiting = start.of_servers("running"), start.of_servers("waiting")
     most_kv = max((server.kv_use_max for server in start.server_metrics if server.kv_use_max is not None), default=None)

@@ -47,8 +47,8 @@ def find_logs(place: Path) -> list[Path]:
     else:
         found = [path for path in _candidates(place) if path.is_file()][:1]
     if not found:
-        told = "no record log in it or its folders" if place.is_dir() else "no record log belongs to it"
-        raise DataError(f"{place}: {told if place.exists() else 'does not exist'}", hint=WAY_OUT)
+        reason = "no record log in it or its folders" if place.is_dir() else "no record log belongs to it"
+        raise DataError(f"{place}: {reason if place.exists() else 'does not exist'}", hint=WAY_OUT)
     return found
 
 
@@ -82,7 +82,9 @@ class LogReader:
     @cached_property
     def _order(self) -> list[Key]:
         """Made once it is asked for: it takes more than all else that is kept."""
-        return sorted(((one, variant) for variant, places in self._places.items() for one in places), key=_place)
+        return sorted(
+            ((question_id, variant) for variant, places in self._places.items() for question_id in places), key=_place
+        )
 
     @property
     def unreadable(self) -> int:
@@ -115,7 +117,7 @@ class LogReader:
 
     def as_written(self) -> Iterator[Record]:
         """Give the records by variant, each in the order in which its questions were first answered."""
-        return self._read((one, variant) for variant, places in self._places.items() for one in places)
+        return self._read((question_id, variant) for variant, places in self._places.items() for question_id in places)
 
     def _read(self, keys: Iterable[Key]) -> Iterator[Record]:
         with _reading(self.path), self.path.open("rb") as file:

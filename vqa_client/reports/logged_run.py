@@ -65,7 +65,7 @@ class RunFacts(Struct, frozen=True, kw_only=True):
 
     def of_starts(self, name: str) -> list[float]:
         """Each start's value of a figure, without those that don't have it."""
-        return [float(one[name]) for one in self.sessions if isinstance(one.get(name), int | float)]
+        return [float(start[name]) for start in self.sessions if isinstance(start.get(name), int | float)]
 
     @property
     def model_settings(self) -> dict[str, Any]:
@@ -80,8 +80,8 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     @property
     def expected(self) -> int | None:
         """How many records a complete run has, where the run file says."""
-        found = self.described.get("expected")
-        return found if isinstance(found, int) else None
+        expected = self.described.get("expected")
+        return expected if isinstance(expected, int) else None
 
 
 class LoggedRun(Struct, frozen=True, kw_only=True):
@@ -115,11 +115,11 @@ class LoggedRun(Struct, frozen=True, kw_only=True):
     def of_words(self) -> str:
         """Of which variant headline figures are, "" where the run has but one form."""
         variants = self.records.variants
-        shown = self.headline if self.headline is not None else "".join(variants)
+        variant = self.headline if self.headline is not None else "".join(variants)
         if not variants or (self.headline is None and not self._is_robustness):
             return ""
         missing = ", no clean images" if self._is_robustness and CLEAN not in variants else ""
-        return variant_words(shown) + missing
+        return variant_words(variant) + missing
 
     @property
     def title(self) -> str:

@@ -22,7 +22,7 @@ def safe_name(name: str) -> str:
 
     Two names that differ in case only stay different in case only.
     """
-    allowed = (one if one.isalnum() or one in _OTHERS_ALLOWED else "_" for one in name)
+    allowed = (character if character.isalnum() or character in _OTHERS_ALLOWED else "_" for character in name)
     likeness = "".join(allowed).strip(" .") or "_"
     likeness = likeness.encode()[:_MOST_BYTES].decode("utf-8", "ignore").rstrip(" .")
     if likeness == name and unicodedata.is_normalized("NFC", name) and not _RESERVED.fullmatch(name):

@@ -49,7 +49,7 @@ def write(path: Path, run: Run, pairs: Pairs) -> PagesSummary:
     for question, records in by_question(pairs):
         for record in records:
             scores.setdefault(record.variant, {})[question.id] = (record.score, record.cluster or question.id)
-    found: Differences = {}
+    differences_of: Differences = {}
     for before, after in pairwise(scores):
         both = [
             (score, scores[before][id][0], cluster)
@@ -57,11 +57,11 @@ def write(path: Path, run: Run, pairs: Pairs) -> PagesSummary:
             if id in scores[before]
         ]
         if between := difference(both):
-            found[f"{after} - {before}"] = between
+            differences_of[f"{after} - {before}"] = between
     summary = summarised(pairs)
-    differences = {name: in_points(of) for name, of in found.items()}
+    differences = {name: in_points(of) for name, of in differences_of.items()}
     write_json(path, head(run) | {"by_pages": by_variant(summary), "differences": differences} | rest(run, summary))
-    return PagesSummary(**asdict(summary), figures=found)
+    return PagesSummary(**asdict(summary), figures=differences_of)
 
 
 class ShuffledSummary(VariedSummary, frozen=True, kw_only=True):
@@ -87,13 +87,17 @@ def write_circular(path: Path, run: Run, pairs: Pairs) -> CircularSummary:
     """Write what all rotations say; raises OutputError where `path` can't be written."""
     scores = CircularScores()
     for question, records in by_question(pairs):
-        letters = [one.answer for one in records]
+        letters = [record.answer for record in records]
         scores.add(
-            [one.score for one in records], letters, _texts(question, records), len(question.choices), question.cluster
+            [record.score for record in records],
+            letters,
+            _texts(question, records),
+            len(question.choices),
+            question.cluster,
         )
     figures, summary = scores.figures(position_bias(pairs)), summarised(pairs)
-    said = head(run) | _figures(figures) | {"by_rotation": by_variant(summary)} | rest(run, summary)
-    write_json_list(path, said, QUESTIONS, _questions(pairs))
+    content = head(run) | _figures(figures) | {"by_rotation": by_variant(summary)} | rest(run, summary)
+    write_json_list(path, content, QUESTIONS, _questions(pairs))
     return CircularSummary(**asdict(summary), figures=figures)
 
 
@@ -152,9 +156,9 @@ def _questions(pairs: Pairs) -> Iterator[dict[str, Any]]:
             "question_id": question.id,
             "choices": question.choices,
             "ground_truth": question.references[0],
-            "correct": sum(one.score >= 1.0 for one in records),
+            "correct": sum(record.score >= 1.0 for record in records),
             "of": len(records),
-            "letters": [one.answer for one in records],
+            "letters": [record.answer for record in records],
             "answers": _texts(question, records),
-            "outcomes": [one.status for one in records],
+            "outcomes": [record.status for record in records],
         }

@@ -51,10 +51,10 @@ class Clusters:
     def alike(self) -> Counter[Signature]:
         """How many clusters have a signature."""
         self._close()
-        found: Counter[Signature] = Counter({((kind, 1),): times for kind, times in self._alone.items()})
+        counts: Counter[Signature] = Counter({((kind, 1),): times for kind, times in self._alone.items()})
         for number, times in Counter(self._held).items():
-            found[self._signatures[number]] += times
-        return found
+            counts[self._signatures[number]] += times
+        return counts
 
     def _close(self) -> None:
         """Keep what the neighbours of one cluster hold, with what it had before."""
@@ -138,12 +138,12 @@ class KindCounts(Struct, frozen=True, kw_only=True):
     def numbers(self, groups_of: Callable[[Kind], Iterable[Group]]) -> "Counter[Group]":
         """Count the records of each group; a record counts in each of its groups."""
         groups = list(map(groups_of, self.kinds))
-        found: Counter[Group] = Counter()
+        numbers: Counter[Group] = Counter()
         for signature, times in self.signatures.items():
             for number, count in signature:
                 for group in groups[number]:
-                    found[group] += count * times
-        return found
+                    numbers[group] += count * times
+        return numbers
 
     def by_group(
         self, groups_of: Callable[[Kind], Iterable[Group]], value_of: Callable[[Kind], float | None]
@@ -151,7 +151,7 @@ class KindCounts(Struct, frozen=True, kw_only=True):
         """Add up the values of each cluster's records in each group, leaving out those whose value is None."""
         groups, values = [tuple(groups_of(kind)) for kind in self.kinds], list(map(value_of, self.kinds))
         answered = [kind.answered for kind in self.kinds]
-        found: dict[Group, ClusterSums] = {group: {} for of_kind in groups for group in of_kind}
+        by_group: dict[Group, ClusterSums] = {group: {} for of_kind in groups for group in of_kind}
         for signature, times in self.signatures.items():
             sums: dict[Group, tuple[float, int, int]] = {}
             for number, count in signature:
@@ -162,10 +162,10 @@ class KindCounts(Struct, frozen=True, kw_only=True):
                 for group in groups[number]:
                     total, n, n_answered = sums.get(group, _NONE)
                     sums[group] = (total + value * count, n + count, n_answered + replied)
-            for group, held in sums.items():
-                in_group = found[group]
-                in_group[held] = in_group.get(held, 0) + times
-        return found
+            for group, cluster in sums.items():
+                in_group = by_group[group]
+                in_group[cluster] = in_group.get(cluster, 0) + times
+        return by_group
 
 
 def count_kinds(records: Iterable[Record]) -> KindCounts:
@@ -195,7 +195,10 @@ def _place(key: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _signatures(alike: Mapping[Signature, int], place: Mapping[int, int]) -> dict[Signature, int]:
     """Number the kinds by what they are, not by which came first, so that sums are the same for any order."""
-    return {tuple(sorted((place[number], count) for number, count in held)): times for held, times in alike.items()}
+    return {
+        tuple(sorted((place[number], count) for number, count in signature)): times
+        for signature, times in alike.items()
+    }
 
 
 def _key(record: Record) -> tuple[Any, ...]:

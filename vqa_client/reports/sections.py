@@ -23,8 +23,8 @@ class Section(Struct, frozen=True, kw_only=True):
 
 def points(value: float) -> str:
     """A difference of shares in points of per cent, with its sign."""
-    shown = f"{100 * value:+.1f}"
-    return "0.0" if shown in ("+0.0", "-0.0") else shown
+    text = f"{100 * value:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text
 
 
 def bounds(of: "Difference") -> str:

@@ -164,7 +164,7 @@ def _means(sums: ClusterSums) -> tuple[Mean, Mean]:
 
 def _mean(clusters: Mapping[tuple[float, int], int]) -> Mean:
     ordered = sorted(clusters.items())
-    n = sum(held * times for (_, held), times in ordered)
+    n = sum(size * times for (_, size), times in ordered)
     total = fsum(chain.from_iterable(repeat(value, times) for (value, _), times in ordered))
     pairs = chain.from_iterable(repeat(pair, times) for pair, times in ordered)
     return Mean(n=n, value=total / n if n else None, interval=interval(pairs))
@@ -215,11 +215,11 @@ def gap_words(parts: Mapping[str, Part], headline: str) -> str:
     """How far the published score is from the headline; "" where they are the same, or where there is no such score."""
     if not {headline, "published"} <= parts.keys():
         return ""
-    found, published = parts[headline].overall.value, parts["published"].overall.value
-    if found is None or published is None or found == published:
+    value, published = parts[headline].overall.value, parts["published"].overall.value
+    if value is None or published is None or value == published:
         return ""
-    words = f"published - {headline.replace('_', ' ')} = {100 * (published - found):+.2f} points"
+    words = f"published - {headline.replace('_', ' ')} = {100 * (published - value):+.2f} points"
     if headline != "containment":
         return words
-    where = "thoughts and refusals" if published > found else "the field of the reasoning"
+    where = "thoughts and refusals" if published > value else "the field of the reasoning"
     return f"{words}: references that are only in {where}"

@@ -34,8 +34,8 @@ class VariedSummary(Summary, frozen=True, kw_only=True):
 def by_question(pairs: Pairs) -> Iterator[Asked]:
     """The forms of a question are neighbours."""
     for _, neighbours in groupby(pairs(), key=lambda pair: pair[0].id):
-        held = list(neighbours)
-        yield held[0][0], [record for _, record in held]
+        forms = list(neighbours)
+        yield forms[0][0], [record for _, record in forms]
 
 
 def summarised(pairs: Pairs) -> Summary:
@@ -65,13 +65,13 @@ def head(run: Run, **more: Any) -> dict[str, Any]:
 
 def tallies(summary: Summary) -> dict[str, Tally]:
     """Give each form's accuracy, repeat/2 before repeat/10."""
-    found = summary.breakdowns.get(VARIANT, {})
-    return {variant: found[variant] for variant in sorted(found, key=natural_key)}
+    by_form = summary.breakdowns.get(VARIANT, {})
+    return {variant: by_form[variant] for variant in sorted(by_form, key=natural_key)}
 
 
 def by_variant(summary: Summary) -> dict[str, Any]:
     """Write the same."""
-    return {variant: _tally(one) for variant, one in tallies(summary).items()}
+    return {variant: _tally(tally) for variant, tally in tallies(summary).items()}
 
 
 def _tally(of: Tally) -> dict[str, Any]:
@@ -97,9 +97,9 @@ def in_points(of: Difference) -> dict[str, Any]:
 
 def rest(run: Run, summary: Summary) -> dict[str, Any]:
     """What all reports say, over all forms together."""
-    said = common_keys(run, summary, percent)
-    said["breakdowns"].pop(VARIANT, None)
-    return {"all_variants": {"total": summary.overall.total, "accuracy": percent(summary.overall.accuracy)} | said}
+    keys = common_keys(run, summary, percent)
+    keys["breakdowns"].pop(VARIANT, None)
+    return {"all_variants": {"total": summary.overall.total, "accuracy": percent(summary.overall.accuracy)} | keys}
 
 
 SEEN, BLIND = "seen", "blind"
@@ -123,16 +123,16 @@ def write_blind(path: Path, run: Run, pairs: Pairs, *, comparable: bool) -> Blin
 
 def add_blind(scores: BlindScores, records: Iterable[Record], *, choices: int = 0) -> None:
     """Count one question by its records, with its images and without."""
-    forms = {one.variant: one for one in records}
+    forms = {record.variant: record for record in records}
     if not {SEEN, BLIND} <= forms.keys():
         scores.unfinished += 1
         return
-    seen, blind = forms[SEEN], forms[BLIND]
+    sighted, blind = forms[SEEN], forms[BLIND]
     scores.add(
-        (seen.score, blind.score),
-        (seen.answer, blind.answer),
-        cluster=seen.cluster,
-        groups=seen.groups,
+        (sighted.score, blind.score),
+        (sighted.answer, blind.answer),
+        cluster=sighted.cluster,
+        groups=sighted.groups,
         choices=choices,
     )
 
@@ -173,8 +173,8 @@ def write_repeats(path: Path, run: Run, pairs: Pairs, *, repeats: int, comparabl
     """Write the report; `comparable` says whether equal answers are equal texts. Raises UsageError for a full disk."""
     scores = repeat_scores((records for _, records in by_question(pairs)), repeats, comparable=comparable)
     figures, summary = scores.figures(), summarised(pairs)
-    said = head(run) | _of_repeats(figures) | {"by_repeat": by_variant(summary)} | rest(run, summary)
-    write_json_list(path, said, QUESTIONS, _repeated_questions(pairs, scores, comparable=comparable))
+    content = head(run) | _of_repeats(figures) | {"by_repeat": by_variant(summary)} | rest(run, summary)
+    write_json_list(path, content, QUESTIONS, _repeated_questions(pairs, scores, comparable=comparable))
     return RepeatSummary(**asdict(summary), figures=figures, temperature=run.model_settings.get("temperature"))
 
 
@@ -182,7 +182,7 @@ def repeat_scores(questions: Iterable[Sequence[Record]], repeats: int, *, compar
     """Count all questions, each by the records of its repeats."""
     scores = RepeatScores(repeats, comparable=comparable)
     for records in questions:
-        scores.add([one.score for one in records], [one.answer for one in records], records[0].cluster)
+        scores.add([record.score for record in records], [record.answer for record in records], records[0].cluster)
     return scores
 
 
@@ -200,14 +200,14 @@ def _of_repeats(figures: RepeatFigures) -> dict[str, Any]:
 
 def _repeated_questions(pairs: Pairs, scores: RepeatScores, *, comparable: bool) -> Iterator[dict[str, Any]]:
     for question, records in by_question(pairs):
-        found = [one.score for one in records]
-        answers = [one.answer for one in records]
+        scores_of = [record.score for record in records]
+        answers = [record.answer for record in records]
         yield {
             "question_id": question.id,
-            "correct": sum(score >= 1.0 for score in found),
-            "of": len(found),
-            "majority": majority(found, scores.votes(found, answers)),
-            "scores": found,
+            "correct": sum(score >= 1.0 for score in scores_of),
+            "of": len(scores_of),
+            "majority": majority(scores_of, scores.votes(scores_of, answers)),
+            "scores": scores_of,
             **({"answers": answers} if comparable else {}),
-            "outcomes": [one.status for one in records],
+            "outcomes": [record.status for record in records],
         }

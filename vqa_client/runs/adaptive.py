@@ -52,18 +52,18 @@ class Search(Struct, frozen=True, kw_only=True):
     held: int = 0
 
 
-def next_search(now: Search, seen: Seen, most: int = MOST) -> Search:
+def next_search(now: Search, load: Seen, most: int = MOST) -> Search:
     """Double the workers until there are too many, then halve the distance; a refusal halves the workers."""
     size = now.size
-    if seen.refused:
+    if load.refused:
         return Search(size=max(1, size // 2), too_many=size, why="refused")
-    if seen.room < size:
-        return Search(size=max(1, int(seen.room)), too_many=int(seen.room) + 1, why="refused")
-    if seen.waiting >= max(1.0, QUEUED * seen.running):
-        return Search(size=max(1, size // 2, size - math.ceil(seen.waiting)), too_many=size, why="queue")
-    if not seen.latency_s:
+    if load.room < size:
+        return Search(size=max(1, int(load.room)), too_many=int(load.room) + 1, why="refused")
+    if load.waiting >= max(1.0, QUEUED * load.running):
+        return Search(size=max(1, size // 2, size - math.ceil(load.waiting)), too_many=size, why="queue")
+    if not load.latency_s:
         return now
-    pace, below = size / seen.latency_s, now.below
+    pace, below = size / load.latency_s, now.below
     if below is None or size <= below[0]:
         below = size, pace
     elif size >= APART * below[0]:
@@ -112,8 +112,8 @@ class Adaptive:
                 return
             if self._crew.at_work > self._crew.size:
                 self._begin()  # a smaller crew has not come about yet
-            elif (seen := await self._seen()) is not None and self.active:
-                self._search = next_search(self._search, seen, self._most)
+            elif (load := await self._seen()) is not None and self.active:
+                self._search = next_search(self._search, load, self._most)
                 self._crew.size = self._search.size
                 self._peak = max(self._peak, self._crew.size)
                 self._begin()
@@ -141,5 +141,5 @@ class Adaptive:
         return sum(route.window.refusals for route in self._routes.all)
 
     def described(self) -> dict[str, Any]:
-        found = self._search
-        return {"auto_workers": {"last": found.size, "most": self._peak, "why": found.why}}
+        search = self._search
+        return {"auto_workers": {"last": search.size, "most": self._peak, "why": search.why}}

@@ -265,31 +265,31 @@ async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> li
 
     Parts that are not open yet are forgotten then, and their files deleted there, unless another process is at them.
     """
-    said = []
+    lines = []
     for model, plans in plans_of(settings, note):
         for plan in plans:
             parts = Parts(plan.paths.log)
-            if not (found := parts.all()):
-                said.append(f"{plan.title}: no batches")
+            if not (all_parts := parts.all()):
+                lines.append(f"{plan.title}: no batches")
                 continue
             answered = len(answered_before(plan, settings))
-            said.append(f"{plan.title}: {progress_of(found, answered, plan.loaded.count)}")
+            lines.append(f"{plan.title}: {progress_of(all_parts, answered, plan.loaded.count)}")
             async with (
                 open_session(addressed(settings, model), model, encode=encoded_pieces, note=note) as session,
                 open_service(session.endpoint, settings) as service,
             ):
-                for part in found:
+                for part in all_parts:
                     how = await _of_part(part, service, cancel=cancel)
-                    said.append(f"{plan.title}: part {part.number}, {count(len(part.ids), 'question')}: {how}")
+                    lines.append(f"{plan.title}: part {part.number}, {count(len(part.ids), 'question')}: {how}")
                 if cancel:
-                    unsent = [part for part in found if part.state not in ("creating", "open")]
+                    unsent = [part for part in all_parts if part.state not in ("creating", "open")]
                     await _forget(plan.paths.log, unsent, service)
-    return said
+    return lines
 
 
 async def _of_part(part: Part, service: Service, *, cancel: bool) -> str:
-    found = await service.find(part.file_id) if part.state == "creating" else None
-    batch_id = found.id if found else part.batch_id
+    batch_made = await service.find(part.file_id) if part.state == "creating" else None
+    batch_id = batch_made.id if batch_made else part.batch_id
     if not batch_id:
         return part.state
     batch = await (service.cancel if cancel else service.look)(batch_id)

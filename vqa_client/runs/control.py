@@ -182,11 +182,13 @@ def order_all(run: Path, order: Order) -> list[Standing]:
         each, more = divmod(order.max_workers, max(1, len(records)))
         sizes = [max(1, each + (number < more)) for number in range(len(records))]
         shares = [msgspec.structs.replace(order, max_workers=size) for size in sizes]
-    found = [told for record, share in zip(records, shares, strict=True) if (told := _ordered(record, share))]
-    if not found:
-        said = f"no run is asking questions in {run} now" if run.exists() else f"{run} does not exist"
-        raise UsageError(said, hint="RUN is a folder of runs, or a log, run file or report")
-    return found
+    standings = [
+        standing for record, share in zip(records, shares, strict=True) if (standing := _give_order(record, share))
+    ]
+    if not standings:
+        message = f"no run is asking questions in {run} now" if run.exists() else f"{run} does not exist"
+        raise UsageError(message, hint="RUN is a folder of runs, or a log, run file or report")
+    return standings
 
 
 def _records_of(run: Path) -> Sequence[Path]:
@@ -196,7 +198,7 @@ def _records_of(run: Path) -> Sequence[Path]:
     return sorted(path for path in run.parent.glob(f"*{ENDING}") if path.name.startswith(f"{stem}."))
 
 
-def _ordered(record: Path, order: Order) -> Standing | None:
+def _give_order(record: Path, order: Order) -> Standing | None:
     """How the run stands after the order; None where it has ended, whose record is removed."""
     try:
         place = msgspec.json.decode(record.read_bytes(), type=_Place)

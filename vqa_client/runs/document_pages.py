@@ -42,8 +42,8 @@ def with_pages(plan: Plan, settings: PageOptions) -> Plan:
     if len(forms) > 1 or forms == (ALL_PAGES,):
         return plan
     showing = partial(_showing, choose=_chooser(forms[0], plan))
-    one = varied(plan, safe_name(forms[0]), showing, count=count, write=plan.write, pages=forms[0])
-    return replace(one, shown=forms[0])
+    of_form = varied(plan, safe_name(forms[0]), showing, count=count, write=plan.write, pages=forms[0])
+    return replace(of_form, shown=forms[0])
 
 
 @per_plan
@@ -83,14 +83,14 @@ def _chooser(form: str, plan: Plan) -> Choose:
             question.images[page - 1] for page in question.evidence if page <= len(question.images)
         )
     most = int(form.removeprefix(RETRIEVED))
-    found = array("i")
+    best_pages = array("i")
     with closing(_Search()) as search:
         for question in plan.loaded.questions:
             best = search.best_pages(question, most)
-            found.extend([*best, *[-1] * (most - len(best))])
+            best_pages.extend([*best, *[-1] * (most - len(best))])
 
     def choose(number: int, question: Question) -> tuple[str, ...]:
-        return tuple(question.images[page] for page in found[number * most : (number + 1) * most] if page >= 0)
+        return tuple(question.images[page] for page in best_pages[number * most : (number + 1) * most] if page >= 0)
 
     return choose
 

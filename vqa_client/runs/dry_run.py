@@ -123,16 +123,16 @@ def _expected(plan: Plan, settings: RunSettings, most: int | None, max_tokens: i
         shots = plan.task.shots(question) if plan.task.shots else ()
         turns = [first_pages(each, settings.max_pages) for each in (*(each for each, _ in shots), question)]
         texts = [plan.task.system_for(question), *map(plan.task.prompt, turns), *(reply for _, reply in shots)]
-        prompt, shown = "\n".join(filter(None, texts)), [path for each in turns for path in each.images]
-        seen = [look(path) for path in shown]
-        unreadable |= dict.fromkeys(path for path, found in zip(shown, seen, strict=True) if found is None)
-        of_text, of_images = counter.count(prompt, stop=_UNBOUNDED), sum(found[1] for found in seen if found)
+        prompt, paths = "\n".join(filter(None, texts)), [path for each in turns for path in each.images]
+        sizes = [look(path) for path in paths]
+        unreadable |= dict.fromkeys(path for path, size in zip(paths, sizes, strict=True) if size is None)
+        of_text, of_images = counter.count(prompt, stop=_UNBOUNDED), sum(size[1] for size in sizes if size)
         if most is not None and of_text + of_images > most:
             overflows[question.id] = Overflow(question_id=question.id, tokens=of_text + of_images + max_tokens)
         requests += 1
-        images += len(shown)
-        size_bytes = len(prompt.encode("utf-8", "surrogatepass")) + sum(found[0] for found in seen if found)
-        batches.add(size_bytes + LINE_BYTES + IMAGE_BYTES * len(shown))
+        images += len(paths)
+        size_bytes = len(prompt.encode("utf-8", "surrogatepass")) + sum(size[0] for size in sizes if size)
+        batches.add(size_bytes + LINE_BYTES + IMAGE_BYTES * len(paths))
         sent_bytes += size_bytes
         image_tokens += of_images
         text_tokens += of_text
@@ -155,7 +155,7 @@ def answered_before(plan: Plan, settings: RunSettings) -> set[Key]:
     if settings.fresh or not plan.paths.log.exists():
         return set()
     again = settings.asked_again
-    return {(one.question_id, one.variant) for one in LogReader(plan.paths.log) if is_settled(one, again)}
+    return {(record.question_id, record.variant) for record in LogReader(plan.paths.log) if is_settled(record, again)}
 
 
 def _looker(settings: RunSettings) -> Callable[[str], tuple[int, int] | None]:

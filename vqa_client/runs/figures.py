@@ -45,8 +45,8 @@ class ServersOfStart:
     async def _asked_memory(self) -> int | None:
         """Of all servers together; None where one doesn't tell."""
         each = await asyncio.gather(*(ask_memory_bytes(route.endpoint) for route in self._session.chat.routes.all))
-        told = [size for size in each if size is not None]
-        return sum(told) if len(told) == len(each) else None
+        sizes = [size for size in each if size is not None]
+        return sum(sizes) if len(sizes) == len(each) else None
 
     def described(self) -> dict[str, Any]:
         """What the start's entry says: another start of the same run may have asked another server."""
@@ -99,7 +99,7 @@ class SessionFigures:
         `servers` is what is known of the servers' part in them.
         """
         ttft = self._ttfts.quantiles()
-        told: dict[str, Any] = {
+        session: dict[str, Any] = {
             "started": self._started.isoformat(timespec="seconds"),
             "wall_s": round(time.monotonic() - self._started_s, 3),
             "questions": self.questions,
@@ -117,7 +117,7 @@ class SessionFigures:
             "quarters": self._quarters.described(),
             **servers,
         }
-        return told | limited_by(told)
+        return session | limited_by(session)
 
 
 class Latencies:
@@ -278,7 +278,7 @@ class Quarters:
 
     def _halve(self) -> None:
         pairs = zip(self._spans[::2], self._spans[1::2], strict=True)
-        self._spans = [one.added(other) for one, other in pairs] + [_Span() for _ in range(SPANS // 2)]
+        self._spans = [span.added(other) for span, other in pairs] + [_Span() for _ in range(SPANS // 2)]
         self._span_s *= 2
 
     def described(self) -> list[dict[str, Any]]:

@@ -136,7 +136,7 @@ class Leases:
 
     def files(self, shard: Shard, ending: str = "") -> dict[str, bytes]:
         """A shard's files by their names, as far as they are there; only those with an ending, if it is given."""
-        found: dict[str, bytes] = {}
+        contents: dict[str, bytes] = {}
         for name in sorted(self._list(f"shards/{_name(shard)}")):
             inside = name.removeprefix(f"shards/{_name(shard)}/")
             log = inside.rpartition(".new/")[0] if _number(name) >= 0 else inside
@@ -146,8 +146,8 @@ class Leases:
                 import obstore
 
                 content = bytes(obstore.get(self._store, self._key(name)).bytes())
-            found[log] = found.get(log, b"") + content
-        return found
+            contents[log] = contents.get(log, b"") + content
+        return contents
 
     def _look(self) -> None:
         if time.monotonic() - self._looked_s < LOOKED_S:
@@ -162,10 +162,10 @@ class Leases:
         with as_os_errors(self._address):
             import obstore
 
-            found: Iterator[Any] = (
+            objects: Iterator[Any] = (
                 each for batch in obstore.list(self._store, prefix=self._key(name)) for each in batch
             )
-            return {each["path"][len(self._key("")) :]: each for each in found}
+            return {each["path"][len(self._key("")) :]: each for each in objects}
 
     def _put(self, name: str, content: bytes, mode: Any) -> str | None:
         """Write an object, and give its tag; None where the condition does not hold."""
@@ -176,8 +176,8 @@ class Leases:
             try:
                 return obstore.put(self._store, self._key(name), content, mode=mode)["e_tag"]
             except (AlreadyExistsError, PreconditionError):
-                found = obstore.get(self._store, self._key(name))  # the reply to an earlier try may have been lost
-                return found.meta["e_tag"] if content and bytes(found.bytes()) == content else None
+                kept = obstore.get(self._store, self._key(name))  # the reply to an earlier try may have been lost
+                return kept.meta["e_tag"] if content and bytes(kept.bytes()) == content else None
 
     def _delete(self, names: list[str]) -> None:
         """What stays does no harm."""
@@ -196,8 +196,8 @@ def _name(shard: Shard) -> str:
 
 def _number(name: str) -> int:
     """The number of a piece of a log; -1 for any other object."""
-    found = re.search(r"/(\d{12})-[0-9a-f]{16}$", name)
-    return int(found[1]) if found else -1
+    match = re.search(r"/(\d{12})-[0-9a-f]{16}$", name)
+    return int(match[1]) if match else -1
 
 
 def _body(lease: Lease) -> bytes:

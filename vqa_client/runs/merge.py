@@ -109,10 +109,10 @@ def check_same_run(
         for model, of_model in plans_of(part, lambda line: None)
         for plan in of_model
     }
-    told = [f"  {name} is of no run of this command" for name in sorted(kept.keys() - plans.keys())]
+    differences = [f"  {name} is of no run of this command" for name in sorted(kept.keys() - plans.keys())]
     for name, (plan, model) in plans.items():
         if (file := kept.get(name)) is None:
-            told += [f"  {name} is missing"] if done and plan.loaded.count else []
+            differences += [f"  {name} is missing"] if done and plan.loaded.count else []
             continue
         model = named_model(settings, model, served or file.model().model_name) or file.model()
         old, now = dict(file.identity), identity_of_plan(plan, model, part)
@@ -120,10 +120,10 @@ def check_same_run(
             old |= {key: file.described.get(key) for key in ("data_sha256", "expected")}
             now |= {"data_sha256": plan.loaded.data_sha256, "expected": plan.loaded.count}
         changed = differing(old, now)
-        told += [as_lines(changed, Path(name).name)] if changed else []
-    if told:
+        differences += [as_lines(changed, Path(name).name)] if changed else []
+    if differences:
         raise IdentityError(
-            f"the shards in {settings.share} belong to a different run:\n" + "\n".join(told),
+            f"the shards in {settings.share} belong to a different run:\n" + "\n".join(differences),
             hint="give another --share",
         )
 
@@ -155,7 +155,7 @@ def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy:
     now.sessions = _sessions(now.sessions, parts)
     with RecordLog(plan.paths.log, now.identity) as log:
         now.write(plan.paths.run)
-        joined = [_joined(log, part.paths.log, now.identity) for part in parts]
+        joined = [_join(log, part.paths.log, now.identity) for part in parts]
         if twice := sum(answers for answers, _ in joined):
             note(f"{plan.title}: {twice} answers were there twice; the first shard's counts")
         if otherwise := any(file.scoring != now.scoring for file in files):
@@ -179,15 +179,15 @@ def is_finished(paths: RunPaths) -> bool:
 
 
 def _parts(paths: RunPaths) -> list[_Part]:
-    found = []
+    parts = []
     for shard, each in paths.shards():
         file = RunFile.read(each.run)
         if file is None and not each.log.stat().st_size:
             continue  # ended before its first answer
         if file is None:
             raise UsageError(f"{each.run} is missing, which identifies the shard's run", hint="put it back")
-        found.append(_Part(shard=shard, paths=each, file=file))
-    return found
+        parts.append(_Part(shard=shard, paths=each, file=file))
+    return parts
 
 
 def _check_alike(parts: Sequence[_Part]) -> None:
@@ -214,28 +214,28 @@ def _check_whole(plan: Plan, parts: Sequence[_Part]) -> None:
         missing = [number for number in range(1, of + 1) if number not in there]
         asked = {number: len(LogReader(part.paths.log)) for number, part in there.items()}
         unfinished = [number for number, part in there.items() if asked[number] < part.expected]
-        said = [
+        problems = [
             *([f"{numbered(missing)} of {of} missing"] if missing else []),
             *(f"{each} of {of} unfinished ({asked[each]:,} of {there[each].expected:,})" for each in unfinished),
         ]
-        if not said:
+        if not problems:
             return
-        lacking[of] = "; ".join(said)
+        lacking[of] = "; ".join(problems)
     raise UsageError(
         f"{plan.title}: shards {'; or '.join(lacking.values())}",
         hint="run them with the same options, or merge what is there with --partial",
     )
 
 
-def _joined(log: RecordLog, shard: Path, identity: Mapping[str, Any]) -> tuple[int, int]:
+def _join(log: RecordLog, shard: Path, identity: Mapping[str, Any]) -> tuple[int, int]:
     """Add a shard's records to the log where they count.
 
     Gives how many questions have another reply in both, and how many another record, which may be the same reply scored
     otherwise.
     """
-    found, replies, records = LogReader(shard), 0, 0
-    check_run(shard, found.run, identity)
-    for record in found:
+    reader, replies, records = LogReader(shard), 0, 0
+    check_run(shard, reader.run, identity)
+    for record in reader:
         key = (record.question_id, record.variant)
         settled = is_settled(record)
         if key not in log or (settled and not log.is_done(key)):
@@ -248,8 +248,8 @@ def _joined(log: RecordLog, shard: Path, identity: Mapping[str, Any]) -> tuple[i
 
 def _sessions(kept: Sequence[dict[str, Any]], parts: Sequence[_Part]) -> list[dict[str, Any]]:
     """All starts by their time, each of them once; those of shards say of which."""
-    found = {msgspec.json.encode((each.get("shard"), each.get("started"))): each for each in kept}
+    by_start = {msgspec.json.encode((each.get("shard"), each.get("started"))): each for each in kept}
     for part in parts:
         for each in part.file.sessions:
-            found[msgspec.json.encode((list(part.shard), each.get("started")))] = {**each, "shard": list(part.shard)}
-    return sorted(found.values(), key=lambda each: str(each.get("started")))
+            by_start[msgspec.json.encode((list(part.shard), each.get("started")))] = {**each, "shard": list(part.shard)}
+    return sorted(by_start.values(), key=lambda each: str(each.get("started")))

@@ -77,10 +77,10 @@ class Plan(Struct, frozen=True, kw_only=True):
     def announce(self, note: Note) -> None:
         """Say which questions are left out, and why."""
         for reason, ids in self.loaded.left_out.items():
-            shown = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
+            examples = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
             folder = self.images_dir if reason == "no_images" else None
             near = _looked_for(ids[0], folder) if folder and not is_address(folder) else ""
-            note(f"{self.title}: skipped {count(len(ids), 'question')} ({reason.replace('_', ' ')}): {shown}{near}")
+            note(f"{self.title}: skipped {count(len(ids), 'question')} ({reason.replace('_', ' ')}): {examples}{near}")
         if self.missing_pages:
             document, numbers = next(iter(self.missing_pages.items()))
             note(f"{self.title}: documents with gaps: {len(self.missing_pages)}; {document} lacks page {numbers[0]}")

@@ -48,10 +48,10 @@ def make_plans(
     template = settings.prompt_template or (model.prompt_template if model else None)
     system = settings.system if settings.system is not None else model.system_prompt if model else None
     opened = open_benchmark(settings, note, template=template, system=system)
-    plans = _loaded(opened, config, finds_images=finds_images)
-    given = _given(opened, finds_images=finds_images)
+    plans = _load(opened, config, finds_images=finds_images)
+    options = _options_given(opened, finds_images=finds_images)
     for option, place in STEPS:
-        if option in given:
+        if option in options:
             module, _, step = place.partition(".")
             plans = getattr(import_module(f"{__package__}.{module}"), step)(plans, opened.settings)
     plans = [each for plan in plans for each in (*plan.gates, plan)]
@@ -82,10 +82,10 @@ def finish(plans: Sequence[Plan], reports: Sequence[Report], errors: Mapping[str
         combine(reports, errors, note)
 
 
-def _given(opened: Opened, *, finds_images: bool) -> set[str]:
+def _options_given(opened: Opened, *, finds_images: bool) -> set[str]:
     """The options that are given, of those in the table, and what else decides whether a step is taken."""
     settings = opened.settings
-    given = {
+    conditions = {
         "--dpi": finds_images and isinstance(settings, PageOptions) and opened.benchmark.pages is not None,
         "--shots": finds_images and isinstance(settings, BenchmarkSettings) and settings.shots > 0,
         FROM_HUB: opened.revision != "",
@@ -94,10 +94,10 @@ def _given(opened: Opened, *, finds_images: bool) -> set[str]:
         "--shard": settings.part is not None,
         "--corruptions": settings.corrupted is not None,
     }
-    return {option for option, is_given in given.items() if is_given}.union(settings.variations)
+    return {option for option, is_given in conditions.items() if is_given}.union(settings.variations)
 
 
-def _loaded(opened: Opened, config: str | None, *, finds_images: bool) -> list[Plan]:
+def _load(opened: Opened, config: str | None, *, finds_images: bool) -> list[Plan]:
     """One plan for each part of the benchmark's data."""
     settings, benchmark, note = opened.settings, opened.benchmark, opened.notify
     if opened.message and settings.prompt_template and opened.template is None:
@@ -134,10 +134,10 @@ def _loaded(opened: Opened, config: str | None, *, finds_images: bool) -> list[P
 
 
 def _submits(settings: RunSettings, benchmark: Benchmark) -> bool:
-    wanted = isinstance(settings, BenchmarkSettings) and settings.submission
-    if wanted and benchmark.submission is None:
+    submits = isinstance(settings, BenchmarkSettings) and settings.submission
+    if submits and benchmark.submission is None:
         raise UsageError(f"{benchmark.name} has no test server to submit to", hint="leave --submission out")
-    return wanted
+    return submits
 
 
 def with_revision(plans: Sequence[Plan], settings: RunSettings) -> list[Plan]:

@@ -108,10 +108,10 @@ def run_file_of(log: Path) -> Path:
 
 def settings_of(file: RunFile, *, as_given: bool = False) -> tuple[RunSettings, registry.Entry]:
     """A run's settings and benchmark; raises UsageError for one that isn't installed, KeyError for a lost setting."""
-    given = file.described.get("settings") or {}
-    entry = registry.find(given.get("benchmark") or str(file.identity.get("task")))
+    settings = file.described.get("settings") or {}
+    entry = registry.find(settings.get("benchmark") or str(file.identity.get("task")))
     decided = {name: value for name, value in (file.identity | file.scoring).items() if isinstance(value, str | bool)}
-    return entry.settings_from(given, decided, as_given=as_given), entry
+    return entry.settings_from(settings, decided, as_given=as_given), entry
 
 
 _FORMERLY = {"seed": "published", "seed_head": "published_latest"}
@@ -176,12 +176,12 @@ def rescore(log: Path, *, write: bool) -> Rescored:
     else:
         for _ in again.read(LogReader(log)):
             pass
-    found = again.found(written=write)
+    rescored = again.found(written=write)
     if write:
         run.file.scoring = run.task.scoring
         run.file.described["data_sha256"] = run.data_sha256
         run.file.write(run_file_of(log))
-    return found
+    return rescored
 
 
 class _Again:

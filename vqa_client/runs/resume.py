@@ -66,8 +66,8 @@ class RunPaths(Struct, frozen=True):
         """The shards of this run that have a log, in order."""
         stem = glob.escape(self.log.name.removesuffix(LOG_ENDING))
         marks = (SHARD.search(path.name) for path in self.log.parent.glob(f"{stem}.shard-*-of-*{LOG_ENDING}"))
-        found = sorted(Shard(int(mark[1]), int(mark[2])) for mark in marks if mark)
-        return [(each, self.shard(*each)) for each in sorted(found, key=lambda each: (each.of, each.number))]
+        shards = sorted(Shard(int(mark[1]), int(mark[2])) for mark in marks if mark)
+        return [(each, self.shard(*each)) for each in sorted(shards, key=lambda each: (each.of, each.number))]
 
     def otherwise_divided(self) -> list["RunPaths"]:
         """Those of the same run that may have answers to the same questions: undivided, or in other parts."""
@@ -99,18 +99,18 @@ def adopt(log: RecordLog, paths: RunPaths, file: RunFile, questions: Iterable[Qu
     known run, and the next one scores its answers again. Raises IdentityError for a log of another run.
     """
     others = [other.log for other in paths.otherwise_divided()]
-    wanted = {key for each in questions if not log.is_done(key := (each.id, each.variant))} if others else set()
-    before = len(wanted)
-    for other in others if wanted else ():
-        found = LogReader(other)
-        check_run(other, found.run, file.identity)
-        for record in found.of_keys(wanted):
+    unanswered = {key for each in questions if not log.is_done(key := (each.id, each.variant))} if others else set()
+    before = len(unanswered)
+    for other in others if unanswered else ():
+        reader = LogReader(other)
+        check_run(other, reader.run, file.identity)
+        for record in reader.of_keys(unanswered):
             if is_settled(record):
-                if len(wanted) == before:
+                if len(unanswered) == before:
                     replace(file, scoring={}).write(paths.run)
                 log.append(record)
-                wanted.discard((record.question_id, record.variant))
-    return before - len(wanted)
+                unanswered.discard((record.question_id, record.variant))
+    return before - len(unanswered)
 
 
 def carry_over(paths: RunPaths, before: RunFile | None, now: RunFile) -> RunFile | None:
@@ -163,14 +163,14 @@ def sort_log(log: RecordLog, questions: Iterable[Question]) -> None:
 def _in_order(
     log: RecordLog, questions: Iterable[Question], read: Callable[[Record, Question], Record]
 ) -> Iterator[Record]:
-    seen: set[Key] = set()
+    keys: set[Key] = set()
     for question in questions:
         key = (question.id, question.variant)
         if key in log:
-            seen.add(key)
+            keys.add(key)
             yield read(log.read(key), question)
-    if len(seen) < len(log):  # asked under another --limit or --blacklist: kept as they are, in their order
-        yield from (record for record in log if (record.question_id, record.variant) not in seen)
+    if len(keys) < len(log):  # asked under another --limit or --blacklist: kept as they are, in their order
+        yield from (record for record in log if (record.question_id, record.variant) not in keys)
 
 
 class Unchanged:
@@ -189,45 +189,45 @@ class Unchanged:
         self._sent: tuple[tuple[str, ...], str] | None = None
         self._others = 0
 
-    def tag(self, key: Key, prompt: str, system: str, shown: tuple[str, ...]) -> int:
+    def tag(self, key: Key, prompt: str, system: str, paths: tuple[str, ...]) -> int:
         """The `asked_tag` of a question with the image files as they are now."""
-        if (shown, system) != self._sent:
-            self._sent = shown, system
-            self._others = crc32(encode(kept_prompt(system)) if system else b"", crc32(_stamps_now(shown)))
+        if (paths, system) != self._sent:
+            self._sent = paths, system
+            self._others = crc32(encode(kept_prompt(system)) if system else b"", crc32(_stamps_now(paths)))
         return asked_tag(key, encode(kept_prompt(prompt)), self._others)
 
-    def __call__(self, record: Record, prompt: str, shown: tuple[str, ...]) -> bool:
-        """`shown` are the paths that would be sent now."""
+    def __call__(self, record: Record, prompt: str, paths: tuple[str, ...]) -> bool:
+        """`paths` are those of the images that would be sent now."""
         if record.prompt != kept_prompt(prompt):
             return False
-        seen = record.images, record.image_stamps or "", shown
-        if seen != self._seen:
-            self._seen, self._same = seen, self._same_files(*seen)
+        sent = record.images, record.image_stamps or "", paths
+        if sent != self._seen:
+            self._seen, self._same = sent, self._same_files(*sent)
         return self._same
 
-    def _same_files(self, images: tuple[SentImage, ...], kept: str, shown: tuple[str, ...]) -> bool:
+    def _same_files(self, images: tuple[SentImage, ...], kept: str, paths: tuple[str, ...]) -> bool:
         try:
-            if any(map(is_address, shown)):
-                return not images or self._same_names(images, shown)
-            inside = [split_name(path) for path in shown]
-            found = [os.stat(path) for path, _ in inside]
-            now = [stamp(state_of(each), place) for each, (_, place) in zip(found, inside, strict=True)] if kept else []
+            if any(map(is_address, paths)):
+                return not images or self._same_names(images, paths)
+            inside = [split_name(path) for path in paths]
+            stats = [os.stat(path) for path, _ in inside]
+            now = [stamp(state_of(each), place) for each, (_, place) in zip(stats, inside, strict=True)] if kept else []
             if not images:  # a text-only question, or one that failed before its images were ready
-                return kept in now if kept else all(_written_ns(each) <= self._since_ns for each in found)
+                return kept in now if kept else all(_written_ns(each) <= self._since_ns for each in stats)
             if kept and kept == stamps(now):
                 return True
-            return len(images) == len(shown) and all(
+            return len(images) == len(paths) and all(
                 self._same_file(image, path, each, look=bool(kept))
-                for image, path, each in zip(images, shown, found, strict=True)
+                for image, path, each in zip(images, paths, stats, strict=True)
             )
         except OSError:
             return False
 
-    def _same_names(self, images: tuple[SentImage, ...], shown: tuple[str, ...]) -> bool:
+    def _same_names(self, images: tuple[SentImage, ...], paths: tuple[str, ...]) -> bool:
         """Whether addresses are those that were sent, and files beside them the same ones."""
-        return len(images) == len(shown) and all(
+        return len(images) == len(paths) and all(
             kept.name == short_name(path) if is_address(path) else self._same_file(kept, path, os.stat(path), look=True)
-            for kept, path in zip(images, shown, strict=True)
+            for kept, path in zip(images, paths, strict=True)
         )
 
     def _same_file(self, kept: SentImage, path: str, stat: os.stat_result, *, look: bool) -> bool:
@@ -235,18 +235,18 @@ class Unchanged:
             return False
         size_bytes = kept.file_size_bytes or kept.size_bytes
         if split_name(path)[1]:
-            found = read(path)
-            return not isinstance(found, Refused) and _is(kept, hashlib.sha256(found[1]).hexdigest())
+            content = read(path)
+            return not isinstance(content, Refused) and _is(kept, hashlib.sha256(content[1]).hexdigest())
         if size_bytes != stat.st_size:
             return False
         is_older = not look and self._is_told and _written_ns(stat) <= self._since_ns
         return is_older or _is(kept, sha256_of(path))
 
 
-def _stamps_now(shown: tuple[str, ...]) -> bytes:
+def _stamps_now(paths: tuple[str, ...]) -> bytes:
     """The stamps of image files as a line has them, or its empty list; those of no line where a file isn't there."""
     try:
-        now = stamps([stamp(state_of(os.stat(path)), place) for path, place in map(split_name, shown)])
+        now = stamps([stamp(state_of(os.stat(path)), place) for path, place in map(split_name, paths)])
     except OSError:
         return b"?"
     return encode(now) if now else b"[]"

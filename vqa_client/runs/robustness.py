@@ -48,8 +48,8 @@ def first_image(run: FoundRun) -> Path | None:
     for folder in _places(run.report):
         if (folder / name).is_file() or split_name(str(folder / name))[1]:
             return folder / name
-        if found := next(folder.rglob(escape(name)), None):
-            return found
+        if file := next(folder.rglob(escape(name)), None):
+            return file
     return None
 
 
@@ -150,14 +150,14 @@ def read_runs(places: Sequence[Path]) -> list[FoundRun]:
     A folder without a run is searched for result files in the documented form. Raises DataError for a place without
     any, IdentityError where two runs can't be compared.
     """
-    found: dict[Path, FoundRun] = {}
+    by_path: dict[Path, FoundRun] = {}
     for place in places:
         for run in _read(place):
-            found.setdefault(run.path.resolve(), run)
-    runs = list(found.values())
+            by_path.setdefault(run.path.resolve(), run)
+    runs = list(by_path.values())
     for run in runs[1:]:
         _check_comparable(runs[0], run)
-    return _told_apart(runs)
+    return _with_distinct_names(runs)
 
 
 def _read(place: Path) -> Iterator[FoundRun]:
@@ -258,7 +258,7 @@ def _check_comparable(first: FoundRun, other: FoundRun) -> None:
         )
 
 
-def _told_apart(runs: Sequence[FoundRun]) -> list[FoundRun]:
+def _with_distinct_names(runs: Sequence[FoundRun]) -> list[FoundRun]:
     """Two runs of one model go by their files' names, too."""
     names = [run.model for run in runs]
     taken: set[str] = set()
@@ -277,13 +277,13 @@ def notes_on(runs: Iterable[FoundRun]) -> list[str]:
     """What a reader of the comparison should know."""
     runs = list(runs)
     every = frozenset().union(*(run.questions for run in runs))
-    said = [note for run in runs for note in run.notes]
+    notes = [note for run in runs for note in run.notes]
     for run in runs:
         if len(run.questions) < len(every):
-            said.append(f"{run.model}: asked {len(run.questions):,} of the pool's {len(every):,} questions")
-        said += _gaps(run)
+            notes.append(f"{run.model}: asked {len(run.questions):,} of the pool's {len(every):,} questions")
+        notes += _gaps(run)
     asked = {name: levels for run in runs for name, levels in run.curves.levels.items()}
-    return said + milder_levels(asked, next((run.facts.get("profile") for run in runs), None))
+    return notes + milder_levels(asked, next((run.facts.get("profile") for run in runs), None))
 
 
 def _gaps(run: FoundRun) -> Iterator[str]:
@@ -298,5 +298,5 @@ def _gaps(run: FoundRun) -> Iterator[str]:
         if figures.total < asked
     ]
     if fewer:
-        shown = ", ".join(fewer[:3]) + (f" and {len(fewer) - 3} more" if len(fewer) > 3 else "")
-        yield f"{run.model}: fewer than its {asked:,} questions in {shown}"
+        examples = ", ".join(fewer[:3]) + (f" and {len(fewer) - 3} more" if len(fewer) > 3 else "")
+        yield f"{run.model}: fewer than its {asked:,} questions in {examples}"

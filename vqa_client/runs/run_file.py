@@ -111,14 +111,14 @@ def check_identity(on_disk: dict[str, Any], now: dict[str, Any], path: Path) -> 
         raise IdentityError(f"the records next to {path} belong to a different run:\n{lines}", hint=hint)
 
 
-def as_lines(changed: Mapping[str, tuple[Any, Any]], one: str, other: str = "now") -> str:
+def as_lines(changed: Mapping[str, tuple[Any, Any]], place: str, other: str = "now") -> str:
     """A line for each field by which two runs differ, with both values."""
-    return "\n".join(f"  {key}: {old!r} in {one}, {new!r} {other}" for key, (old, new) in changed.items())
+    return "\n".join(f"  {key}: {old!r} in {place}, {new!r} {other}" for key, (old, new) in changed.items())
 
 
-def differing(one: dict[str, Any], other: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+def differing(first: dict[str, Any], second: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """The fields by which two identities differ, with both values; what no check has found doesn't count."""
-    old, new = flat(one), flat(other)
+    old, new = flat(first), flat(second)
     pairs = {key: (old.get(key), new.get(key)) for key in sorted(old.keys() | new.keys())}
     return {
         key: pair for key, pair in pairs.items() if pair[0] != pair[1] and not (key.startswith(SERVER) and None in pair)

@@ -131,33 +131,33 @@ class _Start:
         unchanged = Unchanged(since_ns=before.first_start_ns if before is not None else 0)
         again, most, task = self.stage.settings.asked_again, self.stage.settings.max_pages, self.plan.task
         earlier = self.stage.progress.earlier
-        questions, number, found, missing = iter(loaded.questions), 0, 0, 0
+        questions, number, n_found, missing = iter(loaded.questions), 0, 0, 0
         waiting, stale = list[Question](), set()
-        while found < len(log) and (question := next(questions, None)) is not None:
+        while n_found < len(log) and (question := next(questions, None)) is not None:
             if number % QUESTIONS_BETWEEN_LOOKS == 0:
                 await asyncio.sleep(0)
                 if self.stage.stop.is_set():
                     return 0, ()
             number += 1
-            key, shown = (question.id, question.variant), first_pages(question, most)
-            prompt = task.prompt(shown)
-            asked = unchanged.tag(key, prompt, task.system_for(question), shown.images)
+            key, pages = (question.id, question.variant), first_pages(question, most)
+            prompt = task.prompt(pages)
+            asked = unchanged.tag(key, prompt, task.system_for(question), pages.images)
             place = log.find(key, asked)
-            found += place >= 0
+            n_found += place >= 0
             if (outcome := log.outcome(place, asked, again)) is not None:
                 earlier(*outcome)
             elif not log.settled(place, again):
                 missing += 1
                 if missing <= MOST_FIRST:
                     waiting.append(question)
-            elif unchanged(record := log[place], prompt, shown.images) and _same_system(record, question, task):
+            elif unchanged(record := log[place], prompt, pages.images) and _same_system(record, question, task):
                 earlier(record.status, record.score if record.parts else nan)
             else:
                 stale.add(key)
         if stale:
             log.drop(stale)
         count = missing + len(stale) + loaded.count - number
-        if found:  # the log may only have the answers to what was asked first
+        if n_found:  # the log may only have the answers to what was asked first
             self.stage.progress.note(self._carried(stale=len(stale), waiting=count))
         return count, loaded.questions if stale or missing > MOST_FIRST else chain(waiting, questions)
 

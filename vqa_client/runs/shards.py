@@ -36,9 +36,9 @@ def of_shard(plan: Plan, settings: RunSettings) -> Plan:
     """The plan of such a part with files of its own; its report is written once all shards are merged."""
     shard = settings.part
     assert shard is not None
-    shown = " · ".join(filter(None, (plan.shown, f"shard {shard}")))
+    words = " · ".join(filter(None, (plan.shown, f"shard {shard}")))
     described = {**plan.described, "shard": list(shard)}
-    return replace(plan, paths=plan.paths.shard(*shard), shown=shown, write=_only_summed, described=described)
+    return replace(plan, paths=plan.paths.shard(*shard), shown=words, write=_only_summed, described=described)
 
 
 def _bounds(questions: Iterable[Question], count: int, shard: Shard) -> tuple[int, int]:
@@ -67,8 +67,8 @@ PIECE_BYTES = 1 << 20
 
 def with_output(settings: RunSettings, folder: Path) -> RunSettings:
     """The settings with another --output, which may name the report."""
-    given = given_output(settings)
-    moved: dict[str, Any] = {output_option(settings): folder / given.name if names_report(given) else folder}
+    output = given_output(settings)
+    moved: dict[str, Any] = {output_option(settings): folder / output.name if names_report(output) else folder}
     return with_settings(settings, **moved)
 
 

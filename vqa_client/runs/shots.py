@@ -25,17 +25,17 @@ def with_shots(plans: Sequence[Plan], settings: BenchmarkSettings) -> list[Plan]
     be read.
     """
     benchmark = plans[0].opened.benchmark
-    declared, given = benchmark.shots, settings.shots_from
-    if declared is None and not given:
+    declared, source_name = benchmark.shots, settings.shots_from
+    if declared is None and not source_name:
         raise UsageError(
             f"{benchmark.name} doesn't declare where worked examples are from",
             hint="--shots_from FILE names data of its form, or a split",
         )
-    place = Path(given)
-    if given and (place.exists() or place.suffix or os.sep in given):
+    place = Path(source_name)
+    if source_name and (place.exists() or place.suffix or os.sep in source_name):
         source, split = with_settings(settings, data=place, limit=None), ""
     else:
-        split = given or (declared.split if declared else "")
+        split = source_name or (declared.split if declared else "")
         source = with_settings(settings, split=split or settings.split, limit=None)
     loaded = [part.loaded for part in replace(plans[0].opened, settings=source).parts(finds_images=True)]
     same = declared.same if declared else ""
@@ -88,10 +88,10 @@ class Draw:
                 alike.append(candidate)
             if len(drawn) == self._number:
                 break
-        shown = [*drawn, *alike][: self._number]
+        examples = [*drawn, *alike][: self._number]
         if question.variant == BLIND:
-            shown = [replace(each, images=()) for each in shown]
-        return tuple((each, self._reply(each)) for each in shown)
+            examples = [replace(each, images=()) for each in examples]
+        return tuple((each, self._reply(each)) for each in examples)
 
     def checking(self, plan: Plan) -> Callable[[Question], None]:
         """What checks a question of the plan, and that there are enough examples for it."""
@@ -100,15 +100,15 @@ class Draw:
         def check(question: Question) -> None:
             if before is not None:
                 before(question)
-            found = self(question)
-            if len(found) < self._number:
+            examples = self(question)
+            if len(examples) < self._number:
                 of = f" of the same {self._same} ({self._group(question)})" if self._same else ""
                 raise DataError(
-                    f"question {question.id!r} can have {len(found)} worked examples{of}, not {self._number}",
+                    f"question {question.id!r} can have {len(examples)} worked examples{of}, not {self._number}",
                     hint="lower --shots, or name larger data with --shots_from",
                 )
             if before is not None:
-                for each, _ in found:
+                for each, _ in examples:
                     before(each)
 
         return check

@@ -110,17 +110,17 @@ def in_all_orders(plan: Plan, settings: RunSettings) -> Plan:
 
 def _movable(plan: Plan) -> Plan:
     """The plan without the questions whose choices name each other, or that have none."""
-    found: dict[str, list[str]] = {}
+    fixed_ids: dict[str, list[str]] = {}
     for question in plan.loaded.questions:
         if len(question.choices) < 2 or names_others(question.choices):
-            found.setdefault(FIXED if question.choices else NONE, []).append(question.id)
-    if not found:
+            fixed_ids.setdefault(FIXED if question.choices else NONE, []).append(question.id)
+    if not fixed_ids:
         return plan
-    fixed = frozenset(id for ids in found.values() for id in ids)
+    fixed = frozenset(id for ids in fixed_ids.values() for id in ids)
     left = plan.asking(
         lambda questions: (each for each in questions if each.id not in fixed), plan.loaded.count - len(fixed)
     )
-    left_out = {**plan.loaded.left_out, **{reason: tuple(ids) for reason, ids in found.items()}}
+    left_out = {**plan.loaded.left_out, **{reason: tuple(ids) for reason, ids in fixed_ids.items()}}
     return replace(left, loaded=replace(left.loaded, left_out=left_out))
 
 
@@ -155,14 +155,16 @@ def corrupted(plan: Plan, settings: RunSettings) -> Plan:
         profile=run.profile,
         corruption_seed=run.corruption_seed,
     )
-    return replace(of_all, shown=_told(variants), described={**plan.described, CORRUPTED: asdict(run)})
+    return replace(of_all, shown=_variants_text(variants), described={**plan.described, CORRUPTED: asdict(run)})
 
 
 def _variants(run: RobustnessRun) -> tuple[tuple[str, int], ...]:
     """Every corruption and level, the clean image once and first."""
     levels = numbers(run.levels, least=0)
     above = ",".join(str(level) for level in levels if level)
-    corrupted = [(one.name, one.level) for one in chosen(run.corruptions, above or "1")]  # a name is checked always
+    corrupted = [
+        (corruption.name, corruption.level) for corruption in chosen(run.corruptions, above or "1")
+    ]  # a name is checked always
     return (*([("", 0)] if 0 in levels else []), *(corrupted if above else []))
 
 
@@ -171,12 +173,12 @@ def variant_name(corruption: str, level: int) -> str:
     return f"{corruption}/{level}" if level else CLEAN
 
 
-def _told(variants: Sequence[tuple[str, int]]) -> str:
+def _variants_text(variants: Sequence[tuple[str, int]]) -> str:
     """What is shown, for the displays: "snow, contrast, levels 0, 3"."""
     names = [name for name in dict.fromkeys(name for name, _ in variants) if name]
     levels = ", ".join(str(level) for level in sorted({level for _, level in variants}))
-    told = ", ".join(names) if len(names) <= NAMED_AT_MOST else f"{len(names)} corruptions"
-    return f"{told}, levels {levels}" if names else "level 0"
+    words = ", ".join(names) if len(names) <= NAMED_AT_MOST else f"{len(names)} corruptions"
+    return f"{words}, levels {levels}" if names else "level 0"
 
 
 def _in_variants(questions: Iterable[Question], variants: tuple[tuple[str, int], ...]) -> Iterator[Question]:
@@ -223,9 +225,9 @@ def _stratum(question: Question, fields: tuple[str, ...]) -> str:
 
 def _at_places(questions: Iterable[Question], places: "array[int]") -> Iterator[Question]:
     """The questions at these places, in the order of the data file."""
-    wanted = iter(places)
-    place = next(wanted, None)
+    remaining = iter(places)
+    place = next(remaining, None)
     for number, question in enumerate(questions):
         if number == place:
             yield question
-            place = next(wanted, None)
+            place = next(remaining, None)

@@ -95,7 +95,7 @@ def why(place: Path, question_id: str, variant: str | None) -> Why:
 
 
 def _find(place: Path, question_id: str, variant: str | None) -> tuple[LoggedRun, Record]:
-    found: dict[str, tuple[LoggedRun, Record]] = {}
+    matches: dict[str, tuple[LoggedRun, Record]] = {}
     others: set[str] = set()
     variants: dict[str, None] = {}
     for run in map(read_run, find_logs(place)):
@@ -105,20 +105,23 @@ def _find(place: Path, question_id: str, variant: str | None) -> tuple[LoggedRun
                 continue
             variants[record.variant] = None
             if variant in (None, record.variant):
-                found[f"{record.variant} in {run.stem}" if record.variant in found else record.variant] = run, record
-    if not found and variants:
-        shown = ", ".join(filter(None, list(variants)[:MOST_VARIANTS]))
-        hint = f"its variants are {shown}" if shown else "it has no variants: leave --variant out"
+                matches[f"{record.variant} in {run.stem}" if record.variant in matches else record.variant] = (
+                    run,
+                    record,
+                )
+    if not matches and variants:
+        names = ", ".join(filter(None, list(variants)[:MOST_VARIANTS]))
+        hint = f"its variants are {names}" if names else "it has no variants: leave --variant out"
         raise DataError(f"{place}: {question_id!r} was not asked{_in(variant)}", hint=hint)
-    if not found:
+    if not matches:
         raise DataError(f"{place}: {question_id!r} was not asked{_in(variant)}", hint=_near(question_id, others))
-    if len(found) > 1:
-        shown = ", ".join(list(found)[:MOST_VARIANTS]) + (", ..." if len(found) > MOST_VARIANTS else "")
+    if len(matches) > 1:
+        names = ", ".join(list(matches)[:MOST_VARIANTS]) + (", ..." if len(matches) > MOST_VARIANTS else "")
         raise UsageError(
-            f"{place}: {question_id!r} was asked in {len(found)} variants: {shown}",
+            f"{place}: {question_id!r} was asked in {len(matches)} variants: {names}",
             hint="choose one with --variant, or name the run of one",
         )
-    return next(iter(found.values()))
+    return next(iter(matches.values()))
 
 
 def _in(variant: str | None) -> str:
@@ -133,12 +136,12 @@ def _near(question_id: str, others: set[str]) -> str:
 
 
 def _question(run: Reopened, record: Record) -> Question | None:
-    found = next((each for each in run.questions if each.id == record.question_id), None)
-    return asked_as(found, record.variant, record.groups) if found else None
+    filed = next((each for each in run.questions if each.id == record.question_id), None)
+    return asked_as(filed, record.variant, record.groups) if filed else None
 
 
 def _why(log: Path, task: str, record: Record, run: Reopened | None, question: Question | None, unknown: str) -> Why:
-    said = record.output or ""
+    reply = record.output or ""
     completion = kept_completion(record)
     replied = record.output is not None
     choices = question.choices if question else _choices_in(record.prompt) if task == "mc" else {}
@@ -151,7 +154,7 @@ def _why(log: Path, task: str, record: Record, run: Reopened | None, question: Q
         task=task,
         record=record,
         why=tuple(_reasons(record)),
-        peeled_off=tuple(peeled_off(said)),
+        peeled_off=tuple(peeled_off(reply)),
         choices=choices,
         choice=explain_choice(completion, choices) if free_text else None,
         today=today,
@@ -165,8 +168,8 @@ def _why(log: Path, task: str, record: Record, run: Reopened | None, question: Q
 
 def _choices_in(prompt: str) -> dict[str, str]:
     """The choices as the model saw them, one per line; letters alone where the prompt has another form."""
-    found = {line["label"]: line["text"].strip() for line in _CHOICE.finditer(prompt)}
-    return found if list(found) == list(_LETTERS) else dict.fromkeys(_LETTERS, "")
+    choices = {line["label"]: line["text"].strip() for line in _CHOICE.finditer(prompt)}
+    return choices if list(choices) == list(_LETTERS) else dict.fromkeys(_LETTERS, "")
 
 
 def _reasons(record: Record) -> list[str]:

@@ -136,86 +136,88 @@ _LEVEL_HEAD = (
 
 
 def write_evaluation(
-    folder: Path, found: Evaluation, runs: Sequence[FoundRun], notes: Sequence[str], *, csv_safe: bool = False
+    folder: Path, evaluation: Evaluation, runs: Sequence[FoundRun], notes: Sequence[str], *, csv_safe: bool = False
 ) -> tuple[Path, ...]:
     """Write the three files and name them; raises OutputError where one can't be written.
 
     With `csv_safe` no cell of the CSV files is a formula.
     """
     paths = folder / JSON_NAME, folder / CSV_NAME, folder / LEVELS_NAME
-    write_json(paths[0], content(found, runs, notes))
-    for path, rows in zip(paths[1:], (_cell_rows(found), chain([_LEVEL_HEAD], _level_rows(found))), strict=True):
+    write_json(paths[0], content(evaluation, runs, notes))
+    for path, rows in zip(
+        paths[1:], (_cell_rows(evaluation), chain([_LEVEL_HEAD], _level_rows(evaluation))), strict=True
+    ):
         write_rows(path, rows, csv_safe=csv_safe)
     return paths
 
 
-def content(found: Evaluation, runs: Sequence[FoundRun], notes: Sequence[str]) -> dict[str, Any]:
+def content(evaluation: Evaluation, runs: Sequence[FoundRun], notes: Sequence[str]) -> dict[str, Any]:
     """Give all that the JSON holds."""
-    vre = found.vre
+    vre = evaluation.vre
     return {
         "vqa_client": __version__,
         "unit": UNIT,
-        "sort_levels": found.sort_levels,
+        "sort_levels": evaluation.sort_levels,
         "weights": vre.weights,
         "runs": [
             {"model": run.model, "path": str(run.path), "questions": len(run.questions)} | run.facts for run in runs
         ],
         "pool": {
-            "models": list(found.models),
-            "corruptions": found.corruptions,
-            "levels": list(range(found.n_levels)),
+            "models": list(evaluation.models),
+            "corruptions": evaluation.corruptions,
+            "levels": list(range(evaluation.n_levels)),
             "metrics": vre.pool,
         },
         "vre": {
             "per_model": vre.per_model,
-            "per_corruption": {name: vre.per_corruption[name] for name in found.corruptions},
+            "per_corruption": {name: vre.per_corruption[name] for name in evaluation.corruptions},
             "per_class": vre.per_class,
-            "per_model_by_weighting": found.weightings,
+            "per_model_by_weighting": evaluation.weightings,
             "used_weights": vre.used_weights,
         },
         "relative_drop": {
-            "per_model": {model: found.drop_of_model(model) for model in found.models},
-            "per_corruption": {name: found.drop_of_corruption(name) for name in found.corruptions},
+            "per_model": {model: evaluation.drop_of_model(model) for model in evaluation.models},
+            "per_corruption": {name: evaluation.drop_of_corruption(name) for name in evaluation.corruptions},
         },
-        "models": {model: _model(found, model) for model in found.models},
+        "models": {model: _model(evaluation, model) for model in evaluation.models},
         "reasons": vre.reasons,
         "notes": list(notes),
     }
 
 
-def _model(found: Evaluation, model: str) -> dict[str, Any]:
-    curves = found.models[model]
+def _model(evaluation: Evaluation, model: str) -> dict[str, Any]:
+    curves = evaluation.models[model]
     return {
         "clean": curves.clean,
         "corruptions": {
             name: {
                 "class": class_of(name),
-                "metrics": found.vre.metrics[model][name],
+                "metrics": evaluation.vre.metrics[model][name],
                 "relative_drop": curves.relative_drop(name),
                 "levels": {str(level): figures for level, figures in levels.items()},
             }
             for name, levels in curves.levels.items()
         },
         "classes": {
-            name: {"metrics": values, "scaled": found.scaled_by_class[model][name]}
-            for name, values in found.by_class[model].items()
+            name: {"metrics": values, "scaled": evaluation.scaled_by_class[model][name]}
+            for name, values in evaluation.by_class[model].items()
         },
         "question_types": {name: asdict(figures) for name, figures in curves.types.items()},
     }
 
 
-def _cell_rows(found: Evaluation) -> Iterator[list[Any]]:
-    levels = range(found.n_levels)
+def _cell_rows(evaluation: Evaluation) -> Iterator[list[Any]]:
+    levels = range(evaluation.n_levels)
     yield ["model", "class", "corruption", *(f"accuracy_{level}" for level in levels), *METRICS, "relative_drop"]
-    for model, curves in found.models.items():
+    for model, curves in evaluation.models.items():
         for name in curves.levels:
-            accuracies = curves.accuracies(name, found.n_levels)
-            metrics = found.vre.metrics[model][name]
+            accuracies = curves.accuracies(name, evaluation.n_levels)
+            metrics = evaluation.vre.metrics[model][name]
             yield [model, class_of(name), name, *accuracies, *metrics.values(), curves.relative_drop(name)]
 
 
-def _level_rows(found: Evaluation) -> Iterator[list[Any]]:
-    for model, curves in found.models.items():
+def _level_rows(evaluation: Evaluation) -> Iterator[list[Any]]:
+    for model, curves in evaluation.models.items():
         for corruption, level, figures in curves.variants:
             named = (class_of(corruption), corruption) if corruption else ("", "clean")
             yield [model, *named, level, *_figures(figures)]

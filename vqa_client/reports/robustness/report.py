@@ -72,8 +72,10 @@ def write(
     profile, seed = (corrupted.profile, corrupted.seed) if corrupted else (None, None)
     notes = milder_levels(curves.levels, profile)
     figures = _figures(curves) | ({"notes": notes} if notes else {})
-    said = head(run, profile=profile, corruption_seed=seed) | figures | _by_group(summary, fields) | rest(run, summary)
-    write_json(path, said)
+    content = (
+        head(run, profile=profile, corruption_seed=seed) | figures | _by_group(summary, fields) | rest(run, summary)
+    )
+    write_json(path, content)
     if published_files:
         write_results(path.with_name(f"{path.stem}_results"), run, pairs)
     return RobustnessSummary(**asdict(summary), curves=curves, notes=notes)
