@@ -343,7 +343,7 @@ class _Server:
                 session = await _unless(self._common.stop, check_before(session, self._note))
         except ServerUnusable as error:
             if isinstance(error, ServerAway):
-                self._given.away.add(self.where)
+                self._common.away.add(self.where)
             else:
                 self._failed = error
             raise
