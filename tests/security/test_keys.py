@@ -59,7 +59,7 @@ async def test_no_logger_hears_a_key(
 
 @pytest.mark.parametrize("engine", ["direct", "httpx2"])
 def test_a_debugging_process_says_no_key(engine: str, tmp_path: Path, fault_server: StartsServers) -> None:
-    """In header and query, with asyncio debugging, all loggers on, and a traceback that shows all local variables."""
+    """In header and query, each its own, under asyncio debugging, with all loggers on and a traceback of all locals."""
     of = Questions(tmp_path, 3)
     server = fault_server(oracle({"q0": echo_authorization_in_400(), "q": "B"}))
     code = (
@@ -74,7 +74,8 @@ def test_a_debugging_process_says_no_key(engine: str, tmp_path: Path, fault_serv
         "from vqa_client.cli.main import main\n"
         "main()\n"
     )
-    arguments = of.arguments(f"{server.base_url}?k={KEY}", "--api_key", KEY, "--engine", engine)
+    other = KEY[::-1]
+    arguments = of.arguments(f"{server.base_url}?k={other}", "--api_key", KEY, "--engine", engine)
     done = subprocess.run(
         [sys.executable, "-X", "dev", "-c", code, *arguments],
         cwd=ROOT,
@@ -89,4 +90,5 @@ def test_a_debugging_process_says_no_key(engine: str, tmp_path: Path, fault_serv
     told = re.sub(r"argv?\w* = .*|arguments = .*|tokens = .*", "", done.stderr)
     assert leaks(done.stdout) == []
     assert leaks(told) == [], [line for line in told.splitlines() if KEY in line]
+    assert other not in done.stdout + told
     assert leaking_files(tmp_path) == []

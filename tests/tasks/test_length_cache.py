@@ -74,10 +74,10 @@ def test_a_second_run_counts_nothing(cache: Path, file: DataFile, monkeypatch: p
 
 
 def test_what_was_counted_before_is_kept_beside_what_is_new(cache: Path, file: DataFile) -> None:
-    for wanted in ([0], [1, 2]):
+    for wanted in ([0], [1, 3]):
         context_length.buckets(file, sizes(*wanted))
     (kept,) = cache.iterdir()
-    assert json.loads(kept.read_bytes()) == {"0": "<8k", "1": "8k-16k", "2": "16k-24k"}
+    assert json.loads(kept.read_bytes()) == {"0": "<8k", "1": "8k-16k", "3": ">=64k"}
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"1": 3}', b'{"1": "huge", "2": "<9k"}', b"\xff"])
