@@ -17,6 +17,7 @@ from cyclopts import (
     convert,
 )
 
+from vqa_client.cli.help_formatter import HelpFormatter
 from vqa_client.errors import UsageError
 from vqa_client.version import __version__
 
@@ -220,6 +221,7 @@ app = App(
     name="vqa-client",
     version=__version__,
     help_format="plaintext",
+    help_formatter=HelpFormatter(),
     help="Ask vision-language models questions about images, and measure how good the answers are, with honest error "
     "bars.",
     default_parameter=SPELLED,

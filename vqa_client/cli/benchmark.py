@@ -9,6 +9,7 @@ from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
 from vqa_client.cli.app import ASK, COMMANDS, HELP_FLAGS, SPELLED, Options, example
+from vqa_client.cli.help_formatter import HelpFormatter
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, safe
 from vqa_client.errors import UsageError
 from vqa_client.settings.declared import BenchmarkSettings
@@ -65,6 +66,7 @@ def settings_command(name: str, kind: type[Settings]) -> App:
         help_flags=[],
         version_flags=[],
         help_format="plaintext",
+        help_formatter=HelpFormatter(),
         default_parameter=SPELLED,
     )
     default = Parameter.empty if needs else kind()

@@ -104,8 +104,8 @@ def run(
     *options: Options,
     task: Annotated[
         str | None,
+        CORRUPTIONS,
         Parameter(
-            group=CORRUPTIONS,
             help="The benchmark, required: vqa2, mc, niah, vqax, actx, esnlive, vcr, another that `vqa-client list` "
             "shows, or a file. Takes all options of its own command too: --task NAME --help shows them.",
         ),

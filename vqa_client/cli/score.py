@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import Field, field, fields, make_dataclass
+from itertools import chain
 from typing import Annotated, Any, get_type_hints
 
 from cyclopts import Parameter
@@ -12,14 +13,15 @@ from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_js
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import ConfiguredSettings, OneModelSettings, RunSettings
 from vqa_client.settings.score import DATA, AnswersSettings, ScoreExplanationsSettings, ScoreSettings
+from vqa_client.settings.validation import option_helps
 
 
 def score(
     *options: Options,
     task: Annotated[
         str | None,
+        DATA,
         Parameter(
-            group=DATA,
             help="A benchmark that `vqa-client list` shows, or a file: scores answers to its questions. Takes its data "
             "options too: --task NAME --help shows them.",
         ),
@@ -79,11 +81,11 @@ def _parts(kind: type[RunSettings]) -> tuple[list[Field[Any]], list[Field[Any]]]
 def _answers_and_data(kind: type[RunSettings]) -> type[Any]:
     """A settings type with the fields of both, without those of a server."""
     hints = get_type_hints(kind, include_extras=True) | get_type_hints(AnswersSettings, include_extras=True)
-    copies = [
-        (each.name, hints[each.name], field(default=each.default, default_factory=each.default_factory))
-        for part in _parts(kind)
-        for each in part
-    ]
+    helps = option_helps(kind) | option_helps(AnswersSettings)
+    copies: list[tuple[str, Any, Any]] = []
+    for each in chain(*_parts(kind)):
+        hint = Annotated[hints[each.name], Parameter(help=helps[each.name])] if each.name in helps else hints[each.name]
+        copies.append((each.name, hint, field(default=each.default, default_factory=each.default_factory)))
     return make_dataclass("Answers", copies, kw_only=True, namespace={"__module__": __name__})
 
 

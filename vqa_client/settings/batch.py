@@ -11,8 +11,8 @@ from vqa_client.errors import UsageError
 from vqa_client.settings.divided import DividedSettings
 from vqa_client.settings.validation import ABOVE_0, AtLeast, Switch
 
-LIMITS = Group("Limits", sort_key=6)
-BATCH = Group("Batch", sort_key=6)
+LIMITS = Parameter(group=Group("Limits", sort_key=6))
+BATCH = Parameter(group=Group("Batch", sort_key=6))
 MEGABYTE = 1_000_000
 UPLOAD_MB, COMMAND_MB = 90.0, 2000.0
 """Proxies refuse larger uploads; a command loads its model again for each file."""
@@ -33,89 +33,45 @@ def without_keys(command: str) -> str:
 class BudgetSettings(DividedSettings):
     """What every benchmark command takes to keep to a hosted server's limits and to people's."""
 
-    rpm: Annotated[
-        float | None,
-        ABOVE_0,
-        Parameter(
-            group=LIMITS,
-            help="At most N requests per minute. Default: as a server's x-ratelimit headers say, else no limit.",
-        ),
-    ] = None
-    tpm: Annotated[
-        float | None,
-        ABOVE_0,
-        Parameter(
-            group=LIMITS,
-            help="At most N tokens per minute, prompts and replies: estimated before, settled by what the server "
-            "counts. Default: as --rpm.",
-        ),
-    ] = None
-    max_cost: Annotated[
-        float | None,
-        ABOVE_0,
-        Parameter(
-            group=LIMITS,
-            help="Stop asking once this start has spent N dollars, by the config's prices; the same command resumes.",
-        ),
-    ] = None
-    max_minutes: Annotated[
-        float | None, ABOVE_0, Parameter(group=LIMITS, help="Stop in order after N minutes; the same command resumes.")
-    ] = None
+    rpm: Annotated[float | None, ABOVE_0, LIMITS] = None
+    """At most N requests per minute. Default: as a server's x-ratelimit headers say, else no limit."""
+    tpm: Annotated[float | None, ABOVE_0, LIMITS] = None
+    """At most N tokens per minute, prompts and replies: estimated before, settled by what the server counts. Default:
+    as --rpm."""
+    max_cost: Annotated[float | None, ABOVE_0, LIMITS] = None
+    """Stop asking once this start has spent N dollars, by the config's prices; the same command resumes."""
+    max_minutes: Annotated[float | None, ABOVE_0, LIMITS] = None
+    """Stop in order after N minutes; the same command resumes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BatchSettings(BudgetSettings):
     """What every benchmark command takes to ask by batches."""
 
-    batch: Annotated[
-        Switch,
-        Parameter(
-            group=BATCH,
-            help="Use the server's batch API, at its batch price: upload, wait (up to 24 h), read. Ctrl-C stops "
-            "the waiting, not the batches; run the same command again to collect them (needs the extra openai).",
-        ),
-    ] = False
-    batch_command: Annotated[
-        str,
-        Parameter(
-            group=BATCH,
-            help="Ask no server: write files of requests, run this command on each and read its results, e.g. "
-            "'vllm run-batch -i {input} -o {output} --model some-vlm'.",
-        ),
-    ] = ""
-    batch_mb: Annotated[
-        float | None,
-        AtLeast(0.001),
-        Parameter(group=BATCH, help="Maximum size of one file in megabytes. Default: 90; 2000 for --batch_command."),
-    ] = None
-    batch_lines: Annotated[
-        int, AtLeast(1), Parameter(group=BATCH, help="Maximum number of questions in one batch.")
-    ] = 50_000
-    batch_window: Annotated[
-        str,
-        Parameter(group=BATCH, help="Time the server may take for a batch, such as 24h or 7d, where it offers more."),
-    ] = "24h"
-    batch_parallel: Annotated[
-        int, AtLeast(1), Parameter(group=BATCH, help="Maximum number of batches open at once.")
-    ] = 8
-    batch_rounds: Annotated[
-        int, AtLeast(1), Parameter(group=BATCH, help="How often to send a question whose batch expired or failed.")
-    ] = 3
-    poll: Annotated[
-        float,
-        ABOVE_0,
-        Parameter(group=BATCH, help="Seconds between status requests, growing to 300 while no batch ends."),
-    ] = 30.0
-    no_wait: Annotated[
-        Switch,
-        Parameter(
-            group=BATCH,
-            help="Read the batches that have ended, submit what is possible, and exit; the same command resumes.",
-        ),
-    ] = False
+    batch: Annotated[Switch, BATCH] = False
+    """Use the server's batch API, at its batch price: upload, wait (up to 24 h), read. Ctrl-C stops the waiting, not
+    the batches; run the same command again to collect them (needs the extra openai)."""
+    batch_command: Annotated[str, BATCH] = ""
+    """Ask no server: write files of requests, run this command on each and read its results, e.g. 'vllm run-batch -i
+    {input} -o {output} --model some-vlm'."""
+    batch_mb: Annotated[float | None, AtLeast(0.001), BATCH] = None
+    """Maximum size of one file in megabytes. Default: 90; 2000 for --batch_command."""
+    batch_lines: Annotated[int, AtLeast(1), BATCH] = 50_000
+    """Maximum number of questions in one batch."""
+    batch_window: Annotated[str, BATCH] = "24h"
+    """Time the server may take for a batch, such as 24h or 7d, where it offers more."""
+    batch_parallel: Annotated[int, AtLeast(1), BATCH] = 8
+    """Maximum number of batches open at once."""
+    batch_rounds: Annotated[int, AtLeast(1), BATCH] = 3
+    """How often to send a question whose batch expired or failed."""
+    poll: Annotated[float, ABOVE_0, BATCH] = 30.0
+    """Seconds between status requests, growing to 300 while no batch ends."""
+    no_wait: Annotated[Switch, BATCH] = False
+    """Read the batches that have ended, submit what is possible, and exit; the same command resumes."""
     batch_step: Annotated[
         Literal["all", "write", "read", "status", "cancel"],
-        Parameter(group=BATCH, show=False),  # `vqa-client batch STEP` gives it
+        BATCH,
+        Parameter(show=False),  # `vqa-client batch STEP` gives it
     ] = "all"
 
     @property

@@ -18,21 +18,13 @@ ALL_PAGES, EVIDENCE, RETRIEVED = "all", "evidence", "retrieved:"
 class ChoiceOptions(RunSettings):
     """What benchmarks with choices take besides: other forms of the choices, and other ways to take an answer."""
 
-    choice_mode: Annotated[
-        ChoiceMode,
-        Parameter(
-            group=ASKED,
-            help="text: read the letter from the reply; structured: constrain the reply to one letter; "
-            "logprob: pick the letter with the highest first-token probability.",
-        ),
-    ] = "text"
-    shuffle_choices: Annotated[Switch, Parameter(group=ASKED, help="Shuffle each question's choices by --seed.")] = (
-        False
-    )
-    circular: Annotated[
-        Switch,
-        Parameter(group=ASKED, help="Ask each question in all rotations of its choices; right if right in every one."),
-    ] = False
+    choice_mode: Annotated[ChoiceMode, ASKED] = "text"
+    """text: read the letter from the reply; structured: constrain the reply to one letter; logprob: pick the letter
+    with the highest first-token probability."""
+    shuffle_choices: Annotated[Switch, ASKED] = False
+    """Shuffle each question's choices by --seed."""
+    circular: Annotated[Switch, ASKED] = False
+    """Ask each question in all rotations of its choices; right if right in every one."""
 
     @property
     def variations(self) -> tuple[str, ...]:
@@ -49,59 +41,33 @@ class BenchmarkSettings(OneModelSettings):
     """
 
     benchmark: Annotated[str, Parameter(parse=False)] = ""
-    data: Annotated[
-        Path | None, Parameter(alias="-d", group=DATA, help="The benchmark's data: its folder, or one of its files.")
-    ] = None
-    images: Annotated[
-        Path | None, Parameter(alias="-i", group=DATA, help="Folder of the images. Default: the data file's.")
-    ] = None
-    split: Annotated[str, Parameter(group=DATA, help="The split to ask. Default: the one usually reported.")] = ""
-    prompt_form: Annotated[
-        str,
-        Parameter(
-            group=ASKED,
-            help="Use the prompt of another published evaluation, such as lmms_eval, if the benchmark declares it.",
-        ),
-    ] = ""
-    shots: Annotated[
-        int,
-        AtLeast(0),
-        Parameter(group=ASKED, help="Send N worked examples with their answers before each question, drawn by --seed."),
-    ] = 0
-    shots_from: Annotated[
-        str,
-        Parameter(
-            group=ASKED,
-            help="Where worked examples are from: a data file or folder, or a split. Default: as the benchmark "
-            "declares.",
-        ),
-    ] = ""
-    output: Annotated[
-        Path,
-        Parameter(alias="-o", group=DATA, help="Folder for the report and the records, or the report's FILE.json."),
-    ] = Path("results")
+    data: Annotated[Path | None, DATA, Parameter(alias="-d")] = None
+    """The benchmark's data: its folder, or one of its files."""
+    images: Annotated[Path | None, DATA, Parameter(alias="-i")] = None
+    """Folder of the images. Default: the data file's."""
+    split: Annotated[str, DATA] = ""
+    """The split to ask. Default: the one usually reported."""
+    prompt_form: Annotated[str, ASKED] = ""
+    """Use the prompt of another published evaluation, such as lmms_eval, if the benchmark declares it."""
+    shots: Annotated[int, AtLeast(0), ASKED] = 0
+    """Send N worked examples with their answers before each question, drawn by --seed."""
+    shots_from: Annotated[str, ASKED] = ""
+    """Where worked examples are from: a data file or folder, or a split. Default: as the benchmark declares."""
+    output: Annotated[Path, DATA, Parameter(alias="-o")] = Path("results")
+    """Folder for the report and the records, or the report's FILE.json."""
 
-    submission: Annotated[
-        Switch, Parameter(group=DATA, help="Also write the file that the benchmark's test server takes.")
-    ] = False
+    submission: Annotated[Switch, DATA] = False
+    """Also write the file that the benchmark's test server takes."""
 
-    judge: Annotated[
-        Several[str],
-        Parameter(
-            group=JUDGE,
-            help="The config of a model that judges the replies after the run, asked where its base_url says; once "
-            "more for each further judge. See `vqa-client judge`.",
-        ),
-    ] = ()
+    judge: Annotated[Several[str], JUDGE] = ()
+    """The config of a model that judges the replies after the run, asked where its base_url says; once more for each
+    further judge. See `vqa-client judge`."""
 
-    yes: Annotated[
-        Switch, Parameter(group=DATA, help="Fetch data that --data hf://owner/name names without asking.")
-    ] = False
+    yes: Annotated[Switch, DATA] = False
+    """Fetch data that --data hf://owner/name names without asking."""
 
     def __post_init__(self) -> None:
         super(BenchmarkSettings, self).__post_init__()
-        if isinstance(self.judge, str):  # as people write one in Python
-            object.__setattr__(self, "judge", (self.judge,))
         if self.judge and (self.variations or self.shard):
             raise UsageError("--judge judges a whole run, asked once", hint="vqa-client judge RESULTS judges it later")
         if self.shots_from and not self.shots:
@@ -118,19 +84,11 @@ class BenchmarkSettings(OneModelSettings):
 class PageOptions(RunSettings):
     """What benchmarks on documents take: which pages a question comes with, and how PDF pages are drawn."""
 
-    pages: Annotated[
-        str,
-        Parameter(
-            group=IMAGES,
-            help="all; evidence: those that the data names; retrieved:K: the K that match the question best (BM25 over "
-            "their text). Several with commas ask each question in each form.",
-        ),
-    ] = ALL_PAGES
-    dpi: Annotated[
-        int | None,
-        AtLeast(20),
-        Parameter(group=IMAGES, help="Resolution at which PDF pages are drawn. Default: as the benchmark publishes."),
-    ] = None
+    pages: Annotated[str, IMAGES] = ALL_PAGES
+    """all; evidence: those that the data names; retrieved:K: the K that match the question best (BM25 over their text).
+    Several with commas ask each question in each form."""
+    dpi: Annotated[int | None, AtLeast(20), IMAGES] = None
+    """Resolution at which PDF pages are drawn. Default: as the benchmark publishes."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -162,7 +120,7 @@ class ChoiceSettings(ChoiceOptions, BenchmarkSettings):
     """Settings of a declared benchmark that has choices."""
 
 
-COLUMNS = Group("Columns", sort_key=1)
+COLUMNS = Parameter(group=Group("Columns", sort_key=1))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,72 +128,44 @@ class AskSettings(ChoiceSettings):
     """Settings of `vqa-client ask`; a column that no option names is detected."""
 
     benchmark: Annotated[str, Parameter(parse=False)] = "ask"
-    question: Annotated[str, Parameter(group=COLUMNS, help="Column of the question; a.b reaches into an object.")] = ""
-    image: Annotated[str, Parameter(group=COLUMNS, help="Column of the image; several, comma-separated.")] = ""
-    choices: Annotated[
-        str,
-        Parameter(
-            group=COLUMNS,
-            help="Column of the choices, or several; or the choices themselves for all rows, such as yes,no.",
-        ),
-    ] = ""
-    answer: Annotated[str, Parameter(group=COLUMNS, help="Column of the answer; `folder` is an image's folder.")] = ""
-    id: Annotated[str, Parameter(group=COLUMNS, help="Column of the question's id.")] = ""
-    document: Annotated[
-        str,
-        Parameter(
-            group=COLUMNS, help="Column of what several questions share, such as a document. Default: the first image."
-        ),
-    ] = ""
-    group: Annotated[str, Parameter(group=COLUMNS, help="Columns to break the result down by, comma-separated.")] = ""
-    prompt: Annotated[
-        str,
-        Parameter(
-            group=COLUMNS,
-            help="The prompt: {question}, {choices} or any column in braces; {image}, {image 2} place images.",
-        ),
-    ] = ""
-    answer_from: Annotated[
-        Literal["letter", "text", "0", "1", ""],
-        Parameter(
-            group=COLUMNS,
-            show_choices=False,
-            help="How answers name a choice: letter, text, or 0 or 1 for its place counted from there.",
-        ),
-    ] = ""
-    choices_separator: Annotated[
-        str, Parameter(group=COLUMNS, help="Split a text with all choices here. Default: never.")
-    ] = ""
-    answers_separator: Annotated[
-        str, Parameter(group=COLUMNS, help="Split a text of several answers here. Default: never.")
-    ] = ""
+    question: Annotated[str, COLUMNS] = ""
+    """Column of the question; a.b reaches into an object."""
+    image: Annotated[str, COLUMNS] = ""
+    """Column of the image; several, comma-separated."""
+    choices: Annotated[str, COLUMNS] = ""
+    """Column of the choices, or several; or the choices themselves for all rows, such as yes,no."""
+    answer: Annotated[str, COLUMNS] = ""
+    """Column of the answer; `folder` is an image's folder."""
+    id: Annotated[str, COLUMNS] = ""
+    """Column of the question's id."""
+    document: Annotated[str, COLUMNS] = ""
+    """Column of what several questions share, such as a document. Default: the first image."""
+    group: Annotated[str, COLUMNS] = ""
+    """Columns to break the result down by, comma-separated."""
+    prompt: Annotated[str, COLUMNS] = ""
+    """The prompt: {question}, {choices} or any column in braces; {image}, {image 2} place images."""
+    answer_from: Annotated[Literal["letter", "text", "0", "1", ""], COLUMNS, Parameter(show_choices=False)] = ""
+    """How answers name a choice: letter, text, or 0 or 1 for its place counted from there."""
+    choices_separator: Annotated[str, COLUMNS] = ""
+    """Split a text with all choices here. Default: never."""
+    answers_separator: Annotated[str, COLUMNS] = ""
+    """Split a text of several answers here. Default: never."""
     score: Annotated[
         Literal["choice", "exact", "contains", "anls", "vqa", "relaxed", "f1", "none", ""],
-        Parameter(
-            group=COLUMNS,
-            show_choices=False,
-            help="The headline: choice, exact, contains, anls, vqa, relaxed, f1 or none; all are computed. Default: "
-            "choice for questions with choices, else contains (vqa with ten answers each).",
-        ),
+        COLUMNS,
+        Parameter(show_choices=False),
     ] = ""
-    image_urls: Annotated[
-        Literal["refuse", "send", "fetch"],
-        Parameter(
-            group=COLUMNS,
-            help="Images at http(s) addresses are an error, go to the server as addresses, or are fetched (at most "
-            "64 MB and 60 s each); the record says which.",
-        ),
-    ] = "refuse"
-    skip_faulty: Annotated[
-        Switch, Parameter(group=COLUMNS, help="Leave out rows that can't be asked; the report names them.")
-    ] = False
-    show: Annotated[
-        int, Parameter(group=COLUMNS, help="With --dry_run: print the first N questions as the model gets them.")
-    ] = 3
-    to: Annotated[
-        Path | None,
-        Parameter(group=COLUMNS, help="Write the columns found as a new benchmark file (FILE.py), and ask nothing."),
-    ] = None
+    """The headline: choice, exact, contains, anls, vqa, relaxed, f1 or none; all are computed. Default: choice for
+    questions with choices, else contains (vqa with ten answers each)."""
+    image_urls: Annotated[Literal["refuse", "send", "fetch"], COLUMNS] = "refuse"
+    """Images at http(s) addresses are an error, go to the server as addresses, or are fetched (at most 64 MB and 60 s
+    each); the record says which."""
+    skip_faulty: Annotated[Switch, COLUMNS] = False
+    """Leave out rows that can't be asked; the report names them."""
+    show: Annotated[int, COLUMNS] = 3
+    """With --dry_run: print the first N questions as the model gets them."""
+    to: Annotated[Path | None, COLUMNS] = None
+    """Write the columns found as a new benchmark file (FILE.py), and ask nothing."""
 
     @property
     def hands_over(self) -> bool:

@@ -12,7 +12,7 @@ from vqa_client.cpus import usable_cpus
 from vqa_client.errors import UsageError
 from vqa_client.settings.validation import AtLeast, Switch
 
-DIVIDED = Group("Several processes or machines", sort_key=6)
+DIVIDED = Parameter(group=Group("Several processes or machines", sort_key=6))
 AUTO, NEXT = "auto", "next"
 MOST_PROCESSES = 1000
 """Each is a Python process of its own, so that more are a slip of the finger."""
@@ -40,54 +40,25 @@ class Shard(NamedTuple):
 class DividedSettings:
     """What every benchmark command takes to be one of several processes, or to start them."""
 
-    processes: Annotated[
-        str,
-        Parameter(
-            group=DIVIDED,
-            help="Ask in N processes of this machine, each with a part of the questions and of --max_workers; auto: "
-            "one per processor.",
-        ),
-    ] = "1"
-    shard: Annotated[
-        str,
-        Parameter(
-            group=DIVIDED,
-            help="K/N: ask only the Kth of N parts, for `vqa-client merge`; auto: both from a SLURM array; auto/N: K "
-            "from an indexed Kubernetes job; next/N: take one free part after the other, together with other "
-            "processes that have this --output, then merge.",
-        ),
-    ] = ""
-    share: Annotated[
-        str,
-        Parameter(
-            group=DIVIDED,
-            help="Where workers of --shard next/N without a common folder keep leases and records: s3://bucket/prefix, "
-            "gs:// or az:// (needs the extra cloud). Each ends with the merged report in its --output.",
-        ),
-    ] = ""
-    ray: Annotated[
-        str,
-        Parameter(
-            group=DIVIDED,
-            help="Ask in --shards parts on a Ray cluster: auto: the one that this machine is part of; local: one "
-            "started here; or HOST:PORT.",
-        ),
-    ] = ""
-    shards: Annotated[
-        int | None,
-        AtLeast(1),
-        Parameter(group=DIVIDED, help="Number of parts for --ray; about eight per processor of the cluster are good."),
-    ] = None
-    ray_cpus: Annotated[
-        int,
-        AtLeast(1),
-        Parameter(
-            group=DIVIDED, help="CPUs that each worker of --ray reserves and uses, for corruptions and page rendering."
-        ),
-    ] = 1
-    ok_with_failures: Annotated[
-        Switch, Parameter(group=DIVIDED, help="Exit with 0 even if questions failed: schedulers treat 1 as a crash.")
-    ] = False
+    processes: Annotated[str, DIVIDED] = "1"
+    """Ask in N processes of this machine, each with a part of the questions and of --max_workers; auto: one per
+    processor."""
+    shard: Annotated[str, DIVIDED] = ""
+    """K/N: ask only the Kth of N parts, for `vqa-client merge`; auto: both from a SLURM array; auto/N: K from an
+    indexed Kubernetes job; next/N: take one free part after the other, together with other processes that have this
+    --output, then merge."""
+    share: Annotated[str, DIVIDED] = ""
+    """Where workers of --shard next/N without a common folder keep leases and records: s3://bucket/prefix, gs:// or
+    az:// (needs the extra cloud). Each ends with the merged report in its --output."""
+    ray: Annotated[str, DIVIDED] = ""
+    """Ask in --shards parts on a Ray cluster: auto: the one that this machine is part of; local: one started here; or
+    HOST:PORT."""
+    shards: Annotated[int | None, AtLeast(1), DIVIDED] = None
+    """Number of parts for --ray; about eight per processor of the cluster are good."""
+    ray_cpus: Annotated[int, AtLeast(1), DIVIDED] = 1
+    """CPUs that each worker of --ray reserves and uses, for corruptions and page rendering."""
+    ok_with_failures: Annotated[Switch, DIVIDED] = False
+    """Exit with 0 even if questions failed: schedulers treat 1 as a crash."""
 
     @property
     def part(self) -> Shard | None:

@@ -12,8 +12,8 @@ from vqa_client.settings.run import ConfiguredSettings
 from vqa_client.settings.validation import AtLeast, CheckedSettings, Several, Switch, check
 from vqa_client.types import STATUSES, ChoiceMode
 
-JUDGEMENT = Group("Judgement", sort_key=0)
-PEOPLE = Group("People", sort_key=1)
+JUDGEMENT = Parameter(group=Group("Judgement", sort_key=0))
+PEOPLE = Parameter(group=Group("People", sort_key=1))
 JudgeKind = Literal["match", "extract", "correct", "grade", "pair"]
 ALL, WRONG = "all", "wrong"
 MOST_GRADES = 100
@@ -44,81 +44,38 @@ class JudgeSettings(ConfiguredSettings):
     """
 
     results: Annotated[Path, Parameter(parse=False)] = Path()
-    judge: Annotated[
-        Several[str],
-        Parameter(
-            group=JUDGEMENT,
-            help="The judge: a config, as of `run`, or the name of a served model; repeat for several judges and "
-            "their majority. Default: the model that the server serves.",
-        ),
-    ] = ()
-    kind: Annotated[
-        JudgeKind | None,
-        Parameter(
-            group=JUDGEMENT,
-            help="match: which choice does a reply commit to? extract: what is its final answer? Both leave the score "
-            "to the rule. correct: does it give the reference answer? grade: how good is it? pair: which of two runs' "
-            "replies is better? Default: as the benchmark declares, else match with choices, else correct.",
-        ),
-    ] = None
-    which: Annotated[
-        str,
-        Parameter(
-            group=JUDGEMENT,
-            help="Which replies to judge: all; those with these statuses, such as unparsed,ambiguous; or wrong: "
-            "those that the rule scored below 1, which can only raise the score.",
-        ),
-    ] = ALL
-    rubric: Annotated[
-        Path | None,
-        Parameter(
-            group=JUDGEMENT,
-            help="A text file that says when a reply is right, or how good it is; the judge follows it.",
-        ),
-    ] = None
-    scale: Annotated[
-        str | int | None,
-        Parameter(
-            group=JUDGEMENT,
-            help="The whole numbers that --kind grade takes, such as 1-5; 5 alone is 0-5. Default: 0-10; of people's "
-            "grades, as the sheet has it, else as the judges have it.",
-        ),
-    ] = None
-    with_images: Annotated[Switch, Parameter(group=JUDGEMENT, help="Show the judge the question's images too.")] = False
-    other: Annotated[Path | None, Parameter(name="--with", group=JUDGEMENT, help="The other run of --kind pair.")] = (
-        None
-    )
-    choice_mode: Annotated[
-        ChoiceMode,
-        Parameter(
-            group=JUDGEMENT,
-            help="text: the judge may reason, and its last line is the verdict; structured: constrain the reply to a "
-            "verdict; logprob: take the verdict with the highest first-token probability, and keep how sure it is.",
-        ),
-    ] = "text"
-    for_people: Annotated[
-        int | None,
-        AtLeast(1),
-        Parameter(
-            group=PEOPLE,
-            help="Write a sheet of N judged replies for people to label, without verdicts, drawn by --seed in "
-            "equal parts from what judge and rule call right and wrong. Sends nothing.",
-        ),
-    ] = None
-    output: Annotated[Path, Parameter(alias="-o", group=PEOPLE, help="Where the sheet of --for_people is written.")] = (
-        Path("labels.csv")
-    )
-    labels: Annotated[
-        Path | None,
-        Parameter(
-            group=PEOPLE, help="A sheet that people have filled in: compare the run's judges with them. Sends nothing."
-        ),
-    ] = None
+    judge: Annotated[Several[str], JUDGEMENT] = ()
+    """The judge: a config, as of `run`, or the name of a served model; repeat for several judges and their majority.
+    Default: the model that the server serves."""
+    kind: Annotated[JudgeKind | None, JUDGEMENT] = None
+    """match: which choice does a reply commit to? extract: what is its final answer? Both leave the score to the rule.
+    correct: does it give the reference answer? grade: how good is it? pair: which of two runs' replies is better?
+    Default: as the benchmark declares, else match with choices, else correct."""
+    which: Annotated[str, JUDGEMENT] = ALL
+    """Which replies to judge: all; those with these statuses, such as unparsed,ambiguous; or wrong: those that the rule
+    scored below 1, which can only raise the score."""
+    rubric: Annotated[Path | None, JUDGEMENT] = None
+    """A text file that says when a reply is right, or how good it is; the judge follows it."""
+    scale: Annotated[str | int | None, JUDGEMENT] = None
+    """The whole numbers that --kind grade takes, such as 1-5; 5 alone is 0-5. Default: 0-10; of people's grades, as the
+    sheet has it, else as the judges have it."""
+    with_images: Annotated[Switch, JUDGEMENT] = False
+    """Show the judge the question's images too."""
+    other: Annotated[Path | None, JUDGEMENT, Parameter(name="--with")] = None
+    """The other run of --kind pair."""
+    choice_mode: Annotated[ChoiceMode, JUDGEMENT] = "text"
+    """text: the judge may reason, and its last line is the verdict; structured: constrain the reply to a verdict;
+    logprob: take the verdict with the highest first-token probability, and keep how sure it is."""
+    for_people: Annotated[int | None, AtLeast(1), PEOPLE] = None
+    """Write a sheet of N judged replies for people to label, without verdicts, drawn by --seed in equal parts from what
+    judge and rule call right and wrong. Sends nothing."""
+    output: Annotated[Path, PEOPLE, Parameter(alias="-o")] = Path("labels.csv")
+    """Where the sheet of --for_people is written."""
+    labels: Annotated[Path | None, PEOPLE] = None
+    """A sheet that people have filled in: compare the run's judges with them. Sends nothing."""
 
     def __post_init__(self) -> None:
         super(JudgeSettings, self).__post_init__()
-        if isinstance(self.judge, str):  # as people write one in Python
-            object.__setattr__(self, "judge", (self.judge,))
         unknown = [word for word in self.statuses if word not in STATUSES]
         if unknown:
             raise UsageError(f"--which names {unknown[0]!r}", hint=f"{ALL}, {WRONG}, or any of {', '.join(STATUSES)}")
@@ -190,24 +147,18 @@ class LabelSettings(CheckedSettings):
 
     results: Annotated[Path, Parameter(parse=False)] = Path()
 
-    labels: Annotated[
-        Path | None,
-        Parameter(help="The sheet to fill in; drawn if it isn't there. Default: NAME.labels.csv beside the run."),
-    ] = None
-    name: Annotated[
-        str, Parameter(help="Your name: each person has a column of the sheet, and doesn't see the others'.")
-    ] = ""
-    number: Annotated[
-        int,
-        AtLeast(1),
-        Parameter(help="Replies to draw, in equal parts from what judge and rule call right and wrong."),
-    ] = 100
-    kind: Annotated[
-        Literal["match", "extract", "correct", "grade"] | None,
-        Parameter(help="Draw by the verdicts of judges of this kind. Default: as `judge` chooses it."),
-    ] = None
-    seed: Annotated[int, Parameter(help="Random seed of the draw.")] = 0
-    port: Annotated[int, AtLeast(0, most=65_535), Parameter(help="The port to listen on; 0: any that is free.")] = 0
+    labels: Path | None = None
+    """The sheet to fill in; drawn if it isn't there. Default: NAME.labels.csv beside the run."""
+    name: str = ""
+    """Your name: each person has a column of the sheet, and doesn't see the others'."""
+    number: Annotated[int, AtLeast(1)] = 100
+    """Replies to draw, in equal parts from what judge and rule call right and wrong."""
+    kind: Literal["match", "extract", "correct", "grade"] | None = None
+    """Draw by the verdicts of judges of this kind. Default: as `judge` chooses it."""
+    seed: int = 0
+    """Random seed of the draw."""
+    port: Annotated[int, AtLeast(0, most=65535)] = 0
+    """The port to listen on; 0: any that is free."""
 
     def __post_init__(self) -> None:
         check(self)

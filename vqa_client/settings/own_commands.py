@@ -12,39 +12,28 @@ from vqa_client.settings.declared import ChoiceOptions
 from vqa_client.settings.run import DATA, IMAGES, RUN, SERVER, ConfiguredSettings, OneModelSettings
 from vqa_client.settings.validation import AtLeast, CsvSafe, Formerly, Several, Switch
 
-_Blacklist = Annotated[Path | None, Parameter(group=DATA, help="A file of ids that are left out, one per line.")]
-_TextOnly = Annotated[Switch, Parameter(group=DATA, help="Send each document's text in the prompt and no images.")]
+_Blacklist = Annotated[Path | None, DATA, Parameter(help="A file of ids that are left out, one per line.")]
+_TextOnly = Annotated[Switch, DATA, Parameter(help="Send each document's text in the prompt and no images.")]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class McSettings(ChoiceOptions, OneModelSettings):
     """Settings of `vqa-client mc`: four-choice questions on documents rendered as page images."""
 
-    data_json: Annotated[
-        Path, Parameter(name=("--data", "-d", "--data_json"), group=DATA, help="Questions in LongBench-v2's form.")
-    ]
-    images_dir: Annotated[
-        Path | None,
-        Parameter(
-            name=("--images", "-i", "--images_dir"),
-            group=DATA,
-            help="Page images {_id}_page_{NNN}.png: a folder of them, or a folder of such folders.",
-        ),
-    ] = None
-    output: Annotated[
-        Path, Parameter(alias="-o", group=DATA, help="Folder for {folder}_mc_eval.json, or the report's FILE.json.")
-    ] = Path("results")
+    data_json: Annotated[Path, DATA, Parameter(name=("--data", "-d", "--data_json"))]
+    """Questions in LongBench-v2's form."""
+    images_dir: Annotated[Path | None, DATA, Parameter(name=("--images", "-i", "--images_dir"))] = None
+    """Page images {_id}_page_{NNN}.png: a folder of them, or a folder of such folders."""
+    output: Annotated[Path, DATA, Parameter(alias="-o")] = Path("results")
+    """Folder for {folder}_mc_eval.json, or the report's FILE.json."""
     blacklist: _Blacklist = None
     text_only: _TextOnly = False
     parser: Annotated[
         Literal["robust", "published", "longbench"],
-        Parameter(
-            name=("--parser", "--parsing"),
-            converter=Formerly(seed="published"),
-            group=DATA,
-            help="Which reading of a reply is the headline; all three are reported.",
-        ),
+        DATA,
+        Parameter(name=("--parser", "--parsing"), converter=Formerly(seed="published")),
     ] = "robust"
+    """Which reading of a reply is the headline; all three are reported."""
 
     @property
     def benchmark(self) -> str:
@@ -60,20 +49,18 @@ class McSettings(ChoiceOptions, OneModelSettings):
 class NiahSettings(OneModelSettings):
     """Settings of `vqa-client niah`: needles hidden in documents rendered as page images."""
 
-    data: Annotated[
-        Path | None, Parameter(alias="-d", group=DATA, help="Needle questions (JSON made by `needles`).")
-    ] = None
-    images: Annotated[Path | None, Parameter(alias="-i", group=DATA, help="The folder of page images.")] = None
-    input: Annotated[
-        Path | None,
-        Parameter(group=DATA, help="A folder with data.json and VARIANT/images, instead of --data and --images."),
-    ] = None
-    output: Annotated[
-        Path, Parameter(alias="-o", group=DATA, help="Folder for {folder}_niah_eval.json, or the report's FILE.json.")
-    ] = Path("results")
+    data: Annotated[Path | None, DATA, Parameter(alias="-d")] = None
+    """Needle questions (JSON made by `needles`)."""
+    images: Annotated[Path | None, DATA, Parameter(alias="-i")] = None
+    """The folder of page images."""
+    input: Annotated[Path | None, DATA] = None
+    """A folder with data.json and VARIANT/images, instead of --data and --images."""
+    output: Annotated[Path, DATA, Parameter(alias="-o")] = Path("results")
+    """Folder for {folder}_niah_eval.json, or the report's FILE.json."""
     blacklist: _Blacklist = None
     text_only: _TextOnly = False
-    case_sensitive: Annotated[Switch, Parameter(group=DATA, help="Case-sensitive matching.")] = False
+    case_sensitive: Annotated[Switch, DATA] = False
+    """Case-sensitive matching."""
 
     @property
     def shows_images(self) -> bool:
@@ -98,84 +85,49 @@ PUBLISHED_MAX_SIDE = 1024
 class Vqa2Settings(ConfiguredSettings):
     """Settings of `vqa-client vqa2`: open questions on photographs, each answered by ten people."""
 
-    mode: Annotated[
-        Literal["coco", "sample"],
-        Parameter(group=DATA, help="VQA 2.0's own questions, or twenty of ours on drawn pictures."),
-    ] = "coco"
-    num_questions: Annotated[
-        int | None,
-        AtLeast(0),
-        Parameter(alias="--questions", group=DATA, help="How many questions to draw from all; 0 asks every one."),
-    ] = NUM_QUESTIONS
-    seed: Annotated[int, Parameter(group=DATA, help="Random seed; 42 draws the published framework's questions.")] = 42
-    data_dir: Annotated[
-        Path,
-        Parameter(
-            name=("--data", "-d", "--data_dir"),
-            group=DATA,
-            help="Folder with the questions, the annotations and images/.",
-        ),
-    ] = Path("materials/vqa2")
-    questions_file: Annotated[
-        Path | None, Parameter(group=DATA, help="Questions in VQA 2.0's form. Default: those in --data.")
-    ] = None
-    annotations_file: Annotated[
-        Path | None,
-        Parameter(group=DATA, help="Their annotations. Default: those beside the questions; without: no scores."),
-    ] = None
-    images: Annotated[
-        Path | None,
-        Parameter(alias="-i", group=DATA, help="Folder of the images, or of val2014/. Default: images/ in --data."),
-    ] = None
-    results_dir: Annotated[
-        Path, Parameter(name=("--output", "-o", "--results_dir"), group=DATA, help="Folder for vqa2_results_*.json.")
-    ] = Path("results")
-    verbose: Annotated[Switch, Parameter(group=DATA, help="Print each question and answer, at most 100.")] = False
-    model: Annotated[
-        Several[str],
-        Parameter(
-            alias=("--models", "--config", "-c"),
-            group=SERVER,
-            consume_multiple=True,
-            help="Configs of one or more models: shipped names or JSON files; or a model's name at the server. "
-            "Default: the model that the server serves.",
-        ),
-    ] = ()
+    mode: Annotated[Literal["coco", "sample"], DATA] = "coco"
+    """VQA 2.0's own questions, or twenty of ours on drawn pictures."""
+    num_questions: Annotated[int | None, AtLeast(0), DATA, Parameter(alias="--questions")] = NUM_QUESTIONS
+    """How many questions to draw from all; 0 asks every one."""
+    seed: Annotated[int, DATA] = 42
+    """Random seed; 42 draws the published framework's questions."""
+    data_dir: Annotated[Path, DATA, Parameter(name=("--data", "-d", "--data_dir"))] = Path("materials/vqa2")
+    """Folder with the questions, the annotations and images/."""
+    questions_file: Annotated[Path | None, DATA] = None
+    """Questions in VQA 2.0's form. Default: those in --data."""
+    annotations_file: Annotated[Path | None, DATA] = None
+    """Their annotations. Default: those beside the questions; without: no scores."""
+    images: Annotated[Path | None, DATA, Parameter(alias="-i")] = None
+    """Folder of the images, or of val2014/. Default: images/ in --data."""
+    results_dir: Annotated[Path, DATA, Parameter(name=("--output", "-o", "--results_dir"))] = Path("results")
+    """Folder for vqa2_results_*.json."""
+    verbose: Annotated[Switch, DATA] = False
+    """Print each question and answer, at most 100."""
+    model: Annotated[Several[str], SERVER, Parameter(alias=("--models", "--config", "-c"), consume_multiple=True)] = ()
+    """Configs of one or more models: shipped names or JSON files; or a model's name at the server. Default: the model
+    that the server serves."""
     timeout: Annotated[
         float | None,
+        SERVER,
         Parameter(
-            group=SERVER,
             help="Seconds per question from its first byte sent, retries included; waits that the server asks for are "
-            f"not counted. Default: the config's, else {TIMEOUT_S:.0f}, as the published framework has it.",
+            f"not counted. Default: the config's, else {TIMEOUT_S:.0f}, as the published framework has it."
         ),
     ] = None
-    max_workers: Annotated[
-        int | Literal["auto"],
-        AtLeast(1),
-        Parameter(
-            group=RUN,
-            help="Requests in flight at once; auto finds out how many. Small models are often served one question "
-            "at a time, and waiting counts against --timeout; vLLM takes 128.",
-        ),
-    ] = 16
-    raw_images: Annotated[
-        Switch,
-        Parameter(
-            group=IMAGES,
-            help="Send images as they are (recorded). Default: shrunk to a longest side of 1024, as published.",
-        ),
-    ] = False
+    max_workers: Annotated[int | Literal["auto"], AtLeast(1), RUN] = 16
+    """Requests in flight at once; auto finds out how many. Small models are often served one question at a time, and
+    waiting counts against --timeout; vLLM takes 128."""
+    raw_images: Annotated[Switch, IMAGES] = False
+    """Send images as they are (recorded). Default: shrunk to a longest side of 1024, as published."""
 
     usual_max_tokens: ClassVar = MAX_TOKENS
     usual_timeout_s: ClassVar[float | None] = TIMEOUT_S
 
     def __post_init__(self) -> None:
-        models = (self.model,) if isinstance(self.model, str) else tuple(self.model)
-        object.__setattr__(self, "model", models)
+        super(Vqa2Settings, self).__post_init__()
         _refuse_twins(self.model)
         if self.model_name and len(self.model) > 1:
             raise UsageError("--model_name goes with one --model", hint="give the names in the configs' model_name")
-        super(Vqa2Settings, self).__post_init__()
 
     @property
     def benchmark(self) -> str:
@@ -232,64 +184,34 @@ def _from_command_line(type_: Any, tokens: Sequence[Token]) -> int | None:
 class ExplainSettings(ConfiguredSettings):
     """Settings of `vqa-client explain`: answers with an explanation, `<answer> because <explanation>`."""
 
-    task: Annotated[
-        Literal["vqax", "actx", "esnlive", "vcr"], Parameter(group=DATA, help="VQA-X, ACT-X, e-SNLI-VE or VCR.")
-    ] = "vqax"
-    split: Annotated[
-        Literal["train", "val", "test"], Parameter(group=DATA, help="ACT-X and e-SNLI-VE have no val and use test.")
-    ] = "val"
-    n_samples: Annotated[
-        int | None,
-        Parameter(
-            group=DATA,
-            converter=_from_command_line,
-            help="Ask the first N samples with an image; None or all: every one.",
-        ),
-    ] = N_SAMPLES
-    data_root: Annotated[
-        Path, Parameter(name=("--data", "-d", "--data_root"), group=DATA, help="Folder with images/ and nle_data/.")
-    ] = Path(".")
-    results_dir: Annotated[
-        Path,
-        Parameter(
-            name=("--output", "-o", "--results_dir"),
-            group=DATA,
-            help="Folder for {model}_results/{task}_{split}_eval.csv and accuracy_grid.csv.",
-        ),
-    ] = Path("results")
-    require_images: Annotated[
-        Switch, Parameter(group=DATA, help="Stop if an image is missing. Default: count and report them.")
-    ] = False
-    prompt_mode: Annotated[
-        Literal["zero", "1shot", "3shot"] | None,
-        Parameter(group=DATA, help="Examples in the prompt. Default: 3shot for e-SNLI-VE, zero for the others."),
-    ] = None
-    vcr_mode: Annotated[
-        Literal["free", "q2a", "qa2r", "q2ar"],
-        Parameter(group=DATA, help="VCR in words, or by letter: the answer's, the rationale's, or both in one reply."),
-    ] = "free"
+    task: Annotated[Literal["vqax", "actx", "esnlive", "vcr"], DATA] = "vqax"
+    """VQA-X, ACT-X, e-SNLI-VE or VCR."""
+    split: Annotated[Literal["train", "val", "test"], DATA] = "val"
+    """ACT-X and e-SNLI-VE have no val and use test."""
+    n_samples: Annotated[int | None, DATA, Parameter(converter=_from_command_line)] = N_SAMPLES
+    """Ask the first N samples with an image; None or all: every one."""
+    data_root: Annotated[Path, DATA, Parameter(name=("--data", "-d", "--data_root"))] = Path(".")
+    """Folder with images/ and nle_data/."""
+    results_dir: Annotated[Path, DATA, Parameter(name=("--output", "-o", "--results_dir"))] = Path("results")
+    """Folder for {model}_results/{task}_{split}_eval.csv and accuracy_grid.csv."""
+    require_images: Annotated[Switch, DATA] = False
+    """Stop if an image is missing. Default: count and report them."""
+    prompt_mode: Annotated[Literal["zero", "1shot", "3shot"] | None, DATA] = None
+    """Examples in the prompt. Default: 3shot for e-SNLI-VE, zero for the others."""
+    vcr_mode: Annotated[Literal["free", "q2a", "qa2r", "q2ar"], DATA] = "free"
+    """VCR in words, or by letter: the answer's, the rationale's, or both in one reply."""
     parser: Annotated[
         Literal["robust", "published", "published_latest"],
-        Parameter(
-            name=("--parser", "--parsing"),
-            converter=Formerly(seed="published", seed_head="published_latest"),
-            group=DATA,
-            help="Which reading of a reply is the headline; all are reported. published is the script as first "
-            "described, published_latest its last version.",
-        ),
+        DATA,
+        Parameter(name=("--parser", "--parsing"), converter=Formerly(seed="published", seed_head="published_latest")),
     ] = "robust"
-    csv_safe: Annotated[CsvSafe, Parameter(group=DATA)] = False
-    coco_captions: Annotated[
-        Switch, Parameter(group=DATA, help="Write references and explanations as COCO captions too, for scorers.")
-    ] = False
-    model: Annotated[
-        str,
-        Parameter(
-            alias=("--config", "-c"),
-            group=SERVER,
-            help="A config: llava, qwen, another shipped one, or a JSON file; or a model's name at the server.",
-        ),
-    ] = "llava"
+    """Which reading of a reply is the headline; all are reported. published is the script as first described,
+    published_latest its last version."""
+    csv_safe: Annotated[CsvSafe, DATA] = False
+    coco_captions: Annotated[Switch, DATA] = False
+    """Write references and explanations as COCO captions too, for scorers."""
+    model: Annotated[str, SERVER, Parameter(alias=("--config", "-c"))] = "llava"
+    """A config: llava, qwen, another shipped one, or a JSON file; or a model's name at the server."""
 
     def __post_init__(self) -> None:
         try:

@@ -12,9 +12,9 @@ from vqa_client.cpus import usable_cpus
 from vqa_client.errors import UsageError
 from vqa_client.settings.validation import AtLeast, CheckedSettings, Several, Switch, Workers, check
 
-DATA = Group("Data", sort_key=0)
-STYLE = Group("Style", sort_key=1)
-RUN = Group("Run", sort_key=2)
+DATA = Parameter(group=Group("Data", sort_key=0))
+STYLE = Parameter(group=Group("Style", sort_key=1))
+RUN = Parameter(group=Group("Run", sort_key=2))
 
 PAPERS_PT = {"a4": (595.0, 842.0), "letter": (612.0, 792.0)}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)[x,](\d+(?:\.\d+)?)")
@@ -27,59 +27,37 @@ MOST_MEGAPIXELS = 150
 class RenderSettings(CheckedSettings):
     """Settings of `vqa-client render`: documents drawn as page images."""
 
-    data_json: Annotated[
-        Path | None,
-        Parameter(
-            name=("--data", "-d", "--data_json"),
-            group=DATA,
-            help="Documents: a file in LongBench-v2's or the needle form, or a folder of .txt files.",
-        ),
-    ] = None
-    pdf: Annotated[
-        Path | None,
-        Parameter(group=DATA, help="A PDF file, or a folder of them, to draw as they are, instead of --data."),
-    ] = None
-    output: Annotated[
-        Path, Parameter(alias="-o", group=DATA, help="Folder for images/{_id}_page_{NNN}.png and metadata.json.")
-    ]
-    line_bbox: Annotated[
-        Switch, Parameter(group=DATA, help="Also write line_bbox.jsonl: the place of each line, in pixels.")
-    ] = False
-    dpi: Annotated[int, AtLeast(20), Parameter(group=STYLE, help="Pixels per inch.")] = 96
-    font: Annotated[
-        Path | None,
-        Parameter(
-            group=STYLE, help="A .ttf or .otf file. Default: Noto Sans, and other free fonts for letters it lacks."
-        ),
-    ] = None
-    font_size: Annotated[float, AtLeast(1), Parameter(group=STYLE, help="Type size in points.")] = 11.0
-    line_height: Annotated[
-        float | None, AtLeast(1), Parameter(group=STYLE, help="Points from line to line. Default: the type size and 1.")
-    ] = None
-    page_size: Annotated[str, Parameter(group=STYLE, help="a4, letter, or WIDTHxHEIGHT in points.")] = "a4"
-    margins: Annotated[str, Parameter(group=STYLE, help="In points: one number, or SIDESxTOP_AND_BOTTOM.")] = "10"
-    crop: Annotated[
-        Literal["both", "width", "last_page", "none"],
-        Parameter(
-            group=STYLE,
-            help="White to cut away: to the right of each page's text, below the text of a document's last page.",
-        ),
-    ] = "both"
-    remove_line_breaks: Annotated[Switch, Parameter(group=STYLE, help="Join each document into one paragraph.")] = False
-    max_pages: Annotated[
-        int | None, AtLeast(1), Parameter(group=STYLE, help="Draw only the first N pages of a document.")
-    ] = None
-    legibility: Annotated[
-        Switch,
-        Parameter(
-            group=RUN,
-            help="Also report how many words an OCR reader recognises; `vqa-client legibility --limit N` reads a part.",
-        ),
-    ] = False
-    workers: Annotated[Workers, Parameter(group=RUN)] = field(default_factory=usable_cpus)
-    dry_run: Annotated[
-        Switch, Parameter(group=RUN, help="Print the expected number of pages, megabytes and image tokens.")
-    ] = False
+    data_json: Annotated[Path | None, DATA, Parameter(name=("--data", "-d", "--data_json"))] = None
+    """Documents: a file in LongBench-v2's or the needle form, or a folder of .txt files."""
+    pdf: Annotated[Path | None, DATA] = None
+    """A PDF file, or a folder of them, to draw as they are, instead of --data."""
+    output: Annotated[Path, DATA, Parameter(alias="-o")]
+    """Folder for images/{_id}_page_{NNN}.png and metadata.json."""
+    line_bbox: Annotated[Switch, DATA] = False
+    """Also write line_bbox.jsonl: the place of each line, in pixels."""
+    dpi: Annotated[int, AtLeast(20), STYLE] = 96
+    """Pixels per inch."""
+    font: Annotated[Path | None, STYLE] = None
+    """A .ttf or .otf file. Default: Noto Sans, and other free fonts for letters it lacks."""
+    font_size: Annotated[float, AtLeast(1), STYLE] = 11.0
+    """Type size in points."""
+    line_height: Annotated[float | None, AtLeast(1), STYLE] = None
+    """Points from line to line. Default: the type size and 1."""
+    page_size: Annotated[str, STYLE] = "a4"
+    """a4, letter, or WIDTHxHEIGHT in points."""
+    margins: Annotated[str, STYLE] = "10"
+    """In points: one number, or SIDESxTOP_AND_BOTTOM."""
+    crop: Annotated[Literal["both", "width", "last_page", "none"], STYLE] = "both"
+    """White to cut away: to the right of each page's text, below the text of a document's last page."""
+    remove_line_breaks: Annotated[Switch, STYLE] = False
+    """Join each document into one paragraph."""
+    max_pages: Annotated[int | None, AtLeast(1), STYLE] = None
+    """Draw only the first N pages of a document."""
+    legibility: Annotated[Switch, RUN] = False
+    """Also report how many words an OCR reader recognises; `vqa-client legibility --limit N` reads a part."""
+    workers: Annotated[Workers, RUN] = field(default_factory=usable_cpus)
+    dry_run: Annotated[Switch, RUN] = False
+    """Print the expected number of pages, megabytes and image tokens."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -135,7 +113,7 @@ PERTURBATIONS = (
 )
 _DryRun = Annotated[Switch, Parameter(help="Print what would be made; write nothing.")]
 _PageFolders = Annotated[
-    Several[Path], Parameter(alias="-i", consume_multiple=True, help="Folders of pages, or a folder of such folders.")
+    Several[Path], Parameter(help="Folders of pages, or a folder of such folders.", alias="-i", consume_multiple=True)
 ]
 _DOCUMENTS = "The documents in LongBench-v2's form, or a folder of .txt files."
 
@@ -144,14 +122,14 @@ _DOCUMENTS = "The documents in LongBench-v2's form, or a folder of .txt files."
 class NeedlesSettings(CheckedSettings):
     """Settings of `vqa-client needles`."""
 
-    data_json: Annotated[
-        Path, Parameter(name=("--data", "-d", "--data_json"), help="Documents in LongBench-v2's form (JSON).")
-    ]
-    output: Annotated[
-        Path, Parameter(alias="-o", help="The data file of the needle questions, such as niah/data.json.")
-    ]
-    num_secrets: Annotated[int, AtLeast(1), Parameter(help="Needles in each document, at even depths.")] = 5
-    seed: Annotated[int, Parameter(help="Random seed; with a document's id it decides the secrets.")] = SEED
+    data_json: Annotated[Path, Parameter(name=("--data", "-d", "--data_json"))]
+    """Documents in LongBench-v2's form (JSON)."""
+    output: Annotated[Path, Parameter(alias="-o")]
+    """The data file of the needle questions, such as niah/data.json."""
+    num_secrets: Annotated[int, AtLeast(1)] = 5
+    """Needles in each document, at even depths."""
+    seed: int = SEED
+    """Random seed; with a document's id it decides the secrets."""
     dry_run: _DryRun = False
 
 
@@ -159,23 +137,24 @@ class NeedlesSettings(CheckedSettings):
 class PerturbSettings(CheckedSettings):
     """Settings of `vqa-client perturb`."""
 
-    images: Annotated[
-        Path, Parameter(alias="-i", help="The clean pages: a folder with images/*.png, or of such files.")
-    ]
-    output: Annotated[Path, Parameter(alias="-o", help="The folder that gets a folder adv_... for each perturbation.")]
-    perturbation: Annotated[Several[str], Parameter(alias="-p", consume_multiple=True, help=PERTURBATIONS)]
+    images: Annotated[Path, Parameter(alias="-i")]
+    """The clean pages: a folder with images/*.png, or of such files."""
+    output: Annotated[Path, Parameter(alias="-o")]
+    """The folder that gets a folder adv_... for each perturbation."""
+    perturbation: Annotated[Several[str], Parameter(help=PERTURBATIONS, alias="-p", consume_multiple=True)]
     data_json: Annotated[
         Path | None,
         Parameter(
-            name=("--data", "-d", "--data_json"),
             help=f"{_DOCUMENTS} Needed if pages are drawn again, and by --legibility.",
+            name=("--data", "-d", "--data_json"),
         ),
     ] = None
-    seed: Annotated[int, Parameter(help="Random seed; with a page's name it decides the noise.")] = SEED
-    legibility: Annotated[
-        Switch, Parameter(help="Also report how much an OCR reader recognises of the clean and the perturbed pages.")
-    ] = False
-    limit: Annotated[int | None, AtLeast(0), Parameter(help="--legibility reads the first N documents only.")] = None
+    seed: int = SEED
+    """Random seed; with a page's name it decides the noise."""
+    legibility: Switch = False
+    """Also report how much an OCR reader recognises of the clean and the perturbed pages."""
+    limit: Annotated[int | None, AtLeast(0)] = None
+    """--legibility reads the first N documents only."""
     workers: Workers = field(default_factory=usable_cpus)
     dry_run: _DryRun = False
 
@@ -185,12 +164,12 @@ class PagesPreviewSettings(CheckedSettings):
     """Settings of `vqa-client pages-preview`."""
 
     images: _PageFolders
-    output: Annotated[Path, Parameter(alias="-o", help="The contact sheet, a PNG.")]
-    page: Annotated[
-        Several[str],
-        Parameter(consume_multiple=True, help="Pages by file name, or by its beginning. Default: some, evenly spread."),
-    ] = ()
-    limit: Annotated[int, AtLeast(0), Parameter(help="How many pages to show if --page names none.")] = 3
+    output: Annotated[Path, Parameter(alias="-o")]
+    """The contact sheet, a PNG."""
+    page: Annotated[Several[str], Parameter(consume_multiple=True)] = ()
+    """Pages by file name, or by its beginning. Default: some, evenly spread."""
+    limit: Annotated[int, AtLeast(0)] = 3
+    """How many pages to show if --page names none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -198,7 +177,9 @@ class LegibilitySettings(CheckedSettings):
     """Settings of `vqa-client legibility`."""
 
     images: _PageFolders
-    data_json: Annotated[Path, Parameter(name=("--data", "-d", "--data_json"), help=_DOCUMENTS)]
-    limit: Annotated[int | None, AtLeast(0), Parameter(help="Read the first N documents only.")] = None
+    data_json: Annotated[Path, Parameter(help=_DOCUMENTS, name=("--data", "-d", "--data_json"))]
+    limit: Annotated[int | None, AtLeast(0)] = None
+    """Read the first N documents only."""
     workers: Workers = field(default_factory=usable_cpus)
-    json: Annotated[Switch, Parameter(help="Print JSON to standard output.")] = False
+    json: Switch = False
+    """Print JSON to standard output."""

@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 from vqa_client.errors import UsageError
 from vqa_client.settings.validation import AtLeast, CheckedSettings, CsvSafe, Several, Switch, check
 
-FORMS = Group("Forms", help="Without any of these the HTML page is written.", sort_key=1)
+FORMS = Parameter(group=Group("Forms", help="Without any of these the HTML page is written.", sort_key=1))
 RUN_HELP = "a folder, a report, a *.run.json or a *.records.jsonl, of any benchmark."
 
 
@@ -19,20 +19,23 @@ class ReportSettings(CheckedSettings):
 
     runs: Annotated[Several[Path], Parameter(help=f"Runs: {RUN_HELP}")]
     _: KW_ONLY
-    output: Annotated[
-        Path | None, Parameter(alias="-o", help="Folder for what is written. Default: beside each log.")
-    ] = None
-    html: Annotated[Switch, Parameter(group=FORMS, help="One page that opens from disk: NAME.html.")] = False
-    csv: Annotated[Switch, Parameter(group=FORMS, help="One row per question: NAME.records.csv.")] = False
-    jsonl: Annotated[Switch, Parameter(group=FORMS, help="A JSON object per question: NAME.table.jsonl.")] = False
-    json: Annotated[Switch, Parameter(group=FORMS, help="The numbers: NAME.summary.json.")] = False
-    parquet: Annotated[Switch, Parameter(group=FORMS, help="One typed row per question: NAME.records.parquet.")] = False
-    md: Annotated[Switch, Parameter(group=FORMS, help="The numbers as Markdown: NAME.md.")] = False
-    html_images: Annotated[
-        Literal["thumbs", "full", "none"],
-        Parameter(group=FORMS, help="Pictures inside the page: small ones, ones to read, or none."),
-    ] = "thumbs"
-    csv_safe: Annotated[CsvSafe, Parameter(group=FORMS)] = False
+    output: Annotated[Path | None, Parameter(alias="-o")] = None
+    """Folder for what is written. Default: beside each log."""
+    html: Annotated[Switch, FORMS] = False
+    """One page that opens from disk: NAME.html."""
+    csv: Annotated[Switch, FORMS] = False
+    """One row per question: NAME.records.csv."""
+    jsonl: Annotated[Switch, FORMS] = False
+    """A JSON object per question: NAME.table.jsonl."""
+    json: Annotated[Switch, FORMS] = False
+    """The numbers: NAME.summary.json."""
+    parquet: Annotated[Switch, FORMS] = False
+    """One typed row per question: NAME.records.parquet."""
+    md: Annotated[Switch, FORMS] = False
+    """The numbers as Markdown: NAME.md."""
+    html_images: Annotated[Literal["thumbs", "full", "none"], FORMS] = "thumbs"
+    """Pictures inside the page: small ones, ones to read, or none."""
+    csv_safe: Annotated[CsvSafe, FORMS] = False
 
     def __post_init__(self) -> None:
         check(self)
@@ -44,27 +47,32 @@ class ReportSettings(CheckedSettings):
 class MergeSettings(CheckedSettings):
     """Settings of `vqa-client merge`: the shards of runs, joined."""
 
-    folder: Annotated[
-        Path, Parameter(help="The folder with the shards' logs and run files, or a folder of such folders.")
-    ]
+    folder: Path
+    """The folder with the shards' logs and run files, or a folder of such folders."""
     _: KW_ONLY
-    partial: Annotated[Switch, Parameter(help="Merge what is there, though shards are missing or unfinished.")] = False
-    tidy: Annotated[Switch, Parameter(help="Delete the shards' files once all of a run is merged.")] = False
-    json: Annotated[Switch, Parameter(help="Print the summaries as JSON to standard output.")] = False
+    partial: Switch = False
+    """Merge what is there, though shards are missing or unfinished."""
+    tidy: Switch = False
+    """Delete the shards' files once all of a run is merged."""
+    json: Switch = False
+    """Print the summaries as JSON to standard output."""
 
 
 @dataclass(frozen=True, slots=True)
 class CtlSettings(CheckedSettings):
     """Settings of `vqa-client ctl`: what a run in progress is to change."""
 
-    run: Annotated[Path, Parameter(help="The run's --output folder, or its report, *.run.json or *.records.jsonl.")]
+    run: Path
+    """The run's --output folder, or its report, *.run.json or *.records.jsonl."""
     _: KW_ONLY
-    max_workers: Annotated[
-        int | None, AtLeast(1), Parameter(help="Requests in flight at once from now on; of several shards together.")
-    ] = None
-    pause: Annotated[Switch, Parameter(help="Ask no further question until --resume; questions in flight end.")] = False
-    resume: Annotated[Switch, Parameter(help="End the pause.")] = False
-    stop: Annotated[Switch, Parameter(help="Stop as Ctrl-C does; the same command resumes.")] = False
+    max_workers: Annotated[int | None, AtLeast(1)] = None
+    """Requests in flight at once from now on; of several shards together."""
+    pause: Switch = False
+    """Ask no further question until --resume; questions in flight end."""
+    resume: Switch = False
+    """End the pause."""
+    stop: Switch = False
+    """Stop as Ctrl-C does; the same command resumes."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -78,7 +86,8 @@ class ViewSettings(CheckedSettings):
 
     run: Annotated[Path, Parameter(help=f"A run: {RUN_HELP}")]
     _: KW_ONLY
-    port: Annotated[int, AtLeast(0, most=65_535), Parameter(help="The port to listen on; 0: any that is free.")] = 0
+    port: Annotated[int, AtLeast(0, most=65535)] = 0
+    """The port to listen on; 0: any that is free."""
 
 
 _RUN = "a run folder, a report, a *.run.json or a *.records.jsonl"
@@ -92,16 +101,13 @@ class CompareSettings(CheckedSettings):
         Several[Path], Parameter(help=f"Each {_RUN}; a folder is all runs in it. All are compared with the first.")
     ]
     _: KW_ONLY
-    output: Annotated[
-        Path | None,
-        Parameter(
-            alias="-o",
-            help="Folder for compare.json, .csv and .html, and compare_groups.csv. Default: none are written.",
-        ),
-    ] = None
-    html_images: Annotated[int, AtLeast(0), Parameter(help="Pictures in compare.html, at most.")] = 200
+    output: Annotated[Path | None, Parameter(alias="-o")] = None
+    """Folder for compare.json, .csv and .html, and compare_groups.csv. Default: none are written."""
+    html_images: Annotated[int, AtLeast(0)] = 200
+    """Pictures in compare.html, at most."""
     csv_safe: CsvSafe = False
-    json: Annotated[Switch, Parameter(help="Print the comparison as JSON to standard output.")] = False
+    json: Switch = False
+    """Print the comparison as JSON to standard output."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -115,11 +121,10 @@ class LeaderboardSettings(CheckedSettings):
 
     runs: Annotated[Several[Path], Parameter(help=f"Each {_RUN}; a folder is all runs in it.")]
     _: KW_ONLY
-    output: Annotated[
-        Path | None,
-        Parameter(alias="-o", help="Folder for leaderboard.json and leaderboard.html. Default: none are written."),
-    ] = None
-    json: Annotated[Switch, Parameter(help="Print the table as JSON to standard output.")] = False
+    output: Annotated[Path | None, Parameter(alias="-o")] = None
+    """Folder for leaderboard.json and leaderboard.html. Default: none are written."""
+    json: Switch = False
+    """Print the table as JSON to standard output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +133,12 @@ class ParseSettings(CheckedSettings):
 
     run: Annotated[Path, Parameter(help=f"Where the question was asked: {_RUN}.")]
     _: KW_ONLY
-    explain: Annotated[str, Parameter(help="The question's id.")]
-    variant: Annotated[
-        str | None, Parameter(help="The variant, if the question was asked in several: a page folder, or snow/3.")
-    ] = None
-    json: Annotated[Switch, Parameter(help="Print the same as JSON to standard output.")] = False
+    explain: str
+    """The question's id."""
+    variant: str | None = None
+    """The variant, if the question was asked in several: a page folder, or snow/3."""
+    json: Switch = False
+    """Print the same as JSON to standard output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +147,7 @@ class RescoreSettings(CheckedSettings):
 
     run: Annotated[Path, Parameter(help=f"{_RUN[0].upper()}{_RUN[1:]}; of a folder, every run in it.")]
     _: KW_ONLY
-    write: Annotated[Switch, Parameter(help="Write the new readings into the record log. Default: only show them.")] = (
-        False
-    )
-    json: Annotated[Switch, Parameter(help="Print the differences as JSON to standard output.")] = False
+    write: Switch = False
+    """Write the new readings into the record log. Default: only show them."""
+    json: Switch = False
+    """Print the differences as JSON to standard output."""

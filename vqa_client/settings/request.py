@@ -11,71 +11,36 @@ from vqa_client.errors import UsageError
 from vqa_client.settings.validation import AtLeast, Several
 from vqa_client.types import OURS
 
-REQUEST = Group("Request", sort_key=2)
+REQUEST = Parameter(group=Group("Request", sort_key=2))
 
 
 @dataclass(frozen=True, kw_only=True)
 class RequestOptions:
     """The keys of a config that the line may give; each wins over the config's, and a run is the same either way."""
 
-    temperature: Annotated[
-        float | None, AtLeast(0), Parameter(group=REQUEST, help="Sampling temperature. Default: the config's, else 0.")
-    ] = None
-    max_tokens: Annotated[
-        int | None,
-        AtLeast(1),
-        Parameter(
-            group=REQUEST,
-            help="Maximum number of tokens in a reply. Default: the config's, else the benchmark's usual.",
-        ),
-    ] = None
-    top_p: Annotated[
-        float | None, AtLeast(0, most=1), Parameter(group=REQUEST, help="Nucleus sampling. Default: not sent.")
-    ] = None
-    seed_model: Annotated[
-        int | None, Parameter(group=REQUEST, help="Seed of the server's sampling. Default: not sent.")
-    ] = None
-    presence_penalty: Annotated[
-        float | None, Parameter(group=REQUEST, help="Presence penalty. Default: the config's, else not sent.")
-    ] = None
-    prompt: Annotated[
-        str,
-        Parameter(
-            group=REQUEST,
-            help="Prompt template with {question}, and {choices} where there are some. Default: the config's, else the "
-            "benchmark's own.",
-        ),
-    ] = ""
-    system: Annotated[
-        str | None,
-        Parameter(
-            group=REQUEST,
-            help='A system message for every question; "" sends none. Default: the config\'s system_prompt, else the '
-            "benchmark's own.",
-        ),
-    ] = None
-    thinking: Annotated[
-        Literal["on", "off", "auto"],
-        Parameter(
-            group=REQUEST,
-            help="Switch a model's thinking on or off, in the form that the server accepts; auto sends nothing.",
-        ),
-    ] = "auto"
-    extra_body: Annotated[
-        Several[str],
-        Parameter(
-            group=REQUEST,
-            help="A further field of the request as name=value, such as top_k=20; repeat for more. Values are JSON "
-            "where they can be; a.b=value sets b inside a.",
-        ),
-    ] = ()
-    header: Annotated[
-        Several[str],
-        Parameter(
-            group=REQUEST,
-            help="A header of every request as name=value, such as api-key=...; repeat for more. Never recorded.",
-        ),
-    ] = field(default=(), repr=False)
+    temperature: Annotated[float | None, AtLeast(0), REQUEST] = None
+    """Sampling temperature. Default: the config's, else 0."""
+    max_tokens: Annotated[int | None, AtLeast(1), REQUEST] = None
+    """Maximum number of tokens in a reply. Default: the config's, else the benchmark's usual."""
+    top_p: Annotated[float | None, AtLeast(0, most=1), REQUEST] = None
+    """Nucleus sampling. Default: not sent."""
+    seed_model: Annotated[int | None, REQUEST] = None
+    """Seed of the server's sampling. Default: not sent."""
+    presence_penalty: Annotated[float | None, REQUEST] = None
+    """Presence penalty. Default: the config's, else not sent."""
+    prompt: Annotated[str, REQUEST] = ""
+    """Prompt template with {question}, and {choices} where there are some. Default: the config's, else the benchmark's
+    own."""
+    system: Annotated[str | None, REQUEST] = None
+    """A system message for every question; "" sends none. Default: the config's system_prompt, else the benchmark's
+    own."""
+    thinking: Annotated[Literal["on", "off", "auto"], REQUEST] = "auto"
+    """Switch a model's thinking on or off, in the form that the server accepts; auto sends nothing."""
+    extra_body: Annotated[Several[str], REQUEST] = ()
+    """A further field of the request as name=value, such as top_k=20; repeat for more. Values are JSON where they can
+    be; a.b=value sets b inside a."""
+    header: Annotated[Several[str], REQUEST] = field(default=(), repr=False)
+    """A header of every request as name=value, such as api-key=...; repeat for more. Never recorded."""
 
     @property
     def headers(self) -> dict[str, str]:

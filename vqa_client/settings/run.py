@@ -16,13 +16,13 @@ from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.validation import ABOVE_0, AtLeast, Several, Switch, check
 from vqa_client.types import FAILED, STATUSES, Status
 
-DATA = Group("Data", sort_key=0)
-SERVER = Group("Server", sort_key=1)
-RUN = Group("Run", sort_key=3)
-ASKED = Group("Questions", sort_key=4)
-IMAGES = Group("Images", sort_key=5)
-JUDGE = Group("Judge", sort_key=6)
-DRY = Group("Dry run", sort_key=7)
+DATA = Parameter(group=Group("Data", sort_key=0))
+SERVER = Parameter(group=Group("Server", sort_key=1))
+RUN = Parameter(group=Group("Run", sort_key=3))
+ASKED = Parameter(group=Group("Questions", sort_key=4))
+IMAGES = Parameter(group=Group("Images", sort_key=5))
+JUDGE = Parameter(group=Group("Judge", sort_key=6))
+DRY = Parameter(group=Group("Dry run", sort_key=7))
 
 DEFAULT_BASE_URL = "http://localhost:8000/v1"
 
@@ -45,181 +45,91 @@ class RunSettings(RequestOptions, BatchSettings):
 
     base_url: Annotated[
         str | None,
+        SERVER,
         Parameter(
-            group=SERVER,
-            help="The OpenAI-compatible endpoint, with or without /v1. Default: the config's, else "
-            f"{DEFAULT_BASE_URL}.",
+            help=f"The OpenAI-compatible endpoint, with or without /v1. Default: the config's, else {DEFAULT_BASE_URL}."
         ),
     ] = field(default=None, repr=False)
-    endpoint: Annotated[
-        Several[str],
-        Parameter(
-            group=SERVER,
-            help="A server to use instead of --base_url; repeat for several that serve the same model. --max_workers "
-            "counts for all of them; a document's questions go to one.",
-        ),
-    ] = field(default=(), repr=False)
-    api_key: Annotated[
-        str | None,
-        Parameter(group=SERVER, help="Default: $VQA_CLIENT_API_KEY, then $OPENAI_API_KEY.", show_default=False),
-    ] = field(default_factory=_key_from_environment, repr=False)
-    timeout: Annotated[
-        float | None,
-        Parameter(
-            group=SERVER,
-            help="Seconds per question from its first byte sent, retries included; waits that the server asks for are "
-            "not counted. Default: the config's, else 600.",
-        ),
-    ] = None
-    wait_for_server: Annotated[
-        float,
-        AtLeast(0),
-        Parameter(group=SERVER, help="Seconds to wait for a server that is starting, or that went away."),
-    ] = 30.0
-    engine: Annotated[
-        Literal["direct", "httpx2", "openai"],
-        Parameter(
-            group=SERVER,
-            help="HTTP client: built-in; httpx2 (used automatically with a proxy); openai: the SDK's, which signs for "
-            "Azure and Bedrock by their own logins (needs the extra openai).",
-        ),
-    ] = "direct"
-    check: Annotated[
-        bool,
-        Parameter(
-            group=SERVER,
-            show_default=False,
-            help="Before the first question, find out which server it is and whether it sees images: two to four small "
-            "requests. Default: yes, unless $VQA_CLIENT_NO_CHECK is set.",
-        ),
-    ] = field(default_factory=_checked_by_default)
-    ca_bundle: Annotated[
-        Path | None, Parameter(group=SERVER, help="A PEM file of certificate authorities to trust.")
-    ] = None
-    insecure: Annotated[
-        Switch, Parameter(group=SERVER, help="Don't verify the server's certificate; recorded in the run.")
-    ] = False
-    image_uuid: Annotated[
-        Literal["off", "auto"],
-        Parameter(
-            group=SERVER,
-            help="auto: if the server knows images by a uuid (vLLM), send the bytes of each only once; questions "
-            "about a document of 1 MB or more wait for the answer to its first one.",
-        ),
-    ] = "off"
-    file_urls: Annotated[
-        Switch,
-        Parameter(
-            group=SERVER,
-            help="Send the file:// addresses of unchanged images to a server on this machine that may read them "
-            "(vLLM's --allowed-local-media-path).",
-        ),
-    ] = False
-    stream: Annotated[
-        Switch,
-        Parameter(
-            group=SERVER,
-            help="Ask for replies as streams, to measure the time to the first token and the tokens per second.",
-        ),
-    ] = False
-    metrics: Annotated[
-        bool,
-        Parameter(
-            group=SERVER,
-            help="Read the server's own figures every few seconds (/metrics of vLLM, llama.cpp and mlx-vlm), to show "
-            "them and to name the bottleneck.",
-        ),
-    ] = True
-    max_workers: Annotated[
-        int | Literal["auto"],
-        AtLeast(1),
-        Parameter(
-            group=RUN,
-            help="Requests in flight at once. auto: more while that makes the run faster, fewer if requests are "
-            "refused.",
-        ),
-    ] = 128
-    limit: Annotated[
-        int | None, AtLeast(0), Parameter(group=RUN, help="Ask only the first N instances of the data file.")
-    ] = None
-    max_retries: Annotated[int, AtLeast(0), Parameter(group=RUN, help="Retries for transient errors.")] = 4
-    breaker_after: Annotated[
-        int, AtLeast(0), Parameter(group=RUN, help="Stop after this many failed questions in a row; 0: never.")
-    ] = 50
-    retry: Annotated[
-        str,
-        Parameter(
-            group=RUN,
-            help="When resuming, also re-ask questions with these statuses, e.g. failed,empty,unparsed. Default: "
-            "only failures that may be temporary.",
-        ),
-    ] = ""
-    retry_failed: Annotated[Switch, Parameter(group=RUN, help="The same as --retry failed.")] = False
-    fresh: Annotated[Switch, Parameter(group=RUN, help="Start over: records of an earlier run are moved aside.")] = (
-        False
+    endpoint: Annotated[Several[str], SERVER] = field(default=(), repr=False)
+    """A server to use instead of --base_url; repeat for several that serve the same model. --max_workers counts for all
+    of them; a document's questions go to one."""
+    api_key: Annotated[str | None, SERVER, Parameter(show_default=False)] = field(
+        default_factory=_key_from_environment, repr=False
     )
-    json: Annotated[Switch, Parameter(group=RUN, help="Print the summaries as JSON to standard output.")] = False
-    html: Annotated[
-        bool, Parameter(group=RUN, help="Write an HTML page beside each report (needs the extra html).")
-    ] = True
-    sample: Annotated[
-        int | None,
-        AtLeast(1),
-        Parameter(
-            group=ASKED,
-            help="Ask a random sample of N questions; with the same seed a larger sample contains a smaller one.",
-        ),
-    ] = None
-    by: Annotated[
-        str, Parameter(group=ASKED, help="Stratify --sample by these fields (comma-separated), e.g. difficulty.")
-    ] = ""
-    seed: Annotated[int, Parameter(group=ASKED, help="Random seed for sampling and shuffling.")] = 0
-    repeat: Annotated[
-        int, AtLeast(1), Parameter(group=ASKED, help="Ask each question N times: pass@k, majority and instability.")
-    ] = 1
-    blind: Annotated[
-        Switch,
-        Parameter(group=ASKED, help="Ask every question with and without its images, to measure how much they matter."),
-    ] = False
-    dry_run: Annotated[
-        Switch, Parameter(group=DRY, help="Estimate requests, tokens, time and cost; send and write nothing.")
-    ] = False
-    rate: Annotated[
-        float | None,
-        ABOVE_0,
-        Parameter(group=DRY, help="Questions per second that the server handles, to estimate the time."),
-    ] = None
-    context_length: Annotated[
-        int | None,
-        AtLeast(1),
-        Parameter(group=DRY, help="Context window in tokens, prompt plus reply. Default: what the server reports."),
-    ] = None
-    token_rule: Annotated[
-        Literal["qwen2.5-vl", "qwen3-vl"],
-        Parameter(group=DRY, help="How to count image tokens: one per 28 x 28 or 32 x 32 pixels."),
-    ] = "qwen3-vl"
-    max_pixels: Annotated[
-        int | None,
-        AtLeast(1),
-        Parameter(group=IMAGES, help="Shrink images above this many pixels (recorded). Default: never."),
-    ] = None
-    white_value: Annotated[
-        float | None,
-        ABOVE_0,
-        Parameter(group=IMAGES, help="Which value is white in 32-bit images (float TIFF), such as 1 or 255."),
-    ] = None
-    image_format: Annotated[
-        Literal["png", "jpeg", "webp"] | None,
-        Parameter(group=IMAGES, help="Re-encode every image (recorded). Default: files are sent byte for byte."),
-    ] = None
-    image_quality: Annotated[
-        int, AtLeast(1, most=100), Parameter(group=IMAGES, help="Quality of --image-format jpeg or webp.")
-    ] = 90
-    max_pages: Annotated[
-        int | None,
-        AtLeast(1),
-        Parameter(group=IMAGES, help="Send only the first N pages of a document (recorded). Default: all."),
-    ] = None
+    """Default: $VQA_CLIENT_API_KEY, then $OPENAI_API_KEY."""
+    timeout: Annotated[float | None, SERVER] = None
+    """Seconds per question from its first byte sent, retries included; waits that the server asks for are not counted.
+    Default: the config's, else 600."""
+    wait_for_server: Annotated[float, AtLeast(0), SERVER] = 30.0
+    """Seconds to wait for a server that is starting, or that went away."""
+    engine: Annotated[Literal["direct", "httpx2", "openai"], SERVER] = "direct"
+    """HTTP client: built-in; httpx2 (used automatically with a proxy); openai: the SDK's, which signs for Azure and
+    Bedrock by their own logins (needs the extra openai)."""
+    check: Annotated[bool, SERVER, Parameter(show_default=False)] = field(default_factory=_checked_by_default)
+    """Before the first question, find out which server it is and whether it sees images: two to four small requests.
+    Default: yes, unless $VQA_CLIENT_NO_CHECK is set."""
+    ca_bundle: Annotated[Path | None, SERVER] = None
+    """A PEM file of certificate authorities to trust."""
+    insecure: Annotated[Switch, SERVER] = False
+    """Don't verify the server's certificate; recorded in the run."""
+    image_uuid: Annotated[Literal["off", "auto"], SERVER] = "off"
+    """auto: if the server knows images by a uuid (vLLM), send the bytes of each only once; questions about a document
+    of 1 MB or more wait for the answer to its first one."""
+    file_urls: Annotated[Switch, SERVER] = False
+    """Send the file:// addresses of unchanged images to a server on this machine that may read them (vLLM's
+    --allowed-local-media-path)."""
+    stream: Annotated[Switch, SERVER] = False
+    """Ask for replies as streams, to measure the time to the first token and the tokens per second."""
+    metrics: Annotated[bool, SERVER] = True
+    """Read the server's own figures every few seconds (/metrics of vLLM, llama.cpp and mlx-vlm), to show them and to
+    name the bottleneck."""
+    max_workers: Annotated[int | Literal["auto"], AtLeast(1), RUN] = 128
+    """Requests in flight at once. auto: more while that makes the run faster, fewer if requests are refused."""
+    limit: Annotated[int | None, AtLeast(0), RUN] = None
+    """Ask only the first N instances of the data file."""
+    max_retries: Annotated[int, AtLeast(0), RUN] = 4
+    """Retries for transient errors."""
+    breaker_after: Annotated[int, AtLeast(0), RUN] = 50
+    """Stop after this many failed questions in a row; 0: never."""
+    retry: Annotated[str, RUN] = ""
+    """When resuming, also re-ask questions with these statuses, e.g. failed,empty,unparsed. Default: only failures that
+    may be temporary."""
+    retry_failed: Annotated[Switch, RUN] = False
+    """The same as --retry failed."""
+    fresh: Annotated[Switch, RUN] = False
+    """Start over: records of an earlier run are moved aside."""
+    json: Annotated[Switch, RUN] = False
+    """Print the summaries as JSON to standard output."""
+    html: Annotated[bool, RUN] = True
+    """Write an HTML page beside each report (needs the extra html)."""
+    sample: Annotated[int | None, AtLeast(1), ASKED] = None
+    """Ask a random sample of N questions; with the same seed a larger sample contains a smaller one."""
+    by: Annotated[str, ASKED] = ""
+    """Stratify --sample by these fields (comma-separated), e.g. difficulty."""
+    seed: Annotated[int, ASKED] = 0
+    """Random seed for sampling and shuffling."""
+    repeat: Annotated[int, AtLeast(1), ASKED] = 1
+    """Ask each question N times: pass@k, majority and instability."""
+    blind: Annotated[Switch, ASKED] = False
+    """Ask every question with and without its images, to measure how much they matter."""
+    dry_run: Annotated[Switch, DRY] = False
+    """Estimate requests, tokens, time and cost; send and write nothing."""
+    rate: Annotated[float | None, ABOVE_0, DRY] = None
+    """Questions per second that the server handles, to estimate the time."""
+    context_length: Annotated[int | None, AtLeast(1), DRY] = None
+    """Context window in tokens, prompt plus reply. Default: what the server reports."""
+    token_rule: Annotated[Literal["qwen2.5-vl", "qwen3-vl"], DRY] = "qwen3-vl"
+    """How to count image tokens: one per 28 x 28 or 32 x 32 pixels."""
+    max_pixels: Annotated[int | None, AtLeast(1), IMAGES] = None
+    """Shrink images above this many pixels (recorded). Default: never."""
+    white_value: Annotated[float | None, ABOVE_0, IMAGES] = None
+    """Which value is white in 32-bit images (float TIFF), such as 1 or 255."""
+    image_format: Annotated[Literal["png", "jpeg", "webp"] | None, IMAGES] = None
+    """Re-encode every image (recorded). Default: files are sent byte for byte."""
+    image_quality: Annotated[int, AtLeast(1, most=100), IMAGES] = 90
+    """Quality of --image-format jpeg or webp."""
+    max_pages: Annotated[int | None, AtLeast(1), IMAGES] = None
+    """Send only the first N pages of a document (recorded). Default: all."""
     corrupted: Annotated[RobustnessRun | None, Parameter(parse=False)] = None
 
     name_option: ClassVar = "--model"
@@ -230,8 +140,6 @@ class RunSettings(RequestOptions, BatchSettings):
     """Seconds a request may take where no config says; None: as for a config without one."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.endpoint, str):  # as people write one in Python
-            object.__setattr__(self, "endpoint", (self.endpoint,))
         check(self)
         check_divided(self)
         check_batch(self, {"several of --endpoint": len(self.endpoint) > 1, "--stream": self.stream})
@@ -316,9 +224,8 @@ class RunSettings(RequestOptions, BatchSettings):
 class ConfiguredSettings(RunSettings):
     """What the commands take whose --model means configs."""
 
-    model_name: Annotated[
-        str | None, Parameter(group=SERVER, help="The model's name at the server, if it isn't the config's.")
-    ] = None
+    model_name: Annotated[str | None, SERVER] = None
+    """The model's name at the server, if it isn't the config's."""
     name_option: ClassVar = "--model_name"
 
     @property
@@ -330,14 +237,10 @@ class ConfiguredSettings(RunSettings):
 class OneModelSettings(RunSettings):
     """What the commands take that ask one model."""
 
-    config: Annotated[
-        str | None,
-        Parameter(alias="-c", group=SERVER, help="A model's settings: a JSON file, or the name of a shipped one."),
-    ] = None
-    model: Annotated[
-        str | None,
-        Parameter(group=SERVER, help="The model to ask for. Default: the config's, else the one the server serves."),
-    ] = None
+    config: Annotated[str | None, SERVER, Parameter(alias="-c")] = None
+    """A model's settings: a JSON file, or the name of a shipped one."""
+    model: Annotated[str | None, SERVER] = None
+    """The model to ask for. Default: the config's, else the one the server serves."""
 
     @property
     def configs(self) -> tuple[str | None, ...]:

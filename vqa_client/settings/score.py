@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 from vqa_client.errors import UsageError
 from vqa_client.settings.validation import CheckedSettings, Several, Switch, check
 
-DATA = Group("Data", sort_key=0)
+DATA = Parameter(group=Group("Data", sort_key=0))
 METRICS = (
     "normalised",
     "official",
@@ -25,9 +25,9 @@ METRICS = (
 _FORMS = (
     "An official result JSON, a CSV or JSONL with question_id and answer, a vqa2_results_*.json, or a *.records.jsonl."
 )
-_Predictions = Annotated[Path, Parameter(alias="-p", group=DATA, help=_FORMS)]
+_Predictions = Annotated[Path, DATA, Parameter(help=_FORMS, alias="-p")]
 _Variant = Annotated[
-    str | None, Parameter(group=DATA, help="Which variant of a record log, or model of a vqa2 report, is scored.")
+    str | None, DATA, Parameter(help="Which variant of a record log, or model of a vqa2 report, is scored.")
 ]
 _OF_EXPLANATIONS = frozenset({"explanation", "explanations", "bleu", "rouge", "cider", "meteor", "spice", "bertscore"})
 
@@ -37,18 +37,18 @@ class ScoreSettings(CheckedSettings):
     """Settings of `vqa-client score`: predictions in a file against annotations in another, without a server."""
 
     predictions: _Predictions
-    annotations: Annotated[
-        Path, Parameter(alias="-a", group=DATA, help="VQA annotations; a question file gives no accuracy.")
-    ]
-    output: Annotated[
-        Path | None,
-        Parameter(alias="-o", group=DATA, help="Folder for the official evaluation files. Default: none are written."),
-    ] = None
-    metrics: Annotated[
-        Several[str], Parameter(group=DATA, consume_multiple=True, help=f"Any of {', '.join(METRICS)}.")
-    ] = ("normalised", "official", "contains")
+    annotations: Annotated[Path, DATA, Parameter(alias="-a")]
+    """VQA annotations; a question file gives no accuracy."""
+    output: Annotated[Path | None, DATA, Parameter(alias="-o")] = None
+    """Folder for the official evaluation files. Default: none are written."""
+    metrics: Annotated[Several[str], DATA, Parameter(help=f"Any of {', '.join(METRICS)}.", consume_multiple=True)] = (
+        "normalised",
+        "official",
+        "contains",
+    )
     variant: _Variant = None
-    json: Annotated[Switch, Parameter(group=DATA, help="Print the scores as JSON to standard output.")] = False
+    json: Annotated[Switch, DATA] = False
+    """Print the scores as JSON to standard output."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -65,15 +65,15 @@ class AnswersSettings(CheckedSettings):
     """Settings of `vqa-client score --task NAME` beside the benchmark's own: answers in a file, and what they are."""
 
     predictions: _Predictions
-    model: Annotated[str, Parameter(group=DATA, help="Who answered. Default: the predictions' name.")] = ""
+    model: Annotated[str, DATA] = ""
+    """Who answered. Default: the predictions' name."""
     variant: _Variant = None
-    missing: Annotated[
-        Literal["left-out", "wrong"], Parameter(group=DATA, help="What questions without an answer count as.")
-    ] = "left-out"
-    fresh: Annotated[Switch, Parameter(group=DATA, help="Move the records of other predictions in --output aside.")] = (
-        False
-    )
-    json: Annotated[Switch, Parameter(group=DATA, help="Print the summaries as JSON to standard output.")] = False
+    missing: Annotated[Literal["left-out", "wrong"], DATA] = "left-out"
+    """What questions without an answer count as."""
+    fresh: Annotated[Switch, DATA] = False
+    """Move the records of other predictions in --output aside."""
+    json: Annotated[Switch, DATA] = False
+    """Print the summaries as JSON to standard output."""
 
 
 TaskName = Literal["vqax", "actx", "esnlive", "vcr"]
@@ -83,51 +83,28 @@ TaskName = Literal["vqax", "actx", "esnlive", "vcr"]
 class ScoreExplanationsSettings(CheckedSettings):
     """Settings of `vqa-client score-explanations`: explanations in a file against those of people in another."""
 
-    predictions: Annotated[
-        Path,
-        Parameter(
-            alias="-p",
-            group=DATA,
-            help="A *.records.jsonl or *_eval.csv of explain, the published script's CSV, or COCO captions: "
-            '[{"image_id", "caption"}].',
-        ),
-    ]
-    references: Annotated[
-        Path | None,
-        Parameter(
-            alias="-r",
-            group=DATA,
-            help="An NLE file or COCO caption annotations. Default: the NLE file of --task and --split below --data.",
-        ),
-    ] = None
-    task: Annotated[
-        TaskName | None, Parameter(group=DATA, help="Default: as the files' names say, vqax_val_eval.csv and the like.")
-    ] = None
-    split: Annotated[
-        Literal["train", "val", "test"] | None, Parameter(group=DATA, help="Default: as the predictions' name says.")
-    ] = None
-    data_root: Annotated[
-        Path, Parameter(name=("--data", "-d", "--data_root"), group=DATA, help="Folder with nle_data/.")
-    ] = Path(".")
-    vcr_mode: Annotated[
-        Literal["free", "q2a", "qa2r", "q2ar"] | None,
-        Parameter(group=DATA, help="What VCR was asked for. Default: as the predictions' name says, else free."),
-    ] = None
-    captions: Annotated[
-        Literal["full", "exp"] | None,
-        Parameter(
-            group=DATA,
-            help='full: captions read "answer because explanation"; exp: they are explanations. Default: as their '
-            "name says, else what most look like.",
-        ),
-    ] = None
-    output: Annotated[
-        Path | None, Parameter(alias="-o", group=DATA, help="Folder for the scores as JSON. Default: none is written.")
-    ] = None
-    coco_captions: Annotated[
-        Switch, Parameter(group=DATA, help="Write both sides as COCO captions into --output, for other scorers.")
-    ] = False
-    json: Annotated[Switch, Parameter(group=DATA, help="Print the scores as JSON to standard output.")] = False
+    predictions: Annotated[Path, DATA, Parameter(alias="-p")]
+    """A *.records.jsonl or *_eval.csv of explain, the published script's CSV, or COCO captions: [{"image_id",
+    "caption"}]."""
+    references: Annotated[Path | None, DATA, Parameter(alias="-r")] = None
+    """An NLE file or COCO caption annotations. Default: the NLE file of --task and --split below --data."""
+    task: Annotated[TaskName | None, DATA] = None
+    """Default: as the files' names say, vqax_val_eval.csv and the like."""
+    split: Annotated[Literal["train", "val", "test"] | None, DATA] = None
+    """Default: as the predictions' name says."""
+    data_root: Annotated[Path, DATA, Parameter(name=("--data", "-d", "--data_root"))] = Path(".")
+    """Folder with nle_data/."""
+    vcr_mode: Annotated[Literal["free", "q2a", "qa2r", "q2ar"] | None, DATA] = None
+    """What VCR was asked for. Default: as the predictions' name says, else free."""
+    captions: Annotated[Literal["full", "exp"] | None, DATA] = None
+    """full: captions read "answer because explanation"; exp: they are explanations. Default: as their name says, else
+    what most look like."""
+    output: Annotated[Path | None, DATA, Parameter(alias="-o")] = None
+    """Folder for the scores as JSON. Default: none is written."""
+    coco_captions: Annotated[Switch, DATA] = False
+    """Write both sides as COCO captions into --output, for other scorers."""
+    json: Annotated[Switch, DATA] = False
+    """Print the scores as JSON to standard output."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -31,25 +31,14 @@ _OF_ALL = ("max_cost", "max_minutes")
 class SuiteSettings(RunSettings):
     """Settings of `vqa-client suite`: several benchmarks, one command; its other options hold for all of them."""
 
-    data: Annotated[
-        Path | None,
-        Parameter(
-            alias="-d",
-            group=DATA,
-            help="Folder that the suite's paths start from. Default: the suite file's; for a shipped suite, this one.",
-        ),
-    ] = None
-    output: Annotated[
-        Path,
-        Parameter(alias="-o", group=DATA, help="Folder for the leaderboard, with a folder of reports for each model."),
-    ] = Path("results")
-    config: Annotated[
-        Several[str],
-        Parameter(alias="-c", group=SERVER, help="A model's settings, as of `run`; repeat for several models."),
-    ] = ()
-    model: Annotated[
-        Several[str], Parameter(group=SERVER, help="A model to ask for, by its served name; repeat for several models.")
-    ] = ()
+    data: Annotated[Path | None, DATA, Parameter(alias="-d")] = None
+    """Folder that the suite's paths start from. Default: the suite file's; for a shipped suite, this one."""
+    output: Annotated[Path, DATA, Parameter(alias="-o")] = Path("results")
+    """Folder for the leaderboard, with a folder of reports for each model."""
+    config: Annotated[Several[str], SERVER, Parameter(alias="-c")] = ()
+    """A model's settings, as of `run`; repeat for several models."""
+    model: Annotated[Several[str], SERVER] = ()
+    """A model to ask for, by its served name; repeat for several models."""
 
     @property
     def models(self) -> list[tuple[str | None, str | None]]:

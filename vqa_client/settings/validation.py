@@ -1,10 +1,14 @@
 """What a setting may be, whoever gives it: the command line or code; and settings as `help()` shows them."""
 
+import ast
 import inspect
 import os
+import textwrap
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cache
+from itertools import pairwise
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
@@ -70,9 +74,10 @@ def check(settings: Any) -> None:
     """
     for name, rule in _rules(type(settings)).items():  # type: ignore[arg-type]  # a class is hashable
         value = getattr(settings, name)
+        if rule.several and isinstance(value, str | Path | list):  # as people write one, or some, in Python
+            object.__setattr__(settings, name, value := tuple(value) if isinstance(value, list) else (value,))
         if rule.path and value is not None:
-            paths = (value,) if isinstance(value, str | Path) else value
-            object.__setattr__(settings, name, tuple(map(expanded, paths)) if rule.several else expanded(value))
+            object.__setattr__(settings, name, tuple(map(expanded, value)) if rule.several else expanded(value))
         if isinstance(value, str) and value in rule.renamed:
             object.__setattr__(settings, name, value := rule.renamed[value])
         words = value if isinstance(value, tuple) else (value,)
@@ -138,19 +143,47 @@ def readable(settings: type[Any]) -> type[Any]:
     """The same class, its docstring with the help of each field."""
     if "__signature__" in vars(settings):
         return settings
-    plain, marked = get_type_hints(settings), get_type_hints(settings, include_extras=True)
+    plain = get_type_hints(settings)
     signature = inspect.signature(settings)
     signature = signature.replace(
         parameters=[each.replace(annotation=plain[name]) for name, each in signature.parameters.items()]
     )
     settings.__signature__ = signature
     vars(settings)["__init__"].__signature__ = signature
-    helps = {field.name: _help(marked[field.name]) for field in fields(settings)}
-    lines = [f"  {name}: {text}" for name, text in helps.items() if text]
-    settings.__doc__ = "\n".join([f"{inspect.getdoc(settings)}\n", *lines])
+    settings.__doc__ = _WithOptions(inspect.getdoc(settings) or "")  # type: ignore[assignment]
     return settings
 
 
-def _help(annotation: Any) -> str:
-    marks = [mark for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Parameter)]
-    return next((mark.help for mark in marks if mark.help), "")
+class _WithOptions:
+    """A docstring that ends with the help of each option, which is looked for when the docstring is read."""
+
+    def __init__(self, summary: str) -> None:
+        self._summary = summary
+
+    def __get__(self, instance: object, kind: type[Any]) -> str:
+        helps = option_helps(kind)
+        lines = [f"  {field.name}: {helps[field.name]}" for field in fields(kind) if field.name in helps]
+        return "\n".join([f"{self._summary}\n", *lines])
+
+
+def option_helps(settings: type[Any]) -> dict[str, str]:
+    """The help of each option: as its annotation has it, else the text below its field, which only the source has."""
+    helps: dict[str, str] = {}
+    for kind in reversed(settings.__mro__[:-1]):
+        with suppress(OSError, TypeError):  # typed into a shell, or installed without its source
+            helps |= _texts_below(inspect.getsource(kind))
+    for name, annotation in get_type_hints(settings, include_extras=True).items():
+        for mark in getattr(annotation, "__metadata__", ()):
+            if isinstance(mark, Parameter) and mark.help:
+                helps[name] = mark.help
+    return helps
+
+
+def _texts_below(source: str) -> dict[str, str]:
+    (declared,) = ast.parse(textwrap.dedent(source)).body
+    texts: dict[str, str] = {}
+    for field, below in pairwise(declared.body if isinstance(declared, ast.ClassDef) else ()):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                texts[name] = " ".join(text.split())
+    return texts
