@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client import records
+from vqa_client import compact_index, records
 from vqa_client.errors import OutputError, UsageError
 from vqa_client.records import RecordLog, damaged_beside, locked
 from vqa_client.types import FAILED, Record, Status
@@ -243,7 +243,7 @@ def test_dropped_questions_are_as_if_never_asked(path: Path) -> None:
 
 
 def test_keys_are_told_apart_even_where_their_hashes_are_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vqa_client.compact_index.hash", lambda _: 7, raising=False)
+    monkeypatch.setattr(compact_index, "hash", lambda _: 7, raising=False)
     variants = [f"blur/{level}" for level in range(5)]
     fill(path, *(record(str(n), variant=one, output=f"{n} {one}") for n in range(20) for one in variants))
     with RecordLog(path) as log:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import vqa_client.files
 from tests import forked
 from tests.images.corruptions.drawings import drawn
 from vqa_client.cli.main import run_command
@@ -271,7 +272,7 @@ def test_a_full_disk_ends_the_run_with_the_file_s_name(
             return open("/dev/full", "wb", **options)
         return open(path, mode, **options)
 
-    monkeypatch.setattr("vqa_client.files.open", onto_a_full_disk, raising=False)
+    monkeypatch.setattr(vqa_client.files, "open", onto_a_full_disk, raising=False)
     output, words = tmp_path / "out", ("--corruptions", "snow", "--levels", "1-3", "--workers", "1")
     assert generate(images, output, *words) == 2
     assert "Snow_L2" in (told := capsys.readouterr().err)
