@@ -209,7 +209,7 @@ def hold() -> Action:
     return Hold()
 
 
-def barrier(n: int, timeout_s: float = 5.0) -> Action:
+def barrier(n: int, timeout_s: float = 60.0) -> Action:
     """Wait until `n` requests are here at once; the time is for the case that they never are."""
     return Barrier(n, timeout_s)
 

@@ -16,7 +16,7 @@ from tests import forked
 from tests.fakes.server import FaultServer
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT_S = 40.0
+TIMEOUT_S = 300.0
 FOREIGN_VARIABLES = (
     *(name for stem in ("http", "https", "all", "no") for name in (f"{stem}_proxy", f"{stem}_proxy".upper())),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "OPENAI_API_KEY", "VQA_CLIENT_API_KEY"),
