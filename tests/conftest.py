@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from tests.faults.commands import FOREIGN_VARIABLES
 from tests.in_threads import InThreads
+from tests.options_once import assemble_options_once
 
 settings.register_profile("same every time", derandomize=True, deadline=None)
 settings.load_profile("same every time")
@@ -28,6 +29,8 @@ os.fsync = os.fstat  # type: ignore[assignment]
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Hundreds of tests start the command: compiling the library takes half of each start."""
+
+assemble_options_once()
 
 
 def pytest_collection_finish() -> None:

@@ -26,13 +26,16 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 
+from tests.options_once import assemble_options_once
+
 ROOT: Final = Path(__file__).parents[1]
 READ_AT_START: Final = re.compile("PYTHON|LC_|LANG|TZ$|LD_|MALLOC|OPENSSL")
 IMPORTED_LATE: Final = (
     *("PIL.Image", "PIL.JpegImagePlugin", "PIL.PngImagePlugin", "anyio._backends._asyncio", "httptools", "jinja2"),
     *("cyclopts.help", "rich.console", "rich.progress", "rich.table", "rich.traceback", "ssl", "uuid"),
 )
-COMMANDS: Final = ("mc", "niah", "vqa2", "explain", "run", "score", "check", "report", "merge", "compare", "render")
+BENCHMARKS: Final = ("chartqa", "ai2d", "mp-docvqa", "aokvqa")
+"""One for each type of settings that several benchmarks share."""
 MOST_BYTES: Final = 1 << 17
 NUMBER_BYTES: Final = 4
 Limits = Sequence[tuple[int, tuple[int, int]]]
@@ -170,6 +173,7 @@ def prepare() -> None:
     """Do what a command's first words, page, picture and reply would: load and compile what they need."""
     from PIL import Image
 
+    from vqa_client.cli.app import COMMANDS, ROBUSTNESS
     from vqa_client.cli.main import run_command
     from vqa_client.html.page import environment
     from vqa_client.scoring.readings import choice
@@ -182,9 +186,11 @@ def prepare() -> None:
     for text in ("B", "The answer is (B).", "I think that it is green, not red."):
         choice(reply_from(Completion(text=text)), asked)
     Image.init()
-    for command in COMMANDS:
+    commands = [[name.replace("_", "-")] for group in COMMANDS.values() for name in group]
+    commands += [["robustness", name] for name in ROBUSTNESS] + [["run", name] for name in BENCHMARKS]
+    for words in commands:
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-            run_command([command, "--no_such_option"])
+            run_command([*words, "--no_such_option"])
 
 
 def run_to_end() -> None:
@@ -215,6 +221,7 @@ if __name__ == "__main__":
             importlib.import_module(module.name)
     for late in IMPORTED_LATE:
         importlib.import_module(late)
+    assemble_options_once()
     prepare()
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as orders:

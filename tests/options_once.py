@@ -1,0 +1,33 @@
+"""A command's options, put together once: cyclopts does so for each command line, which takes most of reading it.
+
+Thousands of tests run commands in one process, or in forks of one.
+"""
+
+from copy import copy
+from inspect import signature
+from typing import Any
+
+from cyclopts import App, ArgumentCollection
+
+_assemble = App.assemble_argument_collection
+_ASSEMBLED: dict[Any, ArgumentCollection] = {}
+
+
+def assemble_options_once() -> None:
+    """Keep each command's options in this process."""
+    App.assemble_argument_collection = _without_values  # type: ignore[method-assign]
+
+
+def _without_values(app: App, *, parse_docstring: bool = False, **more: Any) -> ArgumentCollection:
+    """Options that no command line gave a value yet; those of a page of help, which shows defaults, are not kept."""
+    if parse_docstring or more or app.default_command is None:
+        return _assemble(app, parse_docstring=parse_docstring, **more)
+    parameters = signature(app.default_command).parameters.values()
+    key = (app.help_flags, *((each.name, each.kind, each.annotation, each.default) for each in parameters))
+    if key not in _ASSEMBLED:
+        _ASSEMBLED[key] = _assemble(app)
+    copies = {id(option): copy(option) for option in _ASSEMBLED[key]}
+    for option in copies.values():
+        option.tokens = []
+        option.children = ArgumentCollection(copies[id(child)] for child in option.children)
+    return ArgumentCollection(copies.values())
