@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from vqa_client.errors import UNDECODABLE, UsageError
 from vqa_client.files import checked_nesting
+from vqa_client.not_json import not_finite
 from vqa_client.shipped import shipped
 from vqa_client.types import OURS
 
@@ -109,6 +110,8 @@ def parse_model(raw: Any, origin: str) -> ModelSettings:
     except msgspec.ValidationError as error:
         raise _complaint(error, raw, origin) from None
     _refuse_quoted_null(raw, model, "", origin)
+    if number := not_finite(raw):
+        raise UsageError(f"the config {origin} has {number}: numbers in JSON are finite")
     taken = sorted(OURS & (model.extra_body or {}).keys())
     if taken:
         raise UsageError(

@@ -1,7 +1,8 @@
 """What is wrong with a text that isn't JSON: NaN and infinities, as Python's json and pandas write them, by place."""
 
 import re
-from typing import Final
+from math import isfinite
+from typing import Any, Final
 
 _BYTE: Final = re.compile(r"\(byte (\d+)\)")
 _MISSING: Final = re.compile(r"Object missing required field (`\w+`)")
@@ -35,6 +36,15 @@ def byte_of(error: Exception, end: int) -> int:
 def without_nan(text: bytes) -> bytes:
     """The same text with null for every NaN and infinity."""
     return _EITHER.sub(lambda match: match[0] if match[0][:1] == b'"' else b"null", text)
+
+
+def not_finite(value: Any, key: str = "") -> str:
+    """The first number of a value that JSON doesn't have, as `a.b = nan`; an empty text where there is none."""
+    if isinstance(value, float) and not isfinite(value):
+        return f"{key} = {value!r}"
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    places = (not_finite(each, f"{key}.{name}".removeprefix(".")) for name, each in items)
+    return next(filter(None, places), "")
 
 
 def _place(text: bytes | memoryview, at: int) -> str:

@@ -80,9 +80,9 @@ def test_one_order_of_the_choices_at_a_time(given: dict[str, Any], said: str) ->
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"timeout": float("nan")}, "above 0 seconds"),
-        ({"timeout": float("inf")}, "above 0 seconds"),
-        ({"wait_for_server": float("nan")}, "a number of at least 0"),
+        ({"timeout": float("nan")}, "a finite number above 0"),
+        ({"timeout": float("inf")}, "a finite number above 0"),
+        ({"wait_for_server": float("nan")}, "a finite number of at least 0"),
         ({"max_workers": 2.5}, "a whole number of at least 1"),
         ({"rpm": 0.0}, "--rpm is 0.0; it must be a number above 0"),
         ({"max_workers": True}, "a whole number of at least 1"),

@@ -1,6 +1,7 @@
 """What each setting that can't be says: the whole message and its hint."""
 
 from collections.abc import Callable
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ from vqa_client.errors import UsageError
 from vqa_client.settings.declared import BenchmarkSettings, PageOptions
 from vqa_client.settings.divided import read_shard
 from vqa_client.settings.judge import JudgeSettings, LabelSettings
-from vqa_client.settings.own_commands import Vqa2Settings
+from vqa_client.settings.own_commands import ExplainSettings, Vqa2Settings
 from vqa_client.settings.pages import RenderSettings
 from vqa_client.settings.reports import CompareSettings, CtlSettings, ReportSettings
 from vqa_client.settings.robustness import EvaluateSettings, PlotSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.score import ScoreExplanationsSettings, ScoreSettings
+from vqa_client.settings.serve import CheckSettings, ServeSettings
 from vqa_client.settings.suite import SuiteSettings, read_suite
 
 DATA: dict[str, Any] = {"data_json": Path("d"), "output": Path("o")}
@@ -68,7 +70,13 @@ ROWS: list[tuple[Callable[..., Any], dict[str, Any], str, str]] = [
         "--ray ray://h:1 is a client's address",
         "run the command on a node of the cluster: --ray auto",
     ),
-    (RunSettings, {"shard": "3"}, "--shard is '3'", "K/N such as 3/64, auto, auto/N or next/N"),
+    (RunSettings, {"shard": "3"}, "--shard is '3'", "K/N such as 3/64, of nine digits at most; auto, auto/N or next/N"),
+    (
+        RunSettings,
+        {"shard": "1/9999999999"},
+        "--shard is '1/9999999999'",
+        "K/N such as 3/64, of nine digits at most; auto, auto/N or next/N",
+    ),
     (RunSettings, {"shard": "4/3"}, "--shard 4/3 is part 4 of 3", "K goes from 1 to N"),
     (RunSettings, {"shard": "0/3"}, "--shard 0/3 is part 0 of 3", "K goes from 1 to N"),
     (RunSettings, {"no_wait": True}, "--no_wait is of batches", "add --batch"),
@@ -108,7 +116,12 @@ ROWS: list[tuple[Callable[..., Any], dict[str, Any], str, str]] = [
         "--batch_command has no {input} and no {output}",
         "'vllm run-batch -i {input} -o {output} --model some-vlm'",
     ),
-    (RunSettings, {"batch": True, "batch_window": "2w"}, "--batch_window is '2w'", "hours or days, such as 24h or 7d"),
+    (
+        RunSettings,
+        {"batch": True, "batch_window": "99999h"},
+        "--batch_window is '99999h'; it must be from 1 to 9999 hours or days",
+        "such as 24h or 7d",
+    ),
     (
         RunSettings,
         {"repeat": 2, "blind": True},
@@ -128,7 +141,34 @@ ROWS: list[tuple[Callable[..., Any], dict[str, Any], str, str]] = [
         "--sample 500 --by FIELD",
     ),
     (RunSettings, {"rate": 2.0}, "--rate is of a dry run", "add --dry_run"),
-    (RunSettings, {"timeout": 0.0}, "--timeout is 0.0; it must be above 0 seconds", ""),
+    (RunSettings, {"timeout": 0.0}, "--timeout is 0.0; it must be a number above 0", ""),
+    (RunSettings, {"timeout": inf}, "--timeout is inf; it must be a finite number above 0", ""),
+    (RunSettings, {"timeout": nan}, "--timeout is nan; it must be a finite number above 0", ""),
+    (RunSettings, {"wait_for_server": inf}, "--wait_for_server is inf; it must be a finite number of at least 0", ""),
+    (RunSettings, {"rpm": 1e-300}, "--rpm is 1e-300; it must be a number of at least 1e-09", ""),
+    (RunSettings, {"presence_penalty": nan}, "--presence_penalty is nan; it must be a finite number", ""),
+    (RunSettings, {"presence_penalty": -inf}, "--presence_penalty is -inf; it must be a finite number", ""),
+    (RunSettings, {"top_p": inf}, "--top_p is inf; it must be a finite number from 0 to 1", ""),
+    (ServeSettings, {"start_timeout": nan}, "--start_timeout is nan; it must be a finite number above 0", ""),
+    (CheckSettings, {"timeout": -1.0}, "--timeout is -1.0; it must be a number above 0", ""),
+    (
+        ExplainSettings,
+        {"n_samples": "inf"},
+        "--n_samples is 'inf'; it must be a whole number of at least 0, None or all",
+        "",
+    ),
+    (
+        RunSettings,
+        {"extra_body": ("a.b=NaN",)},
+        "--extra_body has a.b = nan: numbers in JSON are finite",
+        "a text has quotes",
+    ),
+    (
+        RunSettings,
+        {"extra_body": ("a=[1, 1e999]",)},
+        "--extra_body has a.1 = inf: numbers in JSON are finite",
+        "a text has quotes",
+    ),
     (RunSettings, {"header": ("a b=c",)}, "--header 'a b' can't be sent", "name=value in printable ASCII"),
     (RunSettings, {"header": ("a:b",)}, "--header 'a' has no value", "--header name=value"),
     (
@@ -259,8 +299,8 @@ ROWS: list[tuple[Callable[..., Any], dict[str, Any], str, str]] = [
     (RenderSettings, {**DATA, "margins": "1x"}, "--margins is '1x'; it must be like 10 or 10x20", ""),
     (
         RenderSettings,
-        {**DATA, "line_height": float("inf")},
-        "--line_height is inf; it must be a number of at least 1",
+        {**DATA, "line_height": inf},
+        "--line_height is inf; it must be a finite number of at least 1",
         "",
     ),
     (

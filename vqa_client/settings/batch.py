@@ -95,7 +95,10 @@ class BatchSettings(BudgetSettings):
         """How long a batch may take; raises UsageError."""
         match = re.fullmatch(r"([1-9][0-9]{0,3})([hd])", self.batch_window)
         if match is None:
-            raise UsageError(f"--batch_window is {self.batch_window!r}", hint="hours or days, such as 24h or 7d")
+            raise UsageError(
+                f"--batch_window is {self.batch_window!r}; it must be from 1 to 9999 hours or days",
+                hint="such as 24h or 7d",
+            )
         return int(match[1]) * (24 if match[2] == "d" else 1)
 
 

@@ -126,7 +126,9 @@ def read_shard(text: str, environment: Mapping[str, str]) -> Shard:
     elif match := _SHARD.fullmatch(text):
         shard, origin = Shard(*map(int, match.groups())), ""
     else:
-        raise UsageError(f"--shard is {text!r}", hint="K/N such as 3/64, auto, auto/N or next/N")
+        raise UsageError(
+            f"--shard is {text!r}", hint="K/N such as 3/64, of nine digits at most; auto, auto/N or next/N"
+        )
     if not 1 <= shard.number <= shard.of:
         raise UsageError(f"--shard {text} is part {shard.number} of {shard.of}{origin}", hint="K goes from 1 to N")
     return shard

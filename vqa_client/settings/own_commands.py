@@ -10,7 +10,7 @@ from cyclopts import Parameter, Token
 from vqa_client.errors import UsageError
 from vqa_client.settings.declared import ChoiceOptions
 from vqa_client.settings.run import DATA, IMAGES, RUN, SERVER, ConfiguredSettings, OneModelSettings
-from vqa_client.settings.validation import AtLeast, CsvSafe, Formerly, Several, Switch
+from vqa_client.settings.validation import ABOVE_0, AtLeast, CsvSafe, Formerly, Several, Switch
 
 _Blacklist = Annotated[Path | None, DATA, Parameter(help="A file of ids that are left out, one per line.")]
 _TextOnly = Annotated[Switch, DATA, Parameter(help="Send each document's text in the prompt and no images.")]
@@ -108,6 +108,7 @@ class Vqa2Settings(ConfiguredSettings):
     that the server serves."""
     timeout: Annotated[
         float | None,
+        ABOVE_0,
         SERVER,
         Parameter(
             help="Seconds per question from its first byte sent, retries included; waits that the server asks for are "
@@ -217,7 +218,9 @@ class ExplainSettings(ConfiguredSettings):
         try:
             object.__setattr__(self, "n_samples", number_of_samples(self.n_samples))
         except ValueError:
-            raise UsageError(f"--n_samples is {self.n_samples!r}; it must be a number of at least 0, or None") from None
+            raise UsageError(
+                f"--n_samples is {self.n_samples!r}; it must be a whole number of at least 0, None or all"
+            ) from None
         super(ExplainSettings, self).__post_init__()
 
     def named(self, benchmark: str) -> Self:

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -64,9 +63,6 @@ class RenderSettings(CheckedSettings):
         if (self.data_json is None) == (self.pdf is None):
             many = "--data and --pdf can't be combined" if self.pdf else "--data or --pdf is missing"
             raise UsageError(many, hint="--data takes a data file or a folder of .txt files, --pdf PDF files")
-        for name in ("font_size", "line_height"):
-            if not isfinite(getattr(self, name) or 0):
-                raise UsageError(f"--{name} is {getattr(self, name)}; it must be a number of points")
         (width_pt, height_pt), (x_pt, y_pt) = self.page_size_pt, self.margins_pt
         least_pt = max(_LEAST_PT, 2 * self.font_size)
         if width_pt - 2 * x_pt < least_pt or height_pt - 2 * y_pt < least_pt:

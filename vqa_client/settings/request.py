@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
+from vqa_client.not_json import not_finite
 from vqa_client.settings.validation import AtLeast, Several
 from vqa_client.types import OURS
 
@@ -61,7 +62,9 @@ class RequestOptions:
         own: dict[str, Any] = {"top_p": self.top_p, "seed": self.seed_model}
         body = dict(extra_body or {}) | {name: value for name, value in own.items() if value is not None}
         for path, text in _pairs("extra_body", self.extra_body).items():
-            _put(body, path.split("."), _value(text))
+            _put(body, path.split("."), value := _value(text))
+            if number := not_finite(value, path):
+                raise UsageError(f"--extra_body has {number}: numbers in JSON are finite", hint="a text has quotes")
         if taken := sorted(OURS & body.keys()):
             raise UsageError(f"--extra_body sets {', '.join(taken)}", hint="the run sets it: leave it out")
         changed = {

@@ -57,7 +57,7 @@ class RunSettings(RequestOptions, BatchSettings):
         default_factory=_key_from_environment, repr=False
     )
     """Default: $VQA_CLIENT_API_KEY, then $OPENAI_API_KEY."""
-    timeout: Annotated[float | None, SERVER] = None
+    timeout: Annotated[float | None, ABOVE_0, SERVER] = None
     """Seconds per question from its first byte sent, retries included; waits that the server asks for are not counted.
     Default: the config's, else 600."""
     wait_for_server: Annotated[float, AtLeast(0), SERVER] = 30.0

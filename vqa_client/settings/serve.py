@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from vqa_client.settings.run import DEFAULT_BASE_URL, OneModelSettings, RunSettings
-from vqa_client.settings.validation import AtLeast, CheckedSettings, Several, Switch
+from vqa_client.settings.validation import ABOVE_0, AtLeast, CheckedSettings, Several, Switch
 
 ServerName = Literal["vllm", "mlx", "local", "reader"]
 
@@ -24,7 +24,7 @@ class ServeSettings(CheckedSettings):
     """The port to listen on."""
     images_dir: Path | None = None
     """The page images of the run: vLLM's limit on images is set for the longest document."""
-    start_timeout: float = 3600.0
+    start_timeout: Annotated[float, ABOVE_0] = 3600.0
     """Seconds it may take to load, downloads included."""
     dry_run: Switch = False
     """Print the command, and start nothing."""
@@ -60,7 +60,7 @@ class CheckSettings(CheckedSettings):
     """Default: $VQA_CLIENT_API_KEY, then $OPENAI_API_KEY."""
     header: Several[str] = field(default=(), repr=False)
     """A header as name=value; repeat for more."""
-    timeout: float = 30.0
+    timeout: Annotated[float, ABOVE_0] = 30.0
     """Seconds that one request may take."""
     wait_for_server: Annotated[float, AtLeast(0)] = 10.0
     """Seconds to wait for a server that is starting."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cache
 from itertools import pairwise
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -29,6 +29,7 @@ class AtLeast(NamedTuple):
 
 
 ABOVE_0 = AtLeast(_TINY)
+_ANY = AtLeast(-inf)
 Item = TypeVar("Item")
 Switch = Annotated[bool, Parameter(negative="")]
 """Off unless it is given, so it has no --no- form."""
@@ -85,13 +86,10 @@ def check(settings: Any) -> None:
             raise UsageError(f"--{name} is not UTF-8")
         if value is None or value in rule.words:
             continue
-        if rule.bounds:
-            _check_range(name, value, rule, rule.bounds)
+        if rule.bounds or isinstance(value, float):
+            _check_range(name, value, rule, rule.bounds or _ANY)
         elif rule.words:
             raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(rule.words)}")
-    timeout = getattr(settings, "timeout", None)
-    if timeout is not None and not 0 < timeout < inf:
-        raise UsageError(f"--timeout is {timeout}; it must be above 0 seconds")
 
 
 @Parameter(name="*")
@@ -131,12 +129,16 @@ def _rules(settings: type[Any]) -> dict[str, _Rule]:
 def _check_range(name: str, value: Any, rule: _Rule, bounds: AtLeast) -> None:
     least, most = bounds
     number = isinstance(value, int if rule.whole else int | float) and not isinstance(value, bool)
-    if number and least <= value <= most and value < inf:
+    finite = not isinstance(value, float) or isfinite(value)
+    if number and finite and least <= value <= most:
         return
-    kind = "a whole number" if rule.whole else "a number"
-    within = "above 0" if least == _TINY else f"of at least {least}" if most == inf else f"from {least} to {most}"
+    kind = "a whole number" if rule.whole else "a number" if finite else "a finite number"
+    if least == _TINY and not (number and finite and value > 0):
+        within = " above 0"
+    else:
+        within = f" from {least} to {most}" if most < inf else f" of at least {least}" if least > -inf else ""
     words = "".join(f", or {word}" for word in rule.words)
-    raise UsageError(f"--{name} is {value!r}; it must be {kind} {within}{words}")
+    raise UsageError(f"--{name} is {value!r}; it must be {kind}{within}{words}")
 
 
 def readable(settings: type[Any]) -> type[Any]:
