@@ -199,6 +199,7 @@ def plot(*words: object) -> int:
 def test_the_command_draws_runs_and_their_first_image_under_all_seventy(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    import numpy as np
     from PIL import Image
 
     monkeypatch.setattr(plots, "FIGURES", ONE)
@@ -213,6 +214,12 @@ def test_the_command_draws_runs_and_their_first_image_under_all_seventy(
     with Image.open(tmp_path / "out" / f"{CONTACT_SHEET}.png") as sheet:
         assert sheet.width > 6 * 240
         assert sheet.height > 14 * 180
+        dark = np.asarray(sheet.convert("L")) < 250
+    (down, across), (rows, columns) = dark.shape, (dark.any(1).nonzero()[0], dark.any(0).nonzero()[0])
+    assert 0.97 * across < columns[-1] < across - 1, "the tiles end shortly before the edge"
+    assert 0.97 * down < rows[-1] < down - 1
+    assert columns[0] < 0.1 * across
+    assert rows[0] < 0.02 * down
     assert streams.err == "published levels that are not in order of severity: elastic 3 is milder than 2\n"
 
 

@@ -87,6 +87,7 @@ def test_what_is_left_out_is_named_and_in_no_count(tmp_path: Path) -> None:
         blacklist=blacklist,
         pages=lambda name: () if name == "c" else two_pages(name),
     )
+    assert read_blacklist(blacklist) == {"b", "d", "not-in-the-data"}
     assert [question.id for question in loaded.questions] == ["a", "e"]
     assert loaded.count == 2
     assert loaded.left_out == {"blacklisted": ("b", "d"), "no_images": ("c",)}

@@ -18,11 +18,11 @@ from vqa_client.scoring.yes_no import yes_or_no
 
 VERSION: Final = "vqa2_enhanced_v1.2"
 _YES: Final = ("yes", "yeah", "yep", "correct", "true", "right", "sure", "okay")
-_NO: Final = ("no", "nope", "not", "false", "wrong", "incorrect", "negative")
+_NO: Final = ("no", "false", "wrong", "incorrect", "negative")  # "nope" and "not" have "no" in them
 _NUMBERS: Final = {word: str(value) for word, value in SMALL.items() if value <= 20}
 _NO_WORD = re.compile(r"[^\w\s]")
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBERS)})\b")
-_TOKEN = re.compile(r"(?:(?<![\w.])-)?\d+(?:[.,:/]\d+)*%?|[^\W\d_]+(?:'[^\W\d_]+)*|[^\W_]+")
+_TOKEN = re.compile(r"(?:(?<![\w.])-)?\d+(?:[.,:/]\d+)*%?|[^\W\d_]+(?:'[^\W\d_]+)*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LADDER: Final = ((1.0, 0.9), (0.7, 0.7), (0.3, 0.3))
 """From this share of the gold answer's words on, this score."""

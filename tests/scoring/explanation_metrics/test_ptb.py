@@ -55,9 +55,36 @@ SPLITS = [
     ("v1.b, én't a@b.co.uk, and @@", "v1.b én t a@b.co.uk, and @@"),
     ("x.com/a www.x.com/ab. '21", "x.com / a www.x.com/ab '21"),
 ]
+# A text for each further rule and spelling, split as it is today.
+FURTHER = [
+    ("an l's and J'd", "an l 's and j 'd"),
+    ("I gotta go", "i got ta go"),
+    ("j'ai l'or d'un", "j' ai l'or d'un"),
+    ("the ol' man, somethin' else and dunkin' donuts", "the ol' man somethin' else and dunkin' donuts"),
+    ("c'mon, c'est la vie, e'er o'er nat'l li'l", "c'mon c'est la vie e'er o'er nat'l li'l"),
+    ("N'Golo and X'ian and S'mores, not b'day", "n'golo and x'ian and s'mores not b day"),
+    ("see नदी.jpg or 12.pdf", "see नदी.jpg or 12.pdf"),
+    ("u.s.-a_b dr.-d'or", "u.s.-a_b dr.-d'or"),
+    ("+.5 and -.25 .75 costs", "+.5 and -.25 .75 costs"),
+    ("on 1/2-14 or", "on 1/2-14 or"),
+    ("c++ and c# and f#", "c++ and c# and f#"),
+    ("it costs US$ 5", "it costs us$ 5"),
+    ("see https://a.org/b?c=d, or", "see https://a.org/b?c=d or"),
+    ("call (555) 123-4567 now", "call -lrb-555-rrb- 123-4567 now"),
+    ("a 12,000-ton ship", "a 12,000-ton ship"),
+    ("see example.org/a/b, a.net", "see example.org/a/b a.net"),
+    ("www.a-b.c-d.co/x", "www.a-b.c-d.co / x"),
+    ("#tag #1 @user @x_y", "#tag # 1 @user @x_y"),
+    ("lemme see, I wanna go: what? now --- or ---- then", "lem me see i wan na go what now or then"),
+    ("5 ¢ €5 ¤5 ₠5 \u00805", "5 cents $ 5 $ 5 $ 5 $ 5"),
+    ("¼ ¾ ⅓ ⅔ cup", "1/4 3/4 1/3 2/3 cup"),
+    ("«a» ‹b› ‛c \u0093d\u0094 \u0091e\u0092", "a b c d e"),
+    ("a\u0092s a ‒ b ― c so\u00adft", "a 's a b c soft"),
+    ("1 &lt; 2 &gt; 0 &quot;x&quot; y&apos;s a&nbsp;b &apos;", "1 < 2 > 0 x y s a b"),
+]
 
 
-@pytest.mark.parametrize(("text", "tokens"), SPLITS)
+@pytest.mark.parametrize(("text", "tokens"), SPLITS + FURTHER)
 def test_a_text_is_split_as_the_treebank_does(text: str, tokens: str) -> None:
     assert ptb_tokens(text) == tokens.split()
 

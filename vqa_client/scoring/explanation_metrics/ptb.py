@@ -72,8 +72,7 @@ _WHOLE_APOSTROPHES = [
     rf"(?:ol|somethin|dunkin){_APOSTROPHE}",
     rf"{_APOSTROPHE}(?:em|till?|cause|[2-9]0s|\d\d(?=\s|$))",
     rf"(?:c{_APOSTROPHE}(?:mon|est)|o{_APOSTROPHE}clock|[eo]{_APOSTROPHE}er|(?:nat|li){_APOSTROPHE}l)",
-    rf"(?-i:S{_APOSTROPHE}mores?)",
-    rf"(?-i:[A-HJ-XZn]|N){_APOSTROPHE}{_LETTER}{{2,}}",
+    rf"(?-i:[A-HJ-XZn]){_APOSTROPHE}{_LETTER}{{2,}}",
     rf"{_LETTER}+[aeiouy]{_APOSTROPHE}[aeiou]{_LETTER}*",
 ]
 _NAME = r"[a-z][a-z0-9_:.\-]*"

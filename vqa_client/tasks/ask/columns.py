@@ -80,17 +80,17 @@ class Mapped(Struct, frozen=True, kw_only=True):
     `fixed_choices` are the same for all rows; `true_false` says that all answers are one of the two, in any case.
     """
 
-    question: str = ""
+    question: str
     messages: str = ""
-    image: tuple[str, ...] = ()
-    choices: tuple[str, ...] = ()
-    fixed_choices: tuple[str, ...] = ()
-    answer: str = ""
-    id: str = ""
-    document: str = ""
-    groups: tuple[str, ...] = ()
+    image: tuple[str, ...]
+    choices: tuple[str, ...]
+    fixed_choices: tuple[str, ...]
+    answer: str
+    id: str
+    document: str
+    groups: tuple[str, ...]
     true_false: bool = False
-    said: tuple[tuple[str, str], ...] = ()
+    said: tuple[tuple[str, str], ...]
 
     def identity(self) -> dict[str, Any]:
         """The mapping as a run file keeps it: another one makes another run."""
