@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import httpx2
 import pytest
 from msgspec.structs import replace
 
 from vqa_client.batch.parts import Unasked, custom_id, key_in, key_of, read_result, reply_of, run_digest
+from vqa_client.batch.service import Refused, Service, Unreachable
+from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.wire import NotACompletion
+from vqa_client.errors import ServerUnusable
 from vqa_client.types import Image, Question, Request
 
 WIRE = Path(__file__).parents[3] / "shared" / "data" / "wire" / "batch"
@@ -43,6 +47,8 @@ def test_a_result_is_what_its_status_and_its_error_say(response: str, error: str
     assert said(f'{{"custom_id":"v1","response":{response},"error":{error}}}'.encode()) == expected
 
 
+NO_BATCHES = "`vqa-client batch write` writes files for `vllm run-batch`; without --batch the run asks online"
+MEGABYTES = "--batch_mb sets the most megabytes of a file"
 RECORDED = {
     "vllm-run-batch/output.jsonl": "black circle black bad_image rejected rejected too_long rejected too_many_images "
     "yes black",
@@ -58,6 +64,47 @@ RECORDED = {
 @pytest.mark.parametrize("name", RECORDED)
 def test_recorded_results_have_their_statuses(name: str) -> None:
     assert " ".join(map(said, (WIRE / name).read_bytes().splitlines())) == RECORDED[name]
+
+
+CALLS = [
+    *(
+        (status, "slow", Unreachable, "a new batch: HTTP {status}: slow", "")
+        for status in (408, 409, 425, 429, 500, 503)
+    ),
+    *((status, "no", Refused, "a new batch: HTTP {status}: no", None) for status in (400, 401, 403, 410, 422)),
+    *(
+        (status, "no", Refused, "http://gpu/v1 has no batches (a new batch: HTTP {status}: no)", NO_BATCHES)
+        for status in (404, 405)
+    ),
+    (413, "no", Refused, "a new batch: HTTP 413: no", MEGABYTES),
+    (400, "file too large", Refused, "a new batch: HTTP 400: file too large", MEGABYTES),
+    (404, "no such batch", Refused, "batch b1: HTTP 404: no such batch", None),
+    (0, "lost", Unreachable, "a new batch: lost", ""),
+]
+"""The status of a call, or 0 where the connection is lost, what the server says, and what becomes of it."""
+
+
+@pytest.mark.parametrize(("status", "text", "error", "message", "hint"), CALLS)
+async def test_a_call_may_succeed_later_or_is_refused_with_the_way_out(
+    status: int, text: str, error: type[ServerUnusable], message: str, hint: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    openai = pytest.importorskip("openai")
+    monkeypatch.setattr("vqa_client.batch.service.RETRIES", 0)
+
+    def reply(request: httpx2.Request) -> httpx2.Response:
+        if not status:
+            raise httpx2.ConnectError(text)
+        return httpx2.Response(status, json={"error": {"message": text, "code": "x"}})
+
+    wire = httpx2.MockTransport(reply)
+    async with httpx2.AsyncClient(transport=wire) as http:
+        client = openai.AsyncOpenAI(api_key="none", base_url="http://gpu/v1", max_retries=0, http_client=http)
+        service = Service(client, Endpoint(httpx2.URL("http://gpu/v1"), wire, {}), "24h")
+        call = service.look("b1") if message.startswith("batch") else service.create("f1", {})
+        with pytest.raises(error) as caught:
+            await call
+    assert (type(caught.value), str(caught.value)) == (error, message.format(status=status))
+    assert hint is None or caught.value.hint == hint
 
 
 def test_ids_are_of_the_question_what_it_asks_and_the_run() -> None:

@@ -38,6 +38,13 @@ async def test_shares_wait_for_room_and_get_it_in_turn() -> None:
     assert third.grow(60) is None
 
 
+async def test_four_replies_at_the_limit_of_one_fill_the_room() -> None:
+    room = ReplyRoom()
+    shares = [room.share() for _ in range(5)]
+    assert [share.grow(REPLY_LIMIT_BYTES) for share in shares[:4]] == [None] * 4
+    assert shares[4].grow(1) is not None
+
+
 async def test_a_share_that_is_given_up_while_it_waits_leaves_nothing_behind() -> None:
     room = ReplyRoom(100)
     kept, lost = room.share(), room.share()

@@ -1,6 +1,7 @@
 """A second pass over a finished run by another model: what is asked, what it comes to, and which judges are refused."""
 
 import json
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -116,7 +117,11 @@ def test_a_judge_that_fails_its_controls_judges_nothing(
     run = Run(tmp_path, [f"It is {n}" for n in range(6)], choices=kind == "match")
     other = ["--with", str(run.log)] if kind == "pair" else []
     assert refused(run, fault_server(answer(judge)), "--kind", kind, *other)
-    assert ", expected " in capsys.readouterr().err
+    message = capsys.readouterr().err
+    shares, example = r"(\w+ \d+/\d+(, )?)+", r"\S+ \(control/\w+\S*\): [^;]+, expected [^;]+"
+    assert re.search(
+        rf"\S+ fails the controls \({shares}\), such as {example}; {example}: nothing is judged\n", message
+    )
 
 
 @pytest.mark.parametrize(

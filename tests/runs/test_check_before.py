@@ -168,6 +168,24 @@ async def test_none_of_several_models_is_taken_unnamed(tmp_path: Path, fault_ser
     assert report.model == "gpt-4o"
 
 
+@pytest.mark.parametrize(
+    ("listing", "message"),
+    [
+        (answer("B"), r"/v1 lists no models$"),
+        (at_path("/v1/models", error(404, "no such page")), r"/v1 lists no models \(HTTP 404: no such page\)$"),
+    ],
+    ids=["an empty list", "no such path"],
+)
+async def test_a_server_without_a_list_of_models_needs_the_name(
+    listing: Script, message: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    server = fault_server(listing, models=())
+    with pytest.raises(ServerUnusable, match=message) as caught:
+        await vqa_client.arun(Sample(tmp_path, 2).settings(server.base_url))
+    assert caught.value.hint == "is --base_url right? if it is, name the model with --model"
+    assert not server.chats
+
+
 async def test_a_run_without_images_needs_no_sight(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Sample(tmp_path, 4)
     server = fault_server(ignores_images())

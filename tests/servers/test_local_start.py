@@ -4,6 +4,8 @@ import json
 import os
 import sys
 import urllib.request
+from functools import partial
+from inspect import signature
 from pathlib import Path
 
 import anyio
@@ -11,7 +13,8 @@ import pytest
 
 from tests.servers.processes import gone
 from vqa_client.errors import UsageError
-from vqa_client.servers import local
+from vqa_client.servers import local, process, reader
+from vqa_client.servers.serving import Launch
 
 FAKE = """
 import json, os, sys
@@ -47,11 +50,24 @@ def fake_mlx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_mlx_vlm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "missing", lambda: True)
-    with pytest.raises(UsageError, match="the tiny VLM needs mlx-vlm") as caught:
-        local.launch(host="127.0.0.1", port=8000, dry_run=False, note=print)
-    assert caught.value.hint.endswith("pip install 'vqa-client[local]'")
+    for starts in (
+        partial(local.launch, host="127.0.0.1", port=8000, dry_run=False, note=print),
+        partial(local.start, print),
+    ):
+        with pytest.raises(UsageError, match="the tiny VLM needs mlx-vlm") as caught:
+            starts()
+        assert caught.value.hint.endswith("pip install 'vqa-client[local]'")
     shown = local.launch(host="::1", port=8001, dry_run=True, note=print)
     assert shown.command == [sys.executable, "-m", "tiny_vlm", "--host", "::1", "--port", "8001"]
+
+
+def test_every_server_has_its_time_to_start_and_to_stop() -> None:
+    starts = (local.start, reader.start, process.running)
+    assert [signature(each).parameters["start_timeout_s"].default for each in starts] == [120, 60, 60]
+    stops = (process.running, process.finished)
+    assert [signature(each).parameters["grace_s"].default for each in stops] == [5, 5]
+    assert local.launch(host="127.0.0.1", port=8000, dry_run=True, note=print).grace_s == 5
+    assert Launch(name="vLLM", command=[], ready=reader.ready).grace_s == 20
 
 
 @pytest.mark.usefixtures("fake_mlx")
