@@ -11,6 +11,7 @@ from vqa_client.cli.dry_run import _lines, _total
 from vqa_client.cli.judge import _people
 from vqa_client.cli.main import run_command
 from vqa_client.cli.parse import _section
+from vqa_client.cli.report_tables import as_tables
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.varied_tables import of_blind, of_circular, of_repeats, of_shuffled
 from vqa_client.judge.people import AgainstPeople
@@ -18,7 +19,8 @@ from vqa_client.model_config import Prices
 from vqa_client.reports.page_forms import CircularSummary, ShuffledSummary
 from vqa_client.reports.record_counts import TokenSum
 from vqa_client.reports.report import Report
-from vqa_client.reports.summary import Tally
+from vqa_client.reports.run import Sample
+from vqa_client.reports.summary import Part, Tally
 from vqa_client.reports.varied import BlindSummary, RepeatSummary
 from vqa_client.runs.dry_run import DryRun, Expected, Overflow
 from vqa_client.runs.reopened import Change, Reading, Rescored, Sums
@@ -29,8 +31,11 @@ from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.repeats import BlindFigures, Pairing, RepeatFigures
 from vqa_client.scoring.statistics import Interval, Mean
 from vqa_client.settings.run import RunSettings
+from vqa_client.task import Breakdown, Description
+from vqa_client.tasks.report import DeclaredSummary
+from vqa_client.types import Failure
 
-BOUNDS = Interval(low=0.25, high=0.75, method="", n=4, clusters=4)
+BOUNDS = Interval(low=0.25, high=0.75, method="Wilson", n=4, clusters=4)
 HALF, NONE = Mean(n=4, value=0.5, interval=BOUNDS), Mean(n=0, value=None, interval=None)
 TALLY = Tally(
     total=4, correct=2, accuracy=0.5, interval=BOUNDS, answered=3, accuracy_answered=0.6, interval_answered=None
@@ -266,6 +271,58 @@ def test_a_dry_run_says_what_it_would_take() -> None:
     two = [(known, EXPECTED, RunSettings())] * 2
     assert list(_total(two, 2.0)) == [*together, "  16 min 40 s at 2 questions/s", "  at most $112.00"]
     assert list(_total([(RUN, EXPECTED, RunSettings())] * 2, None)) == together
+
+
+def test_a_run_is_shown_with_its_totals_what_to_know_of_it_and_its_files(tmp_path: Path) -> None:
+    fields = Breakdown(field="kind_of", order=("b", "a")), Breakdown(field="alone")
+    shares = [Part(overall=mean, answered=replace(NONE, value=0.25)) for mean in (HALF, replace(HALF, value=0.45))]
+    totals = {
+        "all_points": {"accuracy": Figure(value=2.5, low=1, high=4, pieces=4), "robust": None},
+        "share": {"robust": Figure(value=0.25, low=None, high=None, pieces=4)},
+    }
+    given = SUMMARY | {
+        "status_counts": {"ok": 1, "timeout": 2, "too_long": 1, "unparsed": 1},
+        "parts": dict(zip(("accuracy", "published", "n_words", "mass"), [*shares, *shares], strict=True)),
+        "breakdowns": {"kind_of": {"a": TALLY, "b": TALLY}, "alone": {"x": TALLY}},
+    }
+    first = replace(
+        report(DeclaredSummary(**given, totals=totals)),
+        path=tmp_path,
+        expected=1_004,
+        left_out={"no_answer": ("q7", "q8")},
+        limit=1_000,
+        sample=Sample(size=5, of=1_000, by=("a", "b"), seed=3),
+        headline="accuracy",
+        description=Description(headline="accuracy", points={"all_points": 10.0}, breakdowns=fields),
+        failures={"timeout": Failure(message="no reply", hint="wait"), "too_long": Failure(message="x" * 201)},
+        cut_documents=1,
+    )
+    bare = DeclaredSummary(**SUMMARY | {"breakdowns": {}, "overall": replace(TALLY, interval=None)}, totals={})
+    second = replace(report(bare), variant="v", path=tmp_path / "none.json")
+    assert [" ".join(line.split()) for line in as_tables([first, second]).splitlines() if line.strip(" ─")] == [
+        "t · m",
+        "accuracy in %; questions without a reply count as wrong; intervals: Wilson",
+        "folder questions accuracy 95 % interval published mass answered",
+        "t (incomplete) 4 50.0 25.0-75.0 45.0 45.0 60.0 (3)",
+        "v 4 50.0 - - - 60.0 (3)",
+        "totals accuracy robust",
+        "all points 2.5 (1.0-4.0) -",
+        "share - 25.0",
+        "by kind of t v",
+        "b 50.0 (4) -",
+        "a 50.0 (4) -",
+        "t: 2 questions failed (timeout), e.g. no reply (wait)",
+        f"t: 1 question failed (too long): {'x' * 200} ...",
+        "t: 1 question unparsed",
+        "t: 2 left out, no answer",
+        "t: published - accuracy = -5.00 points",
+        "t: only 25.0 % of the first token's probability falls on letters; the prompt should ask for only the letter",
+        "t: 1 document shown in part (--max_pages)",
+        "t: only the first 1,000 of the data file (--limit)",
+        "t: 5 of 1,000 questions, drawn by a, b with seed 3 (--sample)",
+        "t: 1,000 questions not yet answered",
+        f"t: {first.path}",
+    ]
 
 
 def test_judges_are_shown_against_people_each_in_a_column() -> None:
