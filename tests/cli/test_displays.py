@@ -1,14 +1,21 @@
 """What people see while a run goes on, and what no terminal may be made to do."""
 
+import asyncio
 import io
+import os
+import signal
 import sys
 
 import pytest
+from msgspec.structs import replace
 
 from vqa_client.cli import progress as displays
 from vqa_client.cli.progress import LiveCounts, LiveDisplay, PlainDisplay, display
-from vqa_client.cli.signals import resume_command
+from vqa_client.cli.runs import _line
+from vqa_client.cli.signals import Stopped, resume_command, until_signalled
 from vqa_client.cli.streams import count, duration, safe
+from vqa_client.evaluation import Interrupted
+from vqa_client.runs.control import Standing
 from vqa_client.types import Record
 
 
@@ -280,3 +287,48 @@ def test_where_nobody_knows_the_answers_no_accuracy_is_told() -> None:
     tally.asking()
     tally.finished(Record(question_id="1", status="ok", output="a dog"))
     assert "accuracy" not in tally.line()
+
+
+STANDING = Standing(
+    title="mc clean",
+    total=2_000,
+    done=1_000,
+    failed=3,
+    in_flight=4,
+    workers=1_024,
+    paused=False,
+    stopping=False,
+    pace=2.55,
+)
+FIGURES = "1,000 of 2,000 done · 3 failed · 4 in flight, 1,024 at most · 2.5 q/s"
+
+
+@pytest.mark.parametrize(
+    ("standing", "state"),
+    [
+        (STANDING, "running"),
+        (replace(STANDING, paused=True), "paused"),
+        (replace(STANDING, paused=True, stopping=True), "stopping"),
+    ],
+)
+def test_how_a_run_stands_is_one_line(standing: Standing, state: str) -> None:
+    assert _line(standing) == f"mc clean: {state} · {FIGURES}"
+
+
+def test_the_first_signal_ends_in_order_and_the_next_one_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    async def in_order(stop: asyncio.Event) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        await stop.wait()
+        raise Interrupted([])
+
+    async def at_once(stop: asyncio.Event) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            os.kill(os.getpid(), number)
+        await asyncio.sleep(60)
+
+    for work, code in ((in_order, 143), (at_once, 130)):
+        with pytest.raises(Stopped) as caught:
+            until_signalled(work, PlainDisplay())
+        assert caught.value.code == code
+        line = "stopping; waiting 1.5 s for running requests (Ctrl-C again: stop now)\n"
+        assert capsys.readouterr().err == line

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,11 +14,12 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer
 from tests.faults.questions import Questions
-from vqa_client.cli.progress import LiveCounts
+from vqa_client.cli.progress import LiveCounts, PlainDisplay
 from vqa_client.cli.ray_driver import on_ray
 from vqa_client.cli.ray_worker import Asked, Sent, Worker
 from vqa_client.cpus import CPU_COUNT
-from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
+from vqa_client.version import __version__
 
 LOG, RUN = "0/clean_mc_eval.shard-1-of-2.records.jsonl", "0/clean_mc_eval.shard-1-of-2.run.json"
 
@@ -100,3 +101,74 @@ async def test_a_cluster_that_does_not_start_ends_the_run_with_what_ray_says(
     settings = Questions(tmp_path, 2).settings("http://127.0.0.1:9/v1", ray="local", shards=2)
     with pytest.raises(ServerUnusable, match=r"local can't be reached: The current node timed out during startup\.$"):
         await on_ray([settings], LiveCounts(), asyncio.Event())
+
+
+class RayError(Exception):
+    """As Ray's: the base of what a lost worker and a fault in its code raise."""
+
+
+class RayTaskError(RayError):
+    """As Ray's: a fault in a worker's code."""
+
+
+class ActorDiedError(RayError):
+    """As Ray's: a worker is gone."""
+
+
+def cluster(error: Exception, *, version: str = __version__, at_start: bool = False) -> SimpleNamespace:
+    """A module as Ray's: a node with two processors and one that is gone, whose workers all end with the error."""
+
+    async def about() -> dict[str, str]:
+        if at_start:
+            raise error
+        return {"vqa_client": version, "node": "n1"}
+
+    async def run(*given: Any) -> AsyncIterator[Any]:
+        raise error
+        yield
+
+    def noop(*given: Any, **options: Any) -> None:
+        """Take what a cluster takes."""
+
+    actor = SimpleNamespace(
+        about=SimpleNamespace(remote=about),
+        run=SimpleNamespace(options=lambda **given: SimpleNamespace(remote=run)),
+        stop=SimpleNamespace(remote=noop),
+    )
+    actors = SimpleNamespace(options=lambda **given: SimpleNamespace(remote=lambda cpus: actor))
+    nodes = [{"Alive": True, "Resources": {"CPU": 2.0}}, {"Alive": False, "Resources": {"CPU": 64.0}}]
+    return SimpleNamespace(
+        **{"init": noop, "shutdown": noop, "kill": noop, "put": noop, "nodes": lambda: nodes},
+        **{
+            "remote": lambda worker: actors,
+            "exceptions": SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError),
+        },
+    )
+
+
+LOST = ["shard 1/1: its worker on n1 is lost (ActorDiedError); another resumes it"] * 2
+CLUSTERS = [
+    (cluster(ActorDiedError()), {}, "shard 1/1: lost 3 workers (ActorDiedError)", LOST),
+    (cluster(RayTaskError("a bug")), {}, "a bug", []),
+    (cluster(RayError("a\nno room\n"), at_start=True), {}, "no worker starts on the Ray cluster: no room", []),
+    (cluster(RayError(), version="0"), {}, f"node n1 has vqa-client 0, this one {__version__}", []),
+    (cluster(RayError()), {"ray_cpus": 4}, "--ray_cpus is 4; no node has more than 2", []),
+]
+
+
+@pytest.mark.parametrize(("ray", "given", "message", "notes"), CLUSTERS, ids=[message for _, _, message, _ in CLUSTERS])
+async def test_a_cluster_that_loses_or_lacks_workers_says_so(
+    ray: Any,
+    given: dict[str, Any],
+    message: str,
+    notes: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    settings = Questions(tmp_path, 2).settings("http://127.0.0.1:9/v1", ray="auto", shards=1, **given)
+    with pytest.raises((VqaClientError, RayTaskError)) as caught:
+        await on_ray([settings], PlainDisplay(), asyncio.Event())
+    assert message in str(caught.value)
+    assert [line for line in capsys.readouterr().err.splitlines() if "lost" in line] == notes
