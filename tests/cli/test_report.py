@@ -34,13 +34,16 @@ def test_a_page_is_written_beside_the_log_and_nothing_else_is_touched(
 
 def test_a_run_that_goes_on_says_so_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = [record(1, variant="repeat/2", right=False), record(1, variant="repeat/1")]
-    write_run(tmp_path, records, run=facts(expected=5))
+    log = write_run(tmp_path, records, run=facts(expected=5))
+    with log.open("ab") as file:
+        file.write(b"{\n")
     assert run_command(["report", str(tmp_path)]) == 0
     told = capsys.readouterr().out
-    assert "mc clean · variant repeat/1" in told
+    assert told.startswith("mc clean · variant repeat/1 · ")
     assert "accuracy by the robust parser 100.0 %" in told
     assert "of 1 question of variant repeat/1, 1 answered; 2 variants, each in the page's table" in told
-    assert "2 of 5, not finished" in told
+    assert "; 2 of 5, not finished\n" in told
+    assert "\n  1 line of the log can't be read: 3\n" in told
 
 
 def test_every_form_is_written_on_request(tmp_path: Path) -> None:

@@ -251,3 +251,62 @@ def test_a_damaged_result_file_is_named(tmp_path: Path, capsys: pytest.CaptureFi
     (folder / "ViLT_Splatter_L2.json").write_text('{"data": [{"questionID": 1}]}')
     assert evaluate(tmp_path) == 2
     assert "ViLT_Splatter_L2.json" in capsys.readouterr().err
+
+
+def test_a_pool_is_written_out_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    right = {
+        "a/firm": {"": 3, "snow": (3, 2, 1), "contrast": (3, 3, 3)},
+        "b/frail": {"": 2, "snow": (1, 1, 0), "contrast": (2, 1, 1)},
+        "c/bare": {"snow": (3, 1, 0)},
+    }
+    for model, of in right.items():
+        numbers = {(name, level): n for name, row in of.items() if name for level, n in enumerate(row, 1)}
+        numbers |= {("", 0): of[""]} if "" in of else {}
+        on_disk(
+            tmp_path,
+            model,
+            [pair(n, *at, right=n < most, an_image=1) for at, most in sorted(numbers.items()) for n in range(4)],
+        )
+    assert evaluate(tmp_path) == 0
+    shown = (" ".join(line.split()) for line in capsys.readouterr().out.splitlines() if line.strip(" ─"))
+    assert list(shown) == POOL.splitlines()
+
+
+POOL = """\
+robustness · 3 models · 2 corruptions
+VRE: 0 is the pool's best, 1 its worst; weights: first drop 0.2, range 0.2, slope 0.2, mean error 0.2, difference 0.2
+model questions clean 95 % interval relative drop % VRE
+a/firm 4 75.0 30.1-95.4 12.5 0.312
+b/frail 4 50.0 15.0-85.0 37.5 0.643
+c/bare - - - - -
+corruption class relative drop % VRE VRE of its class
+snow Weather 35.0 0.748 0.748
+contrast Image Attribute 10.0 0.207 0.207
+a/firm: the five metrics of its error rates
+corruption first drop range slope mean error difference relative drop %
+snow 0.000 2.000 0.175 0.438 0.250 25.0
+contrast 0.000 0.000 0.000 0.250 0.000 0.0
+class Weather 0.000 2.000 0.175 0.438 0.250
+class Image Attribute 0.000 0.000 0.000 0.250 0.000
+points of accuracy less clean, 95 % intervals of the paired difference
+corruption level 1 level 2 level 3
+snow -46.9 to +46.9 -80.2 to +46.9 -100.0 to +38.4
+contrast -46.9 to +46.9 -46.9 to +46.9 -46.9 to +46.9
+b/frail: the five metrics of its error rates
+corruption first drop range slope mean error difference relative drop %
+snow 0.500 1.000 0.150 0.750 0.333 50.0
+contrast 0.000 0.500 0.100 0.625 0.167 25.0
+class Weather 0.500 1.000 0.150 0.750 0.333
+class Image Attribute 0.000 0.500 0.100 0.625 0.167
+points of accuracy less clean, 95 % intervals of the paired difference
+corruption level 1 level 2 level 3
+snow -80.2 to +46.9 -80.2 to +46.9 -100.0 to +38.4
+contrast -46.9 to +46.9 -80.2 to +46.9 -80.2 to +46.9
+c/bare: the five metrics of its error rates
+corruption first drop range slope mean error difference relative drop %
+snow - - - - - -
+class Weather - - - - -
+no value, level 0 was not run: c/bare/snow/first_drop, c/bare/snow/range_of_error, c/bare/snow/error_rate and 2 more
+no value, no metric with a weight has a value that differs in the pool: per_model/c/bare
+c/bare: level 0, the clean images, was not run
+"""

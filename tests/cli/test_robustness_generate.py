@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -65,7 +66,10 @@ def test_every_image_is_made_under_every_corruption_and_level(
         "level": 2,
         "constants": [0.2, 0.3, 2, 0.5, 12, 4, 0.7],
     }
-    assert capsys.readouterr().out.startswith(f"{output}: 140 files made")
+    size_mb = sum(map(len, made.values())) / 1e6
+    assert capsys.readouterr().out == (
+        f"{output}: 140 files made, {size_mb:,.1f} MB; 0 there before\n70 folders, 2 images in each\n"
+    )
 
 
 def test_processes_change_no_byte(images: Path, tmp_path: Path) -> None:
@@ -89,7 +93,9 @@ def test_what_is_there_is_not_made_again_and_what_is_half_there_is(
     kept_ns = (output / "Snow_L3" / "val" / "page 2.png").stat().st_mtime_ns
     capsys.readouterr()
     assert generate(images, output, *words) == 0
-    assert "1 file made" in capsys.readouterr().out
+    assert re.search(
+        r": 1 file made, \d+\.\d MB; 7 there before\n4 folders, 2 images in each\n$", capsys.readouterr().out
+    )
     assert (output / "Snow_L3" / "val" / "page 2.png").stat().st_mtime_ns == kept_ns
     (output / "Snow_L2" / "val" / ".0123456789abcdef.tmp").unlink()
     assert pictures(output) == before
@@ -134,7 +140,9 @@ def test_another_dataset_in_the_same_folder_is_refused(
     assert generate(images, output, *common) == 0
     before = files(output)
     assert generate(images, output, *common, *words) == 2
-    assert told in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert told in message
+    assert f"{output / 'metadata.json'} describes another dataset: " in message
     shutil.copytree(images, tmp_path / "others")
     assert generate(tmp_path / "others", output, *common) == 2
     assert "input_dir was" in capsys.readouterr().err
@@ -211,8 +219,8 @@ def test_a_dry_run_makes_nothing_and_tells_about_how_much_it_would_be(
     (images / "COCO_val2014_000000000139.jpg").unlink()
     assert generate(images, tmp_path / "out", "--dry_run", "--workers", "1", "--corruptions", "gaussian_noise") == 0
     told = capsys.readouterr().out
-    assert told.startswith("4 images in 5 folders: 20 files, 20 to be made\nabout 4.")
-    assert "MB free" in told
+    counted = r"4 images in 5 folders: 20 files, 20 to be made\nabout 4\.\d MB expected, [\d,]+ MB free\n"
+    assert re.fullmatch(counted, told)
     assert not (tmp_path / "out").exists()
 
 

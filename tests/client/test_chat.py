@@ -90,6 +90,18 @@ async def test_a_passing_fault_is_repeated_and_every_attempt_counted(status: int
     assert (completion.text, completion.attempts) == ("B", 3)
 
 
+async def test_questions_that_wait_for_their_repeat_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.client.retry.backoff_s", lambda failures, chance: 0.001)
+    server = Server(first(2, lambda: httpx2.Response(503)))
+    client = server.client()
+    asking = asyncio.create_task(client.complete(Request(content=("?",))))
+    counts = []
+    while not asking.done():
+        await asyncio.sleep(0)
+        counts.append(client.routes.repeating)
+    assert (min(counts), max(counts), client.routes.repeating) == (0, 1, 0)
+
+
 async def test_a_lasting_fault_gets_exactly_the_allowed_repeats() -> None:
     server = Server(first(99, lambda: httpx2.Response(503, json={"error": {"message": "busy"}})))
     failed = await failure(server, max_retries=2)

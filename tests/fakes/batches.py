@@ -159,9 +159,9 @@ class Batches:
         fate, lines = batch["fate"], batch["lines"]
         if fate not in ("completed", "expired", "cancelled"):
             code = {"token_limit": "token_limit_exceeded"}.get(fate, fate)
-            line = None if fate == "token_limit" else 2
-            fault = {"code": code, "message": f"It is {code}.", "param": None, "line": line}
-            batch |= {"status": "failed", "errors": {"object": "list", "data": [fault]}}
+            places = (None,) if fate == "token_limit" else (2, None)  # of a line, and of the whole file
+            faults = [{"code": code, "message": f"It is {code}.", "param": None, "line": line} for line in places]
+            batch |= {"status": "failed", "errors": {"object": "list", "data": faults}}
             return
         tried = len(lines) if fate == "completed" else round(self.share * len(lines))
         results = [self._tried(line) for line in lines[:tried]]

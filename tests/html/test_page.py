@@ -14,7 +14,7 @@ from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed
 from tests.html.samples_judged import sample_judged
 from vqa_client.errors import UsageError
 from vqa_client.html import page as pages
-from vqa_client.html.figures import judgings, statuses
+from vqa_client.html.figures import judgings, rows_of_judges, statuses
 from vqa_client.html.page import number, write_page
 from vqa_client.reports.judged import judged_path
 from vqa_client.reports.logged_run import read_run
@@ -107,10 +107,15 @@ def test_judges_of_a_run_are_noted_with_what_there_is_to_know_of_all(tmp_path: P
     ]
     assert [one.title for one in shown] == ["correct by judge"]
     assert [figure.label for figure in shown[0].figures] == ["by the judge", "by the rule (robust)"]
-    assert [name for name, _ in shown[0].cells] == ["rule right", "rule wrong"]
+    [raised, lowered] = (f"#judge=correct+by+judge%2F{side}" for side in ("raised", "lowered"))
+    assert shown[0].cells == (("rule right", ((4, ""), (0, lowered))), ("rule wrong", ((0, raised), (4, ""))))
     judged_path(log, "match").unlink()
     judged_path(log, "correct").write_bytes(msgspec.json.encode(replace(of, scored={}, fleiss=None, pairs={})))
     assert judgings(read_run(log))[1] == ["judge: note"]
+    differing = sample_judged(name="judge", raised=("q1", "gone"), lowered=("q2",))
+    judged_path(log, "correct").write_bytes(msgspec.json.encode(differing))
+    rows = rows_of_judges(read_run(log), [("q0", ""), ("q1", ""), ("q2", "")])
+    assert rows == [{"name": "correct by judge", "raised": [1], "lowered": [2]}]
 
 
 def test_nothing_foreign_becomes_markup(tmp_path: Path) -> None:
@@ -190,7 +195,7 @@ def test_the_page_is_the_same_for_any_order_of_the_log(tmp_path: Path) -> None:
 def test_without_jinja_the_way_out_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
     pages.environment.cache_clear()
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError, match=r"^HTML reports need jinja2$") as caught:
         html_of(tmp_path, [record()])
     assert caught.value.hint.endswith("pip install 'vqa-client[html]'")
 

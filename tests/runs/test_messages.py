@@ -4,14 +4,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from vqa_client.errors import DataError, IdentityError, UsageError
+from vqa_client.reports.robustness.evaluation import FoundRun
 from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.reopened import reopen
 from vqa_client.runs.resume import RunPaths, carry_over
-from vqa_client.runs.robustness import read_runs
+from vqa_client.runs.robustness import first_image, read_runs
 from vqa_client.runs.run_file import RunFile, check_identity
+from vqa_client.scoring.corrupted_scores import CorruptedScores
 
 ASIDE = "give another --output, or --fresh to move the old records aside"
 ROBUST = "give a robustness run: its folder, its *_robustness.json, *.run.json or *.records.jsonl"
@@ -106,3 +110,23 @@ def test_what_can_not_be_is_named_with_the_way_out(made: Callable[[], Any], said
     with pytest.raises((DataError, UsageError, IdentityError)) as caught:
         made()
     assert (str(caught.value), caught.value.hint) == (said, hint)
+
+
+@pytest.mark.usefixtures("_files")
+@pytest.mark.parametrize("name", ["images_dir", "images", "data_dir", "input"])
+def test_the_first_image_of_a_run_is_found_below_any_folder_that_its_settings_name(name: str) -> None:
+    image = Path("folder/below/a[1].png")
+    image.parent.mkdir(parents=True)
+    image.touch()
+    described = {"settings": {name: "folder"}}
+    Path("r.run.json").write_bytes(msgspec.json.encode(replace(now(), described=described)))
+    Path("r.records.jsonl").write_text('torn\n{"images": []}\n{"images": [{"name": "a[1].png"}]}\n')
+    curves = CorruptedScores().curves()
+    run = FoundRun(model="m", path=Path("r.records.jsonl"), report=None, facts={}, curves=curves, questions=frozenset())
+    assert first_image(run) is None  # of result files
+    assert first_image(replace(run, report=Path("r.json"))) == image
+    Path("r.json").write_text('{"images_dir": "folder/below"}')
+    Path("r.run.json").unlink()
+    assert first_image(replace(run, report=Path("r.json"))) == image
+    image.unlink()
+    assert first_image(replace(run, report=Path("r.json"))) is None

@@ -48,9 +48,14 @@ async def test_failed_questions_are_asked_again_and_lasting_failures_only_on_req
     server.script = oracle(of.replies())
     asked = len(server.chats)
     mended = fault_server(oracle(of.replies()))
-    await vqa_client.arun(of.settings(mended.base_url, max_retries=0))
+    await vqa_client.arun(of.settings(mended.base_url, max_retries=0), progress=(notes := Notes()))
     assert ([chat.prompt[:6] for chat in mended.chats], asked) == (["[[q0]]"], 4)
-    await vqa_client.arun(of.settings(mended.base_url, max_retries=0, retry_failed=True))
+    failed = "1 failed permanently (--retry failed asks them again), 1 left to ask"
+    assert notes.about("resuming") == [f"mc clean: resuming: 2 done, {failed} (--fresh starts over)"]
+    await vqa_client.arun(of.settings(mended.base_url, max_retries=0, retry_failed=True), progress=notes)
+    assert notes.about("resuming")[1:] == [
+        "mc clean: resuming: 3 done, 1 failed permanently, 1 left to ask (--fresh starts over)"
+    ]
     assert [chat.prompt[:6] for chat in mended.chats] == ["[[q0]]", "[[q1]]"]
     assert of.report()["correct"] == 4
     assert len({record["question_id"] for record in of.records()}) == 4
@@ -106,8 +111,10 @@ async def test_changed_pages_and_questions_are_asked_again(tmp_path: Path, fault
     page = of.pages_dir / "clean" / "images" / "q3_page_001.png"
     page.write_bytes((of.pages_dir / "clean" / "images" / "q4_page_001.png").read_bytes())
     of.data_json.write_text(of.data_json.read_text().replace("[[q1]] Which one?", "[[q1]] Which, then?"))
-    await vqa_client.arun(of.settings(server.base_url))
+    await vqa_client.arun(of.settings(server.base_url), progress=(notes := Notes()))
     assert sorted(chat.prompt[:6] for chat in server.chats[5:]) == ["[[q1]]", "[[q3]]"]
+    changed = "2 whose question or images have changed since, 2 left to ask"
+    assert notes.about("resuming") == [f"mc clean: resuming: 3 done, {changed} (--fresh starts over)"]
     page.touch()
     await vqa_client.arun(of.settings(server.base_url))
     assert len(server.chats) == 7

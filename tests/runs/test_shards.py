@@ -267,7 +267,9 @@ async def test_missing_and_unfinished_shards_are_named(tmp_path: Path, fault_ser
     await ask_shards(questions, server, questions.output, ["1/4", "3/4"])
     log = questions.output / "clean_mc_eval.shard-3-of-4.records.jsonl"
     log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:2]))
-    with pytest.raises(UsageError, match=r"shards 2, 4 of 4 missing; 3 of 4 unfinished \(2 of 3\)") as caught:
+    with pytest.raises(
+        UsageError, match=r"^mc clean: shards 2, 4 of 4 missing; 3 of 4 unfinished \(2 of 3\)$"
+    ) as caught:
         merged(questions.output)
     assert caught.value.hint == "run them with the same options, or merge what is there with --partial"
     assert not questions.report_path().exists()
@@ -286,7 +288,9 @@ async def test_shards_of_different_runs_are_refused_with_what_differs(
     await ask_shards(questions, server, questions.output, ["2/2"], max_pixels=100)
     with pytest.raises(IdentityError, match="shards 1/2 and 2/2") as caught:
         merged(questions.output)
-    assert "images.max_pixels: None in 1/2, 100 in 2/2" in str(caught.value)
+    assert "of clean_mc_eval.records.jsonl are of different runs:\n  images.max_pixels: None in 1/2, 100 in 2/2" in str(
+        caught.value
+    )
     assert caught.value.hint == "ask one of them again with the options of the others, with --fresh"
 
 
