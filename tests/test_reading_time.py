@@ -12,7 +12,6 @@ from vqa_client import runner
 from vqa_client.client.failures import error_message, excerpt
 from vqa_client.runner import judge
 from vqa_client.scoring import numbers
-from vqa_client.scoring.explanation_metrics.evil import simple_tokens
 from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
 from vqa_client.scoring.maths import same_maths
 from vqa_client.scoring.published import choice_readers
@@ -120,7 +119,6 @@ PUBLISHED: Final = [
 """With how many arguments they take: the text, and most of them the choices."""
 READINGS: Final[dict[str, Reads]] = {
     "tokens": ptb_tokens,
-    "simple tokens": simple_tokens,
     "refusal": refuses,
     "polarity": yes_or_no,
     "relaxed": lambda text: relaxed(text, "137"),

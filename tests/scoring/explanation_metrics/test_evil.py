@@ -11,7 +11,6 @@ PARTS = {"METEOR": 0.2, "ROUGE_L": 0.4, "CIDEr": 1.6, "SPICE": 0.1, "BERTScore":
 def _scores(parts: dict[str, float | None], n_right: int = 3) -> ExplanationScores:
     metrics = {name: Metric(value=value, n=n_right, reason="" if value else "no jar") for name, value in parts.items()}
     return ExplanationScores(
-        tokens="ptb",
         n_without_references=0,
         unfiltered=Scope(n=4, n_empty=0, metrics={}),
         filtered=Scope(n=n_right, n_empty=0, metrics=metrics),
@@ -53,9 +52,7 @@ def test_the_mean_over_the_parts_there_are_says_which_they_are() -> None:
 
 def test_without_a_filtered_scope_only_the_task_score_is_left() -> None:
     unfiltered = Scope(n=4, n_empty=0, metrics={})
-    scored = evil(
-        ExplanationScores(tokens="ptb", n_without_references=0, unfiltered=unfiltered, filtered=None), task_score=0.5
-    )
+    scored = evil(ExplanationScores(n_without_references=0, unfiltered=unfiltered, filtered=None), task_score=0.5)
     assert scored.s_t.value == 0.5
     assert scored.s_e.value is None
     assert scored.harmonic_mean_of_parts.value is None

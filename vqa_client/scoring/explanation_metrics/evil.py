@@ -18,14 +18,13 @@ beside S_E and named by its parts, since it is another measure.
 Source: Kayser et al., ICCV 2021, and the benchmark's published script.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from vqa_client.errors import DataError, UsageError
+from vqa_client.errors import UsageError
 from vqa_client.scoring.explanation_metrics import coco, outside
 from vqa_client.scoring.explanation_metrics.coco import Explained, Scopes, Scored
 from vqa_client.scoring.explanation_metrics.outside import Tools
@@ -45,18 +44,6 @@ METRICS: Final[Mapping[str, tuple[Sequence[str], Callable[[Sequence[Explained], 
 CORE: Final = ("bleu", "rouge_l", "cider")
 """The metrics that need nothing beside this package."""
 ALL: Final = tuple(METRICS)
-
-
-Tokens = Literal["ptb", "simple"]
-_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
-
-
-def simple_tokens(text: str) -> list[str]:
-    """Words in lower case, with what follows an apostrophe in them: "isn't" is one, "well-known" are two."""
-    return _WORD.findall(text.lower().replace("’", "'"))
-
-
-TOKENISERS: Final[dict[Tokens, Callable[[str], list[str]]]] = {"ptb": ptb_tokens, "simple": simple_tokens}
 
 
 class Metric(Struct, frozen=True, kw_only=True):
@@ -88,7 +75,6 @@ class ExplanationScores(Struct, frozen=True, kw_only=True):
     compared with and are in no scope.
     """
 
-    tokens: Tokens
     n_without_references: int
     unfiltered: Scope
     filtered: Scope | None
@@ -101,7 +87,6 @@ def score_explanations(
     *,
     right: Collection[str] | None = None,
     half_right: Collection[str] | None = None,
-    tokens: Tokens = "ptb",
     metrics: Collection[str] = CORE,
     tools: Tools | None = None,
 ) -> ExplanationScores:
@@ -109,11 +94,9 @@ def score_explanations(
 
     `references` says which questions there are; one without a prediction is scored as an empty explanation. `right`
     holds the ids of the questions answered right, `half_right` those of them and of the half-right ones. A metric whose
-    program or model is missing or fails is null, with the reason. Raises DataError for a prediction on a question that
-    `references` doesn't have, UsageError for a metric that is none.
+    program or model is missing or fails is null, with the reason.
     """
-    _check(predictions, references, metrics)
-    ids, explained = _tokenise_all(predictions, references, tokens)
+    ids, explained = _tokenise_all(predictions, references)
     everything = list(range(len(ids)))
     chosen = {"filtered": right, "half_right": half_right if half_right != right else None}
     places = {
@@ -124,7 +107,6 @@ def score_explanations(
     unfiltered, *others = (_scope(ids, explained, scope, values) for scope, values in zip(scopes, scored, strict=True))
     by_name = dict(zip(places, others, strict=True))
     return ExplanationScores(
-        tokens=tokens,
         n_without_references=len(references) - len(ids),
         unfiltered=unfiltered,
         filtered=by_name.get("filtered"),
@@ -132,31 +114,20 @@ def score_explanations(
     )
 
 
-def _check(predictions: Mapping[str, str], references: Mapping[str, Sequence[str]], metrics: Collection[str]) -> None:
-    if unknown := [name for name in metrics if name not in METRICS]:
-        raise UsageError(f"{unknown[0]!r} is not a metric of explanations", hint=f"choose from {', '.join(METRICS)}")
-    if strangers := sorted(predictions.keys() - references.keys()):
-        message = (
-            f"{len(strangers)} explanation(s) are for questions that have no references, the first for {strangers[0]!r}"
-        )
-        raise DataError(message, hint="score a run with the data file that it answered")
-
-
 def _tokenise_all(
-    predictions: Mapping[str, str], references: Mapping[str, Sequence[str]], tokens: Tokens
+    predictions: Mapping[str, str], references: Mapping[str, Sequence[str]]
 ) -> tuple[list[str], list[Explained]]:
     """The questions with a reference that has words, in the order of their ids: sums don't depend on the records'."""
-    tokenise = TOKENISERS[tokens]
     ids, explained = [], []
     for question_id in sorted(references):
-        worded = [(text, words) for text in references[question_id] if (words := tokenise(text))]
+        worded = [(text, words) for text in references[question_id] if (words := ptb_tokens(text))]
         if not worded:
             continue
         text = predictions.get(question_id, "")
         ids.append(question_id)
         texts, tokens_of_texts = zip(*worded, strict=True)
         explained.append(
-            Explained(text=text, tokens=tokenise(text), references=texts, reference_tokens=tokens_of_texts)
+            Explained(text=text, tokens=ptb_tokens(text), references=texts, reference_tokens=tokens_of_texts)
         )
     return ids, explained
 
@@ -333,7 +304,7 @@ def described(judged: Judged) -> dict[str, Any]:
     """The scores as JSON has them, without those of single questions."""
     scores = judged.scores
     return {
-        "tokens": scores.tokens,
+        "tokens": "ptb",
         "n_without_references": scores.n_without_references,
         "unfiltered": _described_scope(scores.unfiltered),
         "filtered": _described_scope(scores.filtered) if scores.filtered else None,
