@@ -29,7 +29,8 @@ from vqa_client.types import Completion, Question
 LENGTH: Final = 8_000
 REPLY_LENGTH: Final = 6_000
 """Of whole replies, which many rules read; the loop itself reads less than a quarter of it."""
-LOOP_S: Final = 0.05
+LOOP: Final = 100
+"""Times the reference work: an instant."""
 UNITS: Final = (
     *("A ", "x", "a,", "a/", "(a) ", "1,", "1.", "not ", "no ", "is ", "and ", "or ", "é", "中", "😀", "e\u0301", "हि"),
     *(
@@ -159,8 +160,8 @@ def test_a_reply_takes_little_more_than_four_times_as_long_as_a_quarter_and_the_
     assert runner.LOOP_CHARACTERS <= REPLY_LENGTH / PARTS
     read = judging(name)
     read("The answer is B.")  # patterns are made once
-    took = {unit: growth(read, unit, REPLY_LENGTH, part_limit_s=LOOP_S) for unit in UNITS}
-    assert not {unit: each for unit, each in took.items() if each.ratio >= RATIO or each.part_s >= LOOP_S}
+    took = {unit: growth(read, unit, REPLY_LENGTH, limit=PARTS * LOOP) for unit in UNITS}
+    assert not {unit: each for unit, each in took.items() if each.ratio >= RATIO or each.part >= LOOP}
 
 
 def test_of_a_runaway_reply_both_ends_are_read_and_a_thought_s_end_between_them() -> None:

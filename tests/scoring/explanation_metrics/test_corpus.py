@@ -1,10 +1,10 @@
 import random
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.linear_time import RATIO, growth_of
 from tests.scoring.explanation_metrics.samples import PREDICTIONS, REFERENCES
 from vqa_client.scoring.explanation_metrics.evil import ALL, score_explanations
 from vqa_client.scoring.explanation_metrics.outside import tools_named_in
@@ -94,11 +94,15 @@ def test_1_000_explanations_with_3_references_each_take_a_second_or_two() -> Non
     rng = random.Random(5)
     words = [f"word{number}" for number in range(300)]
     text = [" ".join(rng.choices(words, k=11)) for _ in range(4_000)]
-    said = {str(number): text[number] for number in range(1_000)}
     references = {str(number): text[1_000 + 3 * number : 1_003 + 3 * number] for number in range(1_000)}
-    started = time.process_time()
-    score_explanations(said, references)
-    assert time.process_time() - started < 2
+    took = growth_of(
+        lambda said: score_explanations(said, references),
+        lambda size: {str(number): text[number] for number in range(size)},
+        1_000,
+        limit=2_000,
+    )
+    assert took.ratio < RATIO
+    assert took.whole < 2_000
 
 
 @pytest.mark.parametrize(
