@@ -3,7 +3,10 @@
 A failed question is no error but a record with a status; these are raised where a run can't start or go on.
 """
 
-from vqa_client.types import Status
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vqa_client.types import Status  # whose msgspec `list` and `--version` need not
 
 UNDECODABLE = (ValueError, RecursionError)
 """What decoding of foreign bytes raises: msgspec's errors and UnicodeDecodeError are ValueErrors, and a text may be
@@ -59,7 +62,7 @@ class QuestionFailed(VqaClientError):
 
     def __init__(
         self,
-        status: Status,
+        status: "Status",
         message: str,
         *,
         http_status: int | None = None,

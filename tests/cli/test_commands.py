@@ -11,6 +11,7 @@ from tests import forked
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import error, every_nth, oracle
 from tests.runs.sample import Sample
+from vqa_client.version import __version__
 
 
 def command(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
@@ -22,16 +23,38 @@ def sample(tmp_path: Path) -> Sample:
     return Sample(tmp_path, 8)
 
 
-def test_help_is_fast_because_it_imports_little() -> None:
-    heavy = ("numpy", "openai", "matplotlib", "PIL", "httpx2")
+@pytest.mark.parametrize(
+    ("words", "unused", "shown"),
+    [
+        ("--help", ("numpy", "openai", "matplotlib", "PIL", "httpx2"), "niah"),
+        ("--version", ("cyclopts", "rich", "msgspec"), f"{__version__}\n"),
+        ("list", ("cyclopts", "rich", "msgspec"), "pope"),
+        ("report --htlm", ("rich",), "error: Unknown option: --htlm. Did you mean --html?\n"),
+        ("run pope --modle x", ("rich", "httpx2"), "error: Unknown option: --modle. Did you mean --model?\n"),
+        (
+            "sevre",
+            ("rich", "msgspec", "vqa_client.cli.serve", "vqa_client.cli.benchmark"),
+            'error: Unknown command "sevre". Did you mean "serve"? Available commands: ask, run, list, suite, mc, '
+            "niah, vqa2, explain, ...\n",
+        ),
+        (
+            "robustness vqa2",
+            ("rich", "vqa_client.cli.robustness"),
+            'error: Unknown command "vqa2". Available commands: generate, run, evaluate, plot.\n',
+        ),
+    ],
+)
+def test_help_lists_and_mistakes_are_fast_because_they_import_little(
+    words: str, unused: tuple[str, ...], shown: str
+) -> None:
     code = (
         "import sys\nfrom vqa_client.cli.main import run_command\n"
-        "try:\n    run_command(['--help'])\nexcept SystemExit:\n    pass\n"
-        f"print([m for m in {heavy!r} if m in sys.modules], file=sys.stderr)"
+        f"try:\n    run_command({words.split()!r})\nexcept SystemExit:\n    pass\n"
+        f"print([m for m in sys.modules if m.startswith({unused!r})], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stderr.strip() == "[]"
-    assert "niah" in done.stdout
+    assert done.stderr.endswith("[]\n")
+    assert shown in done.stdout + done.stderr
 
 
 def test_a_command_imports_no_other_commands_benchmark() -> None:

@@ -1,6 +1,7 @@
 """The commands by group, each imported when it is called; and what is wrong with a command line, in plain words."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from types import NoneType
 from typing import Annotated, Any, get_args
 
@@ -12,6 +13,7 @@ from cyclopts import (
     MissingArgumentError,
     Parameter,
     Token,
+    UnknownCommandError,
     UnknownOptionError,
     UnusedCliTokensError,
     convert,
@@ -207,6 +209,14 @@ def _convert(kind: Any, tokens: Sequence[Token]) -> Any:
     return convert(kind, tokens)
 
 
+CALL: dict[str, Any] = {
+    "result_action": "return_value",
+    "print_error": False,
+    "exit_on_error": False,
+    "error_console": object(),
+}
+"""How an App is called: it raises its errors and prints none, so nobody imports rich to make a console for them."""
+
 SPELLED = Parameter(name_transform=lambda name: name, show_default=_default_text, converter=_convert)
 """Options are spelled as the settings are; hyphens are taken too."""
 
@@ -270,6 +280,7 @@ HINTS = {
     "pages": "`vqa-client run` takes --pages, for benchmarks of documents",
     "map": "a field's column has its own option: --question COLUMN, --image COLUMN, --answer COLUMN",
 }
+_MOST_COMMANDS = 8
 _TYPES = {
     "into int|Literal[auto]": "into a whole number or auto",
     "into int": "into a whole number",
@@ -290,6 +301,8 @@ def usage_error(error: CycloptsError) -> UsageError:
         return UsageError(f"{label} is missing{more}", hint=example_of(error.command_chain or ()))
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         return UsageError(f"{error.unused_tokens[0]!r} is one argument too many", hint="--help lists the arguments")
+    if isinstance(error, UnknownCommandError):
+        return UsageError(_unknown_command(error))
     text = str(error).strip()
     if isinstance(error, UnknownOptionError):
         option = error.token.keyword or error.token.value
@@ -304,6 +317,19 @@ def usage_error(error: CycloptsError) -> UsageError:
     for technical, better in _TYPES.items():
         text = text.replace(technical, better)
     return UsageError(text)
+
+
+def _unknown_command(error: UnknownCommandError) -> str:
+    """As cyclopts says it, which would import all commands to do so."""
+    assert error.app
+    assert error.unused_tokens
+    word, flags = error.unused_tokens[0], (*error.app.help_flags, *error.app.version_flags)
+    names = [name for name in error.app if name not in flags]
+    nearest = get_close_matches(word, names, n=1)
+    suggestion = f' Did you mean "{nearest[0]}"?' if nearest else ""
+    commands = [name for name in names if not name.startswith("-")]
+    end = ", ..." if len(commands) > _MOST_COMMANDS else "."
+    return f'Unknown command "{word}".{suggestion} Available commands: {", ".join(commands[:_MOST_COMMANDS])}{end}'
 
 
 def example_of(command: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar, cast
 from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
-from vqa_client.cli.app import ASK, COMMANDS, HELP_FLAGS, SPELLED, Options, example
+from vqa_client.cli.app import ASK, CALL, COMMANDS, HELP_FLAGS, SPELLED, Options, example
 from vqa_client.cli.help_formatter import HelpFormatter
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, safe
 from vqa_client.errors import UsageError
@@ -84,7 +84,7 @@ def taken(command: App, options: Sequence[str]) -> Any | None:
     if HELP_FLAGS.intersection(options):
         command.help_print([])
         return None
-    return command(list(options), result_action="return_value", print_error=False, exit_on_error=False)
+    return command(list(options), **CALL)
 
 
 def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSettings | None:

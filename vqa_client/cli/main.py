@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, EXIT_USAGE, emit, prepare_streams, safe, say
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
+from vqa_client.version import __version__
 
 MAY_BE_EMPTY = ("--system", "--api_key", "--api-key")
 _UNSET = "is a variable of the shell not set?"
@@ -18,7 +19,7 @@ def main() -> None:
 def run_command(arguments: list[str]) -> int:
     """The exit code of a command line; every expected error ends as one line and its hint."""
     prepare_streams()
-    return _run_guarded(list_benchmarks if arguments == ["list"] else lambda: _run_app(arguments))
+    return _run_guarded(_AT_ONCE.get(tuple(arguments)) or (lambda: _run_app(arguments)))
 
 
 def list_benchmarks() -> None:
@@ -29,14 +30,22 @@ def list_benchmarks() -> None:
     emit("".join(f"{name:<{width}}  {safe(of.title)}\n" for name, of in declared().items()))
 
 
+def _print_version() -> None:
+    emit(f"{__version__}\n")
+
+
+_AT_ONCE: dict[tuple[str, ...], Callable[[], None]] = {("list",): list_benchmarks, ("--version",): _print_version}
+"""Command lines without an option to read, for which cyclopts, which takes longer than all else, is not imported."""
+
+
 def _run_app(arguments: list[str]) -> int:
     from cyclopts import CycloptsError
 
-    from vqa_client.cli.app import app, usage_error
+    from vqa_client.cli.app import CALL, app, usage_error
 
     _refuse_empty(arguments)
     try:
-        return int(app(arguments, result_action="return_value", print_error=False, exit_on_error=False) or EXIT_OK)
+        return int(app(arguments, **CALL) or EXIT_OK)
     except CycloptsError as error:
         raise usage_error(error) from None
 

@@ -10,7 +10,6 @@ import textwrap
 from typing import Any, TextIO, cast
 
 from vqa_client.errors import OutputError
-from vqa_client.files import indented
 from vqa_client.reports.names import count as count
 from vqa_client.unseen import unseen
 
@@ -130,6 +129,8 @@ def _put(stream: TextIO, text: str) -> None:
 
 def emit_json(value: Any) -> None:
     """Print JSON for machines; characters that a terminal would obey are escaped."""
+    from vqa_client.files import indented  # msgspec: many commands print no JSON
+
     text = indented(value).decode() + "\n"
     emit(_UNSEEN.sub(lambda match: json.dumps(match.group())[1:-1], text))
 
