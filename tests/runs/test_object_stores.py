@@ -58,9 +58,10 @@ async def test_a_run_on_a_store_is_the_run_on_files(
     assert SECRET.encode() not in written
 
 
+@pytest.mark.parametrize("shots", [0, 1])
 @pytest.mark.parametrize("scheme", ["s3", "http"])
 async def test_images_beside_data_in_a_store_are_found_there(
-    scheme: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+    scheme: str, shots: int, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = sample(tmp_path, 2)
     server = fault_server(oracle({"[[q0]]": "red", "[[q1]]": "red"}))
@@ -71,6 +72,7 @@ async def test_images_beside_data_in_a_store_are_found_there(
         rows = [{"image": name, "question": f"[[q{at}]] Colour?", "answer": "red"} for at, name in enumerate(names)]
         (of.root / "rows.json").write_text(json.dumps(rows))
         given: dict[str, Any] = {"benchmark": "ask", "data": Path(f"{root}/rows.json"), "images": Path(root)}
+        given |= {"shots": shots, "shots_from": f"{root}/rows.json" if shots else ""}
         settings = AskSettings(**given, output=tmp_path / "out", base_url=server.base_url, api_key=None)
         [report] = await arun(settings)
     assert (report.summary.overall.total, report.failed) == (2, 0)
@@ -141,3 +143,21 @@ async def test_an_address_that_cannot_be_taken_is_named(given: dict[str, Any], s
         await arun(sample(tmp_path, 1).settings("http://127.0.0.1:9/v1", **given))
     assert said in str(caught.value)
     assert "hidden" not in str(caught.value)
+
+
+UNREACHABLE = {
+    "http://127.0.0.1:9/rows.csv": ("http://127.0.0.1:9/rows.csv: can't be reached", "is there a network"),
+    "az://container/rows.csv": ("az://container: AZURE_STORAGE_ACCOUNT_NAME is not set", "taken from the environment"),
+}
+
+
+@pytest.mark.parametrize("address", UNREACHABLE)
+def test_a_store_that_can_not_be_reached_is_named_with_the_way_out(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(objects, "PATIENCE", {"max_retries": 0})
+    with pytest.raises(DataError) as caught:
+        objects.local_copy(Path(address))
+    message, hint = UNREACHABLE[address]
+    assert str(caught.value) == message
+    assert hint in caught.value.hint

@@ -22,6 +22,13 @@ from vqa_client.settings.suite import SuiteSettings, read_suite
 
 DATA: dict[str, Any] = {"data_json": Path("d"), "output": Path("o")}
 SCORED: dict[str, Any] = {"predictions": Path("p")}
+NO_ADDRESS = "of a run, data files and --images can; give a path"
+NAMELESS = {
+    "hf://": "hf://owner/name",
+    "s3://": "s3://bucket/rows.csv",
+    "az://": "s3://bucket/rows.csv",
+    "https://": "https://host/rows.csv",
+}
 FILLED = "a {input} {output}"
 
 
@@ -264,6 +271,31 @@ ROWS: list[tuple[Callable[..., Any], dict[str, Any], str, str]] = [
         "judge doesn't take --ray: its log has one writer",
         "for more speed give --max_workers, or several servers by --endpoint",
     ),
+    *(
+        (BenchmarkSettings, {"data": Path(address)}, f"{address} names nothing", f"such as {example}")
+        for address, example in NAMELESS.items()
+    ),
+    (
+        BenchmarkSettings,
+        {"data": Path("ftp://me:secret@host/x?key=secret")},
+        "--data can't be an address: ftp://host/x",
+        "it takes hf://, s3://, gs://, az://, http://, https:// and paths",
+    ),
+    (
+        BenchmarkSettings,
+        {"images": Path("hf://a/b")},
+        "--images can't be an address: hf://a/b",
+        "it takes s3://, gs://, az://, http://, https:// and paths",
+    ),
+    (BenchmarkSettings, {"output": Path("s3://b/x")}, "--output can't be an address: s3://b/x", NO_ADDRESS),
+    (ReportSettings, {"runs": [Path("s3://b/x")]}, "RUNS can't be an address: s3://b/x", NO_ADDRESS),
+    (
+        ScoreSettings,
+        {"predictions": Path("gs://b/x"), "annotations": None},
+        "--predictions can't be an address: gs://b/x",
+        NO_ADDRESS,
+    ),
+    (RenderSettings, {**DATA, "data_json": Path("s3://b")}, "--data_json can't be an address: s3://b", NO_ADDRESS),
     (LabelSettings, {"name": "a/b"}, "--name is 'a/b'", "give 1 to 40 letters, digits, '-', '_', '.' and blanks"),
     (
         LabelSettings,

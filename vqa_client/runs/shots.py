@@ -15,6 +15,7 @@ from vqa_client.reports.varied import BLIND
 from vqa_client.runs.plan import Plan
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.task import Shot
+from vqa_client.tasks.registry import with_data
 from vqa_client.types import Question
 
 
@@ -33,7 +34,8 @@ def with_shots(plans: Sequence[Plan], settings: BenchmarkSettings) -> list[Plan]
         )
     place = Path(source_name)
     if source_name and (place.exists() or place.suffix or os.sep in source_name):
-        source, split = with_settings(settings, data=place, limit=None), ""
+        split = ""
+        source, _ = with_data(with_settings(settings, data=place, limit=None), plans[0].opened.notify)
     else:
         split = source_name or (declared.split if declared else "")
         source = with_settings(settings, split=split or settings.split, limit=None)

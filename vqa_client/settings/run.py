@@ -13,7 +13,7 @@ from vqa_client.settings.batch import BatchSettings, check_batch
 from vqa_client.settings.divided import check_divided
 from vqa_client.settings.request import RequestOptions
 from vqa_client.settings.robustness import RobustnessRun
-from vqa_client.settings.validation import ABOVE_0, AtLeast, Several, Switch, check
+from vqa_client.settings.validation import ABOVE_0, STORES, AtLeast, Several, Switch, check
 from vqa_client.types import FAILED, STATUSES, Status
 
 DATA = Parameter(group=Group("Data", sort_key=0))
@@ -132,6 +132,11 @@ class RunSettings(RequestOptions, BatchSettings):
     """Send only the first N pages of a document (recorded). Default: all."""
     corrupted: Annotated[RobustnessRun | None, Parameter(parse=False)] = None
 
+    addresses: ClassVar = {
+        **dict.fromkeys(("data", "data_json"), ("hf", *STORES)),
+        **dict.fromkeys(("images", "images_dir", "blacklist", "questions_file", "annotations_file"), STORES),
+    }
+    """Paths that may be addresses, and of which kinds."""
     name_option: ClassVar = "--model"
     """The option that names the model."""
     usual_max_tokens: ClassVar = 1024

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import os
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +30,10 @@ class AtLeast(NamedTuple):
 
 
 ABOVE_0 = AtLeast(_TINY)
+STORES = ("s3", "gs", "az", "http", "https")
+_KINDS = {"hf": "hf://owner/name", **dict.fromkeys(STORES[:3], "s3://bucket/rows.csv"), "": "https://host/rows.csv"}
+"""An address of each kind, as an example; others are like the last."""
+_ADDRESS = re.compile(r"(?P<kind>[a-z][a-z0-9+.-]+):(?P<rest>/.*)?", re.DOTALL)
 _ANY = AtLeast(-inf)
 Item = TypeVar("Item")
 Switch = Annotated[bool, Parameter(negative="")]
@@ -51,6 +56,7 @@ class Formerly(dict[str, str]):
 class _Rule(NamedTuple):
     """What a setting's annotation says: a path or several, a whole number, or one of some words, some renamed."""
 
+    option: str
     path: bool
     several: bool
     whole: bool
@@ -79,6 +85,8 @@ def check(settings: Any) -> None:
             object.__setattr__(settings, name, value := tuple(value) if isinstance(value, list) else (value,))
         if rule.path and value is not None:
             object.__setattr__(settings, name, tuple(map(expanded, value)) if rule.several else expanded(value))
+            for path in value if rule.several else (value,):
+                _check_address(rule.option, str(path), getattr(settings, "addresses", {}).get(name, ()))
         if isinstance(value, str) and value in rule.renamed:
             object.__setattr__(settings, name, value := rule.renamed[value])
         words = value if isinstance(value, tuple) else (value,)
@@ -110,12 +118,13 @@ def expanded(path: str | Path) -> Path:
 def _rules(settings: type[Any]) -> dict[str, _Rule]:
     rules = {}
     hints = get_type_hints(settings, include_extras=True)
-    for name in (field.name for field in fields(settings)):
+    for name, is_option in ((field.name, field.kw_only) for field in fields(settings)):
         marked = hints[name]
         hint, *marks = get_args(marked) if get_origin(marked) is Annotated else (marked,)
         kinds = (hint, *get_args(hint))
         words = [get_args(kind) for kind in kinds if get_origin(kind) is Literal]
         rules[name] = _Rule(
+            option=f"--{name}" if is_option else name.upper(),
             path=Path in kinds,
             several=get_origin(hint) is tuple,
             whole=int in kinds and float not in kinds,
@@ -124,6 +133,21 @@ def _rules(settings: type[Any]) -> dict[str, _Rule]:
             bounds=next((mark for mark in marks if isinstance(mark, AtLeast)), None),
         )
     return rules
+
+
+def _check_address(option: str, text: str, kinds: Sequence[str]) -> None:
+    """Raise UsageError for an address that an option can't have; one without a name is such as `s3://` alone."""
+    match = _ADDRESS.fullmatch(text)
+    if match is None or (match["rest"] is None and match["kind"] not in ("hf", *STORES)) or os.path.exists(text):
+        return
+    kind, rest = match["kind"], (match["rest"] or "").strip("/")
+    url = f"{kind}://{rest.partition('?')[0].rpartition('@')[2]}"  # the rest may be a key
+    if kind not in kinds:
+        readable_kinds = ", ".join(f"{each}://" for each in kinds)
+        hint = f"it takes {readable_kinds} and paths" if kinds else "of a run, data files and --images can; give a path"
+        raise UsageError(f"{option} can't be an address: {url}", hint=hint)
+    if not rest:
+        raise UsageError(f"{url} names nothing", hint=f"such as {_KINDS.get(kind, _KINDS[''])}")
 
 
 def _check_range(name: str, value: Any, rule: _Rule, bounds: AtLeast) -> None:

@@ -15,7 +15,7 @@ from datetime import timedelta
 from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from vqa_client.errors import DataError, UsageError
@@ -26,6 +26,19 @@ from vqa_client.version import cache_folder
 
 PATIENCE = {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
 WAY_OUT = "credentials, region and endpoint are taken from the environment, such as AWS_ACCESS_KEY_ID"
+_FAULTS: Final = (
+    (r"169\.254\.169\.254", errno.EACCES, "there are no credentials for this store"),  # asked for a machine's own
+    (r"Account must be specified", errno.EACCES, "AZURE_STORAGE_ACCOUNT_NAME is not set"),
+    (r"status code: 40[13]\b", errno.EACCES, "access is denied"),  # of a listing
+    (r"PROPFIND[^\n]*status code", errno.ENOTSUP, "the server doesn't list folders"),
+    (r"kind: (Connect|Timeout)|error sending request", errno.EHOSTUNREACH, "can't be reached"),
+    (r"", errno.EIO, ""),
+)
+"""What obstore's words mean, as the system says it; without words of ours the first line of its own."""
+_WAYS_OUT: Final = {
+    errno.EHOSTUNREACH: "is there a network, and is the address right? a copy on this disk needs none",
+    errno.ENOTSUP: "name one file of the folder, or copy it to this disk",
+}
 _SECRET = "a query or user in an address may be a key, and the run file repeats the address"
 _copies: dict[Path, str] = {}
 """The folders of local copies, and the addresses of what they are copies of."""
@@ -208,7 +221,8 @@ def _store(root: str) -> Any:
     except ImportError:
         raise UsageError(f"{root} needs obstore", hint=install("cloud")) from None
     options: dict[str, Any] = {"client_options": {"allow_http": True}} if root.startswith("http:") else {}
-    return from_url(root, **{"retry_config": PATIENCE, **options})
+    with _as_data_errors(root), as_os_errors(root):
+        return from_url(root, **{"retry_config": PATIENCE, **options})
 
 
 @contextmanager
@@ -223,9 +237,8 @@ def as_os_errors(address: str) -> Iterator[None]:
     except (PermissionDeniedError, UnauthenticatedError, PermissionError):
         raise PermissionError(errno.EACCES, "access is denied", url_of(address)) from None
     except BaseError as error:
-        if re.search(r"status code: 40[13]\b", str(error)):  # of a listing
-            raise PermissionError(errno.EACCES, "access is denied", url_of(address)) from None
-        raise OSError(errno.EIO, str(error).splitlines()[0], url_of(address)) from None
+        number, words = next(fault for pattern, *fault in _FAULTS if re.search(pattern, str(error)))
+        raise OSError(number, words or str(error).splitlines()[0], url_of(address)) from None
 
 
 @contextmanager
@@ -233,4 +246,7 @@ def _as_data_errors(address: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise DataError(f"{url_of(address)}: {error.strerror}", hint=WAY_OUT) from None
+        hint = _WAYS_OUT.get(error.errno or 0, WAY_OUT)
+        if url_of(address).startswith("http") and hint == WAY_OUT:
+            hint = "give the address of one file that anyone may read, or a copy on this disk"
+        raise DataError(f"{url_of(address)}: {error.strerror}", hint=hint) from None

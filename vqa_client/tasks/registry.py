@@ -194,15 +194,11 @@ def _with_objects(settings: RunSettings) -> RunSettings:
         value = getattr(settings, field.name)
         if not isinstance(value, Path) or not is_address(value) or field.name in ("images", "images_dir"):
             continue
-        if field.name not in _COPIED:
-            raise UsageError(f"--{field.name} can't be an address", hint="data files and --images can")
         globs = find(settings.benchmark).globs(settings) if field.name == "data" and not value.suffix else ()
         copies[field.name] = local_folder(value, globs) if globs else local_copy(value)
     return with_settings(settings, **copies) if copies else settings
 
 
-_COPIED: Final = ("data", "data_json", "blacklist", "questions_file", "annotations_file")
-"""Settings whose files are copied from their addresses."""
 COMMON: Final = (BenchmarkSettings, ChoiceSettings, PageSettings)
 """Settings of benchmarks without options of their own."""
 _RENAMED: Final = {"parsing": "parser"}
