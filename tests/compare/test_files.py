@@ -138,6 +138,12 @@ def test_numbers_of_the_square_lead_to_their_questions(tmp_path: Path) -> None:
     ]
 
 
+def test_accuracy_is_set_against_what_a_question_costs(tmp_path: Path) -> None:
+    a, b = ([record(name, prompt_tokens=n, completion_tokens=5) for name in "qrst"] for n in (95, 195))
+    labels = [image.get("aria-label") for image in Page(written(tmp_path, a, b) / "compare.html").all("svg")]
+    assert "org/one: 100.0 % for 100 tokens, org/two: 100.0 % for 200 tokens" in labels
+
+
 def scored(names: str, *scores: float) -> list[Record]:
     return [record(name, score=score) for name, score in zip(names, scores, strict=True)]
 

@@ -20,6 +20,15 @@ REAL = SHARED / "data" / "other"
 LABELS = Path(__file__).parent / "choice_labels.json"
 WRITTEN = Path(__file__).parent / "written_replies.jsonl"
 CHOICES = {"P17": POWERS, "P19": STATIONS}
+RULES_THAT_READ = {
+    *("abbreviation", "answer", "answer text", "brackets", "cases", "commitment", "commitment text", "conclusion"),
+    *("conclusion text", "contrast", "correct", "correct text", "correction", "difference", "emphasis", "exact text"),
+    *("exception", "exclusion", "fit", "hedge", "identity", "last word", "leading label", "leading text", "list"),
+    *("marked", "marked text", "no_text", "opening", "option", "own line", "paraphrase", "parts", "possibility"),
+    *("reference", "refusal", "remainder", "replacement", "retraction", "sentence", "stance", "stance text", "subject"),
+    *("text", "truth", "undetermined", "verdicts", "weights", "yes or no"),
+}
+"""Of the written replies, as records name them."""
 
 
 def _pairs() -> list[tuple[str, str, str | None]]:
@@ -140,7 +149,9 @@ def test_written_replies_are_read_with_a_precision_of_99_percent() -> None:
     """The labels were written without a look at the rules; nearly all of the rows marked `misread` are left unread."""
     rows = [json.loads(line) for line in WRITTEN.read_text(encoding="utf-8").splitlines()]
     replies = [Completion(text=row["reply"], finish_reason=row.get("finish_reason", "stop")) for row in rows]
-    read = [read_choice(reply, row["choices"]).text for reply, row in zip(replies, rows, strict=True)]
+    answers = [read_choice(reply, row["choices"]) for reply, row in zip(replies, rows, strict=True)]
+    assert {answer.rule for answer in answers} == {""} | RULES_THAT_READ
+    read = [answer.text for answer in answers]
     misread = [row["reply"] for row, label in zip(rows, read, strict=True) if label != row["label"]]
     right = sum(label == row["label"] for row, label in zip(rows, read, strict=True) if label)
     assert misread == [row["reply"] for row in rows if row.get("misread")]

@@ -202,6 +202,25 @@ def test_a_denied_answer_or_one_of_several_is_contained_but_not_given(gold: str,
     assert not contains_strict(gold, reply)
 
 
+PREFERS = ("but", "however", "really", "instead", "now", "current", "currently", "latest", "therefore", "thus", "hence")
+CORRECTS = ("wait", "actually", "correction", "corrects it to", "sorry", "scratch that", "strike that", "I mean")
+LOOKS = ("second look", "second thought", "second thoughts", "second glance", "closer look", "further reading")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *(f"The secret is 3847, {word} the secret is 1183." for word in (*PREFERS, "so", "until")),
+        *(f"3847. {word}, 1183." for word in (*CORRECTS, "I meant", "make that", "no", "いや")),
+        *(f"It is 3847, {word} 1183." for word in ("or rather", *(f"on {look}" for look in LOOKS))),
+        "The secret is 3847. On second thoughts, the secret is 1183.",
+        "비밀은 3847, 아니, 1183입니다.",
+    ],
+)
+def test_of_two_answers_the_one_behind_a_word_that_takes_back_counts(reply: str) -> None:
+    assert [gold for gold in ("3847", "1183") if contains_strict(gold, reply)] == ["1183"]
+
+
 @pytest.mark.parametrize(
     ("gold", "reply", "expected"),
     [

@@ -213,6 +213,9 @@ COUNTS += [
 ]
 FORMULAS = [
     ("The answer should be 60. Since 2*30", "60"),
+    ("Adding the two sides, the perimeter is then P = 2x + 3y", "2x+3y"),
+    ("The area of the whole figure is \\(x^2 + 1\\) square centimetres in all", "x^2+1"),
+    ("The area of the whole figure is then \\[2k\\] in all", "2k"),
     ("5", "5"),
     ("\\boxed{\\frac{1}{2}}", "0.5"),
     ("We have $x+2=7$.\n\nTherefore, $x=5$.", "5"),

@@ -189,6 +189,8 @@ def test_slidevqas_evidence_and_both_together_are_the_published_ones() -> None:
         (mmlongbench_doc.score, ("['\\d']", "['\\d']", "List"), 1),
         (mmlongbench_doc.score, ("1" + " " * 50_000 + "(" * 50_000, "1", "Str"), 0),
         (longdocurl.score, ("[3", [3], "List"), 0),
+        (longdocurl.score, ("abc", "xyz", "Integer"), 0),
+        (longdocurl.score, ("abc", "3", "Float"), 0),
         (longdocurl.score, (" ['a']", ["a"], "List"), 0),
         (longdocurl.vlmevalkit, (" ['a']", ["a"], "List"), 1),
         (longdocurl.score, ([{"a": 1, "b": "x"}], [{"c": 1, "d": "x"}], "List"), 1),

@@ -244,7 +244,7 @@ LENT: Final = lazily(
     we (?:had )?first \w+
     my (?:guess|idea|hunch) was|my (?:initial|first|original|earlier) \w+ was|forgiven for|tempt\w+ to|as if|argue for
     pensais|croyais|dachte|glaubte|pensaba|creia|pensavo|credevo|pensava|achava|dacht|trodde|troede|думала?|myslalem
-    (?:thought|believed|assumed|supposed|suspected|expected)(?! to be)|i was (?:expecting|hoping|thinking)
+    (?<!second )(?:thought|believed|assumed|supposed|suspected|expected)(?! to be)|i was (?:expecting|hoping|thinking)
     (?:wanted|going|about) to say|(?:almost|nearly) said|presuppose\w*|according to you|only \d+% \w+
     closest|nearest|it (?:is|was) (?:claimed|alleged|rumou?red)
     """)
@@ -338,7 +338,7 @@ VERDICTS: Final = tuple(
 CORRECTS: Final = lazily(
     _words("""
     wait|actually|correct(?:ion|s (?:it|this|that) to)|sorry|scratch that|strike that|i meant?|make that|or rather|no
-    on second (?:look|thought|glance)|on (?:closer|further) (?:look|inspection|reading)
+    on second (?:look|thoughts?|glance)|on (?:closer|further) (?:look|inspection|reading)
     """)
     + "|不对|不對|いや|아니,"
 )
