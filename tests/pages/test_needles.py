@@ -35,6 +35,7 @@ def written(folder: Path, *records: dict[str, Any], seed: int = 42, num_secrets:
 def test_there_are_ten_categories_of_ten_values_and_no_value_holds_another() -> None:
     values = [value.lower() for group in VALUES.values() for value in group]
     assert Counter(map(len, VALUES.values())) == {10: 10}
+    assert " ".join(VALUES) == "number animal flower color city fruit element planet instrument gemstone"
     assert not [(a, b) for a in values for b in values if a != b and a in b]
     assert len(set(values)) == 100
 

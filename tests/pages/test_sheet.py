@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PIL import Image
 
 from tests.pages.sheets_of_paper import clean_folder, paper
@@ -25,6 +26,16 @@ def test_every_page_has_a_row_and_every_folder_a_column(tmp_path: Path) -> None:
     assert made.width == 2 * (CELL_PX[0] + GAP_PX) + GAP_PX
     assert made.height > 2 * (CELL_PX[1] + CROP_PX[1])
     assert contact_sheet(columns(tmp_path / "again"), ["d1_page_001", "d2_page_001"]).tobytes() == made.tobytes()
+
+
+def test_a_long_name_of_a_folder_ends_before_the_next_column(tmp_path: Path) -> None:
+    clean, large = columns(tmp_path)
+    named = [replace(each, name="w" * 200) for each in (clean, large)]
+    made = contact_sheet(named, ["d1_page_001"])
+    right = GAP_PX + CELL_PX[0]
+    inside, between = (made.crop((x, 0, x + 12, LINE_PX + GAP_PX)).convert("L") for x in (right - 30, right + 4))
+    assert inside.getextrema()[0] < 100
+    assert between.getextrema() == (255, 255)
 
 
 def test_a_piece_is_shown_pixel_for_pixel(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.reports.names import report_name, safe_name
+from vqa_client.reports.names import count, cut, first_of, flat, interval_text, percent, report_name, safe_name
+from vqa_client.scoring.statistics import Interval
 
 FORBIDDEN = re.compile(r'[\x00-\x1f<>:"/\\|?*]')
 NAMES = st.text(max_size=300) | st.text(alphabet="aA./\\: -_0fCON", max_size=20)
@@ -47,3 +48,41 @@ def test_composed_and_decomposed_letters_do_not_meet_in_one_file() -> None:
 
 def test_an_undecodable_name_is_safe() -> None:
     assert safe_name("a\udcff").isascii()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (count(1), "1 question"),
+        (count(0), "0 questions"),
+        (count(1200, "page"), "1,200 pages"),
+        (count(1, "reply", "replies"), "1 reply"),
+        (count(2, "reply", "replies"), "2 replies"),
+        (first_of(["a", "b"], 2), "a, b"),
+        (first_of(["a", "b", "c"], 2), "a, b, ..."),
+        (percent(0.98765), "98.8"),
+        (percent(0.98765, 2), "98.77"),
+        (percent(None), "-"),
+        (interval_text(Interval(low=0.25, high=0.5, method="wilson", n=8, clusters=8)), "25.0-50.0"),
+        (interval_text(None), "-"),
+        (cut(" a\n b  c", 5), "a b c"),
+        (cut("a b c d", 5), "a b c ..."),
+    ],
+)
+def test_figures_and_lists_are_written_alike_everywhere(text: str, expected: str) -> None:
+    assert text == expected
+
+
+def test_nested_settings_are_named_with_dots() -> None:
+    assert flat({"a": {"b": 1, "c": {}}, "d": [2], 3: {}}) == {"a.b": 1, "a.c": {}, "d": [2], "3": {}}
+    assert flat({}) == {}
+    assert flat(5, "top") == {"top": 5}
+
+
+def test_a_run_without_a_folder_of_pages_is_named_by_its_benchmark() -> None:
+    assert report_name("", "mc") == "mc_eval.json"
+    assert safe_name("x" * 120) == "x" * 120
+    assert safe_name("x" * 121).startswith("x" * 120 + "-")
+    assert safe_name("a/b").startswith("a_b-")
+    assert safe_name("a-0123456789").startswith("a-0123456789-")
+    assert safe_name("/").startswith("_-")

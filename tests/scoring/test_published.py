@@ -203,6 +203,8 @@ def test_slidevqas_evidence_and_both_together_are_the_published_ones() -> None:
         (mm_niah.score, ('{"a": [1, 2], "why": "x"}', [1, 2]), 0),
         (partial(ocrbench_v2.counting, regression=True), ("1" * 5000, ["5"]), 0),
         (partial(ocrbench_v2.counting, regression=True), ("5", ["five"]), 0),
+        (ocrbench_v2.vqa_chinese, ("你 好", ["你好"]), 1),
+        (ocrbench_v2.vqa_chinese, ("你好", ["你 好"]), 1),
         (ocrbench_v2.letters, ("答案：A、C", ["AC"]), 1),
         (ocrbench_v2.letters, ("C A", ["AC"]), 0),
         (ocrbench_v2.multiple_choice, ("B.", ["B"]), 1),

@@ -271,6 +271,11 @@ def test_what_a_reply_is_worth_is_decided_once(
         ("insufficient_system_resource OVERLOADED", "exhausted"),
         ("error abort ABORTED cancelled network_error", "broken"),
         ("tool_calls TOOL_USE function_call", "called"),
+        ("UNSAFE blocked PROMPT_BLOCKED content_policy_violation responsible_ai_policy", "filtered"),
+        ("resource_exhausted out_of_memory OOM preempted capacity", "exhausted"),
+        ("unfinished pause_turn", "cut"),
+        ("FAILED interrupted MALFORMED_RESPONSE", "broken"),
+        ("eot_id end done success given", "stopped"),
         ("why account_blocked connection_refused OTHER FINISH_REASON_UNSPECIFIED", None),
     ],
 )

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.scoring.vqa_normalise import normalised, on_one_line, without_punctuation
+from vqa_client.scoring.vqa_normalise import evalai, normalised, on_one_line, plainest, vlmevalkit, without_punctuation
 
 
 @pytest.mark.parametrize(
@@ -33,11 +33,46 @@ from vqa_client.scoring.vqa_normalise import normalised, on_one_line, without_pu
         ("ow's'at", "'ow's'at"),
         ("somebody'd", "somebodyd"),
         ("Ive", "ive"),
+        ("theyve whatve wouldve", "they've what've would've"),
+        ("hed theyd youd", "he'd they'd you'd"),
+        ("hed've y'alld've", "he'd've y'all'd've"),
+        ("hes thats wheres somebodys", "he's that's where's somebody's"),
+        ("youll wholl", "you'll who'll"),
+        ("theyre youre", "they're you're"),
+        ("cant dont arent", "can't don't aren't"),
+        ("twas oclock maam", "'twas o'clock ma'am"),
         ("", ""),
     ],
 )
 def test_an_answer_is_compared_as(text: str, expected: str) -> None:
     assert normalised(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ｒｅｄ　ｃａｒ！～", "red car ~"),
+        ("٣ ２ ｄｏｇｓ。", "3 2 dogs"),
+        ("“a” ‘b’", "'b'"),
+        ("किताब।", "किताब"),
+        ("赤、青؟ ۵؛", "赤 青 5"),
+        ("plain.", "plain"),
+    ],
+)
+def test_marks_and_digits_of_other_scripts_are_those_of_ascii(text: str, expected: str) -> None:
+    assert plainest(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "challenge", "kit"),
+    [
+        ("The dog's, 1,000?", "dog 's 1000", "dog's 1000"),
+        ("it's\tnew\nhere", "it 's new here", "it's new here"),
+        ("Isnt 5. No. ", "isn't 5 no", "isn't 5. no"),
+    ],
+)
+def test_the_challenges_and_vlmevalkit_have_their_own_ways(text: str, challenge: str, kit: str) -> None:
+    assert (evalai(text), vlmevalkit(text)) == (challenge, kit)
 
 
 def test_only_the_first_32_full_stops_go() -> None:
