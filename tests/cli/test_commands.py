@@ -29,7 +29,12 @@ def sample(tmp_path: Path) -> Sample:
         ("--help", ("numpy", "openai", "matplotlib", "PIL", "httpx2"), "niah"),
         ("--version", ("cyclopts", "rich", "msgspec"), f"{__version__}\n"),
         ("list", ("cyclopts", "rich", "msgspec"), "pope"),
-        ("report --htlm", ("rich",), "error: Unknown option: --htlm. Did you mean --html?\n"),
+        (
+            "report --htlm",
+            ("rich", "vqa_client.html", "vqa_client.reports.summary"),
+            "error: Unknown option: --htlm. Did you mean --html?\n",
+        ),
+        ("serve --help", ("httpx2", "asyncio", "vqa_client.servers", "vqa_client.evaluation"), "mlx"),
         ("run pope --modle x", ("rich", "httpx2"), "error: Unknown option: --modle. Did you mean --model?\n"),
         (
             "sevre",

@@ -243,9 +243,9 @@ robustness = App(
     default_parameter=SPELLED,
 )
 for _group, _commands in COMMANDS.items():
-    for _name, (_module, _help, _words) in _commands.items():
+    for _name, (_, _help, _words) in _commands.items():
         app.command(
-            f"vqa_client.cli.{_module}:{_name}",
+            f"vqa_client.cli.signatures:{_name}",
             name="list" if _name == "list_benchmarks" else None,
             group=_GROUPS[_group],
             help=_help,
@@ -253,9 +253,12 @@ for _group, _commands in COMMANDS.items():
             help_epilogue=example(_words),
         )
 for _name, (_help, _words) in ROBUSTNESS.items():
-    _flags = [] if _name == "run" else ["--help", "-h"]  # run shows its benchmark's help, too
+    _is_run = _name == "run"  # it shows its benchmark's help, too
     robustness.command(
-        f"vqa_client.cli.robustness:{_name}", help=_help, help_flags=_flags, help_epilogue=example(_words)
+        f"vqa_client.cli.{'robustness' if _is_run else 'signatures'}:{_name}",
+        help=_help,
+        help_flags=[] if _is_run else ["--help", "-h"],
+        help_epilogue=example(_words),
     )
 app.command(robustness)
 app.register_install_completion_command(add_to_startup=False, help="Install completion for this shell.")

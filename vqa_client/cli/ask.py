@@ -4,9 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from vqa_client.cli.evaluate import evaluate_and_judge
 from vqa_client.cli.streams import EXIT_OK, emit, safe, say
@@ -19,11 +16,10 @@ from vqa_client.tables.pictures import is_address, url_of
 from vqa_client.tasks.registry import with_data
 from vqa_client.types import Content
 
-_Data = Annotated[Path, Parameter(help="A file, a folder, a quoted glob, or hf://owner/name.")]
 _ASK = AskSettings()
 
 
-def ask(data: _Data, /, settings: AskSettings = _ASK) -> int:
+def ask(data: Path, /, settings: AskSettings = _ASK) -> int:
     """Ask, or write the benchmark file that --to names."""
     settings = replace(settings, data=data)
     if settings.to is not None:

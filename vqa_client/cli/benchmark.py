@@ -1,7 +1,6 @@
 """`vqa-client run` and `selftest`, and the options of a settings type as a command."""
 
 from collections.abc import Sequence
-from dataclasses import MISSING, fields
 from inspect import Parameter
 from typing import Annotated, Any, TypeVar, cast
 
@@ -10,6 +9,7 @@ from cyclopts import Parameter as CommandParameter
 
 from vqa_client.cli.app import ASK, CALL, COMMANDS, HELP_FLAGS, SPELLED, Options, example
 from vqa_client.cli.help_formatter import HelpFormatter
+from vqa_client.cli.signatures import default_of
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, safe
 from vqa_client.errors import UsageError
 from vqa_client.settings.declared import BenchmarkSettings
@@ -56,12 +56,11 @@ def selftest(name: _Name = None, /, *options: Options) -> int:
 
 def settings_command(name: str, kind: type[Settings]) -> App:
     """A command that takes the options of a settings type and returns the settings."""
-    needs = [
-        field for field in fields(cast(Any, kind)) if field.default is MISSING and field.default_factory is MISSING
-    ]
+    default = default_of(kind)
     command = App(
         name=name,
-        usage=None if needs else f"Usage: {name} [OPTIONS]",  # to find out, cyclopts reads all options once more
+        # without it, cyclopts reads all options once more
+        usage=None if default is Parameter.empty else f"Usage: {name} [OPTIONS]",
         help="",
         help_flags=[],
         version_flags=[],
@@ -69,7 +68,6 @@ def settings_command(name: str, kind: type[Settings]) -> App:
         help_formatter=HelpFormatter(),
         default_parameter=SPELLED,
     )
-    default = Parameter.empty if needs else kind()
 
     def take(settings: Any = default) -> Settings:
         return cast(Settings, settings)

@@ -4,9 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
 from msgspec import to_builtins
 
 from vqa_client.aggregates import Figure
@@ -43,7 +41,6 @@ from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.judge import JudgeSettings
 from vqa_client.tasks import registry
 
-_Results = Annotated[Path, Parameter(help="A finished run: its *.records.jsonl, its report, or a folder of runs.")]
 _JUDGE = JudgeSettings()
 MOST_DIFFER = 10
 """Questions that one side alone calls right that a terminal shows; the report file has all."""
@@ -59,7 +56,7 @@ def judge_after(run: BenchmarkSettings) -> int:
     return ask_judges(JudgeSettings(results=run.output, judge=run.judge, **options), benchmark)
 
 
-def judge(results: _Results, /, settings: JudgeSettings = _JUDGE) -> int:
+def judge(results: Path, /, settings: JudgeSettings = _JUDGE) -> int:
     """Ask judges about a finished run."""
     return ask_judges(replace(settings, results=results))
 

@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, cast
+from typing import cast
 
-from cyclopts import CycloptsError, Parameter
+from cyclopts import CycloptsError
 
 from vqa_client.cli.app import usage_error
 from vqa_client.cli.benchmark import settings_command, taken
@@ -24,11 +24,10 @@ from vqa_client.settings.run import RunSettings
 from vqa_client.settings.suite import Entry, SuiteSettings, read_suite, settings_of, words
 from vqa_client.tasks.registry import find
 
-_Suite = Annotated[str, Parameter(help="smoke, documents, general, or a FILE.toml.")]
 _SUITE = SuiteSettings()
 
 
-def suite(name: _Suite, /, settings: SuiteSettings = _SUITE) -> int:
+def suite(name: str, /, settings: SuiteSettings = _SUITE) -> int:
     """Ask every benchmark of the suite; the table is of all runs that are there, also after an interruption."""
     path, entries = read_suite(name)
     root = settings.data or (path.parent if name.endswith(".toml") else Path())  # a shipped suite has no data beside it

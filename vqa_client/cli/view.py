@@ -3,9 +3,6 @@
 import signal
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from vqa_client.cli.streams import emit, safe, say
 from vqa_client.compare.write import comparison_page
@@ -39,11 +36,10 @@ def serve(pages: Pages, port: int, sentence: str) -> None:
             say("stopped")
 
 
-_Results = Annotated[Path, Parameter(help="A finished run: its *.records.jsonl, its report or its folder.")]
 _LABEL = LabelSettings()
 
 
-def label(results: _Results, /, settings: LabelSettings = _LABEL) -> None:
+def label(results: Path, /, settings: LabelSettings = _LABEL) -> None:
     """Draw the sheet where there is none, and serve the page until Ctrl-C."""
     settings = replace(settings, results=results)
     judged = only_run(JudgeSettings(results=settings.results, kind=settings.kind, seed=settings.seed, check=False))
