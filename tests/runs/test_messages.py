@@ -8,11 +8,14 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from vqa_client.errors import DataError, IdentityError, UsageError
+from vqa_client.batch.parts import Parts
+from vqa_client.client.endpoint import tls_context
+from vqa_client.client.uploading.file_proof import state_of
+from vqa_client.errors import DataError, IdentityError, QuestionFailed, UsageError
 from vqa_client.reports.robustness.evaluation import FoundRun
 from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.reopened import reopen
-from vqa_client.runs.resume import RunPaths, carry_over
+from vqa_client.runs.resume import RunPaths, any_answer, carry_over
 from vqa_client.runs.robustness import first_image, read_runs
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.scoring.corrupted_scores import CorruptedScores
@@ -26,6 +29,7 @@ FILES = {
     "plain.run.json": '{"identity": {"task": "mc"}, "scoring": {}}',
     "plain.records.jsonl": "",
     "empty/a.txt": "",
+    "torn.batches/part-0001.json": "{",
 }
 
 
@@ -75,6 +79,18 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "alone.run.json is missing, which says from which data and by which parser the run is",
         "put it back beside the log",
     ),
+    (lambda: any_answer(Path("empty")), "empty can't be read: Is a directory", ASIDE),
+    (
+        lambda: Parts(Path("torn.records.jsonl")).all(),
+        "torn.batches/part-0001.json can't be read: Input data was truncated",
+        "was it edited?",
+    ),
+    (lambda: state_of("no.png"), "no.png: No such file or directory", ""),
+    (
+        lambda: tls_context(Path("no.pem"), insecure=False),
+        "--ca_bundle no.pem can't be read: No such file or directory",
+        "",
+    ),
     (lambda: read_runs([Path("no")]), "no does not exist", ROBUST),
     (lambda: read_runs([Path("empty")]), "empty: no robustness run in it or its folders", ROBUST),
     (
@@ -107,7 +123,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_files")
 @pytest.mark.parametrize(("made", "said", "hint"), ROWS, ids=[said for _, said, _ in ROWS])
 def test_what_can_not_be_is_named_with_the_way_out(made: Callable[[], Any], said: str, hint: str) -> None:
-    with pytest.raises((DataError, UsageError, IdentityError)) as caught:
+    with pytest.raises((DataError, UsageError, IdentityError, QuestionFailed)) as caught:
         made()
     assert (str(caught.value), caught.value.hint) == (said, hint)
 
