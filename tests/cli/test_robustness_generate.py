@@ -66,10 +66,9 @@ def test_every_image_is_made_under_every_corruption_and_level(
         "level": 2,
         "constants": [0.2, 0.3, 2, 0.5, 12, 4, 0.7],
     }
-    size_mb = sum(map(len, made.values())) / 1e6
-    assert capsys.readouterr().out == (
-        f"{output}: 140 files made, {size_mb:,.1f} MB; 0 there before\n70 folders, 2 images in each\n"
-    )
+    size_mb, shown = sum(map(len, made.values())) / 1e6, capsys.readouterr()
+    assert shown.err.splitlines()[-1].startswith("corrupting 2 images: 140/140 files · ")
+    assert shown.out == (f"{output}: 140 files made, {size_mb:,.1f} MB; 0 there before\n70 folders, 2 images in each\n")
 
 
 def test_processes_change_no_byte(images: Path, tmp_path: Path) -> None:
@@ -190,6 +189,8 @@ def test_a_bad_image_is_named_once_and_the_others_are_made(
     output = tmp_path / "out"
     assert generate(images, output, "--corruptions", "snow,contrast", "--levels", "1-2", "--workers", "2") == 1
     told = capsys.readouterr()
+    left_out = "".join(line for line in told.err.splitlines() if line.startswith("left out: "))
+    assert (left_out.count("cut.png"), left_out.count("gone.png")) == (1, 1)
     assert told.err.count("cut.png") == 1
     assert told.err.count("gone.png") == 1
     assert "2 images left out, 8 files missing" in told.out

@@ -204,6 +204,7 @@ def test_what_parse_shows_of_a_reply_is_printed_line_by_line(
         said("B", "q2", first_token={"B": -0.1, "C": -2.5}, probabilities={}, rule="first token", parts={"logprob": 1}),
         said("a" * 3_000 + "b" * 3_000, "q3", answer=None, status="unparsed", rule=""),
         said(None, "q0", answer=None, status="timeout", rule="", references=("B", "B", "C")),
+        said("<think>hm</think>The answer is none of the above.", "q4", answer=None, status="unparsed", rule=""),
     )
 
     def explained(question_id: str) -> str:
@@ -213,6 +214,9 @@ def test_what_parse_shows_of_a_reply_is_printed_line_by_line(
     whole = explained("q1")
     assert whole.startswith(SHOWN.format(log=log))
     assert whole.endswith(END)
+    gone = explained("q4")
+    assert "\npeeled off before reading:\n    <think>hm</think>\nread, from the content:\n" in gone
+    assert gone.endswith("\nnot read again: the data file no longer has this question\n")
     assert "that nothing declares" not in whole
     again = "read again today: ok, answer 'B' (by own line), score 0 (vqa-client rescore shows all such)\n"
     assert explained("q2") == FIRST_TOKEN.format(log=log) + again
