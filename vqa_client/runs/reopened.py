@@ -297,7 +297,7 @@ def selftest(settings: RunSettings) -> Tested:
         for question in part.loaded.questions:
             total += 1
             reply = tested.benchmark.ideal_reply(question)
-            answer, score = judge(Completion(text=reply, finish_reason="stop"), question, tested.task)
+            answer, score = judge(Completion(text=reply), question, tested.task)
             low = [
                 f"{name} is {value:g}" for name, value in score.parts.items() if value < 1 and not name.startswith("n_")
             ]
