@@ -8,7 +8,7 @@ import pytest
 
 from tests.images.pictures import encoded, spotted
 from vqa_client.errors import QuestionFailed
-from vqa_client.images.data_url import BYTE_CACHE, LARGEST_BYTES, ByteCache, encoded_pieces, keep_encoded
+from vqa_client.images.data_url import BYTE_CACHE, ByteCache, encoded_pieces, keep_encoded
 from vqa_client.images.prepare import ImagePreparer
 from vqa_client.types import Image
 
@@ -28,7 +28,7 @@ def test_the_least_recently_used_give_way() -> None:
 
 
 def test_a_large_file_is_not_kept_and_pushes_nothing_out() -> None:
-    small, largest, large = bytes(12), bytes(LARGEST_BYTES), bytes(LARGEST_BYTES + 1)
+    small, largest, large = bytes(12), bytes(1 << 20), bytes((1 << 20) + 1)
     for data in (small, largest, large):
         keep_encoded(Image(name="", mime="", sha256=sha256(data).hexdigest(), size_bytes=len(data)), data)
     kept = [BYTE_CACHE.find(sha256(data).hexdigest()) for data in (small, largest, large)]

@@ -99,6 +99,7 @@ def test_bytes_that_are_not_of_the_announced_size_are_a_bad_image() -> None:
         with pytest.raises(QuestionFailed, match=f"a: changed while it was being sent; it had {size} bytes") as caught:
             list(encoded_pieces(image))
         assert caught.value.hint == "run again once nothing writes to the image folder"
+        assert caught.value.transient
 
 
 @pytest.mark.parametrize("piece_bytes", [0, -3, 2, 4])

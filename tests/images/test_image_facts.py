@@ -138,13 +138,25 @@ BRANDS = {
     "jpeg xl": (b"\xff\x0a123", "jxl"),
     "ico": (b"\0\0\1\0\1\0", "ico"),
     "ppm": (b"P6\n3 3\n255\n", "ppm"),
+    "a bitmap behind a tab": (b"P1\t3 3", "ppm"),
+    "bmp": (b"BM\x8a\0", "bmp"),
+    "tiff, little end first": (b"II*\0\x08", "tiff"),
+    "tiff, big end first": (b"MM\0*\0", "tiff"),
+    "big tiff, little end first": (b"II+\0\x08\0", "tiff"),
+    "big tiff, big end first": (b"MM\0+\0", "tiff"),
+    "jpeg 2000 without a box": (b"\xff\x4f\xff\x51", "jp2"),
+    "jpeg xl in a box": (b"\0\0\0\x0cJXL \r\n\x87\n", "jxl"),
+    "qoi": (b"qoif\0\0\0\1", "qoi"),
+    "psd": (b"8BPS\0\1", "psd"),
 }
+UNUSUAL_MIMES = {"ico": "image/x-icon", "ppm": "image/x-portable-anymap", "psd": "image/vnd.adobe.photoshop"}
 
 
 @pytest.mark.parametrize("name", BRANDS)
 def test_formats_that_not_every_server_takes_are_known_by_their_first_bytes(name: str) -> None:
     data, expected = BRANDS[name]
     assert (facts(data).format, facts(data).oddities) == (expected, ("format",))
+    assert facts(data).mime == UNUSUAL_MIMES.get(expected, f"image/{expected}")
 
 
 PAGE = "fetch the image again: the server sent a page in its place"

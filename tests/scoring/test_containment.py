@@ -346,6 +346,14 @@ def test_only_known_adversarial_replies_are_misread(found: list[Reply]) -> None:
     assert misread == set(MISREAD)
 
 
+@pytest.mark.parametrize(("characters", "is_read"), [(15_999, True), (16_000, True), (16_001, False)])
+def test_the_middle_of_a_runaway_reply_is_not_read(characters: int, is_read: bool) -> None:
+    rain = "It rains here. " * 532
+    reply = f"{rain}The secret is Montevideo. {rain}{rain}"[:characters]
+    assert 0 < reply.index("Montevideo") - 7_990 < 10
+    assert contains_strict("Montevideo", reply) == is_read
+
+
 @given(st.text(max_size=40), st.text(max_size=80), st.booleans())
 def test_what_is_given_is_in_the_reply_and_an_empty_gold_never(gold: str, reply: str, case_sensitive: bool) -> None:
     assert not contains_strict("", reply, case_sensitive=case_sensitive)
