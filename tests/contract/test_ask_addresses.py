@@ -3,9 +3,11 @@
 import hashlib
 import http.server
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,19 +16,28 @@ from tests.contract.forms import draw
 from tests.contract.test_ask import ask, report
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import oracle
+from vqa_client.errors import QuestionFailed
+from vqa_client.images import decide
+from vqa_client.images.decide import fetched
 
 
 class Pictures(http.server.BaseHTTPRequestHandler):
-    """`/N.png` is a picture, `/page` is markup, `/moved` leads to `/1.png`, and `/away` is not there for now."""
+    """`/N.png` is a picture, `/page` is markup, `/moved` leads to `/1.png`, and `/away` is not there for now.
+
+    `/again/N` leads there by N steps, and `/status/N` answers with that status.
+    """
 
     asked: list[str] = []  # noqa: RUF012  emptied by the fixture
 
     def do_GET(self) -> None:
         self.asked.append(self.path)
         name = self.path.split("?")[0]
-        self.send_response(503 if name == "/away" else 404 if name == "/none" else 302 if name == "/moved" else 200)
-        if name == "/moved":
-            self.send_header("Location", "/1.png?k=hidden")
+        statuses = {"/away": 503, "/none": 404, "/moved": 302}
+        again = int(name.rpartition("/")[2]) if name.startswith("/again/") else 0
+        status = int(name.rpartition("/")[2]) if name.startswith("/status/") else statuses.get(name, 200)
+        self.send_response(302 if again else status)
+        if name == "/moved" or again:
+            self.send_header("Location", f"/again/{again - 1}" if again > 1 else "/1.png?k=hidden")
         self.end_headers()
         if name.endswith(".png"):
             self.wfile.write(draw(int(name[1])))
@@ -96,6 +107,51 @@ def test_an_address_is_fetched_once_and_sent_as_bytes(
     assert ask(path, server.base_url, "--image_urls", "fetch") == 1
     assert sorted(set(Pictures.asked[6:])) == ["/away"], "what failed for a while alone is asked again"
     assert len(server.chats) == 3
+
+
+TRANSIENT = "the same command asks this question again"
+
+
+def refusal(address: str) -> tuple[str, str, bool]:
+    """What becomes of an address, less the server's own: message, hint, and whether another try may do better."""
+    with pytest.raises(QuestionFailed) as caught:
+        fetched(address)
+    assert caught.value.status == "bad_image"
+    return str(caught.value).rpartition("/")[2], caught.value.hint, caught.value.transient
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 410, 451])
+def test_an_address_that_stays_away_is_not_asked_for_again(status: int, pictures: str) -> None:
+    assert refusal(f"{pictures}/status/{status}") == (f"{status}: answers with HTTP {status}", "", False)
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+def test_an_address_that_may_come_back_is(status: int, pictures: str) -> None:
+    assert refusal(f"{pictures}/status/{status}") == (f"{status}: answers with HTTP {status}", TRANSIENT, True)
+
+
+def test_an_address_may_lead_to_another_five_times(pictures: str) -> None:
+    assert fetched(f"{pictures}/again/5") == draw(1)
+    assert refusal(f"{pictures}/again/6") == ("6: can't be fetched (TooManyRedirects)", TRANSIENT, True)
+
+
+def test_what_is_too_much_or_takes_too_long_is_given_up(pictures: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decide, "time", SimpleNamespace(monotonic=iter([0.0, 60.0, 100.0, 160.5]).__next__))
+    assert fetched(f"{pictures}/1.png") == draw(1)
+    assert refusal(f"{pictures}/1.png") == ("1.png: took more than 60 s", TRANSIENT, True)
+    monkeypatch.undo()
+    monkeypatch.setattr(decide, "MOST_FETCHED_BYTES", len(draw(1)))
+    assert fetched(f"{pictures}/1.png") == draw(1)
+    monkeypatch.setattr(decide, "MOST_FETCHED_BYTES", len(draw(1)) - 1)
+    assert refusal(f"{pictures}/1.png") == (f"1.png: has more than {len(draw(1)) - 1} bytes", "", False)
+
+
+def test_no_server_and_no_address_are_told_apart() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}/a.png"
+    assert refusal(address) == ("a.png: can't be fetched (ConnectError)", TRANSIENT, True)
+    assert refusal("http://[::1/a.png") == ("a.png: is not an address", "", False)
 
 
 def test_a_dry_run_fetches_nothing(tmp_path: Path, pictures: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -105,7 +105,11 @@ def short_name(name: str) -> str:
     A query that names the image is told from others by its digest.
     """
     if is_address(name):
-        parts = urlsplit(name)
+        try:
+            parts = urlsplit(name)
+        except ValueError:  # a bracket that isn't closed
+            scheme, _, rest = name.partition("://")
+            return f"{scheme}://{rest.partition('?')[0].partition('#')[0].rpartition('@')[2]}"
         query = f"?{hashlib.sha256(parts.query.encode()).hexdigest()[:8]}" if parts.query else ""
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{query}"
     path, place = split_name(name)
