@@ -2,6 +2,7 @@
 
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -37,9 +38,10 @@ def test_vllm_serves_the_model_under_the_name_that_the_config_asks_for() -> None
 
 
 def test_the_limits_are_always_given() -> None:
-    words = of_vllm(config())
-    assert value(words, "--max-model-len") == "auto"
-    assert value(words, "--limit-mm-per-prompt") == '{"image": 999}'
+    limits = ["--max-model-len", "auto", "--limit-mm-per-prompt", '{"image": 999}', "--disable-uvicorn-access-log"]
+    address = ["--host", "127.0.0.1", "--port", "8000"]
+    assert of_vllm(config()) == ["serve", "org/Model-7B", "--served-model-name", "org/Model-7B", *address, *limits]
+    assert of_mlx(config()) == ["--model", "org/Model-7B", *address, "--top-logprobs-k", "20"]
 
 
 @pytest.mark.parametrize(("limit", "pages", "given"), [(None, 40, 40), (16, 40, 40), (64, 40, 64), (16, None, 16)])
@@ -63,8 +65,10 @@ def test_mlx_gets_what_it_has_a_setting_for_and_tells_the_rest() -> None:
     assert value(words, "--model") == "mlx-community/Model-4bit"
     assert value(words, "--max-kv-size") == "4096"
     notes = mlx(model, host="127.0.0.1", port=1, images=None, dry_run=True, note=lambda text: None).notes
-    assert "serves it as mlx-community/Model-4bit" in notes[0]
-    assert "no setting for the config's dtype" in notes[1]
+    assert notes == (
+        "mlx-vlm serves it as mlx-community/Model-4bit, and would load org/Model-7B for requests that name it",
+        "mlx-vlm has no setting for the config's dtype",
+    )
 
 
 def test_an_unknown_key_of_the_block_is_named_with_the_nearest() -> None:
@@ -134,6 +138,7 @@ def test_a_folder_without_images_is_an_error(tmp_path: Path) -> None:
 def test_of_a_progress_bar_the_last_state_is_told() -> None:
     assert last_line("loading\n 10%\r 20%\r\n\n") == "20%"
     assert last_line("\n") == "it has printed nothing yet"
+    assert last_line("x" * 161) == "x" * 160
 
 
 async def test_nobody_at_the_port_is_not_ready_and_news_come_from_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,3 +162,20 @@ async def test_ready_is_whoever_says_so_at_health(
     server = fault_server(at_path("/health", body_of(b"", status)))
     ready = when_healthy("127.0.0.1", server.port, name="vLLM", note=lambda text: None)
     assert await ready("") == (f"http://127.0.0.1:{server.port}/v1" if up else None)
+
+
+async def test_a_server_is_asked_twice_a_second_and_its_news_come_every_five(
+    fault_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.fakes.words import at_path, body_of
+
+    now_s = 100.0
+    monkeypatch.setattr("vqa_client.servers.serving.time", SimpleNamespace(monotonic=lambda: now_s))
+    server, news, looks = fault_server(at_path("/health", body_of(b"", 503))), list[str](), []
+    ready = when_healthy("127.0.0.1", server.port, name="vLLM", note=news.append)
+    for later_s in (0.25, 0.5, 0.75, 1.0, 4.75, 5.0, 9.75, 10.0):
+        now_s = 100.0 + later_s
+        assert await ready("loading\n") is None
+        looks.append(len(server.requests))
+    assert looks == [0, 1, 1, 2, 3, 3, 4, 4]
+    assert news == ["vLLM is starting, 5 s: loading", "vLLM is starting, 10 s: loading"]
