@@ -239,3 +239,10 @@ def test_a_proxy_that_is_none_is_named_without_its_password(junk: str, monkeypat
     with pytest.raises(UsageError, match="HTTP_PROXY is not a proxy's address") as refused:
         proxy_for(httpx2.URL("http://example.invalid/v1"))
     assert "SECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https", "socks5", "socks5h"])
+def test_a_proxy_of_any_scheme_is_taken(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.client.endpoint.find_spec", lambda name: True)
+    monkeypatch.setenv("https_proxy", f"{scheme}://proxy.example:1080")
+    assert proxy_for(httpx2.URL("https://example.invalid/v1")) == f"{scheme}://proxy.example:1080"

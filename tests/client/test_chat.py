@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 import httpx2
 import pytest
 
-from vqa_client.client.chat import ChatClient
+from vqa_client.client.chat import ChatClient, Doubts
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.limits import Outage, Pause
 from vqa_client.client.routes import Route, Routes
 from vqa_client.errors import QuestionFailed, ServerAway
 from vqa_client.model_config import ModelSettings
-from vqa_client.types import Image, Request
+from vqa_client.types import Completion, Image, Request
 
 GOOD = {"choices": [{"message": {"content": "B"}, "finish_reason": "stop"}]}
 Play = Callable[[int, httpx2.Request], httpx2.Response]
@@ -332,6 +332,25 @@ async def test_a_key_that_the_server_echoes_is_not_kept() -> None:
     failed = await failure(server)
     assert "SECRET-KEY-1" not in f"{failed} {failed.body}"
     assert "<key>" in str(failed)
+
+
+@pytest.mark.parametrize(
+    ("images", "tokens", "shown"), [(1, 59, "an image"), (1, 60, ""), (2, 69, "2 images"), (2, 70, ""), (0, 1, "")]
+)
+def test_fewer_tokens_than_the_text_and_the_smallest_images_take_are_doubted_once(
+    images: int, tokens: int, shown: str
+) -> None:
+    notes: list[str] = []
+    doubts = Doubts(notes.append)
+    image = Image(name="a.png", sha256="0" * 64, size_bytes=3, mime="image/png")
+    request = Request(content=(*(image,) * images, "x" * 30))
+    for _ in range(2):
+        doubts.look_at(Completion(text="B", prompt_tokens=tokens), request)
+    note = f"the server counted {tokens} prompt tokens for a text and {shown}: does it see images?"
+    assert notes == ([note] if shown else [])
+    doubts.trust_sight()
+    doubts.look_at(Completion(text="B", prompt_tokens=1), request)
+    assert len(notes) == bool(shown)
 
 
 async def test_replies_that_name_another_model_than_before_are_doubted_once() -> None:

@@ -225,3 +225,10 @@ def test_one_server_gets_everything_and_nothing_is_remembered() -> None:
     routes = some(1)
     assert {routes.ready(on(f"d{number}")) for number in range(5)} == {routes.all[0]}
     assert routes._homes == {}
+
+
+def test_an_answer_counts_once_and_ends_a_row_of_faults() -> None:
+    [route] = some(1).all
+    route.faults = 3
+    route.well(7.0)
+    assert (route.answered, route.faults, route.answered_s) == (1, 0, 7.0)

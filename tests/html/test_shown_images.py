@@ -10,10 +10,7 @@ from PIL import Image
 
 from tests.html.samples import facts, record, write_run
 from vqa_client.html.shown_images import (
-    CANT_SHOW,
-    CHANGED,
     KEPT,
-    NOT_FOUND,
     SIDE_PIXELS,
     EmbeddedImages,
     ImageFiles,
@@ -53,6 +50,25 @@ def test_an_image_is_found_wherever_below_its_folder_it_lies(tmp_path: Path, pla
     assert ImageFiles(run_of(tmp_path, image)).find(image) == tmp_path / place / "a.png"
 
 
+@pytest.mark.parametrize("place", ["pages/a.tar", "pages/deep/a.tar"])
+def test_an_image_inside_a_file_is_found_whatever_the_size_of_that_file(tmp_path: Path, place: str) -> None:
+    image = SentImage(name="a.tar#images/b.png", sha256="0" * 64, size_bytes=7)
+    put(tmp_path / "pages/other.png")
+    assert ImageFiles(run_of(tmp_path, image)).find(image) is None
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    (tmp_path / place).touch()
+    assert ImageFiles(run_of(tmp_path, image)).find(image) == Path(f"{tmp_path / place}#images/b.png")
+
+
+@pytest.mark.parametrize("name", ["images_dir", "images", "input", "data_root", "data_dir", "results_dir"])
+def test_every_setting_that_names_a_folder_of_images_is_looked_at(tmp_path: Path, name: str) -> None:
+    image = put(tmp_path / "pages/a.png")
+    log = write_run(
+        tmp_path / "results", [record(1, images=(image,))], run=facts(settings={name: str(tmp_path / "pages")})
+    )
+    assert ImageFiles(read_run(log)).places == [tmp_path / "pages"]
+
+
 def test_of_files_of_one_name_the_one_of_the_size_is_found(tmp_path: Path) -> None:
     put(tmp_path / "pages/other/images/a.png", side=300)
     image = put(tmp_path / "pages/more/images/a.png", side=500)
@@ -90,8 +106,8 @@ def test_what_is_not_there_or_has_changed_is_said(tmp_path: Path) -> None:
     (tmp_path / "pages/gone.png").unlink()
     (tmp_path / "pages/changed.png").write_bytes(b"x" * changed.size_bytes)
     show = embedded(run, tmp_path, KEPT["thumbs"])
-    assert show(gone).note == NOT_FOUND
-    assert (show(changed).note, show(changed).picture) == (CHANGED, "")
+    assert show(gone).note == "the file is not where the run found it"
+    assert (show(changed).note, show(changed).picture) == ("the file has changed since it was sent", "")
 
 
 def test_a_file_that_is_no_image_has_a_link_and_no_picture(tmp_path: Path) -> None:
@@ -99,7 +115,7 @@ def test_a_file_that_is_no_image_has_a_link_and_no_picture(tmp_path: Path) -> No
     path.parent.mkdir()
     path.write_bytes(b"\x89PNG\r\n\x1a\n broken")
     shown = embedded(run_of(tmp_path, sent(path)), tmp_path, KEPT["full"])(sent(path))
-    assert (shown.href, shown.note) == ("pages/a.png", CANT_SHOW)
+    assert (shown.href, shown.note) == ("pages/a.png", "the file can't be shown")
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "CMYK", "I;16", "RGBA", "F"])
