@@ -22,6 +22,12 @@ def test_both_denominators_are_there(tmp_path: Path) -> None:
     assert tally.accuracy_answered == pytest.approx(60 / 85)
 
 
+def test_a_reply_that_no_rule_read_is_counted_as_none(tmp_path: Path) -> None:
+    seen = found(tmp_path, [record(1, rule="letter"), record(2, rule=""), record(3, rule="letter")])
+    assert {rule: tally.total for rule, tally in seen.summary.breakdowns["rule"].items()} == {"letter": 2, "none": 1}
+    assert seen.values["rule"] == ["letter", "none"]
+
+
 def test_the_order_of_the_lines_changes_nothing(tmp_path: Path) -> None:
     records = needles(200)
     seen = found(tmp_path / "a", records)

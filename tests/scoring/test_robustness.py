@@ -79,8 +79,14 @@ def test_weights_are_shares_and_may_be_named():
 
 @pytest.mark.parametrize("weights", [[1, 1], [0, 0, 0, 0, 0], [-1, 1, 1, 1, 1], {"slope": 1.0}, [float("nan")] * 5])
 def test_weights_that_mean_nothing_are_refused(weights):
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError) as caught:
         vre({"a": {"snow": [0.1, 0.2]}}, weights=weights)
+    names = "first_drop, range_of_error, error_rate, average_error, average_difference"
+    assert (str(caught.value), caught.value.hint) in {
+        ("2 weights are given; 5 are needed", f"the metrics are {names}"),
+        ("weights for unknown metrics: slope", f"the metrics are {names}"),
+        (f"weights {weights} can't be used", "give five of at least 0, not all 0"),
+    }
 
 
 def test_per_cent_are_refused():

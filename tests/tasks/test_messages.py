@@ -9,10 +9,13 @@ import pytest
 from vqa_client.errors import DataError, UsageError
 from vqa_client.settings.declared import AskSettings
 from vqa_client.settings.own_commands import McSettings, NiahSettings
+from vqa_client.tables.data_file import read_index
+from vqa_client.tables.inside import open_table
 from vqa_client.tasks import registry
 from vqa_client.tasks.ask.benchmark import write_benchmark
 from vqa_client.tasks.ask.rows import tables_of
 from vqa_client.tasks.ask.values import turns_of
+from vqa_client.tasks.explain import dataset_of
 from vqa_client.tasks.longbench import read_blacklist
 from vqa_client.tasks.vqa2.data import find_files
 
@@ -38,6 +41,14 @@ FILES = {
     "two/a.csv": "a\n1\n",
     "two/b.csv": "a\n1\n",
     "mixed.jsonl": '{"question": "a", "A": "x", "B": "y", "answer": "A"}\n{"question": "b", "answer": "z"}\n',
+    "twice.csv": "a,b,a\n1,2,3\n",
+    "a.pdf": "%PDF-1.7\n",
+    "lists.json": '{"data": [{"a": 1}], "rows": [{"a": 2}]}',
+    "coco.json": '{"images": [{"id": 1}], "annotations": [{"image_id": 2, "question": "a"}]}',
+    "parts/p10.csv": "a\n1\n",
+    "parts/p2.csv": "a\n1\n",
+    "meta/metadata.jsonl": "{}\n",
+    "meta/a.csv": "a\n1\n",
     "turns.jsonl": '{"messages": [{"role": "user", "content": "a"}], "answer": "b"}\n',
 }
 
@@ -129,6 +140,25 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "two has several data files: a.csv, b.csv",
         "name one of them, or a quoted glob",
     ),
+    (lambda: open_table(Path("twice.csv")), "twice.csv: two columns are called 'a'", "rename one of them"),
+    (
+        lambda: list(open_table(Path("a.pdf")).rows()),
+        "a.pdf is a PDF document: these are not rows",
+        "give the file with the questions",
+    ),
+    (
+        lambda: list(open_table(Path("lists.json")).rows()),
+        "lists.json has several lists of rows: data, rows",
+        "write the one to ask to a file of its own",
+    ),
+    (lambda: list(open_table(Path("coco.json")).rows()), "coco.json: row 1: `images` has no id 2", ""),
+    (
+        lambda: read_index("hf://a/b"),
+        "there is no file of the name hf://a/b",
+        "this command reads a file on this disk; `vqa-client ask` and `run` read hf://OWNER/NAME",
+    ),
+    (lambda: dataset_of("vqx"), "unknown task 'vqx'", "known are vqax, actx, esnlive, vcr"),
+    (lambda: dataset_of("vcr", "x"), "unknown VCR mode 'x'", "known are free, q2a, qa2r, q2ar"),
     (lambda: _written("mixed.jsonl"), "some rows have choices and some have none", "split them into two files"),
     (
         lambda: _written("turns.jsonl"),
@@ -168,6 +198,20 @@ def test_what_can_not_be_is_named_with_the_way_out(made: Callable[[], Any], said
         made()
     assert str(caught.value) == said.replace("{here}", str(here))
     assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("data", "names"),
+    [
+        ("parts/*.csv", ["p2.csv", "p10.csv"]),
+        ("meta", ["metadata.jsonl"]),
+        ("meta/a.csv", ["a.csv"]),
+        ("none", ["images"]),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_the_tables_of_a_source_are_in_natural_order(data: str, names: list[str]) -> None:
+    assert [table.path.name for table in tables_of(Path(data))] == names
 
 
 @pytest.mark.parametrize(("turns", "said"), TURNS)
