@@ -7,7 +7,7 @@ import pytest
 
 from tests.compare.logged import failed, many, put, record
 from vqa_client.compare.leaderboard import leaderboard
-from vqa_client.compare.sides import Side, read_sides, tell_apart
+from vqa_client.compare.sides import Side, read_sides, side_of, tell_apart
 from vqa_client.errors import DataError
 
 
@@ -64,10 +64,25 @@ def test_lines_and_scores_that_can_not_be_are_left_out_and_told(tmp_path: Path) 
     ]
 
 
+def test_a_single_line_and_a_single_score_that_can_not_be_are_told_and_none_is_not(tmp_path: Path) -> None:
+    log = put(tmp_path, [record("1"), record("2", score=7.0)])
+    assert read_side(tmp_path).notes == (f"{log.name}: 1 records left out whose scores aren't between 0 and 1",)
+    log = put(tmp_path, [record("1"), record("2", score=1.0), record("3", score=0.0)])
+    assert read_side(tmp_path).notes == ()
+    with log.open("ab") as file:
+        file.write(b"[]\n")
+    assert read_side(tmp_path).notes == (f"{log.name}: 1 unreadable lines left out",)
+
+
 def test_nothing_to_compare_is_told_with_its_place(tmp_path: Path) -> None:
-    put(tmp_path, [record("1", score=2.0)])
-    with pytest.raises(DataError, match="no record in it can be compared"):
+    log = put(tmp_path, [record("1", score=2.0)])
+    with pytest.raises(DataError, match="no record in it can be compared") as raised:
         read_side(tmp_path)
+    assert raised.value.hint == f"{log.name}: 1 records left out whose scores aren't between 0 and 1"
+    log.write_bytes(b"")
+    with pytest.raises(DataError, match="no record in it can be compared") as raised:
+        read_side(tmp_path)
+    assert raised.value.hint == "ask the questions first"
     with pytest.raises(DataError, match="does not exist"):
         read_side(tmp_path / "absent")
 
@@ -89,6 +104,15 @@ def test_labels_are_the_shortest_that_tell_sides_apart(tmp_path: Path) -> None:
     assert labels({"model": "a"}, {"model": "b"}) == ["a", "b"]
     assert labels({"model": "a", "variant": "clean"}, {"model": "a", "variant": "jpeg"}) == ["clean", "jpeg"]
     assert labels({"model": "a"}, {"model": "a"}) == ["a (run)", "a (5)"]
+    twins = [read_side(tmp_path / "0"), read_side(tmp_path / "0")]
+    tell_apart(twins)
+    assert [side.label for side in twins] == [f"{tmp_path / '0'} (1)", f"{tmp_path / '0'} (2)"]
+    both = side_of(tmp_path, [twins[0].runs[0], read_side(tmp_path / "3").runs[0]])
+    tell_apart([both])
+    assert both.label == "a"
+    both = side_of(tmp_path, [twins[0].runs[0], read_side(tmp_path / "1").runs[0]])
+    tell_apart([both])
+    assert both.label == "a and b"
 
 
 def test_reading_changes_nothing(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from vqa_client.settings.declared import AskSettings
 from vqa_client.settings.own_commands import McSettings, NiahSettings
 from vqa_client.tables.data_file import read_index
 from vqa_client.tables.inside import open_table
+from vqa_client.tables.json_table import JsonTable
 from vqa_client.tasks import registry
 from vqa_client.tasks.ask.benchmark import write_benchmark
 from vqa_client.tasks.ask.rows import tables_of
@@ -151,6 +152,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "lists.json has several lists of rows: data, rows",
         "write the one to ask to a file of its own",
     ),
+    (lambda: list(JsonTable(Path("lists.json"), "x").rows()), "lists.json has no key 'x'", "its keys are data, rows"),
     (lambda: list(open_table(Path("coco.json")).rows()), "coco.json: row 1: `images` has no id 2", ""),
     (
         lambda: read_index("hf://a/b"),
@@ -212,6 +214,11 @@ def test_what_can_not_be_is_named_with_the_way_out(made: Callable[[], Any], said
 @pytest.mark.usefixtures("here")
 def test_the_tables_of_a_source_are_in_natural_order(data: str, names: list[str]) -> None:
     assert [table.path.name for table in tables_of(Path(data))] == names
+
+
+@pytest.mark.usefixtures("here")
+def test_one_of_several_lists_is_read_by_its_key() -> None:
+    assert list(JsonTable(Path("lists.json"), "rows").rows()) == [(0, {"a": 2})]
 
 
 @pytest.mark.parametrize(("turns", "said"), TURNS)
