@@ -12,7 +12,6 @@ from reader import CANT_FIND, MODEL
 from tests.reader.asking import Client, chat, drawn, file, page
 from tests.servers.processes import children, gone
 from vqa_client.servers import reader
-from vqa_client.servers.process import running
 
 PROMPT = "What is the secret animal in the above context?"
 TEXT = "The boats were out until noon. The secret animal is otter. Then the wind went round to the north."
@@ -128,8 +127,9 @@ def test_a_killed_worker_costs_one_request_and_is_replaced(served):
 
 def test_readings_can_outlive_the_server(served, tmp_path):
     async def main():
-        command = [*reader.command(workers=1), "--cache-dir", str(tmp_path / "readings")]
-        async with running(command, ready=reader.ready, name="it", env=reader.environment()) as server:
+        launch = reader.launch(workers=1)
+        launch.command.extend(["--cache-dir", str(tmp_path / "readings")])
+        async with launch.running(start_timeout_s=60) as server:
             return await anyio.to_thread.run_sync(ask, Client(server.base_url))
 
     def ask(client):
@@ -144,7 +144,7 @@ def test_a_server_without_its_language_data_says_what_to_install(served, tmp_pat
         "import sys; import reader.ocr as ocr; ocr.MODEL_FILE = 'no.traineddata'; import reader.__main__ as main;"
         "sys.argv = ['reader', '--port', '0']; sys.exit(main.main())"
     )
-    environment = {**os.environ, **reader.environment()}
+    environment = {**os.environ, **reader.launch().env}
     ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=30)
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: no.traineddata not found: pip install")

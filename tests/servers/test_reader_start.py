@@ -19,13 +19,14 @@ needs_tesseract = pytest.mark.skipif("not __import__('importlib').util.find_spec
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setattr(reader, "EXTRA", ("json", "no_such_module"))
     with pytest.raises(UsageError, match="the page reader needs no_such_module") as caught:
-        reader.command()
+        reader.launch()
     assert caught.value.hint.endswith("pip install 'vqa-client[reader]'")
 
 
 def test_the_users_own_python_path_is_kept(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "/mine")
-    ours, theirs = reader.environment()["PYTHONPATH"].split(os.pathsep)
+    monkeypatch.setattr(reader, "EXTRA", ())
+    ours, theirs = reader.launch().env["PYTHONPATH"].split(os.pathsep)
     assert os.path.isfile(os.path.join(ours, "reader", "__main__.py"))
     assert theirs == "/mine"
 
@@ -81,8 +82,9 @@ UNGUARDED = """
 import os, subprocess, sys, time
 from vqa_client.servers import reader
 
-environment = {**os.environ, **reader.environment()}
-server = subprocess.Popen(reader.command(), env=environment, stdout=subprocess.PIPE, start_new_session=True)
+launch = reader.launch()
+environment = {**os.environ, **launch.env}
+server = subprocess.Popen(launch.command, env=environment, stdout=subprocess.PIPE, start_new_session=True)
 server.stdout.readline()
 print(server.pid, flush=True)
 time.sleep(60)
@@ -101,9 +103,10 @@ def test_the_reader_itself_ends_when_whoever_started_it_is_killed():
 @needs_tesseract
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_reader_run_by_hand_takes_its_workers_with_it(number):
-    environment = {**os.environ, **reader.environment()}
+    launch = reader.launch()
+    environment = {**os.environ, **launch.env}
     with subprocess.Popen(
-        reader.command(), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        launch.command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as server:
         assert server.stdout.readline().startswith("listening on http://127.0.0.1:")
         family = [server.pid, *children(server.pid)]
@@ -118,8 +121,9 @@ def test_the_reader_run_by_hand_takes_its_workers_with_it(number):
 def test_a_taken_port_is_one_clear_line():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        environment = {**os.environ, **reader.environment()}
-        ended = subprocess.run(reader.command(port=port), env=environment, capture_output=True, text=True, timeout=30)
+        launch = reader.launch(port=port)
+        environment = {**os.environ, **launch.env}
+        ended = subprocess.run(launch.command, env=environment, capture_output=True, text=True, timeout=30)
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: ")
     assert ended.stderr.count("\n") == 1

@@ -48,11 +48,8 @@ def _model(name: ServerName, settings: ServeSettings) -> Launch:
 
 
 def _reader(settings: ServeSettings) -> Launch:
-    command = reader.command(port=settings.port, workers=os.cpu_count() or reader.WORKERS)
-    command[command.index("--host") + 1] = settings.host
-    if settings.dry_run:  # this process's number is of no use in a printed command
-        del command[command.index("--exit-with-parent") :]
-    return Launch(name=reader.NAME, command=command, ready=reader.ready, env=reader.environment(), grace_s=5.0)
+    workers = os.cpu_count() or reader.WORKERS
+    return reader.launch(host=settings.host, port=settings.port, workers=workers, alone=settings.dry_run)
 
 
 def _local(settings: ServeSettings) -> Launch:

@@ -7,7 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
 
 from vqa_client.errors import UsageError
-from vqa_client.servers.process import Server, running
+from vqa_client.servers.process import Server
+from vqa_client.servers.serving import Launch
 from vqa_client.shipped import install, shipped
 
 NAME = "the page reader"
@@ -17,22 +18,24 @@ START_TIMEOUT_S = 60.0
 _ANNOUNCED = re.compile(r"^listening on (http://\S+)$", re.MULTILINE)
 
 
-def command(*, port: int = 0, workers: int = WORKERS) -> list[str]:
-    """The command line of the page reader on loopback; port 0 takes a free one. It needs `environment()`.
+def launch(*, host: str = "127.0.0.1", port: int = 0, workers: int = WORKERS, alone: bool = False) -> Launch:
+    """What starts the page reader; port 0 takes a free one, and it ends with this process unless it stands `alone`.
 
-    Raises UsageError when the extra `reader` is not installed.
+    Each worker's Tesseract has one thread. Raises UsageError when the extra `reader` is not installed.
     """
     missing = [module for module in EXTRA if find_spec(module) is None]
     if missing:
         raise UsageError(f"the page reader needs {', '.join(missing)}", hint=install("reader"))
-    options = {"--host": "127.0.0.1", "--port": port, "--workers": workers, "--exit-with-parent": os.getpid()}
-    return [sys.executable, "-m", "reader", *(str(word) for option in options.items() for word in option)]
-
-
-def environment() -> dict[str, str]:
-    """What the page reader needs in its environment: its own folder, and one thread for each worker's Tesseract."""
+    options = {"--host": host, "--port": port, "--workers": workers}
+    options |= {} if alone else {"--exit-with-parent": os.getpid()}
     paths = [str(shipped("serve")), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {"PYTHONPATH": os.pathsep.join(paths), "OMP_THREAD_LIMIT": "1"}
+    return Launch(
+        name=NAME,
+        command=[sys.executable, "-m", "reader", *(str(word) for option in options.items() for word in option)],
+        ready=ready,
+        env={"PYTHONPATH": os.pathsep.join(paths), "OMP_THREAD_LIMIT": "1"},
+        grace_s=5.0,
+    )
 
 
 async def ready(log: str) -> str | None:
@@ -44,6 +47,6 @@ async def ready(log: str) -> str | None:
 def start(*, workers: int = WORKERS, start_timeout_s: float = START_TIMEOUT_S) -> AbstractAsyncContextManager[Server]:
     """`async with start() as server:` runs the page reader on a free loopback port.
 
-    Raises UsageError as `command()` does, ServerUnusable as `running()` does.
+    Raises UsageError as `launch()` does, ServerUnusable as `running()` does.
     """
-    return running(command(workers=workers), ready=ready, name=NAME, env=environment(), start_timeout_s=start_timeout_s)
+    return launch(workers=workers).running(start_timeout_s)
