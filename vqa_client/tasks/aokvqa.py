@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
 
-from cyclopts import Parameter
-
 from vqa_client.benchmark import ASKS, Benchmark, Beside, Form, Home, LeftOut, Metric, Picture, Place, Question
 from vqa_client.benchmark import Shots, tables, verbatim
 from vqa_client.scoring.readings import choice_or_short
@@ -53,7 +51,8 @@ def question(row: Row, place: Place, *, direct: bool) -> Question | LeftOut:
 class Options(ChoiceSettings):
     """Settings of a run on A-OKVQA."""
 
-    asked: Annotated[Literal["choice", "direct"], Parameter(help="Ask with the choices or without."), ASKS] = "choice"
+    asked: Annotated[Literal["choice", "direct"], ASKS] = "choice"
+    """Ask with the choices or without."""
 
 
 DIRECT = (

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from cyclopts import Parameter
-
 from vqa_client.benchmark import ASKS, Benchmark, Beside, Breakdown, Form, Home, Picture, Place, Question
 from vqa_client.benchmark import Shots, choice, tables
 from vqa_client.scoring.published import choice_readers as readers
 from vqa_client.settings.declared import ChoiceSettings
+from vqa_client.settings.validation import Switch
 from vqa_client.tasks.choices import ASKED, DIRECTLY, DRAWN, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow
 from vqa_client.tasks.choices import asking, drawn, from_zero, lmms_eval
 
@@ -60,7 +59,8 @@ def question(row: Row, place: Place, *, images_only: bool) -> Iterator[Question]
 class Options(ChoiceSettings):
     """Settings of a run on ScienceQA."""
 
-    images_only: Annotated[bool, Parameter(negative="", help="Leave out questions without an image."), ASKS] = False
+    images_only: Annotated[Switch, ASKS] = False
+    """Leave out questions without an image."""
 
 
 def benchmark(options: Options) -> Benchmark:
