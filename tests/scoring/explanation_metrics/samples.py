@@ -1,8 +1,13 @@
 """Explanations of our own writing and what makes them ready for a metric."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from vqa_client.scoring.explanation_metrics.coco import Explained
+from vqa_client.scoring.explanation_metrics.evil import Explanation, ExplanationScores, judge
+from vqa_client.scoring.explanation_metrics.outside import Tools
+
+CORE = ("bleu", "rouge_l", "cider")
+"""The metrics that need nothing beside this package."""
 
 PREDICTIONS = {
     "1": "the street is wet and people hold umbrellas",
@@ -29,3 +34,18 @@ def explained(text: str, *references: str) -> Explained:
 
 def everything(questions: Sequence[Explained]) -> list[list[int]]:
     return [list(range(len(questions)))]
+
+
+def score_explanations(
+    said: Mapping[str, str],
+    references: Mapping[str, Sequence[str]],
+    *,
+    right: Collection[str] | None = None,
+    metrics: Collection[str] = CORE,
+    tools: Tools = Tools(),  # noqa: B008  it is frozen
+) -> ExplanationScores:
+    explanations = [
+        Explanation(id=id, text=said.get(id, ""), references=tuple(texts), right=None if right is None else id in right)
+        for id, texts in references.items()
+    ]
+    return judge(explanations, tools, metrics=metrics).scores

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.linear_time import RATIO, growth_of
-from tests.scoring.explanation_metrics.samples import PREDICTIONS, REFERENCES
-from vqa_client.scoring.explanation_metrics.evil import ALL, score_explanations
+from tests.scoring.explanation_metrics.samples import PREDICTIONS, REFERENCES, score_explanations
+from vqa_client.scoring.explanation_metrics.evil import ALL
 from vqa_client.scoring.explanation_metrics.outside import tools_named_in
 
 

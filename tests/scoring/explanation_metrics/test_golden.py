@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.scoring.explanation_metrics.samples import score_explanations
 from vqa_client.scoring.explanation_metrics import evil
 
 HANDED = Path(__file__).parents[4] / "shared/data/seed001_nle"
@@ -31,7 +32,7 @@ def _scores() -> evil.ExplanationScores:
     texts = {str(record["question_id"]): raw[str(record["question_id"])] for record in _golden()["records"]}
     said = {question_id: record["explanation"][0] for question_id, record in texts.items()}
     references = {question_id: record["explanation"][1:] for question_id, record in texts.items()}
-    return evil.score_explanations(said, references)
+    return score_explanations(said, references)
 
 
 @pytest.mark.parametrize("name", CORE)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.scoring.explanation_metrics.samples import PREDICTIONS, REFERENCES
-from vqa_client.scoring.explanation_metrics.evil import ExplanationScores, score_explanations
+from tests.scoring.explanation_metrics.samples import PREDICTIONS, REFERENCES, score_explanations
+from vqa_client.scoring.explanation_metrics.evil import ExplanationScores
 from vqa_client.scoring.explanation_metrics.outside import Tools, running
 
 # The jar's text says how the program behaves. METEOR's score of a question is the share of its words that any

@@ -7,16 +7,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vqa_client.errors import DataError
-from vqa_client.tasks.explain.report import Captioned, write_captions
+from vqa_client.tasks.explain.report import export_captions
+from vqa_client.types import Question, Record
+
+Asked = tuple[Question, Record]
+
+
+def asked(id: str, answer: str, explanation: str, right_answer: str, references: list[str]) -> Asked:
+    question = Question(id=id, text="", rationales=tuple(references), extra={"gold": right_answer})
+    return question, Record(question_id=id, status="ok", answer=answer, rationale=explanation)
+
 
 QUESTIONS = [
-    Captioned(id="7", answer="yes", explanation="it is\nwet", right_answer="yes", references=["wet", "it rains"]),
-    Captioned(id="12", answer="", explanation="", right_answer="two", references=['a "pair"']),
+    asked("7", "yes", "it is\nwet", "yes", ["wet", "it rains"]),
+    asked("12", "", "", "two", ['a "pair"']),
 ]
 
 
-def _written(folder: Path, questions: list[Captioned]) -> dict[str, Any]:
-    paths = write_captions(folder / "run", questions)
+def _written(folder: Path, questions: list[Asked]) -> dict[str, Any]:
+    paths = export_captions(folder / "run", questions)
     return {path.name: json.loads(path.read_bytes()) for path in paths}
 
 
@@ -37,37 +46,37 @@ def test_references_and_predictions_are_written_in_both_forms(tmp_path: Path) ->
 
 
 def test_a_name_with_dots_is_kept_whole(tmp_path: Path) -> None:
-    paths = write_captions(tmp_path / "qwen2.5-vl_1.0", QUESTIONS)
+    paths = export_captions(tmp_path / "qwen2.5-vl_1.0", QUESTIONS)
     assert paths[0].name == "qwen2.5-vl_1.0_annot_exp.json"
 
 
 def test_ids_stay_texts_where_one_is_no_number(tmp_path: Path) -> None:
-    odd = [*QUESTIONS, Captioned(id="007", answer="", explanation="", right_answer="", references=["x"])]
+    odd = [*QUESTIONS, asked("007", "", "", "", ["x"])]
     assert [row["image_id"] for row in _written(tmp_path, odd)["run_pred_exp.json"]] == ["7", "12", "007"]
 
 
 def test_a_question_that_is_there_twice_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="'7'"):
-        write_captions(tmp_path / "run", [QUESTIONS[0], QUESTIONS[0]])
+        export_captions(tmp_path / "run", [QUESTIONS[0], QUESTIONS[0]])
 
 
 @settings(max_examples=40)  # four files each, all synced
 @given(
     questions=st.lists(
         st.builds(
-            Captioned,
+            asked,
             id=st.text(max_size=4),
             answer=st.text(max_size=8),
             explanation=st.text(max_size=8),
             right_answer=st.text(max_size=8),
             references=st.lists(st.text(max_size=8), min_size=1, max_size=3),
         ),
-        unique_by=lambda question: question.id,
+        unique_by=lambda pair: pair[0].id,
         max_size=4,
     )
 )
 def test_every_question_has_one_prediction_and_every_reference_an_id(
-    tmp_path_factory: pytest.TempPathFactory, questions: list[Captioned]
+    tmp_path_factory: pytest.TempPathFactory, questions: list[Asked]
 ) -> None:
     written = _written(tmp_path_factory.mktemp("coco"), questions)
     for form in ("exp", "full"):

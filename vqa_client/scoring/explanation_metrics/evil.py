@@ -41,8 +41,6 @@ METRICS: Final[Mapping[str, tuple[Sequence[str], Callable[[Sequence[Explained], 
     "bertscore": (("BERTScore",), outside.bertscore),
 }
 """The metrics that can be asked for: the names of their values, in coco-caption's spelling, and what computes them."""
-CORE: Final = ("bleu", "rouge_l", "cider")
-"""The metrics that need nothing beside this package."""
 ALL: Final = tuple(METRICS)
 
 
@@ -77,57 +75,51 @@ class ExplanationScores(Struct, frozen=True, kw_only=True):
 
     n_without_references: int
     unfiltered: Scope
-    filtered: Scope | None
+    filtered: Scope | None = None
     half_right: Scope | None = None
 
 
-def score_explanations(
-    predictions: Mapping[str, str],
-    references: Mapping[str, Sequence[str]],
-    *,
-    right: Collection[str] | None = None,
-    half_right: Collection[str] | None = None,
-    metrics: Collection[str] = CORE,
-    tools: Tools | None = None,
-) -> ExplanationScores:
-    """Score one explanation a question against its references.
+class Explanation(Struct, frozen=True, kw_only=True):
+    """How one question was explained, "" for not at all, and how people explained it.
 
-    `references` says which questions there are; one without a prediction is scored as an empty explanation. `right`
-    holds the ids of the questions answered right, `half_right` those of them and of the half-right ones. A metric whose
-    program or model is missing or fails is null, with the reason.
+    `right` and `task_score`, which is 0 to 1, are None where the right answer isn't known.
     """
-    ids, explained = _tokenise_all(predictions, references)
-    everything = list(range(len(ids)))
-    chosen = {"filtered": right, "half_right": half_right if half_right != right else None}
-    places = {
-        name: [at for at in everything if ids[at] in members] for name, members in chosen.items() if members is not None
-    }
-    scopes = [everything, *places.values()]
-    scored = _scores_of_scopes(explained, scopes, [name for name in METRICS if name in metrics], tools or Tools())
+
+    id: str
+    text: str
+    references: tuple[str, ...]
+    right: bool | None = None
+    task_score: float | None = None
+
+
+def _scores(by_id: Mapping[str, Explanation], tools: Tools, metrics: Collection[str]) -> ExplanationScores:
+    known = [explanation for explanation in by_id.values() if explanation.right is not None]
+    right = {explanation.id for explanation in known if explanation.right}
+    half_right = right | {explanation.id for explanation in known if explanation.task_score}
+    ids, explained = _tokenise_all(by_id)
+    members = ({"filtered": right} if known else {}) | ({"half_right": half_right} if half_right != right else {})
+    places = {name: [at for at, id in enumerate(ids) if id in those] for name, those in members.items()}
+    scopes = [list(range(len(ids))), *places.values()]
+    scored = _scores_of_scopes(explained, scopes, [name for name in METRICS if name in metrics], tools)
     unfiltered, *others = (_scope(ids, explained, scope, values) for scope, values in zip(scopes, scored, strict=True))
-    by_name = dict(zip(places, others, strict=True))
+    without = len(by_id) - len(ids)
     return ExplanationScores(
-        n_without_references=len(references) - len(ids),
-        unfiltered=unfiltered,
-        filtered=by_name.get("filtered"),
-        half_right=by_name.get("half_right"),
+        n_without_references=without, unfiltered=unfiltered, **dict(zip(places, others, strict=True))
     )
 
 
-def _tokenise_all(
-    predictions: Mapping[str, str], references: Mapping[str, Sequence[str]]
-) -> tuple[list[str], list[Explained]]:
+def _tokenise_all(by_id: Mapping[str, Explanation]) -> tuple[list[str], list[Explained]]:
     """The questions with a reference that has words, in the order of their ids: sums don't depend on the records'."""
     ids, explained = [], []
-    for question_id in sorted(references):
-        worded = [(text, words) for text in references[question_id] if (words := ptb_tokens(text))]
+    for question_id, explanation in sorted(by_id.items()):
+        worded = [(text, words) for text in explanation.references if (words := ptb_tokens(text))]
         if not worded:
             continue
-        text = predictions.get(question_id, "")
         ids.append(question_id)
         texts, tokens_of_texts = zip(*worded, strict=True)
+        tokens = ptb_tokens(explanation.text)
         explained.append(
-            Explained(text=text, tokens=ptb_tokens(text), references=texts, reference_tokens=tokens_of_texts)
+            Explained(text=explanation.text, tokens=tokens, references=texts, reference_tokens=tokens_of_texts)
         )
     return ids, explained
 
@@ -257,19 +249,6 @@ def _partial_mean(metrics: Mapping[str, Metric]) -> PartialMean:
     return PartialMean(value=harmonic_mean(known.values()) if known else None, parts=list(known))
 
 
-class Explanation(Struct, frozen=True, kw_only=True):
-    """How one question was explained, "" for not at all, and how people explained it.
-
-    `right` and `task_score`, which is 0 to 1, are None where the right answer isn't known.
-    """
-
-    id: str
-    text: str
-    references: tuple[str, ...]
-    right: bool | None = None
-    task_score: float | None = None
-
-
 class Judged(Struct, frozen=True, kw_only=True):
     """Every explanation against its references."""
 
@@ -277,24 +256,14 @@ class Judged(Struct, frozen=True, kw_only=True):
     evil: Evil
 
 
-def judge(explanations: Iterable[Explanation], tools: Tools) -> Judged:
-    """Score every explanation by all metrics; one whose program or model `tools` doesn't name is null with a reason.
+def judge(explanations: Iterable[Explanation], tools: Tools, *, metrics: Collection[str] = ALL) -> Judged:
+    """Score every explanation, an empty one too, against its references.
 
-    e-ViL counts an answer as right that is right or has a task score above 0. Of several explanations with one id the
-    last counts.
+    A metric whose program or model `tools` doesn't name, or that fails, is null with the reason. e-ViL counts an answer
+    as right that is right or has a task score above 0. Of several explanations with one id the last counts.
     """
     by_id = {explanation.id: explanation for explanation in explanations}
-    known = [explanation for explanation in by_id.values() if explanation.right is not None]
-    scores = score_explanations(
-        {explanation.id: explanation.text for explanation in by_id.values()},
-        {explanation.id: explanation.references for explanation in by_id.values()},
-        right={explanation.id for explanation in known if explanation.right} if known else None,
-        half_right={explanation.id for explanation in known if explanation.right or explanation.task_score}
-        if known
-        else None,
-        metrics=ALL,
-        tools=tools,
-    )
+    scores = _scores(by_id, tools, metrics)
     task_scores = [explanation.task_score for explanation in by_id.values() if explanation.task_score is not None]
     mean = sum(task_scores) / len(task_scores) if task_scores else None
     return Judged(scores=scores, evil=evil(scores, task_score=mean))

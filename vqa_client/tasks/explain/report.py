@@ -12,11 +12,9 @@ an empty caption and is not left out.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
-
-from msgspec import Struct
 
 from vqa_client.errors import DataError
 from vqa_client.files import encode, write_json
@@ -96,38 +94,14 @@ def _own_columns(question: Question, record: Record) -> dict[str, Any]:
     }
 
 
-_BECAUSE: Final = " because "
-
-
-class Captioned(Struct, frozen=True, kw_only=True):
-    """One question: what the model said, and the right answer with its reference explanations."""
-
-    id: str
-    answer: str
-    explanation: str
-    right_answer: str
-    references: Sequence[str]
-
-
-def captioned(question: Question, answer: str, explanation: str) -> Captioned:
-    """A question with what was said to it; letters are taken for what they stand for."""
-    gold = question.extra.get("gold", "")
-    return Captioned(
-        id=question.id,
-        answer=in_words(answer, question),
-        explanation=explanation,
-        right_answer=question.extra.get("gold_text", in_words(gold, question)),
-        references=question.rationales,
-    )
-
-
-def write_captions(stem: Path, questions: Sequence[Captioned], *, answers_known: bool = True) -> list[Path]:
+def export_captions(stem: Path, pairs: Iterable[tuple[Question, Record]], *, answers_known: bool = True) -> list[Path]:
     """Write the four files beside each other, as STEM_annot_exp.json and so on; give their paths.
 
-    Without `answers_known` there are only the two of the explanations. Raises DataError for an id that is there
-    twice, OutputError where a path can't be written.
+    Letters are taken for what they stand for. Without `answers_known` there are only the two files of the explanations.
+    Raises DataError for an id that is there twice, OutputError where a path can't be written.
     """
-    ids = _image_ids([question.id for question in questions])
+    asked = list(pairs)
+    ids = _image_ids([question.id for question, _ in asked])
     written = []
     for form, caption in (_FORMS if answers_known else _UNANSWERED).items():
         references, predictions = (Path(f"{stem}_{kind}_{form}.json") for kind in ("annot", "pred"))
@@ -137,9 +111,9 @@ def write_captions(stem: Path, questions: Sequence[Captioned], *, answers_known:
             "licenses": [],
             "type": "captions",
         }
-        write_json_list(references, head, "annotations", _annotations(ids, questions, caption))
-        captions = [caption(question.answer, question.explanation) for question in questions]
-        rows = [{"image_id": image_id, "caption": text} for image_id, text in zip(ids, captions, strict=True)]
+        write_json_list(references, head, "annotations", _annotations(ids, asked, caption))
+        said = [caption(in_words(record.answer or "", question), record.rationale or "") for question, record in asked]
+        rows = [{"image_id": image_id, "caption": text} for image_id, text in zip(ids, said, strict=True)]
         write_json(predictions, rows)
         written += [references, predictions]
     return written
@@ -150,9 +124,7 @@ def _exp(_: str, explanation: str) -> str:
 
 
 def _full(answer: str, explanation: str) -> str:
-    if not explanation.strip():
-        return _one_line(answer)
-    return _one_line(f"{answer}{_BECAUSE}{explanation}")
+    return _one_line(f"{answer} because {explanation}" if explanation.strip() else answer)
 
 
 _UNANSWERED: Final[dict[str, Callable[[str, str], str]]] = {"exp": _exp}
@@ -165,13 +137,13 @@ def _one_line(text: str) -> str:
 
 
 def _annotations(
-    ids: Sequence[int | str], questions: Sequence[Captioned], caption: Callable[[str, str], str]
+    ids: Sequence[int | str], asked: Sequence[tuple[Question, Record]], caption: Callable[[str, str], str]
 ) -> Iterator[dict[str, Any]]:
-    number = 0
-    for image_id, question in zip(ids, questions, strict=True):
-        for reference in question.references:
-            yield {"image_id": image_id, "caption": caption(question.right_answer, reference), "id": number}
-            number += 1
+    numbers = count()
+    for image_id, (question, _) in zip(ids, asked, strict=True):
+        right_answer = question.extra.get("gold_text", in_words(question.extra.get("gold", ""), question))
+        for reference in question.rationales:
+            yield {"image_id": image_id, "caption": caption(right_answer, reference), "id": next(numbers)}
 
 
 def _image_ids(ids: Sequence[str]) -> Sequence[int | str]:
@@ -207,12 +179,6 @@ def write_scores(path: Path, run: Run, judged: Judged) -> None:
     """Write the scores as JSON; raises OutputError where the path can't be written."""
     facts = {"model": run.model, "config": run.config, "data_path": run.data_path, "scoring": dict(run.scoring)}
     write_json(path, facts | described(judged))
-
-
-def export_captions(stem: Path, pairs: Iterable[tuple[Question, Record]], *, answers_known: bool = True) -> list[Path]:
-    """Write references and predictions as COCO captions; give the paths."""
-    questions = [captioned(question, record.answer or "", record.rationale or "") for question, record in pairs]
-    return write_captions(stem, questions, answers_known=answers_known)
 
 
 def _explanation(question: Question, record: Record, *, answers_known: bool) -> Explanation:
