@@ -13,7 +13,7 @@ from typing import Final
 from vqa_client.scoring.patterns import any_word, lazily
 
 NOT_THAT: Final = (
-    r"(?:değil\w*|olamaz|না(?=[\s।.]|$)|수 ?없|नहीं|নয়|নয়|(?:では|じゃ)(?:な[いく]|ありません)|ない"
+    r"(?:değil\w*|olamaz|imk[âa]ns[ıi]z\w*|না(?=[\s।.]|$)|수 ?없|नहीं|নয়|নয়|(?:では|じゃ)(?:な[いく]|ありません)|ない"
     r"|[이가] ?아니\w*|[이가] ?아닙\w*|않)"
 )
 """Denies what stands before it: "A değil, C"."""
@@ -30,6 +30,29 @@ EXCEPT: Final = (
     "|behalve|кроме"
 )
 """Leads to the one that is meant otherwise than all others."""
+
+
+_LEAST_WORDS = r"""
+    le(?:ast|ss)[ _-](?:likely|probable|plausible|suitable|convincing|correct|fitting|accurate|appropriate|consistent)
+    low(?:est)?[ _-](?:probability|likelihood|chance)|small(?:est)?[ _-](?:probability|likelihood|chance)
+    un(?:likeliest|wahrscheinlich\w*)|weni(?:gsten|ger) wahrscheinlich\w*|moins (?:probable|plausible|vraisemblable)s?
+    menos (?:probable|plausible|provável)|meno (?:probabile|plausibile)
+    minst (?:waarschijnlijke?|troliga|sannolika|sannsynlige)
+    mindst sandsynlige|najmniej prawdopodobn\w*|nejméně pravděpodobn\w*|legkevésbé valószínű|cel mai puțin probabil
+    en az olası|en düşük (?:olası|ihtimal)\w*|наименее вероятн\w*|найменш ймовірн\w*|λιγότερο πιθαν\w*
+    الأقل (?:احتمال|ترجيح)\w*|أقل (?:احتمال|ترجيح)\w*
+"""
+LEAST: Final = rf"(?:\b{any_word(_LEAST_WORDS)}|可能性が(?:最も)?低い|可能性最[小低]|가능성이 가장 [낮적]\w*)"
+"""Calls a choice the least likely one: "the least likely answer is A"."""
+_IMPOSSIBLE_WORDS = r"""
+    impossib\w*|improb\w*|implausible|imposibil\w*|imposible|inconceivable|unthinkable|unlikely|unmöglich|unwahrscheinlich
+    onmogelijk|omöjligt|umulig\w*|niemożliwe|nemožné|lehetetlen|невозможно|неможливо|αδύνατο|المستحيل|mustahil
+"""
+IMPOSSIBLE: Final = (
+    rf"\b{any_word(_IMPOSSIBLE_WORDS)},? (?:that|for (?:it|this|that|the answer|the correct answer|option)"
+    r"|que|qu'|dass|dat|che|att|at|że|aby|že|aby|hogy|что|чтобы|що|να|أن|ca|bahwa)\b"
+)
+"""Calls what follows it impossible: "it is impossible that the answer is A"."""
 
 
 def _lines(table: str) -> str:
@@ -97,6 +120,19 @@ NOT_WORDS: Final = "|".join(
 NOT_SIGNS: Final = r"[不没沒非]|ไม่"
 NOT: Final = rf"(?:\b{any_word(NOT_WORDS)}\b|{NOT_SIGNS})"
 """Denies what follows it or, where nothing does, what stands before it: "nicht C", "C ist nicht richtig"."""
+_DENIAL_READ: Final = 60
+_DENIED_NEXT = lazily(
+    rf"(?:\b(?:not|never|cannot|neither|nor|doubt|unlikely|(?:any|every)thing but)\b|n't\b|{NOT}|{IMPOSSIBLE}|{LEAST})"
+    r"(?:(?!\b(?:but|so|only|sure|certain|because)\b)[^.,;:!?\d]){0,30}\Z",
+    re.IGNORECASE,
+)
+
+
+def denied_before(text: str, at: int) -> bool:
+    """Whether the clause up to `at` denies what stands there: "there aren't 3", "it is not a red one"."""
+    return _DENIED_NEXT.search(text, max(0, at - _DENIAL_READ), at) is not None
+
+
 UNSPACED: Final = lazily(
     _lines(r"""
     不|没|沒|非|无|無|未
@@ -147,7 +183,7 @@ _DENYING = _lines(r"""
     mistak\w+|erroneous\w*|unlikely|impossible|improbable|unable|refus\w+|declin\w+|disagree\w*|reject\w*|rul\w+ out
     exclud\w+|eliminat\w+|dismiss\w+|discard\w+|ignor\w+|disregard\w*|forget|hardly|scarcely|far from|unlike|contrary to
     as opposed to|crossed out|struck out|withdr[ae]w\w*|made up|invented|opposite of|forb[ia]d\w*|prohibit\w*|prevent\w*
-    less (?:likely|probable|plausible)|scratch|tak(?:e|es|en|ing) back|took back|insufficient
+    (?:less|least) (?:likely|probable|plausible)|scratch|tak(?:e|es|en|ing) back|took back|insufficient
     decoys?|distractors?|red herrings?|placeholders?
     removed|deleted|dropped|(?:turned|voted) down|misled|expired|deprecated|obsolete|outdated
     hypothetical|silent|dishonest|misleading|inaccurate|an? (?:lie|myth|fabrication|invention)|my invention

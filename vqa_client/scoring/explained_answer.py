@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from vqa_client.scoring.choices.choice import choice_in, read_choice
 from vqa_client.scoring.choices.options import texts_of
+from vqa_client.scoring.denials import IMPOSSIBLE
 from vqa_client.scoring.patterns import behind
 from vqa_client.scoring.plain import NO_MARKS, plain
 from vqa_client.scoring.refusal import refuses
@@ -160,8 +161,15 @@ _HEAD_READ: Final = 2000
 _NAMED = re.compile(
     r"(?P<non>\bnon-? ?)?\b(?:" + "|".join(f"(?P<{label}>{words})" for label, words in _WORDS.items()) + r")\b", re.I
 )
-_CLAUSE = re.compile(r"[,;.:!?()\n]|\b(?:but|so|therefore|thus|hence|however|although|though|while|whereas)\b", re.I)
-_DENIED = re.compile(r"\b(?:not|neither|nor|no|never|cannot|rather than|instead of|without)\b|n't\b", re.I)
+_CLAUSE = re.compile(
+    r"[,;.:!?()\n]|\b(?:(?<!anything )but|so|therefore|thus|hence|however|although|though|while|whereas)\b", re.I
+)
+_DENIED = re.compile(
+    r"\b(?:not|neither|nor|no|never|cannot|rather than|instead of|without|anything but|far from|hardly|unlikely"
+    rf"|least likely)\b|n't\b|{IMPOSSIBLE}",
+    re.I,
+)
+_ASKED = re.compile(r"[^,;.:!?()\n]{1,80}\?(?=[^?]*\w)")
 _DECLARED = re.compile(
     r"\b(?:label|answer|relation(?:ship)?|verdict)\b[^\w]{0,3}(?: ?(?:is|would be|must be)\b)?[^\w]*", re.I
 )
@@ -250,7 +258,7 @@ def _labels_of(head: str, *, first_clause: bool) -> tuple[list[str], set[str]]:
     """The labels that are meant, in order, and those that are only denied; or those of the first clause with one."""
     meant: dict[str, None] = {}
     denied: set[str] = set()
-    for clause in _CLAUSE.split(head):
+    for clause in _CLAUSE.split(_ASKED.sub(" ", head)):
         for named in _NAMED.finditer(clause):
             if named["non"] or _DENIED.search(clause, 0, named.start()):
                 denied.add(str(named.lastgroup))

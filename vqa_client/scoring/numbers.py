@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from vqa_client.scoring.denials import denied_before
 from vqa_client.scoring.maths import number_of, same_maths
 from vqa_client.scoring.readings import choice, short_answer, whole_reply
 from vqa_client.scoring.reply import Reply
@@ -25,6 +26,7 @@ _NUMBER = re.compile(
 _DECORATION = re.compile(r"\*{1,3}|`|\\[()\[\]]|\$|\\text\b|[{}]|^[ \t]*(?:#{1,6}|[-•])[ \t]+", re.MULTILINE)
 _NAMED = re.compile(
     r"^[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)"
+    r"|\b\d{1,3}(?:\.\d)? ?% (?:sure|certain|confident|confidence)\b|\bconfidence:? (?:of )?\d{1,3}(?:\.\d)? ?%"
     r"|\b(?:image|figure|fig\.?|step|option|question|page|row|column|part|table|line|group)s? #?\d+:?",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -34,7 +36,7 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 _TOTAL = re.compile(
-    r"\btotal(?: number| count| amount)?(?: of [a-z ]{1,40}?)?(?: is| are|:| =| of)*:? (-?\d[\d,.]*)"
+    r"\btotal(?: number| count| amount)?(?: of [a-z ]{1,40}?)?\"?(?: is| are|:| =| of)*:? (-?\d[\d,.]*)"
     r"|(?<![\d,.])(-?\d[\d,.]*)(?: [a-z]{1,20}){0,4},? (?:in total|altogether|in all|overall)\b",
     re.IGNORECASE,
 )
@@ -52,8 +54,11 @@ _CONCLUDES = re.compile(
 )
 _IS = re.compile(r"=|\b(?:is|are|was|were)\b")
 _RANGE = re.compile(
-    rf"\bbetween {_NUMBER.pattern} and {_NUMBER.pattern}|{_NUMBER.pattern} (?:or|to) {_NUMBER.pattern}", re.IGNORECASE
+    rf"\bbetween {_NUMBER.pattern} and {_NUMBER.pattern}|{_NUMBER.pattern} (?:or|to) {_NUMBER.pattern}"
+    r"|(?<![\w.,/=+*^-])(?<![=+*/^] )\d{1,6} ?[–-] ?\d{1,6}(?![\w/^]|[.,]\d| ?[-–=+*/^])",
+    re.IGNORECASE,
 )
+_DIGIT = re.compile(r"[^\D0-9]")
 _FORMULA = re.compile(r"\$\$?([^$]+)\$|\\[(\[]([^$]+?)\\[)\]]|=\s?([^=\n]+)\Z")
 _BECAUSE = re.compile(r",? (?:because|since|as|which|so|where)\b")
 _MOST_SHORT: Final = 40
@@ -65,7 +70,7 @@ def number(reply: Reply, question: Question) -> Answer:
     whole = whole_reply(reply, question)
     text, asked = _plain(reply.text), _ASKED_FOR.search(question.text)
     if whole.status == "ok":
-        if value := _value(text):
+        if not _RANGE.search(text) and (value := _value(text)):
             return Answer(text=value, rule="whole_reply", source=reply.source)
         if asked and _NONE.fullmatch(text):
             return Answer(text="0", rule="none", source=reply.source)
@@ -82,7 +87,7 @@ def number(reply: Reply, question: Question) -> Answer:
     values: tuple[str, ...] = ()
     for name, numbers in rules if whole.status == "ok" else rules[:1]:
         values = tuple(dict.fromkeys(numbers(text)))
-        if len(values) == 1:
+        if len(values) == 1 and not _denies(text, values[0]):
             return Answer(text=values[0], rule=name, source=reply.source)
     if whole.status != "ok":
         return whole
@@ -131,7 +136,14 @@ def _formula(reply: Reply, question: Question) -> Answer:
 
 
 def _plain(text: str) -> str:
+    text = _DIGIT.sub(lambda digit: str(int(digit[0])), text)
     return _DECORATION.sub(" ", text.replace("−", "-")).strip() if number_of(text) is None else text
+
+
+def _denies(text: str, value: str) -> bool:
+    """Whether the text denies a number wherever it has it: "there aren't 3"."""
+    places = [each.start() for each in _NUMBER.finditer(text) if each[0].replace(",", "") == value]
+    return places != [] and all(denied_before(text, at) for at in places)
 
 
 def _value(text: str) -> str | None:

@@ -3,8 +3,8 @@
 Published, both compare texts that went through `prepared`, with keywords and gold answers as substrings: "no" is in
 "another" and "0" in "10". They are kept for comparison with published numbers; their partial credit (0.1 to 0.3 for
 replies that say both or nothing) belongs to no standard. By whole words a yes/no question is read as `yes_no` says
-and earns all or nothing, and numbers and words have to be whole. An empty reply earns nothing, and an empty gold answer
-is in no reply.
+and earns all or nothing, and numbers and words have to be whole and not denied. An empty reply earns nothing, and an
+empty gold answer is in no reply.
 """
 
 import re
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
+from vqa_client.scoring.denials import denied_before
 from vqa_client.scoring.short_answers import folded
 from vqa_client.scoring.strict.number_words import SMALL
 from vqa_client.scoring.yes_no import yes_or_no
@@ -69,11 +70,11 @@ def enhanced_score(gold: str, reply: str) -> float:
 
 
 def simple_correct_by_words(gold: str, reply: str) -> bool:
-    """Whether the reply has the same polarity as a yes/no gold answer, or has another gold answer as whole words."""
+    """Whether the reply has the same polarity as a yes/no gold answer, or states another gold answer in whole words."""
     wanted = _words(gold)
     if wanted in (("yes",), ("no",)):
         return yes_or_no(reply) == wanted[0]
-    return _has_run(_words(reply), wanted)
+    return _states(reply, wanted)
 
 
 def enhanced_score_by_words(gold: str, reply: str) -> float:
@@ -99,10 +100,18 @@ def _by_shared_words(wanted: Sequence[str], words: Sequence[str]) -> float:
 @lru_cache(maxsize=1024)
 def _words(text: str) -> tuple[str, ...]:
     """Words and whole numbers, with number words as digits: "3.5", "-1", "10:30" and "20%" are one each."""
+    return tuple(_TOKEN.findall(_in_digits(text)))
+
+
+def _in_digits(text: str) -> str:
     plain = _NUMBER_WORD.sub(lambda match: _NUMBERS[match.group()], folded(text))
-    return tuple(_TOKEN.findall(_THOUSANDS.sub("", plain)))
+    return _THOUSANDS.sub("", plain)
 
 
-def _has_run(words: tuple[str, ...], run: tuple[str, ...]) -> bool:
-    size = len(run)
-    return bool(run) and any(words[at : at + size] == run for at in range(len(words) - size + 1))
+def _states(reply: str, run: tuple[str, ...]) -> bool:
+    """Whether the reply has these words in a row where nothing denies them."""
+    text, size = _in_digits(reply), len(run)
+    tokens = list(_TOKEN.finditer(text))
+    words = tuple(token[0] for token in tokens)
+    places = (tokens[at].start() for at in range(len(words) - size + 1) if words[at : at + size] == run)
+    return bool(run) and any(not denied_before(text, place) for place in places)

@@ -40,7 +40,7 @@ _OPENS_ABROAD = re.compile(rf"^[\s.,:;!-]*(?:(?:{_ABROAD})(?=\s*(?:[.,;:!。、�
 _GUESSES: Final = r"(?:but |so )?(?:most likely|probably|i(?:'d| would) (?:say|guess)|my (?:best )?guess(?: is)?)"
 _CUE: Final = (
     r"[.,;!?-]\s*(?:(?:(?:but|oh|hmm|no),? )?(?:wait|actually|correction|sorry|scratch that|on second thought|i meant?"
-    rf"|{_GUESSES})\b|but(?=,? (?:yes|no)\b))"
+    rf"|{_GUESSES})\b|(?:but|so|therefore|hence)(?=,? (?:the answer is )?(?:yes|no)\b))"
 )
 _CORRECTS = re.compile(
     rf"{_CUE}(?:[^.!?]{{1,100}}[.!?]\s+|[\s.,:;!-]*(?:(?:no|actually|wait|i meant?|it is|it's|that's|the answer is)\b"
@@ -48,7 +48,7 @@ _CORRECTS = re.compile(
 )
 _TAKES_BACK = re.compile(rf"{_CUE}(?P<clause>[^.!?]{{1,100}})")
 _STANDS = re.compile(r", but (?:yes|(?:it|there|he|she|they)(?: is| are|'s|'re) (?!not\b))")
-_HARMLESS = re.compile(r"\b(?:no|without(?: a)?) (?:doubt|question)\b|^yes or no\s*[?:]|^(?:yes|no)\s?\?")
+_HARMLESS = re.compile(r"\b(?:no|without(?: a)?) (?:doubt|question)\b|^yes or no\s*[?:]|^\w{1,9}\s?\?+(?=\s*\w)")
 _DECORATION = re.compile(r"[*_#\"\[\]()<>]|\\boxed\{|\}")
 _CAN_NOT = re.compile(r"\b(?:cannot|can't|cant)\b")
 _NOT = re.compile(
@@ -69,11 +69,20 @@ _NEITHER = re.compile(
     rf"\bnot (?:be |have |really |entirely |quite |completely |very |even |yet |to )*{_KNOWING}\b"
     r"|\bun(?:clear|known|certain|sure|able)\b|\bno (?:idea|clue|information|context|way (?:to|of)|answer)\b"
     r"|\b(?:hard|difficult|impossible) to (?:tell|say|know|determine|see|judge)\b|\binsufficient\b|\binconclusive\b"
-    r"|^yes (?:and|or) no\b|^no (?:and|or) yes\b"
+    r"|^yes (?:and|or) no\b|^no (?:and|or) yes\b|\byes,? only (?:if|when)\b|\bleast likely\b"
+    r"|\b(?:neither|either) (?:yes|no) n?or (?:yes|no)\b|\bmaybe (?:yes|no), maybe\b|^(?:yes|no) ?/ ?(?:yes|no)$"
+    r"|^no (?:lo )?s[eé]\b|^no (?:lo )?(?:puedo|sabr[ií]a) (?:decir|saber)\b|^non (?:lo )?so\b"
 )
 _STARTS = re.compile(rf"(?:(?P<yes>{_YES}|{_LOOSE})|(?P<no>{_NO}))\b")
 _SAYS_ONLY = re.compile(r"(?:yes|no)(?:[.,;:!]|$)")
+_DENIED: Final = (
+    r"\b(?:anything but(?: an?)?|far from an?"
+    r"|(?:wrong|incorrect|false|a mistake) to (?:say|answer))"
+)
 _TURNED = (
+    (re.compile(rf"{_DENIED} \"?no(?=[.,;:!\"]|$)"), "yes"),
+    (re.compile(rf"{_DENIED} \"?yes(?=[.,;:!\"]|$)"), "no"),
+    (re.compile(r"\bi (?:think|believe|guess|suppose) so\b"), "yes"),
     (re.compile(r"\bnot (?:false|wrong|incorrect)\b|\bis not (?:a )?no(?=[.,;:!]|$)"), "yes"),
     (re.compile(r"\bnot (?:correct|true|right)\b|\bis not (?:a )?yes(?=[.,;:!]|$)"), "no"),
 )

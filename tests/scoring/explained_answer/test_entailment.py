@@ -32,6 +32,7 @@ from vqa_client.scoring.explained_answer import LABELS, read_label
         ("Because it rains, the answer is contradiction.", "contradiction"),
         ("It seems so because it rains. Label: entailment", "entailment"),
         ("Hypothesis: A man sleeps.\nAnswer: neutral because x", "neutral"),
+        ("entailment? No: neutral because x", "neutral"),
         ("entailment because x\n\nHypothesis: Two men sit.\nAnswer: contradiction because y", "entailment"),
     ],
 )
@@ -50,6 +51,8 @@ def test_the_words_before_because_decide_and_a_denied_label_is_none(reply: str, 
         ("because it is red", "unparsed", ()),
         ("", "empty", ()),
         ("The hypothesis", "unparsed", ()),
+        ("anything but entailment because x", "unparsed", ("contradiction", "neutral")),
+        ("It is impossible that this is a contradiction because x", "unparsed", ("entailment", "neutral")),
     ],
 )
 def test_nothing_is_guessed(reply: str, status: str, rivals: tuple[str, ...]) -> None:

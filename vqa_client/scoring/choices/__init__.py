@@ -6,9 +6,10 @@ and calls none of the stages before it.
 * `scoring.reply` has taken off thoughts, tokens, wrappers and markup. `choice` is the way itself: places become letters
   ("the second option"), a further question that the model invents after its answer is cut off, the stages are asked in
   turn, and what the first one finds becomes an answer with its status.
-* `grammar` and `labels` prepare the reply. The question's labels are compiled once for all replies to it. Each letter
-  that may be a label becomes a `Token`, which says what follows it: a label stands by itself, not in a formula ("c_1"),
-  a word ("I think") or a name ("vitamin C"). `options` has the texts of the choices, folded at the first look.
+* `choice_reply`, `grammar` and `labels` prepare the reply. The question's labels are compiled once for all replies to
+  it. Each letter that may be a label becomes a `Token`, which says what follows it: a label stands by itself, not in a
+  formula ("c_1"), a word ("I think") or a name ("vitamin C"). `options` has the texts of the choices, folded at the
+  first look.
 * `declared` finds what the reply declares: a phrase of one of the kinds in `grammar.CUES` ("The answer is B", "B is
   correct"), an answer that markup sets apart (\\boxed{B}), a line that is nothing but the letter, a table of verdicts,
   the value in which the working ends. The last declaration decides; a weak one ("points to option B") only where

@@ -5,7 +5,7 @@ A refusal and a reply about a missing image say nothing of the question.
 
 from typing import Final
 
-from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
+from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.refuted import sentence_before
 from vqa_client.scoring.choices.undeclared import SHORT
 from vqa_client.scoring.patterns import lazily

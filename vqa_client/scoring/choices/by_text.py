@@ -4,7 +4,7 @@ import re
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
+from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import HYPHEN
 from vqa_client.scoring.choices.refuted import ATTRIBUTED, SENTENCE_READ, mentioned, negated, refuted, sentence_before

@@ -6,8 +6,8 @@ from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.choices import by_sense, by_text, undeclared
+from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, reply_of
 from vqa_client.scoring.choices.declared import declared
-from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule, reply_of
 from vqa_client.scoring.choices.refuted import mentioned
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.refusal import may_refuse, refuses
@@ -104,12 +104,19 @@ _WORD = lazily(r"\w+")
 
 _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _NUMBERS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_PLACE: Final = rf"(?:(?i:{'|'.join(_ORDINALS)})|last|\d{{1,2}}(?:st|nd|rd|th))"
 _BY_PLACE = lazily(
-    rf"(?:(?:\A|\b[Tt]he )(?P<ordinal>(?i:{'|'.join(_ORDINALS)})|last|\d{{1,2}}(?:st|nd|rd|th)) "
-    r"(?P<noun>option|choice|alternative|image|picture|figure)|\b(?:[Oo]ption|[Cc]hoice) (?P<number>\d{1,2}|"
+    rf"(?:(?:\A|\b[Tt]he )(?P<ordinal>{_PLACE}) (?P<noun>option|choice|alternative|image|picture|figure)"
+    rf"|(?P<verb>\A|\b(?:pick|choose|select|is|be) )[Tt]he (?P<alone>{_PLACE})(?: one)?(?=[.!]?\Z)"
+    r"|\b(?:[Oo]ption|[Cc]hoice) (?P<number>\d{1,2}|"
     rf"{'|'.join(_NUMBERS)}))\b"
     r"(?! (?:of|that|to)\b|[.,]\d)"
 )
+_POINTED = lazily(
+    r"(?:←|⬅|<-{1,2}) ?(?:this is )?(?:the )?(?:correct|right|answer|this one)(?: (?:answer|one|option|choice))?[.!]?$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""An arrow to the right choice of a list, which says what a tick does."""
 _IMAGE = lazily(r"<?image (\d{1,2})>?", re.IGNORECASE)
 
 
@@ -122,11 +129,12 @@ def _with_letters(text: str, choices: dict[str, str]) -> str:
     numbered = any(label.isdecimal() for label in labels) or any(map(_BY_PLACE.search, choices.values()))
 
     def named(place: re.Match[str]) -> str:
-        ordinal = (place["number"] or place["ordinal"]).lower()
+        ordinal = (place["number"] or place["ordinal"] or place["alone"]).lower()
         number = len(labels) if ordinal == "last" else _ordinal_place(ordinal)
         if place["noun"] in ("image", "picture", "figure"):
             return f"image {number}" if len(images) == len(labels) else place[0]
-        return f"option {labels[number - 1]}" if 0 < number <= len(labels) and not numbered else place[0]
+        known = 0 < number <= len(labels) and not numbered
+        return f"{place['verb'] or ''}option {labels[number - 1]}" if known else place[0]
 
     return _BY_PLACE.sub(named, text)
 
@@ -167,7 +175,7 @@ def _is_foreign(reply: ChoiceReply, item: re.Match[str]) -> bool:
 
 def text_read(text: str, choices: dict[str, str], *, cut: bool) -> str:
     """The plain text in which a choice is looked for."""
-    text = _with_letters(text, choices)
+    text = _POINTED.sub("✓", _with_letters(text, choices))
     if cut and (article := _ARTICLE.search(text)) and article[1] not in choices:
         return text[: article.start()]
     return text

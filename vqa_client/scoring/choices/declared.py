@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, is_label, is_spoken, own_end
 from vqa_client.scoring.choices.grammar import (
     BEST,
     CONNECTION,
@@ -16,14 +17,12 @@ from vqa_client.scoring.choices.grammar import (
     ROWS,
     SAYS_RIGHT,
     STARTS,
-    ChoiceReply,
     Cue,
-    Found,
 )
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import Start
 from vqa_client.scoring.choices.refuted import UNREAL, affirmed, judged_right, mentioned, refuted, sentence_before
-from vqa_client.scoring.denials import NOT
+from vqa_client.scoring.denials import LEAST, NOT
 from vqa_client.scoring.patterns import JOINER, lazily, line_end
 from vqa_client.scoring.plain import MARKED
 
@@ -58,7 +57,10 @@ _UNLESS_MET = lazily(rf"[ )]*(?:only )?{UNREAL}")
 _HEDGE = lazily(r"\b(?:could|might|may|possibly|perhaps|könnte|pourrait|podría|может)\b", re.IGNORECASE)
 _CASE = lazily(r"^\W*(?:(?:and|but|or|so) )?(?:if|unless|otherwise|in case)\b", re.IGNORECASE)
 _BAD_FILL = lazily(
-    rf"\b(?:not|never|no|cannot|unlikely|if|unless|why|how|options|choices)\b|n't\b|{NOT}|难道|難道", re.IGNORECASE
+    rf"\b(?:not|never|no|cannot|unlikely|if|unless|why|how|options|choices)\b|n't\b|{NOT}|难道|難道|{LEAST}"
+    r"|\b(?:that|which) (?:\w+ )?(?:be|is|was) (?:\w+ly )?(?:ruled out|excluded|eliminated|dismissed|discarded"
+    r"|rejected)\b|\bi (?:can |would )?(?:rule out|exclude|eliminate|dismiss|discard|reject)\b",
+    re.IGNORECASE,
 )
 _ASIDE = lazily(
     r"\([^()]{0,40}\)|\"[^\"\n]{0,120}\"|'[^'\n]{8,120}'(?!\w)"
@@ -162,7 +164,7 @@ def _marked(reply: ChoiceReply) -> Iterator[Declaration]:
     for mark in deque(_MARKED.finditer(reply.text), maxlen=DECLARATIONS_READ):
         start, end = mark.span(1)
         label = reply.patterns.bare.match(reply.text, start, end)
-        if label and _is_label(reply, label):
+        if label and is_label(reply, label):
             yield _run(reply, label, "marked")
         elif texts := reply.texts.starts([mark[1].lower()])[0].labels:
             yield Declaration(at=start, end=end, labels=texts, rule="marked text")
@@ -236,10 +238,8 @@ def _linked_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
         match = reply.patterns.linked[cue.name].match(reply.text, start)
         if not match or _denied(reply, end, match.end("fill")):
             return None
-        spoken = (
-            cue.alone and not cue.subject and match["label"].islower() and reply.text[match.start("label") - 1] != "("
-        )
-        if not spoken and _is_label(reply, match, alone=cue.alone):
+        spoken = cue.alone and not cue.subject and is_spoken(reply, match)
+        if not spoken and is_label(reply, match, alone=cue.alone):
             hedged = _HEDGE.search(reply.text, end, match.start("label")) is not None
             return _run(reply, match, "hedge" if hedged else cue.name, weak=cue.weak or hedged)
         start = match.end()
@@ -249,8 +249,9 @@ def _linked_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
 def _bare_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
     """A label that follows at once."""
     match = reply.patterns.bare.match(reply.text, end)
-    spoken = match and match["label"].islower() and reply.text[match.start("label") - 1] != "("
-    return _run(reply, match, cue.name) if match and not spoken and _is_label(reply, match, alone=True) else None
+    if not match or is_spoken(reply, match) or not is_label(reply, match, alone=True):
+        return None
+    return _run(reply, match, cue.name)
 
 
 def _linked_text(reply: ChoiceReply, place: _Place, texts: list[Start]) -> Declaration | None:
@@ -290,7 +291,7 @@ def _subject(reply: ChoiceReply, at: int, end: int) -> Declaration | None:
     if not match or _HYPOTHETICAL.match(reply.lower, end) or _BAD_FILL.search(match["tail"]):
         return None
     offset = at - len(before)
-    if refuted(match["head"]) or not _is_label(reply, match, offset=offset):
+    if refuted(match["head"]) or not is_label(reply, match, offset=offset):
         return None
     word = reply.lower[at:end]
     if word in reply.texts.spelled and reply.texts.cover(reply.lower, offset + match.start("label"), end, word):
@@ -337,18 +338,6 @@ def _run(reply: ChoiceReply, match: re.Match[str], rule: str, *, weak: bool = Fa
     if len(labels) > 1 and EXCLUDED.match(reply.text, end):
         labels, rule = [], "excluded"
     return Declaration(at=at, end=end, labels=tuple(dict.fromkeys(labels)), rule=rule, weak=weak)
-
-
-def _is_label(reply: ChoiceReply, match: re.Match[str], *, offset: int = 0, alone: bool = False) -> bool:
-    """Whether the matched letter is a label."""
-    token = reply.tokens.get(offset + match.end("label"))
-    return token is not None and (token.means_alone if alone else token.means)
-
-
-def own_end(reply: ChoiceReply, end: int) -> int:
-    """Where the label that ends at `end`, with the text of its choice behind it, ends."""
-    token = reply.tokens.get(end)
-    return token.own_end if token else end
 
 
 def _denied(reply: ChoiceReply, start: int, end: int) -> bool:

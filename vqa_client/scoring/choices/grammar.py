@@ -1,20 +1,15 @@
 """How a choice is declared: the words, one row a kind of declaration, and the patterns of one set of labels.
 
-`CUES` is the only place to add a phrase or a language. A `ChoiceReply` is a peeled reply with all it is read by, and
-`Found` what a rule reads in it.
+`CUES` is the only place to add a phrase or a language.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
-from msgspec import Struct
-
-from vqa_client.scoring.choices.labels import AGAIN, Labels, Token, labels_of, tokens_of
-from vqa_client.scoring.choices.options import Texts, folded, texts_of
+from vqa_client.scoring.choices.labels import AGAIN, Labels, labels_of
 from vqa_client.scoring.denials import EXCEPT
 from vqa_client.scoring.patterns import JOINER, any_word, joins, lazily
 
@@ -34,7 +29,7 @@ _CORRECT = """
     right statement
     best answer|best option|best choice|best response|best fit|best match|best describes|best fits|best matches
     best description|best explanation|best representation|best supported|better answer|better option|better choice
-    odd one|odd one out|different one|matching one|most consistent|most correct
+    odd one|odd one out|exception|different one|matching one|most consistent|most correct
     most plausible|most accurate|most appropriate|most suitable|most probable|most reasonable
     better match|better fit|one that matches|one that fits|most fitting|most relevant|exact
 """
@@ -72,7 +67,7 @@ _REFERENCES = """
 _TITLES = "is option|be option|is choice|be choice|is answer choice|be answer choice|is the option|is letter"
 _REMAINDERS = """
     corresponds to|correspond to|corresponding to|leaves|leaves us with|leaving|leaving us with|left with|which is
-    i.e.|namely
+    i.e.|namely|what remains is|what is left is|what's left is
 """
 _STANCES = """
     i think it's|i think it is|i think this is|i believe it's|i believe it is|i'd say it's|i would say it's|so it's
@@ -92,7 +87,8 @@ _CONCLUSIONS = """
 _CORRECTIONS = """
     wait|actually|correction|scratch that|strike that|i mean|i meant|make that|on second thought|on reflection|rather,
     no,|no:|edit:|sorry|change my answer to|changing my answer to|change it to|switch to|revised to|corrected to
-    if pressed|if forced|if forced to choose|if forced to pick|if forced to guess
+    if pressed|if forced|if forced to choose|if forced to pick|if forced to guess|if i had to pick|if i had to pick one
+    if i had to choose|if i had to choose one|if i had to guess
 """
 _CONTRASTS = """
     not|nicht|pas|no es|no la|não é|non è|niet|nie|není to|inte|ikke|ei ole|nem|nu este|bukan|không phải|όχι|ليس|לא|ไม่ใช่
@@ -228,7 +224,12 @@ _ANSWER: Final = r"(?:(?:the )?(?:answer|ans|antwort|réponse|respuesta|отве
 """Only for a reply that is nothing else; elsewhere "Answer B" is a cue with its label."""
 _AROUND: Final = r"(?:[^\w\n+~¬!≠✗✘❌×#]|_|#+ ){0,16}"
 """Signs before a label that opens a line, without those that deny it or make a word of it."""
-_ENDING: Final = r"(?![+#°%]|-(?!-))(?:番?です|번?입니다|번|番|项|項|吧| it is)?(?:[^\w\n]|_){0,16}$"
+_SURE: Final = r"(?:confidence|confident|certainty|certain|sure|probability|likelihood)"
+_ENDING: Final = (
+    r"(?![+#°%]|-(?!-))(?:番?です|번?입니다|번|番|项|項|吧| it is)?"
+    rf"(?:[ \x03]?[,(] ?(?i:(?:{_SURE}\W{{1,3}})?\d{{1,3}} ?%(?: {_SURE})?)\))?(?:[^\w\n]|_){{0,16}}$"
+)
+"""What may follow a label on its line: signs, the copula, how sure the reply is of it: "(confidence: 90%)"."""
 _ADVERBS: Final = (
     "the|clearly|likely|most|only|probably|therefore|also|thus|an?|one|single|my|our|definitely|indeed|obviously|choice"
     "|option|best|correct|final|der|die|das|la|le|el|richtige|korrekte|bonne|right"
@@ -247,7 +248,7 @@ _FITS: Final = (
     "satisf(?:y|ies)|fits?|suits?|meets?|match(?:es)?|represents?|shows?|describes?|fulfil+s?|works?"
     "|illustrates?|depicts?|explains?|accounts for|it is"
     "|(?:is|seems|comes)(?= (?:better|closest)\\b)"
-    "|(?(only)(?:(?:is|are) (?:supported|consistent|possible|plausible)|can be (?:correct|right))|(?!))"
+    "|(?(only)(?:(?:is|are) (?:supported|consistent|possible|plausible|true)|can be (?:correct|right))|(?!))"
 )
 _MAKES: Final = r"\b(?:mak(?:es|ing)|leav(?:es|ing)) (?:option |choice |answer |statement )?"
 BEST: Final = r" (?:best|(?:better|closest)(?=[.,;!]|$| (?:match|fit|answer|choice|option)\b))\b"
@@ -320,10 +321,11 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
             rf"[\x02(\"']{{0,2}}{exact}[\x03)\"']*(?i: (?:best|most|\w+ly))*(?i: (?:{_FITS}))\b"
         ),
         excepted=lazily(
-            rf"(?i:\b(?:all|every|any|none|no|nothing|alle|tou(?:te)?s|tod[oa]s|tutt[ei]|все|(?P<thing>(?:any|every)thing))"
+            rf"(?i:\b(?:(?P<out>rul\w+ out|exclud\w+|eliminat\w+|dismiss\w+|discard\w+|reject\w+) )?"
+            r"(?:all|every|any|(?P<none>none|no|nothing)|alle|tou(?:te)?s|tod[oa]s|tutt[ei]|все|(?P<thing>(?:any|every)thing))"
             rf"\b[^.;\n]{{0,40}}?\b(?:{EXCEPT}) (?:(?:option|choice|answer|la) )?)[\"'(]{{0,2}}{exact}[\"')]{{0,2}}"
             rf"(?= (?:is|are|can|[cw]ould|ha[sv]e?|fits?|fails?|works?|match(?:es)?|sind|sont|sono?|são|zijn)\b"
-            r"|(?(thing)(?!)|(?:[.,]|$)))"
+            r"|(?(out)|(?(thing)(?!)|(?:[.,]|$))))"
             rf"|除了? ?(?P<but>{written}) ?(?:以外|之外|外)?[^.;\n]{{0,6}}?(?:都|全)"
         ),
         subjects=(
@@ -349,52 +351,3 @@ def _verdicts(written: str) -> tuple[re.Pattern[str], ...]:
         rf"{judgement}[ \x02]{{0,3}}{label}(?=[ ).:\x03]|[^\w\n]*$)",
     )
     return tuple(lazily(source, re.MULTILINE) for source in sources)
-
-
-class ChoiceReply(Struct, frozen=True, kw_only=True):
-    """A peeled reply with all it is read by, made once.
-
-    `lower` is as long as `text`; `folded` is without the marks of the markup, so that emphasis in a phrase does not
-    matter. `tokens` are the letters that may be labels, by their ends, and `written` the label of each writing.
-    """
-
-    text: str
-    lower: str
-    folded: str
-    tokens: dict[int, Token]
-    written: Mapping[str, str]
-    patterns: Patterns
-    texts: Texts
-
-
-def reply_of(text: str, choices: dict[str, str]) -> ChoiceReply:
-    """A peeled text, ready to be read against `choices`."""
-    lower, patterns, texts = text.lower(), patterns_of(tuple(choices)), texts_of(tuple(choices.items()))
-    return ChoiceReply(
-        text=text,
-        lower=lower,
-        folded=folded(text),
-        tokens=tokens_of(text, lower, patterns.labels, texts.own, patterns.further),
-        written=patterns.labels.written,
-        patterns=patterns,
-        texts=texts,
-    )
-
-
-class Found(Struct, frozen=True, kw_only=True):
-    """What a rule read: one label is the answer, several are an ambiguity, none is a declared non-answer."""
-
-    labels: tuple[str, ...]
-    rule: str
-    rivals: tuple[str, ...] = ()
-
-
-class Rule(NamedTuple):
-    """A way to read a reply.
-
-    `before` says what it finds before a further question: the answer, or what may also lead up to that question.
-    """
-
-    name: str
-    find: Callable[[ChoiceReply], Found | None]
-    before: Literal["answer", "shown", ""] = ""

@@ -18,8 +18,9 @@ WORDS: Final = frozenset("AIEOUYÀАВСОУИКЯ")
 """Capitals that are also words (article, pronoun, conjunction) in languages that replies come in."""
 
 _REASONS = """because since as due based given which whereas while but not rather according is are was over
-    instead though weil da denn und sondern nicht ist sein car parce puisque et mais pas est porque ya pues pero es sino
-    no потому так поскольку а и не perché perche mas jest este är er adalah là είναι है является هي هو היא הוא"""
+    instead though unless weil da denn und sondern nicht ist sein car parce puisque qui et mais pas est porque ya pues
+    pero es sino no потому так поскольку а и не perché perche mas jest este är er adalah là είναι है является هي هو היא
+    הוא"""
 _GOING_ON = """and with where for so by from in on at if per the this that these it we my here would can has shows
     correct explanation reason or to than when seems appears fits matches best describes remains must should
     il elle la le les der die das el los en por pour par"""
@@ -57,7 +58,8 @@ _VERBS: Final = (
 EXCLUDED: Final = lazily(
     r"[ \"')>\x02-\x05]*(?:[:-] ?)?(?:(?:is|are|was|were|seems|looks|does|do|would|can|could|should)[ \x02]+"
     r"(?:(?:also|clearly|therefore|definitely|simply|obviously|be) )*"
-    r"(?:not|wrong|incorrect|false|ruled|eliminated|excluded|implausible|absent|missing|nowhere|unlikely|out)"
+    r"(?:not|wrong|incorrect|false|ruled|eliminated|excluded|implausible|absent|missing|nowhere|unlikely|out"
+    r"|an? (?:distractor|decoy|trap|trick))"
     r"|(?:isn|aren|can|couldn|don|doesn|wasn|won|wouldn)'t|cannot|wrong|incorrect|false|ruled out|eliminated"
     rf"|{_VERBS} {NOT}|{NOT}(?! (?:doubt|question|\(?[A-Z]\b)))\b"
     r"|[ )\x03]*(?:选项|項|项)?(?:是|は|が|는|은|가|이|도)? ?(?:错|錯|不正确|不正確|不对|不是|間違|誤り|아니|아닙"

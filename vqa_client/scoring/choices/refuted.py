@@ -5,9 +5,10 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choices.grammar import RIGHT_SIGNS, SAYS_RIGHT, ChoiceReply
+from vqa_client.scoring.choices.choice_reply import ChoiceReply
+from vqa_client.scoring.choices.grammar import RIGHT_SIGNS, SAYS_RIGHT
 from vqa_client.scoring.choices.labels import WORDS
-from vqa_client.scoring.denials import NOT, NOT_SIGNS, NOT_THAT, NOT_WORDS, WRONG
+from vqa_client.scoring.denials import EXCEPT, IMPOSSIBLE, LEAST, NOT, NOT_SIGNS, NOT_THAT, NOT_WORDS, WRONG
 from vqa_client.scoring.patterns import any_word, lazily, line_end
 
 SENTENCE_READ: Final = 120
@@ -32,7 +33,8 @@ _DENYING = r"""
 What "by elimination" is left is meant.
 """
 _NEGATED = lazily(
-    rf"(?:\b{any_word(_DENYING, NOT_WORDS)}\b|n't\b|{NOT_SIGNS}|ない|아니)"
+    rf"(?:\b{any_word(_DENYING, NOT_WORDS)}\b|n't\b|{NOT_SIGNS}|ない|아니"
+    rf"|\b(?:any|every)(?:thing|one|body|where)?\b[^,:;().]{{0,20}} (?:{EXCEPT})\b)"
     rf"(?:{_GO_ON}[^,:;().]){{0,24}}$",
     re.IGNORECASE,
 )
@@ -40,7 +42,8 @@ _DOUBTED = lazily(
     r"(?:\b(?<!no )(?<!without )(?<!without a )(?<!beyond )(?<!little )(?<!reason to )doubt(?:s|ed|ful|ing)?\b"
     r"|\b(?:unlikely|improbable)\b|(?:\bnot|n't) (?:\w+ )?(?:sure|certain|convinced|confident|clear)\b"
     r"|\bno (?:evidence|reason|proof|indication|sign)\b"
-    r"|\bwrong to\b|\b(?:не (?:думаю|считаю|уверена?)|nie (?:sądzę|myślę)|nemyslím(?: si)?|nem hiszem"
+    rf"|{IMPOSSIBLE}|\bno way\b|\brefus\w+ to\b|\b(?:a mistake|wrong) to\b"
+    r"|\b(?:не (?:думаю|считаю|уверена?)|nie (?:sądzę|myślę)|nemyslím(?: si)?|nem hiszem"
     r"|(?:glaube|denke) nicht),? (?:что|żeby|że|že|hogy|dass))"
     r"(?:(?!\b(?:but|so|therefore|thus|hence|doubt)\b)[^,:;().]){0,40}$",
     re.IGNORECASE,
@@ -69,8 +72,9 @@ ATTRIBUTED = lazily(
     re.IGNORECASE,
 )
 _DISQUALIFIED = lazily(
-    r"\b(?:wrong|less|least|hardly|incorrect|false|initial|previous|earlier|tempting|naive|other|possible|potential|alternative"
-    r"|second|third|next|each|every|any|falsche|mauvaise|неправильный|неверный|错误的?|不正确的?|错的)(?: the)? ?$",
+    r"(?:\b(?:wrong|less|least|hardly|incorrect|false|initial|previous|earlier|tempting|naive|other|possible|potential"
+    r"|alternative|second|third|next|each|every|any|worst|falsche|mauvaise|неправильный|неверный|错误的?|不正确的?|错的)"
+    rf"(?: the)?|{LEAST}(?: \w+)?|\bopposite of(?: \w+){{0,2}})[ _-]?$",
     re.IGNORECASE,
 )
 
@@ -135,9 +139,10 @@ _STOP: Final = lazily(r"[.!?;\n।]")
 _CLAUSE: Final = lazily(rf"(?:(?!{NOT_THAT})[^,]){{1,120}}(?:{NOT_THAT}(?:\s?है)?)?", re.IGNORECASE)
 _NOT: Final = lazily(NOT, re.IGNORECASE)
 _NOT_THAT: Final = lazily(rf"{NOT_THAT}(?:\s?है)?$", re.IGNORECASE)
-_WRONG: Final = lazily(WRONG, re.IGNORECASE)
+_WRONG: Final = lazily(f"{WRONG}|{LEAST}", re.IGNORECASE)
+_EXCEPTED: Final = lazily(rf"\b(?:{EXCEPT})\b", re.IGNORECASE)
 _REACH: Final = 24
-"""Characters behind a denial in which the letter that it denies is looked for."""
+"""Characters between a denial, or a word that excepts, and its letter."""
 
 
 def affirmed(reply: ChoiceReply, at: int) -> tuple[str, int] | None:
@@ -176,14 +181,17 @@ def _labels_between(reply: ChoiceReply, start: int, stop: int) -> list[tuple[str
 
 
 def _denied_labels(text: str, clause: re.Match[str], labels: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Those of the labels of one clause that its words deny or call wrong."""
+    """Those of the labels of one clause that its words deny, call wrong or except."""
     start, stop = clause.span()
     if _NOT_THAT.search(text, start, stop):
         return labels
     if denial := _NOT.search(text, start, stop):
         behind = [each for each in labels if denial.end() < each[1] <= denial.end() + _REACH]
         return behind or labels
-    return labels if _WRONG.search(text, start, stop) else []
+    if _WRONG.search(text, start, stop):
+        return labels
+    excepted = _EXCEPTED.search(text, start, stop)
+    return [each for each in labels if excepted and excepted.end() < each[1] <= excepted.end() + _REACH]
 
 
 JUDGEMENTS_READ: Final = 200

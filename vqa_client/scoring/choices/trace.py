@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from vqa_client.scoring.choices.choice import RULES, choice_in, read, text_read
+from vqa_client.scoring.choices.choice_reply import ChoiceReply, reply_of
 from vqa_client.scoring.choices.declared import declarations, declared
-from vqa_client.scoring.choices.grammar import ChoiceReply, reply_of
 from vqa_client.scoring.choices.refuted import mentioned
 from vqa_client.scoring.finish import is_cut
 from vqa_client.scoring.plain import EMPHASIS, MARKED

@@ -5,8 +5,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choices.declared import own_end
-from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
+from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, own_end
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import Texts
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
@@ -47,11 +46,14 @@ def weighed(reply: ChoiceReply) -> Found | None:
     """The one with the greatest share, where each choice has one of the whole: {"A": 0.1, "B": 0.9}."""
     shares: dict[str, float] = {}
     for each in islice(reply.patterns.labels.exact.finditer(reply.text), len(reply.texts.labels) + 1):
-        label, share = reply.written[each[0]], _SHARE.match(reply.lower, each.end())
-        if share and share[1].rstrip(" %") != reply.texts.own[label].rstrip(" %"):
-            shares[label] = float(share[1].rstrip(" %")) / (100 if "%" in share[1] else 1)
+        label, start = reply.written[each[0]], max(0, each.start() - VALUE_READ)
+        share = _SHARE_OF.search(reply.lower, start, each.start()) or _SHARE.match(reply.lower, each.end())
+        number = share and (share["number"] or share["per_cent"])
+        if share and number and not re.match(rf"\W*{number}(?![\d.])", reply.texts.own[label]):
+            shares[label] = float(number) / (1 if share["number"] else 100)
     labels = tuple(label for label in shares if shares[label] == max(shares.values()))
-    whole = len(shares) == len(reply.texts.labels) and abs(sum(shares.values()) - 1) < _ROUNDED
+    every = len(shares) == len(reply.texts.labels) or (len(shares) > 1 and _WEIGHS.search(reply.lower))
+    whole = every and abs(sum(shares.values()) - 1) < _ROUNDED
     return Found(labels=labels, rule="weights") if whole and len(labels) == 1 else None
 
 
@@ -192,7 +194,8 @@ def left_over(reply: ChoiceReply) -> Found | None:
     if len(text) > SHORT or _KEEPS.search(text):
         return None
     if match := reply.patterns.excepted.search(text):
-        return Found(labels=(reply.written[match["label"] or match["but"]],), rule="exception")
+        holds = match["label"] and not (match["none"] or match["out"]) and _HOLDS.match(text, match.end())
+        return Found(labels=() if holds else (reply.written[match["label"] or match["but"]],), rule="exception")
     named: set[str] = set()
     out: set[str] = set()
     run: list[re.Match[str]] = []
@@ -225,7 +228,13 @@ def not_denied(reply: ChoiceReply) -> Found | None:
 
 
 _WORD = lazily(r"\w")
-_SHARE, _ROUNDED = lazily(r"[\"']? ?[:=] ?(0?\.\d{1,9}|[01](?:\.0)?|\d{1,3}(?:\.\d)? ?%)(?![\w%]|\.\d)"), 0.03
+_PER_CENT: Final = r"(?P<per_cent>\d{1,3}(?:\.\d)?) ?(?:%|percent\b|per cent\b)"
+_SHARE = lazily(
+    rf"[\"')]? ?(?:(?:[:=(] ?)?{_PER_CENT}(?![\w%])|[:=] ?(?P<number>0?\.\d{{1,9}}|[01](?:\.0)?)(?![\w%]|\.\d))"
+)
+_SHARE_OF = lazily(rf"{_PER_CENT} (?:on|for|to|in|that it(?:'s| is))(?P<number>(?!))? (?:option )?[\"'(]?\Z")
+_ROUNDED: Final = 0.03
+_WEIGHS = lazily(r"\b(?:i'd|i would|i) (?:put|give|assign)|\b(?:confiden|probabilit|likelihood|certain|chance)")
 _JOINING = lazily(r"(?i:\W{0,6}\b(?:and|or|oder|und|ou|et|o|y|e|of|en|lub|и|или|veya|ve)\b\W{0,6})")
 _SEPARATOR = lazily(r"[ \"')\x03]*(?:[).:]|\x03|[ ]?[-|] )|[)\"]")
 _REASON = lazily(
@@ -254,6 +263,12 @@ _KEEPS = lazily(
     r"(?:rule|exclud|eliminat|dismiss|discard|obvious|clear\b|evident|certain|sure|known?\b|possible (?:that|to))"
 )
 """Takes an exclusion back: "I can't rule out A, B or C"."""
+_HOLDS = lazily(
+    r",? (?:(?:(?:is|are|can be|could be|sind|sont|son|sono|são|zijn) )?(?:all |also )?"
+    r"(?:correct|right|true|possible|plausible|valid|richtig|korrekt|just|vrai|corr?e[ct]t|giust|juist|верн|правильн)"
+    r"|(?:fits?|works?|match(?:es)?)\b)"
+)
+"""What all others do, which leaves the exception wrong: "all but B are correct"."""
 _EXCLUDES = lazily(
     rf"\b(?:exclu|elimin|rul(?:ed?s?|ing) out|false|wrong|incorrect|neither"
     r"|do(?:es)?(?: not|n't) (?:match|fit|apply|work)\b|(?:pass|stimm)(?:en|t) nicht\b"

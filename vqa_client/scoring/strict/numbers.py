@@ -189,7 +189,7 @@ def follows_place(before: str, *, secret: bool = True) -> bool:
         return True
     several = False
     while len(words) > 2 and words[-1] in _JOINING and words[-2].replace(".", "").isdigit():
-        several = several or words[-1] == ","
+        several = several or words[-1] in (",", "and")
         del words[-2:]
     named = not words or words[-1] != ":"
     if not named and "the" in words[-4:-2]:
