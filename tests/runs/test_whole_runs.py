@@ -208,7 +208,7 @@ async def test_no_limit_of_open_files_is_hit(tmp_path: Path, fault_process: Star
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     of = sample(tmp_path, 300)
-    server = fault_process("(delay(2), answer('B'))")
+    server = fault_process("first_n(201, (barrier(201), answer('B')), then=answer('B'))")
     resource.setrlimit(resource.RLIMIT_NOFILE, (150, before[1]))
     try:
         (report,) = await vqa_client.arun(of.settings(server.base_url, max_workers=256))
