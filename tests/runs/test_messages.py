@@ -39,12 +39,12 @@ def now() -> RunFile:
 
 ROWS: list[tuple[Callable[[], Any], str, str]] = [
     (
-        lambda: carry_over(RunPaths.beside(Path("alone.json")), None, now()),
+        lambda: carry_over(RunPaths.beside(Path("alone.json")), now()),
         "alone.records.jsonl has records, and alone.run.json which identifies their run, is missing",
         ASIDE,
     ),
     (
-        lambda: carry_over(RunPaths.beside(Path("taken.json")), None, now()),
+        lambda: carry_over(RunPaths.beside(Path("taken.json")), now()),
         "taken.json was not written by this program",
         ASIDE,
     ),

@@ -27,7 +27,6 @@ from vqa_client.runner import record_of
 from vqa_client.runs.plan import Note, Plan, close_plan, run_file_for
 from vqa_client.runs.plans import make_plans
 from vqa_client.runs.resume import carry_over, move_aside
-from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.finish import GIVEN
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.score import AnswersSettings
@@ -93,7 +92,7 @@ def _score_plan(
     file = run_file_for(plan, settings, model)
     file.identity["predictions"] = {"sha256": sha256_of(answers.predictions), "missing": answers.missing}
     file.described["predictions"] = str(answers.predictions.absolute())
-    carry_over(plan.paths, RunFile.read(plan.paths.run), file)
+    carry_over(plan.paths, file)
     if not file.sessions:
         file.start({"started": datetime.now(UTC).isoformat()})
     with RecordLog(plan.paths.log, file.identity) as log:

@@ -113,18 +113,20 @@ def adopt(log: RecordLog, paths: RunPaths, file: RunFile, questions: Iterable[Qu
     return before - len(unanswered)
 
 
-def carry_over(paths: RunPaths, before: RunFile | None, now: RunFile) -> RunFile | None:
+def carry_over(paths: RunPaths, now: RunFile) -> RunFile | None:
     """The run file on disk where its records go on in this run; its sessions are taken over into `now`.
 
     Another run's is refused with IdentityError, unless none of its questions was answered: then it is moved aside.
     Files that no run file belongs to are not touched: IdentityError for records, UsageError for a report.
     """
+    has_records, has_report = paths.log.exists() and paths.log.stat().st_size > 0, paths.report.exists()
+    before = RunFile.read(paths.run)  # last: another process may be starting this run, and writes it first
     if before is None:
-        if paths.log.exists() and paths.log.stat().st_size:
+        if has_records:
             raise IdentityError(
                 f"{paths.log} has records, and {paths.run.name} which identifies their run, is missing", hint=ASIDE
             )
-        if paths.report.exists():
+        if has_report:
             raise UsageError(f"{paths.report} was not written by this program", hint=ASIDE)
         return None
     try:

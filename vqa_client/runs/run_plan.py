@@ -43,10 +43,9 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
     None where the run was asked to stop while the report of all answers was made, which may take minutes.
     """
     paths = plan.paths
-    before = RunFile.read(paths.run)
-    model = await _model(stage, plan, before)
+    model = await _model(stage, plan)
     file = run_file_for(plan, stage.settings, model)
-    before = carry_over(paths, before, file)
+    before = carry_over(paths, file)
     with RecordLog(paths.log, file.identity) as log:
         if log.repaired:
             stage.progress.note(log.repaired)
@@ -85,7 +84,7 @@ async def _unless_stopped(closing: asyncio.Future[Report], stage: Stage) -> Repo
     return None
 
 
-async def _model(stage: Stage, plan: Plan, before: RunFile | None) -> ModelSettings:
+async def _model(stage: Stage, plan: Plan) -> ModelSettings:
     """The named model; else the served one, or, where no server can be reached, the one that has answered before.
 
     On a first start nothing is written before the server has answered.
@@ -97,6 +96,7 @@ async def _model(stage: Stage, plan: Plan, before: RunFile | None) -> ModelSetti
     try:
         return (await stage.connect()).model
     except ServerUnusable as error:
+        before = RunFile.read(plan.paths.run)
         if before is None or not any_answer(plan.paths.log):
             raise
         stage.progress.note(f"{plan.title}: {error}; using the saved answers of {before.model().model_name}")
