@@ -52,7 +52,7 @@ def popen(arguments: Sequence[str], limits: Limits = (), **options: Any) -> subp
     return subprocess.Popen([sys.executable, "-W", "error", "-m", "vqa_client", *arguments], **before, **options)
 
 
-def run(arguments: Sequence[str], *, timeout: float = 60, **options: Any) -> "subprocess.CompletedProcess[Any]":
+def run(arguments: Sequence[str], *, timeout: float = 300, **options: Any) -> "subprocess.CompletedProcess[Any]":
     """Run `vqa-client` to its end, with what it prints kept."""
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with popen(arguments, **pipes | options) as process:

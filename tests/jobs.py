@@ -46,7 +46,7 @@ def die(job: int) -> int:
 
 def note_and_wait(folder: Path, job: int) -> int:
     (folder / str(os.getpid())).touch()
-    time.sleep(60)
+    time.sleep(300)
     return job
 
 
@@ -62,7 +62,7 @@ def sleep_for(job: float) -> float:
 def tidies(folder: Path, job: int) -> int:
     try:
         (folder / f"begun {job}").touch()
-        time.sleep(30)
+        time.sleep(300)
     finally:
         time.sleep(0.3)
         (folder / f"tidied {job}").touch()
@@ -72,5 +72,5 @@ def tidies(folder: Path, job: int) -> int:
 def stubborn(folder: Path, job: int) -> int:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     (folder / f"begun {job}").touch()
-    time.sleep(30)
+    time.sleep(300)
     return job

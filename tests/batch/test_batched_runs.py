@@ -303,7 +303,7 @@ async def test_ctl_stops_a_wait_for_batches_and_says_that_there_are_no_workers_t
     server = fault_server(batches.rule(oracle(of.replies())))
     settings = of.settings(server.base_url, batch=True, check=False, model="tiny-vlm", batch_lines=4)
     waiting = asyncio.create_task(arun(settings, progress=Notes()))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not (len(batches.batches) == 3 and list(of.output.glob("*.ctl"))):
             await asyncio.sleep(0.01)
     for order in (Order(max_workers=3), Order(paused=True)):

@@ -99,7 +99,7 @@ def told_in_ascii(*words: object) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-W", "error", "-m", "vqa_client", *map(str, words)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
         env={**os.environ, "PYTHONIOENCODING": "ascii", "NO_COLOR": "1", "COLUMNS": "20"},
     )

@@ -38,7 +38,7 @@ def helped(cache: Path, *words: str, version: str = "", **variables: str) -> sub
         "import sys\nsys.argv[0] = 'vqa-client'\nfrom vqa_client.__main__ import entry\n"
         "try:\n    entry()\nfinally:\n    print('cyclopts' in sys.modules, file=sys.stderr)"
     )
-    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, env=environment, timeout=60)
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, env=environment, timeout=300)
 
 
 def test_a_page_is_made_once_and_again_where_it_looks_otherwise_or_its_sources_changed(tmp_path: Path) -> None:

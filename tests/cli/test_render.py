@@ -146,7 +146,7 @@ def test_a_signal_ends_it_and_the_same_command_goes_on(number: signal.Signals, c
         time.sleep(0.02)
         assert running.poll() is None
     running.send_signal(number)
-    _, said = running.communicate(timeout=30)
+    _, said = running.communicate(timeout=120)
     assert running.returncode == code
     assert said.splitlines()[-1] == f"stopped. Resume with: vqa-client {' '.join(words)}"
     made = len(list((output / "images").glob("*.png")))

@@ -102,7 +102,7 @@ def test_view_prints_its_address_and_ends_with_an_interrupt(tmp_path: Path) -> N
         assert process.stdout is not None
         address = process.stdout.readline().strip()
         try:
-            with urllib.request.urlopen(address, timeout=10) as reply:
+            with urllib.request.urlopen(address, timeout=60) as reply:
                 assert b"over all questions" in reply.read()
         finally:
             os.kill(process.pid, signal.SIGINT)

@@ -47,7 +47,7 @@ def serving(*words: str, path: Path | None = None) -> Iterator[subprocess.Popen[
 
 def ended(*words: str, path: Path | None = None) -> tuple[int, str, str]:
     with serving(*words, path=path) as process:
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
         return process.returncode, out, err
 
 
@@ -156,7 +156,7 @@ def test_a_start_can_be_interrupted(config: Path, tmp_path: Path) -> None:
         assert process.stderr.readline().startswith(str(path / "vllm"))
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "Traceback" not in err
 
@@ -170,7 +170,7 @@ def test_the_page_reader_is_served_at_the_port_that_was_named() -> None:
             [sys.executable, "-m", "vqa_client", "check", "--base_url", f"127.0.0.1:{port}", "--json"],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         process.terminate()

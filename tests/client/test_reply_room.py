@@ -142,7 +142,7 @@ async def test_large_replies_come_whole_and_not_all_at_once(engine: str) -> None
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         async with DirectTransport(room=room) if engine == "direct" else PoolTransport(room) as transport:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await asyncio.gather(*(ask() for _ in range(12)))
                 await asyncio.gather(*(ask() for _ in range(12)))  # on kept connections, where they are any
     await settled()

@@ -53,8 +53,8 @@ async def test_a_server_that_is_gone_is_unknown() -> None:
 
 async def test_a_slow_server_holds_nothing_up(monkeypatch: pytest.MonkeyPatch, fault_server: StartsServers) -> None:
     monkeypatch.setattr("vqa_client.client.watching.server_memory.ASK_S", 0.1)
-    slow = (delay(10.0), RESIDENT)
+    slow = (delay(600.0), RESIDENT)
     server = fault_server(at_path("/metrics", slow, at_path("/health", slow, ())))
     started_s = time.monotonic()
     assert await asked(server.base_url) is None
-    assert time.monotonic() - started_s < 5
+    assert time.monotonic() - started_s < 60

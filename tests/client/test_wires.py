@@ -172,7 +172,7 @@ async def test_a_request_that_is_sent_again_has_the_whole_limit_for_its_way() ->
         request = httpx2.Request("POST", "http://localhost/", extensions={"timeout": {"connect": 0.05}}, json={})
         assert (await transport.handle_async_request(request)).content == b"{}"
         with pytest.raises(httpx2.ConnectTimeout, match=r"no connection to localhost:http in 0\.05 s"):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 await transport.handle_async_request(request)
     assert network.opened == 2
 
@@ -242,7 +242,7 @@ async def test_a_redirection_that_is_not_followed_names_its_target(
 @both
 @pytest.mark.parametrize(
     "slow",
-    [hang(), (trickle(8, 0.1), answer("B")), hang_mid_body(5), delay(10), wrong_content_length(10)],
+    [hang(), (trickle(1, 0.1), answer("B" * 1_000)), hang_mid_body(5), delay(120), wrong_content_length(10)],
     ids=["hang", "trickle", "mid", "late", "too long a length"],
 )
 async def test_the_deadline_is_for_the_whole_exchange(engine: Engine, slow: Any, fault_server: StartsServers) -> None:
@@ -250,7 +250,7 @@ async def test_the_deadline_is_for_the_whole_exchange(engine: Engine, slow: Any,
     with pytest.raises(QuestionFailed) as caught:
         await ask(fault_server(slow), engine, timeout=0.4)
     assert caught.value.status == "timeout"
-    assert 0.35 <= time.monotonic() - started_s < 5
+    assert 0.35 <= time.monotonic() - started_s < 60
 
 
 @both
@@ -299,7 +299,7 @@ async def test_cancelled_questions_take_nothing_from_the_pool(fault_server: Star
         for turn in range(20):
             await asyncio.gather(*(cancelled(number / 5000) for number in range(20 + turn % 3)))
         completions = await asyncio.wait_for(
-            asyncio.gather(*(chat.complete(Request(content=("?",))) for _ in range(40))), 5
+            asyncio.gather(*(chat.complete(Request(content=("?",))) for _ in range(40))), 60
         )
     assert {completion.text for completion in completions} == {"B"}
 
@@ -332,8 +332,8 @@ async def test_a_private_authority_is_trusted_when_named_and_refused_at_once_whe
     assert (await ask(server, engine, insecure=True)).text == "B"
     started_s = time.monotonic()
     with pytest.raises(ServerUnusable, match=r"(?i)certificate"):
-        await ask(server, engine, wait_for_server=20.0)
-    assert time.monotonic() - started_s < 10
+        await ask(server, engine, wait_for_server=600.0)
+    assert time.monotonic() - started_s < 60
     monkeypatch.setenv("SSL_CERT_FILE", server.ca_file or "")
     assert (await ask(server, engine)).text == "B"
 

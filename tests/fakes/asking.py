@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.fakes.server import FaultServer
 
-TIMEOUT_S = 5.0
+TIMEOUT_S = 60.0
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg=="
 )

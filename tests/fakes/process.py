@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 ROOT = Path(__file__).parents[2]
-STOP_TIMEOUT_S, REPORT_TIMEOUT_S = 10.0, 30.0
+STOP_TIMEOUT_S, REPORT_TIMEOUT_S = 60.0, 60.0
 
 
 class FaultProcess:

@@ -20,7 +20,7 @@ from tests.fakes.log import Log
 from tests.fakes.received import Received
 from tests.fakes.script import Script
 
-START_TIMEOUT_S, STOP_TIMEOUT_S = 5.0, 10.0
+START_TIMEOUT_S, STOP_TIMEOUT_S = 60.0, 60.0
 
 
 class FaultServer:
@@ -156,12 +156,12 @@ class FaultServer:
         """The most requests that were held at once, from the head's arrival to the reply's end."""
         return self.counts["in_flight_peak"]
 
-    def wait_until(self, holds: Callable[[], bool], timeout_s: float = 5.0) -> None:
+    def wait_until(self, holds: Callable[[], bool], timeout_s: float = 60.0) -> None:
         """Block until it holds; TimeoutError with the counts when it doesn't in time."""
         if not self.log.wait_until(holds, timeout_s):
             raise TimeoutError(f"it doesn't hold after {timeout_s} s: {dict(self.counts)}")
 
-    def wait_for_requests(self, n: int, timeout_s: float = 5.0) -> None:
+    def wait_for_requests(self, n: int, timeout_s: float = 60.0) -> None:
         """Block until the heads of `n` requests have come."""
         self.wait_until(lambda: len(self.requests) >= n, timeout_s)
 

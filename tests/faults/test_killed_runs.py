@@ -47,7 +47,7 @@ def test_a_run_killed_at_random_points_ends_in_the_bytes_of_one_that_was_not(
     for point in points:
         asked_before = len(server.chats)
         with running(arguments) as command:
-            assert wait_until(lambda: len(whole_lines(of.log_path)) >= point, 20)  # noqa: B023
+            assert wait_until(lambda: len(whole_lines(of.log_path)) >= point)  # noqa: B023
             command.process.kill()
             command.process.wait()
         server.wait_until(lambda: server.log.in_flight == 0)
@@ -89,7 +89,7 @@ def test_a_kill_while_it_starts_or_reports_costs_nothing(tmp_path: Path, fault_s
     ]
     for holds in looks:
         with running(arguments) as command:
-            assert wait_until(holds, 20)
+            assert wait_until(holds)
             command.process.kill()
             command.process.wait()
         server.wait_until(lambda: server.log.in_flight == 0)

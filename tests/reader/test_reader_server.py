@@ -145,6 +145,6 @@ def test_a_server_without_its_language_data_says_what_to_install(served, tmp_pat
         "sys.argv = ['reader', '--port', '0']; sys.exit(main.main())"
     )
     environment = {**os.environ, **reader.launch().env}
-    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=30)
+    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: no.traineddata not found: pip install")

@@ -35,7 +35,7 @@ def remade(folder):
     pytest.importorskip("pypdfium2", reason="needs the extra `render`")
     path = os.pathsep.join((sysconfig.get_path("scripts"), os.environ["PATH"]))
     subprocess.run(
-        ["sh", DATA / "make.sh", folder], env=os.environ | {"PATH": path}, check=True, capture_output=True, timeout=100
+        ["sh", DATA / "make.sh", folder], env=os.environ | {"PATH": path}, check=True, capture_output=True, timeout=300
     )
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 

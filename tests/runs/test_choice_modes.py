@@ -291,5 +291,5 @@ async def test_an_interruption_does_not_wait_for_the_checks(tmp_path: Path, faul
     await asyncio.to_thread(server.wait_until, lambda: bool(server.chats))
     stop.set()
     with pytest.raises(Interrupted):
-        await asyncio.wait_for(running, 5)
+        await asyncio.wait_for(running, 60)
     assert asked(server) == []

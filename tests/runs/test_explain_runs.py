@@ -238,13 +238,13 @@ async def test_a_scorer_that_takes_its_time_keeps_nobody_from_ending_the_run(
     stop, base_url = asyncio.Event(), fault_server(of.oracle(right)).base_url
     run = asyncio.create_task(vqa_client.arun(of.settings(base_url), stop=stop))
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not started.exists():  # the loop goes round while the scorer is waited for
                 await asyncio.sleep(0.01)
         stop.set()
         if signals > 1:
             run.cancel()
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(30):
             with pytest.raises(Interrupted if signals == 1 else asyncio.CancelledError):
                 await run
     finally:

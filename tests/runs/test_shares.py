@@ -209,7 +209,7 @@ async def test_a_worker_that_has_lost_its_lease_stops_and_nothing_counts_twice(
     with monkeypatch.context() as patched:
         patched.setattr(leases, "EXPIRED_S", -1.0)
         lease = taken(slow, Shard(1, 1))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not any("another worker has its lease" in said for said in progress.said):
             await asyncio.sleep(0.01)
     asked = len(server.chats)
@@ -255,7 +255,7 @@ async def test_a_lease_is_renewed_while_the_files_of_its_shard_come_and_go(
     def until_renewed(asked: str) -> None:
         if re.match(r"GET .*\.new/|PUT .*records\.jsonl$", asked) and asked[:3] not in waited:
             waited.append(asked[:3])
-            until, end_s = renewals() + 3, time.monotonic() + 20  # the first may have been on its way
+            until, end_s = renewals() + 3, time.monotonic() + 120  # the first may have been on its way
             while renewals() < until:
                 assert time.monotonic() < end_s, asked
                 time.sleep(0.01)
@@ -279,7 +279,7 @@ async def test_a_store_that_is_not_reached_is_no_other_worker(
 
     expiring(monkeypatch, 0.5)
     store.before = gone
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while not any(
             "shard 1/1: its lease could not be renewed for too long: s3://" in said for said in progress.said
         ):

@@ -29,7 +29,7 @@ def test_it_loads_from_its_path_and_computes_the_published_example(tmp_path: Pat
         pytest.skip("evaluate is not installed")
     environment = {**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(FOLDER.parents[2])}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=100, check=True, env=environment
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=300, check=True, env=environment
     )
     types = {"yes/no": 22.22, "number": 33.33, "other": 16.67}
     assert json.loads(done.stdout.splitlines()[-1]) == [

@@ -48,7 +48,7 @@ def test_the_reader_starts_from_any_folder_and_leaves_no_process(tmp_path, monke
     model, pid, workers = anyio.run(main)
     assert model == "page-reader-ocr-baseline"
     assert len(workers) >= 2
-    assert gone([pid, *workers], within_s=2)
+    assert gone([pid, *workers])
 
 
 STARTER = """
@@ -123,7 +123,7 @@ def test_a_taken_port_is_one_clear_line():
         port = taken.getsockname()[1]
         launch = reader.launch(port=port)
         environment = {**os.environ, **launch.env}
-        ended = subprocess.run(launch.command, env=environment, capture_output=True, text=True, timeout=30)
+        ended = subprocess.run(launch.command, env=environment, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: ")
     assert ended.stderr.count("\n") == 1

@@ -56,7 +56,7 @@ def test_opencv_s_threads_do_not_matter() -> None:
 
 def test_a_later_process_makes_the_same() -> None:
     code = "from tests.images.corruptions.test_seeds import made; print(made(('elastic', 2)), made(('snow', 3)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.split() == [made(("elastic", 2)), made(("snow", 3))]
 
 

@@ -26,7 +26,7 @@ if behaviour == "dies":
 if behaviour == "lacks":
     sys.exit("Exception\\nCaused by: java.lang.ClassNotFoundException: edu.stanford.nlp.semgraph.SemgrexPattern")
 if behaviour == "hangs":
-    time.sleep(60)
+    time.sleep(600)
 
 def shared(said, references):
     known = {{word for reference in references for word in reference.split()}}
@@ -39,7 +39,7 @@ if "-stdio" in sys.argv:
     for line in sys.stdin:
         kind, *parts = line.rstrip("\\n").split(" ||| ")
         if behaviour == "stalls" and kind == "EVAL":
-            time.sleep(60)
+            time.sleep(600)
         elif behaviour == "babbles" and kind == "EVAL":
             print("NaN", flush=True)
         elif kind == "SCORE":
@@ -128,7 +128,7 @@ def test_spice_without_corenlp_says_where_that_belongs(java: str) -> None:
 def test_a_program_that_hangs_is_ended(java: str, metric: str, behaviour: str) -> None:
     started = time.perf_counter()
     (scored,) = _scores(java, metric, behaviour, silence_s=0.7).unfiltered.metrics.values()
-    assert time.perf_counter() - started < 20
+    assert time.perf_counter() - started < 60
     assert scored.value is None
     assert "0.7 s" in scored.reason
     assert _is_gone(_started(java)[0])
