@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from vqa_client import compact_index, records
 from vqa_client.errors import OutputError, UsageError
 from vqa_client.records import RecordLog, damaged_beside, locked
+from vqa_client.reports.log_reader import LogReader
 from vqa_client.types import FAILED, Record, Status
 
 
@@ -61,6 +62,23 @@ def test_variants_of_a_question_are_kept_apart(path: Path) -> None:
     with RecordLog(path) as log:
         assert log.is_done(("1", "clean"))
         assert not log.is_done(("1", "adv_dpi_56"))
+
+
+@pytest.mark.parametrize("same_hash", [False, True])
+def test_a_record_with_a_folder_is_found_as_older_logs_have_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch, same_hash: bool
+) -> None:
+    if same_hash:
+        monkeypatch.setattr(compact_index, "hash", lambda _: 7, raising=False)
+    older = record("1", variant="clean"), record("2", "timeout", variant="clean")
+    fill(path, *older, record("3", folder="clean", output="third"), record("1", variant="blur/1", folder="clean"))
+    with RecordLog(path) as log:
+        log.append(record("2", folder="clean", output="again"))
+        assert [log.read((name, "clean")).output for name in "123"] == [None, "again", "third"]
+        assert log.read(("1", "blur/1")).folder == "clean"
+        assert not any((name, "") in log for name in "123")
+        assert [each.key for each in log] == [("1", "clean"), ("2", "clean"), ("3", "clean"), ("1", "blur/1")]
+    assert LogReader(path).keys() == {*((name, "clean") for name in "123"), ("1", "blur/1")}
 
 
 DONE: list[tuple[Status, bool, bool]] = [

@@ -44,6 +44,7 @@ class Head(Struct):
     question_id: str
     status: Status
     variant: str = ""
+    folder: str = ""
     error: Error | None = None
     run: str = ""
     prompt: Raw = Raw(b"")
@@ -55,7 +56,7 @@ class Head(Struct):
 
     @property
     def key(self) -> "Key":
-        return self.question_id, self.variant
+        return self.question_id, self.variant or self.folder
 
     @property
     def asked(self) -> int:
@@ -69,7 +70,7 @@ class Head(Struct):
 
 
 Key = tuple[str, str]
-"""Question id and variant."""
+"""Question id and form, as `Record.key`."""
 Place = tuple[int, bytes, Head]
 """Where a record begins in the file, its text, and its head."""
 Bad = Callable[[int, bytes], object]

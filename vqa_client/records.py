@@ -151,7 +151,7 @@ class RecordLog:
 
     def drop(self, keys: Collection[Key]) -> None:
         """Forget some questions, as if they had never been asked."""
-        self.rewrite(record for record in self if (record.question_id, record.variant) not in keys)
+        self.rewrite(record for record in self if record.key not in keys)
 
     def sync(self) -> None:
         """Make what was appended safe against a power cut; raises OutputError."""
@@ -276,7 +276,7 @@ class RecordLog:
     def _note(self, head: Head | Record, place: int, asked: int = _UNKNOWN, score: float = nan) -> None:
         """Keep where the last record of a question is, and beside it, in five bits, what became of the question."""
         state = _STATES[head.status] if head.error is None else _state(head)
-        number = self._numbers.number((head.question_id, head.variant))
+        number = self._numbers.number(head.key)
         if number == len(self._places):
             self._places.append(place << _STATE_BITS | state)
             self._asked.append(asked)
@@ -300,10 +300,7 @@ class RecordLog:
         if self._asking and self._asking == self._asked[number]:
             return True  # all 64 bits of the key's hash agree, and so does what was asked
         line = self._line(number)
-        if line.startswith(_opening(key)):
-            return True
-        head = head_of(line)
-        return (head.question_id, head.variant) == key
+        return line.startswith(_openings(key)) or head_of(line).key == key
 
     def __getitem__(self, number: int) -> Record:
         line = self._line(number)
@@ -356,9 +353,10 @@ def _lines(kind: str, lines: Sequence[Damaged]) -> str:
     return f"{len(lines)} {kind}{'s' * (len(lines) > 1)} ({numbered([line for line, _ in lines])})"
 
 
-def _opening(key: Key) -> bytes:
-    """What a line of this key begins with, as it is written here: comparing it is cheaper than decoding the line."""
-    return b'{"question_id":%b,"variant":%b,' % (_encode(key[0]), _encode(key[1]))
+def _openings(key: Key) -> tuple[bytes, ...]:
+    """How a line of this key may begin, as it is written here: comparing it is cheaper than decoding the line."""
+    start, form = b'{"question_id":%b,"variant":' % _encode(key[0]), _encode(key[1])
+    return (b"%b%b," % (start, form), b'%b"","folder":%b,' % (start, form)) if key[1] else (b'%b"","status":' % start,)
 
 
 @contextlib.contextmanager

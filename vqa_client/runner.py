@@ -289,6 +289,7 @@ def _asked(question: Question, prompt: str, images: tuple[Image, ...], cut: int 
     return Record(
         question_id=question.id,
         variant=question.variant,
+        folder=question.folder or UNSET,
         status="ok",
         prompt=kept_prompt(prompt),
         references=question.references,

@@ -66,14 +66,16 @@ class Turn(Struct, frozen=True, kw_only=True):
 class Question(Struct, frozen=True, kw_only=True):
     """One thing to ask.
 
-    `variant` is the form it is asked in: a page folder's name, or a corruption and its level such as
-    "gaussian_noise/3". `images` are paths in the order the model sees them, `choices` maps a label to its text,
-    `groups` maps a breakdown field to this question's value, `cluster` names the document or image that several
-    questions share. `turns` come before the question; their images are among `images`. `evidence` gives the places in
-    `images`, from 1, of those that the answer is on; `row` is the data row for scorers that need more of it.
+    `folder` is the page folder that its images are from, or "text_only"; `variant` is how it is asked, where not as it
+    is: a corruption and its level such as "gaussian_noise/3", an order of the choices. `images` are paths in the order
+    the model sees them, `choices` maps a label to its text, `groups` maps a breakdown field to this question's value,
+    `cluster` names the document or image that several questions share. `turns` come before the question; their images
+    are among `images`. `evidence` gives the places in `images`, from 1, of those that the answer is on; `row` is the
+    data row for scorers that need more of it.
     """
 
     id: str
+    folder: str = ""
     variant: str = ""
     text: str
     images: tuple[str, ...] = ()
@@ -86,6 +88,11 @@ class Question(Struct, frozen=True, kw_only=True):
     row: Any = None
     extra: dict[str, Any] = {}
     turns: tuple[Turn, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What names it in a log, as `Record.key`."""
+        return self.id, self.variant or self.folder
 
     def row_as(self, kind: type[Row]) -> Row:
         """The row, which is of this type."""
@@ -232,16 +239,18 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Record(Struct, frozen=True, kw_only=True):
     """One line of the record log: everything about one question in one variant.
 
-    `rationale` is the explanation that came with the answer; `score` is 0.0 for a failed question. `first_token`
-    (logprobs) and `probabilities` (of the labels) exist if a choice was read from them. `prompt` marks the place of an
-    image as `<image k>`, unless all images come before the text or all after it; `system` and `shots`, the ids of the
-    worked examples, exist if they were sent. `image_stamps` are those of its image files, or of the one that is not an
-    image. `replaced_characters` counts U+FFFD in the reply: that is not a character. `model`, if the task
-    keeps it, is the server's own name for what answered; `ttft_s` is the time to the first token of a stream.
+    `folder` exists if the question has one. `rationale` is the explanation that came with the answer; `score` is 0.0
+    for a failed question. `first_token` (logprobs) and `probabilities` (of the labels) exist if a choice was read from
+    them. `prompt` marks the place of an image as `<image k>`, unless all images come before the text or all after it;
+    `system` and `shots`, the ids of the worked examples, exist if they were sent. `image_stamps` are those of its image
+    files, or of the one that is not an image. `replaced_characters` counts U+FFFD in the reply: that is not a
+    character. `model`, if the task keeps it, is the server's own name for what answered; `ttft_s` is the time to the
+    first token of a stream.
     """
 
     question_id: str
     variant: str = ""
+    folder: str | UnsetType = UNSET
     status: Status
     prompt: str = ""
     system: str | UnsetType = UNSET
@@ -273,3 +282,16 @@ class Record(Struct, frozen=True, kw_only=True):
     ttft_s: float | UnsetType = UNSET
     attempts: int = 0
     request_bytes: int = 0
+
+    @property
+    def form(self) -> str:
+        """What tells it from the question's other records: its variant or, asked as it is, its folder.
+
+        Older logs have such a folder as the variant, so that a record has the same form in these.
+        """
+        return self.variant or self.folder or ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What names it in a log, and whatever belongs to it elsewhere: verdicts, labels, notes."""
+        return self.question_id, self.form

@@ -70,6 +70,9 @@ def test_of_several_variants_one_has_to_be_picked(tmp_path: Path) -> None:
     assert texts(read_predictions(path, "gaussian_noise/3")) == {"1": "gaussian_noise/3"}
     with pytest.raises(UsageError, match="no variant 'blur'"):
         read_predictions(path, "blur")
+    with RecordLog(path) as log:
+        log.append(Record(question_id="1", folder="dpi_56", status="ok", answer="small"))
+    assert texts(read_predictions(path, "dpi_56")) == {"1": "small"}
 
 
 def test_the_last_of_several_answers_counts_and_ids_are_compared_as_text(tmp_path: Path) -> None:

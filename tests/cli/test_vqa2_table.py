@@ -11,7 +11,7 @@ def report(folder: Path, name: str, pairs: list[Pair]) -> Report:
     summary = writer(SETUP)(path, run_of(config=name), lambda: pairs)
     return Report(
         task="vqa2",
-        variant="",
+        folder="",
         model=f"org/{name}",
         path=path,
         expected=len(pairs),

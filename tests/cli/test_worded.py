@@ -62,7 +62,7 @@ GAIN = Difference(value=0.25, low=-0.05, high=0.5, n=4, clusters=4, higher=2, lo
 
 
 def report(summary: Any) -> Report:
-    return Report(task="t", variant="", model="m", path=Path("r.json"), expected=4, left_out={}, summary=summary)
+    return Report(task="t", folder="", model="m", path=Path("r.json"), expected=4, left_out={}, summary=summary)
 
 
 def lines(sections: Any) -> list[str]:
@@ -298,7 +298,7 @@ def test_a_run_is_shown_with_its_totals_what_to_know_of_it_and_its_files(tmp_pat
         cut_documents=1,
     )
     bare = DeclaredSummary(**SUMMARY | {"breakdowns": {}, "overall": replace(TALLY, interval=None)}, totals={})
-    second = replace(report(bare), variant="v", path=tmp_path / "none.json")
+    second = replace(report(bare), folder="v", path=tmp_path / "none.json")
     assert [" ".join(line.split()) for line in as_tables([first, second]).splitlines() if line.strip(" ─")] == [
         "t · m",
         "accuracy in %; questions without a reply count as wrong; intervals: Wilson",

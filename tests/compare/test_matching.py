@@ -122,6 +122,25 @@ def test_failures_of_all_variants_are_told_as_such(tmp_path: Path) -> None:
     assert "org/one: 1 question without a reply, counted as wrong (in all 2 variants)" in said
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "told"),
+    [
+        (("clean", "snow/1"), ("clean", "snow/1"), True),
+        (("clean",), ("clean", "snow/1"), True),
+        (("shuffled/0",), ("adv_dpi_56",), True),
+        (("clean",), ("adv_dpi_56",), False),
+    ],
+)
+def test_other_page_folders_are_told_unless_they_are_what_is_matched(
+    tmp_path: Path, a: tuple[str, ...], b: tuple[str, ...], told: bool
+) -> None:
+    for folder, forms in (("clean", a), ("adv_dpi_56", b)):
+        put(tmp_path / folder, [record("1", variant=form) for form in forms], variant=folder)
+    [one], [other] = (read_sides(tmp_path / folder) for folder in ("clean", "adv_dpi_56"))
+    said = warnings(one, other, match(one, other))
+    assert ("what else was set otherwise: folder: 'clean' and 'adv_dpi_56'" in said) is told
+
+
 def test_a_question_matched_by_its_id_alone_is_named_without_a_variant(tmp_path: Path) -> None:
     for other, name in (("jpeg", "1"), ("clean", "1 (clean)")):
         found, _ = matched(tmp_path / other, [record("1", variant="clean")], [record("1", variant=other)])

@@ -126,7 +126,7 @@ def test_the_other_variants_of_a_folder_are_compared_with_the_clean_images(tmp_p
     for variant in ("adv_dpi_56", "clean", "zoom"):
         put(tmp_path, [record("1", variant=variant)], stem=f"{variant}_eval", variant=variant)
     sides = read_sides(tmp_path, apart=True)
-    assert [side.runs[0].variant for side in sides] == ["clean", "adv_dpi_56", "zoom"]
+    assert [side.runs[0].folder for side in sides] == ["clean", "adv_dpi_56", "zoom"]
 
 
 def test_a_run_without_a_record_is_named_below_its_column_of_the_leaderboard(tmp_path: Path) -> None:

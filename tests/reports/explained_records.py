@@ -53,7 +53,7 @@ def lost(name: str) -> Record:
 
 def run_of(benchmark: str = "vqax", **changes: Any) -> Run:
     fields: dict[str, Any] = {
-        "variant": "val",
+        "folder": "val",
         "model": "org/llava",
         "config": "llava",
         "data_path": "nle_data/VQA-X/vqaX_val.json",

@@ -98,7 +98,7 @@ def lost(number: int, corruption: str = "", level: int = 0) -> Pair:
 
 def run_of(model: str = "org/small", **changes: Any) -> Run:
     fields: dict[str, Any] = {
-        "variant": "",
+        "folder": "",
         "model": model,
         "config": None,
         "data_path": "questions.json",

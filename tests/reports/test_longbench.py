@@ -40,7 +40,7 @@ EMPTY = {"total": 0, "correct": 0, "accuracy": None}
 
 def run_of(**changes: Any) -> Run:
     fields: dict[str, Any] = {
-        "variant": "adv_dpi_56",
+        "folder": "adv_dpi_56",
         "model": "org/name:bf16",
         "config": "config/qwen3-vl.json",
         "data_path": "data/data.json",

@@ -31,7 +31,7 @@ def written(path: Path, pairs: list[Pair], **options: Any) -> dict[str, Any]:
 def report(path: Path, pairs: list[Pair], expected: int = 0) -> Report:
     return Report(
         task="vqa2",
-        variant="",
+        folder="",
         model="org/small",
         path=path,
         expected=expected or len(pairs),

@@ -16,7 +16,7 @@ Pair = tuple[Question, Record]
 
 def run_of(**changes: Any) -> Run:
     fields: dict[str, Any] = {
-        "variant": "moondream2",
+        "folder": "moondream2",
         "model": "org/moondream2",
         "config": "moondream2",
         "data_path": "q.json",

@@ -32,6 +32,7 @@ from tests.runs.sample import Sample
 from vqa_client.errors import DataError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted
 from vqa_client.progress import Progress
+from vqa_client.reports.log_reader import LogReader
 from vqa_client.runs.figures import Pace
 from vqa_client.runs.plans import make_plans
 
@@ -200,8 +201,10 @@ async def test_every_folder_of_pages_gets_a_report_of_its_own(tmp_path: Path, fa
     of = sample(tmp_path, 3, folders=("clean", "adv_dpi_56"))
     server = fault_server(oracle(of.replies()))
     reports = await vqa_client.arun(of.settings(server.base_url))
-    assert [report.variant for report in reports] == ["adv_dpi_56", "clean"]
+    assert [report.folder for report in reports] == ["adv_dpi_56", "clean"]
     assert of.report("adv_dpi_56")["subdirectory"] == "adv_dpi_56"
+    kept = [[(each.folder, each.variant) for each in LogReader(report.log)] for report in reports]
+    assert kept == [[("adv_dpi_56", "")] * 3, [("clean", "")] * 3]
 
 
 async def test_no_limit_of_open_files_is_hit(tmp_path: Path, fault_process: StartsProcesses) -> None:

@@ -215,11 +215,20 @@ def test_columns_join_splits_and_lists_make_the_fields(tmp_path: Path) -> None:
         references: tuple[str, ...]
         pages: tuple[int, ...] = (9,)
         level: str = "none"
+        folder: str = ""
 
     (tmp_path / "en").mkdir()
     table = pa.Table.from_pylist(
         [
-            {"id": 1, "text": "a?", "photo": "p", "references": "['1', \"2\"]", "pages": "[3, 4]", "level": None},
+            {
+                "id": 1,
+                "text": "a?",
+                "photo": "p",
+                "references": "['1', \"2\"]",
+                "pages": "[3, 4]",
+                "level": None,
+                "folder": "x",
+            },
             {"id": 2, "text": "b?", "photo": "q", "references": "[not a list", "pages": None, "level": "hard"},
         ]
     )
@@ -243,7 +252,8 @@ def test_columns_join_splits_and_lists_make_the_fields(tmp_path: Path) -> None:
     assert (first.id, first.references, second.references) == ("1", ("1", "2"), ("[not a list",))
     assert [[content(name) for name in each.images] for each in (first, second)] == [[draw(0)], [draw(1), draw(9)]]
     assert first.images == (f"{tmp_path}/en/photos.parquet#0:one",)
-    assert (first.cluster, first.groups, second.groups) == (first.images[0], {"level": "none"}, {"level": "hard"})
+    assert (first.cluster, first.groups) == (first.images[0], {"level": "none", "folder": "x"})
+    assert (first.folder, second.groups) == ("", {"level": "hard"})
 
 
 def test_a_path_is_made_for_each_item_of_a_list(tmp_path: Path) -> None:

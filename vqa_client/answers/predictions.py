@@ -110,6 +110,7 @@ class _Row(Struct, frozen=True, gc=False):
     caption: Any = UNSET
     status: Status | UnsetType = UNSET
     variant: str = ""
+    folder: str = ""
     cluster: str = ""
     rule: str = ""
     output: str | None = None
@@ -221,14 +222,15 @@ def _report(name: str, text: memoryview) -> _Report | None:
 def _of_variant(name: str, rows: Rows, variant: str | None) -> Iterator[tuple[str, _Row]]:
     names: dict[str, None] = {}
     for where, row in rows:
-        names[row.variant] = None
+        form = row.variant or row.folder
+        names[form] = None
         if variant is None and len(names) > 1:
             first, second = names
             raise UsageError(
                 f"{name} contains several variants, among them {first!r} and {second!r}",
                 hint="--variant NAME scores one of them",
             )
-        if variant is None or row.variant == variant:
+        if variant is None or form == variant:
             yield where, row
     if variant is not None and variant not in names:
         raise UsageError(f"{name} contains no variant {variant!r}", hint=f"it contains {', '.join(map(repr, names))}")

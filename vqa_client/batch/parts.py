@@ -37,7 +37,7 @@ class Unasked(Exception):
 
 def key_of(question: Question) -> str:
     """How the custom ids of a question begin, whatever it is asked."""
-    return f"v{_digest((question.id, question.variant))}"
+    return f"v{_digest(question.key)}"
 
 
 def key_in(custom_id: str) -> str:

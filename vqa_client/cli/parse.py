@@ -31,7 +31,7 @@ def parse(settings: ParseSettings) -> None:
 
 def _lines(explanation: Why) -> Iterator[str]:
     record = explanation.record
-    yield " · ".join(filter(None, (explanation.task, record.question_id, record.variant, explanation.log)))
+    yield " · ".join(filter(None, (explanation.task, *record.key, explanation.log)))
     if record.system:
         yield from _block("system message", record.system)
     if record.shots:

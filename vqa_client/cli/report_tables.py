@@ -30,7 +30,7 @@ def as_json_text(reports: Sequence[Report]) -> str:
     rows = [
         {
             "task": report.task,
-            "variant": report.variant,
+            "variant": report.folder,
             "model": report.model,
             "report": str(report.path),
             "incomplete": report.incomplete,
@@ -88,15 +88,15 @@ def _sections_alone(reports: Sequence[Report]) -> Iterator[Section]:
     from vqa_client.cli.varied_tables import BODIES  # most runs ask in one form and corrupt no image
 
     for report in reports:
-        title = " · ".join(filter(None, (report.task, report.variant, report.model)))
+        title = " · ".join(filter(None, (report.task, report.folder, report.model)))
         yield Section(title=title + (" (incomplete)" if report.incomplete else ""))
         yield from BODIES[type(report.summary)](report, report.summary)
-        yield _closing([report], report.variant or report.model)
+        yield _closing([report], report.folder or report.model)
 
 
 def _closing(reports: Sequence[Report], name: str = "") -> Section:
     """What a reader should know of the numbers, then where the files are."""
-    named = [(getattr(each.summary, "name", "") or name or each.variant or each.task, each) for each in reports]
+    named = [(getattr(each.summary, "name", "") or name or each.folder or each.task, each) for each in reports]
     notes = [f"{name}: {remark}" for name, report in named for remark in _remarks(report)]
     files = [f"{name}: {path}" for name, report in named for path in _files(report)]
     return Section(notes=[*notes, *files])
@@ -155,7 +155,7 @@ def _overview(reports: Sequence[Report]) -> Section:
         figure = _totals_of(report).get(leading, {}).get(report.headline)
         rows.append(
             [
-                (report.variant or report.task) + (" (incomplete)" if report.incomplete else ""),
+                (report.folder or report.task) + (" (incomplete)" if report.incomplete else ""),
                 f"{overall.total:,}",
                 *([_figure(report, leading, figure)] if leading else []),
                 percent(overall.accuracy),
@@ -182,7 +182,7 @@ def _totals(report: Report, totals: Totals) -> Section:
         [name.replace("_", " "), *(_figure(report, name, figures.get(metric)) for metric in metrics)]
         for name, figures in totals.items()
     ]
-    return Section(columns=[f"totals {report.variant}".rstrip(), *metrics], rows=rows)
+    return Section(columns=[f"totals {report.folder}".rstrip(), *metrics], rows=rows)
 
 
 def _figure(report: Report, total: str, figure: Figure | None) -> str:
@@ -203,7 +203,7 @@ def _breakdown(reports: Sequence[Report], field: str, order: Sequence[str]) -> S
         ]
         for value in in_order({value for of in tallies for value in of}, order)
     ]
-    folders = (report.variant or report.task for report in reports)
+    folders = (report.folder or report.task for report in reports)
     return Section(columns=[f"by {field.replace('_', ' ')}", *folders], rows=rows)
 
 

@@ -97,7 +97,7 @@ def leaderboard(places: Sequence[Path]) -> Leaderboard:
 
 
 def _key(run: LoggedRun) -> tuple[str, str]:
-    return run.task or run.stem, run.variant
+    return run.task or run.stem, run.folder
 
 
 def _labels(runs: Sequence[LoggedRun]) -> dict[Path, str]:

@@ -12,8 +12,10 @@ from vqa_client.reports.names import count, first_of, flat
 
 EXAMPLES = 3
 _SAME_DATA = "compare runs over one data file; a run's own command with the other file re-scores its saved replies"
-_NOT_TOLD = frozenset({"task", "variant", "model.model_name"})
-_NAMED = {"version": "version of the reading and scoring"}
+_FOLDER = "variant"
+"""What an identity calls the page folder or other part of the data."""
+_NOT_TOLD = frozenset({"task", "model.model_name"})
+_NAMED = {"version": "version of the reading and scoring", _FOLDER: "folder"}
 
 
 class Pair(Struct, frozen=True, gc=False):
@@ -172,7 +174,9 @@ def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
     unknown = [side.label for side in (a, b) if not all(side.facts("identity"))]
     if unknown:
         notes.append(f"warning: without a run file nothing is known of the data and parser of {' and '.join(unknown)}")
-    if differing := _differing(_facts(a, "identity"), _facts(b, "identity")):
+    folders = {run.folder for side in (a, b) for run in side.runs}
+    named_above = frozenset({_FOLDER} if folders <= a.variants | b.variants else ())
+    if differing := _differing(_facts(a, "identity"), _facts(b, "identity"), named_above):
         notes.append(f"what else was set otherwise: {differing}")
     for side, failed in ((a, _count_failed(matched, "a")), (b, _count_failed(matched, "b"))):
         if failed:
@@ -203,11 +207,12 @@ def _facts(side: Side, name: str) -> dict[str, set[str]]:
     return values
 
 
-def _differing(a: Mapping[str, set[str]], b: Mapping[str, set[str]]) -> str:
+def _differing(a: Mapping[str, set[str]], b: Mapping[str, set[str]], untold: frozenset[str] = frozenset()) -> str:
     """Facts that both sides know and that differ; one that only one of them has counts where both know any."""
     if not a or not b:
         return ""
-    names = [key for key in sorted(a.keys() | b.keys()) if key not in _NOT_TOLD and a.get(key) != b.get(key)]
+    keys = sorted((a.keys() | b.keys()) - _NOT_TOLD - untold)
+    names = [key for key in keys if a.get(key) != b.get(key)]
     return "; ".join(f"{_NAMED.get(key, key)}: {_values(a.get(key))} and {_values(b.get(key))}" for key in names)
 
 

@@ -14,7 +14,7 @@ from vqa_client.task import Description
 from vqa_client.types import ANSWERED, Group, Status
 
 Key = tuple[str, str]
-"""Question id and variant."""
+"""Question id and form, as `Record.key`."""
 _ENDINGS = (LOG_ENDING, ".run.json", ".json", ".csv")
 
 
@@ -99,7 +99,7 @@ def read_sides(place: Path, *, apart: bool = False) -> list[Side]:
         by_model.setdefault(run.facts.model, []).append(run)
     apart = apart and len(by_model) == 1
     groups = [group for runs_of_model in by_model.values() for group in _part(runs_of_model, apart=apart)]
-    groups.sort(key=lambda group: group[0].variant != CLEAN)  # what the others are compared with
+    groups.sort(key=lambda group: group[0].folder != CLEAN)  # what the others are compared with
     return [side_of(place if len(groups) == 1 else group[0].log, group) for group in groups]
 
 
@@ -113,7 +113,7 @@ def _part(runs: list[LoggedRun], *, apart: bool) -> list[list[LoggedRun]]:
 def _add(run: LoggedRun, side: Side) -> list[str]:
     odd, shared = 0, _Shared()
     for record in run.records:
-        key = record.question_id, record.variant
+        key = record.key
         if not 0 <= record.score <= 1:
             odd += 1
             continue

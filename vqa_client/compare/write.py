@@ -56,7 +56,7 @@ def write_page(path: Path, sides: Sequence[Side], compared: Compared, *, most_im
     pictured = chosen(
         (record for run in sides[0].runs for record in run.records),
         shown_images.Kept(most=most_images, **PICTURED),
-        later=lambda record: (record.question_id, record.variant) not in flips,
+        later=lambda record: record.key not in flips,
     )
     show = EmbeddedImages([run for side in sides for run in side.runs], path.parent, pictured)
     with replacing(path, OURS) as file:
@@ -94,7 +94,7 @@ def _charted_runs(side: Side, variant: str | None) -> Iterator[ChartedRun]:
     """The runs that figures of the variant are of, all of them where none has it."""
     runs = [run for run in side.runs if variant in run.records.variants] or side.runs
     for run in runs:
-        variant = f" · {run.variant or run.stem}" if len(runs) > 1 else ""
+        variant = f" · {run.folder or run.stem}" if len(runs) > 1 else ""
         yield ChartedRun(name=side.label + variant, run=run, found=overview(run))
 
 
@@ -166,7 +166,7 @@ def _data(sides: Sequence[Side], compared: Compared, every: Sequence[ChartedRun]
 def _rows(block: Block, side: Side, keys: Collection[Key]) -> Iterator[tuple[Key, list[Any]]]:
     for run in side.runs:
         for record in run.records:
-            if (key := (record.question_id, record.variant)) in keys:
+            if (key := record.key) in keys:
                 yield key, block.row(record)
 
 
@@ -267,7 +267,7 @@ def _side(side: Side) -> dict[str, Any]:
         {
             "log": str(run.log),
             "task": run.task,
-            "variant": run.variant,
+            "variant": run.folder,
             "model": run.facts.model,
             "scoring": run.facts.scoring,
             "data_sha256": run.facts.described.get("data_sha256"),

@@ -37,7 +37,7 @@ def summary_content(run: LoggedRun, overview: Overview) -> dict[str, Any]:
     return {
         "task": run.task,
         "measure": overview.description.measure,
-        "variant": run.variant,
+        "variant": run.folder,
         "headline_variant": overview.headline,
         "model": run.facts.model,
         "records": run.log.name,

@@ -37,7 +37,9 @@ def _own_columns(kind: str, *names: str) -> Iterator[Column]:
 
 
 _FIRST = (
-    *_own_columns(TEXT, "question_id", "variant", "status"),
+    *_own_columns(TEXT, "question_id"),
+    Column("variant", TEXT, attrgetter("form")),
+    *_own_columns(TEXT, "status"),
     Column("correct", YES_NO, lambda record: record.score >= 1.0),
     *_own_columns(NUMBER, "score"),
     *_own_columns(TEXT, "answer"),

@@ -112,7 +112,7 @@ class _Choices:
 
     def watching(self, records: Iterable[Record]) -> Iterable[Record]:
         for record in records:
-            if self._variant in (None, record.variant):
+            if self._variant in (None, record.form):
                 self._count(record)
             yield record
 
@@ -230,7 +230,7 @@ def _pages(questions: Iterable[list[Record]], forms: Sequence[str]) -> dict[str,
     scores: dict[str, dict[str, tuple[float, str]]] = {form: {} for form in forms}
     for records in questions:
         for record in records:
-            scores.setdefault(record.variant, {})[record.question_id] = (
+            scores.setdefault(record.form, {})[record.question_id] = (
                 record.score,
                 record.cluster or record.question_id,
             )

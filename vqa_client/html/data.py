@@ -111,7 +111,7 @@ class Block:
         """The values of COLUMNS; texts and images are numbers, None means no value."""
         return [
             record.question_id,
-            self._text(record.variant),
+            self._text(record.form),
             self._text(record.status),
             round(record.score, 4),
             *map(self._long, (record.prompt, record.output, record.reasoning)),

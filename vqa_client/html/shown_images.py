@@ -68,7 +68,7 @@ class ImageFiles:
 
     def __init__(self, run: LoggedRun) -> None:
         self._roots = [root for root in dict.fromkeys(_roots(run)) if root.is_dir()]
-        self._folders = [folder for root in self._roots for folder in _likely(root, run.variant)]
+        self._folders = [folder for root in self._roots for folder in _likely(root, run.folder)]
         self._below: dict[str, list[str]] | None = None
         self._found: dict[tuple[str, int], Path | None] = {}
 

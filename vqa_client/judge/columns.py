@@ -122,7 +122,7 @@ class Column:
         """Take the replies to one question, in all its forms."""
         scored_forms = []
         for question, record, rule, replied in replies:
-            key = record.question_id, record.variant
+            key = record.key
             known = self.judge.scores.get(key, NOT_ASKED if replied else NO_REPLY)
             score = UNDECIDED if known is None else known
             self.scores.append(score)
@@ -135,7 +135,7 @@ class Column:
                 for total in self.totals.values():
                     total.add(counted)
             if score != UNDECIDED:
-                scored_forms.append((record.variant, rule if score == NOT_ASKED else max(score, 0.0), rule))
+                scored_forms.append((record.form, rule if score == NOT_ASKED else max(score, 0.0), rule))
         self.forms.add(replies[0][0], scored_forms, cluster)
 
     def sides(self) -> Iterator[bool | None]:

@@ -11,7 +11,7 @@ from vqa_client.html.data import LONGEST_TEXT, facts_of, shortened
 from vqa_client.html.page import label_page
 from vqa_client.html.shown_images import FEW, ServedImages
 from vqa_client.html.viewer import HTML, NOT_THERE, Reply, guarded, image_reply
-from vqa_client.judge.loading import JudgedRun, reply_key, said_by
+from vqa_client.judge.loading import JudgedRun, said_by
 from vqa_client.judge.people import LABELS, key_of, labels_for, put_label, read_sheet
 from vqa_client.prompt import choices_text
 from vqa_client.reports.log_reader import Key
@@ -42,11 +42,7 @@ class Labelling:
         self._pictures: list[str] = []
         self._facts: list[list[Any]] = []
         keys = set(self._keys)
-        rows = {
-            reply_key(record): self._row(question, record)
-            for question, record in run.all_records()
-            if reply_key(record) in keys
-        }
+        rows = {record.key: self._row(question, record) for question, record in run.all_records() if record.key in keys}
         if missing := [key for key in self._keys if key not in rows]:
             raise DataError(
                 f"{sheet} has the question {' '.join(missing[0]).strip()!r}, and the run doesn't",
@@ -91,8 +87,7 @@ class Labelling:
         rubric = self._run.rubric if isinstance(self._run.rubric, str) else self._run.rubric(question)
         texts = [question.text, choices_text(question.choices), " / ".join(question.references)]
         return [
-            record.question_id,
-            record.variant,
+            *record.key,
             *(shortened(text, LONGEST_TEXT) for text in (*texts, said_by(record), rubric)),
             list(range(first, len(self._facts))),
             None,

@@ -107,7 +107,7 @@ class JudgedRun:
         return record.score if other is None else (1 + (record.score > other.score) - (record.score < other.score)) / 2
 
     def _other_record(self, record: Record) -> Record | None:
-        key = record.question_id, record.variant
+        key = record.key
         return next(self._others.of([key])) if self._others and key in self._others else None
 
     def sorted_out(self) -> Iterator[tuple[str, Judged]]:
@@ -138,7 +138,7 @@ class JudgedRun:
                 return
             for again in range(self.settings.repeat):
                 for order in ORDERS if self.kind == "pair" else ("",):
-                    yield self._question_about(judged, variant_of(judged.record.variant, order, again + 1), order)
+                    yield self._question_about(judged, variant_of(judged.record.form, order, again + 1), order)
 
     def _question_about(self, judged: Judged, variant: str, order: str, right: tuple[str, ...] = ()) -> Question:
         ordered = judged if order != "second" else judged.turned()
@@ -176,7 +176,7 @@ class JudgedRun:
                     yield judged
 
         seed = self.settings.seed
-        drawn = nsmallest(CONTROLS + _TRIES, asked_about(), key=lambda judged: drawn_by(seed, reply_key(judged.record)))
+        drawn = nsmallest(CONTROLS + _TRIES, asked_about(), key=lambda judged: drawn_by(seed, judged.record.key))
         controls: list[Question] = []
         for number, judged in enumerate(drawn[:CONTROLS]):
             right = self._ideal_answer(judged.question)
@@ -206,7 +206,7 @@ class JudgedRun:
                 "pair": (order if is_right else ORDERS[order == "first"],),
             }
             made = Judged(question=judged.question, record=judged.record, replies=replies)
-            variant = variant_of(f"control/{sort}/{judged.record.variant}".rstrip("/"), order)
+            variant = variant_of(f"control/{sort}/{judged.record.form}".rstrip("/"), order)
             right = expects.get(self.kind, ("correct" if is_right else "incorrect",))
             yield self._question_about(made, variant, order, right)
 
@@ -270,11 +270,6 @@ def judged_logs(place: Path, benchmark: str = "") -> list[Path]:
 def _label_and_text(answer: str, question: Question) -> str:
     """A label with its choice's text."""
     return f"{answer}. {question.choices[answer]}" if answer in question.choices else answer
-
-
-def reply_key(record: Record) -> Key:
-    """Which reply of a run a record has."""
-    return record.question_id, record.variant
 
 
 def drawn_by(seed: int, key: Key) -> bytes:

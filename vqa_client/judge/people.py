@@ -15,7 +15,7 @@ from vqa_client.errors import DataError
 from vqa_client.files import alone_in
 from vqa_client.judge.columns import RIGHT
 from vqa_client.judge.kinds import worth
-from vqa_client.judge.loading import JudgedRun, drawn_by, reply_key, said_by
+from vqa_client.judge.loading import JudgedRun, drawn_by, said_by
 from vqa_client.prompt import choices_text
 from vqa_client.reports.judged import Judge
 from vqa_client.reports.log_reader import Key
@@ -82,10 +82,10 @@ def write_sheet(path: Path, run: JudgedRun, judge: Judge | None, number: int) ->
     cells: dict[tuple[bool | None, bool], list[Key]] = {}
     for reason, judged in run.sorted_out():
         record = judged.record
-        score = judge.scores.get(reply_key(record)) if judge else None
+        score = judge.scores.get(record.key) if judge else None
         if not reason and (judge is None or score is not None):
             cell = None if score is None else score >= RIGHT, record.score >= RIGHT
-            cells.setdefault(cell, []).append(reply_key(record))
+            cells.setdefault(cell, []).append(record.key)
     seed = run.settings.seed
     shuffled = [sorted(cells[cell], key=lambda key: drawn_by(seed, key)) for cell in sorted(cells, key=str)]
     dealt = [key for key in chain.from_iterable(zip_longest(*shuffled)) if key is not None]
@@ -108,11 +108,11 @@ def write_sheet(path: Path, run: JudgedRun, judge: Judge | None, number: int) ->
 
 def _rows(run: JudgedRun, weights: dict[Key, float]) -> Iterator[list[Any]]:
     for question, record in run.all_records():
-        weight = weights.get(reply_key(record))
+        weight = weights.get(record.key)
         if weight is not None:
             texts = [question.text, choices_text(question.choices), "\n".join(question.references), said_by(record)]
             images = "\n".join(question.images)
-            yield harmless([record.question_id, record.variant, *texts, images, "", f"{weight:.6g}"])
+            yield harmless([*record.key, *texts, images, "", f"{weight:.6g}"])
 
 
 def read_sheet(path: Path) -> list[dict[str, str]]:
@@ -169,7 +169,7 @@ def read_labels(path: Path, run: JudgedRun) -> dict[Key, Label]:
     """
     rows = read_sheet(path)
     keys = set(map(key_of, rows))
-    questions = {key: question for question, record in run.all_records() if (key := reply_key(record)) in keys}
+    questions = {key: question for question, record in run.all_records() if (key := record.key) in keys}
     columns = columns_of(rows)
     labels: dict[Key, Label] = {}
     graded = False
@@ -226,7 +226,7 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
     by_cluster: dict[str, Sums] = {}
     calibrating, graded = Calibrating(), any(label.graded for label in labels.values())
     for record in run.records:
-        key = reply_key(record)
+        key = record.key
         score, label = judge.scores.get(key), labels.get(key)
         if score is None:
             continue
@@ -291,7 +291,7 @@ def _figure(value: float | None, bounds: tuple[float, float] | None) -> Figure:
 
 def _among_people(run: JudgedRun, labels: dict[Key, Label], *, graded: bool) -> dict[str, Any]:
     """How far people agree: what no judge can be expected to exceed."""
-    cluster = {reply_key(record): run.cluster(record) for record in run.records if reply_key(record) in labels}
+    cluster = {record.key: run.cluster(record) for record in run.records if record.key in labels}
     sides = [
         ({name: value for name, value in label.said.items() if value is not None}, cluster[key])
         for key, label in labels.items()

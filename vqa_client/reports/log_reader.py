@@ -27,7 +27,7 @@ SHARD = re.compile(r"\.shard-([0-9]{1,9})-of-([0-9]{1,9})(?=\.|$)")
 """In the names of a shard's files: its number, from 1, and how many there are."""
 
 Key = tuple[str, str]
-"""Question id and variant."""
+"""Question id and form, as `Record.key`."""
 Place = tuple[tuple[str | int, ...], str, tuple[str | int, ...], str]
 """Where a record stands among the others, whatever order they ended in."""
 
@@ -76,7 +76,8 @@ class LogReader:
         with _reading(path):
             for place, _, head in records_in(path, self._note_bad):
                 self.run = self.run or head.run
-                self._places.setdefault(head.variant, {})[head.question_id] = place
+                question_id, form = head.key
+                self._places.setdefault(form, {})[question_id] = place
         self.variants = tuple(sorted(self._places, key=natural_key))
 
     @cached_property

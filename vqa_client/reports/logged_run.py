@@ -102,8 +102,8 @@ class LoggedRun(Struct, frozen=True, kw_only=True):
         return str(self.facts.identity.get("task") or "")
 
     @property
-    def variant(self) -> str:
-        """The page folder, split or the like that the run is of."""
+    def folder(self) -> str:
+        """The page folder, or another part of the data, that the run is of."""
         return str(self.facts.identity.get("variant") or "")
 
     @property
@@ -126,7 +126,7 @@ class LoggedRun(Struct, frozen=True, kw_only=True):
         """What a reader calls it; of several variants, the one that its figures are of."""
         if self._is_robustness:
             return " · ".join(filter(None, (f"robustness run of {self.task or self.stem}", self.of_words)))
-        named = f"{self.task} {self.variant}".strip() or self.stem
+        named = f"{self.task} {self.folder}".strip() or self.stem
         return " · ".join(filter(None, (named, self.of_words)))
 
     @property

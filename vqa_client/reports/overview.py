@@ -73,7 +73,7 @@ class _Walk:
             self.having[field] += 1
             self.values.setdefault(field, Counter()).update(group_values(group))
         self.count += 1
-        self.variants[record.variant] += 1
+        self.variants[record.form] += 1
         self.rules[record.rule] += 1
         if record.latency_s:
             self.latencies_s.append(record.latency_s)
@@ -149,7 +149,7 @@ def _summaries(run: LoggedRun, walk: _Walk, added: tuple[str, ...]) -> tuple[Sum
 
 def field_value(record: Record, field: str) -> str:
     """Give a record's value of one of the overview's fields."""
-    known = {VARIANT: record.variant, RULE: record.rule or "none"} | record.groups
+    known = {VARIANT: record.form, RULE: record.rule or "none"} | record.groups
     return group_text(known.get(field, UNKNOWN))
 
 
@@ -179,7 +179,7 @@ def _with_fields(record: Record, added: tuple[str, ...]) -> Record:
 def _told_apart(record: Record) -> Record:
     """Only the groups that tell variants apart: others are broken down within one variant."""
     levels = {field: record.groups[field] for field in LEVELS if field in record.groups}
-    return replace(record, groups=levels | {VARIANT: record.variant})
+    return replace(record, groups=levels | {VARIANT: record.form})
 
 
 def _crossings(walk: _Walk, description: Description) -> list[tuple[str, str]]:

@@ -20,13 +20,14 @@ from vqa_client.types import ANSWERED, Failure, Status
 class Report(Struct, frozen=True, kw_only=True):
     """The numbers of one run, and where its file and its record log lie.
 
-    `expected` counts the questions that the run has. `variant` is the image folder's name, or "text_only";
+    `expected` counts the questions that the run has. `folder` is the page folder's name or that of another
+    part of the data, "text_only" or "";
     `headline` names the metric that the accuracy is of; `failures` holds one example of each; `cut_documents` were
     shown in part, by --max_pages.
     """
 
     task: str
-    variant: str
+    folder: str
     model: str
     path: Path
     log: Path = Path()
@@ -57,7 +58,7 @@ class Report(Struct, frozen=True, kw_only=True):
         overall, statuses = self.summary.overall, self.summary.status_counts
         bounds = overall.interval
         rows = {
-            "benchmark": " ".join(filter(None, (self.task, self.variant))),
+            "benchmark": " ".join(filter(None, (self.task, self.folder))),
             "model": self.model,
             self.description.measure: f"{percent(overall.accuracy)} %"
             + (f" (95 % interval {percent(bounds.low)}-{percent(bounds.high)})" if bounds else ""),

@@ -26,12 +26,12 @@ class Sample(Struct, frozen=True, kw_only=True):
 class Run(Struct, frozen=True, kw_only=True):
     """The facts of a run; `expected` is the number of questions that a complete one has.
 
-    `variant` is the image folder's name, "text_only" or ""; `model_settings` are those of the config, as sent;
-    `config` is its name or path as given; `server` is what the server said of itself; `started` is the first start
-    (ISO 8601, UTC); `sessions` holds times, tokens and retries of each start.
+    `folder` is the page folder's name or that of another part of the data, "text_only" or ""; `model_settings` are
+    those of the config, as sent; `config` is its name or path as given; `server` is what the server said of itself;
+    `started` is the first start (ISO 8601, UTC); `sessions` holds times, tokens and retries of each start.
     """
 
-    variant: str
+    folder: str
     model: str
     config: str | None
     data_path: str

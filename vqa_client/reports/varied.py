@@ -55,7 +55,7 @@ def head(run: Run, **more: Any) -> dict[str, Any]:
     return {
         "model": run.model,
         "config": run.config,
-        "variant": run.variant,
+        "variant": run.folder,
         "data_path": run.data_path,
         "images_dir": run.images_dir,
         **more,

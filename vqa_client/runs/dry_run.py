@@ -118,7 +118,7 @@ def _expected(plan: Plan, settings: RunSettings, most: int | None, max_tokens: i
     overflows: dict[str, Overflow] = {}
     unreadable: dict[str, None] = {}
     for question in plan.loaded.questions:
-        if (question.id, question.variant) in kept:
+        if question.key in kept:
             continue
         shots = plan.task.shots(question) if plan.task.shots else ()
         turns = [first_pages(each, settings.max_pages) for each in (*(each for each, _ in shots), question)]
@@ -155,7 +155,7 @@ def answered_before(plan: Plan, settings: RunSettings) -> set[Key]:
     if settings.fresh or not plan.paths.log.exists():
         return set()
     again = settings.asked_again
-    return {(record.question_id, record.variant) for record in LogReader(plan.paths.log) if is_settled(record, again)}
+    return {record.key for record in LogReader(plan.paths.log) if is_settled(record, again)}
 
 
 def _looker(settings: RunSettings) -> Callable[[str], tuple[int, int] | None]:

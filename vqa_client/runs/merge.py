@@ -235,7 +235,7 @@ def _join(log: RecordLog, shard: Path, identity: Mapping[str, Any]) -> tuple[int
     reader, replies, records = LogReader(shard), 0, 0
     check_run(shard, reader.run, identity)
     for record in reader:
-        key = (record.question_id, record.variant)
+        key = record.key
         settled = is_settled(record)
         if key not in log or (settled and not log.is_done(key)):
             log.append(record)

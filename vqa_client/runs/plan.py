@@ -33,16 +33,17 @@ Step = Callable[[Sequence["Plan"], Any], list["Plan"]]
 class Plan(Struct, frozen=True, kw_only=True):
     """What is to be asked and written; `data_path` and `images_dir` are as they were given.
 
-    `variant` names the run among those of one command; `shown` tells people in what forms it shows its images;
-    `identity` is what, besides the model and the images' recipe, decides what is sent; `config` is as given.
-    `described` is what only the run file repeats: under which corruptions it asks, and which shard it is. `gate` are
-    the questions that are asked first, into the same log. `opened` is what all parts of the data share.
+    `folder` is the page folder, or another part of the data, that tells the run from others of one command; `shown`
+    tells people in what forms it shows its images; `identity` is what, besides the model and the images' recipe,
+    decides what is sent; `config` is as given. `described` is what only the run file repeats: under which corruptions
+    it asks, and which shard it is. `gate` are the questions that are asked first, into the same log. `opened` is what
+    all parts of the data share.
     """
 
     opened: Opened
     task: Task
     loaded: Loaded
-    variant: str
+    folder: str
     paths: RunPaths
     data_path: Path
     images_dir: Path | None
@@ -57,7 +58,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        name = f"{self.task.name} {self.variant}".rstrip()
+        name = f"{self.task.name} {self.folder}".rstrip()
         return f"{name} · {self.shown}" if self.shown else name
 
     @property
@@ -99,7 +100,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         summary = self.write(path, run, lambda: examples.watching(pairs()))
         return Report(
             task=self.task.name,
-            variant=self.variant,
+            folder=self.folder,
             model=run.model,
             path=path,
             log=self.paths.log,
@@ -117,7 +118,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     def _run(self, file: RunFile) -> Run:
         model = file.identity["model"]
         return Run(
-            variant=self.variant,
+            folder=self.folder,
             model=model["model_name"],
             config=self.config,
             data_path=url_of(self.data_path),
@@ -188,8 +189,11 @@ def _whole(path: Path) -> str:
 
 
 def identity_of_plan(plan: Plan, model: ModelSettings, settings: RunSettings) -> dict[str, Any]:
-    """What decides what is sent, before a server adds what it is."""
-    return {"task": plan.task.name, "variant": plan.variant, **plan.identity, **identity(model, settings)}
+    """What decides what is sent, before a server adds what it is.
+
+    The folder is called a variant here: the first line of a log has the digest of all this.
+    """
+    return {"task": plan.task.name, "variant": plan.folder, **plan.identity, **identity(model, settings)}
 
 
 def close_plan(plan: Plan, note: Note, file: RunFile, log: RecordLog) -> Report:
@@ -210,6 +214,6 @@ def close_plan(plan: Plan, note: Note, file: RunFile, log: RecordLog) -> Report:
 def _in_order(plan: Plan, log: RecordLog) -> Iterator[tuple[Question, Record]]:
     """The questions that have a record, in the order of the data file, whatever order they ended in."""
     for question in plan.loaded.questions:
-        record = log.get((question.id, question.variant))
+        record = log.get(question.key)
         if record is not None:
             yield question, record

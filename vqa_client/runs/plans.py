@@ -119,7 +119,7 @@ def _load(opened: Opened, config: str | None, *, finds_images: bool) -> list[Pla
             opened=opened,
             task=opened.task,
             loaded=part.loaded,
-            variant=part.name,
+            folder=part.name,
             paths=RunPaths.beside(opened.report_path(part.name, config, of=len(parts))),
             data_path=home_of(part.data_path),
             images_dir=part.images_dir,

@@ -201,12 +201,12 @@ class _Again:
         for each in run.questions:
             if each.id in asked:
                 self._questions.setdefault(each.id, each)
-                self._in_variants[each.id, each.variant] = each
+                self._in_variants[each.key] = each
 
     def read(self, records: Iterable[Record]) -> Iterator[Record]:
         """The records as they would be today."""
         for old in records:
-            question = self._in_variants.get((old.question_id, old.variant)) or self._questions.get(old.question_id)
+            question = self._in_variants.get(old.key) or self._questions.get(old.question_id)
             if question is None:
                 self._missing.append(old.question_id)
                 new = old
@@ -221,7 +221,7 @@ class _Again:
         before, after = _reading(old), _reading(new)
         known = {name: value for name, value in after.parts.items() if name in before.parts}  # others are new metrics
         if before != replace(after, parts=known):
-            self._changes.append(Change(question_id=old.question_id, variant=old.variant, old=before, new=after))
+            self._changes.append(Change(question_id=old.question_id, variant=old.form, old=before, new=after))
 
     def found(self, *, written: bool) -> Rescored:
         file = self._run.file

@@ -99,7 +99,7 @@ def adopt(log: RecordLog, paths: RunPaths, file: RunFile, questions: Iterable[Qu
     known run, and the next one scores its answers again. Raises IdentityError for a log of another run.
     """
     others = [other.log for other in paths.otherwise_divided()]
-    unanswered = {key for each in questions if not log.is_done(key := (each.id, each.variant))} if others else set()
+    unanswered = {key for each in questions if not log.is_done(key := each.key)} if others else set()
     before = len(unanswered)
     for other in others if unanswered else ():
         reader = LogReader(other)
@@ -109,7 +109,7 @@ def adopt(log: RecordLog, paths: RunPaths, file: RunFile, questions: Iterable[Qu
                 if len(unanswered) == before:
                     replace(file, scoring={}).write(paths.run)
                 log.append(record)
-                unanswered.discard((record.question_id, record.variant))
+                unanswered.discard(record.key)
     return before - len(unanswered)
 
 
@@ -167,12 +167,12 @@ def _in_order(
 ) -> Iterator[Record]:
     keys: set[Key] = set()
     for question in questions:
-        key = (question.id, question.variant)
+        key = question.key
         if key in log:
             keys.add(key)
             yield read(log.read(key), question)
     if len(keys) < len(log):  # asked under another --limit or --blacklist: kept as they are, in their order
-        yield from (record for record in log if (record.question_id, record.variant) not in keys)
+        yield from (record for record in log if record.key not in keys)
 
 
 class Unchanged:

@@ -139,7 +139,7 @@ class _Start:
                 if self.stage.stop.is_set():
                     return 0, ()
             number += 1
-            key, pages = (question.id, question.variant), first_pages(question, most)
+            key, pages = question.key, first_pages(question, most)
             prompt = task.prompt(pages)
             asked = unchanged.tag(key, prompt, task.system_for(question), pages.images)
             place = log.find(key, asked)
@@ -244,7 +244,7 @@ class _Start:
         for question in self.plan.loaded.questions if questions is None else questions:
             if self.stage.budget.over:
                 return
-            if not self.log.is_done((question.id, question.variant), again):
+            if not self.log.is_done(question.key, again):
                 yield question
 
     def _online(self, waiting: Iterator[Question], line: Line) -> Ask:
@@ -301,7 +301,7 @@ class _Start:
 
     def _was_rejected(self, record: Record) -> bool:
         """Whether an earlier start ended likewise for this question: that says nothing of the server today."""
-        before = self.log.get((record.question_id, record.variant))
+        before = self.log.get(record.key)
         return before is not None and before.status == "rejected"
 
 

@@ -103,12 +103,9 @@ def _find(place: Path, question_id: str, variant: str | None) -> tuple[LoggedRun
             if record.question_id != question_id:
                 others.add(record.question_id)
                 continue
-            variants[record.variant] = None
-            if variant in (None, record.variant):
-                matches[f"{record.variant} in {run.stem}" if record.variant in matches else record.variant] = (
-                    run,
-                    record,
-                )
+            variants[record.form] = None
+            if variant in (None, record.form):
+                matches[f"{record.form} in {run.stem}" if record.form in matches else record.form] = run, record
     if not matches and variants:
         names = ", ".join(filter(None, list(variants)[:MOST_VARIANTS]))
         hint = f"its variants are {names}" if names else "it has no variants: leave --variant out"

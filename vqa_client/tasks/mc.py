@@ -55,7 +55,7 @@ def _questions(selection: Selection[_Row]) -> Iterator[Question]:
     for row, images, context_length in selection.shown():
         yield Question(
             id=row.name,
-            variant=wanted.variant,
+            folder=wanted.folder,
             text=row.question,
             images=images,
             references=(row.gold(),),

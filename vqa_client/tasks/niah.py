@@ -52,7 +52,7 @@ def _questions(selection: Selection[_Row]) -> Iterator[Question]:
         for index, gold in row.scorable():
             yield Question(
                 id=question_id(name, index),
-                variant=wanted.variant,
+                folder=wanted.folder,
                 text=row.questions[index],
                 images=images,
                 references=(gold,),

@@ -163,7 +163,7 @@ class _RunningTotals:
 def _content(benchmark: Benchmark, run: Run, summary: DeclaredSummary) -> dict[str, Any]:
     return {
         "benchmark": benchmark.name,
-        "part": run.variant,
+        "part": run.folder,
         "model": run.model,
         "config": run.config,
         "data_path": run.data_path,

@@ -188,10 +188,10 @@ def _shape(document_id: str, paths: tuple[str, ...]) -> Shape:
 class Wanted(Struct, frozen=True, kw_only=True):
     """Which documents a run asks about: not the blacklisted, of the rest the first `limit`, of these what has pages.
 
-    Text only, what has a text is asked, pages or not. `variant` names the form in which the pages are shown.
+    Text only, what has a text is asked, pages or not. `folder` is the pages' folder, or "text_only".
     """
 
-    variant: str = ""
+    folder: str = ""
     pages: Pages | None = None
     blacklist: frozenset[str] = frozenset()
     limit: int | None = None
@@ -357,12 +357,12 @@ class Documents(Struct, frozen=True, kw_only=True):
         if not source.finds_images:
             name = TEXT_ONLY if settings.text_only else folder_name(self.images) if self.images else ""
             # a page for every document, so that none is left out for having none today
-            loaded = self.load(self.data, Wanted(variant=name, pages=lambda id: (id,), blacklist=blacklist))
+            loaded = self.load(self.data, Wanted(folder=name, pages=lambda id: (id,), blacklist=blacklist))
             yield Part(name=name, loaded=loaded, data_path=self.data, images_dir=self.images)
             return
         wanted = Wanted(blacklist=blacklist, limit=settings.limit, text_only=settings.text_only)
         if settings.text_only:
-            loaded = self.load(self.data, replace(wanted, variant=TEXT_ONLY))
+            loaded = self.load(self.data, replace(wanted, folder=TEXT_ONLY))
             yield Part(name=TEXT_ONLY, loaded=loaded, data_path=self.data)
             return
         if self.images is None:
@@ -373,7 +373,7 @@ class Documents(Struct, frozen=True, kw_only=True):
             pages = counts.counted(folder.name, index.pages)
             yield Part(
                 name=folder.name,
-                loaded=self.load(self.data, replace(wanted, variant=folder.name, pages=pages)),
+                loaded=self.load(self.data, replace(wanted, folder=folder.name, pages=pages)),
                 data_path=self.data,
                 images_dir=folder.path,
                 missing_pages=index.missing,

@@ -215,7 +215,7 @@ def _niah_records(
 def _published_head(run: Run, summary: Summary) -> dict[str, Any]:
     overall = summary.overall
     return {
-        "subdirectory": run.variant,
+        "subdirectory": run.folder,
         "model": run.model,
         "config": run.config,
         "text_only_mode": run.text_only,

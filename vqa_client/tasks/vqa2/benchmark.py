@@ -43,17 +43,16 @@ _IMAGE_HINT = (
 )
 
 
-def _questions(paired: Pairing, images: ImageFolders, variant: str) -> Iterator[Question]:
+def _questions(paired: Pairing, images: ImageFolders) -> Iterator[Question]:
     for row, annotation in paired.rows():
-        yield _question(row, annotation, images.path(row.image_id), variant)
+        yield _question(row, annotation, images.path(row.image_id))
 
 
-def _question(row: QuestionRow, annotation: AnnotationRow | None, image: str, variant: str) -> Question:
+def _question(row: QuestionRow, annotation: AnnotationRow | None, image: str) -> Question:
     known = annotation or AnnotationRow(question_id=row.question_id)
     gold = known.gold if annotation else None
     return Question(
         id=str(row.question_id),
-        variant=variant,
         text=row.question,
         images=(image,),
         references=tuple(texts(known.given)),
@@ -76,7 +75,6 @@ def _question(row: QuestionRow, annotation: AnnotationRow | None, image: str, va
 def load(
     files: Vqa2Files,
     *,
-    variant: str = "",
     num_questions: int | None = QUESTIONS,
     seed: int = SEED,
     limit: int | None = None,
@@ -105,7 +103,7 @@ def load(
         note(oddity)
     digests = questions.sha256 + (annotations.sha256 if annotations else "")
     return Loaded(
-        questions=Walk(partial(_questions, asked, images, variant)),
+        questions=Walk(partial(_questions, asked, images)),
         count=len(asked),
         left_out={reason: tuple(ids) for reason, ids in (left_out | without).items()},
         data_sha256=hashlib.sha256(digests.encode()).hexdigest(),
