@@ -195,7 +195,7 @@ def test_a_question_that_cannot_be_asked_is_named(of: Stepwise, capsys: pytest.C
 def test_mistakes_name_the_way_out(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
     asked = of.arguments(NOWHERE, "--model", "tiny-vlm", "--wait_for_server", "0")
     rows = {
-        "has no results of a batch (vllm run-batch -i": ["batch", "read", *asked],
+        "has no file of requests yet (`vqa-client batch write` with the same options": ["batch", "read", *asked],
         "--processes can't be combined with --batch": [*asked, "--batch", "--processes", "2"],
         "--max_cost can't be combined with --batch": [*asked, "--batch", "--max_cost", "2"],
         "--rpm can't be combined with --batch": [*asked, "--batch", "--rpm", "60"],
@@ -219,6 +219,14 @@ def test_mistakes_name_the_way_out(of: Stepwise, capsys: pytest.CaptureFixture[s
         assert run_command(command) == (3 if "no-such-program" in words else 2)
         told = capsys.readouterr().err
         assert all(word in told for word in words.split(" (")), told
+
+
+def test_results_that_are_not_there_yet_are_asked_for_by_name(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
+    assert of.step("write") == 0
+    assert of.step("read") == 2
+    error = capsys.readouterr().err
+    assert "has no results of a batch\nhint: vllm run-batch -i" in error
+    assert error.rstrip().endswith("--model tiny-vlm")
 
 
 def test_a_dry_run_counts_batches_at_their_price(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:

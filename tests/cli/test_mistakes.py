@@ -56,6 +56,7 @@ OTHER_COMMANDS = [
     (["render", "--data", "pdfs", "-o", "p"], "--pdf pdfs draws its PDF files"),
     (["robustness", "run", "--task", "mc", "--data", "x", "--images", "y", "--corruption", "snow"], "is --corruptions"),
     (["vqa2", "--data", "nowhere"], "there is no folder nowhere"),
+    (["ask", "rows.csv", "--split", "x", "--base_url", "http://h"], "your own data has no splits, so none is 'x'"),
     (["ask", "rows.csv", "--score", "accuracy"], '"f1", "none".'),
     (["ask", "rows.csv", "--config", "rows.csv"], "the config rows.csv is not JSON"),
     (["ask", "rows.csv", "--config", "pdfs/a.pdf"], "the config pdfs/a.pdf is not JSON"),

@@ -129,4 +129,6 @@ def test_several_reports_want_a_folder(tmp_path: Path, capsys: pytest.CaptureFix
     for task, words in of.items():
         asked = ["run", task, *words, "--base_url", NO_SERVER, "-o", tmp_path / "my.json"]
         assert run_command(list(map(str, asked))) == 2
-        assert "my.json is a file's name, and a folder is needed" in capsys.readouterr().err
+        error = capsys.readouterr().err
+        assert "my.json is a file's name, and a folder is needed" in error
+        assert ("--output results, or one folder of images as --images" in error) == (task == "mc")

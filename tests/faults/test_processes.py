@@ -208,7 +208,7 @@ def test_shards_that_are_merged_too_early_are_named(tmp_path: Path, fault_server
     assert shard.code == 0
     assert "2 of 2 questions asked, 0 failed" in shard.out
     done = ran(["merge", str(of.output)])
-    assert (done.code, "shards 1 of 2 missing" in done.err) == (2, True), done.text
+    assert (done.code, "shard 1 of 2 is missing" in done.err) == (2, True), done.text
     done = ran(["merge", "--partial", str(of.output)])
     assert (done.code, "2 questions not yet answered" in done.out) == (0, True), done.text
 

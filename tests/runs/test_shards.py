@@ -268,7 +268,7 @@ async def test_missing_and_unfinished_shards_are_named(tmp_path: Path, fault_ser
     log = questions.output / "clean_mc_eval.shard-3-of-4.records.jsonl"
     log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:2]))
     with pytest.raises(
-        UsageError, match=r"^mc clean: shards 2, 4 of 4 missing; 3 of 4 unfinished \(2 of 3\)$"
+        UsageError, match=r"^mc clean: shards 2, 4 of 4 are missing; shard 3 of 4 is unfinished \(2 of 3 questions\)$"
     ) as caught:
         merged(questions.output)
     assert caught.value.hint == "run them with the same options, or merge what is there with --partial"

@@ -192,6 +192,44 @@ def test_a_tsv_refers_to_the_image_of_another_row_and_counts_lost_options(tmp_pa
     assert found[2].images == (f"{tmp_path}/x.tsv#2:image[0]", f"{tmp_path}/x.tsv#2:image[1]")
 
 
+OF_SPLITS = Form(("data/{split}-*.parquet", "*/{split}_{split}.json"), splits={"val": "validation"})
+KEPT = Form("Set.json")
+
+
+class OfSplit(Row):
+    split: str = ""
+
+
+@pytest.mark.parametrize(
+    ("files", "forms", "row", "split", "words"),
+    [
+        (["Set.json"], [KEPT], Row, "test", "has no splits, so none is 'test' (leave out --split)"),
+        (["Set.json"], [OF_SPLITS, KEPT], Row, "val", "has no split 'val', but test (--split names one)"),
+        (["Set.json"], [OF_SPLITS, KEPT], Row, "test", ""),
+        (["Set.json"], [KEPT], OfSplit, "dev", "has no split 'dev', but test (--split names one)"),
+        (["a/test_test.json", "a/dev_dev.json", "a/no_dev.json"], [OF_SPLITS], Row, "x", "'x', but dev, test (--split"),
+        (["validation-0.parquet", "other.json"], [OF_SPLITS], Row, "x", "has no split 'x', but val (--split"),
+        (["other.json"], [OF_SPLITS], Row, "x", "has no data of this benchmark (known forms are"),
+    ],
+)
+def test_a_split_that_the_data_lacks_is_refused_with_those_that_it_has(
+    files: list[str], forms: list[Form], row: type[Struct], split: str, words: str, tmp_path: Path
+) -> None:
+    for name in files:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('[{"id": "a", "text": "?", "answer": "1", "split": "test"}]')
+
+    def made(row: Any, place: Place) -> Question | tuple[()]:
+        return question(row, place) if getattr(row, "split", place.split) == place.split else ()
+
+    if not words:
+        assert len(list(load(tmp_path, *forms, row=row, made=made, split=split).questions)) == 1
+        return
+    with pytest.raises(DataError) as caught:
+        load(tmp_path, *forms, row=row, made=made, split=split)
+    assert words in f"{caught.value} ({caught.value.hint})"
+
+
 def test_a_tsv_whose_images_vlmevalkit_has_written_out_is_read_by_its_other_name(tmp_path: Path) -> None:
     (tmp_path / "images/Set").mkdir(parents=True)
     for name in ("0.jpg", "1_0.jpg", "1_1.jpg"):

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 import httpx2
 import msgspec
 
+from vqa_client.client.streamed import without_none
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Image, Parts, Request
 
@@ -142,7 +143,7 @@ class RequestTemplate:
         named = {limit if name == "max_tokens" else name: value for name, value in own.items()}
         if not self.dialect.send_temperature:
             named.pop("temperature", None)
-        return b"]," + msgspec.json.encode(_without_none({**self.parameters, **named}))[1:]
+        return b"]," + msgspec.json.encode(without_none({**self.parameters, **named}))[1:]
 
     def body(self, request: Request, parts: Iterable[Part] | None = None) -> Body:
         """The messages in order, and behind them the parameters.
@@ -191,7 +192,7 @@ def _parameters(model: ModelSettings, dialect: Dialect) -> dict[str, object]:
         "presence_penalty": model.presence_penalty,
     }
     streamed = {"stream": True, "stream_options": {"include_usage": True}} if dialect.stream else {}
-    return _without_none({**named, **_thinking(model.thinking, dialect), **streamed, **(model.extra_body or {})})
+    return without_none({**named, **_thinking(model.thinking, dialect), **streamed, **(model.extra_body or {})})
 
 
 def _thinking(switch: str | None, dialect: Dialect) -> dict[str, object]:
@@ -202,7 +203,3 @@ def _thinking(switch: str | None, dialect: Dialect) -> dict[str, object]:
         "reasoning_effort": "medium" if switch == "on" else "none",
     }
     return {dialect.thinking: forms[dialect.thinking]} if switch else {}
-
-
-def _without_none(fields: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in fields.items() if value is not None}

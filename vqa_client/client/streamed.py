@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -35,10 +35,10 @@ def completion_in_events(text: str) -> dict[str, Any]:
         if not isinstance(chunk, dict):
             raise ValueError("an event is not a chunk of a completion")
         pieces = chunk.pop("choices", None) or ()
-        whole |= _without_none(chunk)
+        whole |= without_none(chunk)
         for piece in pieces:
             if isinstance(piece, dict) and not piece.get("index"):
-                choice = _without_none(piece) | choice | {key: piece[key] for key in LAST if piece.get(key)}
+                choice = without_none(piece) | choice | {key: piece[key] for key in LAST if piece.get(key)}
                 _collect(texts, piece.get("delta") or piece.get("message"))
     if not whole.get("error") and not (choice and (ended or choice.get("finish_reason"))):
         raise ValueError("the stream has no end")
@@ -65,8 +65,9 @@ class _Chunk(Struct):
     choices: list[_Piece] | None = None
 
 
-def _without_none(piece: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in piece.items() if value is not None}
+def without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _collect(texts: dict[str, list[Any]], message: Any) -> None:

@@ -132,7 +132,7 @@ def _summaries(run: LoggedRun, walk: _Walk, added: tuple[str, ...]) -> tuple[Sum
         whole = summarise((_with_fields(record, added) for record in run.records), crossings=pairs)
         return whole, whole
     levels = [pair for pair in pairs if pair == LEVELS]
-    whole = summarise(map(_told_apart, run.records), crossings=levels)
+    whole = summarise(map(_of_variants, run.records), crossings=levels)
     alone = (_with_fields(record, added) for record in run.records.of_variant(run.headline))
     own = summarise(alone, crossings=[pair for pair in pairs if pair != LEVELS])
     tallies = whole.breakdowns[VARIANT]
@@ -176,8 +176,8 @@ def _with_fields(record: Record, added: tuple[str, ...]) -> Record:
     return replace(record, groups=record.groups | {field: field_value(record, field) for field in added})
 
 
-def _told_apart(record: Record) -> Record:
-    """Only the groups that tell variants apart: others are broken down within one variant."""
+def _of_variants(record: Record) -> Record:
+    """The record with the groups that tell variants apart alone: others are broken down within one variant."""
     levels = {field: record.groups[field] for field in LEVELS if field in record.groups}
     return replace(record, groups=levels | {VARIANT: record.form})
 

@@ -135,7 +135,12 @@ def by_results(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask
     parts = Parts(plan.paths.log)
     paths = parts.foreign_results()
     if not paths:
-        hint = f"vllm run-batch -i {parts.input(1)} -o {parts.result(1)} --model MODEL"
+        if not parts.inputs():
+            hint = "`vqa-client batch write` with the same options writes it"
+            raise DataError(f"{parts.folder} has no file of requests yet, so nothing can have answered one", hint=hint)
+        hint = (
+            f"vllm run-batch -i {parts.input(1)} -o {parts.result(1)} --model {stage.settings.served_name or 'MODEL'}"
+        )
         raise DataError(f"{parts.folder} has no results of a batch", hint=hint)
     alone = _Alone(plan, stage, waiting, file)
     return lambda keep: until_stopped(stage.stop, alone.take_over(paths, keep))

@@ -214,16 +214,23 @@ def _check_whole(plan: Plan, parts: Sequence[_Part]) -> None:
         asked = {number: len(LogReader(part.paths.log)) for number, part in there.items()}
         unfinished = [number for number, part in there.items() if asked[number] < part.expected]
         problems = [
-            *([f"{numbered(missing)} of {of} missing"] if missing else []),
-            *(f"{each} of {of} unfinished ({asked[each]:,} of {there[each].expected:,})" for each in unfinished),
+            *([f"{_shards(missing, of)} missing"] if missing else []),
+            *(
+                f"{_shards([each], of)} unfinished ({asked[each]:,} of {there[each].expected:,} questions)"
+                for each in unfinished
+            ),
         ]
         if not problems:
             return
         lacking[of] = "; ".join(problems)
     raise UsageError(
-        f"{plan.title}: shards {'; or '.join(lacking.values())}",
+        f"{plan.title}: {'; or '.join(lacking.values())}",
         hint="run them with the same options, or merge what is there with --partial",
     )
+
+
+def _shards(numbers: Sequence[int], of: int) -> str:
+    return f"shard {numbers[0]} of {of} is" if len(numbers) == 1 else f"shards {numbered(numbers)} of {of} are"
 
 
 def _join(log: RecordLog, shard: Path, identity: Mapping[str, Any]) -> tuple[int, int]:

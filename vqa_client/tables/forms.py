@@ -1,6 +1,8 @@
 """What a benchmark declares of its data: the forms that people have it in, and the columns of each."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from fnmatch import translate
 from typing import Annotated, Any
 
 from msgspec import Struct
@@ -69,6 +71,7 @@ class Place(Struct, frozen=True):
     path: str = ""
 
 
+_SPLIT = "\0"
 Made = Question | LeftOut | Iterable[Question | LeftOut]
 
 
@@ -92,11 +95,26 @@ class Form(Struct, frozen=True):
     up: int = 0
     header: tuple[str, ...] = ()
 
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The globs, with {split} for the split."""
+        return (self.files,) if isinstance(self.files, str) else self.files
+
     def globs(self, split: str) -> tuple[str, ...]:
         """The globs of a split."""
-        files = (self.files,) if isinstance(self.files, str) else self.files
-        return tuple(self.filled(glob, split) for glob in files)
+        return tuple(self.filled(glob, split) for glob in self.patterns)
 
     def filled(self, glob: str, split: str) -> str:
         """A glob with the split as it is called here."""
         return glob.replace("{split}", self.splits.get(split, split))
+
+    def split_of(self, name: str) -> str | None:
+        """The split whose files have such a name below --data; None where no split has."""
+        for glob in self.patterns:
+            before, *after = translate(glob.replace("{split}", _SPLIT)).split(_SPLIT)
+            if after and (
+                match := re.match("(?P=split)".join([f"{before}(?P<split>\\w+){after[0]}", *after[1:]]), name)
+            ):
+                names = {word: split for split, word in self.splits.items()}
+                return names.get(match["split"], match["split"])
+        return None

@@ -27,6 +27,8 @@ from vqa_client.types import Question
 WHOLE_DIGEST_BYTES = 1 << 30
 """Of a larger file the digest is of its size, its beginning and its end: 500 GB of images would take an hour."""
 _ENDS_BYTES = 1 << 20
+ROW_SPLIT = "split"
+"""The field of rows that name their split."""
 
 
 class _Walk(Struct, frozen=True, kw_only=True):
@@ -83,6 +85,8 @@ class Tables(Struct, frozen=True, kw_only=True):
         settings = source.settings
         split = settings.split or self.split
         form, files = self._find_form(settings.data, split)
+        if settings.split and not self._has_splits(form):
+            self._refuse_split(settings.data, split)
         filler = Filler(form.row or self.row, form.columns)
         tables = tuple(open_table(path, form.records, form.header) for path in files)
         folder = settings.data if settings.data.is_dir() else settings.data.parent
@@ -97,6 +101,9 @@ class Tables(Struct, frozen=True, kw_only=True):
             limit=settings.limit,
         )
         count, left_out = _check_questions(walk, finds_images=source.finds_images)
+        if not count and not left_out and settings.split and ROW_SPLIT in filler.needed:
+            rows = (cells for table in tables for _, cells in table.rows(frozenset({ROW_SPLIT})))
+            raise _no_split(settings.data, split, {str(cells.get(ROW_SPLIT)) for cells in rows})
         loaded = Loaded(
             questions=walk,
             count=count,
@@ -114,6 +121,18 @@ class Tables(Struct, frozen=True, kw_only=True):
             for form in self.forms
         ]
 
+    def _has_splits(self, form: Form) -> bool:
+        """Whether a form has several splits: in files of their own, or in rows that name theirs."""
+        globs = (*form.patterns, *([form.join.files] if form.join else []))
+        return any("{split}" in glob for glob in globs) or ROW_SPLIT in (form.row or self.row).__struct_fields__
+
+    def _refuse_split(self, data: Path, split: str) -> None:
+        """Raise DataError for a split of data that has none; the benchmark's usual one is what the data is."""
+        if not any(map(self._has_splits, self.forms)):
+            raise DataError(f"{data} has no splits, so none is {split!r}", hint="leave out --split")
+        if split != self.split:
+            raise _no_split(data, split, {self.split})
+
     def _find_form(self, data: Path | None, split: str) -> tuple[Form, tuple[Path, ...]]:
         known = "; ".join(" and ".join(form.globs(split)) for form in self.forms)
         if data is None:
@@ -129,6 +148,14 @@ class Tables(Struct, frozen=True, kw_only=True):
             if files:
                 return form, tuple(files)
         if data.exists():
+            names = (
+                [str(path.relative_to(data)) for path in data.glob("**/*")]
+                if data.is_dir()
+                else [data.name, f"{data.parent.name}/{data.name}"]
+            )
+            names += [f"data/{name}" for name in names]
+            if splits := {each for form in self.forms for name in names if (each := form.split_of(name))}:
+                raise _no_split(data, split, splits)
             raise DataError(f"{data} has no data of this benchmark", hint=f"known forms are {known}")
         raise DataError(f"there is no {data}", hint=f"--data takes a folder with {known}, or one such file")
 
@@ -168,6 +195,10 @@ _FIELDS: dict[str, type] = {
     for field in msgspec.structs.fields(Question)
     if field.name not in ("folder", "variant", "groups", "extra", "row", "part")
 }
+
+
+def _no_split(data: Path, split: str, splits: Iterable[str]) -> DataError:
+    return DataError(f"{data} has no split {split!r}, but {', '.join(sorted(splits))}", hint="--split names one")
 
 
 def _glob_variants(globs: Sequence[str]) -> Iterator[list[str]]:

@@ -137,8 +137,9 @@ class Opened(Struct, frozen=True, kw_only=True):
             if option == "output" and of == 1:
                 return output
             several = f" for its {of} reports" if of > 1 else ""
+            one = ", or one folder of images as --images" if of > 1 and option == "output" else ""
             raise UsageError(
-                f"--output {output} is a file's name, and a folder is needed{several}", hint="--output results"
+                f"--output {output} is a file's name, and a folder is needed{several}", hint=f"--output results{one}"
             )
         if benchmark.report_path is not None:
             return benchmark.report_path(part, config)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark, Loaded, Metric, Part, Prompt, Question, Source, best_of, whole_reply
-from vqa_client.errors import UsageError
+from vqa_client.errors import DataError, UsageError
 from vqa_client.files import replacing
 from vqa_client.prompt import choices_text, numbered
 from vqa_client.scoring.published.anls import anls
@@ -193,6 +193,9 @@ def _parts(options: AskSettings, of: Survey, source: Source) -> list[Part]:
     for line in of.reading():
         source.notify(line)
     assert options.data is not None  # the survey was of it
+    if options.split:
+        hint = "name a split's own file, or hf://owner/name:SPLIT"
+        raise DataError(f"your own data has no splits, so none is {options.split!r}", hint=hint)
     faulty = {"faulty": tuple(fault.where for fault in of.faults)} if of.faults else {}
     paths = [table.path for table in of.tables if table.path.is_file()]
     return [
