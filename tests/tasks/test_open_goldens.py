@@ -1,23 +1,27 @@
 """Benchmarks with open answers against what their scorers and harnesses give, to the last digit."""
 
+import importlib
 import json
+import pkgutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.contract.forms import draw
 from tests.tasks.declared import benchmark_of, task_of
 from tests.tasks.test_declared_goldens import GOLDENS, golden, needs_goldens
+from vqa_client import tasks
 from vqa_client.aggregates import MEAN, Aggregate, Scored, compute
 from vqa_client.runner import judge
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.tables.forms import Place
 from vqa_client.task import Source
-from vqa_client.tasks import hallusionbench, mme
+from vqa_client.tasks import hallusionbench, mathverse, mme
 from vqa_client.tasks import mathvista as mathvista_task
 from vqa_client.types import Completion, Question, Record
 
@@ -271,3 +275,42 @@ def test_prompt_forms_ask_what_the_harnesses_ask() -> None:
         assert said[-1] == expected
         compared += 1
     assert compared == 19
+
+
+@pytest.mark.parametrize(
+    ("given", "asked_for"),
+    [({}, ["How long?", "How long?"]), ({"query_wo": "Say it.", "query_cot": "Think."}, ["Say it.", "Think."])],
+)
+def test_mathverses_official_forms_ask_the_question_where_a_row_has_no_query(
+    given: dict[str, str], asked_for: list[str]
+) -> None:
+    row = mathverse.Row(sample_index="1", question="How long?", answer="5 ", question_type="free-form", **given)
+    question = mathverse.question(row, HERE)
+    forms = [benchmark_of("mathverse").formed(name) for name in ("official", "official_step_by_step")]
+    assert [form.task().content(question) for form in forms] == [(text,) for text in asked_for]
+    assert (question.references, question.cluster, question.images) == (("5",), "1", ())
+
+
+def test_what_a_row_does_not_say_is_empty_but_for_these() -> None:
+    modules = [
+        importlib.import_module(f"vqa_client.tasks.{each.name}") for each in pkgutil.iter_modules(tasks.__path__)
+    ]
+    structs = {
+        each
+        for module in modules
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, msgspec.Struct) and each.__module__ == module.__name__
+    }
+    defaults = {
+        f"{struct.__module__.rpartition('.')[2]}.{field.name}": field.default
+        for struct in structs
+        for field in msgspec.structs.fields(struct)
+        if isinstance(field.default, str | int | float | tuple)
+    }
+    assert len(defaults) > 100
+    assert {name: value for name, value in defaults.items() if value} == {
+        "mm_niah.options": "[None, None]",
+        "mmlongbench_doc.answer_format": "None",
+        "seedbench.data_type": "image",
+        "slidevqa.answer": "Not answerable",
+    }
