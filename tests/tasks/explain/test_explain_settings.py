@@ -102,3 +102,30 @@ def test_the_two_published_models_are_shipped(name: str, model_name: str) -> Non
     model = load_model(name)
     assert (model.model_name, model.temperature) == (model_name, 0.0)
     assert model.max_tokens >= 40
+
+
+VCR = {"train": "vcr_train.json vcr_train_split.json train.jsonl", "val": "vcr_val.json vcr_dev_split.json val.jsonl"}
+CHOSEN = {
+    "train": "train.jsonl vcr_train_split.json vcr_train.json",
+    "val": "val.jsonl vcr_dev_split.json vcr_val.json",
+}
+TEST = {"test": "vcr_valtest.json vcr_test.json"}
+
+
+@pytest.mark.parametrize(
+    ("task", "mode", "folders", "files"),
+    [
+        ("vqax", "free", "VQA-X", {split: f"vqaX_{split}.json" for split in ("train", "val", "test")}),
+        ("actx", "free", "ACT-X", {split: f"actX_{split}.json" for split in ("train", "test")}),
+        ("esnlive", "free", "eSNLI-VE", {split: f"esnlive_{split}.json" for split in ("train", "test")}),
+        ("vcr", "free", "VCR VCR_original", VCR | {"test": "vcr_test.json vcr_valtest.json"}),
+        ("vcr", "qa2r", "VCR VCR_original", CHOSEN | TEST),
+        ("vcr", "q2ar", "VCR VCR_original", CHOSEN | TEST),
+    ],
+)
+def test_each_split_is_read_from_its_files_in_this_order(
+    task: str, mode: str, folders: str, files: dict[str, str]
+) -> None:
+    dataset = explain.dataset_of(task, mode)
+    assert " ".join(dataset.folders) == folders
+    assert {split: " ".join(names) for split, names in dataset.files.items()} == files
