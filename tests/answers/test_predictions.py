@@ -60,7 +60,7 @@ def test_of_several_variants_one_has_to_be_picked(tmp_path: Path) -> None:
     with RecordLog(path) as log:
         for variant in ("", "gaussian_noise/3"):
             log.append(Record(question_id="1", variant=variant, status="ok", answer=variant or "clean"))
-    with pytest.raises(UsageError, match="several variants, among them '' and 'gaussian_noise/3'") as several:
+    with pytest.raises(UsageError, match="contains several variants, among them '' and 'gaussian_noise/3'") as several:
         read_predictions(path)
     assert several.value.hint == "--variant NAME scores one of them"
     with pytest.raises(UsageError, match="contains no variant 'clean'") as none:

@@ -191,8 +191,9 @@ def test_where_all_failed_there_is_no_accuracy_of_the_answered(tmp_path: Path) -
 
 def test_the_same_run_twice_is_no_comparison(tmp_path: Path) -> None:
     log = put(tmp_path, [record("1")])
-    with pytest.raises(UsageError, match="are one run"):
+    with pytest.raises(UsageError, match="are one run") as raised:
         compare_runs([tmp_path, log])
+    assert raised.value.hint == "name two runs over the same questions"
 
 
 def test_turning_the_sides_round_turns_the_sentence(tmp_path: Path) -> None:
@@ -229,5 +230,6 @@ def test_a_folder_is_all_the_runs_in_it(tmp_path: Path) -> None:
 
 def test_a_folder_with_one_run_is_no_comparison(tmp_path: Path) -> None:
     put(tmp_path, scored(1.0))
-    with pytest.raises(UsageError, match="there is 1 run to compare"):
+    with pytest.raises(UsageError, match=r"^there is 1 run to compare in") as raised:
         compare_runs([tmp_path])
+    assert raised.value.hint == "name another run over the same questions"
