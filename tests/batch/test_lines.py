@@ -1,5 +1,6 @@
 """Lines of batches: what a request is found again by, and what each kind of result is, as servers write them."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import httpx2
@@ -7,10 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from vqa_client.batch.parts import Unasked, custom_id, key_in, key_of, read_result, reply_of, run_digest
-from vqa_client.batch.service import Refused, Service, Unreachable
+from vqa_client.batch.service import Refused, Service, Unreachable, open_service
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.wire import NotACompletion
-from vqa_client.errors import ServerUnusable
+from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.settings.run import RunSettings
 from vqa_client.types import Image, Question, Request
 
 WIRE = Path(__file__).parents[3] / "shared" / "data" / "wire" / "batch"
@@ -105,6 +107,16 @@ async def test_a_call_may_succeed_later_or_is_refused_with_the_way_out(
             await call
     assert (type(caught.value), str(caught.value)) == (error, message.format(status=status))
     assert hint is None or caught.value.hint == hint
+
+
+async def test_the_authorities_of_a_batch_server_are_those_of_the_settings_where_it_has_tls() -> None:
+    pytest.importorskip("openai")
+    settings = RunSettings(ca_bundle=Path("no.pem"))
+    for scheme, raises in (("http", nullcontext()), ("https", pytest.raises(UsageError, match="--ca_bundle"))):
+        base = httpx2.URL(f"{scheme}://gpu/v1")
+        with raises:
+            async with open_service(Endpoint(base, httpx2.MockTransport(httpx2.Response), {}), settings) as service:
+                assert isinstance(service, Service)
 
 
 def test_ids_are_of_the_question_what_it_asks_and_the_run() -> None:

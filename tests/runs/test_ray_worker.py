@@ -99,8 +99,11 @@ async def test_a_cluster_that_does_not_start_ends_the_run_with_what_ray_says(
     monkeypatch.setenv(CPU_COUNT, "64")
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
     settings = Questions(tmp_path, 2).settings("http://127.0.0.1:9/v1", ray="local", shards=2)
-    with pytest.raises(ServerUnusable, match=r"local can't be reached: The current node timed out during startup\.$"):
+    with pytest.raises(
+        ServerUnusable, match=r"local can't be reached: The current node timed out during startup\.$"
+    ) as caught:
         await on_ray([settings], LiveCounts(), asyncio.Event())
+    assert caught.value.hint == "`ray start` on this machine makes it a node; --ray local starts a cluster here"
 
 
 class RayError(Exception):

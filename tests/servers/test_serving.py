@@ -164,6 +164,27 @@ async def test_ready_is_whoever_says_so_at_health(
     assert await ready("") == (f"http://127.0.0.1:{server.port}/v1" if up else None)
 
 
+@pytest.mark.parametrize(
+    ("listens", "host", "origin"),
+    [
+        ("127.0.0.1", "0.0.0.0", "127.0.0.1"),
+        ("127.0.0.1", "", "127.0.0.1"),
+        ("::1", "::", "[::1]"),
+        ("::1", "::1", "[::1]"),
+    ],
+)
+async def test_a_server_that_listens_everywhere_is_asked_on_this_machine(
+    listens: str, host: str, origin: str, fault_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.servers.serving.PROBE_S", 0.0)
+    try:
+        server = fault_server("B", host=listens)
+    except OSError:
+        pytest.skip("no IPv6 here")
+    ready = when_healthy(host, server.port, name="vLLM", note=lambda text: None)
+    assert await ready("") == f"http://{origin}:{server.port}/v1"
+
+
 async def test_a_server_is_asked_twice_a_second_and_its_news_come_every_five(
     fault_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
