@@ -49,6 +49,22 @@ def test_one_long_document_shows_its_pages_and_the_time_that_is_left(
     assert "700 pages" in lines[-1]
 
 
+def test_what_an_earlier_run_has_drawn_says_nothing_about_the_pace(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 0.0
+    monkeypatch.setattr(shown.time, "monotonic", lambda: now_s)
+    with pages_progress("render", documents=9, characters=100) as advance:
+        now_s = 4.0
+        advance(Step(documents=4, pages=40, made=0, characters=40))
+        for later_s in (4.0, 8.0):
+            now_s += later_s
+            advance(Step(documents=1, pages=3, made=2, characters=16))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "render: 5/9 documents · 43 pages · 0.2 pages/s · 22 s left"
+    assert lines[1] == "render: 6/9 documents · 46 pages · 0.2 pages/s · 14 s left"
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_lets_the_work_clean_up_and_says_how_to_go_on(
     number: signal.Signals, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -46,6 +46,7 @@ OTHER_COMMANDS = [
     (["ask", "rows.csv", "--map", "question=q"], "--question COLUMN"),
     (["ask", "rows.csv", "--to", "rows.csv"], "--to rows.csv: a benchmark is a Python file\nhint: --to rows.py"),
     (["run", "chartqa", "--data", ".", "--limit", "2.5"], '--limit: unable to convert "2.5" into a whole number.'),
+    (["ask", "x.csv", "--answer_from", "b"], 'for --answer_from. Choose from: "letter", "text", "0", "1".\n'),
     (["ctl", "results", "--max_workers", "2.0"], '--max_workers: unable to convert "2.0" into a whole number.'),
     (["ask", "rows.csv", "--to", "task"], "--to task: a benchmark is a Python file\nhint: --to task.py"),
     (["ask", "rows.csv", "--to", "typo.py"], "--to typo.py: the file is there already\nhint: name another file"),

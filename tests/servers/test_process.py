@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import anyio
@@ -10,6 +11,7 @@ import pytest
 
 from tests.servers.processes import alive, gone
 from vqa_client.errors import ServerUnusable
+from vqa_client.servers import guard
 from vqa_client.servers.process import running
 
 SLEEPER = "import time; print('up at http://here', flush=True); time.sleep(60)"
@@ -151,6 +153,19 @@ def test_a_cancelled_block_stops_the_server():
 
     anyio.run(main)
     assert not alive(seen[0])
+
+
+def test_a_server_that_tidies_up_within_its_grace_is_not_disturbed(tmp_path):
+    tidied = tmp_path / "tidied"
+    ends = f"def end(*_):\n    time.sleep(0.2)\n    open({str(tidied)!r}, 'w').close()\n    sys.exit()"
+    code = (
+        f"import signal, sys, time\n{ends}\nsignal.signal(signal.SIGTERM, end)\nprint('up', flush=True)\ntime.sleep(60)"
+    )
+    with subprocess.Popen(python(code), stdout=subprocess.PIPE, start_new_session=True) as server:
+        server.stdout.readline()
+        threading.Thread(target=server.wait).start()  # else it would stay in its group
+        guard.end_group(server.pid, grace_s=10.0)
+    assert (server.returncode, tidied.exists()) == (0, True)
 
 
 STARTER = textwrap.dedent(f"""
