@@ -80,6 +80,28 @@ def test_every_corruption_has_a_panel_and_every_cell_its_number() -> None:
     assert sum(text.replace("−", "").replace(".", "").isdigit() and "." in text for text in cells) == 14 * 5
 
 
+@pytest.mark.parametrize(
+    ("found", "inches"),
+    [
+        (
+            pool("one", "two"),
+            "7.20x3.41 7.20x1.41 4.80x2.80 7.20x3.10 5.76x1.74 5.04x3.70 7.20x2.05",
+        ),
+        (
+            pool("one", "two", "three", "four", corruptions=("snow",)),
+            "3.60x3.61 7.20x1.96 3.40x3.00 7.20x3.30 5.76x1.52 5.04x3.90 7.20x3.00",
+        ),
+    ],
+    ids=["two models", "four models"],
+)
+def test_a_figure_is_as_wide_as_a_page_and_as_high_as_its_panels_and_legend_need(
+    found: Evaluation, inches: str
+) -> None:
+    with styled():
+        sizes = [drawer(found).get_size_inches() for drawer in FIGURES.values()]
+    assert " ".join(f"{width:.2f}x{height:.2f}" for width, height in sizes) == inches
+
+
 def test_the_numbers_drawn_are_those_of_the_evaluation() -> None:
     found = pool("one", "two")
     with styled():
