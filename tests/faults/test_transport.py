@@ -285,8 +285,12 @@ async def test_a_server_of_little_capacity_is_given_what_it_answers_in_time(
     notices: bool, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 120)
-    server = fault_server((queue(4, 0.08, notices=notices), oracle(of.replies())), keep_bodies=False)
-    records = await of.ask(server, max_workers=100, timeout=1.0)
+    for slower in (1, 10):  # the second is for a machine that makes no hundred connections in a second
+        script = (queue(4, 0.08 * slower, notices=notices), oracle(of.replies()))
+        server = fault_server(script, keep_bodies=False)
+        records = await of.ask(server, max_workers=100, timeout=1.0 * slower, fresh=True)
+        if {record["status"] for record in records.values()} == {"ok"}:
+            break
     assert {record["status"] for record in records.values()} == {"ok"}
     assert sum(record["attempts"] for record in records.values()) < 2.5 * 120
 
@@ -296,6 +300,9 @@ async def test_a_question_that_is_slow_by_itself_is_asked_once_beside_quick_ones
 ) -> None:
     of = Questions(tmp_path, 60)
     server = fault_server(when(is_about("[[q7]]"), hang(), (delay(0.02), oracle(of.replies()))))
-    records = await of.ask(server, max_workers=16, timeout=1.0)
+    for timeout_s in (1.0, 20.0):  # the second is for a slow machine
+        records = await of.ask(server, max_workers=16, timeout=timeout_s, fresh=True)
+        if [record["status"] for record in records.values()].count("ok") == len(of.ids) - 1:
+            break
     assert {name for name, record in records.items() if record["status"] == "timeout"} == {"q7"}
     assert records["q7"]["attempts"] == 1
