@@ -207,7 +207,7 @@ def check_output(folder: Path) -> None:
 
 def obstacle(folder: Path) -> str:
     """Why no file can be made in a folder, or in the first one above it that there is; "" where one can."""
-    there = next((path for path in (folder, *folder.absolute().parents) if path.exists()), Path())
+    there = next((path for path in (folder, *folder.absolute().parents) if os.path.exists(path)), Path())
     if not there.is_dir():
         return f"{there} is a file, not a folder"
     try:

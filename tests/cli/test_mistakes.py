@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import shlex
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -115,6 +117,44 @@ def test_a_mistake_with_another_command_is_named_with_its_way_out(
     Path("pdfs/a.pdf").touch()
     assert run_command(words) == 2
     assert said in capsys.readouterr().err
+
+
+NOWHERE = "http://127.0.0.1:9/v1"
+FORBIDDEN = [
+    (["ask", "locked"], "locked: Permission denied\nhint: this user needs the right"),
+    (
+        ["ask", "rows.csv", "-o", "locked/x", "--base_url", NOWHERE, "--wait_for_server", "0"],
+        "locked is not writable\nhint: choose another",
+    ),
+    (["report", "locked"], "locked can't be read: Permission denied\nhint: this user needs the right"),
+    (["report", "run"], "run/a.run.json can't be read: Permission denied\nhint: this user needs"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), FORBIDDEN)
+def test_what_a_user_may_not_read_or_write_is_named(
+    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # not below a folder that only this user may look into
+        os.chmod(folder, 0o755)
+        monkeypatch.chdir(folder)
+        Path("photo.jpg").write_bytes(b"\xff\xd8\xff\xe0\0\x10JFIF")
+        Path("rows.csv").write_text("question,image\nWhat?,photo.jpg\n")
+        Path("locked").mkdir(mode=0)
+        Path("run").mkdir()
+        Path("run/a.records.jsonl").write_text('{"question_id": "q", "status": "ok"}\n')
+        Path("run/a.run.json").touch(mode=0)
+        user = os.geteuid()
+        if user == 0:  # who may read everything
+            run_command(words)  # imports what another user may not even read
+            capsys.readouterr()
+            os.seteuid(65534)
+        try:
+            assert run_command(words) == 2
+        finally:
+            os.seteuid(user)
+        assert said in capsys.readouterr().err
+        monkeypatch.undo()
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,11 @@ def _run_guarded(command: Callable[[], int | None]) -> int:
         return _complain(error, EXIT_SERVER)
     except VqaClientError as error:
         return _complain(error, EXIT_USAGE)
+    except PermissionError as error:
+        if error.filename is None:
+            raise
+        why = f"{error.filename}: {error.strerror}"
+        return _complain(UsageError(why, hint="this user needs the right to it and to its folders"), EXIT_USAGE)
     except KeyboardInterrupt:
         say("stopped")
         return 130

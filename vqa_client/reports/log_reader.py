@@ -1,6 +1,7 @@
 """Record logs read as they lie on disk: nothing is locked, mended or written, so a run may go on beside it."""
 
 import contextlib
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
@@ -38,6 +39,12 @@ def find_logs(place: Path) -> list[Path]:
     The logs of shards and of judges are found by their own names alone.
     """
     if place.is_dir():
+        try:
+            os.scandir(place).close()  # rglob leaves out what it may not read
+        except OSError as error:
+            raise DataError(
+                f"{place} can't be read: {error.strerror}", hint="this user needs the right to it"
+            ) from None
         logs = (path for path in place.rglob(f"*{LOG_ENDING}") if JUDGED_BY not in path.name)
         found = sorted(logs, key=lambda path: natural_key(str(path)))
         whole = [path for path in found if not SHARD.search(path.name)]

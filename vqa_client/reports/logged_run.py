@@ -157,5 +157,7 @@ def _facts(log: Path) -> RunFacts:
         return msgspec.convert(checked_nesting(msgspec.json.decode(path.read_bytes())), RunFacts)
     except FileNotFoundError:
         return RunFacts()
+    except PermissionError as error:
+        raise DataError(f"{path} can't be read: {error.strerror}", hint="this user needs the right to it") from None
     except (OSError, *UNDECODABLE) as error:
         raise DataError(f"{path} is not a run file: {error}", hint="move it away: a log can be read alone") from None

@@ -50,6 +50,8 @@ class RunFile(msgspec.Struct, kw_only=True):
             return cls.parsed(path.read_bytes())
         except FileNotFoundError:
             return None
+        except PermissionError as error:
+            raise UsageError(f"{path} can't be read: {error.strerror}", hint="choose another --output") from None
         except (OSError, *UNDECODABLE) as error:
             raise UsageError(
                 f"{path} is not a run file: {error}", hint="--fresh moves it and its records aside and starts over"

@@ -100,7 +100,7 @@ def survey(settings: AskSettings) -> Survey:
     if not (mapping.question or mapping.messages or settings.prompt):
         raise UsageError(
             f"no column of {settings.data} is the question",
-            hint=f"--question COLUMN, of {', '.join(columns)}; or --prompt TEXT asks the same of each row",
+            hint=f"--question COLUMN, of {', '.join(columns) or 'none'}; or --prompt TEXT asks the same of each row",
         )
     return _survey(settings, tables, mapping, rows, tuple(columns))
 
