@@ -118,7 +118,7 @@ def test_a_judge_that_fails_its_controls_judges_nothing(
     other = ["--with", str(run.log)] if kind == "pair" else []
     assert refused(run, fault_server(answer(judge)), "--kind", kind, *other)
     message = capsys.readouterr().err
-    shares, example = r"(\w+ \d+/\d+(, )?)+", r"\S+ \(control/\w+\S*\): [^;]+, expected [^;]+"
+    shares, example = r"(\w+ \d+/\d+(, )?)+", r"q\d+ \(control/\w+\S*\): [^;]+, expected [^;]+"
     assert re.search(
         rf"\S+ fails the controls \({shares}\), such as {example}; {example}: nothing is judged\n", message
     )
