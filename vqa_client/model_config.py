@@ -139,6 +139,8 @@ def _find(config: str) -> Path:
     near = difflib.get_close_matches(config, names, n=1)
     near = [f"{config}.json"] if Path(f"{config}.json").is_file() else near
     guess = f"did you mean {near[0]}? " if near else ""
+    if path.is_dir():
+        raise UsageError(f"the config {config} is a folder", hint="give one of its JSON files")
     raise UsageError(f"there is no config {config!r}", hint=f"{guess}give a JSON file or one of: {', '.join(names)}")
 
 

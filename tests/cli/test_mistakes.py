@@ -62,6 +62,7 @@ OTHER_COMMANDS = [
     (["ask", "rows.csv", "--split", "x", "--base_url", "http://h"], "your own data has no splits, so none is 'x'"),
     (["ask", "rows.csv", "--score", "accuracy"], '"f1", "none".'),
     (["ask", "rows.csv", "--config", "rows.csv"], "the config rows.csv is not JSON"),
+    (["ask", "rows.csv", "--config", "pdfs"], "the config pdfs is a folder\nhint: give one of its JSON files"),
     (["ask", "rows.csv", "--config", "pdfs/a.pdf"], "the config pdfs/a.pdf is not JSON"),
     (["render", "--data", "pdfs", "-o", "photo.jpg"], "--output photo.jpg can't be written: photo.jpg is a file"),
     (["batch", "read", "results"], "'results' is not a command: batch read is followed by the command that asks"),
