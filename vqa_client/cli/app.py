@@ -19,7 +19,6 @@ from cyclopts import (
     convert,
 )
 
-from vqa_client.cli.help_formatter import HelpFormatter
 from vqa_client.errors import UsageError
 from vqa_client.version import __version__
 
@@ -43,22 +42,22 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "suite general --data sets --model my-model",
         ),
         "mc": (
-            "own_commands",
+            "evaluate",
             "Multiple choice on long documents as page images (LongBench-v2's form).",
             "mc --data longbench/data.json --images longbench/clean/images --output results",
         ),
         "niah": (
-            "own_commands",
+            "evaluate",
             "Needle in a haystack: secrets hidden in documents that are shown as page images.",
             "niah --input niah --output results",
         ),
         "vqa2": (
-            "own_commands",
+            "evaluate",
             "Open questions on photographs (VQA 2.0 on COCO), scored as the official evaluator does.",
             "vqa2 --data vqa2 --sample 500 --output results",
         ),
         "explain": (
-            "own_commands",
+            "evaluate",
             "Answers with explanations: VQA-X, ACT-X, e-SNLI-VE and VCR.",
             "explain --task vqax --data sets --config llava",
         ),
@@ -207,6 +206,25 @@ def _convert(kind: Any, tokens: Sequence[Token]) -> Any:
         if "." in token.value:
             raise CoercionError(token=token, target_type=int if kinds[1:] in ((), (NoneType,)) else kind)
     return convert(kind, tokens)
+
+
+class HelpFormatter:
+    """Cyclopts' own, which is imported where a page is printed; an option's text is one line, however it is broken."""
+
+    def __call__(self, console: Any, options: Any, panel: Any) -> None:
+        for entry in panel.entries:
+            if text := getattr(entry.description, "primary_renderable", None):
+                text.plain = " ".join(text.plain.split())
+        _default_formatter()(console, options, panel)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_default_formatter(), name)
+
+
+def _default_formatter() -> Any:
+    from cyclopts.help import DefaultFormatter
+
+    return DefaultFormatter()
 
 
 CALL: dict[str, Any] = {

@@ -7,8 +7,7 @@ from typing import Annotated, Any, TypeVar, cast
 from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
-from vqa_client.cli.app import ASK, CALL, COMMANDS, HELP_FLAGS, SPELLED, Options, example
-from vqa_client.cli.help_formatter import HelpFormatter
+from vqa_client.cli.app import ASK, CALL, COMMANDS, HELP_FLAGS, SPELLED, HelpFormatter, Options, example
 from vqa_client.cli.signatures import default_of
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, safe
 from vqa_client.errors import UsageError

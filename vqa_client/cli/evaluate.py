@@ -39,6 +39,10 @@ def evaluate(settings: RunSettings) -> int:
     return code_of(settings, reports)
 
 
+mc = niah = vqa2 = explain = evaluate
+"""The benchmarks with a command of their own."""
+
+
 def asks_nothing(settings: Sequence[RunSettings]) -> int | None:
     """Do a dry run or one step of a batched run and return its exit code; None, and nothing done, for other runs."""
     if settings[0].dry_run:

@@ -14,6 +14,7 @@ from vqa_client.cli.app import COMMANDS, ROBUSTNESS
 _SETTINGS = {
     "declared": ("ask",),
     "judge": ("judge", "label"),
+    "own_commands": ("explain", "mc", "niah", "vqa2"),
     "pages": ("legibility", "needles", "pages_preview", "perturb", "render"),
     "reports": ("compare", "ctl", "leaderboard", "merge", "parse", "report", "rescore", "view"),
     "robustness": ("evaluate", "generate", "plot"),
