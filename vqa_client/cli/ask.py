@@ -16,10 +16,8 @@ from vqa_client.tables.pictures import is_address, url_of
 from vqa_client.tasks.registry import with_data
 from vqa_client.types import Content
 
-_ASK = AskSettings()
 
-
-def ask(data: Path, /, settings: AskSettings = _ASK) -> int:
+def ask(data: Path, /, settings: AskSettings) -> int:
     """Ask, or write the benchmark file that --to names."""
     settings = replace(settings, data=data)
     if settings.to is not None:

@@ -20,10 +20,9 @@ from vqa_client.settings.serve import CheckSettings
 
 STYLES = {"ok": "", "note": "", "warning": "yellow", "unusable": "red"}
 MARKS = {"ok": "ok", "note": "-", "warning": "!", "unusable": "X"}
-_CHECK = CheckSettings()
 
 
-def check(settings: CheckSettings = _CHECK) -> int:
+def check(settings: CheckSettings) -> int:
     """Examine the server and print what was found, also where it can't be reached at all."""
     model = load_model(settings.config) if settings.config else None
     checked = asyncio.run(_checked(settings, model))

@@ -23,10 +23,9 @@ from vqa_client.shipped import install, shipped
 WITHOUT_SHAPES = f"skipping the shapes demo, which needs a real model: {install('local')} (1.1 GB) adds it"
 SHAPES_WORKERS = 16
 """mlx-vlm on two cores does some ten questions per second, and a question's time runs while it waits there."""
-_DEMO = DemoSettings()
 
 
-def demo(settings: DemoSettings = _DEMO) -> int:
+def demo(settings: DemoSettings) -> int:
     """Ask the page reader about the sample pages and, where mlx-vlm is installed, the tiny VLM about shapes."""
     shipped("data")  # before a server is started for nothing
     progress, reports = display(), list[Report]()

@@ -41,7 +41,6 @@ from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.judge import JudgeSettings
 from vqa_client.tasks import registry
 
-_JUDGE = JudgeSettings()
 MOST_DIFFER = 10
 """Questions that one side alone calls right that a terminal shows; the report file has all."""
 
@@ -56,7 +55,7 @@ def judge_after(run: BenchmarkSettings) -> int:
     return ask_judges(JudgeSettings(results=run.output, judge=run.judge, **options), benchmark)
 
 
-def judge(results: Path, /, settings: JudgeSettings = _JUDGE) -> int:
+def judge(results: Path, /, settings: JudgeSettings) -> int:
     """Ask judges about a finished run."""
     return ask_judges(replace(settings, results=results))
 

@@ -18,10 +18,9 @@ from vqa_client.settings.serve import ServerName, ServeSettings
 
 LOOK_S = 0.2
 _LAUNCHES = {"vllm": by_config.vllm, "mlx": by_config.mlx}
-_SERVE = ServeSettings()
 
 
-def serve(server: ServerName, /, settings: ServeSettings = _SERVE) -> int:
+def serve(server: ServerName, /, settings: ServeSettings) -> int:
     """Start the server, say where it is, and stay until it ends or a signal ends both.
 
     Exit code 0 for a dry run, 128 and its number for a signal; a server that ends by itself is ServerUnusable.

@@ -49,14 +49,16 @@ def __getattr__(name: str) -> Callable[..., int | None]:
         return _imported(name)
 
     def command(*arguments: Any, **options: Any) -> int | None:
-        return _imported(name)(*arguments, **options)
+        called = signature.bind(*arguments, **options)
+        called.apply_defaults()
+        return _imported(name)(*called.args, **called.kwargs)
 
     settings = import_module(f"vqa_client.settings.{place}")
     kind = getattr(settings, f"{name.title().replace('_', '')}Settings")
     first = {"server": settings.ServerName} if name == "serve" else dict([_FIRST[name]] if name in _FIRST else [])
     parameters = [Parameter(of, Parameter.POSITIONAL_ONLY, annotation=taken) for of, taken in first.items()]
     last = Parameter("settings", Parameter.POSITIONAL_OR_KEYWORD, default=default_of(kind), annotation=kind)
-    command.__signature__ = Signature([*parameters, last])  # type: ignore[attr-defined]
+    command.__signature__ = signature = Signature([*parameters, last])  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in (*parameters, last)}
     return command
 

@@ -24,10 +24,8 @@ from vqa_client.settings.run import RunSettings
 from vqa_client.settings.suite import Entry, SuiteSettings, read_suite, settings_of, words
 from vqa_client.tasks.registry import find
 
-_SUITE = SuiteSettings()
 
-
-def suite(name: str, /, settings: SuiteSettings = _SUITE) -> int:
+def suite(name: str, /, settings: SuiteSettings) -> int:
     """Ask every benchmark of the suite; the table is of all runs that are there, also after an interruption."""
     path, entries = read_suite(name)
     root = settings.data or (path.parent if name.endswith(".toml") else Path())  # a shipped suite has no data beside it

@@ -36,10 +36,7 @@ def serve(pages: Pages, port: int, sentence: str) -> None:
             say("stopped")
 
 
-_LABEL = LabelSettings()
-
-
-def label(results: Path, /, settings: LabelSettings = _LABEL) -> None:
+def label(results: Path, /, settings: LabelSettings) -> None:
     """Draw the sheet where there is none, and serve the page until Ctrl-C."""
     settings = replace(settings, results=results)
     judged = only_run(JudgeSettings(results=settings.results, kind=settings.kind, seed=settings.seed, check=False))
