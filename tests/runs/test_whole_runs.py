@@ -2,8 +2,10 @@
 
 import asyncio
 import hashlib
+import os
 import threading
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -212,9 +214,12 @@ async def test_no_limit_of_open_files_is_hit(tmp_path: Path, fault_process: Star
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     of = sample(tmp_path, 300)
     server = fault_process("first_n(201, (barrier(201), answer('B')), then=answer('B'))")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (150, before[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (250, before[1]))
     try:
-        (report,) = await vqa_client.arun(of.settings(server.base_url, max_workers=256))
+        with ExitStack() as open_already:
+            for _ in range(100):
+                open_already.enter_context(open(os.devnull))
+            (report,) = await vqa_client.arun(of.settings(server.base_url, max_workers=256))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert report.summary.status_counts["ok"] == 300

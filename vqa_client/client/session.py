@@ -27,20 +27,21 @@ import os
 import resource
 
 SPARE = 64
-"""For the log, the reports, the libraries and the images being read, and some more."""
+"""For the log, the reports, the libraries and the images being read, and some more, beside what is open already."""
 LEAST_SPARE = 16
-"""For the same beside what is open already, where the system allows no more."""
+"""For the same, where the system allows no more."""
 
 
 def affordable_workers(workers: int, note: Callable[[str], None]) -> int:
     """Raise the process's soft limit of open files for so many workers, or say how many it is enough for."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = workers + SPARE
+    open_already = len(os.listdir("/dev/fd"))
+    needed = workers + SPARE + open_already
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return workers
     ceiling = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (ceiling, hard))
-    affordable = max(1, ceiling - LEAST_SPARE - len(os.listdir("/dev/fd")))
+    affordable = max(1, ceiling - LEAST_SPARE - open_already)
     if affordable < workers:
         note(f"{affordable} workers instead of {workers}: the system allows {hard} open files (ulimit -Hn)")
     return min(workers, affordable)
