@@ -1,9 +1,12 @@
 """The commands as people type them, each in a process of its own."""
 
+import importlib
+import inspect
 import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -11,6 +14,8 @@ from tests import forked
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import error, every_nth, oracle
 from tests.runs.sample import Sample
+from vqa_client.cli import signatures
+from vqa_client.cli.app import COMMANDS, ROBUSTNESS
 from vqa_client.version import __version__
 
 
@@ -190,3 +195,19 @@ def test_niah_reads_a_parent_folder(fault_server: StartsServers, tmp_path: Path)
     )
     assert one.returncode == 0
     assert json.loads((tmp_path / "one.json").read_text())["correct"] == 0
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*(name for group in COMMANDS.values() for name in group), *ROBUSTNESS} - {"run"})
+)
+def test_a_command_takes_what_its_function_takes(name: str) -> None:
+    module = next((group[name][0] for group in COMMANDS.values() if name in group), "robustness")
+    taken = list(inspect.signature(getattr(signatures, name), eval_str=True).parameters.values())
+    called = getattr(importlib.import_module(f"vqa_client.cli.{module}"), name)
+    takes = list(inspect.signature(called, eval_str=True).parameters.values())
+    assert [(each.name, each.kind) for each in taken] == [(each.name, each.kind) for each in takes]
+    for given, wanted in zip(taken, takes, strict=True):
+        kinds = [
+            get_args(each.annotation)[0] if get_args(each.annotation) else each.annotation for each in (given, wanted)
+        ]
+        assert given.annotation == wanted.annotation or issubclass(*kinds)

@@ -36,6 +36,12 @@ def test_people_see_both_accuracies_and_why_they_differ(files: tuple[object, ...
     assert "\x1b" not in done.stdout
 
 
+def test_its_help_shows_the_options_of_both_ways(tmp_path: Path) -> None:
+    done = score("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(option in done.stdout for option in ("--task", "--predictions", "--annotations", "--metrics"))
+
+
 def test_machines_get_json_alone_and_the_files_are_named(files: tuple[object, ...], tmp_path: Path) -> None:
     done = score(*files, "-o", tmp_path / "out", "--json", "--metrics", "normalised", "simple")
     found = json.loads(done.stdout)

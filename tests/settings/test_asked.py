@@ -9,6 +9,7 @@ from vqa_client.errors import UsageError
 from vqa_client.settings.own_commands import ExplainSettings, McSettings, Vqa2Settings
 from vqa_client.settings.robustness import EvaluateSettings
 from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings
+from vqa_client.settings.validation import option_helps
 from vqa_client.types import FAILED, STATUSES
 
 
@@ -18,6 +19,17 @@ def mc(**given: Any) -> McSettings:
 
 def test_the_server_that_is_asked_unless_one_is_named_is_vllms() -> None:
     assert DEFAULT_BASE_URL == "http://localhost:8000/v1"
+
+
+def test_the_help_of_an_option_is_below_its_field_and_a_class_within_a_block_may_have_none() -> None:
+    assert option_helps(McSettings)["data_json"] == "Questions in LongBench-v2's form."
+
+    class Within:
+        """Its text has a line
+        at the margin.
+        """
+
+    assert option_helps(Within) == {}
 
 
 def test_what_is_asked_again_is_named_by_status_or_all_failures_at_once() -> None:

@@ -22,7 +22,7 @@ from vqa_client.settings.suite import SuiteSettings, read_suite
 
 DATA: dict[str, Any] = {"data_json": Path("d"), "output": Path("o")}
 SCORED: dict[str, Any] = {"predictions": Path("p")}
-NO_ADDRESS = "of a run, data files and --images can; give a path"
+NO_ADDRESS = "give a path: only data files and --images of a run may be addresses"
 NAMELESS = {
     "hf://": "hf://owner/name",
     "s3://": "s3://bucket/rows.csv",
@@ -272,7 +272,7 @@ ROWS: list[tuple[Callable[..., Any], dict[str, Any], str, str]] = [
         "for more speed give --max_workers, or several servers by --endpoint",
     ),
     *(
-        (BenchmarkSettings, {"data": Path(address)}, f"{address} names nothing", f"such as {example}")
+        (BenchmarkSettings, {"data": Path(address)}, f"{address} names nothing", f"an address is such as {example}")
         for address, example in NAMELESS.items()
     ),
     (
@@ -295,7 +295,8 @@ ROWS: list[tuple[Callable[..., Any], dict[str, Any], str, str]] = [
         "--predictions can't be an address: gs://b/x",
         NO_ADDRESS,
     ),
-    (RenderSettings, {**DATA, "data_json": Path("s3://b")}, "--data_json can't be an address: s3://b", NO_ADDRESS),
+    (RenderSettings, {**DATA, "data_json": Path("s3://b")}, "--data can't be an address: s3://b", NO_ADDRESS),
+    (JudgeSettings, {"results": Path("s3://b/x")}, "RESULTS can't be an address: s3://b/x", NO_ADDRESS),
     (LabelSettings, {"name": "a/b"}, "--name is 'a/b'", "give 1 to 40 letters, digits, '-', '_', '.' and blanks"),
     (
         LabelSettings,

@@ -28,11 +28,11 @@ def score(
     ] = None,
 ) -> int:
     """Score and print; exit code 1 where the predictions have questions that failed, which count as wrong."""
-    if HELP_FLAGS.intersection(options):
+    if shows_help := bool(HELP_FLAGS.intersection(options)):
         app.help_print(["score"])
     if task is not None:
         return _score_benchmark(task, options)
-    if not any(word.startswith(("-a", "--annotations")) for word in options):  # -aFILE, too
+    if not shows_help and not any(word.startswith(("-a", "--annotations")) for word in options):  # -aFILE, too
         raise UsageError("--annotations or --task is missing", hint=example_of(["score"]))
     settings = taken(settings_command("vqa-client score", ScoreSettings), options)
     return EXIT_OK if settings is None else _score_annotated(settings)

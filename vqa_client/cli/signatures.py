@@ -59,6 +59,7 @@ def __getattr__(name: str) -> Callable[..., int | None]:
     parameters = [Parameter(of, Parameter.POSITIONAL_ONLY, annotation=taken) for of, taken in first.items()]
     last = Parameter("settings", Parameter.POSITIONAL_OR_KEYWORD, default=default_of(kind), annotation=kind)
     command.__signature__ = signature = Signature([*parameters, last])  # type: ignore[attr-defined]
+    command.__name__ = name
     command.__annotations__ = {each.name: each.annotation for each in (*parameters, last)}
     return command
 

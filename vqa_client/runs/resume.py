@@ -119,8 +119,10 @@ def carry_over(paths: RunPaths, now: RunFile) -> RunFile | None:
     Another run's is refused with IdentityError, unless none of its questions was answered: then it is moved aside.
     Files that no run file belongs to are not touched: IdentityError for records, UsageError for a report.
     """
-    has_records, has_report = paths.log.exists() and paths.log.stat().st_size > 0, paths.report.exists()
-    before = RunFile.read(paths.run)  # last: another process may be starting this run, and writes it first
+    # The run file is read last: another process that is starting this run writes it first.
+    has_records = paths.log.exists() and paths.log.stat().st_size > 0
+    has_report = paths.report.exists()
+    before = RunFile.read(paths.run)
     if before is None:
         if has_records:
             raise IdentityError(

@@ -118,13 +118,16 @@ def expanded(path: str | Path) -> Path:
 def _rules(settings: type[Any]) -> dict[str, _Rule]:
     rules = {}
     hints = get_type_hints(settings, include_extras=True)
-    for name, is_option in ((field.name, field.kw_only) for field in fields(settings)):
+    for name, is_keyword in ((field.name, field.kw_only) for field in fields(settings)):
         marked = hints[name]
         hint, *marks = get_args(marked) if get_origin(marked) is Annotated else (marked,)
         kinds = (hint, *get_args(hint))
         words = [get_args(kind) for kind in kinds if get_origin(kind) is Literal]
+        parameters = [mark for mark in marks if isinstance(mark, Parameter)]
+        is_option = is_keyword and all(mark.parse is not False for mark in parameters)
+        spellings = [spelling for mark in parameters for spelling in mark.name or ()]
         rules[name] = _Rule(
-            option=f"--{name}" if is_option else name.upper(),
+            option=(spellings or [f"--{name}"])[0] if is_option else name.upper(),
             path=Path in kinds,
             several=get_origin(hint) is tuple,
             whole=int in kinds and float not in kinds,
@@ -144,10 +147,14 @@ def _check_address(option: str, text: str, kinds: Sequence[str]) -> None:
     url = f"{kind}://{rest.partition('?')[0].rpartition('@')[2]}"  # the rest may be a key
     if kind not in kinds:
         readable_kinds = ", ".join(f"{each}://" for each in kinds)
-        hint = f"it takes {readable_kinds} and paths" if kinds else "of a run, data files and --images can; give a path"
+        hint = (
+            f"it takes {readable_kinds} and paths"
+            if kinds
+            else "give a path: only data files and --images of a run may be addresses"
+        )
         raise UsageError(f"{option} can't be an address: {url}", hint=hint)
     if not rest:
-        raise UsageError(f"{url} names nothing", hint=f"such as {_KINDS.get(kind, _KINDS[''])}")
+        raise UsageError(f"{url} names nothing", hint=f"an address is such as {_KINDS.get(kind, _KINDS[''])}")
 
 
 def _check_range(name: str, value: Any, rule: _Rule, bounds: AtLeast) -> None:
@@ -196,7 +203,7 @@ def option_helps(settings: type[Any]) -> dict[str, str]:
     """The help of each option: as its annotation has it, else the text below its field, which only the source has."""
     helps: dict[str, str] = {}
     for kind in reversed(settings.__mro__[:-1]):
-        with suppress(OSError, TypeError):  # typed into a shell, or installed without its source
+        with suppress(OSError, TypeError, SyntaxError):  # typed into a shell, without its source, or within a block
             helps |= _texts_below(inspect.getsource(kind))
     for name, annotation in get_type_hints(settings, include_extras=True).items():
         for mark in getattr(annotation, "__metadata__", ()):

@@ -148,11 +148,9 @@ class Tables(Struct, frozen=True, kw_only=True):
             if files:
                 return form, tuple(files)
         if data.exists():
-            names = (
-                [str(path.relative_to(data)) for path in data.glob("**/*")]
-                if data.is_dir()
-                else [data.name, f"{data.parent.name}/{data.name}"]
-            )
+            of_any_split = [each for form in self.forms for each in _glob_variants(form.globs("*"))]
+            names = [str(path.relative_to(data)) for each in of_any_split for path in _matching_files(data, each)]
+            names = names if data.is_dir() else [data.name, f"{data.parent.name}/{data.name}"]
             names += [f"data/{name}" for name in names]
             if splits := {each for form in self.forms for name in names if (each := form.split_of(name))}:
                 raise _no_split(data, split, splits)
