@@ -61,7 +61,7 @@ def growth_of(work: Callable[[Any], object], make: Callable[[int], Any], size: i
             return Growth(0.0)
         part_s = _least_s(work, make, size // PARTS, times)
         reference = min(reference_s() for _ in range(3))
-        ratio = whole_s / max(part_s, QUICK_S / PARTS)
+        ratio = whole_s / part_s
         least = Growth(*map(min, least, (ratio, part_s / reference, whole_s / reference)))
         if least.ratio < RATIO and least.whole < limit:
             break

@@ -128,6 +128,7 @@ FORBIDDEN = [
         "locked is not writable\nhint: choose another",
     ),
     (["report", "locked"], "locked can't be read: Permission denied\nhint: this user needs the right"),
+    (["leaderboard", "."], "./locked can't be read: Permission denied\nhint: this user needs the right"),
     (["report", "run"], "run/a.run.json can't be read: Permission denied\nhint: this user needs"),
 ]
 

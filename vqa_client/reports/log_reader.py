@@ -39,13 +39,8 @@ def find_logs(place: Path) -> list[Path]:
     The logs of shards and of judges are found by their own names alone.
     """
     if place.is_dir():
-        try:
-            os.scandir(place).close()  # rglob leaves out what it may not read
-        except OSError as error:
-            raise DataError(
-                f"{place} can't be read: {error.strerror}", hint="this user needs the right to it"
-            ) from None
-        logs = (path for path in place.rglob(f"*{LOG_ENDING}") if JUDGED_BY not in path.name)
+        files = (Path(folder, name) for folder, _, names in os.walk(place, onerror=_refuse) for name in names)
+        logs = (path for path in files if path.name.endswith(LOG_ENDING) and JUDGED_BY not in path.name)
         found = sorted(logs, key=lambda path: natural_key(str(path)))
         whole = [path for path in found if not SHARD.search(path.name)]
         if found and not whole:
@@ -57,6 +52,11 @@ def find_logs(place: Path) -> list[Path]:
         reason = "no record log in it or its folders" if place.is_dir() else "no record log belongs to it"
         raise DataError(f"{place}: {reason if place.exists() else 'does not exist'}", hint=WAY_OUT)
     return found
+
+
+def _refuse(error: OSError) -> None:
+    """A folder that may not be read may have runs that would be missing."""
+    raise DataError(f"{error.filename} can't be read: {error.strerror}", hint="this user needs the right to it")
 
 
 def _candidates(place: Path) -> Iterator[Path]:
