@@ -112,6 +112,8 @@ _BY_PLACE = lazily(
     rf"{'|'.join(_NUMBERS)}))\b"
     r"(?! (?:of|that|to)\b|[.,]\d)"
 )
+_RANKED = lazily(rf"\b(?:(?i:{_PLACE})|[1-9]|[IVX]{{2,4}})\b(?!\.\d)")
+"""A place in a choice's own text, which a bare "the second" may mean: "2nd floor", "the second", "World War II"."""
 _POINTED = lazily(
     r"(?:←|⬅|<-{1,2}) ?(?:this is )?(?:the )?(?:correct|right|answer|this one)(?: (?:answer|one|option|choice))?[.!]?$",
     re.IGNORECASE | re.MULTILINE,
@@ -126,14 +128,17 @@ def _with_letters(text: str, choices: dict[str, str]) -> str:
         return text
     labels = tuple(choices)
     images = {label: match[1] for label, own in choices.items() if (match := _IMAGE.fullmatch(own.strip()))}
-    numbered = any(label.isdecimal() for label in labels) or any(map(_BY_PLACE.search, choices.values()))
+    numbered = any(label.isdecimal() for label in labels) or any(
+        (place := _BY_PLACE.search(own)) and not place["alone"] for own in choices.values()
+    )
+    ranked = any(map(_RANKED.search, choices.values()))
 
     def named(place: re.Match[str]) -> str:
         ordinal = (place["number"] or place["ordinal"] or place["alone"]).lower()
         number = len(labels) if ordinal == "last" else _ordinal_place(ordinal)
         if place["noun"] in ("image", "picture", "figure"):
             return f"image {number}" if len(images) == len(labels) else place[0]
-        known = 0 < number <= len(labels) and not numbered
+        known = 0 < number <= len(labels) and not (numbered or (place["alone"] and ranked))
         return f"{place['verb'] or ''}option {labels[number - 1]}" if known else place[0]
 
     return _BY_PLACE.sub(named, text)

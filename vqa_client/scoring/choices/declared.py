@@ -21,8 +21,16 @@ from vqa_client.scoring.choices.grammar import (
 )
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import Start
-from vqa_client.scoring.choices.refuted import UNREAL, affirmed, judged_right, mentioned, refuted, sentence_before
-from vqa_client.scoring.denials import LEAST, NOT
+from vqa_client.scoring.choices.refuted import (
+    LEAST_RIGHT,
+    UNREAL,
+    affirmed,
+    judged_right,
+    mentioned,
+    refuted,
+    sentence_before,
+)
+from vqa_client.scoring.denials import NOT
 from vqa_client.scoring.patterns import JOINER, lazily, line_end
 from vqa_client.scoring.plain import MARKED
 
@@ -57,7 +65,7 @@ _UNLESS_MET = lazily(rf"[ )]*(?:only )?{UNREAL}")
 _HEDGE = lazily(r"\b(?:could|might|may|possibly|perhaps|könnte|pourrait|podría|может)\b", re.IGNORECASE)
 _CASE = lazily(r"^\W*(?:(?:and|but|or|so) )?(?:if|unless|otherwise|in case)\b", re.IGNORECASE)
 _BAD_FILL = lazily(
-    rf"\b(?:not|never|no|cannot|unlikely|if|unless|why|how|options|choices)\b|n't\b|{NOT}|难道|難道|{LEAST}"
+    rf"\b(?:not|never|no|cannot|unlikely|if|unless|why|how|options|choices)\b|n't\b|{NOT}|难道|難道|{LEAST_RIGHT}"
     r"|\b(?:that|which) (?:\w+ )?(?:be|is|was) (?:\w+ly )?(?:ruled out|excluded|eliminated|dismissed|discarded"
     r"|rejected)\b|\bi (?:can |would )?(?:rule out|exclude|eliminate|dismiss|discard|reject)\b",
     re.IGNORECASE,

@@ -71,10 +71,18 @@ ATTRIBUTED = lazily(
     r"(?:(?!\b(?:but|however|yet|now)\b)[^:;]){0,60}$",
     re.IGNORECASE,
 )
+_THE_RIGHT: Final = (
+    r"(?:being |be |have been )?(?:correct|right|true|valid|accurate|shown|present|in|an?|the|all|any|th[eo]se|them)\b"
+)
+LEAST_RIGHT: Final = (
+    rf"{LEAST}(?! (?:of|to) (?!{_THE_RIGHT})"
+    r"| (?:errors?|failures?|mistakes?|faults?|flaws?|risks?|harms?|damages?|loss(?:es)?|problems?|complications?)\b)"
+)
+"""Calls a choice the least likely one; "the lowest probability of error" is not of the choice."""
 _DISQUALIFIED = lazily(
     r"(?:\b(?:wrong|less|least|hardly|incorrect|false|initial|previous|earlier|tempting|naive|other|possible|potential"
     r"|alternative|second|third|next|each|every|any|worst|falsche|mauvaise|неправильный|неверный|错误的?|不正确的?|错的)"
-    rf"(?: the)?|{LEAST}(?: \w+)?|\bopposite of(?: \w+){{0,2}})[ _-]?$",
+    rf"(?: the)?|{LEAST_RIGHT}(?: \w+)?|\bopposite of(?: \w+){{0,2}})[ _-]?$",
     re.IGNORECASE,
 )
 
@@ -139,8 +147,8 @@ _STOP: Final = lazily(r"[.!?;\n।]")
 _CLAUSE: Final = lazily(rf"(?:(?!{NOT_THAT})[^,]){{1,120}}(?:{NOT_THAT}(?:\s?है)?)?", re.IGNORECASE)
 _NOT: Final = lazily(NOT, re.IGNORECASE)
 _NOT_THAT: Final = lazily(rf"{NOT_THAT}(?:\s?है)?$", re.IGNORECASE)
-_WRONG: Final = lazily(f"{WRONG}|{LEAST}", re.IGNORECASE)
-_EXCEPTED: Final = lazily(rf"\b(?:{EXCEPT})\b", re.IGNORECASE)
+_WRONG: Final = lazily(f"{WRONG}|{LEAST_RIGHT}", re.IGNORECASE)
+_EXCEPTED: Final = lazily(rf"\b(?:{EXCEPT})\b|除了?(?= ?[A-Z](?![A-Za-z]))", re.IGNORECASE)
 _REACH: Final = 24
 """Characters between a denial, or a word that excepts, and its letter."""
 

@@ -9,7 +9,7 @@ from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, ow
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import Texts
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
-from vqa_client.scoring.denials import NOT, WRONG
+from vqa_client.scoring.denials import EXCEPT, NOT, WRONG
 from vqa_client.scoring.patterns import lazily, line_end
 from vqa_client.scoring.plain import EMPHASIS, NO_MARKS
 from vqa_client.scoring.refusal import unseeing
@@ -25,6 +25,8 @@ FEWEST: Final = 3
 """Choices from which on all but one are denied on purpose."""
 PLACES_READ: Final = 200
 """Places of one kind in a reply that are looked at, a bound on the time that a runaway reply can take."""
+COPULA_READ: Final = len("would be")
+"""Characters before "all" in which the verb may stand: "they are all true except B"."""
 
 
 @lru_cache(maxsize=4)
@@ -52,7 +54,8 @@ def weighed(reply: ChoiceReply) -> Found | None:
         if share and number and not re.match(rf"\W*{number}(?![\d.])", reply.texts.own[label]):
             shares[label] = float(number) / (1 if share["number"] else 100)
     labels = tuple(label for label in shares if shares[label] == max(shares.values()))
-    every = len(shares) == len(reply.texts.labels) or (len(shares) > 1 and _WEIGHS.search(reply.lower))
+    weighs = _WEIGHS.search(reply.lower) or _ONLY_SHARES.fullmatch(reply.lower)
+    every = len(shares) == len(reply.texts.labels) or (len(shares) > 1 and weighs)
     whole = every and abs(sum(shares.values()) - 1) < _ROUNDED
     return Found(labels=labels, rule="weights") if whole and len(labels) == 1 else None
 
@@ -194,8 +197,8 @@ def left_over(reply: ChoiceReply) -> Found | None:
     if len(text) > SHORT or _KEEPS.search(text):
         return None
     if match := reply.patterns.excepted.search(text):
-        holds = match["label"] and not (match["none"] or match["out"]) and _HOLDS.match(text, match.end())
-        return Found(labels=() if holds else (reply.written[match["label"] or match["but"]],), rule="exception")
+        label = "" if _calls_others_right(text, match) else reply.written[match["label"] or match["but"]]
+        return Found(labels=(label,) if label else (), rule="exception")
     named: set[str] = set()
     out: set[str] = set()
     run: list[re.Match[str]] = []
@@ -211,6 +214,19 @@ def left_over(reply: ChoiceReply) -> Found | None:
     if len(left) != 1 or len(out) < 2 or not (left[0] in named or _EXCLUDES.search(text)):
         return None
     return Found(labels=tuple(left), rule="exclusion")
+
+
+def _calls_others_right(text: str, match: re.Match[str]) -> bool:
+    """Whether all others than the exception are called right, which leaves it wrong."""
+    if match["none"] or match["out"]:
+        return False
+    if not match["label"]:
+        return _UNSPACED_RIGHT.match(text, match.end()) is not None
+    if _RIGHT_AFTER.match(text, match.end()):
+        return True
+    if not _CLOSES.match(text, match.end()) or negated(sentence_before(text, match.start())):
+        return False
+    return _RIGHT_BEFORE.search(text, max(0, match.start() - COPULA_READ), match.start("label")) is not None
 
 
 def not_denied(reply: ChoiceReply) -> Found | None:
@@ -233,6 +249,9 @@ _SHARE = lazily(
     rf"[\"')]? ?(?:(?:[:=(] ?)?{_PER_CENT}(?![\w%])|[:=] ?(?P<number>0?\.\d{{1,9}}|[01](?:\.0)?)(?![\w%]|\.\d))"
 )
 _SHARE_OF = lazily(rf"{_PER_CENT} (?:on|for|to|in|that it(?:'s| is))(?P<number>(?!))? (?:option )?[\"'(]?\Z")
+_ONLY_SHARES = lazily(
+    r"(?:\d{1,3}(?:\.\d)? ?(?:%|percent|per cent) (?:on|for|to) (?:option )?\w{1,3}(?:,? and |[,;.] ?|\n|\Z)){2,10}"
+)
 _ROUNDED: Final = 0.03
 _WEIGHS = lazily(r"\b(?:i'd|i would|i) (?:put|give|assign)|\b(?:confiden|probabilit|likelihood|certain|chance)")
 _JOINING = lazily(r"(?i:\W{0,6}\b(?:and|or|oder|und|ou|et|o|y|e|of|en|lub|и|или|veya|ve)\b\W{0,6})")
@@ -263,12 +282,22 @@ _KEEPS = lazily(
     r"(?:rule|exclud|eliminat|dismiss|discard|obvious|clear\b|evident|certain|sure|known?\b|possible (?:that|to))"
 )
 """Takes an exclusion back: "I can't rule out A, B or C"."""
-_HOLDS = lazily(
-    r",? (?:(?:(?:is|are|can be|could be|sind|sont|son|sono|são|zijn) )?(?:all |also )?"
-    r"(?:correct|right|true|possible|plausible|valid|richtig|korrekt|just|vrai|corr?e[ct]t|giust|juist|верн|правильн)"
-    r"|(?:fits?|works?|match(?:es)?)\b)"
+_MODAL: Final = "(?:(?:can|could|will|would|should|may|might|must) )?"
+_BE: Final = (
+    rf"(?:is|are|was|were|{_MODAL}be|{_MODAL}(?:seem|appear|look)s?(?: to be)?|sind|sont|son|sono|são|zijn)"
+    r"(?: (?:all|alle|also|likely|probably|clearly|certainly|definitely|equally))* "
 )
-"""What all others do, which leaves the exception wrong: "all but B are correct"."""
+_RIGHT: Final = (
+    r"(?:correct|right|true|possible|plausible|valid|richtig|korrekt|justes?\b|vrai|corr?e[ct]t|giust|juist|верн"
+    r"|правильн)(?!ly|ament)"
+)
+_FITS: Final = rf"{_MODAL}(?:fits?|works?|match(?:es)?|appl(?:y|ies)|holds?)\b"
+_RIGHT_AFTER = lazily(rf",? (?:(?:{_BE})?{_RIGHT}|{_FITS})")
+_RIGHT_BEFORE = lazily(rf"\b(?:(?:{_BE}){_RIGHT}|верн|правильн|{_FITS}(?=,? (?:{EXCEPT})\b))")
+"""What all others do, which leaves the exception wrong: "all but B are correct", "all are correct but B"."""
+_CLOSES = lazily(r"\.|\Z|(?<!\bbut \w), which\b")
+"""Ends the exception; in "all are plausible, but B, I think, is best" there is none."""
+_UNSPACED_RIGHT = lazily(r" ?(?:是|很)?(?:[对對](?!不)|正确|正確|成立|符合)")
 _EXCLUDES = lazily(
     rf"\b(?:exclu|elimin|rul(?:ed?s?|ing) out|false|wrong|incorrect|neither"
     r"|do(?:es)?(?: not|n't) (?:match|fit|apply|work)\b|(?:pass|stimm)(?:en|t) nicht\b"
