@@ -20,7 +20,7 @@ from vqa_client.tasks.choices import known, labelled, lmms_eval, published, take
 
 LETTER = re.compile(r"(?:^|, )([A-D]): ")
 QUESTIONS = 1500
-HOME = Home("hf://Lin-Chen/MMStar", "unknown")
+HOME = Home("hf://Lin-Chen/MMStar", "no licence stated")
 LMMS = f"{{question}}\nOptions: {{choices}}\n{DIRECTLY.rstrip('.')}"
 
 
