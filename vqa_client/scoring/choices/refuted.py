@@ -74,11 +74,9 @@ ATTRIBUTED = lazily(
 _THE_RIGHT: Final = (
     r"(?:being |be |have been )?(?:correct|right|true|valid|accurate|shown|present|in|an?|the|all|any|th[eo]se|them)\b"
 )
-LEAST_RIGHT: Final = (
-    rf"{LEAST}(?! (?:of|to) (?!{_THE_RIGHT})"
-    r"| (?:errors?|failures?|mistakes?|faults?|flaws?|risks?|harms?|damages?|loss(?:es)?|problems?|complications?)\b)"
-)
-"""Calls a choice the least likely one; "the lowest probability of error" is not of the choice."""
+_HAS_LEAST: Final = r"(?=least \w+ (?!(?:answer|option|choice|chance|probability|likelihood|one)\b)[a-z])"
+LEAST_RIGHT: Final = rf"(?<!\bwith {_HAS_LEAST})(?<!\bwith the {_HAS_LEAST}){LEAST}(?! (?:of|to) (?!{_THE_RIGHT}))"
+"""Calls a choice the least likely one; "the lowest probability of error", "the least likely failure" are not of it."""
 _DISQUALIFIED = lazily(
     r"(?:\b(?:wrong|less|least|hardly|incorrect|false|initial|previous|earlier|tempting|naive|other|possible|potential"
     r"|alternative|second|third|next|each|every|any|worst|falsche|mauvaise|неправильный|неверный|错误的?|不正确的?|错的)"
