@@ -218,6 +218,31 @@ COUNTS += [
     ("There aren't 3 birds.", None),
     ("I can't see 4 birds.", None),
     ("Anything but 3.", None),
+    ("There aren’t 3 birds.", None),
+    ("It isn't possible to count exactly 3", None),
+    ("There are no fewer than 3", "3"),
+    ("There are no less than 3 birds", "3"),
+    ("It cannot be less than 3", "3"),
+    ("I can't count exactly – 3", "3"),
+    ("No doubt there are 3", "3"),
+    ("3.5-4.5", None),
+    ("3.5–4.5 birds", None),
+    ("1,000-2,000", None),
+    ("5-10-15", None),
+    ("1-800-555", None),
+    ("5 - 10 birds", None),
+    ("5 - 10", None),
+    ("5 - 3", "2"),
+    ("The answer is 5 - 3.", "2"),
+    ("5−3", "2"),
+    ("$5-3$", "2"),
+    ("\\(5-3\\)", "2"),
+    ("The answer is $5-3$.", "2"),
+    ("It's not 3-5, it's 6", "6"),
+    ("|2-5|", "3"),
+    ("The digits, one at a time, are 7-4-1-3.", None),
+    ("El número no es otro que 3.", "3"),
+    ("Not all of the pages say 3, but most do.", "3"),
     ("I'm not sure but I count 3 birds.", "3"),
     ("هناك ٣ طيور", "3"),
     ("٧", "7"),
@@ -321,6 +346,15 @@ def test_answers_that_differ(answer: str, reference: str) -> None:
 def test_a_number_is_read_where_it_is_said_clearly(reply: str, answer: str | None) -> None:
     found = number(stopped(reply), BIRDS) if reply else None
     assert (found.text if found else None) == answer
+
+
+def test_a_number_that_is_only_denied_is_no_rival() -> None:
+    for text, status, rivals in (
+        ("There aren't 3", "unparsed", ()),
+        ("There aren't 3, there are 4", "ambiguous", ("3", "4")),
+    ):
+        answer = number(stopped(text), BIRDS)
+        assert (answer.status, answer.rivals) == (status, rivals)
 
 
 def test_a_cut_reply_gives_only_what_it_declared() -> None:

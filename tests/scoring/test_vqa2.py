@@ -210,6 +210,22 @@ def test_the_published_records_come_out_again(name: str, differing: list[tuple[s
         ("Neither yes nor no.", None),
         ("yes/no", None),
         ("No lo sé.", None),
+        ("No lo se.", None),
+        ("Paris? No. Nice? No. Lille? Yes.", None),
+        ("No sé si hay un perro.", None),
+        ("No se ve ningún perro en la imagen.", "no"),
+        ("No se trata de un gato.", "no"),
+        ("No se puede ver un perro", "no"),
+        ("Yes. So no.", "yes"),
+        ("Yes, so the answer is no", "yes"),
+        ("No. So, yes.", "no"),
+        ("No. Wait, there is one, so yes.", "yes"),
+        ("Yes, but the answer is no.", "no"),
+        ("Yes, only if you look closely can you see it.", "yes"),
+        ("Yes, only if you zoom in.", "yes"),
+        ("Yes, only when reading.", "yes"),
+        ("Yes, only if the light is on.", None),
+        ("It would not be wrong to say no.", "no"),
     ],
 )
 def test_polarity_is_read_by_words_and_a_non_answer_has_none(reply: str, says: str | None) -> None:
@@ -243,6 +259,41 @@ def test_polarity_is_read_by_words_and_a_non_answer_has_none(reply: str, says: s
         ("cake", "I can't tell whether it is cake.", False, 0.9),
         ("ocean", "The least likely place is the ocean.", False, 0.9),
         ("3", "not 4 but 3", True, 0.9),
+        ("3", "There are no fewer than three.", True, 0.9),
+        *(
+            ("red", reply, True, 0.9)
+            for reply in (
+                *(
+                    "without a doubt red",
+                    "I do not doubt it is red",
+                    "I have no doubt at all it is red",
+                    "No it is red",
+                ),
+                *("It cannot be anything other than red", "It isn't anything but red", "It is not just red"),
+                *("It is not unlikely that it is red", "I can't deny it is red", "Isn't it red", "not blue and red"),
+                *("not blue – red", "not blue -- red", "not blue / red", "not blue\nred", "not blue → red"),
+                *("not blue (red)", "I don't know maybe red"),
+            )
+        ),
+        ("tennis", "There is no question the sport is tennis", True, 0.9),
+        ("tennis", "No doubt this is tennis", True, 0.9),
+        ("snow", "You can't go wrong with snow", True, 0.9),
+        ("kite", "The boy is not alone he flies a kite", True, 0.9),
+        ("rot", "nicht blau sondern rot", True, 0.9),
+        ("tulip", "I see no flower except the tulip.", True, 0.9),
+        ("otter", "There's no animal in it save the otter.", True, 0.9),
+        ("5926", "№ 5926", True, 0.9),
+        ("rojo", "no es azul sino rojo", True, 0.9),
+        *(
+            ("red", reply, False, 0.9)
+            for reply in (
+                "It isn’t red",
+                "It is not yet red",
+                "not blue or red",
+                "I doubt it is red",
+                "I don't think it is red",
+            )
+        ),
     ],
 )
 def test_other_answers_have_to_be_whole_words(gold: str, reply: str, simple: bool, enhanced: float) -> None:

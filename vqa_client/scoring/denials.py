@@ -120,19 +120,6 @@ NOT_WORDS: Final = "|".join(
 NOT_SIGNS: Final = r"[不没沒非]|ไม่"
 NOT: Final = rf"(?:\b{any_word(NOT_WORDS)}\b|{NOT_SIGNS})"
 """Denies what follows it or, where nothing does, what stands before it: "nicht C", "C ist nicht richtig"."""
-_DENIAL_READ: Final = 60
-_DENIED_NEXT = lazily(
-    rf"(?:\b(?:not|never|cannot|neither|nor|doubt|unlikely|(?:any|every)thing but)\b|n't\b|{NOT}|{IMPOSSIBLE}|{LEAST})"
-    r"(?:(?!\b(?:but|so|only|sure|certain|because)\b)[^.,;:!?\d]){0,30}\Z",
-    re.IGNORECASE,
-)
-
-
-def denied_before(text: str, at: int) -> bool:
-    """Whether the clause up to `at` denies what stands there: "there aren't 3", "it is not a red one"."""
-    return _DENIED_NEXT.search(text, max(0, at - _DENIAL_READ), at) is not None
-
-
 UNSPACED: Final = lazily(
     _lines(r"""
     不|没|沒|非|无|無|未
@@ -244,6 +231,34 @@ CONTRASTS: Final = _words("""
     ولكن|אלא|melainkan|tetapi
     """)
 UNSPACED_CONTRASTS: Final = _lines("बल्कि|लेकिन|বরং|而是|但是|ではなく|じゃなく(?:て)?|でなく|아니라|아니고")
+
+_DENIAL_READ: Final = 60
+_DENIED_NEXT = lazily(
+    rf"(?:\b(?:not|never|cannot|neither|nor|doubt|unlikely|(?:any|every)thing but)\b|n't\b|{NOT}|{IMPOSSIBLE}|{LEAST})"
+    r"(?:(?![.,;:!?()|\n\d–—→⇒，。；：！？]|--|[-=]>| [-/] "
+    r"|\b(?:and|so|only|sure|certain|maybe|probably|i (?:think|guess))\b"
+    rf"|(?!yet\b){CONTRASTS}|{UNSPACED_CONTRASTS}).){{0,30}}\Z",
+)
+_AFFIRMS = lazily(
+    r"(?:\bnot|\bnever|\bcannot|n't|\bno)(?: \w+){0,5} "
+    r"(?:doubt\w*|den(?:y|ied)|except|besides|apart from|aside from|save|"
+    r"(?:other|less|fewer|more|greater) than|else (?:but|than)|(?:any|no)(?:thing|one|where) but)\b"
+    r"|\bnot (?:all|every\w*|each)\b"
+    r"|(?:\bnot|n't|\bcannot)(?: \w+)? (?:alone|least|go wrong|unlikely|impossible|improbable|un\w+ly)\b"
+    r"|\b(?:no|nao|não|non|n'est|nicht|niet)(?: \w+){0,3} "
+    r"(?:(?:ou?tr[oa]s?|autres?|altr[oaie]) (?:que|che)|ander\w* (?:als|dan))\b"
+    r"|(?:\A|[.!?] )\W*(?:no (?=(?:it|this|that|he|she|they|there|the|i|we)\b)"
+    r"|(?:is|are|was|were|do|does|did)n't (?=(?:it|this|that|he|she|they|there)\b))"
+)
+
+
+def denied_before(text: str, at: int) -> bool:
+    """Whether the clause up to `at` denies what stands there: "there aren't 3", "it is not a red one"."""
+    before = text[max(0, at - _DENIAL_READ) : at].lower().replace("’", "'")
+    if not _DENIED_NEXT.search(before):
+        return False
+    return _DENIED_NEXT.search(HARMLESS.sub(" ", _AFFIRMS.sub(" ", before))) is not None
+
 
 SUPPOSES: Final = lazily(
     _words(r"""

@@ -55,9 +55,14 @@ _CONCLUDES = re.compile(
 _IS = re.compile(r"=|\b(?:is|are|was|were)\b")
 _RANGE = re.compile(
     rf"\bbetween {_NUMBER.pattern} and {_NUMBER.pattern}|{_NUMBER.pattern} (?:or|to) {_NUMBER.pattern}"
-    r"|(?<![\w.,/=+*^-])(?<![=+*/^] )\d{1,6} ?[–-] ?\d{1,6}(?![\w/^]|[.,]\d| ?[-–=+*/^])",
+    rf"|(?<![\w.,/=+*^|-])(?<![=+*/^] )(?!-){_NUMBER.pattern}"
+    rf"(?:(?:-| ?– ?){_NUMBER.pattern}){{1,9}}(?![\w/^]| ?[-–=+*/^])",
     re.IGNORECASE,
 )
+_FROM_TO = re.compile(r"(?<![\w.,/=+*^-])(?<![-=+*/^] )(\d{1,6}) - (\d{1,6})(?![\w/^]|[.,]\d| ?[-–=+*/^])")
+_FORMULA_ALONE = re.compile(r"\W{0,9}\$[^$\n]+\$\W{0,9}")
+_IN_FORMULA = re.compile(r"(?<=\$)[^$\n]{1,80}(?=\$)|(?<=\\\()[^()\n]{1,80}(?=\\\))")
+_MINUS = re.compile(r"(?<=\d)-(?=\d)")
 _DIGIT = re.compile(r"[^\D0-9]")
 _FORMULA = re.compile(r"\$\$?([^$]+)\$|\\[(\[]([^$]+?)\\[)\]]|=\s?([^=\n]+)\Z")
 _BECAUSE = re.compile(r",? (?:because|since|as|which|so|where)\b")
@@ -70,7 +75,8 @@ def number(reply: Reply, question: Question) -> Answer:
     whole = whole_reply(reply, question)
     text, asked = _plain(reply.text), _ASKED_FOR.search(question.text)
     if whole.status == "ok":
-        if not _RANGE.search(text) and (value := _value(text)):
+        is_range = not _FORMULA_ALONE.fullmatch(reply.visible) and _without_ranges(text) != text
+        if not is_range and (value := _value(text)):
             return Answer(text=value, rule="whole_reply", source=reply.source)
         if asked and _NONE.fullmatch(text):
             return Answer(text="0", rule="none", source=reply.source)
@@ -91,7 +97,8 @@ def number(reply: Reply, question: Question) -> Answer:
             return Answer(text=values[0], rule=name, source=reply.source)
     if whole.status != "ok":
         return whole
-    return Answer(status="ambiguous" if values else "unparsed", rule="number", rivals=values, source=reply.source)
+    rivals = values if len(values) > 1 else ()
+    return Answer(status="ambiguous" if rivals else "unparsed", rule="number", rivals=rivals, source=reply.source)
 
 
 def numbers(reply: Reply, question: Question) -> Answer:
@@ -137,6 +144,7 @@ def _formula(reply: Reply, question: Question) -> Answer:
 
 def _plain(text: str) -> str:
     text = _DIGIT.sub(lambda digit: str(int(digit[0])), text)
+    text = _IN_FORMULA.sub(lambda formula: _MINUS.sub(" − ", formula[0]), text)
     return _DECORATION.sub(" ", text.replace("−", "-")).strip() if number_of(text) is None else text
 
 
@@ -159,8 +167,15 @@ def _in_digits(text: str) -> str:
     """The text with digits for number words; "one" is mostly a pronoun, and counts where it is the only number."""
     text = _NAMED.sub(" ", text)
     most = SPELLED.sub(lambda match: match[0] if match[0].lower() == "one" else value_of(match[0]) or match[0], text)
-    most = _RANGE.sub(" ", most)
-    return most if _NUMBER.search(most) else re.sub(r"\bone\b(?! of| can|'s)", "1", most, flags=re.IGNORECASE)
+    if not _NUMBER.search(most):
+        most = re.sub(r"\bone\b(?! of| can|'s)", "1", most, flags=re.IGNORECASE)
+    return _without_ranges(most)
+
+
+def _without_ranges(text: str) -> str:
+    """The text without "3-5" and "3 - 5"; "5 - 3" is a difference."""
+    text = _RANGE.sub(" ", text)
+    return _FROM_TO.sub(lambda match: " " if int(match[1]) < int(match[2]) else match[0], text)
 
 
 def _numbers_declared(text: str) -> Iterable[str]:

@@ -24,6 +24,7 @@ _NUMBERS: Final = {word: str(value) for word, value in SMALL.items() if value <=
 _NO_WORD = re.compile(r"[^\w\s]")
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBERS)})\b")
 _TOKEN = re.compile(r"(?:(?<![\w.])-)?\d+(?:[.,:/]\d+)*%?|[^\W\d_]+(?:'[^\W\d_]+)*")
+_APART = re.compile(r"\n+|№")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LADDER: Final = ((1.0, 0.9), (0.7, 0.7), (0.3, 0.3))
 """From this share of the gold answer's words on, this score."""
@@ -110,7 +111,7 @@ def _in_digits(text: str) -> str:
 
 def _states(reply: str, run: tuple[str, ...]) -> bool:
     """Whether the reply has these words in a row where nothing denies them."""
-    text, size = _in_digits(reply), len(run)
+    text, size = _in_digits(_APART.sub(" | ", reply)), len(run)
     tokens = list(_TOKEN.finditer(text))
     words = tuple(token[0] for token in tokens)
     places = (tokens[at].start() for at in range(len(words) - size + 1) if words[at : at + size] == run)

@@ -40,15 +40,20 @@ _OPENS_ABROAD = re.compile(rf"^[\s.,:;!-]*(?:(?:{_ABROAD})(?=\s*(?:[.,;:!。、�
 _GUESSES: Final = r"(?:but |so )?(?:most likely|probably|i(?:'d| would) (?:say|guess)|my (?:best )?guess(?: is)?)"
 _CUE: Final = (
     r"[.,;!?-]\s*(?:(?:(?:but|oh|hmm|no),? )?(?:wait|actually|correction|sorry|scratch that|on second thought|i meant?"
-    rf"|{_GUESSES})\b|(?:but|so|therefore|hence)(?=,? (?:the answer is )?(?:yes|no)\b))"
+    rf"|{_GUESSES})\b|but(?=,? (?:the answer is )?(?:yes|no)\b))"
 )
 _CORRECTS = re.compile(
     rf"{_CUE}(?:[^.!?]{{1,100}}[.!?]\s+|[\s.,:;!-]*(?:(?:no|actually|wait|i meant?|it is|it's|that's|the answer is)\b"
     r"[\s.,:;!-]+){0,4})(?P<said>yes|no)(?=[.,;:!]|$)"
 )
+_CONCLUDES = re.compile(r"[.,;!?-]\s*(?:so|therefore|hence),? (?:the answer is )?(?P<said>yes|no)(?=[.,;:!]|$)")
+_CORRECTING = re.compile(_CUE)
 _TAKES_BACK = re.compile(rf"{_CUE}(?P<clause>[^.!?]{{1,100}})")
 _STANDS = re.compile(r", but (?:yes|(?:it|there|he|she|they)(?: is| are|'s|'re) (?!not\b))")
-_HARMLESS = re.compile(r"\b(?:no|without(?: a)?) (?:doubt|question)\b|^yes or no\s*[?:]|^\w{1,9}\s?\?+(?=\s*\w)")
+_HARMLESS = re.compile(
+    r"\b(?:no|without(?: a)?) (?:doubt|question)\b|^yes or no\s*[?:]"
+    rf"|^(?:{_YES}|{_NO}|oui|non|s[ií]|sim|n[aã]o|ja|nein|nee)\s?\?+(?=\s*\w)"
+)
 _DECORATION = re.compile(r"[*_#\"\[\]()<>]|\\boxed\{|\}")
 _CAN_NOT = re.compile(r"\b(?:cannot|can't|cant)\b")
 _NOT = re.compile(
@@ -65,18 +70,23 @@ _KNOWING = (
     r"|confirm(?:ed)?|verif(?:y|ied)|told|known|inferred|identif(?:y|ied)|discern(?:ed)?|stated?|mention(?:ed)?"
     r"|indicated?|(?:see|view|access|open) (?:the |this |any |your )?(?:image|picture|photo)s?)"
 )
+_LOOKING: Final = (
+    r" (?:you|we|one)(?: \w+)? (?:looks?|reads?|checks?|sees?|zooms?|counts?)\b"
+    r"|[^.;!?]{0,80} (?:can|could|do|does|did|is|are|will|would) (?:you|we|one|i|it|he|she|they|the)\b"
+)
+"""Conditions of the reader, not of the truth: "Yes, only if you look closely can you see it."."""
 _NEITHER = re.compile(
     rf"\bnot (?:be |have |really |entirely |quite |completely |very |even |yet |to )*{_KNOWING}\b"
     r"|\bun(?:clear|known|certain|sure|able)\b|\bno (?:idea|clue|information|context|way (?:to|of)|answer)\b"
     r"|\b(?:hard|difficult|impossible) to (?:tell|say|know|determine|see|judge)\b|\binsufficient\b|\binconclusive\b"
-    r"|^yes (?:and|or) no\b|^no (?:and|or) yes\b|\byes,? only (?:if|when)\b|\bleast likely\b"
+    rf"|^yes (?:and|or) no\b|^no (?:and|or) yes\b|\byes,? only if\b(?!{_LOOKING})|\bleast likely\b"
     r"|\b(?:neither|either) (?:yes|no) n?or (?:yes|no)\b|\bmaybe (?:yes|no), maybe\b|^(?:yes|no) ?/ ?(?:yes|no)$"
-    r"|^no (?:lo )?s[eé]\b|^no (?:lo )?(?:puedo|sabr[ií]a) (?:decir|saber)\b|^non (?:lo )?so\b"
+    r"|^no (?:lo )?(?:sé\b|se(?=\s*(?:[.,;:!]|$)))|^no (?:lo )?(?:puedo|sabr[ií]a) (?:decir|saber)\b|^non (?:lo )?so\b"
 )
 _STARTS = re.compile(rf"(?:(?P<yes>{_YES}|{_LOOSE})|(?P<no>{_NO}))\b")
 _SAYS_ONLY = re.compile(r"(?:yes|no)(?:[.,;:!]|$)")
 _DENIED: Final = (
-    r"\b(?:anything but(?: an?)?|far from an?"
+    r"(?<!\bnot )(?<!\bnot be )\b(?:anything but(?: an?)?|far from an?"
     r"|(?:wrong|incorrect|false|a mistake) to (?:say|answer))"
 )
 _TURNED = (
@@ -115,8 +125,12 @@ def settled_in(text: str) -> YesNo | None:
     """What a folded text says in another language, or corrects itself to; None where it does neither."""
     if abroad := _OPENS_ABROAD.match(text):
         return "yes" if abroad["yes"] else "no"
-    corrected = next(iter(deque(_CORRECTS.finditer(text), maxlen=1)), None)
-    return None if corrected is None else "yes" if corrected["said"] == "yes" else "no"
+    opens, cue = _STARTS.match(_OPENING.sub("", text, count=1)), _CORRECTING.search(text)
+    last = next(iter(deque(_CORRECTS.finditer(text), maxlen=1)), None)
+    if cue or not opens:
+        start = max(cue.end() if cue and opens else 0, last.end() if last else 0)
+        last = next(iter(deque(_CONCLUDES.finditer(text, start), maxlen=1)), last)
+    return None if last is None else "yes" if last["said"] == "yes" else "no"
 
 
 def taken_back(text: str) -> bool:
