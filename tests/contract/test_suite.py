@@ -1,6 +1,7 @@
 """Several benchmarks in one command, and finished runs in one table."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -120,10 +121,15 @@ def test_models_are_ranked_and_what_is_not_comparable_is_named(
     server = fault_server(by_question(RIGHT, error(400, "the image can't be decoded: invalid image")))
     asked = ["run", "chartqa", "--data", str(tmp_path / "chartqa"), "-o", str(tmp_path / "out/third"), "--no_check"]
     assert run_command([*asked, "--base_url", server.base_url, "--model", "third"]) == 0
+    (run_file,) = (tmp_path / "out/bad").rglob("pope*.run.json")
+    older = json.loads(run_file.read_text())
+    newer, older["scoring"]["version"] = older["scoring"]["version"], "1.1"
+    run_file.write_text(json.dumps(older))
     capsys.readouterr()
     assert run_command(["leaderboard", str(tmp_path / "out"), "-o", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().out
     assert "third is not comparable with good" in said
+    assert re.search(rf"good and bad: warning: [^:]*: version [a-z ]*: '{newer}' and '1.1'", " ".join(said.split()))
     made = board(tmp_path / "out")
     assert made["models"][:1] == ["good"]
     assert ["benchmark", *made["models"]] in [line.split() for line in said.splitlines()]

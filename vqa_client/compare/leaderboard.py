@@ -221,7 +221,7 @@ def _rank(cells: dict[str, Cell], sides: Mapping[str, Side]) -> tuple[dict[str, 
         for note in warnings(sides[usual], sides[label], matched):
             if "without a reply" not in note:
                 differing.setdefault(note, []).append(label)
-    notes += [f"{', '.join(of)} and {usual}: {note}" for note, of in differing.items()]
+    notes += [f"{usual} and {', '.join(of)}: {note}" for note, of in differing.items()]
     ranked = [label for label in labels if label not in apart]
     better = _surely_better(ranked, sides, notes)
     for label in ranked if len(ranked) > 1 else ():
