@@ -57,8 +57,8 @@ def replacing(path: str | os.PathLike[str], ours: bytes | None = None) -> Iterat
         if target.parent not in _swept:
             _swept.add(target.parent)
             remove_leftovers(target.parent)
-        unfinished, begun = _begun(target.parent)
-        with begun as file:
+        unfinished = target.parent / f".vqa-client-{_HOST}-{secrets.token_hex(8)}.tmp"
+        with _begun(unfinished) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -83,21 +83,20 @@ def _own(path: Path, ours: bytes) -> Path:
     return Path(os.path.realpath(path.parent), path.name)
 
 
-def _begun(folder: Path) -> tuple[Path, IO[bytes]]:
+def _begun(path: Path) -> IO[bytes]:
     """Create a file whose lock says for as long as this process lives that it is being written."""
-    path, file = _new(folder)
+    file = _locked(path)
     if not path.exists():  # another process took it for a leftover before it was locked
         file.close()
-        path, file = _new(folder)
-    return path, file
+        file = _locked(path)
+    return file
 
 
-def _new(folder: Path) -> tuple[Path, IO[bytes]]:
-    path = folder / f".vqa-client-{_HOST}-{secrets.token_hex(8)}.tmp"
+def _locked(path: Path) -> IO[bytes]:
     file = open(path, "xb", buffering=BUFFER_BYTES)  # noqa: SIM115  the caller closes it
     with contextlib.suppress(OSError):  # a file system without locks
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return path, file
+    return file
 
 
 def remove_leftovers(folder: Path) -> None:
