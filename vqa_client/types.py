@@ -66,8 +66,8 @@ class Turn(Struct, frozen=True, kw_only=True):
 class Question(Struct, frozen=True, kw_only=True):
     """One thing to ask.
 
-    `folder` is the page folder that its images are from, or "text_only"; `variant` is how it is asked, where not as it
-    is: a corruption and its level such as "gaussian_noise/3", an order of the choices. `images` are paths in the order
+    `folder` is the page folder that its images are from, or "text_only"; `variant` is what was changed in it, if
+    anything: a corruption and its level ("gaussian_noise/3"), an order of choices. `images` are paths in the order
     the model sees them, `choices` maps a label to its text, `groups` maps a breakdown field to this question's value,
     `cluster` names the document or image that several questions share. `turns` come before the question; their images
     are among `images`. `evidence` gives the places in `images`, from 1, of those that the answer is on; `row` is the
