@@ -1,5 +1,6 @@
 """A second start of a whole run: what an earlier one left is kept, read again, asked again or refused."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,15 @@ import vqa_client
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import (
     answer,
+    at_path,
     error,
+    first_n,
+    hold,
     oracle,
 )
 from tests.faults.questions import Notes
 from tests.runs.sample import Sample
-from vqa_client.errors import IdentityError, UsageError
+from vqa_client.errors import Busy, IdentityError, UsageError
 
 
 @pytest.fixture(autouse=True)
@@ -202,3 +206,23 @@ async def test_a_start_that_dies_after_taking_answers_over_is_resumed_and_scores
     await vqa_client.arun(of.settings(server.base_url), progress=notes)
     assert len(server.chats) == 8
     assert bool(notes.about("scored again")) == (dies_in == "score_again")
+
+
+async def test_a_run_that_another_process_starts_meanwhile_is_being_written_and_not_one_without_a_run_file(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Sample(tmp_path, 3)
+    first = fault_server(first_n(1, oracle(of.replies()), then=(hold(), oracle(of.replies()))))
+    late = fault_server(at_path("/v1/models", (hold(), answer("no list"))))
+    second = asyncio.ensure_future(vqa_client.arun(of.settings(late.base_url, model="tiny-vlm")))
+    while not late.requests:
+        await asyncio.sleep(0.01)
+    started = asyncio.ensure_future(vqa_client.arun(of.settings(first.base_url, model="tiny-vlm", max_workers=1)))
+    while len(first.chats) < 2:
+        await asyncio.sleep(0.01)
+    late.release()
+    with pytest.raises(Busy):
+        await second
+    first.release()
+    (report,) = await started
+    assert report.summary.status_counts["ok"] == 3

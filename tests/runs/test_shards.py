@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
-from tests.fakes.words import answer, at_path, delay, error, first_n, hold, oracle
+from tests.fakes.words import answer, delay, error, oracle
 from tests.faults.questions import Notes, Questions, niah_settings
 from tests.runs.sample import Sample
 from vqa_client.cli.progress import LiveCounts
 from vqa_client.cli.turns import in_turns
 from vqa_client.compare.write import compare_runs
-from vqa_client.errors import Busy, DataError, IdentityError, UsageError
+from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.records import RecordLog
 from vqa_client.reports.bottleneck import time_of
@@ -367,26 +367,6 @@ async def test_workers_share_shards_and_each_question_is_asked_once(
     with pytest.raises(IdentityError, match=r"images\.max_pixels") as caught:
         await in_turns([other], LiveCounts(), asyncio.Event())
     assert caught.value.hint == "give another --output", "workers by turns take no --fresh"
-
-
-async def test_a_run_that_another_process_starts_meanwhile_is_being_written_and_not_one_without_a_run_file(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
-    of = Sample(tmp_path, 3)
-    first = fault_server(first_n(1, oracle(of.replies()), then=(hold(), oracle(of.replies()))))
-    late = fault_server(at_path("/v1/models", (hold(), answer("no list"))))
-    second = asyncio.ensure_future(arun(of.settings(late.base_url, model="tiny-vlm")))
-    while not late.requests:
-        await asyncio.sleep(0.01)
-    started = asyncio.ensure_future(arun(of.settings(first.base_url, model="tiny-vlm", max_workers=1)))
-    while len(first.chats) < 2:
-        await asyncio.sleep(0.01)
-    late.release()
-    with pytest.raises(Busy):
-        await second
-    first.release()
-    (report,) = await started
-    assert report.summary.status_counts["ok"] == 3
 
 
 async def test_a_worker_that_waits_for_others_can_be_stopped(tmp_path: Path, fault_server: StartsServers) -> None:

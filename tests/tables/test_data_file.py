@@ -2,16 +2,20 @@ import hashlib
 import json
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
+from tests.tables.test_forms import ROWS, Row, load, question
 from tests.tasks.documents import BOM, write_lines, write_list
 from vqa_client.errors import DataError
 from vqa_client.tables import loading
@@ -239,3 +243,39 @@ def test_what_is_not_rows_is_named_with_what_makes_rows_of_it(
     with pytest.raises(DataError) as caught:
         open_table(path)
     assert (str(caught.value), caught.value.hint) == (f"{path} is {what}: these are not rows", hint)
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tar"])
+def test_a_file_that_goes_before_its_rows_are_read_is_named(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if name == "rows.tar":
+        with tarfile.open(path, "w") as file:
+            file.addfile(tarfile.TarInfo("a.json"))
+    else:
+        path.write_text("a,b\n1,2\n")
+    table = open_table(path)
+    path.unlink()
+    for read in (lambda: list(table.rows()), lambda: open_table(path)):
+        with pytest.raises(DataError, match=rf"can't read .*{name}: No such file or directory"):
+            read()
+
+
+def test_no_python_in_the_data_is_run(tmp_path: Path) -> None:
+    text = "[__import__('os').system('touch ran')]"
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"id": 1, "text": "t", "answer": "a", "image": [], "more": text}))
+
+    class Lists(Row):
+        more: tuple[str, ...] = ()
+
+    found: list[Any] = []
+    load(tmp_path, row=Lists, made=lambda row, place: found.append(row) or question(row, place))
+    assert found[0].more == (text,)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_column_that_unfolds_to_gigabytes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.tables.parquet_table.BOMB_BYTES", 1000)
+    rows = [{**ROWS[0], "text": "a" * 5_000_000}]
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet", compression="zstd", use_dictionary=False)
+    with pytest.raises(DataError, match="column text unfolds from"):
+        load(tmp_path)

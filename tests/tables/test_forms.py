@@ -380,42 +380,6 @@ def test_a_fault_is_named_before_anything_is_asked(data: str | bytes, said: str,
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("name", ["rows.csv", "rows.tar"])
-def test_a_file_that_goes_before_its_rows_are_read_is_named(name: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    if name == "rows.tar":
-        with tarfile.open(path, "w") as file:
-            file.addfile(tarfile.TarInfo("a.json"))
-    else:
-        path.write_text("a,b\n1,2\n")
-    table = open_table(path)
-    path.unlink()
-    for read in (lambda: list(table.rows()), lambda: open_table(path)):
-        with pytest.raises(DataError, match=rf"can't read .*{name}: No such file or directory"):
-            read()
-
-
-def test_no_python_in_the_data_is_run(tmp_path: Path) -> None:
-    text = "[__import__('os').system('touch ran')]"
-    (tmp_path / "rows.jsonl").write_text(json.dumps({"id": 1, "text": "t", "answer": "a", "image": [], "more": text}))
-
-    class Lists(Row):
-        more: tuple[str, ...] = ()
-
-    found: list[Any] = []
-    load(tmp_path, row=Lists, made=lambda row, place: found.append(row) or question(row, place))
-    assert found[0].more == (text,)
-    assert not (tmp_path / "ran").exists()
-
-
-def test_a_column_that_unfolds_to_gigabytes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vqa_client.tables.parquet_table.BOMB_BYTES", 1000)
-    rows = [{**ROWS[0], "text": "a" * 5_000_000}]
-    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet", compression="zstd", use_dictionary=False)
-    with pytest.raises(DataError, match="column text unfolds from"):
-        load(tmp_path)
-
-
 def test_a_missing_column_is_named_beside_those_that_are_there(tmp_path: Path) -> None:
     parquet.write_table(pa.Table.from_pylist([{"id": "1", "text": "t", "label": "x"}]), tmp_path / "x.parquet")
     with pytest.raises(DataError, match="row 1: Object missing required field `answer`") as caught:
