@@ -48,12 +48,9 @@ def test_what_is_decided_is_scored_and_what_is_not_is_in_no_accuracy(
     assert found["judge"]["controls"] == {"right": [20, 20], "wrong": [20, 20], "injected": [20, 20]}
     assert (found["rule"], found["table"]) == (0, [[0, 0], [19, 10]])
     shown = capsys.readouterr().out
-    for words in (
-        "judged 29 of 31; 1 without a reply; 1 undecided (1 no verdict)",
-        "injected 20/20",
-        "right by the judge alone, 19: q1",
-    ):
-        assert words in shown
+    assert "judged 29 of 31; 1 without a reply; 1 undecided (1 no verdict)" in shown
+    assert "injected 20/20" in shown
+    assert "right by the judge alone, 19: q1" in shown
 
 
 def test_a_judge_is_asked_once_and_by_the_same_prompt(tmp_path: Path, fault_server: StartsServers) -> None:
