@@ -30,416 +30,329 @@ NAMELESS = {
     "https://": "https://host/rows.csv",
 }
 FILLED = "a {input} {output}"
+RAY_WORKERS = "Ray starts a worker for each processor"
+JUDGED_LATER = "vqa-client judge RESULTS judges it later"
+FASTER = "for more speed give --max_workers, or several servers by --endpoint"
+SOURCES = "--data takes a data file or a folder of .txt files, --pdf PDF files"
 
 
 def _models(**given: Any) -> Any:
     return SuiteSettings(**given).models
 
 
-ROWS: list[tuple[Callable[..., Any], dict[str, Any], str, str]] = [
-    (RunSettings, {"processes": "0"}, "--processes is '0'; it must be from 1 to 1000, or auto", ""),
-    (RunSettings, {"processes": "many"}, "--processes is 'many'; it must be from 1 to 1000, or auto", ""),
-    (RunSettings, {"processes": "9" * 9}, "--processes is '999999999'; it must be from 1 to 1000, or auto", ""),
-    (RunSettings, {"system": "\udcff"}, "--system is not UTF-8", ""),
-    (RunSettings, {"header": ("a=\udcff",)}, "--header is not UTF-8", ""),
-    (RunSettings, {"share": "s3://b/p"}, "--share is of --shard next/N", "--shard next/64"),
-    (
-        RunSettings,
-        {"shard": "next/4", "share": "results"},
-        "--share 'results' is not an object store",
-        "s3://bucket/prefix; a folder is an --output",
-    ),
-    (
-        RunSettings,
-        {"processes": "2", "shard": "1/2"},
-        "--processes and --shard can't be combined",
-        "--max_workers is for each shard",
-    ),
-    (RunSettings, {"shard": "next/0"}, "--shard is 'next/0'", "next/N, such as next/64"),
-    (RunSettings, {"shards": 4}, "--shards is of --ray", "--shard next/N divides among workers with one --output"),
-    (RunSettings, {"ray_cpus": 2}, "--ray_cpus is of --ray", "--shard next/N divides among workers with one --output"),
-    (
-        RunSettings,
-        {"ray": "auto", "shards": 4, "processes": "2"},
-        "--ray and --processes can't be combined",
-        "Ray starts a worker for each processor",
-    ),
-    (
-        RunSettings,
-        {"ray": "auto", "shards": 4, "shard": "1/2"},
-        "--ray and --shard can't be combined",
-        "Ray starts a worker for each processor",
-    ),
-    (RunSettings, {"ray": "auto"}, "--ray needs --shards", "--shards 64; about eight per processor of the cluster"),
-    (
-        RunSettings,
-        {"ray": "ray://h:1", "shards": 4},
-        "--ray ray://h:1 is a client's address",
-        "run the command on a node of the cluster: --ray auto",
-    ),
-    (RunSettings, {"shard": "3"}, "--shard is '3'", "K/N such as 3/64, of nine digits at most; auto, auto/N or next/N"),
-    (
-        RunSettings,
-        {"shard": "1/9999999999"},
-        "--shard is '1/9999999999'",
-        "K/N such as 3/64, of nine digits at most; auto, auto/N or next/N",
-    ),
-    (RunSettings, {"shard": "4/3"}, "--shard 4/3 is part 4 of 3", "K goes from 1 to N"),
-    (RunSettings, {"shard": "0/3"}, "--shard 0/3 is part 0 of 3", "K goes from 1 to N"),
-    (RunSettings, {"no_wait": True}, "--no_wait is of batches", "add --batch"),
-    (
-        RunSettings,
-        {"batch": True, "max_cost": 1.0},
-        "--max_cost can't be combined with --batch",
-        "--dry_run shows the files, and what they cost",
-    ),
-    (
-        RunSettings,
-        {"batch_command": FILLED, "processes": "2"},
-        "--processes can't be combined with --batch_command",
-        "leave it out: one command sends all batches",
-    ),
-    (
-        RunSettings,
-        {"batch": True, "max_workers": 4},
-        "--max_workers can't be combined with --batch",
-        "leave it out: --batch_parallel says how many batches are open at once",
-    ),
-    (
-        RunSettings,
-        {"batch": True, "batch_command": FILLED},
-        "--batch and --batch_command can't be combined",
-        "--batch asks a server, --batch_command a program",
-    ),
-    (
-        RunSettings,
-        {"batch_command": "a '{input}"},
-        '--batch_command is "a \'{input}": No closing quotation',
-        "quote it as for sh",
-    ),
-    (
-        RunSettings,
-        {"batch_command": "a"},
-        "--batch_command has no {input} and no {output}",
-        "'vllm run-batch -i {input} -o {output} --model some-vlm'",
-    ),
-    (
-        RunSettings,
-        {"batch": True, "batch_window": "99999h"},
-        "--batch_window is '99999h'; it must be from 1 to 9999 hours or days",
-        "such as 24h or 7d",
-    ),
-    (
-        RunSettings,
-        {"repeat": 2, "blind": True},
-        "--repeat and --blind can't be combined",
-        "one run each, with an --output each",
-    ),
-    (
-        RunSettings,
-        {"sample": 5, "limit": 5},
-        "--sample and --limit both say which questions are asked",
-        "give one of them",
-    ),
-    (
-        RunSettings,
-        {"by": "difficulty"},
-        "--by says how --sample draws, and there is no --sample",
-        "--sample 500 --by FIELD",
-    ),
-    (RunSettings, {"rate": 2.0}, "--rate is of a dry run", "add --dry_run"),
-    (RunSettings, {"timeout": 0.0}, "--timeout is 0.0; it must be a number above 0", ""),
-    (RunSettings, {"timeout": inf}, "--timeout is inf; it must be a finite number above 0", ""),
-    (RunSettings, {"timeout": nan}, "--timeout is nan; it must be a finite number above 0", ""),
-    (RunSettings, {"wait_for_server": inf}, "--wait_for_server is inf; it must be a finite number of at least 0", ""),
-    (RunSettings, {"rpm": 1e-300}, "--rpm is 1e-300; it must be a number of at least 1e-09", ""),
-    (RunSettings, {"presence_penalty": nan}, "--presence_penalty is nan; it must be a finite number", ""),
-    (RunSettings, {"presence_penalty": -inf}, "--presence_penalty is -inf; it must be a finite number", ""),
-    (RunSettings, {"top_p": inf}, "--top_p is inf; it must be a finite number from 0 to 1", ""),
-    (ServeSettings, {"start_timeout": nan}, "--start_timeout is nan; it must be a finite number above 0", ""),
-    (CheckSettings, {"timeout": -1.0}, "--timeout is -1.0; it must be a number above 0", ""),
-    (
-        ExplainSettings,
-        {"n_samples": "inf"},
-        "--n_samples is 'inf'; it must be a whole number of at least 0, None or all",
-        "",
-    ),
-    (
-        RunSettings,
-        {"extra_body": ("a.b=NaN",)},
-        "--extra_body has a.b = nan: numbers in JSON are finite",
-        "a text has quotes",
-    ),
-    (
-        RunSettings,
-        {"extra_body": ("a=[1, 1e999]",)},
-        "--extra_body has a.1 = inf: numbers in JSON are finite",
-        "a text has quotes",
-    ),
-    (RunSettings, {"header": ("a b=c",)}, "--header 'a b' can't be sent", "name=value in printable ASCII"),
-    (RunSettings, {"header": ("a:b",)}, "--header 'a' has no value", "--header name=value"),
-    (
-        RunSettings,
-        {"extra_body": ("model=x", "messages=[]")},
-        "--extra_body sets messages, model",
-        "the run sets it: leave it out",
-    ),
-    (RunSettings, {"extra_body": ("top_k",)}, "--extra_body 'top_k' has no value", "--extra_body name=value"),
-    (
-        RunSettings,
-        {"batch": True, "endpoint": ("http://a", "http://b")},
-        "several of --endpoint can't be combined with --batch",
-        "name the one that gets the batches",
-    ),
-    (
-        BenchmarkSettings,
-        {"judge": "j", "repeat": 2},
-        "--judge judges a whole run, asked once",
-        "vqa-client judge RESULTS judges it later",
-    ),
-    (
-        BenchmarkSettings,
-        {"judge": "j", "shard": "1/2"},
-        "--judge judges a whole run, asked once",
-        "vqa-client judge RESULTS judges it later",
-    ),
-    (
-        BenchmarkSettings,
-        {"shots_from": Path("d")},
-        "--shots_from says where worked examples are from, and none are asked for",
-        "--shots N",
-    ),
-    (
-        PageOptions,
-        {"pages": "retrieved:0"},
-        "--pages 'retrieved:0' is unknown",
-        "all, evidence, or retrieved:K such as retrieved:3",
-    ),
-    (
-        PageOptions,
-        {"pages": "all,some"},
-        "--pages 'some' is unknown",
-        "all, evidence, or retrieved:K such as retrieved:3",
-    ),
-    (
-        JudgeSettings,
-        {"which": "okay"},
-        "--which names 'okay'",
+ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
+    RunSettings: [
+        ({"processes": "0"}, "--processes is '0'; it must be from 1 to 1000, or auto", ""),
+        ({"processes": "many"}, "--processes is 'many'; it must be from 1 to 1000, or auto", ""),
+        ({"processes": "9" * 9}, "--processes is '999999999'; it must be from 1 to 1000, or auto", ""),
+        ({"system": "\udcff"}, "--system is not UTF-8", ""),
+        ({"header": ("a=\udcff",)}, "--header is not UTF-8", ""),
+        ({"share": "s3://b/p"}, "--share is of --shard next/N", "--shard next/64"),
         (
+            {"shard": "next/4", "share": "results"},
+            "--share 'results' is not an object store",
+            "s3://bucket/prefix; a folder is an --output",
+        ),
+        (
+            {"processes": "2", "shard": "1/2"},
+            "--processes and --shard can't be combined",
+            "--max_workers is for each shard",
+        ),
+        ({"shard": "next/0"}, "--shard is 'next/0'", "next/N, such as next/64"),
+        ({"shards": 4}, "--shards is of --ray", "--shard next/N divides among workers with one --output"),
+        ({"ray_cpus": 2}, "--ray_cpus is of --ray", "--shard next/N divides among workers with one --output"),
+        ({"ray": "auto", "shards": 4, "processes": "2"}, "--ray and --processes can't be combined", RAY_WORKERS),
+        ({"ray": "auto", "shards": 4, "shard": "1/2"}, "--ray and --shard can't be combined", RAY_WORKERS),
+        ({"ray": "auto"}, "--ray needs --shards", "--shards 64; about eight per processor of the cluster"),
+        (
+            {"ray": "ray://h:1", "shards": 4},
+            "--ray ray://h:1 is a client's address",
+            "run the command on a node of the cluster: --ray auto",
+        ),
+        ({"shard": "3"}, "--shard is '3'", "K/N such as 3/64, of nine digits at most; auto, auto/N or next/N"),
+        (
+            {"shard": "1/9999999999"},
+            "--shard is '1/9999999999'",
+            "K/N such as 3/64, of nine digits at most; auto, auto/N or next/N",
+        ),
+        ({"shard": "4/3"}, "--shard 4/3 is part 4 of 3", "K goes from 1 to N"),
+        ({"shard": "0/3"}, "--shard 0/3 is part 0 of 3", "K goes from 1 to N"),
+        ({"no_wait": True}, "--no_wait is of batches", "add --batch"),
+        (
+            {"batch": True, "max_cost": 1.0},
+            "--max_cost can't be combined with --batch",
+            "--dry_run shows the files, and what they cost",
+        ),
+        (
+            {"batch_command": FILLED, "processes": "2"},
+            "--processes can't be combined with --batch_command",
+            "leave it out: one command sends all batches",
+        ),
+        (
+            {"batch": True, "max_workers": 4},
+            "--max_workers can't be combined with --batch",
+            "leave it out: --batch_parallel says how many batches are open at once",
+        ),
+        (
+            {"batch": True, "batch_command": FILLED},
+            "--batch and --batch_command can't be combined",
+            "--batch asks a server, --batch_command a program",
+        ),
+        (
+            {"batch_command": "a '{input}"},
+            '--batch_command is "a \'{input}": No closing quotation',
+            "quote it as for sh",
+        ),
+        (
+            {"batch_command": "a"},
+            "--batch_command has no {input} and no {output}",
+            "'vllm run-batch -i {input} -o {output} --model some-vlm'",
+        ),
+        (
+            {"batch": True, "batch_window": "99999h"},
+            "--batch_window is '99999h'; it must be from 1 to 9999 hours or days",
+            "such as 24h or 7d",
+        ),
+        ({"repeat": 2, "blind": True}, "--repeat and --blind can't be combined", "one run each, with an --output each"),
+        ({"sample": 5, "limit": 5}, "--sample and --limit both say which questions are asked", "give one of them"),
+        ({"by": "difficulty"}, "--by says how --sample draws, and there is no --sample", "--sample 500 --by FIELD"),
+        ({"rate": 2.0}, "--rate is of a dry run", "add --dry_run"),
+        ({"timeout": 0.0}, "--timeout is 0.0; it must be a number above 0", ""),
+        ({"timeout": inf}, "--timeout is inf; it must be a finite number above 0", ""),
+        ({"timeout": nan}, "--timeout is nan; it must be a finite number above 0", ""),
+        ({"wait_for_server": inf}, "--wait_for_server is inf; it must be a finite number of at least 0", ""),
+        ({"rpm": 1e-300}, "--rpm is 1e-300; it must be a number of at least 1e-09", ""),
+        ({"presence_penalty": nan}, "--presence_penalty is nan; it must be a finite number", ""),
+        ({"presence_penalty": -inf}, "--presence_penalty is -inf; it must be a finite number", ""),
+        ({"top_p": inf}, "--top_p is inf; it must be a finite number from 0 to 1", ""),
+        ({"extra_body": ("a.b=NaN",)}, "--extra_body has a.b = nan: numbers in JSON are finite", "a text has quotes"),
+        (
+            {"extra_body": ("a=[1, 1e999]",)},
+            "--extra_body has a.1 = inf: numbers in JSON are finite",
+            "a text has quotes",
+        ),
+        ({"header": ("a b=c",)}, "--header 'a b' can't be sent", "name=value in printable ASCII"),
+        ({"header": ("a:b",)}, "--header 'a' has no value", "--header name=value"),
+        (
+            {"extra_body": ("model=x", "messages=[]")},
+            "--extra_body sets messages, model",
+            "the run sets it: leave it out",
+        ),
+        ({"extra_body": ("top_k",)}, "--extra_body 'top_k' has no value", "--extra_body name=value"),
+        (
+            {"batch": True, "endpoint": ("http://a", "http://b")},
+            "several of --endpoint can't be combined with --batch",
+            "name the one that gets the batches",
+        ),
+    ],
+    ServeSettings: [({"start_timeout": nan}, "--start_timeout is nan; it must be a finite number above 0", "")],
+    CheckSettings: [({"timeout": -1.0}, "--timeout is -1.0; it must be a number above 0", "")],
+    ExplainSettings: [
+        ({"n_samples": "inf"}, "--n_samples is 'inf'; it must be a whole number of at least 0, None or all", "")
+    ],
+    BenchmarkSettings: [
+        ({"judge": "j", "repeat": 2}, "--judge judges a whole run, asked once", JUDGED_LATER),
+        ({"judge": "j", "shard": "1/2"}, "--judge judges a whole run, asked once", JUDGED_LATER),
+        (
+            {"shots_from": Path("d")},
+            "--shots_from says where worked examples are from, and none are asked for",
+            "--shots N",
+        ),
+        *(
+            ({"data": Path(address)}, f"{address} names nothing", f"an address is such as {example}")
+            for address, example in NAMELESS.items()
+        ),
+        (
+            {"data": Path("ftp://me:secret@host/x?key=secret")},
+            "--data can't be an address: ftp://host/x",
+            "it takes hf://, s3://, gs://, az://, http://, https:// and paths",
+        ),
+        (
+            {"images": Path("hf://a/b")},
+            "--images can't be an address: hf://a/b",
+            "it takes s3://, gs://, az://, http://, https:// and paths",
+        ),
+        ({"output": Path("s3://b/x")}, "--output can't be an address: s3://b/x", NO_ADDRESS),
+    ],
+    PageOptions: [
+        (
+            {"pages": "retrieved:0"},
+            "--pages 'retrieved:0' is unknown",
+            "all, evidence, or retrieved:K such as retrieved:3",
+        ),
+        ({"pages": "all,some"}, "--pages 'some' is unknown", "all, evidence, or retrieved:K such as retrieved:3"),
+    ],
+    JudgeSettings: [
+        (
+            {"which": "okay"},
+            "--which names 'okay'",
             "all, wrong, or any of ok, unparsed, ambiguous, truncated, refused, empty, bad_image, "
             "too_long, too_many_images, bad_response, rate_limited, timeout, connection, "
-            "server_error, rejected"
+            "server_error, rejected",
         ),
-    ),
-    (JudgeSettings, {"scale": "5-4"}, "--scale is 5-4", "give the lowest and the highest grade, up to 100: 0-10"),
-    (JudgeSettings, {"scale": "0-101"}, "--scale is 0-101", "give the lowest and the highest grade, up to 100: 0-10"),
-    (
-        JudgeSettings,
-        {"kind": "grade", "choice_mode": "logprob"},
-        "--choice_mode logprob takes verdicts of one character, and --kind grade has others",
-        "give --scale 0-9",
-    ),
-    (
-        JudgeSettings,
-        {"kind": "extract", "choice_mode": "logprob"},
-        "--choice_mode logprob takes verdicts of one character, and --kind extract has others",
-        "give --choice_mode text",
-    ),
-    (JudgeSettings, {"kind": "pair"}, "--kind pair compares two runs", "--kind pair --with OTHER_RUN"),
-    (JudgeSettings, {"other": Path("b")}, "--kind pair compares two runs", "--kind pair --with OTHER_RUN"),
-    (
-        JudgeSettings,
-        {"blind": True},
-        ("judge doesn't take --blind: a judge sees the reply, and the question's images only with --with_images"),
-        "judge a run that was asked with --blind: each of its forms is judged",
-    ),
-    (
-        JudgeSettings,
-        {"shard": "1/2"},
-        "judge doesn't take --shard: its log must be one, beside the run's",
-        ("join a sharded run by vqa-client merge; for more speed give --max_workers, or several servers by --endpoint"),
-    ),
-    (
-        JudgeSettings,
-        {"processes": "2"},
-        "judge doesn't take --processes: its log has one writer",
-        "for more speed give --max_workers, or several servers by --endpoint",
-    ),
-    (
-        JudgeSettings,
-        {"ray": "auto", "shards": 4},
-        "judge doesn't take --ray: its log has one writer",
-        "for more speed give --max_workers, or several servers by --endpoint",
-    ),
-    *(
-        (BenchmarkSettings, {"data": Path(address)}, f"{address} names nothing", f"an address is such as {example}")
-        for address, example in NAMELESS.items()
-    ),
-    (
-        BenchmarkSettings,
-        {"data": Path("ftp://me:secret@host/x?key=secret")},
-        "--data can't be an address: ftp://host/x",
-        "it takes hf://, s3://, gs://, az://, http://, https:// and paths",
-    ),
-    (
-        BenchmarkSettings,
-        {"images": Path("hf://a/b")},
-        "--images can't be an address: hf://a/b",
-        "it takes s3://, gs://, az://, http://, https:// and paths",
-    ),
-    (BenchmarkSettings, {"output": Path("s3://b/x")}, "--output can't be an address: s3://b/x", NO_ADDRESS),
-    (ReportSettings, {"runs": [Path("s3://b/x")]}, "RUNS can't be an address: s3://b/x", NO_ADDRESS),
-    (
-        ScoreSettings,
-        {"predictions": Path("gs://b/x"), "annotations": None},
-        "--predictions can't be an address: gs://b/x",
-        NO_ADDRESS,
-    ),
-    (RenderSettings, {**DATA, "data_json": Path("s3://b")}, "--data can't be an address: s3://b", NO_ADDRESS),
-    (JudgeSettings, {"results": Path("s3://b/x")}, "RESULTS can't be an address: s3://b/x", NO_ADDRESS),
-    (LabelSettings, {"name": "a/b"}, "--name is 'a/b'", "give 1 to 40 letters, digits, '-', '_', '.' and blanks"),
-    (
-        LabelSettings,
-        {"name": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},
-        "--name is 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'",
-        "give 1 to 40 letters, digits, '-', '_', '.' and blanks",
-    ),
-    (
-        RenderSettings,
-        {"output": Path("o")},
-        "--data or --pdf is missing",
-        "--data takes a data file or a folder of .txt files, --pdf PDF files",
-    ),
-    (
-        RenderSettings,
-        {"pdf": Path("p"), **DATA},
-        "--data and --pdf can't be combined",
-        "--data takes a data file or a folder of .txt files, --pdf PDF files",
-    ),
-    (
-        RenderSettings,
-        {**DATA, "page_size": "40x40"},
-        "--page_size 40x40 leaves no room for text of 11 points between --margins 10",
-        "give a larger page, smaller margins or a smaller --font_size",
-    ),
-    (
-        RenderSettings,
-        {**DATA, "dpi": 5000},
-        "--page_size a4 at --dpi 5000 is 2,416 megapixels a page",
-        "give a smaller --dpi: 150 megapixels are the most",
-    ),
-    (RenderSettings, {**DATA, "page_size": "a3x"}, "--page_size is 'a3x'; it must be like a4, letter or 595x842", ""),
-    (RenderSettings, {**DATA, "margins": "1x"}, "--margins is '1x'; it must be like 10 or 10x20", ""),
-    (
-        RenderSettings,
-        {**DATA, "line_height": inf},
-        "--line_height is inf; it must be a finite number of at least 1",
-        "",
-    ),
-    (
-        ReportSettings,
-        {"runs": ()},
-        "report needs a run",
-        "name one: a folder, a report, a *.run.json or a *.records.jsonl, of any benchmark.",
-    ),
-    (
-        CompareSettings,
-        {"runs": ()},
-        "there are no runs to compare",
-        "name two or more, each a run folder, a report, a *.run.json or a *.records.jsonl",
-    ),
-    (CtlSettings, {"run": Path("r"), "pause": True, "resume": True}, "--pause and --resume can't be combined", ""),
-    (EvaluateSettings, {"runs": ()}, "there is no run to look at", "name robustness runs: their folders or files"),
-    (
-        EvaluateSettings,
-        {"runs": (Path("a"),), "weights": "a"},
-        "--weights: could not convert string to float: 'a'",
-        "five numbers, such as 0.6,0.1,0.1,0.1,0.1; runs are named before",
-    ),
-    (
-        PlotSettings,
-        {"runs": (), "output": Path("o")},
-        "there is no run to look at",
-        "name robustness runs: their folders or files",
-    ),
-    (
-        _models,
-        {"config": ("a", "b"), "model": ("c",)},
-        "--model goes with one --config",
-        "give the names in the configs' model_name",
-    ),
-    (
-        Vqa2Settings,
-        {"model": ("a", "b"), "model_name": "c"},
-        "--model_name goes with one --model",
-        "give the names in the configs' model_name",
-    ),
-    (
-        ScoreSettings,
-        {**SCORED, "annotations": Path("a"), "metrics": ("bleu_4",)},
+        ({"scale": "5-4"}, "--scale is 5-4", "give the lowest and the highest grade, up to 100: 0-10"),
+        ({"scale": "0-101"}, "--scale is 0-101", "give the lowest and the highest grade, up to 100: 0-10"),
         (
-            "--metrics is 'bleu_4'; it must be any of normalised, official, official-2017, raw, "
-            "simple, simple-words, enhanced, enhanced-words, contains"
+            {"kind": "grade", "choice_mode": "logprob"},
+            "--choice_mode logprob takes verdicts of one character, and --kind grade has others",
+            "give --scale 0-9",
         ),
-        "",
-    ),
-    (
-        ScoreExplanationsSettings,
-        {**SCORED, "coco_captions": True},
-        "--coco_captions has no folder to write to",
-        "name one with --output",
-    ),
-    (
-        read_shard,
-        {"text": "auto", "environment": {}},
-        "--shard auto: there is no variable of a scheduler",
-        ("SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, SLURM_PROCID, AWS_BATCH_JOB_ARRAY_INDEX, RANK; or K/N"),
-    ),
-    (
-        read_shard,
-        {"text": "auto", "environment": {"SLURM_ARRAY_TASK_ID": "x"}},
-        "--shard auto: SLURM_ARRAY_TASK_ID is 'x', not a number",
-        "--shard K/N",
-    ),
-    (
-        read_shard,
-        {
-            "text": "auto",
-            "environment": {
-                "SLURM_ARRAY_TASK_ID": "5",
-                "SLURM_ARRAY_TASK_MIN": "1",
-                "SLURM_ARRAY_TASK_MAX": "9",
-                "SLURM_ARRAY_TASK_COUNT": "3",
+        (
+            {"kind": "extract", "choice_mode": "logprob"},
+            "--choice_mode logprob takes verdicts of one character, and --kind extract has others",
+            "give --choice_mode text",
+        ),
+        ({"kind": "pair"}, "--kind pair compares two runs", "--kind pair --with OTHER_RUN"),
+        ({"other": Path("b")}, "--kind pair compares two runs", "--kind pair --with OTHER_RUN"),
+        (
+            {"blind": True},
+            "judge doesn't take --blind: a judge sees the reply, and the question's images only with --with_images",
+            "judge a run that was asked with --blind: each of its forms is judged",
+        ),
+        (
+            {"shard": "1/2"},
+            "judge doesn't take --shard: its log must be one, beside the run's",
+            "join a sharded run by vqa-client merge; for more speed give --max_workers, or several servers by --endpoint",
+        ),
+        ({"processes": "2"}, "judge doesn't take --processes: its log has one writer", FASTER),
+        ({"ray": "auto", "shards": 4}, "judge doesn't take --ray: its log has one writer", FASTER),
+        ({"results": Path("s3://b/x")}, "RESULTS can't be an address: s3://b/x", NO_ADDRESS),
+    ],
+    ReportSettings: [
+        ({"runs": [Path("s3://b/x")]}, "RUNS can't be an address: s3://b/x", NO_ADDRESS),
+        (
+            {"runs": ()},
+            "report needs a run",
+            "name one: a folder, a report, a *.run.json or a *.records.jsonl, of any benchmark.",
+        ),
+    ],
+    ScoreSettings: [
+        (
+            {"predictions": Path("gs://b/x"), "annotations": None},
+            "--predictions can't be an address: gs://b/x",
+            NO_ADDRESS,
+        ),
+        (
+            {**SCORED, "annotations": Path("a"), "metrics": ("bleu_4",)},
+            "--metrics is 'bleu_4'; it must be any of normalised, official, official-2017, raw, "
+            "simple, simple-words, enhanced, enhanced-words, contains",
+            "",
+        ),
+    ],
+    RenderSettings: [
+        ({**DATA, "data_json": Path("s3://b")}, "--data can't be an address: s3://b", NO_ADDRESS),
+        ({"output": Path("o")}, "--data or --pdf is missing", SOURCES),
+        ({"pdf": Path("p"), **DATA}, "--data and --pdf can't be combined", SOURCES),
+        (
+            {**DATA, "page_size": "40x40"},
+            "--page_size 40x40 leaves no room for text of 11 points between --margins 10",
+            "give a larger page, smaller margins or a smaller --font_size",
+        ),
+        (
+            {**DATA, "dpi": 5000},
+            "--page_size a4 at --dpi 5000 is 2,416 megapixels a page",
+            "give a smaller --dpi: 150 megapixels are the most",
+        ),
+        ({**DATA, "page_size": "a3x"}, "--page_size is 'a3x'; it must be like a4, letter or 595x842", ""),
+        ({**DATA, "margins": "1x"}, "--margins is '1x'; it must be like 10 or 10x20", ""),
+        ({**DATA, "line_height": inf}, "--line_height is inf; it must be a finite number of at least 1", ""),
+    ],
+    LabelSettings: [
+        ({"name": "a/b"}, "--name is 'a/b'", "give 1 to 40 letters, digits, '-', '_', '.' and blanks"),
+        (
+            {"name": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},
+            "--name is 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'",
+            "give 1 to 40 letters, digits, '-', '_', '.' and blanks",
+        ),
+    ],
+    CompareSettings: [
+        (
+            {"runs": ()},
+            "there are no runs to compare",
+            "name two or more, each a run folder, a report, a *.run.json or a *.records.jsonl",
+        )
+    ],
+    CtlSettings: [({"run": Path("r"), "pause": True, "resume": True}, "--pause and --resume can't be combined", "")],
+    EvaluateSettings: [
+        ({"runs": ()}, "there is no run to look at", "name robustness runs: their folders or files"),
+        (
+            {"runs": (Path("a"),), "weights": "a"},
+            "--weights: could not convert string to float: 'a'",
+            "five numbers, such as 0.6,0.1,0.1,0.1,0.1; runs are named before",
+        ),
+    ],
+    PlotSettings: [
+        (
+            {"runs": (), "output": Path("o")},
+            "there is no run to look at",
+            "name robustness runs: their folders or files",
+        )
+    ],
+    _models: [
+        (
+            {"config": ("a", "b"), "model": ("c",)},
+            "--model goes with one --config",
+            "give the names in the configs' model_name",
+        )
+    ],
+    Vqa2Settings: [
+        (
+            {"model": ("a", "b"), "model_name": "c"},
+            "--model_name goes with one --model",
+            "give the names in the configs' model_name",
+        )
+    ],
+    ScoreExplanationsSettings: [
+        ({**SCORED, "coco_captions": True}, "--coco_captions has no folder to write to", "name one with --output")
+    ],
+    read_shard: [
+        (
+            {"text": "auto", "environment": {}},
+            "--shard auto: there is no variable of a scheduler",
+            "SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, SLURM_PROCID, AWS_BATCH_JOB_ARRAY_INDEX, RANK; or K/N",
+        ),
+        (
+            {"text": "auto", "environment": {"SLURM_ARRAY_TASK_ID": "x"}},
+            "--shard auto: SLURM_ARRAY_TASK_ID is 'x', not a number",
+            "--shard K/N",
+        ),
+        (
+            {
+                "text": "auto",
+                "environment": {
+                    "SLURM_ARRAY_TASK_ID": "5",
+                    "SLURM_ARRAY_TASK_MIN": "1",
+                    "SLURM_ARRAY_TASK_MAX": "9",
+                    "SLURM_ARRAY_TASK_COUNT": "3",
+                },
             },
-        },
-        "--shard auto: the array from 1 to 9 has 3 tasks",
-        "auto/N, with all N parts",
-    ),
-    (
-        read_shard,
-        {"text": "auto", "environment": {"PMI_RANK": "1"}},
-        "--shard auto: there is no variable of a scheduler",
-        ("SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, SLURM_PROCID, AWS_BATCH_JOB_ARRAY_INDEX, RANK; or K/N"),
-    ),
-    (
-        read_shard,
-        {"text": "auto/2", "environment": {"SLURM_ARRAY_TASK_ID": "3"}},
-        "--shard auto/2 is part 3 of 2 (SLURM_ARRAY_TASK_ID; with auto/N an array begins at 1)",
-        "K goes from 1 to N",
-    ),
-    (
-        read_shard,
-        {"text": "auto", "environment": {"SLURM_ARRAY_TASK_ID": "9", "SLURM_ARRAY_TASK_MAX": "3"}},
-        "--shard auto is part 9 of 3 (SLURM_ARRAY_TASK_ID 9)",
-        "K goes from 1 to N",
-    ),
-    (
-        read_suite,
-        {"name": "none"},
-        "there is no suite 'none'",
-        "documents, general, smoke, or the path of a file that ends in .toml",
-    ),
-]
+            "--shard auto: the array from 1 to 9 has 3 tasks",
+            "auto/N, with all N parts",
+        ),
+        (
+            {"text": "auto", "environment": {"PMI_RANK": "1"}},
+            "--shard auto: there is no variable of a scheduler",
+            "SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, SLURM_PROCID, AWS_BATCH_JOB_ARRAY_INDEX, RANK; or K/N",
+        ),
+        (
+            {"text": "auto/2", "environment": {"SLURM_ARRAY_TASK_ID": "3"}},
+            "--shard auto/2 is part 3 of 2 (SLURM_ARRAY_TASK_ID; with auto/N an array begins at 1)",
+            "K goes from 1 to N",
+        ),
+        (
+            {"text": "auto", "environment": {"SLURM_ARRAY_TASK_ID": "9", "SLURM_ARRAY_TASK_MAX": "3"}},
+            "--shard auto is part 9 of 3 (SLURM_ARRAY_TASK_ID 9)",
+            "K goes from 1 to N",
+        ),
+    ],
+    read_suite: [
+        (
+            {"name": "none"},
+            "there is no suite 'none'",
+            "documents, general, smoke, or the path of a file that ends in .toml",
+        )
+    ],
+}
 SUITES = [
     ("x=[", ": Invalid value (at end of document)", "a suite is a TOML file with a table for each benchmark"),
     ("max_workers=1", " names no benchmark", '[docvqa], and below it data = "DocVQA"'),
@@ -450,7 +363,7 @@ SUITES = [
 ]
 
 
-@pytest.mark.parametrize(("made", "given", "message", "hint"), ROWS)
+@pytest.mark.parametrize(("made", "given", "message", "hint"), [(made, *row) for made in ROWS for row in ROWS[made]])
 def test_what_can_not_be_is_named_with_the_way_out(
     made: Callable[..., Any], given: dict[str, Any], message: str, hint: str
 ) -> None:
