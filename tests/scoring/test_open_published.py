@@ -3,9 +3,43 @@
 import json
 from typing import Any
 
+import pytest
+
 from tests.tasks.test_declared_goldens import GOLDENS, golden, needs_goldens
 from vqa_client.tasks import mathvision, mathvista
 from vqa_client.types import Question
+
+LATEX_SYMPY = [
+    ("60cm", None),
+    ("\\frac{120}{2}", 60),
+    ("1\\frac{1}{2}", 0.5),
+    ("\\frac12", None),
+    ("50\\%", 0.5),
+    ("5)", 5),
+    ("5}3", 5),
+    ("(5", None),
+    ("2:3", 0.67),
+    ("x=5", 5),
+    ("y=x=5", 5),
+    ("5=x", None),
+    ("e^2", 7.39),
+    ("e", None),
+    ("\\pi r", None),
+    ("2\\tau", 12.57),
+    ("\\log8", 0.9),
+    ("\\sin30\\times2", -0.3),
+    ("\\tan^{-1}(1)", 0.79),
+    ("|3|", None),
+    ("1 000", 0),
+    ("5'3", 15),
+    ("2^(3)", None),
+    ("2^23", 8388608),
+    ("(-8)^{1/3}", None),
+    ("$5$", 5),
+    ("5\\$", None),
+    ("\\ln{10}", None),
+]
+"""What latex2sympy2 1.9.1 makes of a text, evaluated and rounded as the published script does."""
 
 
 def problem_of(row: dict[str, Any], answer: str) -> mathvista.Problem:
@@ -47,3 +81,8 @@ def test_mathvistas_rule_gives_bards_published_score() -> None:
         assert is_right == row["true_false"], row["pid"]
         right += is_right
     assert (right, len(rows)) == (348, 1000)
+
+
+@pytest.mark.parametrize(("text", "value"), LATEX_SYMPY)
+def test_mathvisions_values_are_those_of_latex2sympy(text: str, value: float | None) -> None:
+    assert mathvision.equal(text, f"{value}") == (value is not None)
