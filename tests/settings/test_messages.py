@@ -212,7 +212,8 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
         (
             {"shard": "1/2"},
             "judge doesn't take --shard: its log must be one, beside the run's",
-            "join a sharded run by vqa-client merge; for more speed give --max_workers, or several servers by --endpoint",
+            "join a sharded run by vqa-client merge; for more speed give --max_workers, "
+            "or several servers by --endpoint",
         ),
         ({"processes": "2"}, "judge doesn't take --processes: its log has one writer", FASTER),
         ({"ray": "auto", "shards": 4}, "judge doesn't take --ray: its log has one writer", FASTER),
