@@ -1,13 +1,11 @@
 """Page images on disk: which folders hold some, and which files are the pages of a document, in reading order."""
 
-import heapq
-import mmap
 import os
 import re
-from array import array
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from itertools import islice, pairwise
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from unicodedata import normalize
 
@@ -24,43 +22,11 @@ IMAGE_SUFFIXES = (
 )
 """Compared in lower case. The suffix only says that a file is meant as an image; its bytes say what it is."""
 _HIDDEN = (".", "~")
+_nfc = partial(normalize, "NFC")
 _DIGITS = re.compile("([0-9]+)")
 _NUMBERED = re.compile(r"[_-](?:(?:page|pg|p)[_-]?([0-9]+(?:[_-][0-9]+)*)|([0-9]+))", re.IGNORECASE)
 Page = tuple[tuple[int, ...], str]
 """The numbers and the name of a page."""
-_CHUNK_NAMES = 8192
-_BLOCK_ENTRIES = 16
-_RELEASE_BYTES = 64 << 10
-_END, _TIMES = b"\0", b"/"
-"""Neither can stand in a file name."""
-
-
-class Row(Struct, frozen=True):
-    """A name, and `count` - 1 that follow it, where only the number before the suffix grows, each time by one."""
-
-    first: str
-    count: int = 1
-
-    def names(self) -> list[str]:
-        if self.count == 1:
-            return [self.first]
-        head, number, suffix = self._parts()
-        return [f"{head}{page:0{len(number)}}{suffix}" for page in range(int(number), int(number) + self.count)]
-
-    def named(self, stem: str) -> str | None:
-        """The one that is `stem` and a suffix, however many there are."""
-        head, number, suffix = self._parts()
-        if stem == head + number:
-            return self.first
-        own = stem.removeprefix(head)
-        follows = len(own) == len(number) and own.isascii() and own.isdigit() and head + own == stem
-        return stem + suffix if follows and 0 < int(own) - int(number) < self.count else None
-
-    def _parts(self) -> tuple[str, str, str]:
-        """What stands before the number, the number, and the suffix; without a number it is empty."""
-        stem, dot, suffix = self.first.rpartition(".")
-        head = stem.rstrip("0123456789")
-        return head, stem[len(head) :], dot + suffix
 
 
 class PageFolder(Struct, frozen=True, kw_only=True):
@@ -115,8 +81,7 @@ class PageIndex:
     def __init__(self, folder: Path) -> None:
         self._folder = url_of(folder)
         self._start = os.path.join(self._folder, "")
-        self._apart: dict[str, list[str]] = {}
-        self._names = SortedNames(self._compose(entry.name) for entry in entries(folder) if is_named_as_image(entry))
+        self._names = sorted((entry.name for entry in entries(folder) if is_named_as_image(entry)), key=_nfc)
         self.missing: dict[str, tuple[int, ...]] = {}
 
     @property
@@ -129,55 +94,37 @@ class PageIndex:
 
         Raises `DataError` where two files are the same page.
         """
-        owner = normalize("NFC", document_id)
-        rows = list(self._names.after(owner)) if owner else []
-        pages = _numbered_pages(owner, rows) or self._single_file(owner, rows)
+        owner = _nfc(document_id)
+        pages = _pages_of(owner, names_behind(self._names, owner)) if owner else []
         for (numbers, name), (next_numbers, next_name) in pairwise(pages):
             if numbers == next_numbers:
-                name, next_name = self._spellings([name, next_name])
                 raise DataError(
                     f"{self._folder}: {name} and {next_name} are the same page of {document_id!r}",
                     hint="move one of them out of the folder",
                 )
         if missing := _missing_numbers(pages):
             self.missing[document_id] = missing
-        return tuple([self._start + name for name in self._spellings([name for _, name in pages])])
-
-    def _single_file(self, owner: str, rows: list[Row]) -> list[Page]:
-        """Give the file that is the id and a suffix; it may stand amid a row that begins before it."""
-        before = self._names.before(owner + ".")
-        every = rows if before is None else [before, *rows]
-        return sorted(((), name) for row in every if (name := row.named(owner)) is not None)
-
-    def _compose(self, name: str) -> str:
-        """Give the form of a name under which it is looked up, and keep how it is spelt where that differs."""
-        composed = normalize("NFC", name)
-        if composed != name:
-            self._apart.setdefault(composed, []).append(name)
-        return composed
-
-    def _spellings(self, names: list[str]) -> list[str]:
-        """Give names as they are on disk; of two that are composed alike, each once."""
-        if not self._apart:
-            return names
-        spelt = []
-        for place, name in enumerate(names):
-            spellings = self._apart.get(name, [])
-            earlier = names[:place].count(name)
-            spelt.append(spellings[earlier] if earlier < len(spellings) else name)
-        return spelt
+        return tuple([self._start + name for _, name in pages])
 
 
-def _numbered_pages(owner: str, rows: list[Row]) -> list[Page]:
-    """Give the numbered pages in order; a row of names is one claim."""
-    claims = [(form, numbers, row) for row in rows for form, numbers in _claims(owner, row.first)]
-    first_form = min((form for form, _, _ in claims), default=0)
-    return sorted(
-        ((*numbers[:-1], number), name)
-        for form, numbers, row in claims
-        if form == first_form
-        for number, name in enumerate(row.names(), numbers[-1])
-    )
+def names_behind(names: Sequence[str], start: str) -> Iterator[str]:
+    """Of names sorted by their NFC, those that continue `start`, in NFC, with "-", "." or "_"."""
+    for mark in "-._":
+        first = bisect_left(names, start + mark, key=_nfc)
+        yield from names[first : bisect_left(names, start + chr(ord(mark) + 1), first, key=_nfc)]
+
+
+def _pages_of(owner: str, names: Iterable[str]) -> list[Page]:
+    """The pages of a document in order, from the names that begin with its id."""
+    by_form: dict[int, list[Page]] = {}
+    for name in names:
+        stem = _nfc(name).rpartition(".")[0]
+        if match := _NUMBERED.fullmatch(stem, len(owner)):
+            numbers = tuple(map(int, _DIGITS.findall(match[1] or match[2])))
+            by_form.setdefault(1 if match[1] else 2, []).append((numbers, name))
+        elif stem == owner:
+            by_form.setdefault(3, []).append(((), name))
+    return sorted(by_form[min(by_form)]) if by_form else []
 
 
 def _missing_numbers(pages: list[Page]) -> tuple[int, ...]:
@@ -230,127 +177,3 @@ def _is_folder(entry: os.DirEntry[str] | Entry) -> bool:
 def is_named_as_image(entry: os.DirEntry[str] | Entry) -> bool:
     """Whether a name ends as those of images do."""
     return entry.name.lower().endswith(IMAGE_SUFFIXES)
-
-
-def _claims(owner: str, name: str) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield as which numbered page of `owner` a file that begins with this id counts: the form and its numbers."""
-    stem, _, _ = name.rpartition(".")
-    if match := _NUMBERED.fullmatch(stem, len(owner)):
-        yield 1 if match[1] else 2, tuple(map(int, _DIGITS.findall(match[1] or match[2])))
-
-
-class SortedNames:
-    """Names that are found again by how they begin; one that is given twice is kept twice.
-
-    Sorted and packed: 40 bytes a name, or 40 for all the numbered pages of a document.
-    """
-
-    def __init__(self, names: Iterable[str]) -> None:
-        chunks = list(_chunks(names))
-        self._count = 0
-        self._firsts: list[bytes] = []
-        self._starts = array("Q")
-        self._packed = mmap.mmap(-1, 1 + sum(map(len, chunks)))
-        self._packed.write(_END)
-        for number, (first, count) in enumerate(_rows(heapq.merge(*map(_names_of, chunks)))):
-            if number % _BLOCK_ENTRIES == 0:
-                self._firsts.append(first)
-                self._starts.append(self._packed.tell() - 1)
-            self._packed.write(first + (_TIMES + b"%d" % count if count > 1 else b"") + _END)
-            self._count += count
-        self._starts.append(self._packed.tell() - 1)
-
-    def __len__(self) -> int:
-        return self._count
-
-    def after(self, start: str) -> Iterator[Row]:
-        """The rows whose first name goes on behind `start` with "-", "." or "_", in order."""
-        prefix = _END + _encode(start)
-        at = self._find(prefix, b"-", 0)
-        passed = False
-        while at >= 0 and self._packed[at : at + len(prefix)] == prefix:
-            end = self._packed.find(_END, at + 1)
-            behind = self._packed[at + len(prefix)]
-            if behind in b"-._":
-                yield _row(self._packed[at + 1 : end])
-            elif behind > ord("_"):
-                return
-            elif behind > ord(".") and not passed:  # up to "_" may lie the names of all other documents
-                passed = True
-                end = self._find(prefix, b"_", end)
-            at = end
-
-    def _find(self, prefix: bytes, behind: bytes, start: int) -> int:
-        """Where a name begins as `prefix` does, from `start` or shortly before `behind` would stand; -1 for none."""
-        block = self._block(prefix[1:] + behind)
-        upto = self._starts[min(block + 2, len(self._starts) - 1)]  # the first may be that of the block behind
-        return self._packed.find(prefix, max(self._starts[block], start), upto)
-
-    def before(self, name: str) -> Row | None:
-        """The last row whose first name is less than `name`."""
-        encoded = _encode(name)
-        block = self._block(encoded)
-        entries = self._packed[self._starts[block] + 1 : self._starts[min(block + 1, len(self._starts) - 1)]].split(
-            _END
-        )
-        at = bisect_right(entries, encoded)
-        return _row(entries[at - 1]) if at and entries[at - 1] else None
-
-    def _block(self, name: bytes) -> int:
-        return max(bisect_right(self._firsts, name) - 1, 0)
-
-
-def _chunks(names: Iterable[str]) -> Iterator[mmap.mmap]:
-    """Sort some thousand names at a time: a list of them all would be larger than anything that is kept.
-
-    Mapped memory goes back to the system at once; what a thread frees of the heap stays with the process.
-    """
-    left = map(_encode, names)
-    while chunk := sorted(islice(left, _CHUNK_NAMES)):
-        text = _END.join(chunk) + _END
-        memory = mmap.mmap(-1, len(text), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        memory.write(text)
-        yield memory
-
-
-def _names_of(chunk: mmap.mmap) -> Iterator[bytes]:
-    start = read = 0
-    while (end := chunk.find(_END, start)) >= 0:
-        yield chunk[start:end]
-        start = end + 1
-        if start - read > _RELEASE_BYTES:
-            read = start - start % mmap.PAGESIZE
-            chunk.madvise(mmap.MADV_DONTNEED, 0, read)
-    chunk.close()
-
-
-def _rows(names: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
-    first, count, following = b"", 0, b""
-    for name in names:
-        if count and name == following:
-            count += 1
-        else:
-            if count:
-                yield first, count
-            first, count = name, 1
-        following = _next_name(name)
-    if count:
-        yield first, count
-
-
-def _next_name(name: bytes) -> bytes:
-    """The name with the next number in as many digits; none where it has no number or the next one is longer."""
-    stem, _, suffix = name.rpartition(b".")
-    head = stem.rstrip(b"0123456789")
-    digits = len(stem) - len(head)
-    after = b"%0*d" % (digits, int(stem[-digits:]) + 1) if digits else b""
-    return b"%b%b.%b" % (head, after, suffix) if len(after) == digits > 0 else b""
-
-
-def _row(entry: bytes) -> Row:
-    first, _, count = entry.partition(_TIMES)
-    return Row(first.decode("utf-8", "surrogatepass"), int(count or 1))
-
-
-def _encode(name: str) -> bytes:
-    return name.encode("utf-8", "surrogatepass")  # whatever a system or a data file calls a name
