@@ -19,7 +19,7 @@ from msgspec import Struct
 from vqa_client.errors import UNDECODABLE, DataError, QuestionFailed, UsageError
 from vqa_client.files import natural_key, replacing
 from vqa_client.images.facts import facts
-from vqa_client.images.find import IMAGE_SUFFIXES
+from vqa_client.images.find import entries, is_named_as_image
 from vqa_client.images.pillow import opened
 from vqa_client.images.recode import is_plain, recode
 from vqa_client.images.steps import Recipe
@@ -149,8 +149,8 @@ def whole_pages(folder: Path, document_id: str, made_sha256: str, text_sha256: s
 
 def _names(folder: Path) -> Iterator[str]:
     try:
-        with os.scandir(folder) as entries:
-            yield from (entry.name for entry in entries)
+        with os.scandir(folder) as listed:
+            yield from (entry.name for entry in listed)
     except FileNotFoundError:
         return
     except OSError as error:
@@ -198,14 +198,7 @@ class PageFiles(Struct, frozen=True, kw_only=True):
 
 def image_names(folder: Path) -> tuple[str, ...]:
     """The names of the image files in a folder, hidden and temporary ones left out; raises DataError."""
-    try:
-        with os.scandir(folder) as entries:
-            names = [
-                e.name for e in entries if e.name.lower().endswith(IMAGE_SUFFIXES) and not e.name.startswith((".", "~"))
-            ]
-    except OSError as error:
-        raise DataError(f"{folder}: {error.strerror}", hint="give the folder with the page images") from None
-    return tuple(sorted(names, key=natural_key))
+    return tuple(sorted((entry.name for entry in entries(folder) if is_named_as_image(entry)), key=natural_key))
 
 
 def page_bytes(path: Path) -> bytes:
