@@ -1,6 +1,6 @@
 """Which records of two sides are of the same question, and whether they may be compared at all."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct
 
@@ -12,10 +12,13 @@ from vqa_client.reports.names import count, first_of, flat
 
 EXAMPLES = 3
 _SAME_DATA = "compare runs over one data file; a run's own command with the other file re-scores its saved replies"
-_FOLDER = "variant"
-"""What an identity calls the page folder or other part of the data."""
-_NOT_TOLD = frozenset({"task", "model.model_name"})
-_NAMED = {"version": "version of the reading and scoring", _FOLDER: "folder"}
+_FOLDER_KEY = "variant"
+"""The identity's key of the page folder, or another part of the data."""
+_IN_LABELS = frozenset({"task", "model.model_name"})
+"""Keys of an identity that a comparison's title names already."""
+_WORDS = {"version": "version of the reading and scoring", _FOLDER_KEY: "folder"}
+"""What people call a key."""
+_LONGEST_VALUE = 100
 
 
 class Pair(Struct, frozen=True, gc=False):
@@ -43,12 +46,24 @@ class Pair(Struct, frozen=True, gc=False):
 
 
 class Matched(Struct, frozen=True, kw_only=True):
-    """The questions of both sides and those of one alone; `by_id` where the sides' only variants differ."""
+    """The questions of both sides and those of one alone, by the first side's keys.
+
+    `other_variant` is the second side's where each side has one and these differ: then questions match by id alone.
+    """
 
     pairs: list[Pair]
     only_a: list[Key]
     only_b: list[Key]
-    by_id: bool
+    other_variant: str | None
+
+    @property
+    def by_id(self) -> bool:
+        """Whether questions matched by their id alone."""
+        return self.other_variant is not None
+
+    def other_key(self, key: Key) -> Key:
+        """The second side's own key of a question."""
+        return key if self.other_variant is None else (key[0], self.other_variant)
 
     @property
     def headline(self) -> str | None:
@@ -61,7 +76,7 @@ class Matched(Struct, frozen=True, kw_only=True):
 
     def named(self, pair: Pair) -> str:
         """A pair as people name it; matched by its id alone, it is of no variant."""
-        return pair.key[0] if self.by_id else named(pair.key)
+        return pair.key[0] if self.by_id else question_name(pair.key)
 
 
 def match(a: Side, b: Side) -> Matched:
@@ -69,9 +84,10 @@ def match(a: Side, b: Side) -> Matched:
 
     Raises IdentityError, with what differs, where the sides are of other data; DataError where nothing matches.
     """
-    _check_facts(a, b)
-    by_id = len(a.variants) == len(b.variants) == 1 and a.variants != b.variants
-    others = {(key[0], next(iter(a.variants))): kept for key, kept in b.kept.items()} if by_id else b.kept
+    _check_task(a, b)
+    variant = a.only_variant
+    other_variant = None if variant in (None, b.only_variant) else b.only_variant
+    others = b.kept if other_variant is None else {(key[0], variant or ""): kept for key, kept in b.kept.items()}
     pairs = _pairs({key: (kept, others[key]) for key, kept in a.kept.items() if key in others})
     only_a = [key for key in a.kept if key not in others]
     only_b = [key for key in others if key not in a.kept]
@@ -81,7 +97,7 @@ def match(a: Side, b: Side) -> Matched:
             hint="compare runs over the same data, and the same image folders or corruptions",
         )
     _check_data(a, b, pairs)
-    return Matched(pairs=pairs, only_a=only_a, only_b=only_b, by_id=by_id)
+    return Matched(pairs=pairs, only_a=only_a, only_b=only_b, other_variant=other_variant)
 
 
 def _pairs(both: Mapping[Key, tuple[Kept, Kept]]) -> list[Pair]:
@@ -94,11 +110,11 @@ def _pairs(both: Mapping[Key, tuple[Kept, Kept]]) -> list[Pair]:
                 more |= fewer
                 joined |= dict.fromkeys(fewer, more)
     first = {name: min(names) for name, names in joined.items()}
-    named = ((key, a, b, a.cluster or b.cluster or key[0]) for key, (a, b) in both.items())
-    return [Pair(key, a, b, first.get(name, name)) for key, a, b, name in named]
+    clustered = ((key, a, b, a.cluster or b.cluster or key[0]) for key, (a, b) in both.items())
+    return [Pair(key, a, b, first.get(name, name)) for key, a, b, name in clustered]
 
 
-def _check_facts(a: Side, b: Side) -> None:
+def _check_task(a: Side, b: Side) -> None:
     if a.task and b.task and a.task != b.task:
         raise IdentityError(
             f"{a.path} and {b.path} can't be compared:\n  task: {a.task!r} and {b.task!r}",
@@ -138,19 +154,19 @@ def _digests(side: Side) -> str:
 
 def _key_lines(pairs: Sequence[Pair]) -> Iterator[str]:
     for pair in pairs[:EXAMPLES]:
-        yield f"  right answer of {named(pair.key)}: {_text_of(pair.a.references)} and {_text_of(pair.b.references)}"
+        answers = (", ".join(map(repr, dict.fromkeys(kept.references))) or "none" for kept in (pair.a, pair.b))
+        yield f"  right answer of {question_name(pair.key)}: {' and '.join(map(_shortened, answers))}"
 
 
-def _text_of(references: tuple[str, ...]) -> str:
-    text = ", ".join(map(repr, dict.fromkeys(references))) or "none"
-    return text if len(text) <= 100 else text[:100] + " ..."
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + " ..."
 
 
 def _examples(keys: Sequence[Key]) -> str:
-    return first_of(list(map(named, keys[: EXAMPLES + 1])), EXAMPLES) or "nothing"
+    return first_of(list(map(question_name, keys[: EXAMPLES + 1])), EXAMPLES) or "nothing"
 
 
-def named(key: Key) -> str:
+def question_name(key: Key) -> str:
     """A question as people name it, with its variant where it has one."""
     return f"{key[0]} ({key[1]})" if key[1] else key[0]
 
@@ -162,44 +178,33 @@ def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
         if only:
             notes.append(f"only in {side.label}, and not compared: {count(len(only), 'question')}: {_examples(only)}")
     if matched.by_id:
-        notes.append(f"matched only by question id: {a.label} is {_variant(a)}, {b.label} is {_variant(b)}")
+        variants = ", ".join(f"{side.label} is {side.only_variant!r}" for side in (a, b))
+        notes.append(f"matched only by question id: {variants}")
     if prompts := sum(pair.other_prompt for pair in matched.pairs):
         notes.append(f"warning: the prompts of {prompts:,} of {len(matched.pairs):,} questions differ")
     if _other_orders(a, b):
         notes.append(
             "the choices are in other orders, so a letter is another choice: only right and wrong are compared"
         )
-    if differing := _differing(_facts(a, "scoring"), _facts(b, "scoring")):
+    if differing := _differing(a, b, "scoring"):
         notes.append(f"warning: replies are read or scored otherwise, so scores may differ for that: {differing}")
     unknown = [side.label for side in (a, b) if not all(side.facts("identity"))]
     if unknown:
         notes.append(f"warning: without a run file nothing is known of the data and parser of {' and '.join(unknown)}")
     folders = {run.folder for side in (a, b) for run in side.runs}
-    named_above = frozenset({_FOLDER} if folders <= a.variants | b.variants else ())
-    if differing := _differing(_facts(a, "identity"), _facts(b, "identity"), named_above):
+    are_variants = folders <= a.variants | b.variants  # which the figures or the note on the match name
+    if differing := _differing(a, b, "identity", without=_IN_LABELS | ({_FOLDER_KEY} if are_variants else set())):
         notes.append(f"what else was set otherwise: {differing}")
-    for side, failed in ((a, _count_failed(matched, "a")), (b, _count_failed(matched, "b"))):
-        if failed:
-            notes.append(f"{side.label}: {count(failed, 'question')} without a reply, counted as wrong{_over(matched)}")
+    n_variants = len({pair.key[1] for pair in matched.pairs})
+    over = f" (in all {n_variants:,} variants)" if n_variants > 1 else ""  # figures are of one of them
+    for side, replies in ((a, [pair.a for pair in matched.pairs]), (b, [pair.b for pair in matched.pairs])):
+        if failed := sum(not kept.answered for kept in replies):
+            notes.append(f"{side.label}: {count(failed, 'question')} without a reply, counted as wrong{over}")
     return notes
 
 
-def _variant(side: Side) -> str:
-    return repr(next(iter(side.variants)))
-
-
-def _count_failed(matched: Matched, which: str) -> int:
-    return sum(not getattr(pair, which).answered for pair in matched.pairs)
-
-
-def _over(matched: Matched) -> str:
-    """Over what records are counted, where the comparison's figures are of one variant among several."""
-    variants = len({pair.key[1] for pair in matched.pairs})
-    return f" (in all {variants:,} variants)" if variants > 1 else ""
-
-
 def _facts(side: Side, name: str) -> dict[str, set[str]]:
-    """Each fact's values over all runs of a side."""
+    """Each fact's values over all runs of a side, in its identity or its scoring."""
     values: dict[str, set[str]] = {}
     for facts in side.facts(name):
         for key, value in flat(facts).items():
@@ -207,15 +212,13 @@ def _facts(side: Side, name: str) -> dict[str, set[str]]:
     return values
 
 
-def _differing(a: Mapping[str, set[str]], b: Mapping[str, set[str]], untold: frozenset[str] = frozenset()) -> str:
+def _differing(a: Side, b: Side, name: str, without: Set[str] = frozenset()) -> str:
     """Facts that both sides know and that differ; one that only one of them has counts where both know any."""
-    if not a or not b:
-        return ""
-    keys = sorted((a.keys() | b.keys()) - _NOT_TOLD - untold)
-    names = [key for key in keys if a.get(key) != b.get(key)]
-    return "; ".join(f"{_NAMED.get(key, key)}: {_values(a.get(key))} and {_values(b.get(key))}" for key in names)
+    of_a, of_b = _facts(a, name), _facts(b, name)
+    keys = sorted((of_a.keys() | of_b.keys()) - without) if of_a and of_b else []
+    differing = [(key, of_a.get(key, set()), of_b.get(key, set())) for key in keys if of_a.get(key) != of_b.get(key)]
+    return "; ".join(f"{_WORDS.get(key, key)}: {_values_text(x)} and {_values_text(y)}" for key, x, y in differing)
 
 
-def _values(values: set[str] | None) -> str:
-    text = "/".join(sorted(values)) if values else "not set"
-    return text if len(text) <= 100 else text[:100] + " ..."
+def _values_text(values: Set[str]) -> str:
+    return _shortened("/".join(sorted(values))) if values else "not set"

@@ -58,6 +58,12 @@ class Side(Struct, kw_only=True):
         return frozenset(variant for _, variant in self.kept)
 
     @property
+    def only_variant(self) -> str | None:
+        """The one form in which all its questions were asked; None where there are several."""
+        variants = self.variants
+        return next(iter(variants)) if len(variants) == 1 else None
+
+    @property
     def digests(self) -> frozenset[str]:
         """The digests of the data files, as far as run files name them."""
         digests = (run.facts.described.get("data_sha256") for run in self.runs)
@@ -153,7 +159,7 @@ def tell_apart(sides: Sequence[Side]) -> None:
     """Give each side a label of its own: the model, else the variant, else the model and the path."""
     ways: tuple[Callable[[Side], str], ...] = (
         _model,
-        lambda side: next(iter(side.variants)) if len(side.variants) == 1 else "",
+        lambda side: side.only_variant or "",
         lambda side: " ".join(filter(None, (_model(side), f"({_name(side.path)})"))),
         lambda side: str(side.path),
     )

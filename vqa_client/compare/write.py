@@ -154,8 +154,7 @@ def _data(sides: Sequence[Side], compared: Compared, every: Sequence[ChartedRun]
     block = Block(every[0].run, every[0].found, show, text_limit(lengths, budget))
     rows = {key: [*row, []] for key, row in _rows(block, sides[0], {key for pairs in own for key in pairs})}
     for side, pairs, (_, matched) in zip(sides[1:], own, compared, strict=True):
-        variant = next(iter(side.variants)) if matched.by_id else None
-        keys = {(key[0], key[1] if variant is None else variant): key for key in pairs}
+        keys = {matched.other_key(key): key for key in pairs}
         rows_of_side = {keys[key]: row for key, row in _rows(block, side, keys)}
         for key, row in rows.items():
             row[-1].append(rows_of_side.get(key))
@@ -296,7 +295,7 @@ def _questions(sides: Sequence[Side], compared: Compared) -> Iterator[list[Any]]
     columns = [sides[0].kept]
     for side, (_, matched) in zip(sides[1:], compared, strict=True):
         columns.append({pair.key: pair.b for pair in matched.pairs})
-        columns[-1] |= {key: side.kept[_own_key(key, side)] for key in matched.only_b}
+        columns[-1] |= {key: side.kept[matched.other_key(key)] for key in matched.only_b}
     keys = dict.fromkeys(key for column in columns for key in column)
     first = {key: next(column[key] for column in columns if key in column) for key in keys}
     fields = list(dict.fromkeys(field for kept in first.values() for field in kept.groups))
@@ -311,11 +310,6 @@ def _questions(sides: Sequence[Side], compared: Compared) -> Iterator[list[Any]]
             *(cell for reply in replies for cell in reply),
             *(group_text(kept.groups.get(field, "")) for field in fields),
         ]
-
-
-def _own_key(key: Key, side: Side) -> Key:
-    """The key under which a side has a question that may have been matched by its id alone."""
-    return key if key in side.kept else (key[0], next(iter(side.variants)))
 
 
 def _cells(kept: Kept | None) -> tuple[Any, ...]:
