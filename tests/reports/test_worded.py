@@ -16,7 +16,6 @@ from vqa_client.reports.judged import (
     agreement,
     calibration_text,
     coverage,
-    gap_text,
     kappa_text,
     name_of,
 )
@@ -134,14 +133,14 @@ def test_how_a_judge_agrees_with_the_rule_is_listed() -> None:
         "agreement 100.0 % (50.0-75.0); kappa 0.500 (0.250 to 0.750), n 1,200",
         "judge - rule, in points: +25.0 (-5.0 to +50.0)",
         "P(correct) beside the rule: expected calibration error 12.5 points, Brier score 0.250, n 1,200",
-        "judge - rule of short, middle and long replies: -10.0, +0.0, +20.0 points; it grows with the length",
+        "judge - rule of short, middle and long replies: -10.0, 0.0, +20.0 points; it grows with the length",
     ]
     for longer in ((0.0, 0.0, 0.2), (-0.1, 0.2, 0.2)):
         assert list(agreement(replace(of, longer=longer)))[-1].endswith(" points")
 
 
-def test_a_kappa_a_gap_and_a_calibration_that_there_is_not_are_dashes() -> None:
-    assert (kappa_text(None), gap_text(None)) == ("-", "")
+def test_a_kappa_and_a_calibration_that_there_is_not_are_dashes() -> None:
+    assert kappa_text(None) == "-"
     assert kappa_text(replace(KAPPA, value=None)) == "- (all in one category)"
     assert kappa_text(replace(KAPPA, low=None)) == kappa_text(replace(KAPPA, high=None)) == "0.500, n 1,200"
     assert calibration_text(Calibration(n=0, expected_error=None, brier=0.5)) == "-"

@@ -16,9 +16,9 @@ from vqa_client.cli.tables import as_text
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.files import write_json
-from vqa_client.judge.benchmark import for_people, kind_of, only_run
+from vqa_client.judge.benchmark import for_people, kind_of, log_of, only_run
 from vqa_client.judge.benchmark import name_of as name_of_judge
-from vqa_client.judge.beside import beside, judges_of, log_of
+from vqa_client.judge.beside import beside, judges_of
 from vqa_client.judge.loading import JudgedRun, judged_logs
 from vqa_client.judge.people import AgainstPeople, against_people, read_labels, write_sheet
 from vqa_client.model_config import load_model, names_config
@@ -29,13 +29,12 @@ from vqa_client.reports.judged import (
     agreement,
     calibration_text,
     coverage,
-    gap_text,
     judged_path,
     kappa_text,
     name_of,
 )
 from vqa_client.reports.names import interval_text, percent
-from vqa_client.reports.sections import Section
+from vqa_client.reports.sections import Section, difference_text
 from vqa_client.scoring.statistics import Mean
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.judge import JudgeSettings
@@ -174,7 +173,13 @@ def _forms(forms: Sequence[Form]) -> Section:
 
     gaps = any(form.gap for form in forms)
     rows = [
-        [form.name, cell(form.judge), cell(form.rule), f"{form.judge.n:,}", *([gap_text(form.gap)] if gaps else [])]
+        [
+            form.name,
+            cell(form.judge),
+            cell(form.rule),
+            f"{form.judge.n:,}",
+            *([difference_text(form.gap) if form.gap else ""] if gaps else []),
+        ]
         for form in forms
     ]
     notes = ["no reply is wrong, what was not asked about is as the rule has it; without undecided ones"]

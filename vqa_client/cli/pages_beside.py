@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vqa_client.cli.streams import safe, say
 from vqa_client.errors import NotOurs
-from vqa_client.reports.log_reader import LOG_ENDING, find_logs
+from vqa_client.reports.log_reader import file_beside, find_logs
 from vqa_client.reports.report import Report
 
 MOST_RECORDS = 20_000
@@ -27,7 +27,7 @@ def write_pages(reports: Sequence[Report]) -> None:
 
 def write_again(log: Path) -> None:
     """Write the page of a run that has one again: there is more to show."""
-    if log.with_name(f"{log.name.removesuffix(LOG_ENDING)}.html").exists() and find_spec("jinja2") is not None:
+    if file_beside(log, ".html").exists() and find_spec("jinja2") is not None:
         _write_page(log)
 
 

@@ -13,7 +13,7 @@ from vqa_client.judge.beside import judges_of
 from vqa_client.judge.labelling import Labelling
 from vqa_client.judge.loading import JudgedRun
 from vqa_client.judge.people import write_sheet
-from vqa_client.reports.log_reader import LOG_ENDING
+from vqa_client.reports.log_reader import file_beside
 from vqa_client.settings.judge import JudgeSettings, LabelSettings
 from vqa_client.settings.reports import ViewSettings
 
@@ -41,7 +41,7 @@ def label(results: Path, /, settings: LabelSettings) -> None:
     settings = replace(settings, results=results)
     judged = only_run(JudgeSettings(results=settings.results, kind=settings.kind, seed=settings.seed, check=False))
     log = judged.results
-    sheet = settings.labels or log.with_name(f"{log.name.removesuffix(LOG_ENDING)}.labels.csv")
+    sheet = settings.labels or file_beside(log, ".labels.csv")
     judged = for_people(judged, sheet if sheet.exists() else None)
     assert judged.kind is not None
     run = JudgedRun(judged, judged.kind)

@@ -43,7 +43,7 @@ def summary_content(run: LoggedRun, overview: Overview) -> dict[str, Any]:
         "records": run.log.name,
         "expected": run.facts.expected,
         "overall": to_builtins(summary.overall),
-        "failed": _count_failed(summary),
+        "failed": summary.overall.failed,
         "status_counts": summary.status_counts,
         "status_shares": {status: n / total if total else None for status, n in summary.status_counts.items()},
         "n_truncated": summary.n_truncated,
@@ -67,11 +67,7 @@ def _all_variants(overview: Overview) -> dict[str, Any] | None:
     if overview.headline is None:
         return None
     every = overview.whole
-    return {"total": every.overall.total, "failed": _count_failed(every), "status_counts": every.status_counts}
-
-
-def _count_failed(summary: Summary) -> int:
-    return sum(n for status, n in summary.status_counts.items() if status not in ANSWERED)
+    return {"total": every.overall.total, "failed": every.overall.failed, "status_counts": every.status_counts}
 
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@-]|:(?! ))")
@@ -123,7 +119,7 @@ def sections(run: LoggedRun, overview: Overview) -> Iterator[Section]:
             yield Section(columns=(field.replace("_", " "), *_ACCURACY), rows=rows)
     if overview.variants:
         named = overview.variants.items()
-        failed = [(*_tally(name or "unchanged", of), f"{of.total - of.answered:,}") for name, of in named]
+        failed = [(*_tally(name or "unchanged", of), f"{of.failed:,}") for name, of in named]
         yield Section(columns=(VARIANT, *_ACCURACY, "failed"), rows=failed)
     yield Section(
         columns=("cost", f"of all {overview.whole.overall.total:,} questions"), rows=list(totals(run, overview))

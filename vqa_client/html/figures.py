@@ -137,7 +137,7 @@ def breakdowns(overview: Overview) -> list[Breakdown]:
 def variants(overview: Overview) -> list[tuple[Figure, int]]:
     """Every variant, and how many of its questions got no reply."""
     return [
-        (_figure({VARIANT: variant}, variant or "unchanged", tally), tally.total - tally.answered)
+        (_figure({VARIANT: variant}, variant or "unchanged", tally), tally.failed)
         for variant, tally in overview.variants.items()
     ]
 

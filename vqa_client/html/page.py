@@ -87,7 +87,7 @@ def label_page(title: str, sheet: Path, content: object, keys: Mapping[str, str]
 
 def _index_row(place: Path, number: int, run: LoggedRun, overview: Overview) -> dict[str, Any]:
     lead = asked(run, overview).lead if overview.variants else ()
-    failed = sum(n for status, n in overview.whole.status_counts.items() if status not in ANSWERED)
+    failed = overview.whole.overall.failed
     n, expected, sessions = len(run.records), run.facts.expected, run.facts.sessions
     states = [
         f"{n:,} of {expected:,}" if expected and n < expected else "complete" if expected else "",
@@ -195,7 +195,7 @@ def _content(run: LoggedRun, overview: Overview, *, live: bool) -> dict[str, Any
         "n": len(run.records),
         "expected": run.facts.expected,
         "started": str(sessions[0].get("started", "")).replace("T", " ") if sessions else "",
-        "failed": sum(n for status, n in overview.summary.status_counts.items() if status not in ANSWERED),
+        "failed": overview.summary.overall.failed,
         "wrong": overview.summary.overall.answered > overview.summary.overall.correct,
         "overall": forms.lead or figures.overall(overview),
         "measure": overview.description.measure,

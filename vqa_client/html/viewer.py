@@ -18,7 +18,7 @@ from vqa_client.html.page import index_page, page
 from vqa_client.html.shown_images import CHANGED, ServedImages, Show, Shown, is_unchanged, thumbnail
 from vqa_client.images.facts import facts
 from vqa_client.reports.judged import judged_files
-from vqa_client.reports.log_reader import LOG_ENDING, find_logs
+from vqa_client.reports.log_reader import file_beside, find_logs, run_file_of
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.reports.overview import Overview, overview
 from vqa_client.tables.inside import open_image, split_name
@@ -139,7 +139,7 @@ class Viewer:
 
 def _state(log: Path) -> str:
     """What changes whenever the log, its run file or its judges do."""
-    files = (log, log.with_name(log.name.replace(LOG_ENDING, ".run.json")), *judged_files(log))
+    files = (log, run_file_of(log), *judged_files(log))
     stats = [path.stat() for path in files if path.exists()]
     return " ".join(stamp(state_of(stat)) for stat in stats)
 
@@ -195,7 +195,7 @@ class Note(Struct, frozen=True, kw_only=True):
 
 def notes_path(log: Path) -> Path:
     """Where the notes of a run are."""
-    return log.with_name(f"{log.name.removesuffix(LOG_ENDING)}.notes.json")
+    return file_beside(log, ".notes.json")
 
 
 def read_notes(log: Path) -> list[Note]:

@@ -21,11 +21,11 @@ from vqa_client.judge.people import read_sheet, scales_of
 from vqa_client.log_lines import run_name
 from vqa_client.model_config import names_config
 from vqa_client.reports.judged import reason
-from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, find_logs
+from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, file_beside, find_logs, run_file_of
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise
-from vqa_client.runs.reopened import run_file_of, settings_of
+from vqa_client.runs.reopened import settings_of
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.short_answers import folded
@@ -111,9 +111,8 @@ def _with_scale(settings: JudgeSettings, sheet: Path | None) -> JudgeSettings:
 
 def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
     """The logs of all judges of this kind beside a run's log; of one asked with and without its name, the former's."""
-    begins = f"{log.name.removesuffix(LOG_ENDING)}{JUDGED_BY}{kind}"
-    nameless = log.with_name(f"{begins}{LOG_ENDING}")
-    with_name = sorted(each for each in log.parent.glob(f"*{LOG_ENDING}") if each.name.startswith(f"{begins}-"))
+    nameless, begins = log_of(log, kind, None), file_beside(log, f"{JUDGED_BY}{kind}-").name
+    with_name = sorted(each for each in log.parent.glob(f"*{LOG_ENDING}") if each.name.startswith(begins))
     alone = nameless.exists() and not any(_are_same_judge(nameless, each) for each in with_name)
     return [nameless, *with_name] if alone else with_name
 
@@ -132,8 +131,7 @@ def asked_alike(log: Path, kind: JudgeKind, asked: Sequence[Path]) -> tuple[list
         return [file.identity.get(name) for name in _CRITERIA] if file else []
 
     others = [each for each in judges_beside(log, kind) if each not in asked]
-    nameless = report_of(log, kind, None).with_suffix(LOG_ENDING)
-    if nameless in asked:
+    if (nameless := log_of(log, kind, None)) in asked:
         others = [each for each in others if not _are_same_judge(nameless, each)]
     known = [criteria(each) for each in asked]
     alike = [each for each in others if criteria(each) in known]
@@ -149,7 +147,12 @@ def name_of(config: str) -> str:
 def report_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
     """Where a judge's report of a run is; its log is beside it."""
     name = f"{kind}-{name_of(config)}" if config else kind
-    return log.with_name(f"{log.name.removesuffix(LOG_ENDING)}{JUDGED_BY}{name}.json")
+    return file_beside(log, f"{JUDGED_BY}{name}.json")
+
+
+def log_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
+    """Where the log of one judge of a run is."""
+    return report_of(log, kind, config).with_suffix(LOG_ENDING)
 
 
 def benchmark(settings: JudgeSettings) -> Benchmark:

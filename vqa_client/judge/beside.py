@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from vqa_client.judge.benchmark import asked_alike, control_in_record, judges_beside, report_of, sort_of
+from vqa_client.judge.benchmark import PASSES, asked_alike, control_in_record, judges_beside, log_of, sort_of
 from vqa_client.judge.columns import NOT_ASKED, RIGHT, UNDECIDED, Column, Columns, Reply, same_question
 from vqa_client.judge.kinds import MOST_CHARACTERS, part_of
 from vqa_client.judge.loading import JudgedRun, said_by
@@ -42,12 +42,6 @@ def judges_of(run: JudgedRun, settings: JudgeSettings) -> list[Judge]:
     judges = [read_judge(log, settings.kind) for log in logs if log.exists()]
     judges = sorted((each for each in judges if each.scores), key=lambda each: each.name)
     return [*judges, majority(judges, settings.kind)] if len(judges) > 1 else judges
-
-
-def log_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
-    """The log of one judge."""
-    report = report_of(log, kind, config)
-    return report.with_name(report.name.removesuffix(".json") + LOG_ENDING)
 
 
 def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str, Prices] = {}) -> Beside:
@@ -305,5 +299,5 @@ def _notes(model: str, judges: Sequence[Column], columns: Columns, which: str, f
             if _HOSTED.match(name) and not _DATED.search(name):
                 yield f"{name} has no date in its name: another model may answer by it later"
         for sort, (passed, n) in judge.controls.items():
-            if passed < 0.9 * n:
+            if passed < PASSES * n:
                 yield f"{judge.name} gets {n - passed} of {n} controls wrong ({sort}): its verdicts can't be trusted"

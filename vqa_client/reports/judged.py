@@ -10,8 +10,9 @@ from msgspec import Struct
 from vqa_client.aggregates import Figure
 from vqa_client.errors import UNDECODABLE
 from vqa_client.files import checked_nesting
-from vqa_client.reports.log_reader import LOG_ENDING, Key
+from vqa_client.reports.log_reader import Key, file_beside
 from vqa_client.reports.names import count, interval_text, percent
+from vqa_client.reports.sections import difference_text, points
 from vqa_client.scoring.agreement import Kappa
 from vqa_client.scoring.choices.modes import Calibration
 from vqa_client.scoring.paired import Difference
@@ -122,7 +123,7 @@ def scored_by(scoring: Mapping[str, Any], described: Mapping[str, Any]) -> dict[
 
 def judged_path(log: Path, kind: str, ending: str = "") -> Path:
     """Where all judges of one kind are beside a run's rule; with `ending` another file of theirs."""
-    return log.with_name(f"{log.name.removesuffix(LOG_ENDING)}.judged-{kind}{ending}.json")
+    return file_beside(log, f".judged-{kind}{ending}.json")
 
 
 def judged_files(log: Path) -> list[Path]:
@@ -178,18 +179,13 @@ def agreement(of: Verdicts) -> Iterator[str]:
     same = of.table[0][0] + of.table[1][1]
     yield f"agreement {percent(same / of.judged)} % ({interval_text(of.agreement)}); kappa {kappa_text(of.kappa)}"
     if of.difference is not None:
-        yield f"judge - rule, in points: {gap_text(of.difference)}"
+        yield f"judge - rule, in points: {difference_text(of.difference)}"
     if of.calibration is not None:
         yield f"P(correct) beside the rule: {calibration_text(of.calibration)}"
     if of.longer:
-        points = ", ".join(f"{100 * surplus:+.1f}" for surplus in of.longer)
+        surpluses = ", ".join(map(points, of.longer))
         grows = "; it grows with the length" if of.longer[0] < of.longer[1] < of.longer[2] else ""
-        yield f"judge - rule of short, middle and long replies: {points} points{grows}"
-
-
-def gap_text(gap: Difference | None) -> str:
-    """A difference in points with its interval, "" for none."""
-    return f"{100 * gap.value:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})" if gap else ""
+        yield f"judge - rule of short, middle and long replies: {surpluses} points{grows}"
 
 
 def calibration_text(of: Calibration) -> str:

@@ -33,6 +33,16 @@ Place = tuple[tuple[str | int, ...], str, tuple[str | int, ...], str]
 """Where a record stands among the others, whatever order they ended in."""
 
 
+def file_beside(log: Path, ending: str) -> Path:
+    """Where another file of a log's run is, by its ending, such as ".html"."""
+    return log.with_name(log.name.removesuffix(LOG_ENDING) + ending)
+
+
+def run_file_of(log: Path) -> Path:
+    """Where a log's run file is; one that was put aside, as NAME.records.jsonl.old-1, has one of its own."""
+    return log.with_name(log.name.replace(LOG_ENDING, ".run.json"))
+
+
 def find_logs(place: Path) -> list[Path]:
     """Name the record logs of a run, or of all runs in a folder and its folders; raises DataError without any.
 

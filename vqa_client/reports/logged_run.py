@@ -11,7 +11,7 @@ from vqa_client.aggregates import Totals
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.files import checked_nesting
 from vqa_client.log_lines import check_run
-from vqa_client.reports.log_reader import LOG_ENDING, LogReader
+from vqa_client.reports.log_reader import LOG_ENDING, LogReader, run_file_of
 from vqa_client.reports.summary import description_of
 from vqa_client.task import Description
 
@@ -152,7 +152,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 
 def _facts(log: Path) -> RunFacts:
-    path = log.with_name(log.name.replace(LOG_ENDING, ".run.json"))
+    path = run_file_of(log)
     try:
         return msgspec.convert(checked_nesting(msgspec.json.decode(path.read_bytes())), RunFacts)
     except FileNotFoundError:

@@ -14,7 +14,7 @@ from vqa_client.reports.names import percent
 from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import Summary
 from vqa_client.task import Description
-from vqa_client.types import ANSWERED, Failure, Status
+from vqa_client.types import Failure, Status
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -79,4 +79,4 @@ class Report(Struct, frozen=True, kw_only=True):
     @property
     def failed(self) -> int:
         """Questions that have a record and no reply."""
-        return sum(n for status, n in self.summary.status_counts.items() if status not in ANSWERED)
+        return self.summary.overall.failed

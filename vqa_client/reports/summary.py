@@ -30,6 +30,11 @@ class Tally(Struct, frozen=True, kw_only=True):
     accuracy_answered: float | None
     interval_answered: Interval | None
 
+    @property
+    def failed(self) -> int:
+        """Questions without a reply."""
+        return self.total - self.answered
+
 
 class Part(Struct, frozen=True, kw_only=True):
     """A score under another metric: over all questions that have it or failed (as 0), and over the answered ones."""

@@ -13,7 +13,7 @@ from vqa_client.client.session import named_model
 from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.log_lines import check_run, numbered
 from vqa_client.records import RecordLog, is_settled
-from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader
+from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader, run_file_of
 from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.plans import finish, make_plans, plans_of
@@ -57,7 +57,7 @@ def merge_folder(folder: Path, *, partial: bool, tidy: bool, note: Note) -> Iter
         raise DataError(f"{folder} {there}", hint="--shard K/N writes NAME.shard-K-of-N.records.jsonl")
     commands: dict[tuple[str, Path], list[RunPaths]] = {}
     for whole in dict.fromkeys(log.with_name(SHARD.sub("", log.name)) for log in logs):
-        paths = RunPaths(whole, whole.with_name(whole.name.replace(LOG_ENDING, ".run.json")), whole)
+        paths = RunPaths(whole, run_file_of(whole), whole)
         for part in _parts(paths)[:1]:
             commands.setdefault((repr(_given(part)), whole.parent), []).append(paths)
     for runs in commands.values():

@@ -14,7 +14,7 @@ from vqa_client.benchmark import Benchmark
 from vqa_client.errors import DataError, UsageError
 from vqa_client.log_lines import Key, check_run
 from vqa_client.records import RecordLog
-from vqa_client.reports.log_reader import LOG_ENDING, LogReader
+from vqa_client.reports.log_reader import LogReader, run_file_of
 from vqa_client.runner import judge, read_again
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.choices.circular import as_shown
@@ -99,11 +99,6 @@ def asked_as(question: Question, variant: str, groups: Mapping[str, Group]) -> Q
     corrupted = {name: groups[name] for name in _CORRUPTED if name in groups}
     asked = replace(question, variant=variant, groups=question.groups | corrupted)
     return asked if question.variant == variant else as_shown(asked)
-
-
-def run_file_of(log: Path) -> Path:
-    """Where the run file of a log lies."""
-    return log.with_name(log.name.replace(LOG_ENDING, ".run.json"))
 
 
 def settings_of(file: RunFile, *, as_given: bool = False) -> tuple[RunSettings, registry.Entry]:

@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Replay, choice
 from vqa_client.errors import DataError, UsageError, VqaClientError
-from vqa_client.reports.log_reader import find_logs
+from vqa_client.reports.log_reader import find_logs, run_file_of
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.runner import judge
-from vqa_client.runs.reopened import Reopened, asked_as, reopen, run_file_of, settings_of
+from vqa_client.runs.reopened import Reopened, asked_as, reopen, settings_of
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.choices.trace import ChoiceView, explain_choice, peeled_off
 from vqa_client.scoring.finish import is_blocked

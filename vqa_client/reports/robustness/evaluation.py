@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from vqa_client.files import encode, replacing, write_json
 from vqa_client.images.corruptions import CORRUPTIONS
+from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.scoring.corrupted_scores import Curves, Evaluation, Figures
@@ -122,7 +123,7 @@ class FoundRun(Struct, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         """What tells it from another run of the same model."""
-        return self.path.name.removesuffix(".records.jsonl")
+        return self.path.name.removesuffix(LOG_ENDING)
 
 
 JSON_NAME = "robustness_evaluation.json"

@@ -146,7 +146,7 @@ def entry_of(
         split=split,
         accuracy=overall.accuracy_answered,
         n=overall.answered,
-        failed=overall.total - overall.answered,
+        failed=overall.failed,
         conditions=tuple(conditions),
         settings={
             "model": _without(run.model_settings, "timeout"),

@@ -224,7 +224,7 @@ def _published_head(run: Run, summary: Summary) -> dict[str, Any]:
         "total_questions": overall.total,
         "correct": overall.correct,
         "accuracy": percent(overall.accuracy),
-        "errors": overall.total - overall.answered,
+        "errors": overall.failed,
     }
 
 

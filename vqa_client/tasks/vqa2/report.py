@@ -167,7 +167,7 @@ def _errors(run: Run, summary: Summary) -> dict[str, int]:
     bad_images = summary.status_counts["bad_image"]
     return {
         "image_load_errors": left_out.pop("no_image", 0) + bad_images,
-        "inference_errors": summary.overall.total - summary.overall.answered - bad_images,
+        "inference_errors": summary.overall.failed - bad_images,
         "annotation_errors": left_out.pop("no_annotation", 0) + left_out.pop("no_answer", 0),
         "other_errors": sum(left_out.values()),
     }
