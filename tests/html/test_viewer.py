@@ -304,3 +304,10 @@ def test_the_index_says_what_tells_runs_apart(tmp_path: Path) -> None:
     assert "mc clean pass@1: mean of 2 repeats org/model-7b 50.0" in said
     assert "4 complete --limit 2, --repeat 2 2026-11-28 03:45" in said
     assert "$0.36 in all x/repeated" in said
+
+
+def test_the_index_of_a_folder_whose_name_is_not_utf_8_is_shown(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    for name in "ab":
+        write_run(folder / name, [record()])
+    assert Viewer(folder, comparison_page).answer("").body.count(b'type="checkbox"') == 2

@@ -19,7 +19,7 @@ from vqa_client.compare.matching import match, warnings
 from vqa_client.compare.sides import Side, side_of
 from vqa_client.errors import DataError, IdentityError
 from vqa_client.files import natural_key, replacing
-from vqa_client.html.page import OURS, environment, frame
+from vqa_client.html.page import OURS, rendered
 from vqa_client.reports.log_reader import WAY_OUT, file_beside, find_logs
 from vqa_client.reports.logged_run import LoggedRun, headline_of, read_run
 from vqa_client.scoring.paired import Difference, by_cluster, difference, holm
@@ -273,6 +273,5 @@ def write_board_page(path: Path, board: Leaderboard, title: str) -> None:
         for cell in column.cells.values()
         if (page := file_beside(cell.log, ".html")).exists()
     }
-    text = environment().get_template("leaderboard.html.j2").render(board=board, pages=pages, title=title, **frame())
     with replacing(path, OURS) as file:
-        file.write(text.encode("utf-8", "replace"))
+        file.write(rendered("leaderboard.html.j2", board=board, pages=pages, title=title))

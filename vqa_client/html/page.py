@@ -32,6 +32,7 @@ from vqa_client.version import __version__
 
 LABEL_SCRIPTS = ("data.js", "detail.js", "label.js")
 SCRIPTS = ("data.js", "filters.js", "list.js", "reply.js", "notes.js", "detail.js", "keys.js", "live.js", "main.js")
+INDEX_SCRIPTS = ("index.js",)
 STYLES = ("report.css", "questions.css")
 OURS = (
     rb'(?i)<!doctype html>\s*<html lang="en">\s*<head>\s*<meta charset="utf-8">\s*'
@@ -65,18 +66,18 @@ def page(run: LoggedRun, overview: Overview, show: Show, *, live: bool = False) 
     return rendered("page.html.j2", data_block(run, overview, show), **_content(run, overview, live=live))
 
 
-def rendered(template: str, data: bytes, scripts: tuple[str, ...] = SCRIPTS, **content: Any) -> bytes:
-    """A page with a script, in UTF-8: a template with a block of data."""
+def rendered(template: str, data: bytes = b"", scripts: tuple[str, ...] = SCRIPTS, **content: Any) -> bytes:
+    """A page in UTF-8: a template, with the block of data and the scripts that it has a place for."""
+    frame = {"policy": policy(live=False), "css": _markup(_style()), "version": __version__}
     inside = {"data": _markup(data.decode()), "script": _markup(_script(scripts))}
-    text: str = environment().get_template(template).render(frame() | inside | content)
+    text: str = environment().get_template(template).render(frame | inside | content)
     return text.encode("utf-8", "replace")
 
 
 def index_page(place: Path, runs: list[tuple[LoggedRun, Overview]]) -> bytes:
     """The page that leads to the pages of several runs, which lie below their numbers."""
     rows = [_index_row(place, number, run, overview) for number, (run, overview) in enumerate(runs)]
-    template, script = environment().get_template("index.html.j2"), _markup(_index_script())
-    return str(template.render(place=place, runs=rows, script=script, **frame())).encode()
+    return rendered("index.html.j2", scripts=INDEX_SCRIPTS, place=place, runs=rows)
 
 
 def label_page(title: str, sheet: Path, content: object, keys: Mapping[str, str]) -> bytes:
@@ -113,11 +114,6 @@ def _index_row(place: Path, number: int, run: LoggedRun, overview: Overview) -> 
         "spent": spent(run, overview),
         "folder": str(folder.relative_to(place)) if folder.is_relative_to(place) else str(folder),
     }
-
-
-def frame() -> dict[str, Any]:
-    """What every page shows, whatever it is of."""
-    return {"policy": policy(live=False), "css": _markup(_style()), "version": __version__}
 
 
 @cache
@@ -167,10 +163,9 @@ def policy(*, live: bool) -> str:
     """What the page may load and run: its own script and style, known by their digests, and images of this disk."""
     pictures = "data: 'self'" if live else "data: file:"
     asks = "; connect-src 'self'" if live else ""
-    style, scripts = _digest(_style()), (_script(SCRIPTS), _script(LABEL_SCRIPTS), _index_script())
-    known = " ".join(f"'{_digest(script)}'" for script in scripts)
+    known = " ".join(f"'{_digest(_script(names))}'" for names in (SCRIPTS, LABEL_SCRIPTS, INDEX_SCRIPTS))
     return (
-        f"default-src 'none'; script-src {known}; style-src '{style}'; img-src {pictures}{asks}; "
+        f"default-src 'none'; script-src {known}; style-src '{_digest(_style())}'; img-src {pictures}{asks}; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -275,11 +270,6 @@ def _style() -> str:
 def _script(names: tuple[str, ...]) -> str:
     parts = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in names)
     return f'(() => {{\n"use strict";\nconst UNSEEN = {unseen_in_javascript()};\n{parts}}})();\n'
-
-
-@cache
-def _index_script() -> str:
-    return f'(() => {{\n"use strict";\n{(_HERE / "index.js").read_text(encoding="utf-8")}}})();\n'
 
 
 def _digest(text: str) -> str:
