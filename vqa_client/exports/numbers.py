@@ -115,7 +115,7 @@ def sections(run: LoggedRun, overview: Overview) -> Iterator[Section]:
         yield Section(notes=[f"{gap}."])
     for field, tallies in summary.breakdowns.items():
         if len(tallies) > 1 and field != VARIANT:
-            rows = [_tally(value, tallies[value]) for value in in_order(list(tallies), description.order(field))]
+            rows = [_tally(value, tallies[value]) for value in in_order(tallies, description.order(field))]
             yield Section(columns=(field.replace("_", " "), *_ACCURACY), rows=rows)
     if overview.variants:
         named = overview.variants.items()

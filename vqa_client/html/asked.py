@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from vqa_client.html.figures import Figure, of_mean, only, state_link
 from vqa_client.reports.logged_run import CLEAN, LoggedRun
 from vqa_client.reports.names import count
 from vqa_client.reports.overview import Overview, in_order
+from vqa_client.reports.page_forms import FormScores, add_rotations, neighbours, scores_by_form
 from vqa_client.reports.robustness.report import add_to
 from vqa_client.reports.varied import BLIND, SEEN, add_blind, repeat_scores
 from vqa_client.scoring.choices.circular import (
@@ -20,7 +21,6 @@ from vqa_client.scoring.choices.circular import (
     PositionBias,
     Positions,
     choices_in,
-    order_of,
 )
 from vqa_client.scoring.choices.modes import Bin, Calibrating, Calibration, weights
 from vqa_client.scoring.corrupted_scores import CorruptedScores
@@ -161,15 +161,7 @@ class _Choices:
 def _circular(questions: Iterable[list[Record]]) -> dict[str, Any]:
     scores = CircularScores()
     for forms in questions:
-        first = forms[0]
-        labels = tuple(choices_in(first.prompt)) or tuple("ABCDEFGHIJ"[: len(forms)])
-        letters = [form.answer for form in forms]
-        filed = [
-            dict(zip(labels, order_of(form.variant, labels, form.question_id) or labels, strict=True)) for form in forms
-        ]
-        texts = [of.get(letter) if letter else None for of, letter in zip(filed, letters, strict=True)]
-        cluster = first.cluster or first.question_id
-        scores.add([form.score for form in forms], letters, texts, len(labels), cluster)
+        add_rotations(scores, forms, tuple(choices_in(forms[0].prompt)) or "ABCDEFGHIJ"[: len(forms)])
     figures = scores.figures(Positions().bias())
     averages = _figures(figures.named)
     return {
@@ -202,10 +194,10 @@ def _blind(questions: Iterable[list[Record]], description: Description) -> dict[
     if figures.same:
         names["the same answer both ways"] = figures.same
     groups = [
-        _pairing(f"{field.replace('_', ' ')} {value}", of, {f"by.{field}": value})
+        _pairing(f"{field.replace('_', ' ')} {value}", values[value], {f"by.{field}": value})
         for field, values in figures.groups.items()
-        for value, of in ((value, values[value]) for value in in_order(list(values), description.order(field)))
         if 1 < len(values) <= MOST_ROWS
+        for value in in_order(values, description.order(field))
     ]
     return {
         "option": "every question with its images and without (--blind)",
@@ -227,20 +219,12 @@ def _pairing(label: str, of: Pairing, place: Mapping[str, str]) -> Gap:
 
 
 def _pages(questions: Iterable[list[Record]], forms: Sequence[str]) -> dict[str, Any]:
-    scores: dict[str, dict[str, tuple[float, str]]] = {form: {} for form in forms}
-    for records in questions:
-        for record in records:
-            scores.setdefault(record.form, {})[record.question_id] = (
-                record.score,
-                record.cluster or record.question_id,
-            )
+    scores: FormScores = {**{form: {} for form in forms}, **scores_by_form(questions)}
     gaps = []
-    for before, after in pairwise(scores):
-        later = scores[after]
-        pairs = [(later[id][0], score, cluster) for id, (score, cluster) in scores[before].items() if id in later]
-        n = len(pairs) or 1
-        old, new = sum(each[1] for each in pairs) / n, sum(each[0] for each in pairs) / n
-        gaps.append(Gap(label=f"{after} less {before}", before=old, after=new, difference=difference(pairs)))
+    for before, after, both in neighbours(scores):
+        n = len(both) or 1
+        new, old = sum(row[0] for row in both) / n, sum(row[1] for row in both) / n
+        gaps.append(Gap(label=f"{after} less {before}", before=old, after=new, difference=difference(both)))
     return {
         "option": f"every question with pages {', '.join(forms)} (--pages)",
         "lead": tuple(_mean(f"pages {form}", of.values(), form) for form, of in scores.items() if of)[:2],

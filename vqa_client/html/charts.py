@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from vqa_client.html.asked import Gap
 from vqa_client.html.figures import HeatMap
+from vqa_client.reports.logged_run import CLEAN
 from vqa_client.reports.overview import LEVELS, Overview, in_order, quantile
 from vqa_client.reports.summary import Tally
 from vqa_client.task import Description
@@ -17,7 +18,6 @@ LEFT, RIGHT, TOP, BOTTOM = 34.0, 10.0, 8.0, 24.0
 LINE = 13.0
 BARS = 28
 SMALL_BELOW = 300.0
-_CLEAN = "clean"
 
 
 class Point(Struct, frozen=True, kw_only=True):
@@ -116,8 +116,8 @@ def level_curves(overview: Overview) -> list[Curve]:
     """One curve a corruption over its levels, each step of which is a variant."""
     drawn = []
     crossed = overview.summary.crossings.get(LEVELS, {})
-    clean = crossed.get(_CLEAN, {})
-    for corruption in in_order([name for name in crossed if name != _CLEAN], (_CLEAN,)):
+    clean = crossed.get(CLEAN, {})
+    for corruption in in_order(name for name in crossed if name != CLEAN):
         title = corruption.replace("_", " ")
         drawn.append(_curve(overview, title, "level", {**clean, **crossed[corruption]}, 220.0, 130.0))
     return drawn
@@ -147,7 +147,7 @@ def histograms(overview: Overview) -> list[Histogram]:
 def _curve(
     overview: Overview, title: str, field: str, tallies: Mapping[str, Tally], width: float, height: float
 ) -> Curve:
-    ordered = in_order(list(tallies), overview.description.order(field))
+    ordered = in_order(tallies, overview.description.order(field))
     steps = [value for value in ordered if tallies[value].accuracy is not None]
     room = width - LEFT - RIGHT
     points = tuple(

@@ -182,7 +182,7 @@ def of_mean(label: str, mean: Mean, link: str = "") -> Figure:
 
 
 def _breakdown(overview: Overview, field: str, tallies: Mapping[str, Tally], within: Mapping[str, str]) -> Breakdown:
-    values = in_order(list(tallies), overview.description.order(field))
+    values = in_order(tallies, overview.description.order(field))
     if len(values) > MOST_ROWS:
         frequent = sorted(values, key=lambda value: -tallies[value].total)[:MOST_ROWS]
         values = [value for value in values if value in frequent]
@@ -194,9 +194,9 @@ def _heat_map(
     overview: Overview, down: str, across: str, cells: Mapping[str, Mapping[str, Tally]], within: Mapping[str, str]
 ) -> HeatMap:
     order = overview.description.order
-    columns = in_order(list({value for row in cells.values() for value in row}), order(across))
+    columns = in_order({value for row in cells.values() for value in row}, order(across))
     rows = []
-    for outer in in_order(list(cells), order(down)):
+    for outer in in_order(cells, order(down)):
         tallies = [(inner, cells[outer].get(inner)) for inner in columns]
         figures = [
             _figure({down: outer, across: inner}, f"{outer}, {inner}", tally, within) if tally else None

@@ -140,8 +140,7 @@ def _summaries(run: LoggedRun, walk: _Walk, added: tuple[str, ...]) -> tuple[Sum
     summary = replace(
         own,
         parts={name: own.parts.get(name, _NO_PART) for name in whole.parts},
-        breakdowns=breakdowns
-        | {VARIANT: {variant: tallies[variant] for variant in in_order(list(tallies), ("clean",))}},
+        breakdowns=breakdowns | {VARIANT: {variant: tallies[variant] for variant in in_order(tallies)}},
         crossings=own.crossings | whole.crossings,
     )
     return whole, summary

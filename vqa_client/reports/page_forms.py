@@ -1,6 +1,6 @@
 """The reports of runs that ask each question in several forms: with other pages, or its choices in other orders."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from vqa_client.scoring.choices.circular import (
     order_of,
 )
 from vqa_client.scoring.paired import Difference, difference
-from vqa_client.types import Question, Record
+from vqa_client.types import Record
 
 Differences = dict[str, Difference]
 """The paired differences of neighbouring forms, as "all - evidence"."""
@@ -45,23 +45,40 @@ class PagesSummary(VariedSummary, frozen=True, kw_only=True):
 
 def write(path: Path, run: Run, pairs: Pairs) -> PagesSummary:
     """Write each form's accuracy, and the paired difference of each form and the one before it."""
-    scores: dict[str, dict[str, tuple[float, str]]] = {}
-    for question, records in by_question(pairs):
-        for record in records:
-            scores.setdefault(record.variant, {})[question.id] = (record.score, record.cluster or question.id)
+    scores = scores_by_form(records for _, records in by_question(pairs))
     differences_of: Differences = {}
-    for before, after in pairwise(scores):
-        both = [
-            (score, scores[before][id][0], cluster)
-            for id, (score, cluster) in scores[after].items()
-            if id in scores[before]
-        ]
+    for before, after, both in neighbours(scores):
         if between := difference(both):
             differences_of[f"{after} - {before}"] = between
     summary = summarised(pairs)
     differences = {name: in_points(of) for name, of in differences_of.items()}
     write_json(path, head(run) | {"by_pages": by_variant(summary), "differences": differences} | rest(run, summary))
     return PagesSummary(**asdict(summary), figures=differences_of)
+
+
+FormScores = Mapping[str, Mapping[str, tuple[float, str]]]
+"""By form, and in it by question id: the score, and what it shares with others."""
+
+
+def scores_by_form(questions: Iterable[Sequence[Record]]) -> FormScores:
+    """Sort the scores of all questions by the form in which they were asked; forms in the order of the records."""
+    scores: dict[str, dict[str, tuple[float, str]]] = {}
+    for records in questions:
+        for record in records:
+            by_id = scores.setdefault(record.form, {})
+            by_id[record.question_id] = record.score, record.cluster or record.question_id
+    return scores
+
+
+def neighbours(scores: FormScores) -> Iterator[tuple[str, str, list[tuple[float, float, str]]]]:
+    """Each form, the one after it, and of the questions that both have the later score, the earlier and the cluster."""
+    for before, after in pairwise(scores):
+        earlier, later = scores[before], scores[after]
+        yield (
+            before,
+            after,
+            [(score, earlier[id][0], cluster) for id, (score, cluster) in later.items() if id in earlier],
+        )
 
 
 class ShuffledSummary(VariedSummary, frozen=True, kw_only=True):
@@ -87,18 +104,17 @@ def write_circular(path: Path, run: Run, pairs: Pairs) -> CircularSummary:
     """Write what all rotations say; raises OutputError where `path` can't be written."""
     scores = CircularScores()
     for question, records in by_question(pairs):
-        letters = [record.answer for record in records]
-        scores.add(
-            [record.score for record in records],
-            letters,
-            _texts(question, records),
-            len(question.choices),
-            question.cluster,
-        )
+        add_rotations(scores, records, tuple(question.choices))
     figures, summary = scores.figures(position_bias(pairs)), summarised(pairs)
     content = head(run) | _figures(figures) | {"by_rotation": by_variant(summary)} | rest(run, summary)
     write_json_list(path, content, QUESTIONS, _questions(pairs))
     return CircularSummary(**asdict(summary), figures=figures)
+
+
+def add_rotations(scores: CircularScores, records: Sequence[Record], labels: Sequence[str]) -> None:
+    """Count one question, whose choices have these labels, by the records of its rotations."""
+    letters, texts = [record.answer for record in records], _texts(records, labels)
+    scores.add([record.score for record in records], letters, texts, len(labels), records[0].cluster)
 
 
 def position_bias(pairs: Pairs) -> PositionBias:
@@ -110,15 +126,12 @@ def position_bias(pairs: Pairs) -> PositionBias:
     return positions.bias()
 
 
-def _texts(question: Question, records: list[Record]) -> list[str | None]:
+def _texts(records: Sequence[Record], labels: Sequence[str]) -> list[str | None]:
     """The label under which each chosen text was filed: that of the rotation by 0."""
-    labels = sorted(question.choices)
-    texts = []
-    for record in records:
-        order = order_of(record.variant, labels, question.id) or tuple(labels)
-        filed = dict(zip(labels, order, strict=True))
-        texts.append(filed.get(record.answer) if record.answer is not None else None)
-    return texts
+    ordered = sorted(labels)
+    orders = (order_of(record.variant, ordered, record.question_id) or ordered for record in records)
+    filed = (dict(zip(ordered, order, strict=True)) for order in orders)
+    return [of.get(record.answer or "") for of, record in zip(filed, records, strict=True)]
 
 
 def _figures(figures: CircularFigures) -> dict[str, Any]:
@@ -159,6 +172,6 @@ def _questions(pairs: Pairs) -> Iterator[dict[str, Any]]:
             "correct": sum(record.score >= 1.0 for record in records),
             "of": len(records),
             "letters": [record.answer for record in records],
-            "answers": _texts(question, records),
+            "answers": _texts(records, tuple(question.choices)),
             "outcomes": [record.status for record in records],
         }
