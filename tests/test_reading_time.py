@@ -1,22 +1,26 @@
 """No text of whatever content takes long to read: time grows with the length, and the loop is never held up."""
 
+import asyncio
 import inspect
+import threading
 from collections.abc import Iterator
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from tests.linear_time import PARTS, RATIO, Reads, growth
 from tests.tasks.declared import task_of
 from vqa_client import runner
 from vqa_client.client.failures import error_message, excerpt
+from vqa_client.images.prepare import ImagePreparer
 from vqa_client.runner import judge
 from vqa_client.scoring import numbers
 from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
 from vqa_client.scoring.maths import same_maths
 from vqa_client.scoring.published import choice_readers
 from vqa_client.scoring.refusal import refuses
-from vqa_client.scoring.reply import READ_CHARACTERS, read_part, reply_from
+from vqa_client.scoring.reply import READ_CHARACTERS, Reply, read_part, reply_from
 from vqa_client.scoring.short_answers import relaxed
 from vqa_client.scoring.vqa2 import enhanced_score, enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import contains_answer, question_accuracy
@@ -24,7 +28,7 @@ from vqa_client.scoring.yes_no import yes_or_no
 from vqa_client.task import Task
 from vqa_client.tasks import mathvision, mathvista
 from vqa_client.tasks.mmmu import open_right
-from vqa_client.types import Completion, Question
+from vqa_client.types import Answer, Completion, Question, Request
 
 LENGTH: Final = 8_000
 REPLY_LENGTH: Final = 6_000
@@ -162,6 +166,31 @@ def test_a_reply_takes_little_more_than_four_times_as_long_as_a_quarter_and_the_
     read("The answer is B.")  # patterns are made once
     took = {unit: growth(read, unit, REPLY_LENGTH, limit=PARTS * LOOP) for unit in UNITS}
     assert not {unit: each for unit, each in took.items() if each.ratio >= RATIO or min(each.part, each.whole) >= LOOP}
+
+
+def test_long_replies_and_a_task_s_first_one_are_read_beside_the_loop() -> None:
+    task, asked = TASKS["mc robust"]
+    threads: list[str] = []
+
+    def parse(reply: Reply, question: Question) -> Answer:
+        threads.append(threading.current_thread().name.partition("_")[0])
+        return task.parse(reply, question)
+
+    class Says:
+        async def complete(self, request: Request) -> Completion:
+            return Completion(text=texts.pop(0), finish_reason="stop")
+
+    short, long = "The answer is B.", "so " * runner.LOOP_CHARACTERS + "B."
+    texts = [short, short, long, short]
+    line = runner.Line(
+        task=replace(task, name="never read", parse=parse), chat=Says(), images_for=lambda _: ImagePreparer()
+    )
+
+    async def ask() -> list[str | None]:
+        return [(await runner.answer_one(asked, line)).answer for _ in range(4)]
+
+    assert asyncio.run(ask()) == ["B"] * 4
+    assert threads == ["reading", "MainThread", "reading", "MainThread"]
 
 
 def test_of_a_runaway_reply_both_ends_are_read_and_a_thought_s_end_between_them() -> None:

@@ -34,6 +34,8 @@ LOOP_CHARACTERS = 1_000
 """A longer reply is read away from the loop, which reading it could hold up for more than 50 ms."""
 _READER = ThreadPoolExecutor(1, thread_name_prefix="reading")
 """One thread: several would share the processor with the loop, and hold it up together."""
+_TASKS_READ: set[str] = set()
+"""Tasks of which a reply was read: at the first one patterns are compiled, which takes up to 40 ms."""
 PROMPT_CHARACTERS = 10_000
 """A longer prompt, as in text-only runs, is kept by its ends."""
 
@@ -154,10 +156,13 @@ _NOTHING = reply_from(Completion(text=""))
 
 
 async def _judged_aside(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:
-    """As `judge`, without holding the loop up: a long reply is read in a thread."""
-    if len(completion.text) + len(completion.reasoning or "") <= LOOP_CHARACTERS:
+    """As `judge`, without holding the loop up: a long reply and a task's first one are read in a thread."""
+    is_short = len(completion.text) + len(completion.reasoning or "") <= LOOP_CHARACTERS
+    if is_short and task.name in _TASKS_READ:
         return judge(completion, question, task)
-    return await asyncio.get_running_loop().run_in_executor(_READER, judge, completion, question, task)
+    read = await asyncio.get_running_loop().run_in_executor(_READER, judge, completion, question, task)
+    _TASKS_READ.add(task.name)
+    return read
 
 
 def read_again(record: Record, question: Question, task: Task) -> Record:
