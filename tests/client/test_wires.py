@@ -1,11 +1,13 @@
 """Both wires over real sockets: every form a reply may take, and every way a connection may end."""
 
 import asyncio
+import gc
 import socket
 import struct
 import time
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -175,6 +177,22 @@ async def test_a_request_that_is_sent_again_has_the_whole_limit_for_its_way() ->
             async with asyncio.timeout(60):
                 await transport.handle_async_request(request)
     assert network.opened == 2
+
+
+@pytest.mark.parametrize("transport", [DirectTransport(), PoolTransport(ReplyRoom())], ids=["direct", "httpx2"])
+async def test_a_connection_that_comes_too_late_is_closed(
+    transport: httpx2.AsyncBaseTransport, fault_server: StartsServers
+) -> None:
+    url = f"{fault_server().base_url}/models"
+    with warnings.catch_warnings(record=True) as unclosed:
+        warnings.simplefilter("always", ResourceWarning)
+        async with transport:
+            for number in range(100):
+                extensions = {"timeout": {"connect": number / 20_000}}
+                with suppress(httpx2.ConnectTimeout):
+                    await transport.handle_async_request(httpx2.Request("GET", url, extensions=extensions))
+        gc.collect()
+    assert [str(each.message) for each in unclosed] == []
 
 
 def _own_words(received: Received) -> str:

@@ -29,6 +29,8 @@ IDLE_S = 4.0
 CONNECT_TIMEOUT_S = 60.0
 """For all that comes before a request's first byte: the name, the connection, a proxy's tunnel and TLS."""
 CLOSE_S = 0.5
+LATE_S = 1.0
+"""How long a connection that is late may still come, to be closed then."""
 
 
 class _Place:
@@ -140,31 +142,35 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         await connection.drained()
 
     async def _connect(self, target: Target, connect_s: float) -> Connection:
-        """Connect in a task that a cancelled question leaves running: asyncio drops sockets of cancelled connects."""
-        connecting = asyncio.create_task(self._open(target.url, connect_s))
+        """Connect in a task that goes on when the question is late or cancelled.
+
+        asyncio drops the socket of a connect that is cancelled at the moment in which it succeeds.
+        """
+        host, is_secure = target.url.host, target.url.scheme == "https"
+        port = target.url.port or (443 if is_secure else 80)
+        connecting = asyncio.create_task(self._open(host, port, self._ssl if is_secure else None, connect_s + LATE_S))
         self._connecting.add(connecting)
         connecting.add_done_callback(self._connecting.discard)
         try:
-            return await asyncio.shield(connecting)
-        except asyncio.CancelledError:
+            async with asyncio.timeout(connect_s):
+                return await asyncio.shield(connecting)
+        except (TimeoutError, asyncio.CancelledError) as error:
             connecting.add_done_callback(_drop)
+            if isinstance(error, TimeoutError):
+                raise httpx2.ConnectTimeout(f"no connection to {host}:{port} in {connect_s:.3g} s") from None
             raise
-
-    async def _open(self, url: httpx2.URL, limit_s: float) -> Connection:
-        port = url.port or (443 if url.scheme == "https" else 80)
-        try:
-            async with asyncio.timeout(limit_s):
-                _, connection = await asyncio.get_running_loop().create_connection(
-                    lambda: Connection(self._room, on_second_reply=self._distrust),
-                    url.host,
-                    port,
-                    ssl=self._ssl if url.scheme == "https" else None,
-                    happy_eyeballs_delay=0.25,  # localhost may mean ::1 first, where nobody listens
-                )
-        except TimeoutError:
-            raise httpx2.ConnectTimeout(f"no connection to {url.host}:{port} in {limit_s:.3g} s") from None
         except (OSError, UnicodeError) as error:
             raise httpx2.ConnectError(str(error)) from error
+
+    async def _open(self, host: str, port: int, context: ssl.SSLContext | None, limit_s: float) -> Connection:
+        async with asyncio.timeout(limit_s):
+            _, connection = await asyncio.get_running_loop().create_connection(
+                lambda: Connection(self._room, on_second_reply=self._distrust),
+                host,
+                port,
+                ssl=context,
+                happy_eyeballs_delay=0.25,  # localhost may mean ::1 first, where nobody listens
+            )
         return connection
 
     def _take_idle(self) -> Connection | None:
