@@ -24,7 +24,7 @@ from vqa_client.scoring.reply import READING_VERSION, Reply
 from vqa_client.scoring.short_answers import best_of, equal, relaxed, relaxed_published
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.tables.forms import Beside, Columns, Form, Home, Join, LeftOut, Picture, Place
-from vqa_client.tables.loading import tables
+from vqa_client.tables.loading import Tables, tables
 from vqa_client.task import Breakdown, Description, Loaded, Pages, Part, Source, Task
 from vqa_client.types import Answer, ChoiceMode, Choosing, Content, Question, Record, Score
 
@@ -289,12 +289,19 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         return replace(self, prompt=self.prompt_forms[named[0]], form=named[0], identity=identity)
 
     def choosing_by(self, mode: ChoiceMode) -> Self:
-        """The same benchmark with answers that a server chooses, or weighs, among its labels."""
+        """The same benchmark with answers that a server chooses, or weighs, among its labels.
+
+        Questions without choices are not asked. Raises UsageError where no question has any.
+        """
+        if not self.labels:
+            raise UsageError(f"--choice_mode {mode}: no question of {self.name} has choices", hint="leave it out")
+        load = replace(self.load, choices_only=True) if isinstance(self.load, Tables) else self.load
         prompt = self._prompt()
         if isinstance(prompt.text, str):
             prompt = replace(prompt, text=f"{prompt.text.rstrip()}\n\n{LETTER_ALONE}")
         choosing = Choosing(mode=mode, labels=self.labels)
-        return replace(self, prompt=prompt, choosing=choosing, identity={**self.identity, "choice_mode": mode})
+        identity = {**self.identity, "choice_mode": mode}
+        return replace(self, load=load, prompt=prompt, choosing=choosing, identity=identity)
 
     def _prompt(self, template: str | None = None) -> Prompt:
         """The prompt, its text replaced by a template where one is given."""

@@ -11,7 +11,7 @@ from tests.contract.ask_forms import FORMS, REPLIES, ROWS, as_csv, as_messages, 
 from tests.contract.forms import draw
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
-from tests.fakes.words import oracle
+from tests.fakes.words import likeliest_token, oracle
 from vqa_client.cli.main import run_command
 
 
@@ -204,6 +204,51 @@ def test_open_questions_have_every_cheap_score_and_another_headline_asks_nothing
     assert ask(path, server.base_url, "--score", "exact") == 0
     assert len(server.chats) == 3
     assert report(tmp_path, "ask_open")["accuracy"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "asked"),
+    [
+        (["--circular"], "ask_circular", 3),
+        (["--shuffle_choices"], "ask_shuffled", 1),
+        (["--choice_mode", "structured"], "ask", 1),
+        (["--choice_mode", "logprob"], "ask", 1),
+    ],
+)
+def test_choices_whose_answers_nobody_knows_are_asked_in_every_way_and_have_no_accuracy(
+    options: list[str], name: str, asked: int, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("question,A,B,C\n[[q0]] Which?,red,green,blue\n")
+    server = fault_server(likeliest_token(lambda received: {"A": 0.9} if "[[" in received.prompt else {"red": 1.0}))
+    assert ask(path, server.base_url, *options) == 0
+    assert len({chat.prompt for chat in server.chats if "[[q0]]" in chat.prompt}) == asked
+    found = report(tmp_path, name)
+    if "--circular" in options:
+        assert (found["questions_with_all_rotations"], found["same_letter"]["value"]) == (1, 100.0)
+        assert (found["circular"]["value"], found["mean"]["value"], found["majority"]["n"]) == (None, None, 0)
+        assert {of["accuracy"] for of in found["by_rotation"].values()} == {None}
+        assert (found["questions"][0]["ground_truth"], found["questions"][0]["correct"]) == (None, None)
+        found = {**found["all_variants"], "position_bias": found["position_bias"]}
+    assert found["accuracy"] is None
+    if "position_bias" in found:
+        assert found["position_bias"]["positions"]["A"]["chosen_share"] == 100.0
+        assert {of["right"] for of in found["position_bias"]["positions"].values()} == {0}
+
+
+def test_a_server_that_chooses_is_asked_only_the_rows_with_choices(tmp_path: Path, fault_server: StartsServers) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(
+        '{"question": "[[q0]] How many?", "answer": "12"}\n'
+        '{"question": "[[q1]] Which?", "answer": "A", "choices": ["red", "green"]}\n'
+    )
+    server = fault_server(likeliest_token(lambda received: {"A": 1.0} if "[[" in received.prompt else {"red": 1.0}))
+    assert ask(path, server.base_url, "--choice_mode", "structured") == 0
+    assert {chat.prompt for chat in server.chats if "[[" in chat.prompt} == {
+        "[[q1]] Which?\n\nA. red\nB. green\n\nAnswer with the letter alone."
+    }
+    found = report(tmp_path, "ask_choice")
+    assert (found["accuracy"], found["left_out"]) == (1.0, {"open": ["rows#0"]})
 
 
 def test_a_folder_of_images_is_asked_by_its_folders(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -125,6 +125,10 @@ def test_all_faults_are_reported_together_and_may_be_left_out(
         ),
         (["--prompt", "{queston}"], "{queston} in --prompt is not a column\nhint: known are "),
         (["--choices", "A,Z"], "--choices: column `Z` is not there\nhint: the columns are question, A, answer"),
+        (
+            ["--choice_mode", "structured"],
+            "--choice_mode structured: no question of ask has choices\nhint: leave it out",
+        ),
         (["--score", "choice"], "--score choice needs choices, and the data has none\nhint: --choices COLUMN\n"),
         (["--choices", "x,y", "--answer_from", "1"], "of choices, --answer_from 1 says places counted from 1"),
         (

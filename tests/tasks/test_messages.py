@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.tasks.declared import benchmark_of
 from vqa_client.errors import DataError, UsageError
 from vqa_client.settings.declared import AskSettings
 from vqa_client.settings.own_commands import McSettings, NiahSettings
@@ -101,6 +102,11 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         ),
         "--parser reads free text, and --choice_mode logprob has none",
         "leave --parser out",
+    ),
+    (
+        lambda: benchmark_of("aokvqa", asked="direct", choice_mode="logprob"),
+        "--choice_mode logprob: no question of aokvqa has choices",
+        "leave it out",
     ),
     (
         lambda: _niah(input=OUT, data=OUT),

@@ -114,15 +114,16 @@ def write_circular(path: Path, run: Run, pairs: Pairs) -> CircularSummary:
 def add_rotations(scores: CircularScores, records: Sequence[Record], labels: Sequence[str]) -> None:
     """Count one question, whose choices have these labels, by the records of its rotations."""
     letters, texts = [record.answer for record in records], _texts(records, labels)
-    scores.add([record.score for record in records], letters, texts, len(labels), records[0].cluster)
+    known = [record.score for record in records if record.references]
+    scores.add(known, letters, texts, len(labels), records[0].cluster)
 
 
 def position_bias(pairs: Pairs) -> PositionBias:
     """Count places over all records; the forms of one question are a cluster."""
     positions = Positions()
     for question, record in pairs():
-        cluster = question.cluster or question.id
-        positions.add(tuple(question.choices), question.references[0], record.answer, record.score, cluster)
+        right, cluster = next(iter(question.references), None), question.cluster or question.id
+        positions.add(tuple(question.choices), right, record.answer, record.score, cluster)
     return positions.bias()
 
 
@@ -168,8 +169,8 @@ def _questions(pairs: Pairs) -> Iterator[dict[str, Any]]:
         yield {
             "question_id": question.id,
             "choices": question.choices,
-            "ground_truth": question.references[0],
-            "correct": sum(record.score >= 1.0 for record in records),
+            "ground_truth": next(iter(question.references), None),
+            "correct": sum(record.score >= 1.0 for record in records) if question.references else None,
             "of": len(records),
             "letters": [record.answer for record in records],
             "answers": _texts(records, tuple(question.choices)),

@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 from vqa_client.files import natural_key, write_json
 from vqa_client.json_stream import write_json_list
 from vqa_client.reports.run import Pairs, Run, common_keys, interval, percent
-from vqa_client.reports.summary import Summary, Tally, summarise
+from vqa_client.reports.summary import Summary, Tally, summarise, without_scores
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.repeats import BlindFigures, BlindScores, Pairing, RepeatFigures, RepeatScores, majority
 from vqa_client.scoring.statistics import Mean
@@ -39,8 +39,10 @@ def by_question(pairs: Pairs) -> Iterator[Asked]:
 
 
 def summarised(pairs: Pairs) -> Summary:
-    """Sum up over all forms, and over each by the group "variant"."""
-    return summarise(_marked(pairs))
+    """Sum up over all forms, and over each by the group "variant"; no accuracy where no answer is known."""
+    summary = summarise(_marked(pairs))
+    is_known = any(question.references for question, _ in pairs())
+    return summary if is_known or not summary.overall.total else without_scores(summary)
 
 
 def _marked(pairs: Pairs) -> Iterator[Record]:

@@ -42,6 +42,7 @@ class _Walk(Struct, frozen=True, kw_only=True):
     split: str
     images: Path | None
     limit: int | None
+    choices_only: bool
 
     def __iter__(self) -> Iterator[Question]:
         return islice((made for made in self.made() if isinstance(made, Question)), self.limit)
@@ -60,7 +61,9 @@ class _Walk(Struct, frozen=True, kw_only=True):
                 except ValueError as error:
                     hint = f"its columns are {', '.join(table.header or cells)}"
                     raise DataError(f"{path}: row {number + 1}: {error}", hint=hint) from None
-                yield from (made,) if isinstance(made, Question | LeftOut) else made
+                for each in (made,) if isinstance(made, Question | LeftOut) else made:
+                    is_open = self.choices_only and isinstance(each, Question) and not each.choices
+                    yield LeftOut("open", each.id) if is_open else each
 
     def _with_joined(self, cells: dict[str, Any]) -> dict[str, Any]:
         join = self.form.join
@@ -73,12 +76,16 @@ class _Walk(Struct, frozen=True, kw_only=True):
 
 
 class Tables(Struct, frozen=True, kw_only=True):
-    """Loads the rows of the first form whose files are there: see `tables`."""
+    """Loads the rows of the first form whose files are there: see `tables`.
+
+    With `choices_only` questions without choices are left out as "open".
+    """
 
     row: type[Struct]
     forms: tuple[Form, ...]
     question: Callable[[Any, Place], Made]
     split: str
+    choices_only: bool = False
 
     def __call__(self, source: Source) -> list[Part]:
         """Check every row and find every image; raises DataError that names the row and the field."""
@@ -99,6 +106,7 @@ class Tables(Struct, frozen=True, kw_only=True):
             split=split,
             images=settings.images,
             limit=settings.limit,
+            choices_only=self.choices_only,
         )
         count, left_out = _check_questions(walk, finds_images=source.finds_images)
         if not count and not left_out and settings.split and ROW_SPLIT in filler.needed:

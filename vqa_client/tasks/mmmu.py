@@ -14,17 +14,15 @@ Source of scoring and domains: mmmu/utils of MMMU-Benchmark/MMMU (bb0b95a).
 
 import re
 from collections.abc import Iterable
-from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
 
-from vqa_client.benchmark import Benchmark, Form, Home, LeftOut, Metric, Picture, Place, Question, Shots, Total
+from vqa_client.benchmark import Benchmark, Form, Home, Metric, Picture, Place, Question, Shots, Total
 from vqa_client.benchmark import mean_over, tables
 from vqa_client.scoring.published import choice_readers as readers
 from vqa_client.scoring.published.choice_readers import kit
 from vqa_client.scoring.readings import choice_or_short
-from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, DIRECTLY, DRAWN, HIDDEN, IMAGES, KIT_PROMPT, LETTERED, ChoiceRow, asking
 from vqa_client.tasks.choices import drawn, lmms_eval, open_are_wrong, reading, with_choices
 
@@ -116,11 +114,9 @@ class Row(ChoiceRow):
     split: str = ""
 
 
-def question(row: Row, place: Place, *, opens: bool = True) -> Question | LeftOut | tuple[()]:
+def question(row: Row, place: Place) -> Question | tuple[()]:
     if row.split not in ("", place.split):
         return ()
-    if not (opens or row.choices()):
-        return LeftOut("open", row.id)
     subject = row.id.partition("_")[2].rpartition("_")[0]
     return Question(
         id=row.id,
@@ -133,36 +129,35 @@ def question(row: Row, place: Place, *, opens: bool = True) -> Question | LeftOu
     )
 
 
-def benchmark(options: ChoiceSettings) -> Benchmark:
-    return Benchmark(
-        name="mmmu",
-        load=tables(
-            Row,
-            Form(("*/{split}-*.parquet", "{split}-*.parquet"), {"images": IMAGES}, home=HOME),
-            Form("MMMU_DEV_VAL.tsv", {**LETTERED, "images": "image"}),
-            question=partial(question, opens=options.choice_mode == "text"),
-            split="validation",
-        ),
-        prompt=asking(ASKED, "{question}\n\nAnswer with a number, a word or a short phrase.", images="marked"),
-        prompt_forms={
-            "official": asking(BY_LETTER, f"{{question}}\n{BY_WORD}", line="({label}) {text}"),
-            "lmms_eval": asking(BY_LETTER, f"{{question}}\n\n{BY_WORD}", max_tokens=128),
-            "vlmevalkit": replace(KIT_PROMPT, images="marked"),
-        },
-        parse=choice_or_short,
-        metrics=(
-            Metric("accuracy", right_answer, "the choice, or the answer in an open reply"),
-            *drawn(readers.mmmu, 42, right_answer),
-            Metric("vlmevalkit", kit_right, "VLMEvalKit's reader, without its judge", reading(readers.kit)),
-            lmms_eval(readers.lmms_mmmu, when=with_choices),
-        ),
-        totals=(
-            *(Total(f"by_{kind}", mean_over(kind), f"the mean over {kind}s") for kind in ("domain", "subject")),
-            *DRAWN,
-            open_are_wrong("lmms_eval", "lmms-eval"),
-        ),
-        breakdowns=("domain", "subject"),
-        labels=tuple("ABCDEFGHI"),
-        shots=Shots("dev", same="subject"),
-        version="2",
-    )
+BENCHMARK = Benchmark(
+    name="mmmu",
+    load=tables(
+        Row,
+        Form(("*/{split}-*.parquet", "{split}-*.parquet"), {"images": IMAGES}, home=HOME),
+        Form("MMMU_DEV_VAL.tsv", {**LETTERED, "images": "image"}),
+        question=question,
+        split="validation",
+    ),
+    prompt=asking(ASKED, "{question}\n\nAnswer with a number, a word or a short phrase.", images="marked"),
+    prompt_forms={
+        "official": asking(BY_LETTER, f"{{question}}\n{BY_WORD}", line="({label}) {text}"),
+        "lmms_eval": asking(BY_LETTER, f"{{question}}\n\n{BY_WORD}", max_tokens=128),
+        "vlmevalkit": replace(KIT_PROMPT, images="marked"),
+    },
+    parse=choice_or_short,
+    metrics=(
+        Metric("accuracy", right_answer, "the choice, or the answer in an open reply"),
+        *drawn(readers.mmmu, 42, right_answer),
+        Metric("vlmevalkit", kit_right, "VLMEvalKit's reader, without its judge", reading(readers.kit)),
+        lmms_eval(readers.lmms_mmmu, when=with_choices),
+    ),
+    totals=(
+        *(Total(f"by_{kind}", mean_over(kind), f"the mean over {kind}s") for kind in ("domain", "subject")),
+        *DRAWN,
+        open_are_wrong("lmms_eval", "lmms-eval"),
+    ),
+    breakdowns=("domain", "subject"),
+    labels=tuple("ABCDEFGHI"),
+    shots=Shots("dev", same="subject"),
+    version="2",
+)

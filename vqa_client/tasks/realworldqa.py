@@ -10,13 +10,11 @@ Published: accuracy (xAI, 2024), without a script; most published numbers use lm
 """
 
 import re
-from functools import partial
 
-from vqa_client.benchmark import Benchmark, Form, Home, LeftOut, Metric, Picture, Place, Question, tables, verbatim
+from vqa_client.benchmark import Benchmark, Form, Home, Metric, Picture, Place, Question, tables, verbatim
 from vqa_client.scoring.published.choice_readers import kit, lmms_mcq_abcd
 from vqa_client.scoring.readings import choice_or_short
 from vqa_client.scoring.vqa_normalise import normalised
-from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LETTERED, ChoiceRow, asking, known, reading
 from vqa_client.tasks.choices import open_are_wrong, right, taken_apart, with_choices
 
@@ -32,13 +30,10 @@ class Row(ChoiceRow):
     index: str = ""
 
 
-def question(row: Row, place: Place, *, opens: bool = True) -> Question | LeftOut:
+def question(row: Row, place: Place) -> Question:
     text, choices = taken_apart(row.question.strip().partition(HOW)[0], MARK)
-    id = row.index or f"{place.file}#{place.number}"
-    if not (opens or row.choices() or choices):
-        return LeftOut("open", id)
     return Question(
-        id=id,
+        id=row.index or f"{place.file}#{place.number}",
         text=text,
         images=(row.image,),
         choices=row.choices() or choices,
@@ -61,27 +56,26 @@ def same(answer: str, question: Question) -> float:
     return float(answer.lower().strip().rstrip(".") == reference.lower())
 
 
-def benchmark(options: ChoiceSettings) -> Benchmark:
-    return Benchmark(
-        name="realworldqa",
-        load=tables(
-            Row,
-            Form("data/{split}-*.parquet", home=Home("hf://xai-org/RealworldQA", "CC BY-ND 4.0", megabytes=680)),
-            Form("RealWorldQA.tsv", LETTERED),
-            question=partial(question, opens=options.choice_mode == "text"),
-        ),
-        prompt=asking(ASKED, "{question}\n\nAnswer with a single word or number."),
-        prompt_forms={
-            "lmms_eval": asking(f"{{question}}\n\n{{choices}}{HOW}{LETTER}", f"{{question}}{HOW}{WORD}", max_tokens=16),
-            "vlmevalkit": KIT_PROMPT,
-        },
-        parse=choice_or_short,
-        metrics=(
-            Metric("accuracy", same_words, "the choice, or the same word or number"),
-            Metric("lmms_eval", same, "lmms-eval's rule on the reply as it came", verbatim),
-            Metric("vlmevalkit", right, "VLMEvalKit's reader of choices", reading(kit), when=with_choices),
-        ),
-        totals=(open_are_wrong("vlmevalkit", "VLMEvalKit"),),
-        breakdowns=("answer",),
-        labels=tuple("ABCDE"),
-    )
+BENCHMARK = Benchmark(
+    name="realworldqa",
+    load=tables(
+        Row,
+        Form("data/{split}-*.parquet", home=Home("hf://xai-org/RealworldQA", "CC BY-ND 4.0", megabytes=680)),
+        Form("RealWorldQA.tsv", LETTERED),
+        question=question,
+    ),
+    prompt=asking(ASKED, "{question}\n\nAnswer with a single word or number."),
+    prompt_forms={
+        "lmms_eval": asking(f"{{question}}\n\n{{choices}}{HOW}{LETTER}", f"{{question}}{HOW}{WORD}", max_tokens=16),
+        "vlmevalkit": KIT_PROMPT,
+    },
+    parse=choice_or_short,
+    metrics=(
+        Metric("accuracy", same_words, "the choice, or the same word or number"),
+        Metric("lmms_eval", same, "lmms-eval's rule on the reply as it came", verbatim),
+        Metric("vlmevalkit", right, "VLMEvalKit's reader of choices", reading(kit), when=with_choices),
+    ),
+    totals=(open_are_wrong("vlmevalkit", "VLMEvalKit"),),
+    breakdowns=("answer",),
+    labels=tuple("ABCDE"),
+)

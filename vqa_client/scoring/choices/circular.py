@@ -126,12 +126,15 @@ class Positions:
         self._right: Counter[str] = Counter()
         self._chosen: Counter[str] = Counter()
 
-    def add(self, labels: tuple[str, ...], right: str, chosen: str | None, score: float, cluster: str = "") -> None:
-        """Take one question: its labels, the right and the chosen one, None where no answer was read."""
+    def add(
+        self, labels: tuple[str, ...], right: str | None, chosen: str | None, score: float, cluster: str = ""
+    ) -> None:
+        """Take one question: its labels, the right one, None where nobody knows it, and the one that was chosen."""
         for label in labels:
             self._recalls.setdefault(label, Averaging())
-        self._right[right] += 1
-        self._recalls.setdefault(right, Averaging()).add(score, cluster)
+        if right is not None:
+            self._right[right] += 1
+            self._recalls.setdefault(right, Averaging()).add(score, cluster)
         if chosen is not None:
             self._chosen[chosen] += 1
 
@@ -209,30 +212,32 @@ class CircularScores:
     ) -> None:
         """Take one question's rotations: scores, and the letters and texts chosen, None where no answer was read.
 
-        A question that hasn't all of its `rotations` is unfinished.
+        There are no scores where nobody knows the right answer. A question that hasn't all of its `rotations` is
+        unfinished.
         """
         self._rotations = max(self._rotations, rotations)
-        if len(scores) < rotations:
+        if len(letters) < rotations:
             self._unfinished += 1
             return
-        self._circular.add(float(all(score >= 1.0 for score in scores)), cluster)
-        self._once.add(float(any(score >= 1.0 for score in scores)), cluster)
-        self._mean.add(sum(scores) / len(scores), cluster)
-        self._majority.add(majority(scores, texts), cluster)
+        if scores:
+            self._circular.add(float(all(score >= 1.0 for score in scores)), cluster)
+            self._once.add(float(any(score >= 1.0 for score in scores)), cluster)
+            self._mean.add(sum(scores) / len(scores), cluster)
+            self._majority.add(majority(scores, texts), cluster)
         self._same_text.add(_always_one(texts), cluster)
         self._same_letter.add(_always_one(letters), cluster)
 
     def figures(self, bias: PositionBias) -> CircularFigures:
-        circular = self._circular.average()
+        same_text = self._same_text.average()
         return CircularFigures(
             rotations=self._rotations,
-            questions=circular.n,
+            questions=same_text.n,
             unfinished=self._unfinished,
-            circular=circular,
+            circular=self._circular.average(),
             mean=self._mean.average(),
             once=self._once.average(),
             majority=self._majority.average(),
-            same_text=self._same_text.average(),
+            same_text=same_text,
             same_letter=self._same_letter.average(),
             bias=bias,
         )

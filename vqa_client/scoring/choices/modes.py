@@ -152,9 +152,14 @@ def parse_with(choosing: Choosing) -> Callable[[Reply, Question], Answer]:
 
 
 def score_with(choosing: Choosing) -> Callable[[Answer, Reply, Question], Score]:
-    """What scores it under the mode's name; weighed labels add the right one's share, the margin, and the mass."""
+    """What scores it under the mode's name; weighed labels add the right one's share, the margin, and the mass.
+
+    A question without a reference has no score under any name.
+    """
 
     def score(answer: Answer, reply: Reply, question: Question) -> Score:
+        if not question.references:
+            return Score(value=0.0)
         gold = question.references[0]
         parts: dict[str, float] = {choosing.mode: float(answer.text == gold)}
         if choosing.mode == "logprob":

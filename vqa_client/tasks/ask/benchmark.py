@@ -88,7 +88,8 @@ def benchmark(options: AskSettings) -> Benchmark:
         )
     by_choice, by_words = of.parts.get("choice", 0), of.parts.get("open", 0)
     headline = options.score or _headline(of)
-    if headline == "choice" and not (by_choice or of.mapped.choices or of.mapped.fixed_choices):
+    has_choices = bool(by_choice or of.mapped.choices or of.mapped.fixed_choices)
+    if headline == "choice" and not has_choices:
         raise UsageError("--score choice needs choices, and the data has none", hint="--choices COLUMN")
     chosen = next((each for each in OPEN if each.name == headline), OPEN[0])
     metrics: tuple[Metric, ...] = (CHOICE,) if by_choice and not by_words else OPEN
@@ -109,7 +110,7 @@ def benchmark(options: AskSettings) -> Benchmark:
         metrics=metrics,
         headline=headline,
         breakdowns=of.mapped.groups,
-        labels=LABELS[: max(2, by_choice and _most_choices(of))] if by_choice else (),
+        labels=LABELS[: max(2, _most_choices(of))] if has_choices else (),
         unit="document" if of.mapped.document else "image",
         identity={
             "columns": of.mapped.identity(),
@@ -153,7 +154,7 @@ def _prompt(options: AskSettings, of: Survey) -> str | Callable[[Question], str]
     """The template, or what puts other columns of the row in as well."""
     template = at_places(options.prompt, of.mapped.image)
     if not template:
-        if of.parts.get("choice") and len(of.parts) > 1:
+        if of.parts.get("choice") and len(of.parts) > 1 and options.choice_mode == "text":
             return lambda question: _fill_columns(WITH_CHOICES if question.choices else "{question}", question)
         return WITH_CHOICES if of.mapped.choices or of.mapped.fixed_choices else "{question}"
     placeholders = set(_COLUMN.findall(template))
@@ -196,7 +197,10 @@ def _parts(options: AskSettings, of: Survey, source: Source) -> list[Part]:
     if options.split:
         hint = "name a split's own file, or hf://owner/name:SPLIT"
         raise DataError(f"your own data has no splits, so none is {options.split!r}", hint=hint)
-    faulty = {"faulty": tuple(fault.where for fault in of.faults)} if of.faults else {}
+    left_out = {"faulty": tuple(fault.where for fault in of.faults)} if of.faults else {}
+    asked = dict(of.parts)
+    if options.choice_mode != "text" and asked.pop("open", 0):
+        left_out["open"] = tuple(question.id for question in Asked(settings=options, of=of, part="open"))
     paths = [table.path for table in of.tables if table.path.is_file()]
     return [
         Part(
@@ -204,13 +208,13 @@ def _parts(options: AskSettings, of: Survey, source: Source) -> list[Part]:
             loaded=Loaded(
                 questions=Asked(settings=options, of=of, part=name),
                 count=count if options.limit is None else min(count, options.limit),
-                left_out=faulty,
+                left_out=left_out,
                 data_sha256=digest(paths) if paths else "",
             ),
             data_path=options.data,
             images_dir=options.images or options.data.parent,
         )
-        for name, count in sorted(of.parts.items())
+        for name, count in sorted(asked.items())
     ]
 
 
