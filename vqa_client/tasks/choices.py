@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from random import Random
+from string import ascii_uppercase
 from typing import Any, Final, Literal
 
 from msgspec import Struct
@@ -43,9 +44,12 @@ class ChoiceRow(Struct, kw_only=True):
         return f"{self.hint}\n{self.question}" if self.hint not in HIDDEN else self.question
 
 
-def labelled(texts: Iterable[Any]) -> dict[str, str]:
-    """Choices by their letter; one of MMMU-Pro's is a list, which is shown as Python shows it."""
-    return {label: str(text) for label, text in zip(LABELS, texts, strict=False)}
+def labelled(texts: Iterable[Any], after: int = 0) -> dict[str, str]:
+    """Choices by their letter, from A, or from the letter after the first `after`.
+
+    One of MMMU-Pro's choices is a list, which is shown as Python shows it.
+    """
+    return {label: str(text) for label, text in zip(ascii_uppercase[after:], texts, strict=False)}
 
 
 def known(answer: str) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from vqa_client.scoring.maths import right_choice_or_maths
 from vqa_client.scoring.numbers import formula
 from vqa_client.scoring.published.choice_readers import kit
 from vqa_client.scoring.published.mmlongbench_doc import is_number
+from vqa_client.tasks.choices import labelled
 
 _CLOSE: Final = 1e-6
 _BOXED: Final = 'Please solve the problem step by step and put your answer in one "\\boxed{}".'
@@ -184,17 +185,14 @@ def vlmevalkit(reply: str, question: Question) -> float:
 
 def official(question: Question) -> str:
     """A question as the authors ask it."""
-    return "\n".join((_BOXED + _LETTER_IN_BOX, question.text, *_choice_lines(question)))
+    text = f"{_BOXED}{_LETTER_IN_BOX}\n{question.text}"
+    return f"{text}\n{choices_text(question.choices)}" if question.choices else text
 
 
 def lmms_eval(question: Question) -> str:
     """A question as lmms-eval asks it, with nothing between its first sentence and the question."""
-    choices = "\n".join(("\nChoices: " + "\n".join(_choice_lines(question)), _DIRECTLY)) if question.choices else ""
+    choices = f"\nChoices: {choices_text(question.choices)}\n{_DIRECTLY}" if question.choices else ""
     return f"{_BOXED}{question.text}{choices}"
-
-
-def _choice_lines(question: Question) -> list[str]:
-    return [f"{label}. {text}" for label, text in question.choices.items()]
 
 
 MARK = re.compile(r"\s*<image ?\d*>")
@@ -216,7 +214,7 @@ def question(row: Row, place: Place) -> Question:
         text=row.question,
         images=(row.image,),
         references=(row.answer,),
-        choices=dict(zip("ABCDEFGHIJ", row.options, strict=False)),
+        choices=labelled(row.options),
         groups={"level": row.level or "unknown", "subject": row.subject or "unknown"},
         cluster=row.image,
     )

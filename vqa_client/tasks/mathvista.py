@@ -25,6 +25,7 @@ from vqa_client.scoring.numbers import number, numbers
 from vqa_client.scoring.published.anls import distance
 from vqa_client.scoring.published.choice_readers import kit
 from vqa_client.scoring.reply import Reply
+from vqa_client.tasks.choices import DIRECTLY, labelled
 from vqa_client.types import Group
 
 _HINTED = re.compile(r"(?:Hint: [^\n]*\n)?Question: (?P<text>.*?)(?:\nChoices:.*)?", re.DOTALL)
@@ -33,7 +34,6 @@ _LETTER = re.compile(r"\(([a-zA-Z])\)")
 KINDS: Final = (
     *("question_type", "answer_type", "language", "source", "category", "task", "context", "grade", "skills"),
 )
-LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Problem(Struct, kw_only=True):
@@ -62,7 +62,7 @@ class Problem(Struct, kw_only=True):
 
     @property
     def labelled(self) -> dict[str, str]:
-        return dict(zip(LETTERS, self.choices, strict=False))
+        return labelled(self.choices)
 
     @property
     def label(self) -> str:
@@ -108,10 +108,8 @@ def normalised(extraction: str, problem: Problem) -> str | None:
         text = extraction.strip()
         letter = _LETTER.search(text)
         text = letter[1].upper() if letter else text
-        place = LETTERS.find(text) if len(text) == 1 else -1
-        if 0 <= place < len(problem.choices):
-            return problem.choices[place]
-        return min(problem.choices, key=lambda choice: distance(text, choice))
+        nearest = min(problem.choices, key=lambda choice: distance(text, choice))
+        return problem.labelled.get(text, nearest)
     try:
         if problem.answer_type == "integer":
             return str(int(float(extraction)))
@@ -143,7 +141,7 @@ def asked_officially(problem: Problem) -> str:
     """A question as the authors ask it: the hint comes first."""
     lines = [f"Question: {problem.text}"]
     if problem.choices:
-        lines += ["Choices:", *(f"({letter}) {choice}" for letter, choice in problem.labelled.items())]
+        lines += ["Choices:", choices_text(problem.labelled, "({label}) {text}")]
     return "\n".join([_hint(problem), *lines])
 
 
@@ -155,9 +153,9 @@ def asked_with_solution(problem: Problem) -> str:
 
 def asked_by_lmms_eval(problem: Problem) -> str:
     """A question as lmms-eval asks it for a bare answer."""
-    lines = [problem.text, *(f"{letter}. {choice}" for letter, choice in problem.labelled.items())]
+    lines = [problem.text, *([choices_text(problem.labelled)] if problem.choices else [])]
     if problem.chooses:
-        return "\n".join([*lines, "Answer with the option's letter from the given choices directly."])
+        return "\n".join([*lines, DIRECTLY])
     kind = {"integer": "a single integer number", "list": "a Python list"}.get(problem.answer_type)
     kind = kind or f"a single floating-point number with {_places(problem)}"
     return "\n".join([*lines, f"Answer the question using {kind}."])

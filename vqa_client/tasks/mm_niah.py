@@ -28,10 +28,12 @@ from msgspec.structs import replace
 
 from vqa_client.benchmark import MEAN, Benchmark, Beside, Breakdown, Form, Home, Metric, Over, Picture, Place, Prompt
 from vqa_client.benchmark import Question, Total, mean_over, numbered, short_answer, tables, verbatim
+from vqa_client.prompt import choices_text
 from vqa_client.scoring.published.mmlongbench_doc import UNREADABLE, literal
 from vqa_client.scoring.strict.number_words import SMALL
 from vqa_client.scoring.vqa_normalise import on_one_line, with_plain_words, without_punctuation
 from vqa_client.tables.pictures import below
+from vqa_client.tasks.choices import DIRECTLY, labelled
 
 _CAMERA: Final = {"the camera is moving left": "a", "the camera is moving right": "b"}
 _LONGEST: Final = 9
@@ -80,11 +82,6 @@ def last_marks(count: int, images: int) -> list[str]:
     return [f"<image {number}>" for number in range(images - count + 1, images + 1)]
 
 
-def labelled(choices: Sequence[str]) -> dict[str, str]:
-    """Choices by letter."""
-    return dict(zip(ascii_uppercase, choices, strict=False))
-
-
 def typed(answer: Any, *, counts: bool, chooses: bool) -> Any:
     """An answer as its task has it, where the data gives it as text: a list of counts, or a choice's number."""
     if not isinstance(answer, str) or not (counts or chooses):
@@ -105,9 +102,10 @@ def asked(of_choices: str, of_list: str, otherwise: str, before_image: str = "")
     """The question, its choices, and what the answer has to be; a text comes before each image but those to choose."""
 
     def text(question: Question) -> str:
-        choices = (f"{label}. {text}" for label, text in question.choices.items())
-        tail = of_choices if question.choices else of_list if isinstance(question.row.answer, list) else otherwise
-        return "\n".join((question.text.replace("<image ", f"{before_image}<image "), *choices, tail))
+        text = question.text.replace("<image ", f"{before_image}<image ")
+        if question.choices:
+            return f"{text}\n{choices_text(question.choices)}\n{of_choices}"
+        return f"{text}\n{of_list if isinstance(question.row.answer, list) else otherwise}"
 
     return text
 
@@ -115,8 +113,7 @@ def asked(of_choices: str, of_list: str, otherwise: str, before_image: str = "")
 def published(before_image: str) -> Callable[[Question], str]:
     """The same in the published wording."""
     short = "Answer the question using a single word or phrase."
-    letter = "Answer with the option's letter from the given choices directly."
-    return asked(letter, short, short, before_image)
+    return asked(DIRECTLY, short, short, before_image)
 
 
 def pair(cell: str) -> tuple[Any, Any]:

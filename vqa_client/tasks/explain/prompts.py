@@ -5,7 +5,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from vqa_client.prompt import choices_text
 from vqa_client.scoring.explained_answer import two_letters
+from vqa_client.tasks.choices import labelled
 from vqa_client.types import Question
 
 EXAMPLES: Final[Mapping[str, int]] = {"zero": 0, "1shot": 1, "3shot": 3}
@@ -141,29 +143,20 @@ _EXAMPLES: Final = (
 )
 
 
-def _choice_lines(choices: Mapping[str, str]) -> str:
-    return "\n".join(f"{label}. {text}" for label, text in choices.items())
-
-
-def lettered(texts: tuple[str, ...] | list[str], *, after: int = 0) -> dict[str, str]:
-    """Give each text a letter, from A, or from the letter after the first `after`."""
-    return {chr(ord("A") + after + index): text for index, text in enumerate(texts)}
-
-
 def _question(text: str) -> str:
     return f"Question: {text}"
 
 
 def _with_choices(text: str, choices: Mapping[str, str]) -> str:
-    return f"{_question(text)}\n{_choice_lines(choices)}"
+    return f"{_question(text)}\n{choices_text(choices)}"
 
 
 def _with_reasons(text: str, answer: str, reasons: Mapping[str, str]) -> str:
-    return f"{_question(text)}\nThe right answer: {answer}\nReasons:\n{_choice_lines(reasons)}"
+    return f"{_question(text)}\nThe right answer: {answer}\nReasons:\n{choices_text(reasons)}"
 
 
 def _with_both(text: str, choices: Mapping[str, str], reasons: Mapping[str, str]) -> str:
-    return f"{_with_choices(text, choices)}\nReasons:\n{_choice_lines(reasons)}"
+    return f"{_with_choices(text, choices)}\nReasons:\n{choices_text(reasons)}"
 
 
 def _inner(sentence: str) -> str:
@@ -189,7 +182,7 @@ Q2A: Final = Wording(
     shown=lambda question: _with_choices(question.text, question.choices),
     examples=tuple(
         (
-            _with_choices(each.question, lettered(each.answers)),
+            _with_choices(each.question, labelled(each.answers)),
             f"{'ABCD'[each.right]} because {_inner(each.reasons[each.reason])}",
         )
         for each in _EXAMPLES
@@ -202,7 +195,7 @@ QA2R: Final = Wording(
     ),
     shown=lambda question: _with_reasons(question.text, question.extra["given_answer"], question.choices),
     examples=tuple(
-        (_with_reasons(each.question, each.answers[each.right], lettered(each.reasons)), "ABCD"[each.reason])
+        (_with_reasons(each.question, each.answers[each.right], labelled(each.reasons)), "ABCD"[each.reason])
         for each in _EXAMPLES
     ),
 )
@@ -215,7 +208,7 @@ Q2AR: Final = Wording(
     shown=lambda question: _with_both(question.text, question.choices, question.extra["reasons"]),
     examples=tuple(
         (
-            _with_both(each.question, lettered(each.answers), lettered(each.reasons, after=4)),
+            _with_both(each.question, labelled(each.answers), labelled(each.reasons, after=4)),
             two_letters("ABCD"[each.right], "EFGH"[each.reason]),
         )
         for each in _EXAMPLES

@@ -15,9 +15,10 @@ from vqa_client.scoring.explained_answer import read_letter, read_reason, read_t
 from vqa_client.scoring.explained_answer import read_sentence
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.own_commands import ExplainSettings
+from vqa_client.tasks.choices import labelled
 from vqa_client.tasks.explain.dataset import Dataset, NleRow
 from vqa_client.tasks.explain.declared import declared
-from vqa_client.tasks.explain.prompts import FREE, Q2A, Q2AR, QA2R, Wording, lettered
+from vqa_client.tasks.explain.prompts import FREE, Q2A, Q2AR, QA2R, Wording
 from vqa_client.types import Answer, Question
 
 Spoken = str | list[str | int | list[int]] | None
@@ -127,7 +128,7 @@ def _q2a(sample_id: str, row: VcrRow, path: str) -> Question | str:
     right = row.right_choice()
     if right is None:
         return "no_answer" if row.answer_choices else "no_choices"
-    choices = lettered(row.choices())
+    choices = labelled(row.choices())
     gold = list(choices)[right]
     extra = {"gold": gold, "gold_text": row.answer()}
     return _question(sample_id, row, path, references=(gold,), choices=choices, extra=extra)
@@ -139,7 +140,7 @@ def _qa2r(sample_id: str, row: VcrRow, path: str) -> Question | str:
         return "no_rationale" if row.rationale_choices else "no_rationale_choices"
     if not answer:
         return "no_answer"
-    choices = lettered(row.reasons())
+    choices = labelled(row.reasons())
     gold = list(choices)[right]
     return _question(
         sample_id, row, path, references=(gold,), choices=choices, extra={"gold": gold, "given_answer": answer}
@@ -152,8 +153,8 @@ def _q2ar(sample_id: str, row: VcrRow, path: str) -> Question | str:
         return "no_rationale" if row.rationale_choices else "no_rationale_choices"
     if right is None:
         return "no_answer" if row.answer_choices else "no_choices"
-    choices = lettered(row.choices())
-    reasons = lettered(row.reasons(), after=len(choices))
+    choices = labelled(row.choices())
+    reasons = labelled(row.reasons(), after=len(choices))
     gold = two_letters(list(choices)[right], list(reasons)[reason])
     return _question(
         sample_id, row, path, references=(gold,), choices=choices, extra={"gold": gold, "reasons": reasons}
