@@ -101,7 +101,9 @@ class _Reader:
         return sign * value
 
     def _starts_factor(self) -> bool:
-        token = self.token
+        token, before = self.token, self._tokens[self._place - 1]
+        if self._dialect.lenient and token[:1] in _DIGITS | {"."} and before[-1:] in _DIGITS:
+            return False  # "3 4" is no product
         if token[:1] == "\\" and token[1:].isalpha():
             return token not in _TIMES | _OVER | self._dialect.ends and not token.startswith("\\r")
         return token[:1].isalnum() or (token[:1] == "." and len(token) > 1) or token in _PAIRS

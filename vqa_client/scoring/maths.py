@@ -41,6 +41,7 @@ _WRITTEN: Final = tuple(
         (r"(?<![\\a-z])sqrt\s?(\d[\d.]*)", r"\\sqrt{\1}"),
         (r"(?<![\\a-z])(pi|sqrt|sin|cos|tan|ln|log|theta|alpha|beta)(?![a-z])", r"\\\1 "),
         (r"(?<![\d.])(\d+)\s+(\d+)/(\d+)", r"(\1+\2/\3)"),
+        (r"(\d)\s?x\s?(?=10\s?\^)", r"\1*"),
         (r"(\d)e([-+]?\d+)", r"\1*10^{\2}"),
         *((rf"(\d)\s?{word}\b", rf"\1*{times}") for word, times in _MULTIPLES.items()),
     )

@@ -13,15 +13,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from vqa_client.scoring.denials import denied_before
+from vqa_client.scoring.denials import NOT_THAT, denied_before
 from vqa_client.scoring.maths import number_of, same_maths
 from vqa_client.scoring.readings import choice, short_answer, whole_reply
 from vqa_client.scoring.reply import Reply
+from vqa_client.scoring.strict.containment import SPACED_THOUSANDS
 from vqa_client.scoring.strict.number_words import SPELLED, value_of
 from vqa_client.types import Answer, Question
 
 _NUMBER = re.compile(
-    r"(?<![\w.,/])(?:(?<![\w)%] )-)?\d+(?:,\d{3}(?!\d))*(?:\.\d+)?(?:/\d+)?(?![\d/]|[.,]\d|-?[A-Za-z_])"
+    r"(?<![A-Za-z\d_.,/])(?:(?<![\w)%] )-)?\d+(?:,\d{3}(?!\d))*(?:\.\d+)?(?:/\d+)?(?![\d/]|[.,]\d|-?[A-Za-z_])"
 )
 _DECORATION = re.compile(r"\*{1,3}|`|\\[()\[\]]|\$|\\text\b|[{}]|^[ \t]*(?:#{1,6}|[-•])[ \t]+", re.MULTILINE)
 _NAMED = re.compile(
@@ -65,6 +66,10 @@ _IN_FORMULA = re.compile(r"(?<=\$)[^$\n]{1,80}(?=\$)|(?<=\\\()[^()\n]{1,80}(?=\\
 _MINUS = re.compile(r"(?<=\d)-(?=\d)")
 _DIGIT = re.compile(r"[^\D0-9]")
 _FORMULA = re.compile(r"\$\$?([^$]+)\$|\\[(\[]([^$]+?)\\[)\]]|=\s?([^=\n]+)\Z")
+_TIME_OR_DATE = re.compile(r"\d:\d|\d/\d+/\d")
+_MORE_THAN = re.compile(r"\b(?:(?:(?<!no )(?<!be )(?:fewer|less)|more|greater) than|over|up to) \Z", re.IGNORECASE)
+_DENIED_AFTER = re.compile(rf"[^\W\d]{{0,4}}{NOT_THAT}")
+_BOUND_READ: Final = len("greater than ") + len("no ")
 _BECAUSE = re.compile(r",? (?:because|since|as|which|so|where)\b")
 _MOST_SHORT: Final = 40
 _LIST = re.compile(r"\[([^\[\]]*)\]")
@@ -144,14 +149,20 @@ def _formula(reply: Reply, question: Question) -> Answer:
 
 def _plain(text: str) -> str:
     text = _DIGIT.sub(lambda digit: str(int(digit[0])), text)
+    text = SPACED_THOUSANDS.sub(lambda thousands: "".join(thousands[0].split()), text)
     text = _IN_FORMULA.sub(lambda formula: _MINUS.sub(" − ", formula[0]), text)
     return _DECORATION.sub(" ", text.replace("−", "-")).strip() if number_of(text) is None else text
 
 
 def _denies(text: str, value: str) -> bool:
-    """Whether the text denies a number wherever it has it: "there aren't 3"."""
-    places = [each.start() for each in _NUMBER.finditer(text) if each[0].replace(",", "") == value]
-    return places != [] and all(denied_before(text, at) for at in places)
+    """Whether the text denies a number, or calls it a bound, wherever it has it: "there aren't 3", "more than 3"."""
+    places = [each.span() for each in _NUMBER.finditer(text) if each[0].replace(",", "") == value]
+    return places != [] and all(
+        denied_before(text, start)
+        or _MORE_THAN.search(text[max(0, start - _BOUND_READ) : start])
+        or _DENIED_AFTER.match(text, end)
+        for start, end in places
+    )
 
 
 def _value(text: str) -> str | None:
@@ -159,7 +170,7 @@ def _value(text: str) -> str | None:
     text = text.strip().rstrip(".!")
     if _NUMBER.fullmatch(text) and "/" not in text:
         return text.replace(",", "")
-    value = number_of(text)
+    value = None if _TIME_OR_DATE.search(text) else number_of(text)
     return None if value is None else str(value)
 
 

@@ -18,8 +18,9 @@ YesNo = Literal["yes", "no"]
 _YES: Final = r"(?:yes|yeah|yep|yup|correct|true|affirmative)"
 _NO: Final = r"(?:no|nope|nah|not|false|wrong|incorrect|negative)"
 _ABROAD: Final = (
-    r"(?P<yes>ja|oui|sí|sim|sì|da|да|так|tak|evet|ναι|نعم|हाँ|हां|はい|ええ|네|예|是的?|有的?|对的?|對)"
-    r"|(?P<no>nein|non|nee|não|nej|nei|нет|ні|hayır|όχι|لا|नहीं|いいえ|아니요|아니오|아뇨|不是的?|没有|沒有|不对|否)"
+    r"(?P<yes>ja|oui|sí|sim|sì|da|да|так|tak|evet|ναι|نعم|(?:जी )?हाँ|(?:जी )?हां|はい|ええ|네|예|是的?|有的?|对的?|對)"
+    r"|(?P<no>nein|non|nee|não|nej|nei|нет|ні|hayır|όχι|لا|(?:जी )?नहीं|いいえ|아니요|아니오|아뇨|不(?:是的?)?"
+    r"|没有|沒有|不对|否)"
 )
 """Without "no", "nie", "ne", "si" and the like, which mean something else in another language."""
 _LOOSE: Final = (
@@ -80,7 +81,7 @@ _NEITHER = re.compile(
     r"|\bun(?:clear|known|certain|sure|able)\b|\bno (?:idea|clue|information|context|way (?:to|of)|answer)\b"
     r"|\b(?:hard|difficult|impossible) to (?:tell|say|know|determine|see|judge)\b|\binsufficient\b|\binconclusive\b"
     rf"|^yes (?:and|or) no\b|^no (?:and|or) yes\b|\byes,? only if\b(?!{_LOOKING})|\bleast likely\b"
-    r"|\b(?:neither|either) (?:yes|no) n?or (?:yes|no)\b|\bmaybe (?:yes|no), maybe\b|^(?:yes|no) ?/ ?(?:yes|no)$"
+    r"|\b(?:neither|either) (?:yes|no) n?or (?:yes|no)\b|\bmaybe (?:yes|no), maybe\b|^(?:yes\W+no|no\W+yes)\W*$"
     r"|^no (?:lo )?(?:sé\b|se(?=\s*(?:[.,;:!]|$)))|^no (?:lo )?(?:puedo|sabr[ií]a) (?:decir|saber)\b|^non (?:lo )?so\b"
 )
 _STARTS = re.compile(rf"(?:(?P<yes>{_YES}|{_LOOSE})|(?P<no>{_NO}))\b")

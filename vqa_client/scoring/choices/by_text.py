@@ -7,7 +7,15 @@ from typing import Final
 from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import HYPHEN
-from vqa_client.scoring.choices.refuted import ATTRIBUTED, SENTENCE_READ, mentioned, negated, refuted, sentence_before
+from vqa_client.scoring.choices.refuted import (
+    ATTRIBUTED,
+    SENTENCE_READ,
+    UNMET,
+    mentioned,
+    negated,
+    refuted,
+    sentence_before,
+)
 from vqa_client.scoring.choices.undeclared import CLAUSE_END, PLACES_READ, SENTENCE_END, SHORT
 from vqa_client.scoring.patterns import find_whole, lazily
 from vqa_client.scoring.strict.number_words import SMALL
@@ -50,6 +58,7 @@ def contained_text(reply: ChoiceReply) -> Found | None:
         for place, (start, end, owners) in zip(places, spans, strict=True)
         if not _denied(sentence_before(text, place.start() if place else start))
         and (not EXCLUDED.match(text, end) or _UNTRUE.match(text, end))
+        and not _NOT_SHOWN.match(text, end)
         if _states(text, start, end) and start not in denied
         for label in owners
     }
@@ -57,12 +66,12 @@ def contained_text(reply: ChoiceReply) -> Found | None:
         labels = {*_main_clause(text, spans)} or labels
     if labels and len(whole) <= SHORT:
         labels |= {reply.written[each] for each in _GROUNDED.findall(reply.text) if each in reply.written}
-    return Found(labels=tuple(labels), rule="text") if labels else None
+    return Found(labels=tuple(filter(labels.__contains__, reply.texts.labels)), rule="text") if labels else None
 
 
 def _denied(before: str) -> bool:
-    """Whether the words `before` a choice's text exclude it, or lend it to others or to an earlier thought."""
-    return negated(before) or any(words.search(before) for words in (ATTRIBUTED, _CALLED_WRONG))
+    """Whether the words `before` a choice's text exclude it, suppose it, or lend it to others or an earlier thought."""
+    return negated(before) or any(words.search(before) for words in (ATTRIBUTED, UNMET, _CALLED_WRONG))
 
 
 def said_otherwise(reply: ChoiceReply) -> Found | None:
@@ -268,6 +277,10 @@ def _own_texts(reply: ChoiceReply) -> dict[str, str]:
 
 _UNTRUE = lazily(r"[\"' ]{1,3}is not (?:true|correct)\b")
 """A question may ask which statement is not."""
+_NOT_SHOWN = lazily(
+    r",? (?:which|but (?:it|that|this)) (?:is|are|was|were)(?:n't| not) (?:\w+ly )?"
+    r"(?:shown|seen|visible|present|depicted|pictured|mentioned|supported|there|true|correct|right|accurate|the case)\b"
+)
 _CALLED_WRONG = lazily(r"\b(?:wrong|incorrect|false) (?:answer|option|choice|value)s? (?:is|was|are|were)\b[^,:;]*$")
 _NOT_PROSE = lazily(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
 """Program code, in which a number is a value and no answer."""

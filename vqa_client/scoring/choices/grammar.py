@@ -53,7 +53,8 @@ _COMMITMENTS_ABROAD = """
     故选|应选|應選|选择|選擇|选|選|選びます
 """
 _IDENTITIES = """
-    it's|it is|it must be|it should be|it has to be|it would be|this is|that's|that is|must be|has to be|is therefore
+    it's|it is|it must be|it should be|it has to be|it would be|this is|that's|that is|must be|has to be|can only be
+    is therefore
     c'est|es ist|das ist|es la|é a|è la|это|more like
     应该是|應該是|penso che sia|credo che sia
     handelt es sich um|es handelt sich um|il s'agit de|il s'agit du|se trata de|trata-se da|trata-se de|si tratta di
@@ -184,7 +185,7 @@ CUES: Final[tuple[Cue, ...]] = (
     Cue(name="correct", words=_CORRECT, link=LINK, subject=True, text=True, stem=True),
     Cue(name="correct", words=_CORRECT_ABROAD, link=LINK, subject=True, text=True, stem=True, anywhere=True),
     Cue(name="correct", words="certa|certo", link=LINK, subject=True, text=True, anywhere=True),
-    Cue(name="right", words="right|stimmt|zutreffend|juste", link=r"(?P<fill>)(?!)", subject=True),
+    Cue(name="right", words="right|accurate|stimmt|zutreffend|juste", link=r"(?P<fill>)(?!)", subject=True),
     Cue(name="answer", words=_ANSWERS, link=LINK, subject=True, text=True, bare=True, stem=True),
     Cue(name="answer", words=_ANSWERS_ABROAD, link=LINK, subject=True, text=True, bare=True, stem=True, anywhere=True),
     Cue(name="option", words=_OPTIONS, link=LINK, subject=True, stem=True),

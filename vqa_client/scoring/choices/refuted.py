@@ -61,7 +61,7 @@ UNREAL: Final = (
     r"|^\W*(?:had|were) (?!i (?:to|forced|asked)\b)\w)"
 )
 """A condition that isn't met; "if I had to guess" is met."""
-_UNREAL = lazily(rf"{UNREAL}[^,.;:]*,[^,.;:]*(?:\bwould|'d)\b[^,.;:]*$", re.IGNORECASE)
+UNMET = lazily(rf"{UNREAL}[^,.;:]*(?:,[^,.;:]*(?:\bwould|'d)\b[^,.;:]*)?$", re.IGNORECASE)
 ATTRIBUTED = lazily(
     r"\b(?:one|you|students?|people|someone|somebody|some|many|others?|they|he|she|tempt\w+|user|prompt|hint|caption)\b"
     r"(?: \w+){0,3}"
@@ -85,7 +85,7 @@ _DISQUALIFIED = lazily(
 )
 
 
-_REFUTED: Final = (_NEGATED, _DOUBTED, _SUPPOSED, _UNREAL, ATTRIBUTED)
+_REFUTED: Final = (_NEGATED, _DOUBTED, _SUPPOSED, UNMET, ATTRIBUTED)
 """Words before a declaration that deny it, suppose it or lend it to others; `_DISQUALIFIED` is right before it."""
 
 

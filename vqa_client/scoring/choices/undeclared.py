@@ -217,7 +217,7 @@ def left_over(reply: ChoiceReply) -> Found | None:
 
 
 def _calls_others_right(text: str, match: re.Match[str]) -> bool:
-    """Whether all others than the exception are called right, which leaves it wrong."""
+    """Whether all others than the exception are called right, which leaves it wrong, or nothing is said of them."""
     if match["none"] or match["out"]:
         return False
     if not match["label"]:
@@ -226,7 +226,8 @@ def _calls_others_right(text: str, match: re.Match[str]) -> bool:
         return True
     if not _CLOSES.match(text, match.end()) or negated(sentence_before(text, match.start())):
         return False
-    return _RIGHT_BEFORE.search(text, max(0, match.start() - COPULA_READ), match.start("label")) is not None
+    right = _RIGHT_BEFORE.search(text, max(0, match.start() - COPULA_READ), match.start("label"))
+    return right is not None or not _EXCLUDES.search(text)
 
 
 def not_denied(reply: ChoiceReply) -> Found | None:

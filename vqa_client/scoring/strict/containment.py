@@ -42,7 +42,7 @@ _ACCENT = lazily(r"(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+")
 _OTHER_DIGIT = lazily(r"[^\D0-9]")
 _DASH_BETWEEN_WORDS = lazily(r"(?<=\w)[—―](?=\w)")
 _NARROW_THOUSANDS = lazily(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
-_SPACED_THOUSANDS = lazily(r"(?<![\w.,:/^])(?<!\d )\d{1,3}(?: \d{3})+(?![\w/]|[.,:]\d| \d)")
+SPACED_THOUSANDS = lazily(r"(?<![\w.,:/^])(?<!\d )\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3})+(?![\w/]|[.,:]\d| \d)")
 _FRACTION = lazily(r"(?<=\d)(?=[¼½¾⅐-⅞])")
 _MARKER = lazily(r"^[ \t]*(?:[-*•][ \t]+)?\(?\d{1,3}[.)][ \t]+(?=\S)", re.MULTILINE)
 _DIGIT = lazily(r"\d")
@@ -108,7 +108,7 @@ def read(text: str, *, case_sensitive: bool) -> str:
         text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
     text = "\n".join(folded(line, case_sensitive=case_sensitive) for line in text.splitlines())
     if _DIGIT.search(text):
-        text = separated(_SPACED_THOUSANDS.sub(_without_spaces, text))
+        text = separated(SPACED_THOUSANDS.sub(_without_spaces, text))
     return text.strip()
 
 
