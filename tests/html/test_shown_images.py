@@ -2,10 +2,12 @@
 
 import hashlib
 import io
+import tarfile
 from base64 import b64decode
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PIL import Image
 
 from tests.html.samples import facts, record, write_run
@@ -58,6 +60,22 @@ def test_an_image_inside_a_file_is_found_whatever_the_size_of_that_file(tmp_path
     (tmp_path / place).parent.mkdir(exist_ok=True)
     (tmp_path / place).touch()
     assert ImageFiles(run_of(tmp_path, image)).find(image) == Path(f"{tmp_path / place}#images/b.png")
+
+
+def test_of_files_of_one_name_the_one_that_has_the_image_inside_is_found(tmp_path: Path) -> None:
+    images = []
+    for number, folder in enumerate(("standard", "vision", "gone")):
+        put(tmp_path / "one/0.png", side=10 + number)
+        image = replace(sent(tmp_path / "one/0.png"), name="test.tar#0.png", size_bytes=7)
+        images.append(image)
+        if folder != "gone":
+            (tmp_path / "pages" / folder).mkdir(parents=True)
+            with tarfile.open(tmp_path / "pages" / folder / "test.tar", "w") as tar:
+                tar.add(tmp_path / "one/0.png", "0.png")
+    files = ImageFiles(run_of(tmp_path, *images))
+    found = [str(files.find(image)).removeprefix(f"{tmp_path}/pages/") for image in images]
+    assert found[:2] == ["standard/test.tar#0.png", "vision/test.tar#0.png"]
+    assert found[2] in found[:2]  # which says that it has changed
 
 
 @pytest.mark.parametrize("name", ["images_dir", "images", "input", "data_root", "data_dir", "results_dir"])

@@ -166,8 +166,10 @@ def test_images_of_a_column_are_those_of_their_rows_in_whatever_order_they_are_r
     }[order]
     table = open_table(tmp_path / "rows.parquet")
     assert [table.image(f"{number}:image") for number in asked] == [b"image %d" % number for number in asked]
-    with pytest.raises(LookupError, match="there is no row with id 90"):
-        table.image("90:image")
+    for place, missing in {"90:image": "there is no row with id 90", "0:image_1": "there is no column image_1"}.items():
+        for _ in range(2):
+            with pytest.raises(LookupError, match=missing):
+                table.image(place)
 
 
 def test_an_image_that_is_next_is_near_once_its_batch_was_read_ahead(

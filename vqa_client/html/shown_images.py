@@ -70,7 +70,7 @@ class ImageFiles:
         self._roots = [root for root in dict.fromkeys(_roots(run)) if root.is_dir()]
         self._folders = [folder for root in self._roots for folder in _likely(root, run.folder)]
         self._below: dict[str, list[str]] | None = None
-        self._found: dict[tuple[str, int], Path | None] = {}
+        self._found: dict[SentImage, Path | None] = {}
 
     @property
     def places(self) -> list[Path]:
@@ -78,13 +78,16 @@ class ImageFiles:
         return self._roots
 
     def find(self, image: SentImage) -> Path | None:
-        """The file of that name and size, None where there is none."""
-        key = image.name, image.file_size_bytes or image.size_bytes
-        if key not in self._found:
-            self._found[key] = self._search(*key)
-        return self._found[key]
+        """The file of that name and size, None where there is none.
 
-    def _search(self, name: str, size_bytes: int) -> Path | None:
+        An image inside another file is in the one of that name that has its bytes: the hub's folders have like names.
+        """
+        if image not in self._found:
+            self._found[image] = self._search(image)
+        return self._found[image]
+
+    def _search(self, image: SentImage) -> Path | None:
+        name, size_bytes = image.name, image.file_size_bytes or image.size_bytes
         file, hash_sign, place = name.partition("#")
         if not file or os.path.basename(file) != file:  # a name that leads elsewhere is not an image's
             return None
@@ -94,7 +97,17 @@ class ImageFiles:
         if self._below is None:
             self._below = _names_below(self._roots)
         known = *self._below.get(name, ()), *(path + hash_sign + place for path in self._below.get(file, ()))
-        return next((Path(path) for path in known if _has_size(Path(path), size_bytes)), None)
+        paths = [path for path in map(Path, known) if _has_size(path, size_bytes)]
+        if place and len(paths) > 1:
+            paths = [path for path in paths if _has_bytes(path, image)] or paths
+        return next(iter(paths), None)
+
+
+def _has_bytes(path: Path, image: SentImage) -> bool:
+    try:
+        return is_unchanged(path, image)
+    except (OSError, ValueError, DataError):
+        return False
 
 
 def is_unchanged(path: Path, image: SentImage) -> bool:

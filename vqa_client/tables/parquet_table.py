@@ -55,6 +55,8 @@ class ParquetTable(Table):
     def image(self, place: str) -> bytes:
         """The image in a cell, or the file beside that it names; raises ValueError, LookupError or OSError."""
         cell = cell_place(place)
+        if cell.column not in self.header:
+            raise LookupError(f"there is no column {cell.column}")
         if cell.column not in self._cursors:
             self._cursors[cell.column] = _Cursor(self._file, cell.column)
         content, path = self._cursors[cell.column].image(cell.row, cell.item)
