@@ -8,7 +8,8 @@ higher. Answers of the test split are not public. A row:
      "image_1": {"bytes": ...}, "answer": "(B)", "prompt": "How many cups ...? Select from ...\\n(A) 0\\n(B) 1"}
 
 Published: accuracy by task, and the mean over the tasks (Fu et al., ECCV 2024, section 4). The official script gives
-a reply that its rule can't read to a judge; here it counts as wrong.
+a reply that its rule can't read to a judge; here it counts as wrong. The disclaimer that it puts before the questions
+of Art_Style, Forensic_Detection and Jigsaw is not in the form `official`.
 """
 
 from vqa_client.benchmark import ALL_RIGHT, Benchmark, Form, Home, Picture, Place, Question, Total, choice

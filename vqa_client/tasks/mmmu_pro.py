@@ -7,7 +7,8 @@ folder contains is one run, with the group `setting`. A row (a screenshot's has 
      "image_1": {"bytes": ...}, "answer": "G", "subject": "Physics"}
 
 Published: accuracy in each setting, and the mean of ten choices and screenshots (Yue et al., ACL 2025, section 3).
-The official script draws a letter at random if it finds none.
+The official script draws a letter at random if it finds none. Its direct prompt for screenshots also asks for a last
+line of the form 'Answer: X', which the form `official` leaves out.
 """
 
 from vqa_client.benchmark import Benchmark, Breakdown, Form, Home, Metric, Picture, Place, Question, Scored
