@@ -244,3 +244,18 @@ def test_repeats_are_shown_together_and_a_failed_one_is_in_the_table(tmp_path: P
 def test_one_cluster_is_no_clusters(tmp_path: Path) -> None:
     text = said(html_of(tmp_path, [record(n, cluster="one") for n in range(3)]))
     assert "1 clusters" not in text
+
+
+def test_settings_that_are_as_usual_are_not_among_those_that_were_given(tmp_path: Path) -> None:
+    usual = {"limit": None, "split": "", "pages": "all", "thinking": "auto", "circular": False, "retry": []}
+    given = {"max_workers": 3, "pages_dpi": 99, "prompt_form": "official", "sample": 5, "repeat": 2}
+    html = html_of(tmp_path, [record()], facts(settings=usual | given))
+    _, _, settings = html.partition("<summary>Settings given</summary>")
+    of_given, _, others = settings.partition("<summary>Settings left at their defaults</summary>")
+    assert re.findall(r"<dt>(\w+)</dt>", of_given) == list(given)
+    assert re.findall(r"<dt>(\w+)</dt>", others.partition("</details>")[0]) == list(usual)
+
+
+def test_a_difference_of_nothing_has_no_sign(tmp_path: Path) -> None:
+    text = said(html_of(tmp_path, [record(n, variant=form) for n in range(3) for form in ("seen", "blind")]))
+    assert re.search(r" all 0\.0 -\d+\.\d to \+\d+\.\d ", text)

@@ -292,7 +292,8 @@ def test_a_port_that_is_taken_is_named(server: ReportServer, tmp_path: Path) -> 
 
 
 def test_the_index_says_what_tells_runs_apart(tmp_path: Path) -> None:
-    run = facts(expected=4, settings={"limit": 2, "repeat": 2, "blind": False}, prices={"input": 100, "output": 0})
+    usual = {"blind": False, "thinking": "auto", "pages": "all", "split": "", "choice_mode": "text", "corruptions": []}
+    run = facts(expected=4, settings={"limit": 2, "repeat": 2, **usual}, prices={"input": 100, "output": 0})
     repeats = [record(n, variant=f"repeat/{at}", right=at == 1) for n in (1, 2) for at in (1, 2)]
     write_run(tmp_path / "x/repeated", repeats, run=run)
     write_run(tmp_path / "x/other", [failed(1)], run=facts(expected=3))

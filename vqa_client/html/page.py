@@ -22,8 +22,9 @@ from vqa_client.reports.limiting import limits_of, stands_of
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import count, cut, flat
 from vqa_client.reports.overview import Overview, spent, totals
-from vqa_client.reports.sections import p_text
+from vqa_client.reports.sections import bounds, p_text, points
 from vqa_client.reports.summary import gap_words
+from vqa_client.settings.declared import ALL_PAGES
 from vqa_client.settings.run import RunSettings
 from vqa_client.shipped import install
 from vqa_client.types import ANSWERED
@@ -39,14 +40,11 @@ OURS = (
     rb'<meta http-equiv="Content-Security-Policy" content="default-src '
 )
 """How every page of this program begins, whatever its version."""
-OPTIONS: dict[str, object] = {
-    **dict.fromkeys(
-        ("limit", "sample", "pages", "corruptions", "levels", "thinking", "prompt_form", "split", "config")
-    ),
-    **dict.fromkeys(("blind", "circular", "shuffle_choices", "text_only"), False),
-    **{"repeat": 1, "choice_mode": "text"},
-}
-"""Options that distinguish runs in an index, with their usual values."""
+DISTINGUISHING = (
+    *("limit", "sample", "pages", "corruptions", "levels", "thinking", "prompt_form", "split", "config", "blind"),
+    *("circular", "shuffle_choices", "text_only", "repeat", "choice_mode"),
+)
+"""Options that tell runs apart in an index, where they aren't as usual."""
 _HERE = Path(__file__).parent
 _UNSEEN = unseen(lines=False)
 
@@ -95,11 +93,8 @@ def _index_row(place: Path, number: int, run: LoggedRun, overview: Overview) -> 
         f"{failed:,} failed" if failed else "",
     ]
     settings = run.facts.settings
-    options = [
-        f"--{name} {settings[name]}"
-        for name, usual in OPTIONS.items()
-        if settings.get(name) not in (None, "", [], usual)
-    ]
+    given = {name: settings[name] for name in DISTINGUISHING if name in settings}
+    options = [f"--{name} {value}" for name, value in given.items() if not _is_default(name, value)]
     folder = run.log.parent
     return {
         "number": number,
@@ -138,6 +133,8 @@ def environment() -> Any:
         "heat": figures.heat,
         "counted": count,
         "number": number,
+        "points": points,
+        "bounds": bounds,
         "p": lambda value: p_text(value).removeprefix("p ").removeprefix("= "),
     }
     return made
@@ -238,17 +235,16 @@ def _settings(run: LoggedRun) -> list[tuple[str, list[tuple[str, str]]]]:
 
 @cache
 def _defaults() -> dict[str, Any]:
-    """The settings that most commands share, as they are without their options."""
+    """The settings that commands share, as they are without their options."""
     usual = RunSettings()
-    return {**OPTIONS, "parser": "robust", **{field.name: getattr(usual, field.name) for field in fields(usual)}}
+    shared = {field.name: getattr(usual, field.name) for field in fields(usual)}
+    return {"pages": ALL_PAGES, "choice_mode": "text", "parser": "robust"} | shared
 
 
 def _is_default(name: str, value: Any) -> bool:
     """Whether a setting is as it is without its option, as far as commands share it; an empty one is."""
-    default = _defaults().get(name)
-    return value in (default, list(default) if isinstance(default, tuple) else default) or (
-        name not in _defaults() and value in (None, "", False, [])
-    )
+    default = _defaults().get(name, False)
+    return value in (None, "", [], default, list(default) if isinstance(default, tuple) else default)
 
 
 def _leaves(value: dict[str, Any]) -> list[tuple[str, str]]:
