@@ -15,7 +15,7 @@ from vqa_client.exports.numbers import as_markdown, escaped, sections, write_sum
 from vqa_client.exports.tables import write_csv, write_parquet
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.reports.overview import Overview, overview
-from vqa_client.types import Record
+from vqa_client.types import Record, SentImage
 
 REPLIES = ("=1+1", "a,b", "line1\nline2", '"q"', "\r", "nul\x00", "-3.5", "@x", "\ttab", "'")
 
@@ -47,9 +47,11 @@ def test_only_formulas_are_marked_where_that_is_asked_for(tmp_path: Path) -> Non
 
 
 def test_a_row_has_scores_groups_and_lists(tmp_path: Path) -> None:
-    (row, lost) = table(tmp_path, [record(1, rivals=("B", "C")), failed(2)])
+    image = SentImage(name="a.png", sha256="ab" * 32, size_bytes=9)
+    (row, lost) = table(tmp_path, [record(1, rivals=("B", "C"), images=(image,)), failed(2)])
     assert (row["score.robust"], row["group.difficulty"]) == ("1.0", "easy")
-    assert json.loads(row["rivals"]) == ["B", "C"]
+    assert (json.loads(row["rivals"]), json.loads(row["references"])) == (["B", "C"], list(record(1).references))
+    assert [image["sha256"] for image in json.loads(row["images"])] == ["ab" * 32]
     assert (lost["output"], lost["error"], lost["http_status"]) == ("", "no reply within 60 s", "502")
 
 
@@ -68,6 +70,7 @@ KINDS = {
     **{"images": "list", "error": "string", "http_status": "int64"},
 }
 """The columns, in their order, and what Parquet has them as."""
+IMAGE = ["name", "sha256", "size_bytes", "width", "height", "transforms", "file_sha256", "file_size_bytes"]
 
 
 def test_parquet_holds_the_same_rows_with_types(tmp_path: Path) -> None:
@@ -82,6 +85,7 @@ def test_parquet_holds_the_same_rows_with_types(tmp_path: Path) -> None:
     assert [row["output"] for row in rows] == [one.output for one in run.records]
     assert sum(row["correct"] for row in rows) == 60
     assert rows[0]["images"][0]["sha256"] == "a" * 64
+    assert list(rows[0]["images"][0]) == IMAGE
 
 
 SUMMARY = {
@@ -240,4 +244,8 @@ def test_markdown_names_what_is_measured_and_what_is_missing(tmp_path: Path) -> 
     lines = list(markdown(run, overview(run)))
     assert "| accuracy by the robust parser | % | 95 % interval | n |" in lines
     assert "Intervals: Wilson." in lines
+    groups = [("a", "easy"), ("a", "easy"), ("b", "easy"), ("b", "hard")]
+    records = [record(n, cluster=a, groups={"difficulty": of}, score=n / 4) for n, (a, of) in enumerate(groups)]
+    assert "Intervals: Wilson, cluster\\-robust t." in markdown(*read(tmp_path / "two", records))
+    assert "| all questions | - | - | 0 |" in markdown(*read(tmp_path / "empty", []))
     assert "Not finished: 2 of 3 questions have no record yet." in lines

@@ -42,12 +42,12 @@ class Cell(Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     most: float = 1.0
-    n: int = 0
-    failed: int = 0
-    expected: int | None = None
+    n: int
+    failed: int
+    expected: int | None
     best: int | None = None
     worst: int | None = None
-    of: str = ""
+    of: str
     apart: str = ""
 
     @property

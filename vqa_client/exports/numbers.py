@@ -183,7 +183,7 @@ def _tally(name: str, of: Tally) -> Row:
 
 def _figures(value: float | None, interval: Interval | None, n: int) -> Row:
     bounds = f"{100 * interval.low:.1f} to {100 * interval.high:.1f}" if interval else "-"
-    return _percent(value), bounds if value is not None else "-", f"{n:,}"
+    return _percent(value), bounds, f"{n:,}"
 
 
 def _percent(share: float | None) -> str:

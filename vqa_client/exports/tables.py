@@ -15,48 +15,48 @@ from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, field_value
 from vqa_client.shipped import install
 from vqa_client.tables.delimited import write_rows
-from vqa_client.types import Record
+from vqa_client.types import Record, SentImage
 
 Get = Callable[[Record], Any]
 
 
 class Column(Struct, frozen=True):
-    """A column's name, the kind of its values, and where they come from; None is an empty cell."""
+    """A column's name, the type of its values, and where they come from; None is an empty cell.
+
+    A `list` is one of texts, and SentImage stands for a list of images.
+    """
 
     name: str
-    kind: str
+    kind: type
     get: Get
 
 
-TEXT, TEXTS, NUMBER, COUNT, YES_NO, IMAGES = "text", "texts", "number", "count", "yes_no", "images"
-
-
-def _own_columns(kind: str, *names: str) -> Iterator[Column]:
+def _own_columns(kind: type, *names: str) -> Iterator[Column]:
     """Columns of a record's own fields of one kind."""
     return (Column(name, kind, attrgetter(name)) for name in names)
 
 
 _FIRST = (
-    *_own_columns(TEXT, "question_id"),
-    Column("variant", TEXT, attrgetter("form")),
-    *_own_columns(TEXT, "status"),
-    Column("correct", YES_NO, lambda record: record.score >= 1.0),
-    *_own_columns(NUMBER, "score"),
-    *_own_columns(TEXT, "answer"),
-    Column("references", TEXTS, lambda record: list(record.references)),
-    *_own_columns(TEXT, "rationale", "rule"),
-    Column("rivals", TEXTS, lambda record: list(record.rivals)),
-    *_own_columns(TEXT, "source"),
+    *_own_columns(str, "question_id"),
+    Column("variant", str, attrgetter("form")),
+    *_own_columns(str, "status"),
+    Column("correct", bool, lambda record: record.score >= 1.0),
+    *_own_columns(float, "score"),
+    *_own_columns(str, "answer"),
+    Column("references", list, lambda record: list(record.references)),
+    *_own_columns(str, "rationale", "rule"),
+    Column("rivals", list, lambda record: list(record.rivals)),
+    *_own_columns(str, "source"),
 )
 _LAST = (
-    *_own_columns(TEXT, "cluster", "prompt", "output", "reasoning", "finish_reason"),
-    *_own_columns(COUNT, "prompt_tokens", "completion_tokens"),
-    *_own_columns(NUMBER, "latency_s"),
-    Column("ttft_s", NUMBER, lambda record: record.ttft_s if record.ttft_s is not UNSET else None),
-    *_own_columns(COUNT, "attempts", "request_bytes", "truncated_pages"),
-    Column("images", IMAGES, lambda record: to_builtins(record.images)),
-    Column("error", TEXT, lambda record: record.error.message if record.error else None),
-    Column("http_status", COUNT, lambda record: record.error.http_status if record.error else None),
+    *_own_columns(str, "cluster", "prompt", "output", "reasoning", "finish_reason"),
+    *_own_columns(int, "prompt_tokens", "completion_tokens"),
+    *_own_columns(float, "latency_s"),
+    Column("ttft_s", float, lambda record: record.ttft_s if record.ttft_s is not UNSET else None),
+    *_own_columns(int, "attempts", "request_bytes", "truncated_pages"),
+    Column("images", SentImage, lambda record: list(map(to_builtins, record.images))),
+    Column("error", str, lambda record: record.error.message if record.error else None),
+    Column("http_status", int, lambda record: record.error.http_status if record.error else None),
 )
 
 
@@ -80,7 +80,7 @@ def rows(records: Iterable[Record], selected: Iterable[Column]) -> Iterator[list
 
 
 def _of_metric(name: str) -> Column:
-    return Column(f"score.{name}", NUMBER, lambda record: record.parts.get(name))
+    return Column(f"score.{name}", float, lambda record: record.parts.get(name))
 
 
 def _of_data(name: str, data: Data) -> Column:
@@ -88,11 +88,11 @@ def _of_data(name: str, data: Data) -> Column:
         value = data.get(record.question_id, {}).get(name)
         return encode(value).decode() if isinstance(value, list | dict) else None if value is None else str(value)
 
-    return Column(f"data.{name}", TEXT, get)
+    return Column(f"data.{name}", str, get)
 
 
 def _of_field(name: str) -> Column:
-    return Column(f"group.{name}", TEXT, lambda record: field_value(record, name))
+    return Column(f"group.{name}", str, lambda record: field_value(record, name))
 
 
 _CSV = rb"question_id,variant,"
@@ -105,9 +105,8 @@ def write_csv(path: Path, run: LoggedRun, overview: Overview, *, csv_safe: bool,
     With `csv_safe` a cell that a spreadsheet would take for a formula gets a "'" in front, as OWASP advises.
     """
     selected = columns(overview, data)
-    listed = [column.kind in (TEXTS, IMAGES) for column in selected]
     cells = (
-        [encode(cell).decode() if is_list else cell for cell, is_list in zip(row, listed, strict=True)]
+        [encode(cell).decode() if isinstance(cell, list) else cell for cell in row]
         for row in rows(run.records, selected)
     )
     write_rows(path, chain([[column.name for column in selected]], cells), _CSV, csv_safe=csv_safe)
@@ -143,18 +142,18 @@ def write_parquet(path: Path, run: LoggedRun, overview: Overview, *, data: Data 
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
 
 
-def _kinds(pa: Any) -> dict[str, Any]:
+def _kinds(pa: Any) -> dict[type, Any]:
     texts = pa.list_(pa.string())
     image = [("name", pa.string()), ("sha256", pa.string()), ("size_bytes", pa.int64())]
     image += [("width", pa.int64()), ("height", pa.int64()), ("transforms", texts)]
     image += [("file_sha256", pa.string()), ("file_size_bytes", pa.int64())]
     return {
-        TEXT: pa.string(),
-        TEXTS: texts,
-        NUMBER: pa.float64(),
-        COUNT: pa.int64(),
-        YES_NO: pa.bool_(),
-        IMAGES: pa.list_(pa.struct(image)),
+        str: pa.string(),
+        list: texts,
+        float: pa.float64(),
+        int: pa.int64(),
+        bool: pa.bool_(),
+        SentImage: pa.list_(pa.struct(image)),
     }
 
 
