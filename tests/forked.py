@@ -173,7 +173,7 @@ def prepare() -> None:
     """Do what a command's first words, page, picture and reply would: load and compile what they need."""
     from PIL import Image
 
-    from vqa_client.cli.app import COMMANDS, ROBUSTNESS
+    from vqa_client.cli.commands import COMMANDS
     from vqa_client.cli.main import run_command
     from vqa_client.html.page import environment
     from vqa_client.scoring.readings import choice
@@ -186,9 +186,7 @@ def prepare() -> None:
     for text in ("B", "The answer is (B).", "I think that it is green, not red."):
         choice(reply_from(Completion(text=text)), asked)
     Image.init()
-    commands = [[name.replace("_", "-")] for group in COMMANDS.values() for name in group]
-    commands += [["robustness", name] for name in ROBUSTNESS] + [["run", name] for name in BENCHMARKS]
-    for words in commands:
+    for words in [*map(str.split, COMMANDS), *(["run", name] for name in BENCHMARKS)]:
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
             run_command([*words, "--no_such_option"])
 

@@ -14,8 +14,8 @@ from tests import forked
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import error, every_nth, oracle
 from tests.runs.sample import Sample
-from vqa_client.cli import signatures
-from vqa_client.cli.app import COMMANDS, ROBUSTNESS
+from vqa_client.cli import commands
+from vqa_client.cli.commands import COMMANDS
 from vqa_client.version import __version__
 
 
@@ -197,13 +197,11 @@ def test_niah_reads_a_parent_folder(fault_server: StartsServers, tmp_path: Path)
     assert json.loads((tmp_path / "one.json").read_text())["correct"] == 0
 
 
-@pytest.mark.parametrize(
-    "name", sorted({*(name for group in COMMANDS.values() for name in group), *ROBUSTNESS} - {"run"})
-)
+@pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if command.places[1]])
 def test_a_command_takes_what_its_function_takes(name: str) -> None:
-    module = next((group[name][0] for group in COMMANDS.values() if name in group), "robustness")
-    taken = list(inspect.signature(getattr(signatures, name), eval_str=True).parameters.values())
-    called = getattr(importlib.import_module(f"vqa_client.cli.{module}"), name)
+    taken = list(inspect.signature(getattr(commands, name), eval_str=True).parameters.values())
+    module = importlib.import_module(f"vqa_client.cli.{COMMANDS[name].places[0]}")
+    called = getattr(module, getattr(commands, name).__name__)
     takes = list(inspect.signature(called, eval_str=True).parameters.values())
     assert [(each.name, each.kind) for each in taken] == [(each.name, each.kind) for each in takes]
     for given, wanted in zip(taken, takes, strict=True):

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from vqa_client.cli.app import COMMANDS, ROBUSTNESS, app
+from vqa_client.cli.app import app
+from vqa_client.cli.commands import COMMANDS
 from vqa_client.cli.help_pages import page_of
 
 KEPT = Path(__file__).with_name("help.txt")
@@ -24,8 +25,7 @@ def listed() -> str:
     for words in ([], ["robustness"]):
         app.help_print(words, console=Console(file=shown, width=160))
     lines = (line.strip("╭╰│╮╯─ ") for line in shown.getvalue().splitlines())
-    rows = [row for group in COMMANDS.values() for row in group.values()] + list(ROBUSTNESS.values())
-    return "".join(f"{line}\n" for line in (*filter(None, lines), *(row[-1] for row in rows)))
+    return "".join(f"{line}\n" for line in (*filter(None, lines), *(each.example for each in COMMANDS.values())))
 
 
 def test_each_command_is_listed_with_what_it_does_and_has_an_example() -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from tests import forked
 from vqa_client.cli import streams
-from vqa_client.cli.app import COMMANDS, ROBUSTNESS, app
+from vqa_client.cli.app import app
+from vqa_client.cli.commands import COMMANDS
 from vqa_client.cli.main import run_command
 from vqa_client.cli.streams import folded
 from vqa_client.cli.tables import as_text
@@ -159,11 +160,7 @@ def test_what_a_user_may_not_read_or_write_is_named(
         monkeypatch.undo()
 
 
-@pytest.mark.parametrize(
-    "words",
-    [words for commands in COMMANDS.values() for _, _, words in commands.values()]
-    + [words for _, words in ROBUSTNESS.values()],
-)
+@pytest.mark.parametrize("words", [command.example for command in COMMANDS.values()])
 def test_the_example_of_a_help_page_is_a_command_line(words: str) -> None:
     app.parse_args(shlex.split(words), print_error=False, exit_on_error=False)
 

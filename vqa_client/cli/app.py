@@ -19,177 +19,12 @@ from cyclopts import (
     convert,
 )
 
+from vqa_client.cli.commands import COMMANDS, GROUPS, RESULTS
 from vqa_client.errors import UsageError
 from vqa_client.version import __version__
 
-ASK, RESULTS, DOCUMENTS, SERVERS = "Ask a model", "Look at results", "Make data", "Servers"
-COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
-    ASK: {
-        "ask": (
-            "ask",
-            "Ask your own questions: CSV, TSV, JSON, Parquet, tar, or a folder of images; columns are detected.",
-            "ask questions.csv --images pictures --model my-model",
-        ),
-        "run": (
-            "benchmark",
-            "Run a benchmark by its name, or by the path of a file; NAME --help shows its options.",
-            "run chartqa --data ChartQA --limit 100",
-        ),
-        "list_benchmarks": ("main", "List the benchmarks that `run` knows.", "list"),
-        "suite": (
-            "suite",
-            "Run several benchmarks one after the other, and put their results into one table.",
-            "suite general --data sets --model my-model",
-        ),
-        "mc": (
-            "evaluate",
-            "Multiple choice on long documents as page images (LongBench-v2's form).",
-            "mc --data longbench/data.json --images longbench/clean/images --output results",
-        ),
-        "niah": (
-            "evaluate",
-            "Needle in a haystack: secrets hidden in documents that are shown as page images.",
-            "niah --input niah --output results",
-        ),
-        "vqa2": (
-            "evaluate",
-            "Open questions on photographs (VQA 2.0 on COCO), scored as the official evaluator does.",
-            "vqa2 --data vqa2 --sample 500 --output results",
-        ),
-        "explain": (
-            "evaluate",
-            "Answers with explanations: VQA-X, ACT-X, e-SNLI-VE and VCR.",
-            "explain --task vqax --data sets --config llava",
-        ),
-        "ctl": (
-            "runs",
-            "Show the progress of a run; change its workers, pause, resume or stop it.",
-            "ctl results --max_workers 64",
-        ),
-        "demo": ("demo", "Start the page reader, a local OCR server, and run niah and mc on the sample pages.", "demo"),
-        "batch": (
-            "batch",
-            "One step of a batched run (--batch): write files for `vllm run-batch` or a console, read their results, "
-            "or show and cancel open batches.",
-            "batch write run chartqa --data ChartQA --model my-model",
-        ),
-        "selftest": (
-            "benchmark",
-            "Score a benchmark's own references as replies; every score must be 1. Needs no server.",
-            "selftest chartqa --data ChartQA",
-        ),
-    },
-    RESULTS: {
-        "compare": (
-            "compare",
-            "Compare runs: which is better, how certain, on which questions.",
-            "compare results/a results/b --output comparison",
-        ),
-        "leaderboard": (
-            "compare",
-            "Put finished runs into one table: models by benchmarks, with intervals and ranks.",
-            "leaderboard results",
-        ),
-        "report": (
-            "report",
-            "Make a run's HTML page from its record log, or its tables as CSV, JSON, Parquet and Markdown.",
-            "report results --csv --md",
-        ),
-        "view": (
-            "view",
-            "Serve a run's page locally, or an index of the runs in a folder; it follows a run in progress.",
-            "view results",
-        ),
-        "parse": ("parse", "Explain how a reply was parsed.", "parse results --explain QUESTION_ID"),
-        "judge": (
-            "judge",
-            "Ask another model, or people, whether a finished run's replies are right; compares with the rule.",
-            "judge results --judge judge-model",
-        ),
-        "label": (
-            "view",
-            "Label a sample of a run's replies in your browser, to compare judges with people.",
-            "label results --name ada",
-        ),
-        "rescore": ("parse", "Re-parse and re-score saved replies (no server).", "rescore results --write"),
-        "merge": (
-            "runs",
-            "Join the shards of a folder's runs into one log, run file and report per run.",
-            "merge results",
-        ),
-        "score": (
-            "score",
-            "Score answers from a file, against VQA annotations or as a benchmark does; needs no server.",
-            "score --predictions answers.json --annotations v2_mscoco_val2014_annotations.json",
-        ),
-        "score_explanations": (
-            "score",
-            "Score explanations from a file against human ones; needs no server.",
-            "score-explanations --task vqax --predictions answers.csv --data sets",
-        ),
-    },
-    DOCUMENTS: {
-        "render": (
-            "render",
-            "Render documents to page images: a data file's contexts, or the text files of a folder.",
-            "render --data data.json --output pages",
-        ),
-        "needles": (
-            "render",
-            "Hide secrets in documents, and write the questions that ask for them.",
-            "needles --data data.json --output niah/data.json",
-        ),
-        "perturb": (
-            "perturb",
-            "Damage page images: lower resolutions, compression, noise, blur, smaller type; a folder for each.",
-            "perturb --images pages --output perturbed --perturbation dpi:56",
-        ),
-        "pages_preview": (
-            "perturb",
-            "Draw a contact sheet: pages beside their perturbed forms, as a model sees them.",
-            "pages-preview --images pages perturbed/* --output sheet.png",
-        ),
-        "legibility": (
-            "perturb",
-            "Count how many of the documents' words an OCR reader finds on their pages.",
-            "legibility --images pages --data data.json",
-        ),
-    },
-    SERVERS: {
-        "check": (
-            "check",
-            "Test a server: does it see images, mix up answers, ignore parameters?",
-            "check --base_url http://localhost:8000/v1",
-        ),
-        "serve": (
-            "serve",
-            "Start vLLM or mlx-vlm by a model's config, the tiny VLM or the page reader; stops on Ctrl-C.",
-            "serve vllm --config qwen3-vl",
-        ),
-    },
-}
-"""By group: each command's module in cli/, its help and an example; only the one that is called is imported."""
-OWN_HELP = ("run", "selftest", "score")
+OWN_HELP = ("run", "selftest", "score", "robustness run")
 """Commands that show a benchmark's own options."""
-ROBUSTNESS = {
-    "generate": (
-        "Make corrupted copies of a folder of images: fourteen corruptions at five levels, a folder for each.",
-        "robustness generate --images images --output corrupted",
-    ),
-    "run": (
-        "Run a benchmark clean and under each corruption and level; images are corrupted in memory and not stored.",
-        "robustness run --task mc --data data.json --images images --output robust",
-    ),
-    "evaluate": (
-        "Evaluate finished robustness runs together: five metrics, VRE, and each level against the clean images.",
-        "robustness evaluate robust --output robust",
-    ),
-    "plot": (
-        "Draw the figures of finished robustness runs, each as PNG and SVG.",
-        "robustness plot robust --output plots",
-    ),
-}
-"""Each command's help and an example."""
 
 
 def _default_text(default: Any) -> str | None:
@@ -244,7 +79,7 @@ def example(words: str) -> str:
     return f"Example: vqa-client {words}"
 
 
-_GROUPS = {name: Group(name, sort_key=number) for number, name in enumerate(COMMANDS)}
+_GROUPS = {name: Group(name, sort_key=number) for number, name in enumerate(GROUPS)}
 app = App(
     name="vqa-client",
     version=__version__,
@@ -260,24 +95,17 @@ robustness = App(
     help="Measure how corrupted images change a model's answers.",
     default_parameter=SPELLED,
 )
-for _group, _commands in COMMANDS.items():
-    for _name, (_, _help, _words) in _commands.items():
-        app.command(
-            f"vqa_client.cli.signatures:{_name}",
-            name="list" if _name == "list_benchmarks" else None,
-            group=_GROUPS[_group],
-            help=_help,
+for _group, _commands in GROUPS.items():
+    for _name, _command in _commands.items():
+        _parent, _, _word = _name.rpartition(" ")
+        (robustness if _parent else app).command(
+            f"vqa_client.cli.commands:{_name}",
+            name=_word,
+            group=None if _parent else _GROUPS[_group],
+            help=_command.help,
             help_flags=[] if _name in OWN_HELP else ["--help", "-h"],
-            help_epilogue=example(_words),
+            help_epilogue=example(_command.example),
         )
-for _name, (_help, _words) in ROBUSTNESS.items():
-    _is_run = _name == "run"  # it shows its benchmark's help, too
-    robustness.command(
-        f"vqa_client.cli.{'robustness' if _is_run else 'signatures'}:{_name}",
-        help=_help,
-        help_flags=[] if _is_run else ["--help", "-h"],
-        help_epilogue=example(_words),
-    )
 app.command(robustness)
 app.register_install_completion_command(add_to_startup=False, help="Install completion for this shell.")
 
@@ -355,7 +183,5 @@ def _unknown_command(error: UnknownCommandError) -> str:
 
 def example_of(command: Sequence[str]) -> str:
     """How the command is called."""
-    examples = {name.replace("_", "-"): words for each in COMMANDS.values() for name, (_, _, words) in each.items()}
-    examples |= {f"robustness {name}": words for name, (_, words) in ROBUSTNESS.items()}
-    words = examples.get(" ".join(command))
-    return f"for example: vqa-client {words}" if words else "--help lists all options"
+    found = COMMANDS.get(" ".join(command))
+    return f"for example: vqa-client {found.example}" if found else "--help lists all options"

@@ -7,8 +7,8 @@ from typing import Annotated, Any, TypeVar, cast
 from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
-from vqa_client.cli.app import ASK, CALL, COMMANDS, HELP_FLAGS, SPELLED, HelpFormatter, Options, example
-from vqa_client.cli.signatures import default_of
+from vqa_client.cli.app import CALL, HELP_FLAGS, SPELLED, HelpFormatter, Options, example
+from vqa_client.cli.commands import COMMANDS, default_of
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, safe
 from vqa_client.errors import UsageError
 from vqa_client.settings.declared import BenchmarkSettings
@@ -99,7 +99,7 @@ def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSett
         kind = find(name).settings
     app = settings_command(f"vqa-client {command} {name if name and name not in HELP_FLAGS else 'NAME|FILE.py'}", kind)
     if wants_help:
-        _, app.help, words = COMMANDS[ASK][command]
+        app.help, words = COMMANDS[command].help, COMMANDS[command].example
         if name in declared():
             app.help, words = declared()[name].title, f"{command} {name} --data FOLDER"
         app.help_epilogue = example(words)
