@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -209,3 +210,36 @@ def test_a_command_takes_what_its_function_takes(name: str) -> None:
             get_args(each.annotation)[0] if get_args(each.annotation) else each.annotation for each in (given, wanted)
         ]
         assert given.annotation == wanted.annotation or issubclass(*kinds)
+
+
+COMPLETED = {
+    ("run", "po"): "pope",
+    ("run", "pope", "--li"): "--limit",
+    ("run", "pope", "--circ"): "--circular",
+    ("run", "pope", "--dp"): "--dpi",
+    ("selftest", "pope", "--samp"): "--sample",
+    ("robustness", "run", "--task", "po"): "pope",
+    ("robustness", "run", "--task", "pope", "--corruptions", "snow", "--li"): "--limit",
+    ("robustness", "run", "--lev"): "--levels",
+    ("score", "--ann"): "--annotations",
+    ("score", "--task", "pope", "--miss"): "--missing",
+    ("batch", "st"): "status",
+    ("batch", "write", "ru"): "run",
+    ("batch", "read", "run", "pope", "--li"): "--limit",
+    ("batch", "read", "robustness", "run", "--task", "pope", "--lev"): "--levels",
+    ("ask", "rows.csv", "--li"): "--limit",
+}
+"""Words up to the cursor, and what a shell puts in the place of the last one."""
+
+
+def test_a_shell_completes_the_options_of_every_command(tmp_path: Path) -> None:
+    script = tmp_path / "completion.sh"
+    assert command("--install-completion", "--shell", "bash", "--output", str(script)).returncode == 0
+    lines = [
+        f"COMP_WORDS=(vqa-client {shlex.join(words)}); COMP_CWORD={len(words)}; COMPREPLY=(); _vqa_client; "
+        'printf "%s\\n" "$(printf "%s\\n" "${COMPREPLY[@]}" | sort -u | tr "\\n" " ")"'
+        for words in COMPLETED
+    ]
+    shell = ["bash", "-c", f"source {shlex.quote(str(script))}\n" + "\n".join(lines)]
+    done = subprocess.run(shell, capture_output=True, text=True, timeout=300, check=True)
+    assert dict(zip(COMPLETED, map(str.strip, done.stdout.splitlines()), strict=True)) == COMPLETED

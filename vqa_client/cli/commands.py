@@ -1,12 +1,13 @@
 """The commands. The help page of one, and a mistake in one, import its settings and nothing of what it does."""
 
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields, make_dataclass
 from importlib import import_module
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import Annotated, Any, Literal, NamedTuple, cast, get_type_hints
 
+from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
 
@@ -227,11 +228,15 @@ def __getattr__(name: str) -> Callable[..., int | None]:
 
     kind = getattr(import_module(f"vqa_client.settings.{place}"), f"{of.title().replace('_', '')}Settings")
     settings = Parameter("settings", Parameter.POSITIONAL_OR_KEYWORD, default=default_of(kind), annotation=kind)
-    before = [_argument(*first)] if first else []
-    command.__signature__ = signature = Signature([*before, settings])  # type: ignore[attr-defined]
+    signature = Signature([*([_argument(*first)] if first else []), settings])
     command.__name__ = of
-    command.__annotations__ = {each.name: each.annotation for each in (*before, settings)}
-    return command
+    return _with_signature(command, signature)
+
+
+def _with_signature(function: Callable[..., int | None], signature: Signature) -> Callable[..., int | None]:
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    function.__annotations__ = {name: each.annotation for name, each in signature.parameters.items()}
+    return function
 
 
 def _argument(name: str, kind: Any, text: str) -> Parameter:
@@ -241,6 +246,44 @@ def _argument(name: str, kind: Any, text: str) -> Parameter:
 
 def _function(module: str, name: str) -> Callable[..., int | None]:
     return cast(Callable[..., int | None], getattr(import_module(f"vqa_client.cli.{module}"), name))
+
+
+def prepare_completion(app: App) -> None:
+    """Give the commands that read their options themselves those of all benchmarks: a script of completion knows none.
+
+    Of this app, only that script can be made afterwards.
+    """
+    from vqa_client.cli.batch import ASKING, STEPS
+    from vqa_client.cli.score import answers_and_data
+    from vqa_client.settings.declared import ChoiceSettings, PageOptions
+    from vqa_client.settings.score import ScoreSettings
+    from vqa_client.tasks.listing import declared
+
+    @dataclass(frozen=True, kw_only=True)
+    class OfAny(PageOptions, ChoiceSettings):
+        """The options of all benchmarks."""
+
+    hints = get_type_hints(ScoreSettings, include_extras=True)
+    of_files = [(name, hints[name], None) for name in ("annotations", "metrics")]
+    of_score = make_dataclass("OfScore", of_files, bases=(answers_and_data(OfAny),), namespace={"__module__": __name__})
+    names: Any = Literal[tuple(declared())]
+    asking = (app["run"], app["selftest"], app["robustness"]["run"])
+    for command, kind in (*((each, OfAny) for each in asking), (app["score"], of_score)):
+        assert command.default_command is not None
+        taken = Signature.from_callable(command.default_command, eval_str=True).parameters.values()
+        parameters = [
+            each.replace(annotation=names) if each.name in ("name", "task") else each
+            for each in taken
+            if each.name != "options"
+        ]
+        flat: Any = Annotated[cast(Any, kind), CommandParameter(name="*")]
+        settings = Parameter("settings", Parameter.KEYWORD_ONLY, annotation=flat, default=default_of(kind))
+        command.default_command = _with_signature(lambda *_, **__: None, Signature([*parameters, settings]))
+    for step in STEPS:
+        with_commands = App(name=step)
+        for name in ASKING:
+            with_commands.command(app[name])
+        app["batch"].command(with_commands)
 
 
 def default_of(kind: Any) -> Any:

@@ -42,8 +42,11 @@ def _run_app(arguments: list[str]) -> int:
     from cyclopts import CycloptsError
 
     from vqa_client.cli.app import CALL, app, usage_error
+    from vqa_client.cli.commands import prepare_completion
 
     _refuse_empty(arguments)
+    if arguments[:1] == ["--install-completion"]:
+        prepare_completion(app)
     try:
         return int(app(arguments, **CALL) or EXIT_OK)
     except CycloptsError as error:

@@ -57,7 +57,7 @@ def _score_benchmark(task: str, options: Sequence[str]) -> int:
     from vqa_client.tasks import registry
 
     kind = registry.find(task).settings
-    both = taken(settings_command(f"vqa-client score --task {task}", _answers_and_data(kind)), options)
+    both = taken(settings_command(f"vqa-client score --task {task}", answers_and_data(kind)), options)
     if both is None:
         return EXIT_OK
     own, of_data = ({each.name: getattr(both, each.name) for each in part} for part in _parts(kind))
@@ -78,7 +78,7 @@ def _parts(kind: type[RunSettings]) -> tuple[list[Field[Any]], list[Field[Any]]]
     ]
 
 
-def _answers_and_data(kind: type[RunSettings]) -> type[Any]:
+def answers_and_data(kind: type[RunSettings]) -> type[Any]:
     """A settings type with the fields of both, without those of a server."""
     hints = get_type_hints(kind, include_extras=True) | get_type_hints(AnswersSettings, include_extras=True)
     helps = option_helps(kind) | option_helps(AnswersSettings)
