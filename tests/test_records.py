@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client import compact_index, records
+from vqa_client import compact_index, files
 from vqa_client.errors import OutputError, UsageError
 from vqa_client.records import RecordLog, damaged_beside, locked
 from vqa_client.reports.log_reader import LogReader
@@ -289,24 +289,27 @@ def test_a_record_takes_a_few_bytes_of_memory(path: Path) -> None:
     assert held / 10_000 < 32
 
 
-def test_a_log_that_is_replaced_while_another_opens_it_is_opened_anew(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("new", [["new"], []])
+def test_a_log_that_is_replaced_or_removed_while_another_opens_it_is_opened_again(
+    new: list[str], path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(path, record("old"))
-    lock, replaced = records.lock, []
+    lock, replaced = files.lock, []
 
     def replace_first(descriptor: int, of: Path) -> None:
         if not replaced:
             replaced.append(path.with_suffix(".new"))
-            fill(replaced[0], record("new"))
-            replaced[0].replace(path)
+            path.unlink()
+            if new:
+                fill(replaced[0], *map(record, new))
+                replaced[0].replace(path)
         lock(descriptor, of)
 
-    monkeypatch.setattr(records, "lock", replace_first)
+    monkeypatch.setattr(files, "lock", replace_first)
     with RecordLog(path) as log:
         log.append(record("later"))
     with RecordLog(path) as log:
-        assert [each.question_id for each in log] == ["new", "later"]
+        assert [each.question_id for each in log] == [*new, "later"]
 
 
 def test_lines_of_any_length_are_read_in_any_order(path: Path) -> None:

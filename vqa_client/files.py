@@ -9,6 +9,7 @@ import platform
 import re
 import secrets
 import shutil
+import stat
 import tempfile
 import time
 import zlib
@@ -169,6 +170,27 @@ def lock(descriptor: int, path: Path) -> None:
         ) from None
 
 
+def open_locked(path: Path) -> int:
+    """A descriptor of a file that is made where it is missing, to be read and appended to, and locked as by `lock`.
+
+    Another process may put a new file in its place, or remove it, between opening and locking; then it is opened again.
+    Raises UsageError for what is not a file, OSError.
+    """
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # a pipe would be waited for without end
+                raise UsageError(f"{path} is not a file", hint="move it away, or give another --output")
+            lock(descriptor, path)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """Wait until nobody else changes a file of the folder that several processes read, change and replace."""
@@ -178,9 +200,9 @@ def alone_in(folder: Path) -> Iterator[None]:
         yield
 
 
-def state_of(stat: os.stat_result) -> FileState:
+def state_of(result: os.stat_result) -> FileState:
     """What tells a file from what it was: another size or inode is another file, whatever a clock said."""
-    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
+    return result.st_size, result.st_mtime_ns, result.st_ctime_ns, result.st_ino
 
 
 def stamp(state: FileState, place: str = "") -> str:

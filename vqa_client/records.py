@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import stat
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import nan
@@ -13,7 +12,7 @@ import msgspec
 
 from vqa_client.compact_index import CompactIndex
 from vqa_client.errors import UNDECODABLE, OutputError, UsageError
-from vqa_client.files import lock, replacing
+from vqa_client.files import lock, open_locked, replacing
 from vqa_client.log_lines import Head, Key, check_run, head_of, line_of, numbered, record_of, records_in, run_name
 from vqa_client.types import ANSWERED, PERMANENT, STATUSES, Record, Status
 
@@ -187,33 +186,11 @@ class RecordLog:
         self.close()
 
     def _open(self) -> None:
-        """Open for appending and reading, and lock.
-
-        Another process may put a new file in this one's place between opening and locking; then that one is opened.
-        """
-        while not self._opened():
-            pass
-
-    def _opened(self) -> bool:
-        """Whether what was opened and locked is still what lies at the path; it is closed where it isn't."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._fd = open_locked(self.path)
         except OSError as error:
             raise _unwritable(self.path, error) from error
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # a pipe would be waited for without end
-                raise UsageError(f"{self.path} is not a file", hint="move it away, or give another --output")
-            lock(descriptor, self.path)
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(descriptor), os.stat(self.path)):
-                    self._fd = descriptor
-                    return True
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
-        return False
 
     def _close(self) -> None:
         os.close(self._fd)

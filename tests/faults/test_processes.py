@@ -13,7 +13,7 @@ import pytest
 
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
-from tests.fakes.words import answer, delay, question_id
+from tests.fakes.words import answer, delay, hold, question_id
 from tests.faults.commands import children, ran, running, wait_until
 from tests.faults.questions import Questions
 from tests.faults.test_killed_runs import EXPLAIN_TIMES, VQA2_TIMES, reply, timeless, whole_lines
@@ -78,6 +78,31 @@ def test_processes_make_the_undivided_run_and_one_display(tmp_path: Path, fault_
     assert len(server.chats) == 20
     assert server.counts["in_flight_peak"] <= 5
     assert of.report_path().read_bytes() == whole_report(of, server.base_url)
+
+
+def test_of_two_equal_commands_at_once_the_second_is_refused_before_it_does_anything(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of, other = Questions(tmp_path, 20), Questions(tmp_path / "other", 4, folders=("noisy",))
+    other.output = of.output
+    server = fault_server((hold(), answer(reply)), keep_bodies=False)
+    arguments, in_two = of.arguments(server.base_url, "--max_workers", "4"), ("--processes", "2")
+    with running([*arguments, *in_two]) as first:
+        assert wait_until(lambda: list(of.output.glob(".vqa-client-*.lock")))
+        refused = ran([*arguments, *in_two])
+        with running(other.arguments(server.base_url, *in_two)) as beside:
+            server.wait_until(lambda: server.log.in_flight == 4 + 4)
+            server.release()
+            ended = first.finished(), beside.finished()
+    assert [(done.code, done.is_clean()) for done in ended] == [(0, True)] * 2, ended
+    assert (refused.code, refused.out, refused.err) == (
+        2,
+        "",
+        f"error: another command is asking this run in {of.output}, with --processes\n"
+        "hint: wait for it to end, or give another --output\n",
+    )
+    assert len(server.chats) == 20 + 4
+    assert not list(of.output.glob(".*"))
 
 
 def test_a_killed_process_is_started_again(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -5,9 +5,12 @@ import os
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import fields
 from functools import partial
 from typing import Any, Literal
+from zlib import crc32
 
 import msgspec
 
@@ -15,14 +18,15 @@ from vqa_client.cli.progress import PROGRESS_FD, LiveCounts
 from vqa_client.cli.signals import SIGNALS
 from vqa_client.cli.streams import EXIT_SERVER, EXIT_USAGE
 from vqa_client.cpus import CPU_COUNT, usable_cpus
-from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
+from vqa_client.errors import Busy, ServerUnusable, UsageError, VqaClientError
 from vqa_client.evaluation import Interrupted, ModelsFailed
+from vqa_client.files import check_output, open_locked
 from vqa_client.reports.report import Report
 from vqa_client.runs.merge import merge_settings
 from vqa_client.runs.plan import Note
 from vqa_client.runs.stage import in_daemon_thread
 from vqa_client.settings.divided import Shard
-from vqa_client.settings.run import RunSettings
+from vqa_client.settings.run import RunSettings, output_folder
 
 SHARED = ("rpm", "tpm", "max_cost")
 """Settings that are divided equally among the processes."""
@@ -42,14 +46,40 @@ async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, st
     display = Shown(progress, shards)
     options = {name: getattr(settings[0], name) / count for name in SHARED if getattr(settings[0], name) is not None}
     shares = [{"shard": shard, "max_workers": share_of(workers, shard), **options} for shard in shards]
-    ended = await asyncio.gather(
-        *(_run_shard(shard, share, display, stop) for shard, share in zip(shards, shares, strict=True))
-    )
+    with ExitStack() as stack:
+        for each in settings:
+            stack.enter_context(_alone(each))
+        ended = await asyncio.gather(
+            *(_run_shard(shard, share, display, stop) for shard, share in zip(shards, shares, strict=True))
+        )
     errors = {f"shard {shard}": error for shard, error in zip(shards, ended, strict=True) if error is not None}
     for error in errors.values():
         if isinstance(error, UsageError):
             raise error
     return await joined(settings, errors, display.note, stop)
+
+
+@contextmanager
+def _alone(settings: RunSettings) -> Iterator[None]:
+    """Lock a run, of which two commands would each get some shards and lack the others.
+
+    Raises Busy where another command has it, OutputError where --output takes no file.
+    """
+    folder = output_folder(settings)
+    check_output(folder)
+    common = {field.name for field in fields(RunSettings)}
+    own = [getattr(settings, field.name) for field in fields(settings) if field.name not in common]
+    path = folder / f".vqa-client-{crc32(repr(own).encode()):08x}.lock"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        descriptor = open_locked(path)
+    except Busy as error:
+        raise Busy(f"another command is asking this run in {folder}, with --processes", hint=error.hint) from None
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
 
 
 async def joined(
