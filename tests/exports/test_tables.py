@@ -180,6 +180,10 @@ def test_no_foreign_text_breaks_a_markdown_table(tmp_path: Path) -> None:
     assert not [line for line in lines if "<script" in line.replace("\\<", "")]
 
 
+def test_what_is_not_seen_is_a_space_or_its_code() -> None:
+    assert escaped("a\u202eb\n\x00|c") == "aU\\+202Eb U\\+0000\\|c"
+
+
 @given(st.text())
 def test_escaped_text_is_one_line_without_a_bare_pipe(text: str) -> None:
     shown = escaped(text)

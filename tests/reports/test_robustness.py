@@ -179,6 +179,26 @@ def test_folders_have_the_published_names(variant: str, folder: str, tmp_path: P
     assert list(variants_in(tmp_path)) == [(path, "a model", name, level)]
 
 
+@pytest.mark.parametrize(
+    ("folder", "place"),
+    [
+        ("Original", ("", 0)),
+        ("CLEAN", ("", 0)),
+        ("Snow_L0", ("", 0)),
+        ("Splatter_L2", ("spatter", 2)),
+        ("snow", ("snow", 1)),
+        *((folder, None) for folder in ("Fog_Lx", "Mist_L2", "notes", "Snow_L")),
+    ],
+)
+def test_folders_are_read_in_any_usual_spelling_and_others_are_left_out(
+    folder: str, place: tuple[str, int] | None, tmp_path: Path
+) -> None:
+    (tmp_path / folder).mkdir()
+    for name in (f"m_{folder}.json", "m.json"):
+        (tmp_path / folder / name).write_text("{}")
+    assert [found[2:] for found in variants_in(tmp_path)] == ([] if place is None else [place])
+
+
 def test_the_terminal_shows_corruption_by_level_and_marks_what_differs(tmp_path: Path) -> None:
     pairs = pairs_of({"snow": [0.8, 0.8, 0.7, 0.6, 0.4, 0.2]}, questions=120)
     text = as_tables([report(tmp_path / "r.json", pairs)])

@@ -239,7 +239,7 @@ def _corrupted(questions: Iterable[list[Record]]) -> dict[str, Any]:
     try:
         for records in questions:
             for record in records:
-                add_to(scores, record, "")
+                add_to(scores, record)
     except ValueError:  # variants of another kind
         return {}
     curves = scores.curves()

@@ -148,7 +148,6 @@ def corrupted(plan: Plan, settings: RunSettings) -> Plan:
         count=plan.loaded.count * len(variants),
         write=partial(
             write,
-            question_type=plan.task.description.question_type,
             corrupted=Corrupted(profile=run.profile, seed=run.corruption_seed),
             published_files=run.published_files,
         ),

@@ -55,19 +55,13 @@ def write(
     run: Run,
     pairs: Pairs,
     *,
-    question_type: str = "",
     corrupted: Corrupted | None = None,
     published_files: bool = False,
 ) -> RobustnessSummary:
-    """Write the report, and into `{report}_results/` a file for each variant; raises UsageError for a full disk.
-
-    `question_type` is the group that says of what type a question is, "" where the benchmark has none.
-    """
+    """Write the report, and into `{report}_results/` a file for each variant; raises UsageError for a full disk."""
     scores = CorruptedScores()
     fields = _fields(pairs())
-    summary = summarise(
-        _scored(pairs(), scores, question_type), crossings=[CROSSING, *((VARIANT, field) for field in fields)]
-    )
+    summary = summarise(_scored(pairs(), scores), crossings=[CROSSING, *((VARIANT, field) for field in fields)])
     curves = scores.curves()
     profile, seed = (corrupted.profile, corrupted.seed) if corrupted else (None, None)
     notes = milder_levels(curves.levels, profile)
@@ -91,8 +85,8 @@ def place_of(variant: str) -> tuple[str, int]:
     return corruption, int(level)
 
 
-def add_to(scores: CorruptedScores, record: Record | ScoredLine, question_type: str) -> None:
-    """Count a record, whose type is its value of the group `question_type`.
+def add_to(scores: CorruptedScores, record: Record | ScoredLine, question_type: str = "") -> None:
+    """Count a record, whose type is its value of the group `question_type`, "" where the benchmark has none.
 
     Raises ValueError for a variant that is not a corruption and level.
     """
@@ -114,9 +108,9 @@ def _fields(pairs: Iterable[tuple[Question, Record]]) -> list[str]:
     return sorted(set(first[1].groups) - set(CROSSING)) if first else []
 
 
-def _scored(pairs: Iterable[tuple[Question, Record]], scores: CorruptedScores, question_type: str) -> Iterator[Record]:
+def _scored(pairs: Iterable[tuple[Question, Record]], scores: CorruptedScores) -> Iterator[Record]:
     for _, record in pairs:
-        add_to(scores, record, question_type)
+        add_to(scores, record)
         yield replace(record, groups={**record.groups, VARIANT: record.variant})
 
 
