@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from PIL import Image
 
 from tests.compare.logged import many, put, record
@@ -116,6 +117,7 @@ def test_the_policy_allows_the_page_its_own_style_and_script_and_nothing_else(tm
 def test_every_question_has_the_replies_of_all_runs(tmp_path: Path) -> None:
     a = [record("won", score=0.0, output="First says no."), record("lost"), record("same")]
     b = [record("won", output="Second says yes."), record("lost", score=0.0), record("same")]
+    a = [replace(each, groups={"kind": "x"}) for each in a]
     put(tmp_path / "c", [record("won", output="Third.")], model="org/three")
     written(tmp_path, a, b)
     sides, compared = compare_runs([tmp_path / name for name in "abc"])
@@ -127,11 +129,13 @@ def test_every_question_has_the_replies_of_all_runs(tmp_path: Path) -> None:
         "same": ["It is a kettle.", "It is a kettle.", None],
     }
     assert page.data["sides"] == ["org/one", "org/two", "org/three"]
+    assert page.data["fields"] == [{"name": "kind", "values": ["x"]}]
 
 
 def test_numbers_of_the_square_lead_to_their_questions(tmp_path: Path) -> None:
-    a, b = (scored("qrst", *scores) for scores in ((1, 1, 0, 0), (1, 0, 1, 0)))
+    a, b = scored("pqrstuvwxy", *(1,) * 3, *(0,) * 7), scored("pqrstuvwxy", 1, 0, 0, *(1,) * 3, *(0.9,) * 4)
     page = Page(written(tmp_path, a, b) / "compare.html")
+    assert re.findall(r"side\.1=\w+\">(\d+)<small>(\S+?)&", page.source) == [(str(n), f"{n}0.0") for n in (1, 2, 3, 4)]
     links = [str(link["href"]) for link in page.all("a") if str(link.get("href")).startswith("#side.0=")]
     assert [link for link in links if "side.1" in link] == [
         f"#side.0={one}&side.1={other}" for one in ("right", "not") for other in ("right", "not")

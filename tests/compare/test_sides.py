@@ -129,6 +129,24 @@ def test_the_other_variants_of_a_folder_are_compared_with_the_clean_images(tmp_p
     assert [side.runs[0].folder for side in sides] == ["clean", "adv_dpi_56", "zoom"]
 
 
+def test_runs_of_several_benchmarks_are_named_five_of_them(tmp_path: Path) -> None:
+    logs = [put(tmp_path / str(n), [record("1")], task=("mc", "vqa2")[n % 2]) for n in range(6)]
+    with pytest.raises(DataError, match=r"contains runs of mc, vqa2$") as raised:
+        read_sides(tmp_path)
+    assert raised.value.hint == f"name one of them: {', '.join(map(str, logs[:5]))}, ..."
+
+
+def test_an_interval_of_the_leaderboard_is_by_what_questions_share(tmp_path: Path) -> None:
+    for name, per_image in (("alone", 1), ("shared", 3)):
+        put(tmp_path / name, many(1, 0.5, per_image=per_image), model=name)
+    [column] = leaderboard([tmp_path]).columns
+    cells = {name: (cell.value, cell.low, cell.high) for name, cell in column.cells.items()}
+    assert cells == {
+        "alone": pytest.approx((148 / 300, 0.43720, 0.54963), abs=1e-5),
+        "shared": pytest.approx((148 / 300, 0.43388, 0.55297), abs=1e-5),
+    }
+
+
 def test_a_run_without_a_record_is_named_below_its_column_of_the_leaderboard(tmp_path: Path) -> None:
     put(tmp_path / "a", [record("1")])
     empty = put(tmp_path / "b", [], model="org/two")
