@@ -47,7 +47,7 @@ class ChartedRun(Struct, frozen=True, kw_only=True):
 
     name: str
     run: LoggedRun
-    found: Overview
+    overview: Overview
 
 
 def write_page(path: Path, sides: Sequence[Side], compared: Compared, *, most_images: int) -> None:
@@ -67,7 +67,7 @@ def page(sides: Sequence[Side], compared: Compared, show: Show, *, served: bool 
     """The page in UTF-8; a served one takes images from its server."""
     first, measure = compared[0][0], compared[0][0].measure
     every = [charted for side in sides for charted in _charted_runs(side, first.variant)]
-    maps = [(charted.name, map) for charted in every for map in heat_maps(charted.found)]
+    maps = [(charted.name, map) for charted in every for map in heat_maps(charted.overview)]
     blind = _blind(every)
     return rendered(
         "compare.html.j2",
@@ -84,7 +84,7 @@ def page(sides: Sequence[Side], compared: Compared, show: Show, *, served: bool 
         most_slopes=MOST_SLOPES,
         slopes=slopes(blind, "without", "with"),
         heat_maps=maps,
-        steps=steps(maps, every[0].found.description),
+        steps=steps(maps, every[0].overview.description),
         names=list(dict.fromkeys(name for name, _ in maps)),
         scatter=_cost(every),
     )
@@ -95,7 +95,7 @@ def _charted_runs(side: Side, variant: str | None) -> Iterator[ChartedRun]:
     runs = [run for run in side.runs if variant in run.records.variants] or side.runs
     for run in runs:
         variant = f" · {run.folder or run.stem}" if len(runs) > 1 else ""
-        yield ChartedRun(name=side.label + variant, run=run, found=overview(run))
+        yield ChartedRun(name=side.label + variant, run=run, overview=overview(run))
 
 
 def _accuracies(compared: Compared) -> Iterator[Figure]:
@@ -148,10 +148,10 @@ def _answered_section(of: Comparison) -> Section:
 def _data(sides: Sequence[Side], compared: Compared, every: Sequence[ChartedRun], show: Show) -> bytes:
     """The block of the run page: a row is the first side's record, and has those of the others in a further column."""
     own = [{pair.key: pair for pair in of.own(matched)} for of, matched in compared]
-    lengths = [length for charted in every for length in charted.found.text_lengths]
+    lengths = [length for charted in every for length in charted.overview.text_lengths]
     more = MORE_PER_RECORD * max(0, len(own[0]) * len(sides) - RECORDS)
     budget = min(LEAST_TEXT + more, TEXT_BUDGET)
-    block = Block(every[0].run, every[0].found, show, text_limit(lengths, budget))
+    block = Block(every[0].run, every[0].overview, show, text_limit(lengths, budget))
     rows = {key: [*row, []] for key, row in _rows(block, sides[0], {key for pairs in own for key in pairs})}
     for side, pairs, (_, matched) in zip(sides[1:], own, compared, strict=True):
         keys = {matched.other_key(key): key for key in pairs}
@@ -176,7 +176,7 @@ def _blind(every: Sequence[ChartedRun]) -> list[tuple[str, list[Gap]]]:
         return []
     gaps: dict[str, list[Gap]] = {}
     for charted in asked_both:
-        for gap in asked(charted.run, charted.found).gaps:
+        for gap in asked(charted.run, charted.overview).gaps:
             label, values = "all questions" if gap.label == "all" else gap.label, (gap.before, gap.after)
             same = Gap(label=charted.name, before=values[0], after=values[1], difference=gap.difference)
             gaps.setdefault(label, []).append(same)
@@ -185,12 +185,12 @@ def _blind(every: Sequence[ChartedRun]) -> list[tuple[str, list[Gap]]]:
 
 def _cost(every: Sequence[ChartedRun]) -> Scatter | None:
     """Accuracy against what a question costs: dollars where all configs have prices, else tokens."""
-    prices = [dollars(each.run, each.found) for each in every]
-    tokens = [each.found.whole.prompt_tokens.total + each.found.whole.completion_tokens.total for each in every]
+    prices = [dollars(each.run, each.overview) for each in every]
+    tokens = [each.overview.whole.prompt_tokens.total + each.overview.whole.completion_tokens.total for each in every]
     priced = all(prices)
     costs = [price or 0.0 for price in prices] if priced else tokens
     tallies = [
-        (each.name, cost / len(each.run.records), each.found.summary.overall)
+        (each.name, cost / len(each.run.records), each.overview.summary.overall)
         for each, cost in zip(every, costs, strict=True)
     ]
     return scatter("dollars" if priced else "tokens", tallies) if all(costs) and len(every) > 1 else None

@@ -183,7 +183,7 @@ def _content(run: LoggedRun, overview: Overview, *, live: bool) -> dict[str, Any
         "notes_of_judges": notes_of_judges,
         "run": run,
         "asked": forms,
-        "found": overview,
+        "overview": overview,
         "n": len(run.records),
         "expected": run.facts.expected,
         "started": str(sessions[0].get("started", "")).replace("T", " ") if sessions else "",

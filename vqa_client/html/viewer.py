@@ -44,7 +44,7 @@ class _Read(Struct, frozen=True):
 
     state: str
     run: LoggedRun
-    found: Overview
+    overview: Overview
 
 
 class Viewer:
@@ -109,7 +109,7 @@ class Viewer:
         if known is None or known.state != state:
             run = read_run(log)
             self._read[log] = known = _Read(state, run, overview(run))
-        return known.run, known.found
+        return known.run, known.overview
 
     def _page(self, log: Path) -> Reply:
         run, overview = self._current(log)
