@@ -41,6 +41,11 @@ class DataError(VqaClientError):
     """A data file or image folder that is missing, unreadable or of another form than expected."""
 
 
+def forbidden(error: OSError) -> DataError:
+    """What this user may not read or write, with the right that is needed."""
+    return DataError(f"{error.filename}: {error.strerror}", hint="this user needs the right to it and to its folders")
+
+
 class IdentityError(VqaClientError):
     """The records on disk belong to another run than the one asked for."""
 

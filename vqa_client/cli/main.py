@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 
 from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, EXIT_USAGE, emit, prepare_streams, safe, say
-from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
+from vqa_client.errors import ServerUnusable, UsageError, VqaClientError, forbidden
 from vqa_client.version import __version__
 
 MAY_BE_EMPTY = ("--system", "--api_key", "--api-key")
@@ -73,8 +73,7 @@ def _run_guarded(command: Callable[[], int | None]) -> int:
     except PermissionError as error:
         if error.filename is None:
             raise
-        why = f"{error.filename}: {error.strerror}"
-        return _complain(UsageError(why, hint="this user needs the right to it and to its folders"), EXIT_USAGE)
+        return _complain(forbidden(error), EXIT_USAGE)
     except KeyboardInterrupt:
         say("stopped")
         return 130

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
-from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.errors import UNDECODABLE, DataError, forbidden
 from vqa_client.files import natural_key
 from vqa_client.log_lines import first_in, record_of, records_in
 from vqa_client.types import Record
@@ -66,7 +66,7 @@ def find_logs(place: Path) -> list[Path]:
 
 def _refuse(error: OSError) -> None:
     """A folder that may not be read may have runs that would be missing."""
-    raise DataError(f"{error.filename} can't be read: {error.strerror}", hint="this user needs the right to it")
+    raise forbidden(error)
 
 
 def _candidates(place: Path) -> Iterator[Path]:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.aggregates import Totals
-from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.errors import UNDECODABLE, DataError, forbidden
 from vqa_client.files import checked_nesting
 from vqa_client.log_lines import check_run
 from vqa_client.reports.log_reader import LOG_ENDING, LogReader, run_file_of
@@ -158,6 +158,6 @@ def _facts(log: Path) -> RunFacts:
     except FileNotFoundError:
         return RunFacts()
     except PermissionError as error:
-        raise DataError(f"{path} can't be read: {error.strerror}", hint="this user needs the right to it") from None
+        raise forbidden(error) from None
     except (OSError, *UNDECODABLE) as error:
         raise DataError(f"{path} is not a run file: {error}", hint="move it away: a log can be read alone") from None
