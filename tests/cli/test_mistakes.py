@@ -50,17 +50,23 @@ OTHER_COMMANDS = [
     (["ask", "rows.csv", "--to", "rows.csv"], "--to rows.csv: a benchmark is a Python file\nhint: --to rows.py"),
     (["run", "chartqa", "--data", ".", "--limit", "2.5"], '--limit: unable to convert "2.5" into a whole number.'),
     (["ask", "x.csv", "--answer_from", "b"], 'for --answer_from. Choose from: "letter", "text", "0", "1".\n'),
+    (["suite", "rows.csv"], "there is no suite 'rows.csv'\nhint: `vqa-client ask rows.csv` asks your own questions; "),
+    (["ctl", "results", "--max_workers", "auto"], "a whole number.\nhint: give a number; auto is for a command that"),
     (["ctl", "results", "--max_workers", "2.0"], '--max_workers: unable to convert "2.0" into a whole number.'),
     (["ask", "rows.csv", "--to", "task"], "--to task: a benchmark is a Python file\nhint: --to task.py"),
     (["ask", "rows.csv", "--to", "typo.py"], "--to typo.py: the file is there already\nhint: name another file"),
     (["mc", "--data", "hf://a/b", "--images", "."], "`vqa-client ask` and `run` read hf://OWNER/NAME"),
     (["mc", "--data", ".", "--images", "."], ". is a folder, not a file"),
+    (["mc", "--data", "nowhere.json"], "nowhere.json"),
     (["render", "--pdf", "nowhere", "-o", "p"], "there is no nowhere"),
     (["render", "-o", "p"], "--data or --pdf is missing"),
     (["render", "--data", "pdfs", "-o", "p"], "--pdf pdfs draws its PDF files"),
     (["robustness", "run", "--task", "mc", "--data", "x", "--images", "y", "--corruption", "snow"], "is --corruptions"),
     (["vqa2", "--data", "nowhere"], "there is no folder nowhere"),
-    (["ask", "rows.csv", "--split", "x", "--base_url", "http://h"], "your own data has no splits, so none is 'x'"),
+    (
+        ["ask", "rows.csv", "--split", "x", "--base_url", "http://h"],
+        "your own data has no splits, and --split is 'x'\nhint: name a split's own file",
+    ),
     (["ask", "rows.csv", "--score", "accuracy"], '"f1", "none".'),
     (["ask", "rows.csv", "--config", "rows.csv"], "the config rows.csv is not JSON"),
     (["ask", "rows.csv", "--config", "pdfs"], "the config pdfs is a folder\nhint: give one of its JSON files"),
@@ -121,6 +127,19 @@ def test_a_mistake_with_another_command_is_named_with_its_way_out(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["merge", "results"], ["robustness", "evaluate", "results"], ["run", "pope"]])
+def test_ctrl_c_while_data_is_read_ends_with_a_word(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for read in ("runs.merge", "robustness.evaluate", "evaluate.evaluate_and_judge"):
+        monkeypatch.setattr(f"vqa_client.cli.{read}", interrupt)
+    assert run_command(words) == 130
+    assert capsys.readouterr().err == "stopped\n"
+
+
 NOWHERE = "http://127.0.0.1:9/v1"
 FORBIDDEN = [
     (["ask", "locked"], "locked: Permission denied\nhint: this user needs the right"),
@@ -128,9 +147,9 @@ FORBIDDEN = [
         ["ask", "rows.csv", "-o", "locked/x", "--base_url", NOWHERE, "--wait_for_server", "0"],
         "locked is not writable\nhint: choose another",
     ),
-    (["report", "locked"], "locked can't be read: Permission denied\nhint: this user needs the right"),
-    (["leaderboard", "."], "./locked can't be read: Permission denied\nhint: this user needs the right"),
-    (["report", "run"], "run/a.run.json can't be read: Permission denied\nhint: this user needs"),
+    (["report", "locked"], "locked: Permission denied\nhint: this user needs the right"),
+    (["leaderboard", "."], "./locked: Permission denied\nhint: this user needs the right"),
+    (["report", "run"], "run/a.run.json: Permission denied\nhint: this user needs"),
 ]
 
 

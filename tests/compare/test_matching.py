@@ -102,6 +102,7 @@ def test_prompts_parsers_and_settings_that_differ_are_warned_of(tmp_path: Path) 
     assert len(found.pairs) == 3
     assert "warning: the prompts of 1 of 3 questions differ" in said
     [otherwise] = [line for line in said if "replies are read or scored otherwise" in line]
+    assert otherwise.endswith("; vqa-client rescore RUN --write reads a run's replies as today")
     assert "parser: not set and 'seed'" in otherwise
     assert "version of the reading and scoring: '1' and '4.2'" in otherwise
     assert "what else was set otherwise: model.temperature: 0.0 and 0.7" in said

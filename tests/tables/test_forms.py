@@ -203,7 +203,7 @@ class OfSplit(Row):
 @pytest.mark.parametrize(
     ("files", "forms", "row", "split", "words"),
     [
-        (["Set.json"], [KEPT], Row, "test", "has no splits, so none is 'test' (leave out --split)"),
+        (["Set.json"], [KEPT], Row, "test", "has no splits, and --split is 'test' (leave out --split)"),
         (["Set.json"], [OF_SPLITS, KEPT], Row, "val", "has no split 'val', but test (--split names one)"),
         (["Set.json"], [OF_SPLITS, KEPT], Row, "test", ""),
         (["Set.json"], [KEPT], OfSplit, "dev", "has no split 'dev', but test (--split names one)"),

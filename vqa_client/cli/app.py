@@ -88,6 +88,7 @@ app = App(
     help="Ask vision-language models questions about images, and measure how good the answers are, with honest error "
     "bars.",
     default_parameter=SPELLED,
+    suppress_keyboard_interrupt=False,  # it would end without a word
 )
 robustness = App(
     name="robustness",
@@ -165,7 +166,8 @@ def usage_error(error: CycloptsError) -> UsageError:
     text = text.replace(', "".', ".")
     for technical, better in _TYPES.items():
         text = text.replace(technical, better)
-    return UsageError(text)
+    wants_auto = isinstance(error, CoercionError) and error.token is not None and error.token.value == "auto"
+    return UsageError(text, hint="give a number; auto is for a command that starts a run" if wants_auto else "")
 
 
 def _unknown_command(error: UnknownCommandError) -> str:

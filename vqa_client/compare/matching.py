@@ -16,6 +16,7 @@ _FOLDER_KEY = "variant"
 """The identity's key of the page folder, or another part of the data."""
 _IN_LABELS = frozenset({"task", "model.model_name"})
 """Keys of an identity that a comparison's title names already."""
+_CURE = "vqa-client rescore RUN --write reads a run's replies as today"
 _WORDS = {"version": "version of the reading and scoring", _FOLDER_KEY: "folder"}
 """What people call a key."""
 _LONGEST_VALUE = 100
@@ -187,7 +188,8 @@ def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
             "the choices are in other orders, so a letter is another choice: only right and wrong are compared"
         )
     if differing := _differing(a, b, "scoring"):
-        notes.append(f"warning: replies are read or scored otherwise, so scores may differ for that: {differing}")
+        cure = f"; {_CURE}" if _WORDS["version"] in differing else ""
+        notes.append(f"warning: replies are read or scored otherwise, so scores may differ for that: {differing}{cure}")
     unknown = [side.label for side in (a, b) if not all(side.facts("identity"))]
     if unknown:
         notes.append(f"warning: without a run file nothing is known of the data and parser of {' and '.join(unknown)}")

@@ -16,6 +16,8 @@ DIVIDED = Parameter(group=Group("Several processes or machines", sort_key=6))
 AUTO, NEXT = "auto", "next"
 MOST_PROCESSES = 1000
 """Each is a Python process of its own, so that more are a slip of the finger."""
+MOST_PARTS = 100_000
+"""Each has files of its own, and a worker looks at all of them."""
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 _COUNTED = {
     "JOB_COMPLETION_INDEX": "",
@@ -53,7 +55,7 @@ class DividedSettings:
     ray: Annotated[str, DIVIDED] = ""
     """Ask in --shards parts on a Ray cluster: auto: the one that this machine is part of; local: one started here; or
     HOST:PORT."""
-    shards: Annotated[int | None, AtLeast(1), DIVIDED] = None
+    shards: Annotated[int | None, AtLeast(1, most=MOST_PARTS), DIVIDED] = None
     """Number of parts for --ray; about eight per processor of the cluster are good."""
     ray_cpus: Annotated[int, AtLeast(1), DIVIDED] = 1
     """CPUs that each worker of --ray reserves and uses, for corruptions and page rendering."""
@@ -96,8 +98,10 @@ def check_divided(settings: DividedSettings) -> None:
         raise UsageError("--processes and --shard can't be combined", hint="--max_workers is for each shard")
     word, _, of = settings.shard.partition("/")
     if word == NEXT:
-        if not (of.isdecimal() and int(of)):
-            raise UsageError(f"--shard is {settings.shard!r}", hint="next/N, such as next/64")
+        if not (of.isdecimal() and len(of) < 10 and 1 <= int(of) <= MOST_PARTS):
+            raise UsageError(
+                f"--shard is {settings.shard!r}", hint=f"next/N, such as next/64; N is at most {MOST_PARTS:,}"
+            )
         return
     shard = read_shard(settings.shard, os.environ)
     object.__setattr__(settings, "shard", str(shard))

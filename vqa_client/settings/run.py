@@ -24,6 +24,8 @@ IMAGES = Parameter(group=Group("Images", sort_key=5))
 JUDGE = Parameter(group=Group("Judge", sort_key=6))
 DRY = Parameter(group=Group("Dry run", sort_key=7))
 
+MOST_REPEATS = 10_000
+"""Of a question; more are a slip of the finger."""
 DEFAULT_BASE_URL = "http://localhost:8000/v1"
 
 
@@ -108,7 +110,7 @@ class RunSettings(RequestOptions, BatchSettings):
     """Stratify --sample by these fields (comma-separated), e.g. difficulty."""
     seed: Annotated[int, ASKED] = 0
     """Random seed for sampling and shuffling."""
-    repeat: Annotated[int, AtLeast(1), ASKED] = 1
+    repeat: Annotated[int, AtLeast(1, most=MOST_REPEATS), ASKED] = 1
     """Ask each question N times: pass@k, majority and instability."""
     blind: Annotated[Switch, ASKED] = False
     """Ask every question with and without its images, to measure how much they matter."""

@@ -72,7 +72,10 @@ def read_suite(name: str) -> tuple[Path, list[Entry]]:
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
     if not path.is_file():
         known = ", ".join(sorted(each.stem for each in folder.glob("*.toml")))
-        raise UsageError(f"there is no suite {name!r}", hint=f"{known}, or the path of a file that ends in .toml")
+        hint = f"{known}, or the path of a file that ends in .toml"
+        if not name.endswith(".toml") and Path(name).exists():
+            hint = f"`vqa-client ask {name}` asks your own questions; a suite is {hint}"
+        raise UsageError(f"there is no suite {name!r}", hint=hint)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -137,7 +137,7 @@ class Tables(Struct, frozen=True, kw_only=True):
     def _refuse_split(self, data: Path, split: str) -> None:
         """Raise DataError for a split of data that has none; the benchmark's usual one is what the data is."""
         if not any(map(self._has_splits, self.forms)):
-            raise DataError(f"{data} has no splits, so none is {split!r}", hint="leave out --split")
+            raise DataError(f"{data} has no splits, and --split is {split!r}", hint="leave out --split")
         if split != self.split:
             raise _no_split(data, split, {self.split})
 

@@ -196,7 +196,7 @@ def _parts(options: AskSettings, of: Survey, source: Source) -> list[Part]:
     assert options.data is not None  # the survey was of it
     if options.split:
         hint = "name a split's own file, or hf://owner/name:SPLIT"
-        raise DataError(f"your own data has no splits, so none is {options.split!r}", hint=hint)
+        raise DataError(f"your own data has no splits, and --split is {options.split!r}", hint=hint)
     left_out = {"faulty": tuple(fault.where for fault in of.faults)} if of.faults else {}
     asked = dict(of.parts)
     if options.choice_mode != "text" and asked.pop("open", 0):

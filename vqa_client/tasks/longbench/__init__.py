@@ -366,6 +366,7 @@ class Documents(Struct, frozen=True, kw_only=True):
             yield Part(name=TEXT_ONLY, loaded=loaded, data_path=self.data)
             return
         if self.images is None:
+            read_index(self.data)  # one that can't be read is named first
             raise UsageError("there are no page images to show", hint="give their folder as --images, or --text_only")
         counts = PageCounts()
         for folder in page_folders(self.images):
