@@ -178,6 +178,8 @@ def test_a_judge_without_any_verdict_has_no_figures_beside_people(
     capsys.readouterr()
     assert run_command(["judge", str(run.log), "--labels", str(run.root / "labels.csv")]) == 0
     assert "sensitivity, %                 -" in capsys.readouterr().out
+    assert run_command(["judge", str(run.log), "--labels", str(run.root / "labels.csv"), "--judge", "other"]) == 2
+    assert f"--judge other has no verdicts of kind correct on {run.log}\nhint: ask it first" in capsys.readouterr().err
 
 
 def test_a_judge_that_tells_nothing_corrects_nothing_and_full_agreement_has_an_interval(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from vqa_client.errors import UsageError
 from vqa_client.judge.benchmark import PASSES, asked_alike, control_in_record, judges_beside, log_of, sort_of
 from vqa_client.judge.columns import NOT_ASKED, RIGHT, UNDECIDED, Column, Columns, Reply, same_question
 from vqa_client.judge.kinds import MOST_CHARACTERS, part_of
@@ -35,11 +36,19 @@ _FAMILY = re.compile(r"[A-Za-z]+")
 
 
 def judges_of(run: JudgedRun, settings: JudgeSettings) -> list[Judge]:
-    """What the judges that have judged replies of a run say, and last their majority where there are several."""
+    """What the judges that have judged replies of a run say, and last their majority where there are several.
+
+    Raises UsageError for one of --judge that has not.
+    """
     assert settings.kind is not None
-    configured = [log_of(run.log, settings.kind, each) for each in settings.configs if each]
-    logs = configured or judges_beside(run.log, settings.kind)
-    judges = [read_judge(log, settings.kind) for log in logs if log.exists()]
+    named = {each: log_of(run.log, settings.kind, each) for each in settings.configs if each}
+    if unasked := [each for each, log in named.items() if not log.exists()]:
+        raise UsageError(
+            f"--judge {unasked[0]} has no verdicts of kind {settings.kind} on {run.log}",
+            hint="ask it first; without --judge all judges of the run are taken",
+        )
+    logs = list(named.values()) or judges_beside(run.log, settings.kind)
+    judges = [read_judge(log, settings.kind) for log in logs]
     judges = sorted((each for each in judges if each.scores), key=lambda each: each.name)
     return [*judges, majority(judges, settings.kind)] if len(judges) > 1 else judges
 
