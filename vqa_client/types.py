@@ -1,5 +1,6 @@
 """The nouns that travel between the rooms; this module imports nothing of ours."""
 
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any, Literal, TypeVar, get_args
 
@@ -7,6 +8,13 @@ from msgspec import UNSET, Struct, UnsetType
 
 OURS = frozenset({"model", "messages", "stream", "n"})
 """Keys of a request that an extra_body may not set: a run would not be what its records say."""
+
+
+def without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 Status = Literal[
     "ok",
     "unparsed",

@@ -68,6 +68,7 @@ async def test_a_pause_holds_everyone_and_a_shorter_one_does_not_cut_it() -> Non
     pause.ask(0.01)
     started_s = time.monotonic()
     await asyncio.gather(*(pause.over() for _ in range(5)))
+    assert not pause.left_s
     assert time.monotonic() - started_s >= 0.1
 
 

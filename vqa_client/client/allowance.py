@@ -100,7 +100,7 @@ class Allowance:
         for name, header in _LEFT.items():
             if header not in headers:
                 continue
-            left, limit = _number(headers[header]), _number(headers.get(f"x-ratelimit-limit-{name}"))
+            left, limit = number(headers[header]), number(headers.get(f"x-ratelimit-limit-{name}"))
             if left is None or not limit:
                 continue
             reset_s = seconds(headers.get(f"x-ratelimit-reset-{name}", ""))
@@ -124,10 +124,11 @@ def seconds(text: str) -> float | None:
     spans = _SPAN.findall(text)
     if spans and "".join(number + unit for number, unit in spans) == text:
         return sum(float(number) * _SECONDS[unit] for number, unit in spans if number.count(".") < 2)
-    return _number(text)
+    return number(text)
 
 
-def _number(text: str | None) -> float | None:
+def number(text: str | bytes | None) -> float | None:
+    """A finite number of at least 0; None for anything else."""
     try:
         value = float(text or "")
     except ValueError:

@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 import httpx2
 import msgspec
 
-from vqa_client.client.streamed import without_none
 from vqa_client.model_config import ModelSettings
-from vqa_client.types import Image, Parts, Request
+from vqa_client.types import Image, Parts, Request, without_none
 
 EncodedPieces = Callable[[Image], Iterator[bytes]]
 """Gives an image's base64 text in pieces; raises QuestionFailed when the file is no longer what it was."""

@@ -16,6 +16,7 @@ from vqa_client.client.direct import CONNECT_TIMEOUT_S
 from vqa_client.client.failures import BODY_CHARACTERS, MEGABYTE
 from vqa_client.client.limits import BatchGate, BatchSlot
 from vqa_client.client.messages import Response
+from vqa_client.client.probing.findings import CHARACTERS_PER_TOKEN, TEMPLATE_TOKENS
 from vqa_client.client.reply_room import without_frames
 from vqa_client.client.retry import (
     LOST_CONNECTIONS,
@@ -44,8 +45,8 @@ from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Completion, Parts, Request
 
-TEMPLATE_TOKENS, CHARACTERS_PER_TOKEN, LEAST_IMAGE_TOKENS = 40, 3, 10
-"""Generous for what a chat template adds and a text needs; the smallest image costs any model more than the last."""
+LEAST_IMAGE_TOKENS = 10
+"""The smallest image costs any model more."""
 
 
 class Doubts:

@@ -18,6 +18,7 @@ from vqa_client.client.body import Upload
 from vqa_client.client.connection import Connection
 from vqa_client.client.messages import Head, Response, Target, unpacked
 from vqa_client.client.reply_room import ReplyRoom
+from vqa_client.client.url import port_of
 
 UPLOADS_AT_ONCE = 16
 """With all workers uploading at once, large bodies compete and the event loop stalls."""
@@ -146,9 +147,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
 
         asyncio drops the socket of a connect that is cancelled at the moment in which it succeeds.
         """
-        host, is_secure = target.url.host, target.url.scheme == "https"
-        port = target.url.port or (443 if is_secure else 80)
-        connecting = asyncio.create_task(self._open(host, port, self._ssl if is_secure else None, connect_s + LATE_S))
+        connecting = asyncio.create_task(self._open(target.url, connect_s + LATE_S))
         self._connecting.add(connecting)
         connecting.add_done_callback(self._connecting.discard)
         try:
@@ -157,18 +156,20 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         except (TimeoutError, asyncio.CancelledError) as error:
             connecting.add_done_callback(_drop)
             if isinstance(error, TimeoutError):
-                raise httpx2.ConnectTimeout(f"no connection to {host}:{port} in {connect_s:.3g} s") from None
+                raise httpx2.ConnectTimeout(
+                    f"no connection to {target.url.host}:{port_of(target.url)} in {connect_s:.3g} s"
+                ) from None
             raise
         except (OSError, UnicodeError) as error:
             raise httpx2.ConnectError(str(error)) from error
 
-    async def _open(self, host: str, port: int, context: ssl.SSLContext | None, limit_s: float) -> Connection:
+    async def _open(self, url: httpx2.URL, limit_s: float) -> Connection:
         async with asyncio.timeout(limit_s):
             _, connection = await asyncio.get_running_loop().create_connection(
                 lambda: Connection(self._room, on_second_reply=self._distrust),
-                host,
-                port,
-                ssl=context,
+                url.host,
+                port_of(url),
+                ssl=self._ssl if url.scheme == "https" else None,
                 happy_eyeballs_delay=0.25,  # localhost may mean ::1 first, where nobody listens
             )
         return connection

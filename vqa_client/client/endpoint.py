@@ -20,7 +20,7 @@ from vqa_client.client.body import Upload
 from vqa_client.client.direct import CONNECT_TIMEOUT_S, IDLE_S, DirectTransport
 from vqa_client.client.messages import Response, Target, read_whole
 from vqa_client.client.reply_room import ReplyRoom, without_frames
-from vqa_client.client.url import CHAT, can_exist, join, root_of, secrets_in, without_secrets, written_forms
+from vqa_client.client.url import CHAT, can_exist, join, port_of, root_of, secrets_in, without_secrets, written_forms
 from vqa_client.errors import UsageError
 from vqa_client.version import __version__
 
@@ -262,7 +262,7 @@ def _matches(url: httpx2.URL, entry: str) -> bool:
     match = _ENTRY.fullmatch(entry)
     if match is None or match[1] not in (None, "all", url.scheme):
         return False
-    if match["port"] and int(match["port"]) != (url.port or (443 if url.scheme == "https" else 80)):
+    if match["port"] and int(match["port"]) != port_of(url):
         return False
     name, address = match["name"].lower().rstrip("/"), _address(url.host)
     if address is not None and name != "*":

@@ -31,12 +31,7 @@ class Pause:
     def left_s(self) -> float:
         return max(0.0, self._until_s - time.monotonic())
 
-    async def over(self) -> None:
-        """Wait for the end of the pause, however often it is prolonged meanwhile."""
-        while self.left_s:
-            await self.part_over(math.inf)
-
-    async def part_over(self, most_s: float) -> None:
+    async def over(self, most_s: float = math.inf) -> None:
         """Wait for the end as it is set now, or for so long at most."""
         await asyncio.sleep(min(most_s, self.left_s * (1 + SPREAD * self._chance.random())))
 
@@ -241,62 +236,43 @@ class Breaker:
 
 
 class BatchSlot:
-    """A request's place in flight."""
+    """A request's place in flight: `alone` until another request is in flight with it."""
 
-    def __init__(self, gate: "BatchGate") -> None:
-        self._gate = gate
-        self._entered_alone = not gate.flying
-        self._meetings = gate.meetings
-        self._left_alone: bool | None = None
-
-    @property
-    def alone(self) -> bool:
-        """Whether nothing else was in flight from when this was taken until it was left, or until now."""
-        if self._left_alone is not None:
-            return self._left_alone
-        return self._entered_alone and self._meetings == self._gate.meetings
-
-    def leave(self) -> None:
-        """Later requests no longer share this one's batch."""
-        self._left_alone = self.alone
+    alone = True
 
 
 class BatchGate:
     """Lets requests of one kind fly together, each kind in its turn; nobody overtakes who waits.
 
     It is for servers that answer in batches, as mlx-vlm does: a batch takes the sampling settings of its first request,
-    and an error in one request fails them all.
-
-    `flying` are in flight; `meetings` counts the requests that found another one in flight.
+    and an error in one request fails them all. `flying` are in flight.
     """
 
     def __init__(self) -> None:
-        self.flying = 0
-        self.meetings = 0
+        self.flying: set[BatchSlot] = set()
         self._kind: Hashable = None
-        self._queue: deque[object] = deque()
+        self._queue: deque[BatchSlot] = deque()
         self._changed = asyncio.Condition()
 
     @asynccontextmanager
     async def slot(self, kind: Hashable, *, alone: bool = False) -> AsyncIterator[BatchSlot]:
         """Wait until requests of other kinds are answered, with `alone` all others, and take a place."""
-        kind, ticket = object() if alone else kind, object()
+        kind, slot = object() if alone else kind, BatchSlot()
         async with self._changed:
-            self._queue.append(ticket)
+            self._queue.append(slot)
             try:
-                await self._changed.wait_for(
-                    lambda: self._queue[0] is ticket and (not self.flying or kind == self._kind)
-                )
+                await self._changed.wait_for(lambda: self._queue[0] is slot and (not self.flying or kind == self._kind))
             finally:
-                self._queue.remove(ticket)
+                self._queue.remove(slot)
                 self._changed.notify_all()
-            self.meetings += self.flying > 0
-            slot = BatchSlot(self)
-            self.flying, self._kind = self.flying + 1, kind
+            self.flying.add(slot)
+            self._kind = kind
+            if len(self.flying) > 1:
+                for each in self.flying:
+                    each.alone = False
         try:
             yield slot
         finally:
-            slot.leave()
-            self.flying -= 1
+            self.flying.remove(slot)
             async with self._changed:
                 self._changed.notify_all()

@@ -12,7 +12,7 @@ import msgspec
 from vqa_client.client.endpoint import GET_TIMEOUT_S, Endpoint
 from vqa_client.client.failures import error_message
 from vqa_client.client.messages import Response
-from vqa_client.client.url import without_secrets
+from vqa_client.client.url import port_of, without_secrets
 from vqa_client.errors import UNDECODABLE, ServerAway, ServerUnusable
 
 POLL_S = 0.5
@@ -147,7 +147,7 @@ def _why_unreached(base: httpx2.URL, error: Exception) -> str:
     """Why no connection came about, in words for its two usual causes."""
     text = str(error) or type(error).__name__
     if "Errno 111" in text or "refused" in text.lower():
-        return f"nothing listens on {base.host}:{base.port or (443 if base.scheme == 'https' else 80)}"
+        return f"nothing listens on {base.host}:{port_of(base)}"
     unknown = (
         "Name or service not known",
         "nodename nor servname",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.client.allowance import number
 from vqa_client.client.failures import CROWDED, FAULTS, LOST, MEGABYTE, Verdict
 from vqa_client.client.limits import Lateness
 from vqa_client.types import Status
@@ -22,6 +23,8 @@ TURNS = 1
 LOADING_POLL_S = 1.0
 LOST_CONNECTIONS = 20
 """How often one question waits for a server that answers a probe and then refuses the question's connection."""
+MOST_WISHED = 1e7
+"""A larger number is junk."""
 MOVE_S = 5.0
 """A document whose server pauses for longer is sent to another one: that costs less than the wait."""
 
@@ -272,16 +275,13 @@ def retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
 
 
 def _milliseconds(value: str | None) -> float | None:
-    seconds = _number(value)
-    return None if seconds is None else seconds / 1000
+    milliseconds = _number(value)
+    return None if milliseconds is None else milliseconds / 1000
 
 
 def _seconds(value: str | None, now_s: float) -> float | None:
-    number = _number(value)
-    if number is not None or value is None:
-        return number
     until_s = _date_s(value)
-    return None if until_s is None else until_s - now_s
+    return _number(value) if until_s is None else until_s - now_s
 
 
 def _date_s(value: str | None) -> float | None:
@@ -292,8 +292,5 @@ def _date_s(value: str | None) -> float | None:
 
 
 def _number(value: str | None) -> float | None:
-    try:
-        number = float(value) if value is not None else None
-    except ValueError:
-        return None
-    return number if number is None or 0 <= number < 1e7 else None
+    wish = number(value)
+    return wish if wish is not None and wish < MOST_WISHED else None

@@ -102,7 +102,7 @@ class Routes:
             try:
                 if route.pause.left_s and not route.lost:
                     # with several, another one may be free before a long pause is over
-                    await route.pause.part_over(math.inf if self._only else MOVE_S)
+                    await route.pause.over(math.inf if self._only else MOVE_S)
             except asyncio.CancelledError:
                 route.window.leave()
                 raise

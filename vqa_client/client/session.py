@@ -1,6 +1,8 @@
 """From settings to an asker: open the transport, wait for the server, settle which model is asked."""
 
 import dataclasses
+import os
+import resource
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -23,8 +25,6 @@ from vqa_client.settings.run import ConfiguredSettings, RunSettings
 if TYPE_CHECKING:
     from vqa_client.client.constrained import ChoosingClient
     from vqa_client.types import Choosing
-import os
-import resource
 
 SPARE = 64
 """For the log, the reports, the libraries and the images being read, and some more, beside what is open already."""

@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE
+from vqa_client.types import without_none
 
 JOINED = ("content", "reasoning", "reasoning_content", "refusal")
 """Fields of a message that come in pieces."""
@@ -63,11 +64,6 @@ class _Piece(Struct):
 
 class _Chunk(Struct):
     choices: list[_Piece] | None = None
-
-
-def without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that have a value."""
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _collect(texts: dict[str, list[Any]], message: Any) -> None:

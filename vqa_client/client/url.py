@@ -53,6 +53,11 @@ def can_exist(url: httpx2.URL) -> bool:
     return port_can and (":" in name or all(0 < len(part) < 64 for part in name.split(".")))
 
 
+def port_of(url: httpx2.URL) -> int:
+    """The port, which an address may leave to its scheme."""
+    return url.port or (443 if url.scheme == "https" else 80)
+
+
 def join(base: httpx2.URL, path: str) -> httpx2.URL:
     """The address of a path under a base, its query kept."""
     return base.copy_with(path=_path(base).rstrip("/") + path)

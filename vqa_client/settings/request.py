@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter
 from vqa_client.errors import UsageError
 from vqa_client.not_json import not_finite
 from vqa_client.settings.validation import AtLeast, Several
-from vqa_client.types import OURS
+from vqa_client.types import OURS, without_none
 
 REQUEST = Parameter(group=Group("Request", sort_key=2))
 
@@ -60,7 +60,7 @@ class RequestOptions:
     def sent(self, extra_body: Mapping[str, Any] | None) -> dict[str, Any]:
         """The keys of ModelSettings that the line changes, with what a config's `extra_body` has; raises UsageError."""
         own: dict[str, Any] = {"top_p": self.top_p, "seed": self.seed_model}
-        body = dict(extra_body or {}) | {name: value for name, value in own.items() if value is not None}
+        body = dict(extra_body or {}) | without_none(own)
         for path, text in _pairs("extra_body", self.extra_body).items():
             _put(body, path.split("."), value := _value(text))
             if number := not_finite(value, path):
@@ -75,7 +75,7 @@ class RequestOptions:
             "thinking": None if self.thinking == "auto" else self.thinking,
             "extra_body": body or None,
         }
-        return {name: value for name, value in changed.items() if value is not None}
+        return without_none(changed)
 
 
 def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:

@@ -36,7 +36,7 @@ from vqa_client.client.probing.parameters import (
     found_uuid,
     uuid_asks,
 )
-from vqa_client.client.url import without_secrets
+from vqa_client.client.url import port_of, without_secrets
 from vqa_client.model_config import ModelSettings
 
 Note = Callable[[str], None]
@@ -89,7 +89,7 @@ class _Check:
         models = await self.asker.get("/models")
         health = await self.asker.get("/health", at_root=True)
         version = await self.asker.get("/version", at_root=True)
-        evidence = Evidence(cards=cards_of(models.body), health=health.body, version=version.body)
+        evidence = Evidence(cards=cards_of(models), health=health, version=version)
         loaded = loaded_model(evidence)
         if loaded and loaded != self._named:  # whoever names another makes the server drop the one it has
             self.asker.model = replace(self.asker.model, model_name=loaded)
@@ -249,7 +249,7 @@ def found_connections(host: str, tried: Sequence[Connected]) -> Finding:
 
 async def try_connections(url: httpx2.URL) -> list[Connected]:
     """Connect to each address of the host, in the order in which the system names them."""
-    port = url.port or (443 if url.scheme == "https" else 80)
+    port = port_of(url)
     try:
         async with asyncio.timeout(CONNECT_S):
             rows = await asyncio.get_running_loop().getaddrinfo(url.host, port, type=socket.SOCK_STREAM)

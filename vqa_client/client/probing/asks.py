@@ -180,14 +180,6 @@ TIMEOUT_S = 30.0
 GET_TIMEOUT_S = 3.0
 
 
-class Got(Struct, frozen=True, kw_only=True):
-    """What a GET brought; `http_status` is 0 where nothing came."""
-
-    http_status: int = 0
-    headers: dict[str, str] = {}
-    body: dict[str, Any] = {}
-
-
 class Asker:
     """Sends the requests of a check to one address, and keeps the replies that were completions in `answered`."""
 
@@ -216,14 +208,14 @@ class Asker:
     async def all(self, asks: tuple[Ask, ...]) -> list[Reply]:
         return list(await asyncio.gather(*map(self.ask, asks)))
 
-    async def get(self, path: str, *, at_root: bool = False) -> Got:
-        """GET a path under the base address, or under what stands before /v1."""
+    async def get(self, path: str, *, at_root: bool = False) -> dict[str, Any]:
+        """GET a JSON object under the base address, or under what stands before /v1; {} where none comes."""
         endpoint = self.endpoint.at_root() if at_root else self.endpoint
         try:
             response = await endpoint.get(path, timeout_s=GET_TIMEOUT_S)
         except (httpx2.TransportError, OSError):
-            return Got()
-        return Got(http_status=response.status_code, headers=response.headers, body=json_object(response.content))
+            return {}
+        return json_object(response.content)
 
     async def _ask(self, ask: Ask, dialect: Dialect) -> Reply:
         body = body_of(ask, self.model, dialect)

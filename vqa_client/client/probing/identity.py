@@ -153,7 +153,7 @@ async def short_check(endpoint: Endpoint, model: ModelSettings, *, timeout_s: fl
     if kind == "unknown":
         stated = await asker.get("/version", at_root=True)
         models = await asker.get("/models")
-        kind, version = kind_of(colours[0], Evidence(cards=cards_of(models.body), version=stated.body))
+        kind, version = kind_of(colours[0], Evidence(cards=cards_of(models), version=stated))
     fingerprint = Fingerprint(
         kind=kind, version=version, model=model.model_name, sight=sight, picture_tokens=colours[0].prompt_tokens
     )

@@ -119,10 +119,10 @@ class Uploads:
     def __init__(
         self,
         *,
-        held: HeldImages | None = None,
-        suffix: str = "",
-        proof: FileProof | None = None,
-        note: Callable[[str], None] | None = None,
+        held: HeldImages | None,
+        suffix: str,
+        proof: FileProof | None,
+        note: Callable[[str], None],
     ) -> None:
         self.held = held
         self.suffix = suffix
@@ -139,7 +139,7 @@ class Uploads:
         held = self.held
         files = self.proof is not None and (self.proof.given or await self.proof.by(images))
         leads = "" if held is None or files or whole else await held.lead(images)
-        return Sending(self, images, held, leads, files=files, whole=whole)
+        return Sending(uploads=self, images=images, held=held, leads=leads, is_by_file=files, whole=whole)
 
     def missed(self, message: str, images: Sequence[Image]) -> bool:
         """Whether a refusal says that an image is not there any more: the question's are forgotten then."""
@@ -159,11 +159,10 @@ class Uploads:
     def _give_up_names(self) -> None:
         """Waiting for an image that the server lets go of at once would cost more than to send it."""
         self.held = None
-        if self._note is not None:
-            self._note(
-                f"--image_uuid: after {self.counted.misses} images that the server had let go of, all are sent whole "
-                "(vLLM keeps more with a larger --mm-processor-cache-gb)"
-            )
+        self._note(
+            f"--image_uuid: after {self.counted.misses} images that the server had let go of, all are sent whole "
+            "(vLLM keeps more with a larger --mm-processor-cache-gb)"
+        )
 
     def ends(self, message: str) -> ServerUnusable | None:
         """The end of a run whose server reads no files any more."""
@@ -177,66 +176,60 @@ class Uploads:
             self.proof.given = False
 
 
-class Sending:
-    """The images of one attempt, from the request's making to the reply's end; to be left by `with`."""
+class Sending(Struct, kw_only=True):
+    """The images of one attempt, from the request's making to the reply's end; to be left by `with`.
 
-    def __init__(
-        self,
-        uploads: Uploads,
-        images: Sequence[Image],
-        held: HeldImages | None,
-        leads: str,
-        *,
-        files: bool,
-        whole: bool,
-    ) -> None:
-        self._uploads = uploads
-        self._images = images
-        self._held = held
-        self._leads = leads
-        self._points = files
-        self._whole = whole
-        self._files: dict[str, FileState] = {}
-        self._spared: list[int] = []
-        self._named = 0
+    `leads` is the digest of an image that others wait for, or ""; `files` are those that the server reads itself, as
+    they were.
+    """
+
+    uploads: Uploads
+    images: Sequence[Image]
+    held: HeldImages | None
+    leads: str
+    is_by_file: bool
+    whole: bool
+    files: dict[str, FileState] = {}
+    spared_bytes: list[int] = []
+    named: int = 0
 
     def parts(self) -> list[Part]:
         """Choose each image's way; raises QuestionFailed for a file that is not what it was."""
-        return [self._part(image) for image in self._images]
+        return [self._part(image) for image in self.images]
 
     def arrived(self) -> None:
         """The server has answered about them; raises QuestionFailed for a file that changed under its eyes."""
-        for path, before in self._files.items():
+        for path, before in self.files.items():
             if state_of(path) != before:
                 raise changed(path)
-        counted = self._uploads.counted
-        counted.named += self._named
-        counted.pointed_at += len(self._spared) - self._named
-        counted.spared_bytes += sum(self._spared)
-        if self._held is not None:
-            self._held.keep(self._images)
-        if self._named:
-            self._uploads.hits += 1
+        counted = self.uploads.counted
+        counted.named += self.named
+        counted.pointed_at += len(self.spared_bytes) - self.named
+        counted.spared_bytes += sum(self.spared_bytes)
+        if self.held is not None:
+            self.held.keep(self.images)
+        if self.named:
+            self.uploads.hits += 1
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        if self._leads and self._held is not None:
-            self._held.brought(self._leads)
+        if self.leads and self.held is not None:
+            self.held.brought(self.leads)
 
     def _part(self, image: Image) -> Part:
-        held = self._held
-        name = image.sha256 + self._uploads.suffix if held is not None else ""
-        if held is not None and image.sha256 in held and not self._whole:
-            self._named += 1
+        held = self.held
+        name = image.sha256 + self.uploads.suffix if held is not None else ""
+        if held is not None and image.sha256 in held and not self.whole:
+            self.named += 1
             self._spare(image)
             return by_name(name)
-        if self._points and (address := file_address(image)):
-            self._files[image.path] = unchanged_state(image)
+        if self.is_by_file and (address := file_address(image)):
+            self.files[image.path] = unchanged_state(image)
             self._spare(image)
             return by_address(address, name)
         return by_bytes(image, name)
 
     def _spare(self, image: Image) -> None:
-        self._spared.append((image.size_bytes + 2) // 3 * 4)
+        self.spared_bytes.append((image.size_bytes + 2) // 3 * 4)

@@ -4,7 +4,6 @@ In vLLM's and llama.cpp's text, and mlx-vlm's JSON.
 """
 
 import asyncio
-import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ import httpx2
 import msgspec
 from msgspec import Struct
 
+from vqa_client.client.allowance import number
 from vqa_client.client.routes import Route, Routes
 from vqa_client.client.uploading.uploads import Counted
 from vqa_client.client.watching.server_memory import memory_bytes
@@ -75,19 +75,11 @@ def _samples(body: bytes, names: Mapping[bytes, str], pattern: re.Pattern[bytes]
     """Several engines or models behind one address are added up; of their caches the fullest is told."""
     samples: dict[str, float] = {}
     for name, text in pattern.findall(b"\n" + body):
-        value = _number(text)
+        value = number(text)
         if value is not None:
             join: Callable[[Iterable[float]], float] = max if names[name] == "kv_use" else sum
             samples[names[name]] = join((samples.get(names[name], 0.0), value))
     return samples
-
-
-def _number(text: bytes) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and value >= 0 else None
 
 
 def _reading(samples: Mapping[str, float], memory: int | None) -> Reading:
