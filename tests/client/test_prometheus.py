@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.linear_time import RATIO, growth_of
+from vqa_client.client.routes import Route
 from vqa_client.client.watching.metrics import Reading, ServerWatch, brief, read_metrics
 
 LABELS = '{engine="0",model_name="tiny \\"} 7\\" vlm"}'
@@ -75,6 +76,33 @@ def test_how_servers_stand_is_said_in_a_few_words() -> None:
         "4 running · 2 waiting · prefix cache 70 % · image cache 90 % · KV 50 %"
     )
     assert brief([watch(None)]) == brief([]) == ""
+
+
+def test_readings_are_means_over_the_time_between_them_and_a_server_counts_from_0_after_a_restart() -> None:
+    watch = ServerWatch(cast(Route, SimpleNamespace(address="http://localhost:8000/v1")))
+    assert watch.described() == {}
+    caches = {"prefix_queries": 100.0, "prefix_hits": 50.0, "mm_queries": 0.0, "mm_hits": 0.0}
+    tokens = {"prompt_tokens": 1000.0, "generation_tokens": 10.0, "preemptions": 1.0}
+    watch.take(Reading(running=9, waiting=9, kv_use=0.75, counters=caches | tokens, memory_bytes=5), 10.0)
+    assert watch.described() == {}
+    later = {"prefix_queries": 300.0, "prefix_hits": 100.0, "prompt_tokens": 1500.0, "preemptions": 3.0}
+    watch.take(Reading(running=4, waiting=2, kv_use=0.25, counters=caches | tokens | later, memory_bytes=6), 12.0)
+    restarted = tokens | {"generation_tokens": 4.0}
+    watch.take(Reading(running=1, waiting=0, kv_use=0.5, counters=restarted, memory_bytes=7), 14.0)
+    assert watch.described() == {
+        "address": "http://localhost:8000/v1",
+        "readings": 3,
+        "watched_s": 4.0,
+        "running": 2.5,
+        "waiting": 1.0,
+        "kv_use": 0.375,
+        "kv_use_max": 0.75,
+        "prefix_hit_rate": 0.25,
+        "prompt_tokens_s": 375.0,
+        "generation_tokens_s": 1.0,
+        "preemptions": 3,
+        "memory_bytes": [5, 7],
+    }
 
 
 def test_engines_behind_one_address_are_added_up_and_the_fullest_cache_is_told() -> None:

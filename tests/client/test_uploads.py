@@ -30,7 +30,6 @@ from tests.fakes.words import (
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.session import Session, open_session
 from vqa_client.client.uploading.choose import name_suffix
-from vqa_client.client.uploading.uploads import ENOUGH_MISSES
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
@@ -85,14 +84,15 @@ def counted(chat: ChatClient) -> tuple[int, int, int]:
 
 
 async def test_an_image_goes_once_and_is_named_from_then_on(tmp_path: Path, fault_server: StartsServers) -> None:
-    server = fault_server(caches_images(then=BY_DIGEST))
+    server, notes = fault_server(caches_images(then=BY_DIGEST)), list[str]()
     one, other = picture(tmp_path, "one"), picture(tmp_path, "other", 3000)
-    async with session(server, image_uuid="auto") as opened:
+    async with session(server, notes, image_uuid="auto") as opened:
         first = await opened.chat.complete(request(one))
         both = await opened.chat.complete(request(one, other))
         again = await opened.chat.complete(request(other, one))
         assert opened.server["image_uuid"] == [server.base_url]
         assert counted(opened.chat) == (3, 0, 0)
+    assert not any("--image_uuid" in note for note in notes)
     assert first.text == one.sha256[:8]
     assert both.text == f"{one.sha256[:8]} {other.sha256[:8]}"
     assert again.text == f"{other.sha256[:8]} {one.sha256[:8]}"
@@ -168,17 +168,32 @@ async def test_a_server_that_keeps_next_to_nothing_is_soon_sent_every_image_whol
     async with session(server, notes, image_uuid="auto") as opened:
         for _ in range(60):
             assert (await opened.chat.complete(request(image))).text == image.sha256[:8]
-    assert sum(received.status == 400 for received in questions(server)) == ENOUGH_MISSES
-    assert any("all are sent whole" in note for note in notes)
+    assert sum(received.status == 400 for received in questions(server)) == 32
+    assert (
+        "--image_uuid: after 32 images that the server had let go of, all are sent whole "
+        "(vLLM keeps more with a larger --mm-processor-cache-gb)"
+    ) in notes
 
 
 @pytest.mark.parametrize(
-    "script",
-    ["red", ignores_images(), error(400, "multi_modal_data['image'][0] is empty"), error(500, "no such field")],
-    ids=["ignores", "blind", "refuses otherwise", "fails"],
+    ("script", "found"),
+    [
+        ("red", " knows no names of images (answers without the image): all are sent whole"),
+        (ignores_images(), " knows no names of images (answers without the image): all are sent whole"),
+        (
+            error(400, "multi_modal_data['image'][0] is empty"),
+            " knows no names of images (HTTP 400: multi_modal_data['image'][0] is empty): all are sent whole",
+        ),
+        (
+            error(500, "no such field"),
+            " knows no names of images (HTTP 500: no such field): all are sent whole",
+        ),
+        (caches_images(0, "red"), ": known, but the server keeps no images: all images are sent whole"),
+    ],
+    ids=["ignores", "blind", "refuses otherwise", "fails", "keeps none"],
 )
 async def test_a_server_that_does_not_know_names_gets_every_image_whole(
-    script: Any, tmp_path: Path, fault_server: StartsServers
+    script: Any, found: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     server = fault_server(when(lambda received: bool(question_id(received)), BY_DIGEST, script))
     notes: list[str] = []
@@ -187,7 +202,7 @@ async def test_a_server_that_does_not_know_names_gets_every_image_whole(
         for _ in range(2):
             assert (await opened.chat.complete(request(image))).text == image.sha256[:8]
         assert opened.server["image_uuid"] == []
-    assert any("sent whole" in note for note in notes)
+    assert f"--image_uuid: {server.base_url}{found}" in notes
     assert all("uuid" not in part for received in questions(server) for part in sent(received))
 
 
