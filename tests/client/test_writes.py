@@ -6,10 +6,13 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import httpx2
 import pytest
 
+from vqa_client.client.body import Body, Upload
 from vqa_client.client.connection import Connection
-from vqa_client.client.direct import _Place
+from vqa_client.client.direct import DirectTransport
+from vqa_client.client.messages import Response, Target
 
 
 @asynccontextmanager
@@ -68,22 +71,56 @@ async def test_nothing_is_written_to_what_has_the_number_of_a_closed_socket() ->
                 pair[1].close()
 
 
+REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+SIZE_BYTES = 8_000_000
+
+
 @pytest.mark.anyio
-@pytest.mark.parametrize("how", ["unlent", "lent", "broken off"])
-async def test_a_place_among_the_uploads_is_lent_and_given_back_once(how: str) -> None:
-    places = asyncio.Semaphore(1)
+@pytest.mark.parametrize("how", ["sent", "cancelled", "broken off"])
+async def test_an_upload_gives_up_its_place_while_the_socket_is_full_and_for_good_at_its_end(how: str) -> None:
+    stuck, goes_on = asyncio.Event(), asyncio.Event()
 
-    async def drained() -> None:
-        assert not places.locked()
+    serving: list[asyncio.Task[None] | None] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        serving.append(asyncio.current_task())
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+            if not stuck.is_set():
+                stuck.set()
+                await goes_on.wait()
+            if how != "broken off":
+                await reader.readexactly(SIZE_BYTES)
+                writer.write(REPLY)
+                await reader.read()
+        writer.transport.abort()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    target = Target("POST", httpx2.URL(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"), ())
+    async with server, DirectTransport() as transport:
+        transport._uploads = places = asyncio.Semaphore(1)
+
+        def sending() -> asyncio.Task[Response]:
+            return asyncio.create_task(transport.send(target, Upload(body, lambda: None), 60.0))
+
+        body = Body([bytes(SIZE_BYTES)], lambda image: iter(()))
+        first = sending()
+        await stuck.wait()
+        second = sending()
         if how == "broken off":
-            raise ConnectionResetError
-
-    with contextlib.suppress(ConnectionResetError):
-        async with _Place(places) as place:
-            assert places.locked()
-            if how != "unlent":
-                await place.lend_while(drained())
-            assert places.locked()
-    assert not places.locked()
-    await places.acquire()
-    assert places.locked()
+            with pytest.raises(httpx2.ReadError):
+                await asyncio.wait_for(second, 60)
+        else:
+            assert (await asyncio.wait_for(second, 60)).status_code == 200
+        assert not first.done()
+        assert not places.locked()
+        if how == "cancelled":
+            first.cancel()
+        goes_on.set()
+        done = (await asyncio.gather(first, return_exceptions=True))[0]
+        ends = {"sent": Response, "cancelled": asyncio.CancelledError, "broken off": httpx2.ReadError}
+        assert isinstance(done, ends[how])
+        assert not places.locked()
+        await places.acquire()
+        assert places.locked()
+    await asyncio.gather(*filter(None, serving))

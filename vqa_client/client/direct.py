@@ -8,9 +8,9 @@ import asyncio
 import ssl
 import time
 from collections import deque
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import httpx2
 
@@ -34,30 +34,6 @@ LATE_S = 1.0
 """How long a connection that is late may still come, to be closed then."""
 
 
-class _Place:
-    """A place among the uploads that is given up while the socket is full."""
-
-    def __init__(self, places: asyncio.Semaphore) -> None:
-        self._places = places
-        self._held = False
-
-    async def __aenter__(self) -> Self:
-        await self._places.acquire()
-        self._held = True
-        return self
-
-    async def lend_while(self, wait: Awaitable[None]) -> None:
-        self._places.release()
-        self._held = False
-        await wait
-        await self._places.acquire()
-        self._held = True
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        if self._held:
-            self._places.release()
-
-
 class DirectTransport(httpx2.AsyncBaseTransport):
     """A keep-alive pool to the one server a run talks to; it opens no more connections than there are requests."""
 
@@ -72,17 +48,17 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request and read its reply whole; raises httpx2.TransportError."""
         target = Target(request.method, request.url, request.headers.raw)
-        reply = await self._sent(target, target.head(None), await request.aread(), connect_limit_s(request))
-        return reply.for_httpx2()
+        body, limit_s = await request.aread(), connect_limit_s(request)
+        return (await self.send(target, body, limit_s, head=target.head(None))).for_httpx2()
 
-    def send(self, target: Target, body: Upload | bytes | None, connect_s: float) -> Coroutine[Any, Any, Response]:
+    async def send(
+        self, target: Target, body: Upload | bytes | None, connect_s: float, *, head: Head | None = None
+    ) -> Response:
         """Send one request and read its reply whole; its way to the first byte may take `connect_s` seconds.
 
-        Raises httpx2.TransportError.
+        Without a `head` it is the target's. Raises httpx2.TransportError.
         """
-        return self._sent(target, target.head(body), body or b"", connect_s)
-
-    async def _sent(self, target: Target, head: Head, body: Upload | bytes, connect_s: float) -> Response:
+        head, body = head or target.head(body), body or b""
         idle = self._take_idle()
         if idle is not None:
             try:
@@ -122,25 +98,11 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         if body.size_bytes <= COALESCE_BYTES:
             connection.transport.write(b"".join((head, *body.pieces())))  # less than what makes asyncio pause a writer
             return
-        pending, since_yield = bytearray(head), 0
-        async with _Place(self._uploads) as place:
-            for piece in body.pieces():
-                if len(pending) + len(piece) <= COALESCE_BYTES:
-                    pending += piece
-                    continue
-                since_yield += len(pending) + len(piece)
-                connection.write(pending, piece)
-                pending, piece = bytearray(), b""  # whoever waits for the socket contains no more than it does
-                if connection.full:
-                    await place.lend_while(connection.drained())
-                    since_yield = 0
-                elif since_yield >= YIELD_BYTES:
-                    await asyncio.sleep(0)
-                    since_yield = 0
-                if connection.reply.done():
-                    return
-            connection.transport.write(pending)
-        await connection.drained()
+        pending, pieces, is_sent = bytearray(head), body.pieces(), False
+        while not (is_sent or connection.reply.done()):
+            async with self._uploads:
+                is_sent = await _write_until_full(connection, pending, pieces)
+            await connection.drained()
 
     async def _connect(self, target: Target, connect_s: float) -> Connection:
         """Connect in a task that goes on when the question is late or cancelled.
@@ -210,6 +172,27 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         traceback: TracebackType | None = None,
     ) -> None:
         await self.aclose()
+
+
+async def _write_until_full(connection: Connection, pending: bytearray, pieces: Iterator[bytes]) -> bool:
+    """Write `pending` and further pieces until the socket is full, or a reply has come; True at the body's end."""
+    since_yield = 0
+    for piece in pieces:
+        if len(pending) + len(piece) <= COALESCE_BYTES:
+            pending += piece
+            continue
+        since_yield += len(pending) + len(piece)
+        connection.write(pending, piece)
+        pending.clear()
+        if connection.full:
+            return False
+        if since_yield >= YIELD_BYTES:
+            await asyncio.sleep(0)
+            since_yield = 0
+        if connection.reply.done():
+            return False
+    connection.transport.write(pending)
+    return True
 
 
 def connect_limit_s(request: httpx2.Request) -> float:
