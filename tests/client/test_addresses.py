@@ -4,7 +4,7 @@ import httpx2
 import pytest
 
 from vqa_client.client.endpoint import proxy_for
-from vqa_client.client.url import CHAT, candidates, join, root_of, without_secrets
+from vqa_client.client.url import CHAT, candidates, join, root_of, without_secrets, written_forms
 from vqa_client.errors import UsageError
 
 BASE = "http://h:1/v1"
@@ -99,6 +99,29 @@ def test_what_looks_like_a_key_in_a_path_or_a_query_is_not_shown(key: str) -> No
         "no answer from http://h/<key>/v1?k=<key>&v=1: refused"
     )
     assert without_secrets(f"http://h/token/{key[:6]}/v1") == "http://h/token/<key>/v1"
+
+
+@pytest.mark.parametrize(
+    ("ordinary", "like_a_key"),
+    [
+        ("a1-b2-c3-d4-e5", "a1-b2-c3-d4-e5-f6"),
+        ("1abcdef", "1abcdefg"),
+        ("abc1234", "abc12345"),
+        ("abcdefghijklmnopqrst1234", "abcdefghijklmnopqrstu"),
+        ("x-12345678", "x-123456789"),
+        ("123456789", "123456789x"),
+    ],
+)
+def test_what_is_just_ordinary_in_a_path_is_shown(ordinary: str, like_a_key: str) -> None:
+    assert without_secrets(f"http://h/{ordinary}/v1") == f"http://h/{ordinary}/v1"
+    assert without_secrets(f"http://h/{like_a_key}/v1") == "http://h/<key>/v1"
+
+
+def test_a_secret_of_four_characters_is_looked_for_in_every_form_and_a_shorter_one_is_none() -> None:
+    assert written_forms(["abc", "wxyz", ""]) == ["wxyz"]
+    forms = written_forms(['a/"c'])
+    assert set(forms) == {'a/"c', 'a/\\"c', 'a\\/\\"c', "a/%22c", "a%2F%22c"}
+    assert forms == sorted(forms, key=len, reverse=True)
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,15 @@
 from types import SimpleNamespace
 from typing import cast
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.linear_time import RATIO, growth_of
+from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.routes import Route
-from vqa_client.client.watching.metrics import Reading, ServerWatch, brief, read_metrics
+from vqa_client.client.watching.metrics import MetricsReader, Reading, ServerWatch, brief, read_metrics
 
 LABELS = '{engine="0",model_name="tiny \\"} 7\\" vlm"}'
 
@@ -76,6 +78,29 @@ def test_how_servers_stand_is_said_in_a_few_words() -> None:
         "4 running · 2 waiting · prefix cache 70 % · image cache 90 % · KV 50 %"
     )
     assert brief([watch(None)]) == brief([]) == ""
+
+
+async def test_only_servers_that_are_there_and_tell_something_are_asked_again() -> None:
+    asked: list[str] = []
+
+    def reply(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.url.host)
+        return httpx2.Response(404 if request.url.host == "silent" else 200, content=vllm(FULL))
+
+    def route(host: str) -> Route:
+        return Route(Endpoint(httpx2.URL(f"http://{host}/v1"), httpx2.MockTransport(reply), {}))
+
+    routes, shown, notes = [route("tells"), route("silent"), route("lost")], list[str](), list[str]()
+    routes[2].lost = True
+    reader = MetricsReader(routes, show=shown.append, note=notes.append)
+    assert await reader.look(1.0)
+    assert asked == ["tells", "silent"]
+    assert await reader.look(1.0)
+    assert asked == ["tells", "silent", "tells"]
+    assert (len(shown), notes) == (2, [])
+    routes[0].lost = True
+    assert await reader.look(1.0)  # a lost one may be back and tell something
+    assert (len(asked), len(shown)) == (3, 2)
 
 
 def test_readings_are_means_over_the_time_between_them_and_a_server_counts_from_0_after_a_restart() -> None:

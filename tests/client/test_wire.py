@@ -311,6 +311,7 @@ def delta(content: str | None = None, finish_reason: str | None = None, **more: 
 STREAMS = [
     events(delta("It is"), delta(" B"), delta(None, "stop")),
     events(delta("It is"), delta(" B", "stop"), end=""),
+    events(delta("It is B", "stop"), end="", between=""),
     events(delta("It is"), delta(" B")),
     b"\xef\xbb\xbf: wait\n\n" + events(delta("", role="assistant"), delta("It is B", "stop"), between="\r\n\r\n"),
     events(delta("It is"), delta(" B", "stop"), between="\n"),
