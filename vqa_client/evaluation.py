@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from vqa_client.batch.parts import Parts, refuse_open
 from vqa_client.client.check.preflight import check_before
-from vqa_client.client.limits import Breaker
+from vqa_client.client.limits import Breaker, Patience
 from vqa_client.client.session import (
     Session,
     addressed,
@@ -74,14 +74,14 @@ class ModelsFailed(ServerUnusable):
 
 
 class _Common(Struct, frozen=True, kw_only=True):
-    """What a command was given, whatever is being asked; `away` are the servers that were waited for in vain."""
+    """What a command was given, whatever is being asked; `patience` is that of each server, by its address."""
 
     progress: Progress
     stop: asyncio.Event
     transport: httpx2.AsyncBaseTransport | None
     budget: Budget
     records: Path | None
-    away: set[int] = set()
+    patience: dict[int, Patience] = {}
 
 
 _REACHED_BY = (
@@ -226,8 +226,6 @@ async def _one_after_the_other(
                 except VqaClientError as error:
                     if len(jobs) == 1:
                         raise
-                    if isinstance(error, ServerAway):
-                        common.away.add(server.where)
                     errors[job.name] = error
                     common.progress.note(f"skipping {job.name}: {error}")
                 if common.stop.is_set() and job is not jobs[-1]:
@@ -324,7 +322,7 @@ class _Server:
     """
 
     def __init__(self, common: _Common, stack: AsyncExitStack) -> None:
-        self._common, self._stack, self.where = common, stack, 0
+        self._common, self._stack = common, stack
         self._session: Session | None = None
         self._failed: ServerUnusable | None = None
         self._note = cache(common.progress.note)  # what is noted of the server is noted once
@@ -334,7 +332,6 @@ class _Server:
         """A session that sends what these settings say."""
         if self._failed is not None:
             raise self._failed
-        self.where = hash((settings.base_url, settings.endpoint))  # a bare number: an address may contain a key
         try:
             before = self._session or await self._opened(settings, config)
             session = as_asked(before, settings, config, encode=encoded_pieces, note=self._note)
@@ -342,19 +339,18 @@ class _Server:
             if settings.check and settings.shows_images and not is_checked:
                 session = await _unless(self._common.stop, check_before(session, self._note))
         except ServerUnusable as error:
-            if isinstance(error, ServerAway):
-                self._common.away.add(self.where)
-            else:
+            if not isinstance(error, ServerAway):
                 self._failed = error
             raise
         self._session = session
         return session
 
     async def _opened(self, settings: RunSettings, config: ModelSettings | None) -> Session:
-        opening = self._open(settings, config, looks_once=self.where in self._common.away)
-        opened = await _unless(self._common.stop, self._stack.enter_async_context(opening))
-        self._common.away.discard(self.where)
-        return opened
+        patience_s = settings.wait_for_server
+        where = hash((settings.base_url, settings.endpoint, patience_s))  # a bare number: an address may contain a key
+        patience = self._common.patience.setdefault(where, Patience(patience_s))
+        opening = self._open(settings, config, patience=patience)
+        return await _unless(self._common.stop, self._stack.enter_async_context(opening))
 
 
 async def _run_all(plans: list[Plan], stage: Stage) -> list[Report]:

@@ -15,7 +15,7 @@ from tests.fakes.words import oracle
 from tests.runs.sample import Sample
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint, headers_for
-from vqa_client.client.limits import BatchGate, Outage
+from vqa_client.client.limits import BatchGate, Outage, Patience
 from vqa_client.client.routes import Route, Routes
 from vqa_client.errors import QuestionFailed
 from vqa_client.model_config import ModelSettings
@@ -55,7 +55,7 @@ class Batches:
         route = Route(Endpoint(base, httpx2.MockTransport(self.handle), headers_for(base, None)))
         route.gate = BatchGate()
         return ChatClient(
-            Routes([route], outage=Outage(_never, 1.0)),
+            Routes([route], outage=Outage(_never, Patience(1.0))),
             ModelSettings(model_name="m", max_tokens=9, temperature=0.0, timeout=5.0),
             encode=_nothing,
             max_retries=max_retries,

@@ -10,7 +10,7 @@ import pytest
 
 from vqa_client.client.chat import ChatClient, Doubts
 from vqa_client.client.endpoint import Endpoint, headers_for
-from vqa_client.client.limits import Outage, Pause
+from vqa_client.client.limits import Outage, Patience, Pause
 from vqa_client.client.routes import Route, Routes
 from vqa_client.errors import QuestionFailed, ServerAway
 from vqa_client.model_config import ModelSettings
@@ -43,7 +43,7 @@ class Server:
         return ChatClient(
             Routes(
                 [Route(Endpoint(base, httpx2.MockTransport(self._handle), headers_for(base, "SECRET-KEY-1")))],
-                outage=Outage(self._back, 1.0),
+                outage=Outage(self._back, Patience(1.0)),
             ),
             ModelSettings(model_name="m", max_tokens=9, temperature=temperature, timeout=timeout),
             encode=_nothing,
@@ -270,7 +270,7 @@ async def test_a_server_that_stays_away_ends_the_run() -> None:
 
     client = Server(play).client()
     patiences_s: list[float] = []
-    client.routes.outage = Outage(never, 30.0)
+    client.routes.outage = Outage(never, Patience(30.0))
     for _ in range(2):
         with pytest.raises(ServerAway):
             await client.complete(Request(content=("?",)))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vqa_client.client import routes as module
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.limits import Deadlines, Outage
+from vqa_client.client.limits import Deadlines, Outage, Patience
 from vqa_client.client.routes import FAULTS_IN_A_ROW, MOVE_S, Route, Routes
 from vqa_client.errors import ServerUnusable
 from vqa_client.types import Image, Request
@@ -26,7 +26,7 @@ def some(count: int) -> Routes:
     base = httpx2.URL("http://server/v1")
     wire = httpx2.MockTransport(lambda request: httpx2.Response(404))
     each = [Route(Endpoint(base.copy_with(host=f"server{at}"), wire, {})) for at in range(count)]
-    return Routes(each, outage=Outage(never_back, 1.0))
+    return Routes(each, outage=Outage(never_back, Patience(1.0)))
 
 
 def on(document: str) -> Request:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.client.limits import Breaker, Outage, Pause, Window
+from vqa_client.client.limits import Breaker, Outage, Patience, Pause, Window
 from vqa_client.client.retry import CAP_S, backoff_s, retry_after_s
 
 NOW_S = 1_800_000_000.0
@@ -80,7 +80,7 @@ async def test_one_worker_finds_out_that_the_server_is_back_for_all() -> None:
         looks += 1
         await asyncio.sleep(0.01)
 
-    outage = Outage(look, 30.0)
+    outage = Outage(look, Patience(30.0))
     noticed_s = time.monotonic()
     await asyncio.gather(*(outage.over(noticed_s) for _ in range(20)))
     assert looks == 1

@@ -135,13 +135,10 @@ class ChatClient:
     def adapted(self, message: str, template: RequestTemplate) -> bool:
         """Change the request's dialect where a complaint about `template` names what is wanted; True: ask again."""
         dialect = self.template.dialect.after(message, template.parameters, sent=template.dialect)
-        if dialect is None:
-            return False
-        if dialect == self.template.dialect:
-            return True
-        self.template = RequestTemplate(self.model, dialect, self._encode)
-        self.note(f"the server needs a different request format: {'; '.join(dialect.described())} (recorded)")
-        return True
+        if dialect is not None and dialect != self.template.dialect:
+            self.template = RequestTemplate(self.model, dialect, self._encode)
+            self.note(f"the server needs a different request format: {'; '.join(dialect.described())} (recorded)")
+        return dialect is not None
 
     def switch_thinking(self, kind: str) -> None:
         """Send the switch of thinking in the form that a kind of server takes."""

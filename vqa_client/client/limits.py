@@ -7,11 +7,12 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
-from typing import Literal
+from typing import Literal, TypeVar
 
 from vqa_client.errors import ServerAway
 from vqa_client.types import ANSWERED, PERMANENT, Status
 
+Result = TypeVar("Result")
 SPREAD = 0.1
 """Workers come back over a further tenth of a pause, so that they don't all knock at once."""
 
@@ -180,15 +181,31 @@ class Deadlines:
         self._wake(min((due_s for due_s in self._due_s.values() if due_s > now_s), default=math.inf))
 
 
-class Outage:
-    """One worker finds out when a lost server is back, the others wait for the result.
-
-    Who has waited `patience_s` in vain only looks the next time, as in the next benchmark of a suite.
+class Patience:
+    """For how many `seconds` a server that is away is waited for; after a wait in vain it is only looked for, until it
+    answers: in the next benchmark of a suite, too.
     """
 
-    def __init__(self, wait_until_back: Callable[[float], Awaitable[None]], patience_s: float) -> None:
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._was_vain = seconds, False
+
+    async def wait(self, wait: Callable[[float], Awaitable[Result]]) -> Result:
+        """The result of `wait`, which takes the seconds and raises ServerAway after these."""
+        try:
+            result = await wait(0.0 if self._was_vain else self._seconds)
+        except ServerAway:
+            self._was_vain = True
+            raise
+        self._was_vain = False
+        return result
+
+
+class Outage:
+    """One worker finds out when a lost server is back, the others wait for the result."""
+
+    def __init__(self, wait_until_back: Callable[[float], Awaitable[None]], patience: Patience) -> None:
         self._wait_until_back = wait_until_back
-        self._patience_s, self._was_vain = patience_s, False
+        self._patience = patience
         self._lock = asyncio.Lock()
         self._back_at_s = 0.0
 
@@ -196,12 +213,7 @@ class Outage:
         """Return when the server answers; raises what `wait_until_back` raises when it stays away."""
         async with self._lock:
             if self._back_at_s < noticed_s:
-                try:
-                    await self._wait_until_back(0.0 if self._was_vain else self._patience_s)
-                except ServerAway:
-                    self._was_vain = True
-                    raise
-                self._was_vain = False
+                await self._patience.wait(self._wait_until_back)
                 self._back_at_s = time.monotonic()
 
 

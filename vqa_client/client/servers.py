@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from vqa_client.client.body import EncodedPieces
 from vqa_client.client.endpoint import Endpoint, headers_for, is_signed, open_transport
-from vqa_client.client.limits import BatchGate, Outage
+from vqa_client.client.limits import BatchGate, Outage, Patience
 from vqa_client.client.probe import Found, Served, wait_for_server
 from vqa_client.client.probing.findings import Fingerprint
 from vqa_client.client.probing.identity import ShortCheck, short_check
@@ -32,7 +32,12 @@ Note = Callable[[str], None]
 
 @asynccontextmanager
 async def open_servers(
-    settings: RunSettings, *, transport: httpx2.AsyncBaseTransport | None, named: bool, note: Note
+    settings: RunSettings,
+    *,
+    transport: httpx2.AsyncBaseTransport | None,
+    named: bool,
+    patience: Patience,
+    note: Note,
 ) -> AsyncIterator[list[Found]]:
     """Connect to each address of the settings; a `transport` given replaces the wire of all.
 
@@ -56,7 +61,7 @@ async def open_servers(
             opened.append(Found(endpoint=endpoint, bases=bases, served=Served(base=bases[0])))
         if settings.insecure:
             note("--insecure: the server's certificate is not verified (recorded)")
-        yield await _answering(opened, settings, named, note)
+        yield await patience.wait(lambda patience_s: _answering(opened, patience_s, named, note))
 
 
 def _addresses(settings: RunSettings, note: Note) -> list[list[httpx2.URL]]:
@@ -73,13 +78,13 @@ def _addresses(settings: RunSettings, note: Note) -> list[list[httpx2.URL]]:
     return addresses
 
 
-async def _answering(opened: list[Found], settings: RunSettings, named: bool, note: Note) -> list[Found]:
+async def _answering(opened: list[Found], patience_s: float, named: bool, note: Note) -> list[Found]:
     """Those that answer first, in the order given, then those that may come later."""
 
     async def wait(server: Found) -> Found:
         try:
             served = await wait_for_server(
-                server.endpoint, server.bases, patience_s=settings.wait_for_server, note=note, model_is_named=named
+                server.endpoint, server.bases, patience_s=patience_s, note=note, model_is_named=named
             )
         except ServerUnusable as error:
             errors.append(error)
@@ -95,7 +100,13 @@ async def _answering(opened: list[Found], settings: RunSettings, named: bool, no
 
 @asynccontextmanager
 async def open_routes(
-    servers: Sequence[Found], model: ModelSettings, settings: RunSettings, *, encode: EncodedPieces, note: Note
+    servers: Sequence[Found],
+    model: ModelSettings,
+    settings: RunSettings,
+    *,
+    patience: Patience,
+    encode: EncodedPieces,
+    note: Note,
 ) -> AsyncIterator[Routes]:
     """Routes to all servers, alike as far as small questions show; raises ServerUnusable where they are not."""
     routes = {Route(server.endpoint): server for server in servers}
@@ -115,9 +126,9 @@ async def open_routes(
         async def back(patience_s: float) -> None:
             await _back_again(only.endpoint, before, model.model_name, patience_s, note)
 
-        yield Routes(tuple(routes), outage=Outage(back, settings.wait_for_server))
+        yield Routes(tuple(routes), outage=Outage(back, patience))
         return
-    async with several_routes(routes, model, patience_s=settings.wait_for_server, note=note) as all_routes:
+    async with several_routes(routes, model, patience=patience, note=note) as all_routes:
         yield all_routes
 
 
@@ -241,12 +252,12 @@ def difference(one: Nature, other: Nature, model: str) -> str:
 
 @asynccontextmanager
 async def several_routes(
-    servers: Mapping[Route, Found], model: ModelSettings, *, patience_s: float, note: Note
+    servers: Mapping[Route, Found], model: ModelSettings, *, patience: Patience, note: Note
 ) -> AsyncIterator[Routes]:
     """Routes to servers that small questions found to be alike; raises ServerUnusable where they are not."""
     look = _Look(servers, model, note)
     await look.compare()
-    routes = Routes(tuple(servers), outage=Outage(lambda left_s: recovery.first_back(left_s), patience_s))
+    routes = Routes(tuple(servers), outage=Outage(lambda patience_s: recovery.first_back(patience_s), patience))
     routes.check = look.first.check
     recovery = Recovery(routes, look.at, note)
     routes.on_lost = recovery.lost

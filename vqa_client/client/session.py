@@ -15,6 +15,7 @@ from vqa_client.client.allowance import Allowance
 from vqa_client.client.body import EncodedPieces, RequestTemplate
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.limits import Patience
 from vqa_client.client.probe import Found
 from vqa_client.client.servers import open_routes, open_servers
 from vqa_client.client.url import without_secrets
@@ -72,17 +73,17 @@ async def open_session(
     encode: EncodedPieces,
     note: Callable[[str], None],
     transport: httpx2.AsyncBaseTransport | None = None,
-    looks_once: bool = False,
+    patience: Patience | None = None,
 ) -> AsyncIterator[Session]:
-    """Connect as the settings say, with `looks_once` without waiting; a `transport` given replaces the wire.
+    """Connect as the settings say, with a server's own `patience` where it has one; a `transport` replaces the wire.
 
     Raises ServerUnusable or UsageError.
     """
     named = named_model(settings, model) is not None
-    now = dataclasses.replace(settings, wait_for_server=0.0) if looks_once else settings
-    async with open_servers(now, transport=transport, named=named, note=note) as servers:
+    patience = patience or Patience(settings.wait_for_server)
+    async with open_servers(settings, transport=transport, named=named, patience=patience, note=note) as servers:
         model = _served_model(settings, model, servers, note)
-        async with open_routes(servers, model, settings, encode=encode, note=note) as routes:
+        async with open_routes(servers, model, settings, patience=patience, encode=encode, note=note) as routes:
             routes.allowance = Allowance(settings.rpm, settings.tpm)
             chat = ChatClient(
                 routes,
