@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, DataError, IdentityError, QuestionFailed, UsageError
 from vqa_client.files import natural_key, replacing
-from vqa_client.images.corruptions import CORRUPTIONS, Profile, Variant, chosen, codec, image_seed, needs_extra
-from vqa_client.images.decide import Refused, file_key
+from vqa_client.images.corruptions import CORRUPTIONS, Profile, Variant, chosen, codec, needs_extra
+from vqa_client.images.decide import Refused, file_key, read
 from vqa_client.images.find import IMAGE_SUFFIXES
 from vqa_client.parallel import in_processes
 from vqa_client.settings.robustness import FileFormat, GenerateSettings
@@ -155,10 +155,11 @@ def _files(job: Job) -> Iterator[tuple[str, bytes]]:
     data = _read(path)
     pixels, digest = codec.decoded(data, path), sha256(data).hexdigest()
     for variant in job.variants:
-        seed = image_seed(order.seed, digest, variant.name, variant.level)
-        made = codec.corrupted(pixels, variant.name, variant.level, profile=order.profile, seed=seed, path=path)
+        made = codec.corrupted(
+            pixels, variant.name, variant.level, profile=order.profile, seed=order.seed, digest=digest, path=path
+        )
         if order.format == "png":
-            encoded = codec.encoded_png(made, noisy=CORRUPTIONS[variant.name].class_ == "Noise")
+            encoded = codec.encoded_png(made, variant.name)
         else:
             encoded = codec.encoded_jpeg(made, quality=order.quality)
         yield order.target(job.source, variant), encoded
@@ -166,13 +167,10 @@ def _files(job: Job) -> Iterator[tuple[str, bytes]]:
 
 def _read(path: str) -> bytes:
     key = file_key(path)
-    if isinstance(key, Refused):
-        raise key.error()
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError as error:
-        raise QuestionFailed("bad_image", f"{path}: can't be read: {error.strerror}", transient=True) from None
+    file = key if isinstance(key, Refused) else read(path)
+    if isinstance(file, Refused):
+        raise file.error()
+    return file[1]
 
 
 _FINEST_NS = 1_000

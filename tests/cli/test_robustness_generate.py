@@ -16,9 +16,8 @@ from PIL import Image
 
 import vqa_client.files
 from tests import forked
-from tests.images.corruptions.drawings import drawn
+from tests.images.corruptions.drawings import corrupted_png, drawn
 from vqa_client.cli.main import run_command
-from vqa_client.images.corruptions import corrupted_png
 
 
 def generate(images: Path, output: Path, *words: str) -> int:

@@ -96,7 +96,7 @@ def test_what_takes_too_much_memory_is_asked_again(tmp_path: Path, monkeypatch: 
     def full(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("vqa_client.images.recode._recode", full)
+    monkeypatch.setattr("vqa_client.images.recode._decode", full)
     verdict = decided(tmp_path, corpus()["bmp"])
     assert isinstance(verdict, Refused)
     assert verdict.message.endswith(": can't be decoded: memory ran out")

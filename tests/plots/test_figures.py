@@ -198,7 +198,7 @@ def test_the_sheet_shows_what_a_run_sends(picture: Path) -> None:
     import numpy as np
     from PIL import Image
 
-    from vqa_client.images.corruptions import corrupted_png
+    from tests.images.corruptions.drawings import corrupted_png
     from vqa_client.plots.contact_sheet import GAP_PX, _sheet, _shrunk
 
     data = picture.read_bytes()

@@ -10,10 +10,10 @@ import pytest
 
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import oracle
+from tests.images.corruptions.drawings import corrupted_png
 from tests.runs.sample import Sample
 from vqa_client.errors import IdentityError, UsageError
 from vqa_client.evaluation import Interrupted, arun
-from vqa_client.images.corruptions import corrupted_png
 from vqa_client.progress import Progress
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.types import Record

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import QuestionFailed
-from vqa_client.images.corruptions import CORRUPTIONS, Profile, codec, image_seed
+from vqa_client.images.corruptions import Profile, codec
 from vqa_client.images.data_url import LRUCache
 from vqa_client.images.decide import FileKey, Refused, Verdict, decide, file_key, read
 from vqa_client.images.steps import Recipe
@@ -99,10 +99,11 @@ def _corrupted_image(corruption: Corruption, opened: _Opened) -> Image:
         corruption.name,
         corruption.level,
         profile=corruption.profile,
-        seed=image_seed(corruption.seed, digest, corruption.name, corruption.level),
+        seed=corruption.seed,
+        digest=digest,
         path=opened.key[0],
     )
-    encoded = codec.encoded_png(pixels, noisy=CORRUPTIONS[corruption.name].class_ == "Noise")
+    encoded = codec.encoded_png(pixels, corruption.name)
     name = f"{corruption.name}:{corruption.level}:{corruption.profile}:{corruption.seed}"
     return replace(
         image,

@@ -1,6 +1,7 @@
 """Making any image file mean the same on every server: decode, a row of steps, encode. No loop, no cache."""
 
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from io import BytesIO
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from msgspec import Struct
 
 from vqa_client.errors import QuestionFailed
 from vqa_client.images.facts import MIMES, ImageFacts
+from vqa_client.images.facts import facts as read_facts
 from vqa_client.images.headers import Oddity
 from vqa_client.images.pillow import NoDecoder, limited_to, opened
 from vqa_client.images.steps import MAX_IMAGE_PIXELS, STEPS, ImageFormat, Job, Recipe, check_pixels, refused, sent_size
@@ -42,26 +44,13 @@ def recode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recoded
     The bytes are the same at every call. Raises `QuestionFailed` "bad_image" where the file can't be decoded.
     Colour profiles are not applied, since no server applies them; CMYK becomes RGB without one.
     """
-    try:
-        return _recode(data, facts, recipe, path)
-    except MemoryError:
-        reason = "can't be decoded: memory ran out"
-        raise refused(path, reason, f"free some memory, or {_TOO_LARGE}", transient=True) from None
-
-
-def _recode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recoded | None:
-    pixels, frames, drafted = _decode(data, facts, recipe, path)
-    depth = int.from_bytes(data[24:25]) if facts.format == "png" else 8
-    job = Job(facts=facts, frames=frames, recipe=recipe, path=path, depth=depth)
-    profile = pixels.info.get("icc_profile")
-    done = [drafted] if drafted else []
-    for step in STEPS:
-        pixels, name = step(pixels, job)
-        if name:
-            done.append(name)
-    if not (done or _ALWAYS.intersection(facts.oddities) or _format_is_asked(facts, recipe)):
-        return None
-    encoded, name = _encode(pixels, profile, job)
+    with _memory_for(path):
+        pixels, job = _decode(data, facts, recipe, path)
+        profile = pixels.info.get("icc_profile")
+        pixels, done = _stepped(pixels, job)
+        if not (_is_changed(done, facts) or _format_is_asked(facts, recipe)):
+            return None
+        encoded, name = _encode(pixels, profile, job)
     return Recoded(
         data=encoded,
         mime=MIMES[recipe.image_format or "png"],
@@ -69,6 +58,46 @@ def _recode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recode
         height=pixels.height,
         transforms=(*done, name),
     )
+
+
+def decoded(data: bytes, path: str) -> "Pixels":
+    """The pixels of an image file as servers see them: upright, 8 bits a value, transparent ones on white.
+
+    Raises `QuestionFailed` "bad_image" where the file is no image, has too many pixels or can't be decoded.
+    """
+    image_facts, recipe = read_facts(data, path), Recipe()
+    check_pixels(image_facts.width, image_facts.height, recipe, path)
+    with _memory_for(path):
+        stored, job = _decode(data, image_facts, recipe, path)
+        pixels, done = _stepped(stored, job)
+        return _as_sent(pixels) if _is_changed(done, image_facts) else stored
+
+
+@contextmanager
+def _memory_for(path: str) -> Iterator[None]:
+    try:
+        yield
+    except MemoryError:
+        reason = "can't be decoded: memory ran out"
+        raise refused(path, reason, f"free some memory, or {_TOO_LARGE}", transient=True) from None
+
+
+def _stepped(pixels: "Pixels", job: Job) -> tuple["Pixels", list[str]]:
+    """The pixels after all steps, and the names of those that changed something."""
+    done = [job.drafted] if job.drafted else []
+    for step in STEPS:
+        pixels, name = step(pixels, job)
+        if name:
+            done.append(name)
+    return pixels, done
+
+
+def _is_changed(done: Sequence[str], facts: ImageFacts) -> bool:
+    return bool(done or _ALWAYS.intersection(facts.oddities))
+
+
+def _as_sent(pixels: "Pixels") -> "Pixels":
+    return pixels if pixels.mode in _PROFILE_SPACES else pixels.convert("RGB")
 
 
 _ALWAYS: frozenset[Oddity] = frozenset({"animated", "mpo", "format", "coding", "cut", "damaged"})
@@ -83,8 +112,8 @@ def _format_is_asked(facts: ImageFacts, recipe: Recipe) -> bool:
     return recipe.image_format is not None and not recipe.image_format == facts.format == "png"
 
 
-def _decode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> tuple["Pixels", int, str]:
-    """Decode the first picture of a file; gives the number of pictures too, and how it was shrunk while decoded."""
+def _decode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> tuple["Pixels", Job]:
+    """Decode the first picture of a file, and say what the steps need to know of it."""
     from PIL import Image
 
     Image.init()
@@ -110,7 +139,8 @@ def _decode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> tuple[
         raise refused(path, f"can't be decoded: {error}", "the file is damaged or cut; fetch it again") from None
     if pixels.mode not in _MODES and not pixels.mode.startswith("I;16"):
         raise refused(path, f"has pixels of a rare kind ({pixels.mode})", "convert it to 8-bit RGB")
-    return pixels, frames, drafted or ""
+    depth = int.from_bytes(data[24:25]) if facts.format == "png" else 8
+    return pixels, Job(facts=facts, frames=frames, recipe=recipe, path=path, depth=depth, drafted=drafted or "")
 
 
 _TOO_LARGE = "make the image smaller first"
@@ -158,8 +188,7 @@ def _encode(pixels: "Pixels", profile: bytes | None, job: Job) -> tuple[bytes, s
     quality = job.recipe.image_quality
     # PNG level 3: a page takes 71 ms and 608 KB against 104 ms and 544 KB at 6, a photograph a third of the time.
     options: dict[str, Any] = {"compress_level": 3} if name == "png" else {"quality": quality}
-    if pixels.mode not in ("1", "L", "RGB"):
-        pixels = pixels.convert("RGB")
+    pixels = _as_sent(pixels)
     pixels.info = {}
     fits = profile is not None and profile[16:20] == _PROFILE_SPACES[pixels.mode]
     buffer = BytesIO()

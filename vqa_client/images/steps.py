@@ -34,13 +34,17 @@ class Recipe(Struct, frozen=True, kw_only=True):
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """One file on its way: what its header says, its pictures, what is asked, and a PNG's `depth` in bits a channel."""
+    """One file on its way: what its header says, its pictures, what is asked, and a PNG's `depth` in bits a channel.
+
+    `drafted` says how it was shrunk while it was decoded, "" where it wasn't.
+    """
 
     facts: ImageFacts
     frames: int
     recipe: Recipe
     path: str
     depth: int
+    drafted: str
 
 
 class Limits(Protocol):

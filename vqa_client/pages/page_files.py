@@ -18,11 +18,8 @@ from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, DataError, QuestionFailed, UsageError
 from vqa_client.files import natural_key, replacing
-from vqa_client.images.facts import facts
 from vqa_client.images.find import entries, is_named_as_image
-from vqa_client.images.pillow import opened
-from vqa_client.images.recode import is_plain, recode
-from vqa_client.images.steps import Recipe
+from vqa_client.images.recode import decoded
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -46,16 +43,9 @@ def read_page(data: bytes, path: str) -> "Image":
     Raises DataError that names the file.
     """
     try:
-        image_facts = facts(data, path)
-        made = None if is_plain(image_facts, Recipe()) else recode(data, image_facts, Recipe(), path)
-        pixels = opened(io.BytesIO(made.data if made else data))
-        pixels.load()
+        pixels = decoded(data, path)
     except QuestionFailed as error:
         raise DataError(str(error), hint=error.hint) from None
-    except Exception as error:  # Pillow's decoders raise whatever a damaged file makes them stumble over
-        raise DataError(
-            f"{path}: can't be decoded: {error}", hint="the file is damaged or cut; make it again"
-        ) from None
     pixels.info = {}
     return pixels.convert("L" if _is_grey(pixels) else "RGB")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vqa_client.errors import DataError
-from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, Profile, image_seed
+from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, Profile, needs_extra
 from vqa_client.images.corruptions.codec import corrupted, decoded
 from vqa_client.plots.style import WIDTH_IN, figure, save, styled, titled
 from vqa_client.tables.inside import open_image
@@ -34,6 +34,7 @@ def contact_sheet(image: Path, folder: Path, *, profile: Profile, seed: int) -> 
             data = file.read()
     except OSError as error:
         raise DataError(f"{image} can't be read: {error.strerror}", hint="give another --image") from None
+    needs_extra()
     with styled():
         sheet, tile = _sheet(data, profile=profile, seed=seed, path=str(image))
         height, width = sheet.shape[:2]
@@ -65,8 +66,7 @@ def _sheet(data: bytes, *, profile: Profile, seed: int, path: str) -> tuple["Pix
     sheet = np.full((down * (tile[0] + GAP_PX) - GAP_PX, across * (tile[1] + GAP_PX) - GAP_PX, 3), WHITE, np.uint8)
     for row, name in enumerate(FOURTEEN):
         for level in (0, *CORRUPTIONS[name].levels(profile)):
-            own_seed = image_seed(seed, digest, name, level)
-            made = corrupted(pixels, name, level, profile=profile, seed=own_seed, path=path)
+            made = corrupted(pixels, name, level, profile=profile, seed=seed, digest=digest, path=path)
             top, left = row * (tile[0] + GAP_PX), level * (tile[1] + GAP_PX)
             sheet[top : top + tile[0], left : left + tile[1]] = _shrunk(made, tile)
     return sheet, tile

@@ -1,10 +1,13 @@
 """Pictures drawn here: gradients, shapes and letters, every colour and every edge."""
 
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 import cv2
 import numpy as np
+
+from vqa_client.images.corruptions import Profile, codec
 
 
 @cache
@@ -26,3 +29,12 @@ def drawn(width: int = 160, height: int = 120) -> Any:
 def flat(value: int, width: int = 256, height: int = 256) -> Any:
     """One colour, so that all that differs from it was added."""
     return np.full((height, width, 3), value, np.uint8)
+
+
+def corrupted_png(
+    data: bytes, *, name: str, level: int, seed: int, profile: Profile = "vqa-vrb", path: str = "the image"
+) -> bytes:
+    """An image file's corrupted copy: what every way of making one has to give."""
+    digest, pixels = sha256(data).hexdigest(), codec.decoded(data, path)
+    made = codec.corrupted(pixels, name, level, profile=profile, seed=seed, digest=digest, path=path)
+    return codec.encoded_png(made, name)

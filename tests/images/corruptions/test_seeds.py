@@ -10,9 +10,9 @@ import cv2
 import numpy as np
 import pytest
 
-from tests.images.corruptions.drawings import drawn
+from tests.images.corruptions.drawings import corrupted_png, drawn
 from tests.images.pictures import encoded
-from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, corrupt, corrupted_png, image_seed
+from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, corrupt, image_seed
 from vqa_client.parallel import in_processes
 
 CHANCE = ("shot_noise", "gaussian_noise", "impulse_noise", "speckle_noise", "snow", "elastic", "spatter")

@@ -133,10 +133,16 @@ def test_looking_at_the_table_takes_no_heavy_package() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_a_missing_package_is_named_with_the_command_that_brings_it() -> None:
+SHEET = "contact_sheet(pathlib.Path(sys.executable), pathlib.Path('none'), profile='vqa-vrb', seed=0)"
+
+
+@pytest.mark.parametrize(
+    ("module", "call"), [("images.corruptions", "needs_extra()"), ("plots.contact_sheet", SHEET)], ids=["run", "sheet"]
+)
+def test_a_missing_package_is_named_with_the_command_that_brings_it(module: str, call: str) -> None:
     code = (
-        "import sys\nsys.modules['cv2'] = None\nfrom vqa_client.images.corruptions import needs_extra\n"
-        "try:\n    needs_extra()\nexcept Exception as error:\n    print(type(error).__name__, error, error.hint)"
+        f"import sys, pathlib\nsys.modules['cv2'] = None\nfrom vqa_client.{module} import *\n"
+        f"try:\n    {call}\nexcept Exception as error:\n    print(type(error).__name__, error, error.hint)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
     said, hint = "UsageError corruptions need a package that is not installed: cv2 ", done.stdout.strip()

@@ -4,7 +4,7 @@ The bytes hold for one version of numpy, OpenCV and Pillow. On processors of ano
 floating-point sums reach some pixels of elastic and snow: measured, 16 of 929,000 values at most, by one grey level.
 """
 
-from vqa_client.images.corruptions.codec import corrupt, corrupted_png, image_seed, needs_extra
+from vqa_client.images.corruptions.codec import corrupt, image_seed, needs_extra
 from vqa_client.images.corruptions.table import (
     CORRUPTIONS,
     FOURTEEN,
@@ -25,7 +25,6 @@ __all__ = [
     "Variant",
     "chosen",
     "corrupt",
-    "corrupted_png",
     "image_seed",
     "named",
     "needs_extra",

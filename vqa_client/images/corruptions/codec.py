@@ -3,15 +3,12 @@
 import contextlib
 from functools import cache
 from hashlib import sha256
-from io import BytesIO
 from typing import TYPE_CHECKING
 
 from vqa_client.errors import QuestionFailed, UsageError
+from vqa_client.images import recode
 from vqa_client.images.corruptions.table import Profile, named
-from vqa_client.images.facts import facts
-from vqa_client.images.pillow import opened
-from vqa_client.images.recode import is_plain, recode
-from vqa_client.images.steps import Recipe, check_pixels
+from vqa_client.scoring.robustness import class_of
 from vqa_client.shipped import install
 
 if TYPE_CHECKING:
@@ -69,34 +66,10 @@ def generator(seed: int) -> "Generator":
     return Generator(Philox(seed))
 
 
-_AS_IT_IS = Recipe()
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _ROWS_APART = 16
 _OFTEN = 0.1
 """Measured: 0.63 to 0.87 on pages, 0.13 to 0.45 on what JPEG made of photographs, under 0.1 on most others of these."""
-
-
-def corrupted_png(
-    data: bytes,
-    *,
-    name: str,
-    level: int,
-    profile: Profile = "vqa-vrb",
-    seed: int,
-    png_level: int = 1,
-    path: str = "the image",
-) -> bytes:
-    """Decode an image file, corrupt it and encode it without loss; `seed` is the run's.
-
-    The image's own seed comes from it, the file's SHA-256, the corruption and the level. OpenCV is left with one
-    thread: this is made for worker processes. Raises QuestionFailed "bad_image", naming `path`.
-    """
-    needs_extra()
-    prepare_process()
-    corruption = named(name)
-    own_seed = image_seed(seed, sha256(data).hexdigest(), corruption.name, level)
-    made = corrupted(decoded(data, path), corruption.name, level, profile=profile, seed=own_seed, path=path)
-    return encoded_png(made, noisy=corruption.class_ == "Noise", png_level=png_level)
 
 
 @cache
@@ -117,12 +90,18 @@ def prepare_process() -> None:
         mallopt(_M_TRIM_THRESHOLD, 128 << 20)
 
 
-def corrupted(pixels: "Pixels", name: str, level: int, *, profile: Profile, seed: int, path: str) -> "Pixels":
-    """As `corrupt`; a picture that OpenCV can't take, such as one of over 32,766 pixels a side, is a bad image."""
+def corrupted(
+    pixels: "Pixels", name: str, level: int, *, profile: Profile, seed: int, digest: str, path: str
+) -> "Pixels":
+    """As `corrupt`, by the run's `seed` and the `digest` of the image file, see `image_seed`.
+
+    Raises QuestionFailed "bad_image", naming `path`, for a picture that OpenCV can't take, such as one of over 32,766
+    pixels a side.
+    """
     import cv2
 
     try:
-        return corrupt(pixels, name, level, profile=profile, seed=seed)
+        return corrupt(pixels, name, level, profile=profile, seed=image_seed(seed, digest, name, level))
     except (cv2.error, MemoryError) as error:
         height, width = pixels.shape[:2]
         reason = str(getattr(error, "err", "") or "memory ran out")
@@ -136,36 +115,26 @@ def decoded(data: bytes, path: str = "the image") -> "Pixels":
 
     Raises QuestionFailed "bad_image", naming `path`, where the file is no image or can't be decoded.
     """
-    image_facts = facts(data, path)
-    check_pixels(image_facts.width, image_facts.height, _AS_IT_IS, path)
-    made = None if is_plain(image_facts, _AS_IT_IS) else recode(data, image_facts, _AS_IT_IS, path)
-    return _pixels(data if made is None else made.data, path)
-
-
-def _pixels(data: bytes, path: str) -> "Pixels":
     import numpy as np
 
-    try:
-        with opened(BytesIO(data)) as picture:
-            return np.asarray(picture.convert("RGB"))
-    except Exception as error:
-        # Pillow's decoders raise whatever a damaged file makes them stumble over.
-        message = f"{path}: can't be decoded: {error}"
-        raise QuestionFailed("bad_image", message, hint="the file is damaged or cut; fetch it again") from None
+    return np.asarray(recode.decoded(data, path).convert("RGB"))
 
 
-def encoded_png(pixels: "Pixels", *, noisy: bool, png_level: int = 1) -> bytes:
-    """Encode without loss; pixels are not searched for repetitions that they don't have, nor `noisy` ones predicted.
+def encoded_png(pixels: "Pixels", name: str) -> bytes:
+    """Encode without loss what a corruption made.
+
+    Pixels are not searched for repetitions that they don't have, nor noisy ones predicted.
 
     Measured on a noisy photograph of 640 x 480: 7 ms and 804 KB, against 31 ms and 885 KB by Pillow at level 1; on a
     brighter one 6 ms and 548 KB against 11 ms and 569 KB with the search, on a page 3 ms and 79 KB with it.
     """
     import cv2
 
+    noisy = class_of(name) == "Noise"
     searched = not noisy and _repeats(pixels)
     strategy = cv2.IMWRITE_PNG_STRATEGY_DEFAULT if searched else cv2.IMWRITE_PNG_STRATEGY_HUFFMAN_ONLY
     row_filter = cv2.IMWRITE_PNG_FILTER_NONE if noisy else cv2.IMWRITE_PNG_FILTER_UP
-    options = [cv2.IMWRITE_PNG_COMPRESSION, png_level, cv2.IMWRITE_PNG_STRATEGY, strategy]
+    options = [cv2.IMWRITE_PNG_COMPRESSION, 1, cv2.IMWRITE_PNG_STRATEGY, strategy]
     return _encode(pixels, ".png", [*options, cv2.IMWRITE_PNG_FILTER, row_filter])
 
 
