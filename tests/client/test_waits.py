@@ -1,10 +1,12 @@
 """Backoff, the server's own wish, and what all workers share."""
 
 import asyncio
+import importlib
 import math
 import random
 import time
 from email.utils import formatdate
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -25,6 +27,8 @@ NOW_S = 1_800_000_000.0
         ({"retry-after-ms": "300"}, 0.3),
         ({"retry-after-ms": "300", "retry-after": "7"}, 0.3),
         ({"retry-after-ms": "junk", "retry-after": "7"}, 7.0),
+        ({"retry-after": "9999999"}, 9_999_999.0),
+        ({"retry-after": "10000000"}, None),
         ({"retry-after": formatdate(NOW_S + 3, usegmt=True)}, 3.0),
         ({"retry-after": formatdate(NOW_S - 3, usegmt=True)}, None),
         ({"retry-after": formatdate(NOW_S - 7200, usegmt=True), "date": formatdate(NOW_S - 7205, usegmt=True)}, 5.0),
@@ -215,3 +219,58 @@ def test_a_silent_server_is_given_time_for_what_timed_out_and_no_more() -> None:
     assert window.timed_out(sent_s=now_s + 20, timeout_s=10, ahead=20, answered=0) == "backlog"
     assert window.timed_out(sent_s=now_s + 40, timeout_s=10, ahead=20, answered=0) == "own"
     assert window.size == math.inf
+
+
+LIMITS: Final = {
+    "client.allowance": {"BURST_S": 1.0, "BYTES_A_TOKEN": 4, "PIXELS_A_TOKEN": 784, "UNKNOWN_IMAGE_TOKENS": 1_000},
+    "client.chat": {"LEAST_IMAGE_TOKENS": 10, "MISSES": 2},
+    "client.check.examine": {"CONNECT_S": 2.0, "SLOW_S": 0.5},
+    "client.check.preflight": {"LATE_S": 2.0},
+    "client.check.sizes": {"LADDER": (64, 16, 4, 2), "SIDES_PX": (256, 512, 1024, 2048), "SHRUNK": 1.5, "SLOW_S": 5.0},
+    "client.connection": {"HEAD_LIMIT_BYTES": 1_000_000},
+    "client.constrained": {"PUT_OFF_S": (1.0, 3.0, 9.0, 27.0), "TOP_LOGPROBS": (20, 5)},
+    "client.direct": {
+        **{"UPLOADS_AT_ONCE": 16, "YIELD_BYTES": 262_144, "COALESCE_BYTES": 32_768},
+        **{"IDLE_S": 4.0, "CONNECT_TIMEOUT_S": 60.0, "CLOSE_S": 0.5, "LATE_S": 1.0},
+    },
+    "client.endpoint": {"GET_TIMEOUT_S": 10.0, "REDIRECTS": 4, "ADDRESS_CHARACTERS": 300},
+    "client.failures": {"BODY_CHARACTERS": 2_000, "READ_CHARACTERS": 20_000, "DEEPEST": 8, "READ_ITEMS": 50},
+    "client.limits": {"SPREAD": 0.1, "AT_FIRST": 10},
+    "client.messages": {"MOST_MEMBERS": 64},
+    "client.probe": {"POLL_S": 0.5},
+    "client.probing.asks": {
+        "MOST_TOKENS": 256,
+        "TIMEOUT_S": 30.0,
+        "GET_TIMEOUT_S": 3.0,
+        "SIDE_PX": 112,
+        "PAGE_PX": 448,
+    },
+    "client.probing.findings": {"TEMPLATE_TOKENS": 40, "CHARACTERS_PER_TOKEN": 3},
+    "client.probing.identity": {"TIMEOUT_S": 60.0},
+    "client.reply_room": {"REPLY_LIMIT_BYTES": 16_000_000, "FREE_BYTES": 262_144, "ROOM_BYTES": 64_000_000},
+    "client.retry": {
+        **{"BASE_S": 0.5, "CAP_S": 30.0, "RATE_LIMIT_PATIENCE_S": 3_600.0, "STILL_ANSWERS_S": 60.0, "TURNS": 1},
+        **{"LOADING_POLL_S": 1.0, "LOST_CONNECTIONS": 20, "MOST_WISHED": 1e7, "MOVE_S": 5.0},
+    },
+    "client.routes": {"HOMES": 65_536, "FAULTS_IN_A_ROW": 8, "LOOK_TIMEOUT_S": 5.0},
+    "client.servers": {"FIRST_LOOK_S": 1.0, "LAST_LOOK_S": 30.0, "HURRY_S": 0.5},
+    "client.session": {"SPARE": 64, "LEAST_SPARE": 16, "MOST_LISTED": 20},
+    "client.uploading.file_proof": {"MOST_TOKENS": 16, "TRIES": 2},
+    "client.uploading.uploads": {"MOST_IMAGES": 16_384, "WORTH_WAITING_BYTES": 1_000_000, "ENOUGH_MISSES": 32},
+    "client.watching.metrics": {
+        **{"FIRST_S": 1.0, "SHARE": 0.2, "EVERY_S": 5.0},
+        **{"TIMEOUT_S": 5.0, "LAST_TIMEOUT_S": 1.0, "LARGEST_BYTES": 4_000_000},
+    },
+    "client.watching.server_memory": {"ASK_S": 1.0},
+    "model_config": {"DEFAULT_TIMEOUT_S": 600.0},
+    "runner": {"GRACE_S": 1.5, "LOOP_CHARACTERS": 1_000, "PROMPT_CHARACTERS": 10_000},
+    "servers.by_config": {"USUAL_IMAGES": 999, "TOP_LOGPROBS": 20},
+    "servers.process": {"LOG_TAIL_BYTES": 65_536, "LOG_LINES_TOLD": 12, "LEFTOVER_GRACE_S": 0.5},
+    "servers.serving": {"PROBE_S": 0.5, "PROBE_TIMEOUT_S": 2.0, "NEWS_S": 5.0, "LINE_CHARACTERS": 160},
+}
+
+
+@pytest.mark.parametrize("module", LIMITS)
+def test_waits_and_limits_are_written_out(module: str) -> None:
+    known = vars(importlib.import_module(f"vqa_client.{module}"))
+    assert {name: known[name] for name in LIMITS[module]} == LIMITS[module]
