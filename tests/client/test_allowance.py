@@ -52,7 +52,7 @@ def test_a_request_larger_than_the_bucket_passes_and_others_wait_for_it(clock: C
     bucket = Bucket(10.0)
     assert bucket.take(600) == 0
     assert bucket.take(1) == pytest.approx(59)
-    bucket.settle(-300)
+    bucket.correct(-300)
     assert bucket.take(1) == pytest.approx(29.1)
 
 
@@ -88,12 +88,12 @@ async def test_what_was_never_sent_is_not_counted(clock: Clock, monkeypatch: pyt
         raise asyncio.CancelledError
 
     allowance = Allowance()
-    allowance.heard({"x-ratelimit-remaining-requests": "1", "x-ratelimit-limit-requests": "60"})
+    allowance.read_headers({"x-ratelimit-remaining-requests": "1", "x-ratelimit-limit-requests": "60"})
     monkeypatch.setattr(asyncio, "sleep", cancelled)
     assert await allowance.enter(asks(), 16) == 26
     with pytest.raises(asyncio.CancelledError):
         await allowance.enter(asks(), 16)
-    allowance.heard({"x-ratelimit-remaining-requests": "2", "x-ratelimit-limit-requests": "60"})
+    allowance.read_headers({"x-ratelimit-remaining-requests": "2", "x-ratelimit-limit-requests": "60"})
     assert await allowance.enter(asks(), 16) == 26  # one of two is on its way
 
 
@@ -112,7 +112,7 @@ HEARD = [
 @pytest.mark.parametrize(("headers", "waits"), HEARD)
 async def test_a_servers_headers_set_the_pace(headers: dict[str, str], waits: list[float], clock: Clock) -> None:
     allowance = Allowance()
-    allowance.heard({f"x-ratelimit-{name}": value for name, value in headers.items()})
+    allowance.read_headers({f"x-ratelimit-{name}": value for name, value in headers.items()})
     for _ in waits:
         await allowance.enter(asks(), 16)
     assert clock.slept == [wait for wait in waits if wait]

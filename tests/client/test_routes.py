@@ -73,7 +73,7 @@ def test_a_document_stays_with_a_living_server_and_a_new_one_goes_where_least_is
         elif what == "lose":
             routes.drain(routes.all[number % count], "gone")
         elif what == "return":
-            routes.back(routes.all[number % count])
+            routes.restore(routes.all[number % count])
             homes.clear()  # what went to others meanwhile is dealt out anew
 
 
@@ -164,7 +164,7 @@ def test_failures_in_a_row_drain_a_server_unless_it_is_the_last_one() -> None:
     one, other = routes.all
     for _ in range(FAULTS_IN_A_ROW - 1):
         routes.fault(one, "busy")
-    one.well(0.0)
+    one.note_answer(0.0)
     for _ in range(FAULTS_IN_A_ROW - 1):
         routes.fault(one, "busy")
     assert not one.lost
@@ -230,5 +230,5 @@ def test_one_server_gets_everything_and_nothing_is_remembered() -> None:
 def test_an_answer_counts_once_and_ends_a_row_of_faults() -> None:
     [route] = some(1).all
     route.faults = 3
-    route.well(7.0)
+    route.note_answer(7.0)
     assert (route.answered, route.faults, route.answered_s) == (1, 0, 7.0)

@@ -31,15 +31,15 @@ class Bucket:
         self._free_s = -math.inf
 
     def take(self, amount: float) -> float:
-        """Take so much; gives the seconds to wait before it may be sent."""
+        """Take so much; returns the seconds to wait before it may be sent."""
         now_s = time.monotonic()
         self._free_s = max(self._free_s, now_s - self._burst_s)
         debt_s = self._free_s - now_s
         self._free_s += amount / self._a_second
         return max(0.0, self._free_s - now_s if self._whole else debt_s)
 
-    def settle(self, more: float) -> None:
-        """Correct what was taken: by `more`, which is negative where it was too much."""
+    def correct(self, more: float) -> None:
+        """Add to what was taken; `more` is negative where that was too much."""
         self._free_s += more / self._a_second
 
     def set(self, left: float, limit: float, a_second: float) -> None:
@@ -56,19 +56,19 @@ class Allowance:
 
     def __init__(self, rpm: float | None = None, tpm: float | None = None) -> None:
         self._given = {name: Bucket(limit / 60) for name, limit in ((REQUESTS, rpm), (TOKENS, tpm)) if limit}
-        self._said: dict[str, Bucket] = {}
+        self._stated: dict[str, Bucket] = {}
         self._out = dict.fromkeys((REQUESTS, TOKENS), 0.0)
         self._replies = self._reply_tokens = 0
         self.waiting = 0
 
     async def enter(self, request: Request, max_tokens: int) -> float:
-        """Wait until the request may be sent; gives its tokens as estimated, for `leave`."""
-        if not (self._given or self._said):
+        """Wait until the request may be sent; returns its estimated tokens, for `leave`."""
+        if not (self._given or self._stated):
             self._out[REQUESTS] += 1
             return 0.0
         tokens = self._estimated_tokens(request, request.parameters.get("max_tokens", max_tokens))
         amounts = {REQUESTS: 1.0, TOKENS: tokens}
-        buckets = [(name, each) for of in (self._given, self._said) for name, each in of.items()]
+        buckets = [(name, each) for of in (self._given, self._stated) for name, each in of.items()]
         wait_s = max(bucket.take(amounts[name]) for name, bucket in buckets)
         for name, amount in amounts.items():
             self._out[name] += amount
@@ -84,7 +84,7 @@ class Allowance:
         return tokens
 
     def leave(self, tokens: float, outcome: object) -> None:
-        """The request has ended: settle what it was estimated at by what the server counted."""
+        """The request has ended: correct its estimate by what the server counted."""
         self._out[REQUESTS] -= 1
         self._out[TOKENS] -= tokens
         if not isinstance(outcome, Completion) or outcome.prompt_tokens is None:
@@ -93,9 +93,9 @@ class Allowance:
         self._replies += 1
         self._reply_tokens += reply
         if tokens and (bucket := self._given.get(TOKENS)):
-            bucket.settle(outcome.prompt_tokens + reply - tokens)
+            bucket.correct(outcome.prompt_tokens + reply - tokens)
 
-    def heard(self, headers: Mapping[str, str]) -> None:
+    def read_headers(self, headers: Mapping[str, str]) -> None:
         """Take over what a reply's x-ratelimit headers say, less what is on its way and not counted there yet."""
         for name, header in _LEFT.items():
             if header not in headers:
@@ -105,7 +105,7 @@ class Allowance:
                 continue
             reset_s = seconds(headers.get(f"x-ratelimit-reset-{name}", ""))
             a_second = (limit - left) / reset_s if reset_s and left < limit else limit / 60
-            self._said.setdefault(name, Bucket(a_second, whole=True)).set(left - self._out[name], limit, a_second)
+            self._stated.setdefault(name, Bucket(a_second, whole=True)).set(left - self._out[name], limit, a_second)
 
     def _estimated_tokens(self, request: Request, max_tokens: int) -> float:
         """Tokens of prompt, images and reply; a reply is taken to be as long as those before it were on average."""

@@ -125,7 +125,7 @@ class ChatClient:
         self.note = note
         self.chance = random.Random()
         self.doubts = Doubts(note)
-        self._told: set[str] = set()
+        self._noted: set[str] = set()
         self.template = RequestTemplate(model, Dialect(stream=stream), encode)
 
     async def complete(self, request: Request) -> Completion:
@@ -147,9 +147,9 @@ class ChatClient:
 
     def pause(self, route: Route, seconds: float, why: str) -> None:
         """Let no worker send to this server for so long; `why` is a key of PAUSES."""
-        if why in PAUSES and seconds > 1 and route.pause.left_s == 0 and why not in self._told:
+        if why in PAUSES and seconds > 1 and route.pause.left_s == 0 and why not in self._noted:
             self.note(PAUSES[why].format(self.routes.name(route), seconds))
-            self._told |= {why} - {"named"}
+            self._noted |= {why} - {"named"}
         route.pause.ask(seconds)
 
 
@@ -266,7 +266,7 @@ class _Asking:
     def _answer(self, route: Route, response: Response) -> Completion:
         status, headers = response.status_code, response.headers
         if len(self._chat.routes.all) == 1:
-            self._chat.routes.allowance.heard(headers)
+            self._chat.routes.allowance.read_headers(headers)
         location = route.endpoint.redirected_to(response) if 300 <= status < 400 else ""
         try:
             completion = read_reply(
@@ -278,7 +278,7 @@ class _Asking:
         self._chat.doubts.look_at(completion, self._request)
         answered_s = time.monotonic()
         latency_s = answered_s - self._started_s
-        route.well(answered_s)
+        route.note_answer(answered_s)
         route.window.answered(late=latency_s > self._chat.late_s)
         return replace(
             completion,
@@ -332,7 +332,7 @@ class _Asking:
         return Unconnected(str(error))
 
     async def _connection_lost(self, route: Route, error: httpx2.TransportError) -> Outcome:
-        if await self._chat.routes.gone(route, _words(error)):
+        if await self._chat.routes.is_gone(route, _words(error)):
             return Moved()
         large_again = self._tried.cuts > 0 and self._size_bytes > MEGABYTE
         return Cut(_words(error), self._size_bytes, large_again and await route.endpoint.answers())

@@ -48,12 +48,12 @@ class Route:
         """Its base address, as people may see it."""
         return without_secrets(self.endpoint.base)
 
-    def well(self, answered_s: float) -> None:
+    def note_answer(self, answered_s: float) -> None:
         self.answered += 1
         self.faults = 0
         self.answered_s = answered_s
 
-    def back(self) -> None:
+    def restore(self) -> None:
         """It was away and takes questions again; of what it was sent it holds nothing any more."""
         self.lost = False
         self.faults = 0
@@ -142,9 +142,9 @@ class Routes:
             self.drain(route, why)
             return
         await self.outage.over(noticed_s)
-        route.back()
+        route.restore()
 
-    async def gone(self, route: Route, why: str) -> bool:
+    async def is_gone(self, route: Route, why: str) -> bool:
         """After a cut connection, whether the server went away with it; the only one is taken to be there."""
         if self._only is not None:
             return False
@@ -174,9 +174,9 @@ class Routes:
         if self.on_lost is not None:
             self.on_lost(route, why)
 
-    def back(self, route: Route) -> None:
+    def restore(self, route: Route) -> None:
         """It takes questions again. Documents are dealt out anew: all of them may have gone to others meanwhile."""
-        route.back()
+        route.restore()
         self._homes.clear()
 
 

@@ -202,7 +202,7 @@ class Recovery:
         if route.lost and (why := await self._look(route)):
             self._why[route] = why
         elif route.lost:
-            self._routes.back(route)
+            self._routes.restore(route)
             self._all_lost.clear()
             self._some_back.set()
             self._note(f"{route.address} is back after {time.monotonic() - self._since_s[route]:.0f} s")

@@ -1,4 +1,4 @@
-"""From settings to an asker: open the transport, wait for the server, settle which model is asked."""
+"""From settings to an asker: open the transport, wait for the server, choose the model."""
 
 import dataclasses
 import os
@@ -165,25 +165,25 @@ def _model_settings(settings: RunSettings, model: ModelSettings | None, name: st
 def _served_model(
     settings: RunSettings, model: ModelSettings | None, servers: Sequence[Found], note: Callable[[str], None]
 ) -> ModelSettings:
-    settled, served = named_model(settings, model), servers[0].served
-    if settled is None and served.loaded is None and served.models:
+    served = servers[0].served
+    chosen = named_model(settings, model, served.loaded or "")
+    if chosen is None and served.models:
         raise UsageError(
             f"{without_secrets(served.base)} lists {len(served.models)} models",
             hint=f"choose one with {settings.name_option}: {', '.join(served.models[:MOST_LISTED])}"
             + (", ..." if len(served.models) > MOST_LISTED else ""),
         )
-    if settled is None and served.loaded is None:
+    if chosen is None:
         raise ServerUnusable(
             f"{without_secrets(served.base)} lists no models{served.instead and f' ({served.instead})'}",
             hint=f"is --base_url right? if it is, name the model with {settings.name_option}",
         )
-    settled = settled or _model_settings(settings, None, served.loaded or "")
-    name = settled.model_name
+    name = chosen.model_name
     if served.models and name not in served.models:
         listed = ", ".join(served.models[:5])
         note(f"warning: the server does not list {name}; it lists {listed} (choose with {settings.name_option})")
-    note(_sent_to(settled, f" at {' and '.join(_addresses(servers))}"))
-    return settled
+    note(_sent_to(chosen, f" at {' and '.join(_addresses(servers))}"))
+    return chosen
 
 
 def _sent_to(model: ModelSettings, where: str = "") -> str:

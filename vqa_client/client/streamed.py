@@ -86,11 +86,11 @@ def _events(text: str) -> Iterator[str]:
         if line.startswith("data:"):
             lines.append(line[5:].removeprefix(" "))
         elif not line and lines:
-            yield from _told_apart(lines)
+            yield from _split(lines)
             lines = []
 
 
-def _told_apart(lines: list[str]) -> Iterator[str]:
+def _split(lines: list[str]) -> Iterator[str]:
     """One event of several lines, or, as some servers write them, an event in each line."""
     if len(lines) > 1 and all(line == _DONE or line[:1] + line[-1:] == "{}" for line in lines):
         yield from lines

@@ -14,7 +14,7 @@ from tests.fakes.script import Script
 from vqa_client.client.check.examine import examine
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
-from vqa_client.client.probing.asks import Reply, heard
+from vqa_client.client.probing.asks import Reply, parse_reply
 from vqa_client.client.probing.findings import Checked, Finding
 from vqa_client.client.url import candidates
 from vqa_client.model_config import ModelSettings
@@ -93,12 +93,14 @@ def said(text: str, *, tokens: int | None = 84, finish: str = "stop", **message:
     """A good reply."""
     usage = {} if tokens is None else {"prompt_tokens": tokens, "completion_tokens": 3}
     choice = {"message": {"content": text, **message}, "finish_reason": finish}
-    return heard(200, {"Content-Type": "application/json"}, json.dumps({"choices": [choice], "usage": usage}).encode())
+    return parse_reply(
+        200, {"Content-Type": "application/json"}, json.dumps({"choices": [choice], "usage": usage}).encode()
+    )
 
 
 def refused(status: int, message: str) -> Reply:
     """A refusal in vLLM's form."""
-    return heard(status, {}, json.dumps({"error": {"message": message, "code": status}}).encode())
+    return parse_reply(status, {}, json.dumps({"error": {"message": message, "code": status}}).encode())
 
 
 def endpoint_playing(play: Callable[[dict[str, Any], httpx2.Request], httpx2.Response]) -> Endpoint:

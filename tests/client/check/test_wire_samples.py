@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from vqa_client.client.check.sizes import found_image_limit
-from vqa_client.client.probing.asks import Reply, heard
+from vqa_client.client.probing.asks import Reply, parse_reply
 from vqa_client.client.probing.findings import found_sight
 from vqa_client.client.probing.identity import Evidence, cards_of, context_length, kind_of, loaded_model
 from vqa_client.client.probing.parameters import PARAMETERS, effect_of, found_parameters, found_reasoning
@@ -24,7 +24,7 @@ def sample(server: str, name: str) -> dict[str, Any]:
 
 def reply_of(server: str, name: str) -> Reply:
     response = sample(server, name)["response"]
-    return heard(response["status"], response["headers"], json.dumps(response["body"]).encode())
+    return parse_reply(response["status"], response["headers"], json.dumps(response["body"]).encode())
 
 
 def body_of(server: str, name: str) -> dict[str, Any]:

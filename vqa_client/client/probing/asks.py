@@ -66,7 +66,7 @@ class Reply(Struct, frozen=True, kw_only=True):
 _WORDS = 200
 
 
-def heard(http_status: int, headers: Mapping[str, str], content: bytes) -> Reply:
+def parse_reply(http_status: int, headers: Mapping[str, str], content: bytes) -> Reply:
     """Take a reply to a chat request apart."""
     named = {name.lower(): value for name, value in headers.items()}
     body = json_object(content)
@@ -226,5 +226,5 @@ class Asker:
             return Reply(refusal=f"no reply within {self.timeout_s:g} s", status="timeout")
         except (httpx2.TransportError, OSError) as error:
             return Reply(refusal=str(error) or type(error).__name__, status="connection")
-        reply = heard(response.status_code, response.headers, response.content)
+        reply = parse_reply(response.status_code, response.headers, response.content)
         return msgspec.structs.replace(reply, refusal=self.endpoint.redacted(reply.refusal))
