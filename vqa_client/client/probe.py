@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -124,7 +124,7 @@ def _read_models(base: httpx2.URL, body: bytes) -> Served | None:
         base=base,
         models=tuple(card["id"] for card in models),
         loaded=loaded["id"] if loaded else None,
-        context_length=_context_length(loaded or {}),
+        context_length=context_of_card(loaded or {}),
     )
 
 
@@ -137,7 +137,8 @@ def _meant(cards: list[dict[str, Any]]) -> dict[str, Any] | None:
     return loaded or (own[0] if len(roots) == 1 else None)
 
 
-def _context_length(card: dict[str, Any]) -> int | None:
+def context_of_card(card: Mapping[str, Any]) -> int | None:
+    """Tokens of prompt and reply together, as vLLM and llama.cpp name them."""
     meta = card.get("meta")
     value = card.get("max_model_len") or (meta.get("n_ctx") if isinstance(meta, dict) else None)
     return value if isinstance(value, int) else None

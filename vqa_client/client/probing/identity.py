@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.probe import context_of_card
 from vqa_client.client.probing.asks import Asker, Reply
 from vqa_client.client.probing.findings import Finding, Fingerprint, bare_ask, code_ask, colour_asks, sight_of
 from vqa_client.model_config import ModelSettings
@@ -62,11 +63,8 @@ def loaded_model(evidence: Evidence) -> str | None:
 def context_length(evidence: Evidence, model: str) -> int | None:
     """Tokens of prompt and reply together; None where the server doesn't say."""
     own = [card for card in evidence.cards if card["id"] == model] or list(evidence.cards[:1])
-    card = own[0] if own else {}
-    meta = card.get("meta")
     limits = (
-        card.get("max_model_len"),
-        meta.get("n_ctx") if isinstance(meta, dict) else None,
+        context_of_card(own[0] if own else {}),
         evidence.health.get("effective_context_limit"),
         evidence.health.get("loaded_context_size"),
     )
