@@ -1,24 +1,33 @@
 """What addresses, keys, proxies and replies that can't be are called, and the way out: whole messages and hints."""
 
 import asyncio
+import gzip
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import httpx2
 import pytest
 
-from tests.client.check.playing import endpoint_playing
+from tests.client.check.playing import endpoint_playing, model
+from vqa_client.client.check.preflight import check_before
+from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import headers_for, proxy_for, tls_context
 from vqa_client.client.failures import judge
+from vqa_client.client.messages import Response, Target, unpacked
 from vqa_client.client.probe import Served, wait_for_server
-from vqa_client.client.probing.findings import Fingerprint
+from vqa_client.client.probing.findings import Fingerprint, Sight
 from vqa_client.client.probing.identity import ShortCheck
+from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.servers import Nature, difference
+from vqa_client.client.session import Session
 from vqa_client.client.streamed import completion_in_events
 from vqa_client.client.uploading.file_proof import changed, not_allowed, state_of
 from vqa_client.client.url import candidates
+from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import QuestionFailed, ServerUnusable, UsageError
 
 BASE = httpx2.URL("http://server.example/v1")
@@ -211,3 +220,122 @@ def test_what_is_not_a_whole_stream_is_named(text: str, said: str) -> None:
 )
 def test_a_server_that_reads_no_files_is_known_by_its_words(message: str, expected: bool) -> None:
     assert not_allowed(message) is expected
+
+
+def ended_by(finish_reason: str) -> bytes:
+    return json.dumps({"choices": [{"message": {}, "finish_reason": finish_reason}]}).encode()
+
+
+NOT_COMPLETIONS: list[tuple[tuple[Any, ...], str]] = [
+    ((200, "text/plain", b"hello"), "the reply is not a chat completion (HTTP 200, text/plain): 'hello'"),
+    ((200, "", b"{}"), "no choices in the reply (HTTP 200, no content type): '{}'"),
+    ((503, "", b""), "HTTP 503 with an empty body"),
+    ((302, "", b"", 0, "http://x/"), "redirected to http://x/"),
+    ((302, "", b"moved", 0, "http://x/"), "redirected to http://x/: moved"),
+    (
+        (200, "", ended_by("insufficient_system_resource")),
+        "the server lacks the resources for a reply, finish_reason is 'insufficient_system_resource'",
+    ),
+    *(
+        (
+            (200, "a/b", ended_by(word)),
+            f"no text in the reply, finish_reason is {word!r} (HTTP 200, a/b): {ended_by(word).decode()!r}",
+        )
+        for word in ("error", "tool_calls")
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), NOT_COMPLETIONS)
+def test_what_is_no_completion_is_named_whole(given: tuple[Any, ...], said: str) -> None:
+    with pytest.raises(NotACompletion) as caught:
+        read_reply(*given)
+    assert caught.value.message == said
+
+
+PACKED = [
+    ("gzip, gzip", b"x", "the reply is packed 2 times over: 'gzip, gzip'"),
+    ("br", b"x", "the reply comes in a coding that was not requested: 'br'"),
+    ("gzip", gzip.compress(b"x")[:-1], "the reply says that it is gzip and is not: its end is missing"),
+    ("gzip", gzip.compress(b"") * 65, "the reply says that it is gzip and is not: something follows its end"),
+    ("gzip", gzip.compress(bytes(16_000_001)), "the reply is larger than 16000000 bytes"),
+]
+
+
+@pytest.mark.parametrize(("coding", "body", "said"), PACKED, ids=[said for *_, said in PACKED])
+def test_a_packed_reply_that_can_not_be_unpacked_says_why(coding: str, body: bytes, said: str) -> None:
+    response = Response(200, {"content-encoding": coding}, body)
+    with pytest.raises(httpx2.RemoteProtocolError) as caught:
+        asyncio.run(unpacked(response, ReplyRoom()))
+    assert str(caught.value) == said
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+BROKEN = [
+    (b"", "the server closed the connection without a reply"),
+    (OK + b"Content-Length: 5\r\n\r\nab", "the server closed the connection in the middle of its reply"),
+    (OK + b"x: " + b"y" * 1_000_001, "the reply's headers are larger than 1000000 bytes"),
+    (b"SSH-2.0\r\n", "the server does not speak HTTP"),
+]
+
+
+@pytest.mark.parametrize(("played", "said"), BROKEN, ids=[said for _, said in BROKEN])
+async def test_a_connection_that_breaks_says_when_and_how(played: bytes, said: str) -> None:
+    async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(played)
+        writer.close()
+
+    server = await asyncio.start_server(play, "127.0.0.1", 0)
+    target = Target("GET", httpx2.URL(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"), ())
+    async with server, DirectTransport() as transport:
+        with pytest.raises(httpx2.TransportError) as caught:
+            await transport.send(target, None, 60.0)
+    assert str(caught.value).partition(": Expected")[0] == said
+
+
+SHOWS = "`vqa-client check` shows details; --no_check runs anyway"
+ASKED_OF = "does it see images? run `vqa-client check`"
+CHECKED: list[tuple[Sight, int, str, str]] = [
+    ("colours", 0, "", ""),
+    ("text", 0, "", ""),
+    (
+        "same",
+        0,
+        f"warning: tiny-vlm at http://server/v1 gave the same answer for a red and a blue image; {ASKED_OF}",
+        "",
+    ),
+    (
+        "differs",
+        0,
+        f"warning: tiny-vlm at http://server/v1 named the colours of a red and a blue test image wrongly; {ASKED_OF}",
+        "",
+    ),
+    ("unknown", 500, "warning: tiny-vlm at http://server/v1 gave no usable reply to two small images: HTTP 500", ""),
+    ("unknown", 404, "tiny-vlm at http://server/v1: HTTP 404", "choose one that it lists: a, b, c, d, e"),
+    ("blind", 0, "tiny-vlm at http://server/v1 answers without seeing the images that are sent", SHOWS),
+]
+
+
+@pytest.mark.parametrize(("sight", "http_status", "said", "hint"), CHECKED)
+async def test_what_a_check_before_a_run_finds_is_said_whole(
+    sight: Sight, http_status: int, said: str, hint: str
+) -> None:
+    notes, trusted = list[str](), list[bool]()
+    error = f"HTTP {http_status}" if http_status else ""
+    check = ShortCheck(fingerprint=Fingerprint(sight=sight), error=error, http_status=http_status)
+    doubts = SimpleNamespace(trust_sight=lambda: trusted.append(True))
+    session = Session(
+        chat=cast(Any, SimpleNamespace(routes=SimpleNamespace(check=check), doubts=doubts)),
+        model=model(),
+        endpoint=endpoint_playing(lambda *_: httpx2.Response(404)),
+        server={"base_url": "http://server/v1", "models": list("abcdef")},
+    )
+    if hint:
+        with pytest.raises(ServerUnusable) as caught:
+            await check_before(session, notes.append)
+        assert (str(caught.value), caught.value.hint, notes) == (said, hint, [])
+    else:
+        checked = await check_before(session, notes.append)
+        assert (notes, bool(trusted)) == ([said] if said else [], sight in ("colours", "text"))
+        assert checked.server["fingerprint"] == ({} if sight == "unknown" else {"sight": sight})
