@@ -166,8 +166,8 @@ SAMPLES: dict[str, Sample] = {
                 "id": 90001 + number,
                 "text": f"[[q{number}]] {asked}",
                 "references": answers,
-                "image": draw(number // 2),
-                "types": ["handwritten", "form"],
+                "images": draw(number // 2),
+                "question_type": ["handwritten", "form"],
                 "ucsf_document_id": "abcd0001",
                 "ucsf_document_page_no": str(number // 2),
             }
@@ -180,7 +180,7 @@ SAMPLES: dict[str, Sample] = {
                 "id": 98 + number,
                 "text": f"[[q{number}]] {asked}",
                 "references": answers,
-                "image": draw(number // 2),
+                "images": draw(number // 2),
                 "answer_type": ["single span"],
                 "operation": ["counting"] if number else [],
             }

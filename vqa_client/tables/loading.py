@@ -189,10 +189,9 @@ def question_of(row: Any, place: Place) -> Question:
             values[name] = (value,) if isinstance(value, str) else tuple(value)
         elif kind is not None:
             values[name] = value
-        elif isinstance(value, str | tuple) and value and all(isinstance(each, str) for each in value):
+        elif isinstance(value, str | tuple) and value != "" and all(isinstance(each, str) for each in value):
             values["groups"][name] = value
-    if "cluster" not in values:
-        values["cluster"] = next(iter(values.get("images", ())), "")
+    values["cluster"] = values.get("cluster") or next(iter(values.get("images", ())), "")
     return Question(**values)
 
 

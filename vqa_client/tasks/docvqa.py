@@ -15,42 +15,31 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question, Scored
-from vqa_client.benchmark import Submission, best_of, short_answer, tables, verbatim
+from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Prompt, Scored, Submission
+from vqa_client.benchmark import best_of, short_answer, tables, verbatim
 from vqa_client.scoring.published.anls import anls, anls_stripped, exact
 
 
 class Row(Struct):
     id: str
     text: str
-    image: Picture
+    images: tuple[Picture, ...]
     references: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()
-    page: str = ""
-
-
-def question(row: Row, place: Place) -> Question:
-    return Question(
-        id=row.id,
-        text=row.text,
-        images=(row.image,),
-        references=row.references,
-        groups={"question_type": row.types},
-        cluster=row.page or row.image,
-    )
+    question_type: tuple[str, ...] = ()
+    cluster: str = ""
 
 
 def entry(scored: Scored) -> dict[str, Any]:
     return {"questionId": int(scored.question.id), "answer": scored.answer or ""}
 
 
-COLUMNS = {"id": "questionId", "text": "question", "references": "answers"}
+COLUMNS = {"id": "questionId", "text": "question", "images": "image", "references": "answers"}
 PAGES: dict[str, str | Beside] = {
     **COLUMNS,
-    "types": "question_types",
-    "page": Beside("{ucsf_document_id}_{ucsf_document_page_no}"),
+    "question_type": "question_types",
+    "cluster": Beside("{ucsf_document_id}_{ucsf_document_page_no}"),
 }
-TSV = {"id": "index", "text": "question", "references": "answer"}
+TSV = {"id": "index", "text": "question", "images": "image", "references": "answer"}
 PORTAL = Home("https://rrc.cvc.uab.es/?ch=17", "terms of the portal", megabytes=9000)
 HUB = Home("hf://lmms-lab-encoder/DocVQA", "terms of the portal", megabytes=9000)
 SHORT = "{question}\nAnswer the question using a single word or phrase."
@@ -68,7 +57,6 @@ BENCHMARK = Benchmark(
         Form("{split}_v1.0*.json", records="data", columns=PAGES, home=PORTAL),
         Form("DocVQA/{split}-*.parquet", columns=PAGES, splits={"val": "validation"}, home=HUB),
         Form("DocVQA_{split}.tsv", columns=TSV, splits={"val": "VAL", "test": "TEST"}),
-        question=question,
         split="val",
     ),
     prompt="{question}\nAnswer with words of the page, as few as possible.",

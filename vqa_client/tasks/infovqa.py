@@ -12,32 +12,21 @@ Published: ANLS (Mathew et al., WACV 2022), with the metrics of DocVQA. The answ
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Form, Picture, Place, Question, Submission, short_answer, tables
+from vqa_client.benchmark import Benchmark, Form, Picture, Submission, short_answer, tables
 from vqa_client.tasks.docvqa import COLUMNS, FORMS, HUB, METRICS, PORTAL, TSV, entry
 
 
 class Row(Struct):
     id: str
     text: str
-    image: Picture
+    images: tuple[Picture, ...]
     references: tuple[str, ...] = ()
     answer_type: tuple[str, ...] = ()
     operation: tuple[str, ...] = ()
-    source: str = ""
+    cluster: str = ""
 
 
-def question(row: Row, place: Place) -> Question:
-    return Question(
-        id=row.id,
-        text=row.text,
-        images=(row.image,),
-        references=row.references,
-        groups={"answer_type": row.answer_type, "operation": row.operation},
-        cluster=row.source or row.image,
-    )
-
-
-PICTURES = {**COLUMNS, "operation": "operation/reasoning", "source": "image_url"}
+PICTURES = {**COLUMNS, "operation": "operation/reasoning", "cluster": "image_url"}
 BENCHMARK = Benchmark(
     name="infovqa",
     load=tables(
@@ -45,12 +34,11 @@ BENCHMARK = Benchmark(
         Form(
             "infographicsVQA_{split}_v1.0*.json",
             records="data",
-            columns={**PICTURES, "image": "image_local_name"},
+            columns={**PICTURES, "images": "image_local_name"},
             home=PORTAL,
         ),
         Form("InfographicVQA/{split}-*.parquet", columns=PICTURES, splits={"val": "validation"}, home=HUB),
         Form("InfoVQA_{split}.tsv", columns=TSV, splits={"val": "VAL", "test": "TEST"}),
-        question=question,
         split="val",
     ),
     prompt="{question}\nAnswer with words or numbers of the picture, as few as possible.",
