@@ -1,6 +1,7 @@
 """ACT-X: what a person in a photograph does, of some 400 activities, with the explanations of people."""
 
 import os
+from typing import ClassVar
 
 from vqa_client.benchmark import Benchmark
 from vqa_client.scoring.explained_answer import read_phrase
@@ -10,13 +11,13 @@ from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.prompts import ACTX
 from vqa_client.types import Question
 
-_FOLDER = "mpi"
 _ASKED = "What is the person doing?"
 
 
 class ActxRow(PhotoRow, frozen=True, kw_only=True):
     """One photograph and its activity, which goes by one of several names."""
 
+    folder: ClassVar = "mpi"
     answers: str | None = None
     label: str | None = None
     activity: str | None = None
@@ -25,9 +26,6 @@ class ActxRow(PhotoRow, frozen=True, kw_only=True):
     def gold(self) -> str:
         """The activity, or ""."""
         return next((each for each in (self.answers, self.label, self.activity) if each and each.strip()), "").strip()
-
-    def places(self, split: str) -> tuple[str, ...]:
-        return (f"{_FOLDER}/{self.photo()}" if self.photo() else "",)
 
 
 def _question(sample_id: str, row: ActxRow, path: str) -> Question | str:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -29,8 +29,12 @@ Texts = str | list[str] | None
 
 
 class NleRow(Struct, frozen=True, kw_only=True):
-    """What the records of all benchmarks may have; the explanations come under one of five names."""
+    """What the records of all benchmarks may have; the explanations come under one of five names.
 
+    `folder` is that of the images below images/.
+    """
+
+    folder: ClassVar[str] = ""
     id: Id = None
     sample_id: Id = None
     question_id: Id = None
@@ -46,9 +50,13 @@ class NleRow(Struct, frozen=True, kw_only=True):
         ids = (self.id, self.sample_id, self.question_id, self.annot_id)
         return next((str(each) for each in ids if each not in (None, "")), "")
 
+    def photo(self) -> str:
+        """The name of the image's file, with its folders where it has any, or ""."""
+        raise NotImplementedError
+
     def places(self, split: str) -> tuple[str, ...]:
         """Where the record's image may lie, relative to images/; "" where it names none."""
-        raise NotImplementedError
+        return (f"{self.folder}/{self.photo()}" if self.photo() else "",)
 
     def gold_explanations(self) -> tuple[str, ...]:
         """All explanations of people that the record has; the published script keeps the first."""
@@ -66,7 +74,6 @@ class PhotoRow(NleRow, frozen=True, kw_only=True):
     filename: str | None = None
 
     def photo(self) -> str:
-        """The name of the photograph's file, with its folders where it has any, or ""."""
         return (self.image_name or self.image or self.filename or "").lstrip("/")
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+from typing import ClassVar
 
 from vqa_client.benchmark import Benchmark
 from vqa_client.scoring.explained_answer import LABELS, read_label
@@ -11,13 +12,13 @@ from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.prompts import ESNLIVE
 from vqa_client.types import Question
 
-_FOLDER = "flickr30k"
 _NUMBER = re.compile(r"\d+")
 
 
 class EsnliveRow(PhotoRow, frozen=True, kw_only=True):
     """One sentence about a photograph; the label goes by one of several names."""
 
+    folder: ClassVar = "flickr30k"
     hypothesis: str = ""
     answers: str | None = None
     label: str | None = None
@@ -28,9 +29,6 @@ class EsnliveRow(PhotoRow, frozen=True, kw_only=True):
         """The label, or "" where none of its names has one that is known."""
         candidates = (self.answers, self.label, self.gold_label, self.relation)
         return next((label for each in candidates if each and (label := each.strip().lower()) in LABELS), "")
-
-    def places(self, split: str) -> tuple[str, ...]:
-        return (f"{_FOLDER}/{self.photo()}" if self.photo() else "",)
 
 
 def _question(sample_id: str, row: EsnliveRow, path: str) -> Question | str:

@@ -8,7 +8,7 @@ chooses an answer, which the benchmark's own two-step protocol does not let it.
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from vqa_client.benchmark import Benchmark, Metric
 from vqa_client.scoring.explained_answer import read_letter, read_reason, read_two_letters, two_letters
@@ -32,6 +32,7 @@ class VcrRow(NleRow, frozen=True, kw_only=True):
     without wrong ones; the benchmark's own has `rationale_choices` too.
     """
 
+    folder: ClassVar = "vcr1images"
     question: Spoken = None
     sent: Spoken = None
     answers: Any = None
@@ -78,14 +79,10 @@ class VcrRow(NleRow, frozen=True, kw_only=True):
         place = self.right_reason()
         return self.gold_explanations() or ((self.reasons()[place],) if place is not None else ())
 
-    def image(self) -> str:
-        """The image's path below vcr1images/."""
+    def photo(self) -> str:
         by_features = (self.img_id or "").replace(".npz", ".jpg")
         name = self.img_name or self.raw_img_id or self.raw_img or self.img_fn or by_features
-        return name.lstrip("/").removeprefix("vcr1images/")
-
-    def places(self, split: str) -> tuple[str, ...]:
-        return (f"{_FOLDER}/{self.image()}" if self.image() else "",)
+        return name.lstrip("/").removeprefix(f"{self.folder}/")
 
     def _sentence(self, spoken: Spoken) -> str:
         if spoken is None or isinstance(spoken, str):
@@ -105,7 +102,6 @@ def _place(label: int | None, choices: list[Spoken] | None) -> int | None:
     return label if label is not None and choices and 0 <= label < len(choices) else None
 
 
-_FOLDER = "vcr1images"
 _NLX = {split: f"vcr_{split}.json" for split in ("train", "val", "test")}
 _EVIL = {"train": "vcr_train_split.json", "val": "vcr_dev_split.json", "test": "vcr_valtest.json"}
 _OWN = {"train": "train.jsonl", "val": "val.jsonl", "test": ""}
@@ -163,7 +159,7 @@ def _q2ar(sample_id: str, row: VcrRow, path: str) -> Question | str:
 
 def _question(sample_id: str, row: VcrRow, path: str, *, extra: dict[str, Any], **fields: Any) -> Question:
     columns = {
-        "image_name": os.path.basename(row.image()),
+        "image_name": os.path.basename(row.photo()),
         "gt_answer": row.answer(),
         "options": " || ".join(row.choices()),
     }
@@ -172,7 +168,7 @@ def _question(sample_id: str, row: VcrRow, path: str, *, extra: dict[str, Any], 
         text=row.asked(),
         images=(path,),
         rationales=row.all_explanations(),
-        cluster=row.image(),
+        cluster=row.photo(),
         extra=extra | {"columns": columns},
         **fields,
     )
