@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reports.paces import served, start
-from vqa_client.reports.bottleneck import LIMITS, Held, Start, held, limit_of, limited_by, read_start
+from vqa_client.reports.bottleneck import Start, WorkerStates, limit_of, limited_by, read_start, worker_states
 from vqa_client.reports.limiting import WORDS, limits_of
 
 
@@ -137,19 +137,19 @@ def test_who_gave_no_number_of_workers_is_not_asked_to_raise_it() -> None:
 
 
 def test_every_limit_has_a_case_and_words() -> None:
-    assert set(LIMITS) == set(WORDS) == {limit for _, limit, _ in CASES}
+    assert set(WORDS) == {limit for _, limit, _ in CASES}
 
 
 def test_a_server_that_others_use_too_is_not_held_for_this_run_s_alone() -> None:
     session = start(at_server=8, most=8, servers=[served(10, 30)])
-    found = held(read(session))
+    found = worker_states(read(session))
     assert (found.running, found.waiting, found.preprocessing) == (2, 6, 0)
     assert "some 32 requests were others'" in limits_of(session)[0]
 
 
 def test_one_silent_server_of_two_leaves_the_servers_part_undivided() -> None:
     session = start(at_server=31, servers=[served(14, 0)], answered_by={"a": 1, "b": 2})
-    assert held(read(session)).server == 31
+    assert worker_states(read(session)).server == 31
     assert limited_by(session) == {"limited_by": "server"}
 
 
@@ -187,15 +187,15 @@ def starts(draw: st.DrawFn) -> dict[str, Any]:
 
 @given(starts())
 def test_what_held_the_workers_adds_up_to_all_of_them(session: dict[str, Any]) -> None:
-    found = held(read(session))
-    parts = [float(getattr(found, name)) for name in Held.__struct_fields__]
+    found = worker_states(read(session))
+    parts = [float(getattr(found, name)) for name in WorkerStates.__struct_fields__]
     assert min(parts) >= 0
     assert sum(parts) == pytest.approx(session["workers"]["most"])
 
 
 @given(starts())
 def test_every_start_has_one_known_limit_and_words_for_it(session: dict[str, Any]) -> None:
-    assert limit_of(read(session)) in LIMITS
+    assert limit_of(read(session)) in WORDS
     assert len(limits_of(session)) == 1
 
 
@@ -209,7 +209,7 @@ OWN = {
 
 @given(starts())
 def test_what_holds_more_than_half_of_the_workers_is_the_limit(session: dict[str, Any]) -> None:
-    found = held(read(session))
+    found = worker_states(read(session))
     for name, limits in OWN.items():
         if getattr(found, name) > session["workers"]["most"] / 2:
             assert limited_by(session)["limited_by"] in limits
@@ -217,7 +217,7 @@ def test_what_holds_more_than_half_of_the_workers_is_the_limit(session: dict[str
 
 @given(starts())
 def test_no_more_workers_are_advised_where_requests_already_wait(session: dict[str, Any]) -> None:
-    found = held(read(session))
+    found = worker_states(read(session))
     if limit_of(read(session)) == "too few workers":
         assert found.waiting < max(1.0, 0.1 * (found.waiting + found.running))
 

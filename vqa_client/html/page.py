@@ -274,10 +274,10 @@ def _digest(text: str) -> str:
 
 def limits(run: LoggedRun, overview: Overview) -> list[str]:
     """Sentences, the gravest first; none of them where nothing is known."""
-    return [*_missing(run, overview), *_failures(overview), *_cut(run, overview), *_pace(run)]
+    return [*_missing(run), *_failures(overview), *_cut(run, overview), *_pace(run)]
 
 
-def _missing(run: LoggedRun, overview: Overview) -> Iterator[str]:
+def _missing(run: LoggedRun) -> Iterator[str]:
     total, expected = len(run.records), run.facts.expected
     if expected is not None and total < expected:
         yield f"{expected - total:,} of {expected:,} questions have not been asked yet."

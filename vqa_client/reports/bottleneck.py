@@ -119,8 +119,11 @@ QUEUE = 0.1
 """From this share of the server's requests on, those that wait for the GPU are a queue."""
 
 
-class Held(Struct, frozen=True, kw_only=True):
-    """Mean numbers of workers by what held them; they add up to all. None of a server's where it doesn't tell."""
+class WorkerStates(Struct, frozen=True, kw_only=True):
+    """Mean numbers of workers by what they wait for; they add up to all.
+
+    Those that wait for a server are in `server` where it reports no figures, else in the three after it.
+    """
 
     idle: float
     preparing: float
@@ -140,17 +143,17 @@ def limited_by(session: Mapping[str, Any]) -> dict[str, str]:
     return {"limited_by": limit} if limit is not None else {}
 
 
-def held(start: Start) -> Held:
-    """Who held the workers, the server's part split by what it says; what it does for others is not ours."""
+def worker_states(start: Start) -> WorkerStates:
+    """What the workers wait for, the server's part split by what it says; what it does for others is not ours."""
     workers = start.workers
     known = {name: float(getattr(workers, name)) for name in ("idle", "preparing", "repeating", "paused")}
     sending, at_server = workers.sending or 0.0, workers.at_server
     if not start.tells:
-        return Held(**known, sending=sending, server=at_server)
+        return WorkerStates(**known, sending=sending, server=at_server)
     running, waiting = start.of_servers("running"), start.of_servers("waiting")
     ours = min(1.0, at_server / (running + waiting)) if running + waiting else 0.0
     inside = ours * (running + waiting)
-    return Held(
+    return WorkerStates(
         **known,
         sending=sending,
         preprocessing=max(0.0, at_server - inside),
@@ -163,18 +166,18 @@ def limit_of(start: Start) -> str | None:
     """What limited this start; None where it was too short to tell.
 
     A full processor at the client comes first, since it makes all else look slow, then a queue before the GPU, which
-    more workers would only lengthen. Else it is what held the most workers, on average.
+    more workers would only lengthen. Else it is what most workers waited for, on average.
     """
     if start.client.watched_s < LEAST_S or start.workers.most < 1:
         return None
-    workers = held(start)
+    workers = worker_states(start)
     if start.client.loop_cpu >= CPU_FULL or start.client.loop_late_s >= LATE_S:
         return "client CPU"
     inside = workers.waiting + workers.running
     others = max(workers.idle, workers.preparing, workers.repeating, workers.paused, workers.sending)
     if workers.waiting >= max(1.0, QUEUE * inside) and inside >= max(others, workers.preprocessing):
         return "GPU queue"
-    most = max(Held.__struct_fields__, key=lambda name: float(getattr(workers, name)))
+    most = max(WorkerStates.__struct_fields__, key=lambda name: float(getattr(workers, name)))
     return _LIMIT_OF[most](start)
 
 
@@ -182,9 +185,11 @@ def _server_limit(start: Start) -> str:
     """What a server that works on what it gets comes to: more of it may help where there is more to be given."""
     if start.workers.most >= start.questions:
         return "too few questions"
-    if start.kv_full:
+    if start.tells and start.kv_full:
         return "KV cache"
-    return "timeouts" if start.timeouts else "too few workers"
+    if start.timeouts:
+        return "timeouts"
+    return "too few workers" if start.tells else "server"
 
 
 def _limit_of_the_last(start: Start) -> str:
@@ -202,27 +207,11 @@ _LIMIT_OF: Mapping[str, Callable[[Start], str]] = {
     "repeating": lambda start: "repeats",
     "paused": lambda start: "rate limit",
     "sending": lambda start: "upload",
-    "server": lambda start: (
-        "too few questions" if start.workers.most >= start.questions else "timeouts" if start.timeouts else "server"
-    ),
+    "server": _server_limit,
     "preprocessing": lambda start: "server preprocessing" if start.workers.sending is not None else "upload or server",
     "waiting": lambda start: "GPU queue",
     "running": _server_limit,
 }
-LIMITS = (
-    *(
-        "client CPU",
-        "preparing images",
-        "repeats",
-        "timeouts",
-        "rate limit",
-        "upload",
-        "server preprocessing",
-        "upload or server",
-    ),
-    *("upload or server", "GPU queue", "KV cache", "too few workers", "too few questions", "last replies", "server"),
-)
-"""All that can limit a run."""
 
 
 LEAST_REPLIES = 20

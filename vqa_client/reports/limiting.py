@@ -6,14 +6,14 @@ from typing import Any
 from vqa_client.reports.bottleneck import (
     CPU_FULL,
     AutoWorkers,
-    Held,
     Server,
     Start,
+    WorkerStates,
     grown_memory,
-    held,
     limit_of,
     read_drift,
     read_start,
+    worker_states,
 )
 from vqa_client.reports.names import count
 
@@ -51,7 +51,7 @@ def _limited(start: Start) -> Iterator[str]:
     if (limit := limit_of(start)) is not None:
         evidence, way_out = WORDS[limit]
         helps = way_out if isinstance(way_out, str) else way_out(start)
-        yield f"bottleneck: {limit} ({evidence(start, held(start))}). {helps}."
+        yield f"bottleneck: {limit} ({evidence(start, worker_states(start))}). {helps}."
 
 
 def _streamed(session: Mapping[str, Any]) -> Iterator[str]:
@@ -79,14 +79,14 @@ def stands_of(session: Mapping[str, Any]) -> Iterator[str]:
     start = read_start(session)
     if start is None:
         return
-    yield f"of {start.workers.most:,} workers, on average: {_workers(held(start))}."
+    yield f"of {start.workers.most:,} workers, on average: {_workers(worker_states(start))}."
     for server in start.server_metrics:
         if words := ", ".join(_server(server)):
             yield f"the server at {server.address}: {words}."
 
 
-def _workers(workers: Held) -> str:
-    numbers = {_STATES[name]: float(getattr(workers, name)) for name in Held.__struct_fields__}
+def _workers(states: WorkerStates) -> str:
+    numbers = {_STATES[name]: float(getattr(states, name)) for name in WorkerStates.__struct_fields__}
     return ", ".join(f"{numbers[words]:.1f} {words}" for words in _STATES.values() if numbers[words] >= SHOWN)
 
 
@@ -101,7 +101,7 @@ def _server(server: Server) -> Iterator[str]:
         yield f"{server.preemptions:,} requests preempted"
 
 
-def _cpu(start: Start, workers: Held) -> str:
+def _cpu(start: Start, states: WorkerStates) -> str:
     client = start.client
     used = f"{100 * client.loop_cpu:.0f} % of a core (the whole client {100 * client.cpu:.0f} %)"
     if client.loop_cpu >= CPU_FULL:
@@ -109,12 +109,12 @@ def _cpu(start: Start, workers: Held) -> str:
     return f"its event loop came {1000 * client.loop_late_s:.0f} ms late on average and used but {used}"
 
 
-def _uploading(start: Start, workers: Held) -> str:
+def _uploading(start: Start, states: WorkerStates) -> str:
     pace = f", {start.sent_bytes / start.wall_s / 1e6:,.1f} MB/s" if start.wall_s else ""
-    return f"{workers.sending:.1f} of {start.workers.most:,} requests were still on their way{pace}"
+    return f"{states.sending:.1f} of {start.workers.most:,} requests were still on their way{pace}"
 
 
-def _inside(start: Start, workers: Held) -> str:
+def _inside(start: Start, states: WorkerStates) -> str:
     """How the server stood; others' requests are in its own figures."""
     running, waiting = start.of_servers("running"), start.of_servers("waiting")
     most_kv = max((server.kv_use_max for server in start.server_metrics if server.kv_use_max is not None), default=None)
@@ -140,7 +140,7 @@ def _more_workers(start: Start) -> str:
     )
 
 
-WORDS: Mapping[str, tuple[Callable[[Start, Held], str], str | Callable[[Start], str]]] = {
+WORDS: Mapping[str, tuple[Callable[[Start, WorkerStates], str], str | Callable[[Start], str]]] = {
     "client CPU": (
         _cpu,
         lambda start: (
@@ -150,23 +150,23 @@ WORDS: Mapping[str, tuple[Callable[[Start, Held], str], str | Callable[[Start], 
         ),
     ),
     "preparing images": (
-        lambda start, found: f"{found.preparing:.1f} of {start.workers.most:,} workers waited for their images",
+        lambda start, states: f"{states.preparing:.1f} of {start.workers.most:,} workers waited for their images",
         "Images that need no encoding, made beforehand, or more cores help",
     ),
     "repeats": (
-        lambda start, found: (
-            f"{start.requests - start.questions:,} requests were repeats after failures; {found.repeating:.1f} of "
+        lambda start, states: (
+            f"{start.requests - start.questions:,} requests were repeats after failures; {states.repeating:.1f} of "
             f"{start.workers.most:,} workers waited to repeat one, on average"
         ),
         "See the failures above; a lower --max_retries gives up sooner",
     ),
     "timeouts": (
-        lambda start, found: f"{start.timeouts:,} of {start.questions:,} questions timed out",
+        lambda start, states: f"{start.timeouts:,} of {start.questions:,} questions timed out",
         "Lower --max_workers or raise --timeout: the server is slower than its questions wait",
     ),
     "rate limit": (
-        lambda start, found: (
-            f"{found.paused:.1f} of {start.workers.most:,} workers waited for a rate limit or in a pause"
+        lambda start, states: (
+            f"{states.paused:.1f} of {start.workers.most:,} workers waited for a rate limit or in a pause"
         ),
         "A higher limit helps; with fewer --max_workers fewer requests are refused",
     ),
@@ -175,15 +175,15 @@ WORDS: Mapping[str, tuple[Callable[[Start, Held], str], str | Callable[[Start], 
         "Send less (--image_uuid auto or --file_urls with vLLM, --max_pixels, --image_format webp), or from nearer",
     ),
     "server preprocessing": (
-        lambda start, found: (
-            f"{found.preprocessing:.1f} of {start.workers.most:,} requests were in image preprocessing at the server, "
-            f"{found.running:.1f} running, {found.waiting:.1f} queued"
+        lambda start, states: (
+            f"{states.preprocessing:.1f} of {start.workers.most:,} requests were in image preprocessing at the server, "
+            f"{states.running:.1f} running, {states.waiting:.1f} queued"
         ),
         "Images are prepared on the processor: send smaller ones; vLLM has --api-server-count and --image_uuid",
     ),
     "upload or server": (
-        lambda start, found: (
-            f"{found.preprocessing:.1f} of {start.workers.most:,} requests were on their way, or had "
+        lambda start, states: (
+            f"{states.preprocessing:.1f} of {start.workers.most:,} requests were on their way, or had "
             "come to the server and were neither running nor waiting"
         ),
         "Smaller images help either way; vLLM has --api-server-count",
@@ -192,16 +192,16 @@ WORDS: Mapping[str, tuple[Callable[[Start, Held], str], str | Callable[[Start], 
     "KV cache": (_inside, _more_servers),
     "too few workers": (_inside, _more_workers),
     "too few questions": (
-        lambda start, found: f"only {count(start.questions)}, all sent at once",
+        lambda start, states: f"only {count(start.questions)}, all sent at once",
         "The time is that of the slowest replies",
     ),
     "last replies": (
-        lambda start, found: f"{found.idle:.1f} of {start.workers.most:,} workers had no question left, on average",
+        lambda start, states: f"{states.idle:.1f} of {start.workers.most:,} workers had no question left, on average",
         "A few long replies ended the run: a lower --max_tokens shortens them",
     ),
     "server": (
-        lambda start, found: (
-            f"{found.server:.1f} of {start.workers.most:,} workers waited for it; it reports no figures of its own"
+        lambda start, states: (
+            f"{states.server:.1f} of {start.workers.most:,} workers waited for it; it reports no figures of its own"
         ),
         "Try more --max_workers",
     ),

@@ -31,10 +31,10 @@ class Clusters:
         self._known: dict[Signature, int] = {}
         self._signatures: list[Signature] = []
         self._alone: Counter[int] = Counter()
-        self._numbers = CompactIndex[str](self._holds)
+        self._numbers = CompactIndex[str](self._is_named)
         self._names = bytearray()
         self._ends = array("Q")
-        self._held = array("L")
+        self._signature_of = array("L")
         self._open = ""
         self._kinds: Counter[int] = Counter()
 
@@ -52,7 +52,7 @@ class Clusters:
         """How many clusters have a signature."""
         self._close()
         counts: Counter[Signature] = Counter({((kind, 1),): times for kind, times in self._alone.items()})
-        for number, times in Counter(self._held).items():
+        for number, times in Counter(self._signature_of).items():
             counts[self._signatures[number]] += times
         return counts
 
@@ -61,13 +61,13 @@ class Clusters:
         if not self._kinds:
             return
         number = self._numbers.number(self._open)
-        if number == len(self._held):
+        if number == len(self._signature_of):
             self._names += self._open.encode("utf-8", "surrogatepass")
             self._ends.append(len(self._names))
-            self._held.append(0)
+            self._signature_of.append(0)
         else:
-            self._kinds.update(dict(self._signatures[self._held[number]]))
-        self._held[number] = self._number(tuple(sorted(self._kinds.items())))
+            self._kinds.update(dict(self._signatures[self._signature_of[number]]))
+        self._signature_of[number] = self._number(tuple(sorted(self._kinds.items())))
         self._kinds = Counter()
 
     def _number(self, signature: Signature) -> int:
@@ -76,7 +76,7 @@ class Clusters:
             self._signatures.append(signature)
         return number
 
-    def _holds(self, number: int, cluster: str) -> bool:
+    def _is_named(self, number: int, cluster: str) -> bool:
         start = self._ends[number - 1] if number else 0
         return self._names[start : self._ends[number]] == cluster.encode("utf-8", "surrogatepass")
 

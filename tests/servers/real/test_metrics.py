@@ -10,7 +10,7 @@ from tests.runs.sample import Sample
 from tests.servers.real.serving import RealServer
 from vqa_client.evaluation import arun
 from vqa_client.progress import Progress
-from vqa_client.reports.bottleneck import LIMITS
+from vqa_client.reports.limiting import WORDS
 
 
 class Heard(Progress):
@@ -44,7 +44,7 @@ async def test_vllm_s_hit_rates_are_those_of_the_run_alone(vllm: RealServer, tmp
     assert new["mm_hit_rate"] < 0.1
     assert seen["mm_hit_rate"] > 0.9
     assert new["generation_tokens_s"] * new["watched_s"] == pytest.approx(first["completion_tokens"], rel=0.2)
-    assert first.get("limited_by") in {None, *LIMITS}  # None: over in less than two seconds
+    assert first.get("limited_by") in {None, *WORDS}  # None: over in less than two seconds
     assert 0 <= new["kv_use"] <= new["kv_use_max"] < 1
     assert " running · " in heard.served[-1]
 
