@@ -31,8 +31,8 @@ def of_score(report: "ScoreReport") -> Iterator[Section]:
         notes=[f"{scored} and {counts['n_annotations']:,} annotated in {report.annotations}"],
     )
     if counts["n_scored"]:
-        means = {name: (mean, summary.if_missing_were_wrong[name]) for name, mean in summary.overall.items()}
-        yield accuracies("metric", means, DECIMALS, missing=counts["n_without_prediction"] > 0)
+        if_missing = summary.if_missing_were_wrong if counts["n_without_prediction"] else {}
+        yield averages("metric", summary.overall, if_missing, DECIMALS)
         by_type = {"by answer type": summary.per_answer_type, "by question type": summary.per_question_type}
         for title, types in by_type.items():
             for at in range(0, len(report.metrics) if types else 0, METRICS_ACROSS):
@@ -40,18 +40,16 @@ def of_score(report: "ScoreReport") -> Iterator[Section]:
     yield Section(notes=list(_remarks(report)))
 
 
-def accuracies(of: str, means: Mapping[str, tuple[Mean, float | None]], decimals: int = 1, *, missing: bool) -> Section:
-    """A row a name: its mean, and with `missing` what it were if questions without a prediction were wrong."""
-    rows = [
-        [
-            name,
-            percent(mean.value, decimals),
-            interval_text(mean.interval),
-            *([percent(wrong, decimals)] if missing else []),
-        ]
-        for name, (mean, wrong) in means.items()
-    ]
-    return Section(columns=[of, "%", "95 % interval", *(["% if missing were wrong"] if missing else [])], rows=rows)
+def averages(
+    of: str, means: Mapping[str, Mean], if_missing: Mapping[str, float | None] = {}, decimals: int = 1
+) -> Section:
+    """A row for each name: its mean, and by `if_missing` what that is if questions without a prediction are wrong."""
+    rows = [[name, percent(mean.value, decimals), interval_text(mean.interval)] for name, mean in means.items()]
+    columns = [of, "%", "95 % interval"]
+    if if_missing:
+        rows = [[*row, percent(if_missing[row[0]], decimals)] for row in rows]
+        columns.append("% if missing were wrong")
+    return Section(columns=columns, rows=rows)
 
 
 def _by_type(title: str, types: dict[str, dict[str, Mean]], metrics: tuple[str, ...], decimals: int) -> Section:
@@ -145,7 +143,8 @@ def of_explanations(report: "ExplanationReport") -> Iterator[Section]:
         notes=[f"{scored} and {counts['n_references']:,} in {report.references}"],
     )
     if report.accuracies:
-        means = {name: (each.mean, each.if_missing_were_wrong) for name, each in report.accuracies.items()}
-        yield accuracies("answers", means, missing=counts["n_without_prediction"] > 0)
+        wrong = {name: each.if_missing_were_wrong for name, each in report.accuracies.items()}
+        means = {name: each.mean for name, each in report.accuracies.items()}
+        yield averages("answers", means, wrong if counts["n_without_prediction"] else {})
     yield from of_judged(report.explanations)
     yield Section(notes=[*report.notes, *report.files])

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from vqa_client.cli.score_tables import averages
 from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.reports.page_forms import CircularSummary, PagesSummary, ShuffledSummary
 from vqa_client.reports.report import Report
@@ -15,7 +16,6 @@ from vqa_client.scoring.choices.circular import PositionBias
 from vqa_client.scoring.corrupted_scores import Curves, Evaluation, Figures
 from vqa_client.scoring.repeats import Pairing
 from vqa_client.scoring.robustness import class_of
-from vqa_client.scoring.statistics import Mean
 
 DIFFERS = "*"
 SHORT = {
@@ -142,7 +142,7 @@ def of_repeats(report: Report, summary: RepeatSummary) -> Iterator[Section]:
     figures = summary.figures
     asked = f"{count(figures.questions, 'question')} asked {figures.repeats} times each; in %"
     yield Section(notes=[f"{asked}; a question is right at a full score, and wrong without a reply"])
-    yield _averages("together", figures.named)
+    yield averages("together", figures.named)
     yield _by_form("repeat", report)
     same = ["the temperature was 0: what differs comes from the server itself"] if summary.temperature == 0 else []
     yield Section(notes=[*same, *_left_out(figures.unfinished, "without all repeats yet, left out above")])
@@ -180,7 +180,7 @@ def of_circular(report: Report, summary: CircularSummary) -> Iterator[Section]:
     figures = summary.figures
     asked = f"{count(figures.questions, 'question')} in {figures.rotations} rotations of their choices"
     yield Section(notes=[f"{asked}; in %; questions without a reply count as wrong"])
-    yield _averages("together", figures.named)
+    yield averages("together", figures.named)
     yield _by_form("rotation", report)
     yield from _positions(figures.bias)
     yield Section(notes=_left_out(figures.unfinished, "without all rotations yet, left out of the first table"))
@@ -232,11 +232,6 @@ def _by_form(title: str, report: Report) -> Section:
         for form, of in tallies(report.summary).items()
     ]
     return Section(columns=[title, "questions", "accuracy", "95 % interval", "answered"], rows=rows)
-
-
-def _averages(title: str, named: Mapping[str, Mean]) -> Section:
-    rows = [[name, percent(of.value), interval_text(of.interval)] for name, of in named.items()]
-    return Section(columns=[title, "%", "95 % interval"], rows=rows)
 
 
 BODIES: dict[type[Summary], Callable[[Report, Any], Iterator[Section]]] = {

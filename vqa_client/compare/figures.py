@@ -238,11 +238,10 @@ Fields = dict[str, dict[str, list[Pair]]]
 def _groups(by_field: Fields) -> Iterator[Group]:
     """Every group of every field that has more than one; groups are the first side's."""
     groups = [
-        _group(field, value, pairs)
+        _group(field, value, values[value])
         for field, values in by_field.items()
         if len(values) > 1
         for value in in_order(values)
-        for pairs in [values[value]]
     ]
     for group, p in zip(groups, holm([group.p for group in groups]), strict=True):
         yield replace(group, p_holm=p)

@@ -287,12 +287,14 @@ def steps(maps: Sequence[tuple[str, HeatMap]], description: Description) -> list
 def slopes(blind: Sequence[tuple[str, Sequence[Gap]]], before: str, after: str) -> list[Lines]:
     """Two dots and a line for each run, in each group: without images, and with them."""
     return [
-        _with_ends(_chart(title, [before, after], {gap.label: [_said(gap.before), _said(gap.after)] for gap in gaps}))
+        _with_ends(
+            _chart(title, [before, after], {gap.label: [_described(gap.before), _described(gap.after)] for gap in gaps})
+        )
         for title, gaps in blind
     ]
 
 
-def _said(share: float | None) -> Share:
+def _described(share: float | None) -> Share:
     return share, "-" if share is None else f"{100 * share:.1f} %"
 
 
@@ -307,7 +309,7 @@ def _column(map: HeatMap, panel: str, places: Sequence[str]) -> list[Share]:
     shares: list[Share] = []
     for place in places:
         cell = cells.get(place)
-        share, words = _said(cell.share if cell else None)
+        share, words = _described(cell.share if cell else None)
         shares.append((share, f"{place} {words}, n {cell.n:,}" if cell else ""))
     return shares
 
