@@ -84,5 +84,5 @@ def report_of(log: Path) -> str:
     """Write a log's page and give its address."""
     run = read_run(log)
     path = run.beside(".html")
-    write_page(path, run, overview(run))
+    write_page(path, overview(run))
     return path.resolve().as_uri()

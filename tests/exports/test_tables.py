@@ -13,20 +13,19 @@ from hypothesis import strategies as st
 from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, needles, record, write_run
 from vqa_client.exports.numbers import as_markdown, escaped, sections, write_summary
 from vqa_client.exports.tables import write_csv, write_parquet
-from vqa_client.reports.logged_run import LoggedRun, read_run
+from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import Overview, overview
 from vqa_client.types import Record, SentImage
 
 REPLIES = ("=1+1", "a,b", "line1\nline2", '"q"', "\r", "nul\x00", "-3.5", "@x", "\ttab", "'")
 
 
-def read(tmp_path: Path, records: list[Record]) -> tuple[LoggedRun, Overview]:
-    run = read_run(write_run(tmp_path, records))
-    return run, overview(run)
+def read(tmp_path: Path, records: list[Record]) -> Overview:
+    return overview(read_run(write_run(tmp_path, records)))
 
 
 def table(tmp_path: Path, records: list[Record], *, csv_safe: bool = False) -> list[dict[str, str]]:
-    write_csv(tmp_path / "x.csv", *read(tmp_path, records), csv_safe=csv_safe)
+    write_csv(tmp_path / "x.csv", read(tmp_path, records), csv_safe=csv_safe)
     text = (tmp_path / "x.csv").read_bytes().decode()
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
@@ -75,14 +74,14 @@ IMAGE = ["name", "sha256", "size_bytes", "width", "height", "transforms", "file_
 
 def test_parquet_holds_the_same_rows_with_types(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow (extra parquet) is not installed")
-    run, found = read(tmp_path, [*mixed(), *hostile()])
-    write_parquet(tmp_path / "x.parquet", run, found)
+    found = read(tmp_path, [*mixed(), *hostile()])
+    write_parquet(tmp_path / "x.parquet", found)
     table = parquet.read_table(tmp_path / "x.parquet")
     kinds = dict(zip(table.column_names, map(str, table.schema.types), strict=True))
     assert {name: kinds[name].partition("<")[0] for name in KINDS} == KINDS  # the others are of hostile groups
     rows = table.to_pylist()
-    assert [row["question_id"] for row in rows] == [one.question_id for one in run.records]
-    assert [row["output"] for row in rows] == [one.output for one in run.records]
+    assert [row["question_id"] for row in rows] == [one.question_id for one in found.run.records]
+    assert [row["output"] for row in rows] == [one.output for one in found.run.records]
     assert sum(row["correct"] for row in rows) == 60
     assert rows[0]["images"][0]["sha256"] == "a" * 64
     assert list(rows[0]["images"][0]) == IMAGE
@@ -109,7 +108,7 @@ NESTED = ["breakdowns", "overall", "run", "scores", "status_counts", "status_sha
 
 
 def test_the_summary_is_strict_json_with_both_accuracies(tmp_path: Path) -> None:
-    write_summary(tmp_path / "x.json", *read(tmp_path, list(mixed())))
+    write_summary(tmp_path / "x.json", read(tmp_path, list(mixed())))
     found = json.loads((tmp_path / "x.json").read_text(), parse_constant=pytest.fail)
     assert (found["overall"]["accuracy"], found["overall"]["total"], found["overall"]["answered"]) == (0.6, 100, 85)
     assert found["overall"]["accuracy_answered"] == pytest.approx(0.70588, abs=1e-5)
@@ -119,7 +118,7 @@ def test_the_summary_is_strict_json_with_both_accuracies(tmp_path: Path) -> None
 
 
 def test_a_run_without_a_record_has_a_summary_of_nulls(tmp_path: Path) -> None:
-    write_summary(tmp_path / "x.json", *read(tmp_path, []))
+    write_summary(tmp_path / "x.json", read(tmp_path, []))
     found = json.loads((tmp_path / "x.json").read_text(), parse_constant=pytest.fail)
     assert found["overall"]["accuracy"] is None
     assert found["latency_s"] == {"median": None, "p95": None, "max": None}
@@ -171,11 +170,11 @@ Intervals: Wilson.
 
 
 def test_markdown_says_the_headline_and_every_table_is_whole(tmp_path: Path) -> None:
-    assert "\n".join(markdown(*read(tmp_path, list(mixed())))) == MARKDOWN
+    assert "\n".join(markdown(read(tmp_path, list(mixed())))) == MARKDOWN
 
 
 def test_no_foreign_text_breaks_a_markdown_table(tmp_path: Path) -> None:
-    lines = list(markdown(*read(tmp_path, hostile())))
+    lines = list(markdown(read(tmp_path, hostile())))
     assert all("\n" not in line for line in lines)
     assert not [line for line in lines if "<script" in line.replace("\\<", "")]
 
@@ -191,33 +190,33 @@ def test_escaped_text_is_one_line_without_a_bare_pipe(text: str) -> None:
     assert "|" not in shown.replace("\\|", "")
 
 
-def markdown(run: LoggedRun, found: Overview) -> Iterator[str]:
-    return as_markdown(sections(run, found))
+def markdown(found: Overview) -> Iterator[str]:
+    return as_markdown(sections(found))
 
 
-def of_variants(tmp_path: Path) -> tuple[LoggedRun, Overview]:
+def of_variants(tmp_path: Path) -> Overview:
     """Five questions clean and under fifteen corruptions, of which one kind failed."""
     records = [failed(9, variant="snow/1", prompt_tokens=None), *corrupted(5)]
     return read(tmp_path, records)
 
 
 def test_of_several_variants_the_summary_tells_the_headlines_and_what_became_of_all(tmp_path: Path) -> None:
-    write_summary(tmp_path / "x.json", *of_variants(tmp_path))
+    write_summary(tmp_path / "x.json", of_variants(tmp_path))
     found = json.loads((tmp_path / "x.json").read_text(), parse_constant=pytest.fail)
     assert (found["headline_variant"], found["overall"]["total"], found["failed"]) == ("clean", 5, 0)
     assert (found["all_variants"]["total"], found["all_variants"]["failed"]) == (81, 1)
     assert found["all_variants"]["status_counts"]["timeout"] == 1
     assert found["prompt_tokens"]["n"] == 80
-    write_summary(tmp_path / "y.json", *read(tmp_path, list(mixed())))
+    write_summary(tmp_path / "y.json", read(tmp_path, list(mixed())))
     assert json.loads((tmp_path / "y.json").read_text())["all_variants"] is None
-    write_summary(tmp_path / "z.json", *read(tmp_path, needles(8)))
+    write_summary(tmp_path / "z.json", read(tmp_path, needles(8)))
     (crossing,) = json.loads((tmp_path / "z.json").read_text())["crossings"]
     assert crossing["fields"] == ["needle_depth", "context_length"]
     assert crossing["values"]["0-20%"]["16k-24k"]["total"] == 2
 
 
 def test_markdown_of_several_variants_says_which_one_its_figures_are_of(tmp_path: Path) -> None:
-    lines = list(markdown(*of_variants(tmp_path)))
+    lines = list(markdown(of_variants(tmp_path)))
     assert "Figures are of clean images; all 16 variants are in a table below." in lines
     assert "| variant | accuracy | 95 % interval | n | failed |" in lines
     (snow,) = (line for line in lines if line.startswith("| snow/1 |"))
@@ -233,7 +232,7 @@ def test_markdown_has_totals_in_per_cent_and_in_points(tmp_path: Path) -> None:
     }
     benchmark = {"headline": "strict", "totals": {"f1": "", "grade": ""}, "points": {"grade": 2000.0}}
     run = read_run(write_run(tmp_path, [record(1)], run=facts(totals=totals, benchmark=benchmark)))
-    lines = list(markdown(run, overview(run)))
+    lines = list(markdown(overview(run)))
     start = lines.index("| total | metric | % | 95 % interval |")
     assert lines[start + 2 : start + 6] == [
         "| f1 | strict | 25.0 | 10.0 to 50.0 |",
@@ -245,11 +244,11 @@ def test_markdown_has_totals_in_per_cent_and_in_points(tmp_path: Path) -> None:
 
 def test_markdown_names_what_is_measured_and_what_is_missing(tmp_path: Path) -> None:
     run = read_run(write_run(tmp_path, [record(1)], run=facts(expected=3)))
-    lines = list(markdown(run, overview(run)))
+    lines = list(markdown(overview(run)))
     assert "| accuracy by the robust parser | % | 95 % interval | n |" in lines
     assert "Intervals: Wilson." in lines
     groups = [("a", "easy"), ("a", "easy"), ("b", "easy"), ("b", "hard")]
     records = [record(n, cluster=a, groups={"difficulty": of}, score=n / 4) for n, (a, of) in enumerate(groups)]
-    assert "Intervals: Wilson, cluster\\-robust t." in markdown(*read(tmp_path / "two", records))
-    assert "| all questions | - | - | 0 |" in markdown(*read(tmp_path / "empty", []))
+    assert "Intervals: Wilson, cluster\\-robust t." in markdown(read(tmp_path / "two", records))
+    assert "| all questions | - | - | 0 |" in markdown(read(tmp_path / "empty", []))
     assert "Not finished: 2 of 3 questions have no record yet." in lines

@@ -15,7 +15,7 @@ from vqa_client.types import Record
 
 def found(tmp_path: Path, records: list[Record], run: Any = None) -> Asked:
     made = read_run(write_run(tmp_path, records, run=run))
-    return asked(made, overview(made))
+    return asked(overview(made))
 
 
 def chosen(number: int, answer: str | None, right: str, **changes: Any) -> Record:

@@ -18,7 +18,7 @@ from vqa_client.types import Record, SentImage
 
 def block_of(tmp_path: Path, records: list[Record]) -> tuple[bytes, dict[str, Any]]:
     run = read_run(write_run(tmp_path, records))
-    block = data_block(run, overview(run), lambda image: Shown(note="not here"))
+    block = data_block(overview(run), lambda image: Shown(note="not here"))
     return block, json.loads(block, parse_constant=_no_constant)
 
 
@@ -88,7 +88,7 @@ def test_dollars_are_said_where_the_config_has_prices(tmp_path: Path) -> None:
     run = facts(prices={"input": 2.0, "output": 10.0})
     html = write_run(tmp_path, [record(1), record(2)], run=run)
     found = read_run(html)
-    assert spent(found, overview(found)) == "900 prompt tokens and 6 reply tokens per question · $0.0037 in all"
+    assert spent(overview(found)) == "900 prompt tokens and 6 reply tokens per question · $0.0037 in all"
 
 
 def test_the_needle_is_the_line_that_has_the_answer_and_words_of_the_question(tmp_path: Path) -> None:
@@ -104,5 +104,5 @@ def test_the_needle_is_the_line_that_has_the_answer_and_words_of_the_question(tm
     asked = replace(asked, groups={"needle_depth": "0-20%"})
     run = facts(images_dir=str(tmp_path / "pages/images"))
     found = read_run(write_run(tmp_path, [asked, replace(asked, question_id="q2", references=("43",))], run=run))
-    block = json.loads(data_block(found, overview(found), lambda image: Shown()))
+    block = json.loads(data_block(overview(found), lambda image: Shown()))
     assert [row[block["columns"].index("needle")] for row in block["rows"]] == [[1, 10, 20, 90, 30], None]

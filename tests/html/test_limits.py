@@ -15,7 +15,7 @@ from vqa_client.types import Record
 
 def sentences(tmp_path: Path, records: list[Record], run: Any = None) -> str:
     found = read_run(write_run(tmp_path, records, run=run))
-    return "\n".join(limits(found, overview(found)))
+    return "\n".join(limits(overview(found)))
 
 
 def test_failed_questions_are_said_with_an_example(tmp_path: Path) -> None:
@@ -80,4 +80,4 @@ def test_totals_that_are_none_are_not_shown(tmp_path: Path, totals: Any) -> None
 
 def test_costs_are_told_as_far_as_they_are_known(tmp_path: Path) -> None:
     run = read_run(write_run(tmp_path, [failed(1)], run={}))
-    assert totals(run, overview(run)) == [("requests", "5")]
+    assert totals(overview(run)) == [("requests", "5")]

@@ -32,7 +32,7 @@ def test_the_order_of_the_lines_changes_nothing(tmp_path: Path) -> None:
     records = needles(200)
     seen = found(tmp_path / "a", records)
     assert seen.fields == ("context_length", "difficulty", "needle_depth")
-    assert seen == replace(found(tmp_path / "b", records[::-1]), text_lengths=seen.text_lengths)
+    assert seen == replace(found(tmp_path / "b", records[::-1]), run=seen.run, text_lengths=seen.text_lengths)
 
 
 def test_headline_figures_are_of_the_clean_images_and_never_pooled(tmp_path: Path) -> None:

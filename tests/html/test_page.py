@@ -45,7 +45,7 @@ class Elements(HTMLParser):
 def html_of(tmp_path: Path, records: list[Record], run: Any = None) -> str:
     found = read_run(write_run(tmp_path, records, run=run))
     path = tmp_path / "page.html"
-    write_page(path, found, overview(found))
+    write_page(path, overview(found))
     return path.read_text(encoding="utf-8")
 
 

@@ -60,9 +60,9 @@ def test_a_kept_run_is_shown_in_every_form(name: str, place: Path) -> None:
     found = overview(run)
     assert (found.summary.overall.total, found.summary.overall.answered) == TOTALS[name]
     assert run.records.unreadable == 0
-    write_page(place / "page.html", run, found)
-    write_csv(place / "table.csv", run, found, csv_safe=False)
-    write_summary(place / "summary.json", run, found)
+    write_page(place / "page.html", found)
+    write_csv(place / "table.csv", found, csv_safe=False)
+    write_summary(place / "summary.json", found)
     assert (place / "page.html").read_text().count("data:image/webp") >= 1
 
 

@@ -39,7 +39,7 @@ def _write_page(log: Path) -> None:
     run = read_run(log)
     path = run.beside(".html")
     try:
-        write_page(path, run, overview(run))
+        write_page(path, overview(run))
     except NotOurs as error:  # the run is done all the same
         say(f"no page: {safe(str(error))}")
     else:

@@ -18,7 +18,7 @@ from vqa_client.reports.summary import gap_words
 from vqa_client.runs.reopened import rows_of
 from vqa_client.settings.reports import ReportSettings
 
-Write = Callable[[Path, LoggedRun, Overview], None]
+Write = Callable[[Path, Overview], None]
 
 
 def report(settings: ReportSettings) -> None:
@@ -33,11 +33,11 @@ def report(settings: ReportSettings) -> None:
         if run.records.unreadable and not len(run.records):
             broken.append(log)
             continue
-        run_overview = overview(run)
-        emit("".join(f"{line}\n" for line in _lines(run, run_overview)))
+        found = overview(run)
+        emit("".join(f"{line}\n" for line in _lines(found)))
         for ending, write in forms.items():
             path = run.beside(ending, _folder(settings, log, logs))
-            write(path, run, run_overview)
+            write(path, found)
             emit(f"  {safe(str(path))}\n")
     if broken:
         raise DataError(f"{', '.join(map(str, broken))}: no line of it is a record", hint=WAY_OUT)
@@ -49,11 +49,11 @@ def _forms(settings: ReportSettings) -> dict[str, Write]:
         ".html": (settings.html, lambda *args: write_page(*args, html_images=settings.html_images)),
         ".records.csv": (
             settings.csv,
-            lambda *args: write_csv(*args, csv_safe=settings.csv_safe, data=_data(args[1])),
+            lambda *args: write_csv(*args, csv_safe=settings.csv_safe, data=_data(args[1].run)),
         ),
-        ".table.jsonl": (settings.jsonl, lambda *args: write_jsonl(*args, data=_data(args[1]))),
+        ".table.jsonl": (settings.jsonl, lambda *args: write_jsonl(*args, data=_data(args[1].run))),
         ".summary.json": (settings.json, write_summary),
-        ".records.parquet": (settings.parquet, lambda *args: write_parquet(*args, data=_data(args[1]))),
+        ".records.parquet": (settings.parquet, lambda *args: write_parquet(*args, data=_data(args[1].run))),
         ".md": (settings.md, write_markdown),
     }
     chosen = {ending: write for ending, (is_wanted, write) in forms.items() if is_wanted}
@@ -81,8 +81,8 @@ def _folder(settings: ReportSettings, log: Path, logs: list[Path]) -> Path | Non
     return settings.output / log.parent.resolve().relative_to(os.path.commonpath(folders))
 
 
-def _lines(run: LoggedRun, overview: Overview) -> Iterator[str]:
-    overall = overview.summary.overall
+def _lines(overview: Overview) -> Iterator[str]:
+    run, overall = overview.run, overview.summary.overall
     of = f" of {run.of_words}" if overview.variants else ""
     asked, expected = len(run.records), run.facts.expected
     more = f"; {len(overview.variants):,} variants, each in the page's table" if overview.variants else ""

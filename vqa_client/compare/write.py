@@ -25,7 +25,6 @@ from vqa_client.html.data import COLUMNS, TEXT_BUDGET, Block, text_limit
 from vqa_client.html.figures import Figure, heat_maps, state_link
 from vqa_client.html.page import OURS, policy, rendered
 from vqa_client.html.shown_images import EmbeddedImages, Show, chosen
-from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import percent
 from vqa_client.reports.overview import Overview, dollars, overview
 from vqa_client.reports.sections import Section
@@ -43,10 +42,9 @@ LEAST_TEXT, MORE_PER_RECORD, RECORDS = 1_000_000, 400, 4_000
 
 
 class ChartedRun(Struct, frozen=True, kw_only=True):
-    """One run of a side with its overview; `name` is its label in charts."""
+    """The overview of one run of a side; `name` is its label in charts."""
 
     name: str
-    run: LoggedRun
     overview: Overview
 
 
@@ -95,7 +93,7 @@ def _charted_runs(side: Side, variant: str | None) -> Iterator[ChartedRun]:
     runs = [run for run in side.runs if variant in run.records.variants] or side.runs
     for run in runs:
         variant = f" · {run.folder or run.stem}" if len(runs) > 1 else ""
-        yield ChartedRun(name=side.label + variant, run=run, overview=overview(run))
+        yield ChartedRun(name=side.label + variant, overview=overview(run))
 
 
 def _accuracies(compared: Compared) -> Iterator[Figure]:
@@ -151,7 +149,7 @@ def _data(sides: Sequence[Side], compared: Compared, every: Sequence[ChartedRun]
     lengths = [length for charted in every for length in charted.overview.text_lengths]
     more = MORE_PER_RECORD * max(0, len(own[0]) * len(sides) - RECORDS)
     budget = min(LEAST_TEXT + more, TEXT_BUDGET)
-    block = Block(every[0].run, every[0].overview, show, text_limit(lengths, budget))
+    block = Block(every[0].overview, show, text_limit(lengths, budget))
     rows = {key: [*row, []] for key, row in _rows(block, sides[0], {key for pairs in own for key in pairs})}
     for side, pairs, (_, matched) in zip(sides[1:], own, compared, strict=True):
         keys = {matched.other_key(key): key for key in pairs}
@@ -171,12 +169,12 @@ def _rows(block: Block, side: Side, keys: Collection[Key]) -> Iterator[tuple[Key
 
 def _blind(every: Sequence[ChartedRun]) -> list[tuple[str, list[Gap]]]:
     """Of runs that asked with images and without: accuracies both ways over all questions, then group by group."""
-    asked_both = [charted for charted in every if {SEEN, BLIND} <= set(charted.run.records.variants)]
+    asked_both = [charted for charted in every if {SEEN, BLIND} <= set(charted.overview.run.records.variants)]
     if len(asked_both) < 2:
         return []
     gaps: dict[str, list[Gap]] = {}
     for charted in asked_both:
-        for gap in asked(charted.run, charted.overview).gaps:
+        for gap in asked(charted.overview).gaps:
             label, values = "all questions" if gap.label == "all" else gap.label, (gap.before, gap.after)
             same = Gap(label=charted.name, before=values[0], after=values[1], difference=gap.difference)
             gaps.setdefault(label, []).append(same)
@@ -185,12 +183,12 @@ def _blind(every: Sequence[ChartedRun]) -> list[tuple[str, list[Gap]]]:
 
 def _cost(every: Sequence[ChartedRun]) -> Scatter | None:
     """Accuracy against what a question costs: dollars where all configs have prices, else tokens."""
-    prices = [dollars(each.run, each.overview) for each in every]
+    prices = [dollars(each.overview) for each in every]
     tokens = [each.overview.whole.prompt_tokens.total + each.overview.whole.completion_tokens.total for each in every]
     priced = all(prices)
     costs = [price or 0.0 for price in prices] if priced else tokens
     tallies = [
-        (each.name, cost / len(each.run.records), each.overview.summary.overall)
+        (each.name, cost / len(each.overview.run.records), each.overview.summary.overall)
         for each, cost in zip(every, costs, strict=True)
     ]
     return scatter("dollars" if priced else "tokens", tallies) if all(costs) and len(every) > 1 else None

@@ -8,7 +8,6 @@ from typing import Any
 from msgspec import to_builtins
 
 from vqa_client.files import replacing, write_json
-from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import percent
 from vqa_client.reports.overview import VARIANT, Overview, in_order, quantile, totals
 from vqa_client.reports.sections import Section
@@ -22,18 +21,18 @@ _JSON = rb'\{\n  "task": '
 QUANTILES = {"median": 0.5, "p95": 0.95, "max": 1.0}
 
 
-def write_summary(path: Path, run: LoggedRun, overview: Overview) -> None:
+def write_summary(path: Path, overview: Overview) -> None:
     """Replace the file; an accuracy that nothing was measured for is null."""
-    write_json(path, summary_content(run, overview), _JSON)
+    write_json(path, summary_content(overview), _JSON)
 
 
-def summary_content(run: LoggedRun, overview: Overview) -> dict[str, Any]:
+def summary_content(overview: Overview) -> dict[str, Any]:
     """Everything that the report says in numbers, and the run file's own words.
 
     Of several variants, accuracies, statuses and scores are those of `headline_variant`; what `all_variants` holds,
     times, tokens and attempts are of all records.
     """
-    summary, total = overview.summary, overview.summary.overall.total
+    run, summary, total = overview.run, overview.summary, overview.summary.overall.total
     return {
         "task": run.task,
         "measure": overview.description.measure,
@@ -78,10 +77,10 @@ _ACCURACY = ("accuracy", "95 % interval", "n")
 Row = tuple[str, ...]
 
 
-def write_markdown(path: Path, run: LoggedRun, overview: Overview) -> None:
+def write_markdown(path: Path, overview: Overview) -> None:
     """Replace the file."""
     with replacing(path, _MARKDOWN) as file:
-        file.write("\n".join(as_markdown(sections(run, overview))).encode("utf-8", "replace") + b"\n")
+        file.write("\n".join(as_markdown(sections(overview))).encode("utf-8", "replace") + b"\n")
 
 
 def as_markdown(sections: Iterable[Section]) -> Iterator[str]:
@@ -98,10 +97,10 @@ def as_markdown(sections: Iterable[Section]) -> Iterator[str]:
             yield from (escaped(note), "")
 
 
-def sections(run: LoggedRun, overview: Overview) -> Iterator[Section]:
+def sections(overview: Overview) -> Iterator[Section]:
     """A run's figures."""
-    summary, description = overview.summary, overview.description
-    yield Section(title=f"{run.title}: {run.facts.model or run.stem}", notes=list(_scope(run, overview)))
+    run, summary, description = overview.run, overview.summary, overview.description
+    yield Section(title=f"{run.title}: {run.facts.model or run.stem}", notes=list(_scope(overview)))
     methods = [f"Intervals: {_methods(summary)}."] if summary.overall.interval else []
     yield Section(columns=(description.measure, "%", "95 % interval", "n"), rows=_headline(summary), notes=methods)
     yield Section(columns=("status", "n", "share"), rows=list(_statuses(summary)))
@@ -121,9 +120,7 @@ def sections(run: LoggedRun, overview: Overview) -> Iterator[Section]:
         named = overview.variants.items()
         failed = [(*_tally(name or "unchanged", of), f"{of.failed:,}") for name, of in named]
         yield Section(columns=(VARIANT, *_ACCURACY, "failed"), rows=failed)
-    yield Section(
-        columns=("cost", f"of all {overview.whole.overall.total:,} questions"), rows=list(totals(run, overview))
-    )
+    yield Section(columns=("cost", f"of all {overview.whole.overall.total:,} questions"), rows=list(totals(overview)))
 
 
 def escaped(text: str) -> str:
@@ -136,9 +133,9 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cell if cell == '-' else escaped(cell) for cell in cells)} |"
 
 
-def _scope(run: LoggedRun, overview: Overview) -> Iterator[str]:
+def _scope(overview: Overview) -> Iterator[str]:
     """Which questions the tables are of, where that isn't all that were to be asked."""
-    asked, expected = overview.whole.overall.total, run.facts.expected
+    run, asked, expected = overview.run, overview.whole.overall.total, overview.run.facts.expected
     if overview.variants:
         yield f"Figures are of {run.of_words}; all {len(overview.variants):,} variants are in a table below."
     if expected and asked < expected:

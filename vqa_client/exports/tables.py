@@ -11,7 +11,6 @@ from msgspec import UNSET, Struct, to_builtins
 from vqa_client.errors import UsageError
 from vqa_client.files import encode, replacing
 from vqa_client.json_stream import write_entries
-from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, field_value
 from vqa_client.shipped import install
 from vqa_client.tables.delimited import write_rows
@@ -99,7 +98,7 @@ _CSV = rb"question_id,variant,"
 """How the table begins, whatever its version."""
 
 
-def write_csv(path: Path, run: LoggedRun, overview: Overview, *, csv_safe: bool, data: Data | None = None) -> None:
+def write_csv(path: Path, overview: Overview, *, csv_safe: bool, data: Data | None = None) -> None:
     """One row a record after the names; lists are JSON, an empty cell is no value.
 
     With `csv_safe` a cell that a spreadsheet would take for a formula gets a "'" in front, as OWASP advises.
@@ -107,16 +106,16 @@ def write_csv(path: Path, run: LoggedRun, overview: Overview, *, csv_safe: bool,
     selected = columns(overview, data)
     cells = (
         [encode(cell).decode() if isinstance(cell, list) else cell for cell in row]
-        for row in rows(run.records, selected)
+        for row in rows(overview.run.records, selected)
     )
     write_rows(path, chain([[column.name for column in selected]], cells), _CSV, csv_safe=csv_safe)
 
 
-def write_jsonl(path: Path, run: LoggedRun, overview: Overview, *, data: Data | None = None) -> None:
+def write_jsonl(path: Path, overview: Overview, *, data: Data | None = None) -> None:
     """The same table with a JSON object per line; an empty cell is null."""
     selected = columns(overview, data)
     names = [column.name for column in selected]
-    entries = (dict(zip(names, row, strict=True)) for row in rows(run.records, selected))
+    entries = (dict(zip(names, row, strict=True)) for row in rows(overview.run.records, selected))
     write_entries(path, entries, as_list=False)
 
 
@@ -124,7 +123,7 @@ _PARQUET = b"PAR1"
 ROWS_AT_ONCE = 1000
 
 
-def write_parquet(path: Path, run: LoggedRun, overview: Overview, *, data: Data | None = None) -> None:
+def write_parquet(path: Path, overview: Overview, *, data: Data | None = None) -> None:
     """Write the columns of the CSV table; raises UsageError where pyarrow is not installed."""
     try:
         import pyarrow as pa
@@ -135,7 +134,7 @@ def write_parquet(path: Path, run: LoggedRun, overview: Overview, *, data: Data 
     kinds = _kinds(pa)
     schema = pa.schema([(column.name, kinds[column.kind]) for column in selected])
     with replacing(path, _PARQUET) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for batch in _batches(rows(run.records, selected)):
+        for batch in _batches(rows(overview.run.records, selected)):
             arrays = [
                 pa.array(values, field.type) for values, field in zip(zip(*batch, strict=True), schema, strict=True)
             ]

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from vqa_client.html.figures import Figure, of_mean, only, state_link
-from vqa_client.reports.logged_run import CLEAN, LoggedRun
+from vqa_client.reports.logged_run import CLEAN
 from vqa_client.reports.names import count
 from vqa_client.reports.overview import Overview, in_order
 from vqa_client.reports.page_forms import FormScores, add_rotations, neighbours, scores_by_form
@@ -75,9 +75,9 @@ class Asked(Struct, frozen=True, kw_only=True):
     bins: tuple[Bin, ...] = ()
 
 
-def asked(run: LoggedRun, overview: Overview) -> Asked:
+def asked(overview: Overview) -> Asked:
     """Compute what the run's variants and choices say together."""
-    variants = run.records.variants
+    run, variants = overview.run, overview.run.records.variants
     kinds = {variant.partition("/")[0] for variant in variants}
     choices = _Choices(None if kinds == {ROTATION} else overview.headline)
     counted = choices.watching(run.records)

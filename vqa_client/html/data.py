@@ -31,9 +31,9 @@ COLUMNS = (
 )
 
 
-def data_block(run: LoggedRun, overview: Overview, show: Show) -> bytes:
+def data_block(overview: Overview, show: Show) -> bytes:
     """The block, without any "<": nothing in it can end its HTML element."""
-    block = Block(run, overview, show, text_limit(overview.text_lengths))
+    run, block = overview.run, Block(overview, show, text_limit(overview.text_lengths))
     rows = [block.row(record) for record in run.records]
     return block.encoded(rows, request=_request(run), judges=rows_of_judges(run, block.keys(rows)))
 
@@ -71,15 +71,16 @@ def shortened(text: str, limit: int) -> str:
 
 
 class Block:
-    """Collects records, whose texts have at most `limit` characters; a run gives their fields and metrics."""
+    """Collects records, whose texts have at most `limit` characters; the overview gives their fields and metrics."""
 
-    def __init__(self, run: LoggedRun, overview: Overview, show: Show, limit: int) -> None:
+    def __init__(self, overview: Overview, show: Show, limit: int) -> None:
         self._strings: list[str] = []
         self._images: list[list[Any]] = []
         self._letters: set[str] = set()
         self._overview, self._show, self._limit, self._needles = overview, show, limit, None
-        if DEPTH in overview.fields and (places := ImageFiles(run).places):
-            self._needles = NeedleLines(places, (image.name for record in run.records for image in record.images))
+        if DEPTH in overview.fields and (places := ImageFiles(overview.run).places):
+            sent = (image.name for record in overview.run.records for image in record.images)
+            self._needles = NeedleLines(places, sent)
         self._numbers: dict[str, int] = {}
         self._image_numbers: dict[SentImage, int] = {}
 

@@ -49,19 +49,19 @@ _HERE = Path(__file__).parent
 _UNSEEN = unseen(lines=False)
 
 
-def write_page(path: Path, run: LoggedRun, overview: Overview, *, html_images: str = "thumbs") -> None:
+def write_page(path: Path, overview: Overview, *, html_images: str = "thumbs") -> None:
     """Replace the page of a run; `html_images` is a key of KEPT.
 
     Raises OutputError where it can't be written, NotOurs where another file or a link is in its place.
     """
     with replacing(path, OURS) as file:
-        show = EmbeddedImages([run], path.parent, chosen(run.records, KEPT[html_images]))
-        file.write(page(run, overview, show))
+        show = EmbeddedImages([overview.run], path.parent, chosen(overview.run.records, KEPT[html_images]))
+        file.write(page(overview, show))
 
 
-def page(run: LoggedRun, overview: Overview, show: Show, *, live: bool = False) -> bytes:
+def page(overview: Overview, show: Show, *, live: bool = False) -> bytes:
     """The page in UTF-8; a live one asks its server now and then whether the log has changed."""
-    return rendered("page.html.j2", data_block(run, overview, show), **_content(run, overview, live=live))
+    return rendered("page.html.j2", data_block(overview, show), **_content(overview, live=live))
 
 
 def rendered(template: str, data: bytes = b"", scripts: tuple[str, ...] = SCRIPTS, **content: Any) -> bytes:
@@ -72,9 +72,9 @@ def rendered(template: str, data: bytes = b"", scripts: tuple[str, ...] = SCRIPT
     return text.encode("utf-8", "replace")
 
 
-def index_page(place: Path, runs: list[tuple[LoggedRun, Overview]]) -> bytes:
+def index_page(place: Path, runs: list[Overview]) -> bytes:
     """The page that leads to the pages of several runs, which lie below their numbers."""
-    rows = [_index_row(place, number, run, overview) for number, (run, overview) in enumerate(runs)]
+    rows = [_index_row(place, number, overview) for number, overview in enumerate(runs)]
     return rendered("index.html.j2", scripts=INDEX_SCRIPTS, place=place, runs=rows)
 
 
@@ -84,8 +84,8 @@ def label_page(title: str, sheet: Path, content: object, keys: Mapping[str, str]
     return rendered("label.html.j2", inside_page(content), LABEL_SCRIPTS, policy=policy(live=True), **context)
 
 
-def _index_row(place: Path, number: int, run: LoggedRun, overview: Overview) -> dict[str, Any]:
-    lead = asked(run, overview).lead if overview.variants else ()
+def _index_row(place: Path, number: int, overview: Overview) -> dict[str, Any]:
+    run, lead = overview.run, asked(overview).lead if overview.variants else ()
     failed = overview.whole.overall.failed
     n, expected, sessions = len(run.records), run.facts.expected, run.facts.sessions
     states = [
@@ -106,7 +106,7 @@ def _index_row(place: Path, number: int, run: LoggedRun, overview: Overview) -> 
         "state": ", ".join(filter(None, states)),
         "options": ", ".join(options).replace(" True", ""),
         "started": str(sessions[0].get("started", ""))[:16].replace("T", " ") if sessions else "",
-        "spent": spent(run, overview),
+        "spent": spent(overview),
         "folder": str(folder.relative_to(place)) if folder.is_relative_to(place) else str(folder),
     }
 
@@ -175,8 +175,9 @@ def fingerprint(run: LoggedRun) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _content(run: LoggedRun, overview: Overview, *, live: bool) -> dict[str, Any]:
-    sessions, forms = run.facts.sessions, asked(run, overview)
+def _content(overview: Overview, *, live: bool) -> dict[str, Any]:
+    run, forms = overview.run, asked(overview)
+    sessions = run.facts.sessions
     judged, notes_of_judges = judgings(run)
     return {
         "judged": judged,
@@ -207,9 +208,9 @@ def _content(run: LoggedRun, overview: Overview, *, live: bool) -> dict[str, Any
         "curves": curves(overview),
         "level_curves": level_curves(overview),
         "histograms": histograms(overview),
-        "totals": totals(run, overview),
-        "limits": limits(run, overview),
-        "spent": spent(run, overview),
+        "totals": totals(overview),
+        "limits": limits(overview),
+        "spent": spent(overview),
         "settings": _settings(run),
         "fingerprint": fingerprint(run),
         "live": live,
@@ -272,9 +273,9 @@ def _digest(text: str) -> str:
     return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def limits(run: LoggedRun, overview: Overview) -> list[str]:
+def limits(overview: Overview) -> list[str]:
     """Sentences, the gravest first; none of them where nothing is known."""
-    return [*_missing(run), *_failures(overview), *_cut(run, overview), *_pace(run)]
+    return [*_missing(overview.run), *_failures(overview), *_cut(overview), *_pace(overview.run)]
 
 
 def _missing(run: LoggedRun) -> Iterator[str]:
@@ -303,11 +304,11 @@ def _failures(overview: Overview) -> Iterator[str]:
         yield f"{repeats:,} of {overview.attempts:,} requests were repeats."
 
 
-def _cut(run: LoggedRun, overview: Overview) -> Iterator[str]:
+def _cut(overview: Overview) -> Iterator[str]:
     number, total = overview.whole.n_truncated, overview.whole.overall.total
     if not number:
         return
-    tokens = run.facts.model_settings.get("max_tokens")
+    tokens = overview.run.facts.model_settings.get("max_tokens")
     at = f" at {tokens:,} tokens" if isinstance(tokens, int) else ""
     rest = (
         overview.summary.without_truncated.value if overview.headline is None else None

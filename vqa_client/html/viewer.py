@@ -19,7 +19,7 @@ from vqa_client.html.shown_images import CHANGED, ServedImages, Show, Shown, is_
 from vqa_client.images.facts import facts
 from vqa_client.reports.judged import judged_files
 from vqa_client.reports.log_reader import file_beside, find_logs, run_file_of
-from vqa_client.reports.logged_run import LoggedRun, read_run
+from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import Overview, overview
 from vqa_client.tables.inside import open_image, split_name
 from vqa_client.types import SentImage
@@ -43,7 +43,6 @@ class _Read(Struct, frozen=True):
     """A log as it was in one state."""
 
     state: str
-    run: LoggedRun
     overview: Overview
 
 
@@ -103,24 +102,23 @@ class Viewer:
             return Reply(status=302, location="0/")
         return Reply(kind=HTML, body=index_page(self._place, list(map(self._current, self._logs))))
 
-    def _current(self, log: Path) -> tuple[LoggedRun, Overview]:
+    def _current(self, log: Path) -> Overview:
         state = _state(log)
         known = self._read.get(log)
         if known is None or known.state != state:
-            run = read_run(log)
-            self._read[log] = known = _Read(state, run, overview(run))
-        return known.run, known.overview
+            self._read[log] = known = _Read(state, overview(read_run(log)))
+        return known.overview
 
     def _page(self, log: Path) -> Reply:
-        run, overview = self._current(log)
+        overview = self._current(log)
         state, images = self._read[log].state, self._images_of(log)
         if self._pages.get(log, ("",))[0] != state:
-            self._pages[log] = state, page(run, overview, images, live=True)
+            self._pages[log] = state, page(overview, images, live=True)
         return Reply(kind=HTML, body=self._pages[log][1])
 
     def _images_of(self, log: Path) -> ServedImages:
         if log not in self._images:
-            self._images[log] = ServedImages(self._current(log)[0])
+            self._images[log] = ServedImages(self._current(log).run)
         return self._images[log]
 
     def _comparison(self, numbers: Sequence[int]) -> Reply:

@@ -25,7 +25,7 @@ _NO_PART = Part(overall=Mean(n=0, value=None, interval=None), answered=Mean(n=0,
 
 
 class Overview(Struct, frozen=True, kw_only=True):
-    """The summary, and what it does not hold: times, tokens, attempts and one failure of each status.
+    """A run's summary, and what it does not hold: times, tokens, attempts and one failure of each status.
 
     `summary` is of the variant `headline` where the log has several, and of all records where that is None; only its
     breakdown by "variant" and its crossing of corruption and level are of all. `whole` adds up all records, for what
@@ -35,9 +35,9 @@ class Overview(Struct, frozen=True, kw_only=True):
     of prompts and replies.
     """
 
+    run: LoggedRun
     summary: Summary
     whole: Summary
-    headline: str | None
     variants: Mapping[str, Tally]
     description: Description
     totals: Totals
@@ -49,6 +49,11 @@ class Overview(Struct, frozen=True, kw_only=True):
     attempts: int
     sent_bytes: int
     failures: Mapping[Status, Failure]
+
+    @property
+    def headline(self) -> str | None:
+        """The variant that headline figures are of; None where the log has no two."""
+        return self.run.headline
 
 
 class _Walk:
@@ -106,14 +111,13 @@ def overview(run: LoggedRun) -> Overview:
     walk = _Walk(iter(run.records))
     added = tuple(walk.added_fields())
     whole, summary = _summaries(run, walk, added)
-    several = run.headline is not None
     return Overview(
+        run=run,
         description=run.facts.description,
         totals=run.facts.totals,
         summary=summary,
         whole=whole,
-        headline=run.headline,
-        variants=summary.breakdowns[VARIANT] if several else {},
+        variants={} if run.headline is None else summary.breakdowns[VARIANT],
         fields=(*sorted(walk.values), *added),
         values=walk.all_values(),
         latencies_s=sorted(walk.latencies_s),
@@ -192,14 +196,15 @@ def _crossings(walk: _Walk, description: Description) -> list[tuple[str, str]]:
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
 
 
-def totals(run: LoggedRun, overview: Overview) -> list[tuple[str, str]]:
+def totals(overview: Overview) -> list[tuple[str, str]]:
     """Times, tokens and megabytes; what the log doesn't say is left out."""
-    sessions, wall_s, asked = run.facts.sessions, time_of(run.facts.sessions), run.facts.total("questions")
+    facts = overview.run.facts
+    wall_s, asked = time_of(facts.sessions), facts.total("questions")
     prompt, reply = overview.whole.prompt_tokens, overview.whole.completion_tokens
     median, p95 = quantile(overview.latencies_s, 0.5), quantile(overview.latencies_s, 0.95)
     rows = [
         ("time", _duration(wall_s) if wall_s else ""),
-        ("starts", f"{len(sessions):,}" if len(sessions) > 1 else ""),
+        ("starts", f"{len(facts.sessions):,}" if len(facts.sessions) > 1 else ""),
         ("questions per second", f"{asked / wall_s:.2f}" if wall_s else ""),
         ("latency, median", f"{median:.2f} s" if median else ""),
         ("latency, 95 %", f"{p95:.2f} s" if p95 else ""),
@@ -213,7 +218,7 @@ def totals(run: LoggedRun, overview: Overview) -> list[tuple[str, str]]:
     return [(name, value) for name, value in rows if value]
 
 
-def spent(run: LoggedRun, overview: Overview) -> str:
+def spent(overview: Overview) -> str:
     """Tokens for each question and, where the config has prices, dollars in all; "" where neither is known."""
     prompt, reply = overview.whole.prompt_tokens, overview.whole.completion_tokens
     parts = [
@@ -222,23 +227,20 @@ def spent(run: LoggedRun, overview: Overview) -> str:
         if of.n and of.total
     ]
     words = [f"{' and '.join(parts)} per question"] if parts else []
-    if (price := dollars(run, overview)) is not None:
+    if (price := dollars(overview)) is not None:
         words.append(f"${price:,.2f} in all" if price >= 0.01 else f"${price:.4f} in all")
     return " · ".join(words)
 
 
-def dollars(run: LoggedRun, overview: Overview) -> float | None:
+def dollars(overview: Overview) -> float | None:
     """The price of all tokens, those of batches at theirs; None without prices, or where the server told no tokens."""
-    prices, prompt, reply = (
-        run.facts.described.get("prices"),
-        overview.whole.prompt_tokens,
-        overview.whole.completion_tokens,
-    )
+    facts, whole = overview.run.facts, overview.whole
+    prices, prompt, reply = facts.described.get("prices"), whole.prompt_tokens, whole.completion_tokens
     if not isinstance(prices, dict) or not prompt.n:
         return None
     price = float(prompt.total * prices.get("input", 0) + reply.total * prices.get("output", 0)) / 1e6
-    batched: int = sum(each["questions"] for start in run.facts.sessions for each in start.get("batches", ()))
-    return price * (1 - (1 - float(prices.get("batch", 1))) * min(1, batched / max(1, overview.whole.overall.total)))
+    batched: int = sum(each["questions"] for start in facts.sessions for each in start.get("batches", ()))
+    return price * (1 - (1 - float(prices.get("batch", 1))) * min(1, batched / max(1, whole.overall.total)))
 
 
 def _size(size_bytes: int) -> str:
