@@ -1,5 +1,9 @@
-"""Figures are drawn for any pool, come out the same each time, and say why where there is nothing to draw."""
+"""Figures are drawn for any pool, come out the same each time, and say why where there is nothing to draw.
 
+`python -m tests.plots.test_figures` writes again what they show.
+"""
+
+import json
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -19,6 +23,7 @@ from vqa_client.plots.style import look, save, shown, styled, titled
 from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Evaluation, evaluate
 
 pytest.importorskip("matplotlib")
+KEPT = Path(__file__).with_name("figures.json")
 ONE = {"accuracy_by_level": accuracy_by_level}
 """Of the figures, where which are drawn is not the question: all take seconds."""
 
@@ -100,6 +105,101 @@ def test_a_figure_is_as_wide_as_a_page_and_as_high_as_its_panels_and_legend_need
     with styled():
         sizes = [drawer(found).get_size_inches() for drawer in FIGURES.values()]
     assert " ".join(f"{width:.2f}x{height:.2f}" for width, height in sizes) == inches
+
+
+def uneven() -> Evaluation:
+    """Three models, of which one lacks a corruption, one a level and a type of question."""
+    fewer = CorruptedScores()
+    for n in range(40):
+        for level in (0, 1, 2, 4, 5):
+            name, type_ = ("snow", level) if level else ("", 0), "is this a" if n % 2 else "how many"
+            score = float(n % (level + 3) != 0)
+            fewer.add(str(n), *name, score=score, status="ok", cluster=str(n // 2), type_=type_)
+    models = {
+        "one": model(dict(curves(0.9, 0.6, ("snow", "zoom_blur")))),
+        "org/three": model({"snow": [0.5, 0.4, 0.4]}, 3),
+    }
+    return evaluate({**models, "two": fewer.curves()})
+
+
+def plain(value: Any) -> Any:
+    """What JSON holds of a value, numbers to three digits."""
+    import numpy as np
+
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return list(map(plain, value))
+    if isinstance(value, float):
+        return None if value != value else round(value, 3)
+    return value
+
+
+def look_of(drawn: Any) -> list[Any]:
+    """What is seen of a line, an area, a map or a text."""
+    from matplotlib import collections, image, lines, patches, text
+
+    if isinstance(drawn, lines.Line2D):
+        dashes, ends = drawn._unscaled_dash_pattern, (drawn.get_marker(), drawn.get_markersize())  # type: ignore[attr-defined]
+        return [drawn.get_xydata(), drawn.get_color(), dashes, drawn.get_linewidth(), *ends, drawn.get_zorder()]
+    if isinstance(drawn, text.Text):
+        place = drawn.get_position(), drawn.get_ha(), drawn.get_va()
+        return [drawn.get_text(), *place, drawn.get_color(), drawn.get_fontsize()]
+    if isinstance(drawn, image.AxesImage):
+        return [drawn.get_array(), drawn.get_clim(), drawn.get_cmap().name]
+    filling = [
+        drawn.get_facecolor(),
+        drawn.get_edgecolor(),
+        drawn.get_linewidth(),
+        drawn.get_hatch(),
+        drawn.get_zorder(),
+    ]
+    if isinstance(drawn, patches.Patch):
+        return [drawn.get_path().transformed(drawn.get_patch_transform()).vertices, *filling]
+    assert isinstance(drawn, collections.Collection), drawn
+    return [[path.vertices for path in drawn.get_paths()], *filling]
+
+
+def axis_of(axis: Any) -> list[Any]:
+    locations = getattr(axis.get_major_locator(), "locs", None)
+    marks = locations, [] if locations is None else [label.get_text() for label in axis.get_ticklabels()]
+    return [axis.get_label_text(), *marks, axis.get_view_interval(), sorted(axis.get_tick_params().items())]
+
+
+def panel_of(panel: Any) -> Any:
+    if not panel.get_visible():
+        return "hidden"
+    polar = [panel.get_theta_offset(), panel.get_theta_direction()] if panel.name == "polar" else []
+    seen = [spine.get_edgecolor() for spine in panel.spines.values() if spine.get_visible()]
+    artists = [*panel.lines, *panel.patches, *panel.collections, *panel.images, *panel.texts]
+    axes = axis_of(panel.xaxis), axis_of(panel.yaxis)
+    return [panel.get_title(), *axes, polar, seen, *([type(each).__name__, *look_of(each)] for each in artists)]
+
+
+def described(drawn: Any) -> list[Any]:
+    """All that a figure shows, but for where its layout puts the panels."""
+    legends = []
+    for legend in drawn.legends:
+        handles = [look_of(handle)[1:] for handle in legend.legend_handles]
+        legends.append([legend._ncols, [text.get_text() for text in legend.get_texts()], handles])
+    return plain(
+        [drawn.get_size_inches(), [look_of(text) for text in drawn.texts], legends, *map(panel_of, drawn.axes)]
+    )
+
+
+def all_described() -> dict[str, Any]:
+    found = {"even": pool("org/one", "org/two"), "nine": pool(*"abcdefghi", corruptions=("snow",)), "uneven": uneven()}
+    with styled():
+        return {
+            f"{name}, {key}": described(drawer(each)) for key, each in found.items() for name, drawer in FIGURES.items()
+        }
+
+
+def test_every_figure_shows_what_it_showed() -> None:
+    kept, now = json.loads(KEPT.read_text()), json.loads(json.dumps(all_described()))
+    assert list(now) == list(kept)
+    for name, drawn in now.items():
+        assert drawn == kept[name], name
 
 
 def test_the_numbers_drawn_are_those_of_the_evaluation() -> None:
@@ -206,11 +306,27 @@ def test_the_sheet_shows_what_a_run_sends(picture: Path) -> None:
     sent = np.asarray(Image.open(BytesIO(corrupted_png(data, name="shot_noise", level=3, seed=4))))
     left = 3 * (width + GAP_PX)
     assert (sheet[:height, left : left + width] == _shrunk(sent, (height, width))).all()
+    assert (sheet[:height, :width] == _shrunk(np.asarray(Image.open(picture)), (height, width))).all()
+
+
+def test_the_sheet_names_its_levels_and_corruptions(picture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved: list[Any] = []
+    sheets = sys.modules[contact_sheet.__module__]
+    monkeypatch.setattr(sheets, "save", lambda drawn, *_, dpi: saved.append((drawn, dpi)))
+    contact_sheet(picture, picture.parent, profile="vqa-vrb", seed=0)
+    ((drawn, dpi),) = saved
+    (panel,) = drawn.axes
+    across, down = plain(axis_of(panel.xaxis)), plain(axis_of(panel.yaxis))
+    assert (across[1][:2], across[2]) == ([120.0, 366.0], ["clean", *"12345"])
+    assert (down[1][:2], down[2]) == ([90.0, 276.0], [titled(name) for name in FOURTEEN])
+    place = plain(panel.get_position().bounds)
+    assert (plain(drawn.get_size_inches()), place, dpi) == ([7.2, 10.866], [0.167, 0.005, 0.826, 0.968], 247)
 
 
 def test_an_image_that_is_gone_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"gone\.png can't be read"):
+    with pytest.raises(DataError, match=r"gone\.png can't be read") as raised:
         contact_sheet(tmp_path / "gone.png", tmp_path, profile="vqa-vrb", seed=0)
+    assert raised.value.hint == "give another --image"
 
 
 def plot(*words: object) -> int:
@@ -257,3 +373,8 @@ def test_without_the_image_the_other_figures_are_drawn(
     assert "no contact_sheet: the runs' first image was not found; --image names one" in streams.err
     assert plot(tmp_path, "-o", tmp_path / "out", "--image", tmp_path / "no.png") == 2
     assert "no.png can't be read" in capsys.readouterr().err
+
+
+if __name__ == "__main__":
+    figures = (f"{json.dumps(name)}: {json.dumps(drawn)}" for name, drawn in all_described().items())
+    KEPT.write_text("{\n" + ",\n".join(figures) + "\n}\n")
