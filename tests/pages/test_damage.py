@@ -59,9 +59,11 @@ def test_noise_is_decided_by_its_digest_alone() -> None:
     assert after("noise", page).tobytes() != after("noise", page, CHANCE[::-1]).tobytes()
 
 
-def test_noise_is_the_same_with_every_numpy() -> None:
-    made = after("noise:gaussian:0.5", Image.new("L", (4, 2), 128))
-    assert list(made.tobytes()) == [147, 201, 129, 110, 255, 125, 197, 188]
+@pytest.mark.parametrize(
+    ("grey", "noisy"), [(128, [147, 201, 129, 110, 255, 125, 197, 188]), (0, [19, 73, 1, 0, 137, 0, 69, 60])]
+)
+def test_noise_is_the_same_with_every_numpy_and_ends_at_black_and_white(grey: int, noisy: list[int]) -> None:
+    assert list(after("noise:gaussian:0.5", Image.new("L", (4, 2), grey)).tobytes()) == noisy
 
 
 def test_blur_and_resampling_keep_the_size() -> None:

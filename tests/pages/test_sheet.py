@@ -65,10 +65,28 @@ def test_a_piece_lies_inside_its_page_about_the_spot(spot: tuple[float, float], 
         assert begin <= round(part * length) <= end
 
 
+@pytest.mark.parametrize("corner", [(0, 0), (320, 525), (640, 840), (160, 105)])
+def test_the_piece_is_the_one_with_the_most_ink(corner: tuple[int, int]) -> None:
+    page = Image.new("L", (640 + CROP_PX[0], 840 + CROP_PX[1]), 255)
+    box = (*corner, corner[0] + CROP_PX[0], corner[1] + CROP_PX[1])
+    page.paste(0, box)
+    assert sheet._box_around(sheet._most_ink(page), page.size) == box
+
+
+def test_frames_and_names_have_their_places_and_colours(tmp_path: Path) -> None:
+    (_, large) = columns(tmp_path)
+    made = contact_sheet([large], ["d1_page_001"])
+    assert made.size == (452, 704)
+    seen = [made.getpixel(place) for place in ((16, 60), (435, 432), (16, 456), (435, 665))]
+    assert seen == [(96, 96, 96), (96, 96, 96), (200, 0, 0), (200, 0, 0)]
+    darkest = [made.crop((16, top, 436, top + 20)).convert("L").getextrema()[0] for top in (6, 37, 667)]
+    assert darkest == [0, 96, 96], "the folder's name, the page's, the caption"
+
+
 def test_a_page_that_a_folder_lacks_is_shown_as_missing(tmp_path: Path) -> None:
     made = contact_sheet(columns(tmp_path), ["d2_page_001"])
     middle = (GAP_PX + CELL_PX[0] + GAP_PX + CELL_PX[0] // 2, LINE_PX + GAP_PX + LINE_PX + CELL_PX[1] // 2)
-    assert made.getpixel(middle) == sheet.MISSING
+    assert made.getpixel(middle) == sheet.MISSING == (235, 235, 235)
 
 
 def test_pages_are_spread_evenly_or_named() -> None:
