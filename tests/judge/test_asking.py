@@ -153,3 +153,27 @@ def test_a_judge_that_is_asked_with_its_name_and_without_it_is_one(
     assert ([each["judge"]["name"] for each in found["verdicts"]], found["notes"]) == (["judge-1"], [])
     settings = JudgeSettings(results=run.log, kind="correct")
     assert [each.name for each in judges_of(JudgedRun(settings, "correct"), settings)] == ["judge-1"]
+
+
+def test_a_failed_question_is_wrong_and_a_reply_that_is_all_thought_is_left_to_the_rule(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    run = Run(tmp_path, RIGHT_AND_WRONG[:6])
+    changes: dict[str, dict[str, Any]] = {
+        "q0": {"output": None, "answer": None, "status": "timeout"},
+        "q1": {"output": "", "reasoning": "It is city 1", "score": 1.0},
+        "q2": {"output": "", "reasoning": "Is it city 2?", "answer": None, "status": "empty"},
+    }
+    records = [json.loads(line) for line in run.log.read_bytes().splitlines()]
+    run.log.write_text("".join(json.dumps(one | changes.get(one["question_id"], {})) + "\n" for one in records))
+    server = fault_server(answer(honest))
+    assert run.judged(server.base_url) == 0
+    assert {
+        material(chat.prompt)["question"][-2] for chat in server.chats if "The answer is" not in chat.prompt
+    } == set("345")
+    found = run.found("correct")["verdicts"][0]
+    assert counts(run.found("correct")) == (3, 0, 2)
+    assert (found["not_asked"], found["total"]) == (1, 6)
+    assert (found["low"], found["high"]) == (pytest.approx(3 / 6), pytest.approx(3 / 6))
+    report = json.loads((run.log.parent / "capitals.judge-correct.json").read_text())
+    assert report["left_out"] == {"no_reply": ["q0"], "reply_in_reasoning": ["q1", "q2"]}

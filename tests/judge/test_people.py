@@ -119,7 +119,9 @@ def test_grades_by_people_have_weighted_kappa_and_ranks(
         assert (found["graded"], found["rho"], found["accuracy"]["value"]) == (weighted, None, accuracy)
     sheet.write_text("question_id,label\nq1,6\n")
     assert run_command([*given, "--labels", str(sheet)]) == 2
-    assert "label '6' is unknown" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith(
+        "label '6' is unknown\nhint: 1, 2, 3, 4, 5, unclear, or correct, incorrect\n"
+    )
 
 
 def test_peoples_grades_are_on_the_scale_of_the_sheet_or_of_all_judges(
