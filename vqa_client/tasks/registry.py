@@ -234,6 +234,8 @@ def find(name: str) -> Entry:
         return _entry(name, importlib.import_module(module))
     near = difflib.get_close_matches(name, declared(), 1)
     hint = f"did you mean {near[0]}? " if near else ""
+    if os.path.exists(name):
+        hint = f"`vqa-client ask {name}` asks your own questions; "
     raise UsageError(f"there is no benchmark {name!r}", hint=f"{hint}`vqa-client list` shows all; a file ends in .py")
 
 

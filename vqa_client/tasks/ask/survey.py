@@ -82,7 +82,7 @@ def survey(settings: AskSettings) -> Survey:
     Raises UsageError where a decision is left to the user, DataError for data that can't be asked.
     """
     if settings.data is None:
-        raise UsageError("there is no data to ask", hint="vqa-client ask FILE, a folder, or a quoted glob")
+        raise UsageError("there is no data to ask", hint="--data FILE, a folder, or a quoted glob")
     tables = tables_of(settings.data)
     columns, rows = _columns(tables)
     if not rows:
