@@ -50,7 +50,10 @@ OTHER_COMMANDS = [
     (["ask", "rows.csv", "--to", "rows.csv"], "--to rows.csv: a benchmark is a Python file\nhint: --to rows.py"),
     (["run", "chartqa", "--data", ".", "--limit", "2.5"], '--limit: unable to convert "2.5" into a whole number.'),
     (["ask", "x.csv", "--answer_from", "b"], 'for --answer_from. Choose from: "letter", "text", "0", "1".\n'),
-    (["run", "rows.csv"], "no benchmark 'rows.csv'\nhint: `vqa-client ask rows.csv` asks your own questions; `vqa-client"),
+    (
+        ["run", "rows.csv"],
+        "no benchmark 'rows.csv'\nhint: `vqa-client ask rows.csv` asks your own questions; `vqa-client",
+    ),
     (["suite", "rows.csv"], "there is no suite 'rows.csv'\nhint: `vqa-client ask rows.csv` asks your own questions; "),
     (["ctl", "results", "--max_workers", "auto"], "a whole number.\nhint: give a number; auto is for a command that"),
     (["ctl", "results", "--max_workers", "2.0"], '--max_workers: unable to convert "2.0" into a whole number.'),
@@ -79,7 +82,7 @@ OTHER_COMMANDS = [
     (["compare", "a", "b", "--level", "2"], "unknown option --level\nhint: --help lists all options"),
     (["ask", "rows.csv", "--base_url", "http://host:99999"], "host or port\nhint: such as http://localhost:8000/v1"),
     (["run", "chartqa", "--data", "hf://nobody"], "hf://nobody is not a dataset\nhint: hf://owner/name"),
-    (["score", "-p", "a.json", "--task", "ask"], "there is no data to ask\nhint: --data FILE, a folder, or a quoted glob"),
+    (["run", "ask"], "there is no data to ask\nhint: --data FILE, a folder, or a quoted glob"),
     (["score", "-p", "a.json"], "--annotations or --task is missing\nhint: for example: vqa-client score"),
     (["score", "-p", "a.json", "-atypo.py"], "can't read a.json"),
     (["score", "-p", "photo.jpg", "-a", "typo.py"], "\nhint: a file is a JSON list, one JSON object per line, or CSV"),
@@ -136,7 +139,7 @@ def test_ctrl_c_while_data_is_read_ends_with_a_word(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    for read in ("runs.merge", "robustness.evaluate", "evaluate.evaluate_and_judge"):
+    for read in ("runs.merge", "robustness.evaluate", "evaluate.evaluate"):
         monkeypatch.setattr(f"vqa_client.cli.{read}", interrupt)
     assert run_command(words) == 130
     assert capsys.readouterr().err == "stopped\n"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from vqa_client.cli.evaluate import evaluate_and_judge
+from vqa_client.cli.evaluate import evaluate
 from vqa_client.cli.streams import EXIT_OK, emit, safe, say
 from vqa_client.errors import DataError, QuestionFailed
 from vqa_client.images.facts import facts
@@ -30,7 +30,7 @@ def ask(data: Path, /, settings: AskSettings) -> int:
         return EXIT_OK
     if settings.prompt and "{" not in settings.prompt:
         say("warning: --prompt has no {question} and no other {column}: the same words are sent for every row")
-    code = evaluate_and_judge(settings)
+    code = evaluate(settings)
     if settings.dry_run and settings.show and not settings.json:
         emit("".join(f"\n{safe(line)}\n" for line in _first_questions(settings)))
     return code

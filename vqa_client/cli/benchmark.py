@@ -26,9 +26,9 @@ def run(name: _Name = None, /, *options: Options) -> int:
     settings = _settings("run", name, options)
     if settings is None:
         return EXIT_OK
-    from vqa_client.cli.evaluate import evaluate_and_judge
+    from vqa_client.cli.evaluate import evaluate
 
-    return evaluate_and_judge(settings)
+    return evaluate(settings)
 
 
 def selftest(name: _Name = None, /, *options: Options) -> int:

@@ -1,7 +1,6 @@
 """The first five minutes: local servers, the sample data, every benchmark, and nothing left running."""
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from vqa_client.cli.evaluate import exit_code, show
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
-from vqa_client.cli.signals import Stopped, resume_command, until_signalled
+from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
 from vqa_client.cli.streams import say
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.progress import Progress
@@ -37,7 +36,7 @@ def demo(settings: DemoSettings) -> int:
             reports += part_reports
     except Stopped as stopped:
         show(stopped.interrupted.reports)
-        say(f"stopped. Resume with: {resume_command(sys.argv)}")
+        say_how_to_resume()
         return stopped.code
     if local.missing():
         say(WITHOUT_SHAPES)

@@ -1,15 +1,16 @@
 """A benchmark command: run it with a display, print the reports, choose the exit code."""
 
 import asyncio
-import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import cast
 
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import LiveCounts, PipedDisplay, display
 from vqa_client.cli.report_tables import as_json_text, as_tables
-from vqa_client.cli.signals import Stopped, resume_command, until_signalled
+from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, count, emit, safe, say
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
@@ -18,29 +19,48 @@ from vqa_client.reports.report import Report
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.run import RunSettings
 
+Finish = Callable[[Sequence[Report], bool, Sequence[Path]], None]
+"""Prints reports, writes their pages where the bool says so, and is given the logs of runs that have begun besides."""
+
 
 def evaluate(settings: RunSettings) -> int:
     """Run and print; the exit code is 130 or 143 after a signal."""
-    if (done := asks_nothing([settings])) is not None:
-        return done
-    progress = display()
-    try:
-        reports = until_signalled(lambda stop: asked([settings], progress, stop), progress)
-    except Stopped as stopped:
-        show(stopped.interrupted.reports, settings, as_json=settings.json)
-        say(f"stopped. Resume with: {resume_command(sys.argv)}")
-        return stopped.code
-    except ModelsFailed as failed:
-        show(failed.reports, settings, as_json=settings.json)
-        _write_pages(settings, failed.reports)
-        raise
-    show(reports, settings, as_json=settings.json)
-    _write_pages(settings, reports)
-    return code_of(settings, reports)
+    return evaluate_several([settings], partial(_finish, settings))
 
 
 mc = niah = vqa2 = explain = evaluate
 """The benchmarks with a command of their own."""
+
+
+def _finish(settings: RunSettings, reports: Sequence[Report], pages: bool, others: Sequence[Path]) -> None:
+    del others  # they have no reports
+    show(reports, settings, as_json=settings.json)
+    if pages and settings.part is None:
+        write_pages([report for report in reports if report.log.exists()])
+
+
+def evaluate_several(runs: Sequence[RunSettings], finish: Finish) -> int:
+    """Ask runs one after the other, then their judges, whose configs are read before; the exit code."""
+    judged = [run for run in runs if judges_of(run)]
+    if (done := asks_nothing(runs)) is not None:
+        return done
+    progress = display()
+    try:
+        reports = until_signalled(lambda stop: asked(runs, progress, stop), progress)
+    except Stopped as stopped:
+        finish(stopped.interrupted.reports, False, ())
+        say_how_to_resume()
+        return stopped.code
+    except ModelsFailed as failed:
+        finish(failed.reports, runs[0].html, failed.begun)
+        raise
+    finish(reports, runs[0].html, ())
+    code = code_of(runs[0], reports)
+    if not judged or code not in (EXIT_OK, EXIT_FAILED_QUESTIONS):
+        return code
+    from vqa_client.cli.judge import judge_after
+
+    return max(code, *map(judge_after, cast(list[BenchmarkSettings], judged)))
 
 
 def asks_nothing(settings: Sequence[RunSettings]) -> int | None:
@@ -69,17 +89,6 @@ def code_of(settings: RunSettings, reports: Sequence[Report]) -> int:
             f"error: no question got a reply: {_statuses(reports) or 'none was asked, or its result is of another run'}"
         )
     return code
-
-
-def evaluate_and_judge(settings: RunSettings) -> int:
-    """As `evaluate`, and then the judges of --judge, whose configs are read before anything is asked."""
-    judges = judges_of(settings)
-    code = evaluate(settings)
-    if not judges or code not in (EXIT_OK, EXIT_FAILED_QUESTIONS):
-        return code
-    from vqa_client.cli.judge import judge_after
-
-    return judge_after(cast(BenchmarkSettings, settings)) or code
 
 
 def judges_of(settings: RunSettings) -> tuple[str, ...]:
@@ -131,11 +140,6 @@ def _statuses(reports: Sequence[Report]) -> str:
     for report in reports:
         counts.update(report.summary.status_counts)
     return ", ".join(f"{number:,} {status}" for status, number in counts.most_common() if number)
-
-
-def _write_pages(settings: RunSettings, reports: Sequence[Report]) -> None:
-    if settings.html and settings.part is None:
-        write_pages([report for report in reports if report.log.exists()])
 
 
 def show(reports: Sequence[Report], settings: RunSettings | None = None, *, as_json: bool = False) -> None:

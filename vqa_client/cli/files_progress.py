@@ -3,14 +3,13 @@
 import contextlib
 import functools
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from vqa_client.cli.progress import bar, on_terminal
-from vqa_client.cli.signals import SIGNALS, resume_command
+from vqa_client.cli.signals import SIGNALS, say_how_to_resume
 from vqa_client.cli.streams import count, duration, say
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def resumable(command: Callable[[Settings], int]) -> Callable[[Settings], int]:
         try:
             return command(settings)
         except _Signalled as signalled:
-            say(f"stopped. Resume with: {resume_command(sys.argv)}")
+            say_how_to_resume()
             return signalled.code
         finally:
             for number, action in before.items():

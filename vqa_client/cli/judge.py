@@ -1,6 +1,5 @@
 """`vqa-client judge`: asks judges about a finished run, and prints what they make of it beside its rule."""
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +9,8 @@ from msgspec import to_builtins
 from vqa_client.aggregates import Figure
 from vqa_client.cli.pages_beside import write_again
 from vqa_client.cli.progress import display
-from vqa_client.cli.signals import Stopped, resume_command, until_signalled
-from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, emit_json, safe, say
+from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, emit_json, safe
 from vqa_client.cli.tables import as_text
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
@@ -77,7 +76,7 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
     try:
         until_signalled(lambda stop: arun_several(runs, progress=progress, stop=stop), progress)
     except Stopped as stopped:
-        say(f"stopped; to resume: {resume_command(sys.argv)}")
+        say_how_to_resume()
         return stopped.code
     except ModelsFailed:
         _show(runs)

@@ -4,10 +4,12 @@ import asyncio
 import gc
 import shlex
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from vqa_client.cli.streams import say
 from vqa_client.client.url import without_secrets
 from vqa_client.evaluation import Interrupted
 from vqa_client.progress import Progress
@@ -28,6 +30,11 @@ class Stopped(Exception):
         super().__init__(number)
         self.code = 128 + number
         self.interrupted = interrupted
+
+
+def say_how_to_resume() -> None:
+    """Print the command that resumes what a signal has stopped."""
+    say(f"stopped. Resume with: {resume_command(sys.argv)}")
 
 
 def until_signalled(work: Callable[[asyncio.Event], Awaitable[Result]], progress: Progress) -> Result:
