@@ -40,16 +40,10 @@ def selftest(name: _Name = None, /, *options: Options) -> int:
         return EXIT_OK
     result = tested(settings)
     lines = [f"{safe(fault.question_id)}: {fault.reply!r}: {fault.reason}" for fault in result.faults[:_SHOWN]]
-    more = len(result.faults) - _SHOWN
-    verdict = (
-        f"{count(len(result.faults), 'question')} of {result.total:,} fail" if result.faults else "every score is 1"
-    )
-    emit(
-        "\n".join(
-            [*lines, *([f"and {more:,} more"] if more > 0 else []), f"{count(result.total, 'question')}: {verdict}"]
-        )
-        + "\n"
-    )
+    if (more := len(result.faults) - _SHOWN) > 0:
+        lines.append(f"and {more:,} more")
+    verdict = f"{count(len(result.faults))} of {result.total:,} fail" if result.faults else "every score is 1"
+    emit("".join(f"{line}\n" for line in [*lines, f"{count(result.total)}: {verdict}"]))
     return EXIT_FAILED_QUESTIONS if result.faults else EXIT_OK
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from vqa_client.cli.streams import count, duration, emit, emit_json, folded, safe, say, terminal_width
 from vqa_client.pages.estimate import TOKEN_SIDES
+from vqa_client.reports.names import first_and_more
 from vqa_client.runs.dry_run import DryRun, Expected, dry_run
 from vqa_client.settings.run import RunSettings
 
@@ -134,5 +135,4 @@ def _dollars(run: DryRun, expected: Expected, settings: RunSettings) -> tuple[fl
 
 
 def _some_names(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - SHOWN:,} more (--json has all)" if len(names) > SHOWN else ""
-    return ", ".join(map(safe, names[:SHOWN])) + more
+    return safe(first_and_more(names, SHOWN, " (--json has all)"))

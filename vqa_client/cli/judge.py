@@ -32,7 +32,7 @@ from vqa_client.reports.judged import (
     kappa_text,
     name_of,
 )
-from vqa_client.reports.names import interval_text, percent
+from vqa_client.reports.names import first_and_more, interval_text, percent
 from vqa_client.reports.sections import Section, difference_text
 from vqa_client.scoring.statistics import Mean
 from vqa_client.settings.declared import BenchmarkSettings
@@ -189,9 +189,9 @@ def _forms(forms: Sequence[Form]) -> Section:
 def _differing(of: Verdicts) -> Iterator[str]:
     for side, keys in (("judge", of.raised), ("rule", of.lowered)):
         if keys:
-            names = ", ".join(" ".join(filter(None, key)) for key in keys[:MOST_DIFFER])
-            more = f" and {len(keys) - MOST_DIFFER:,} more (in the report)" if len(keys) > MOST_DIFFER else ""
-            yield f"right by the {side} alone, {len(keys):,}: {names}{more}"
+            names = [" ".join(filter(None, key)) for key in keys]
+            named = first_and_more(names, MOST_DIFFER, " (in the report)")
+            yield f"right by the {side} alone, {len(keys):,}: {named}"
 
 
 def _people(comparisons: Sequence[AgainstPeople]) -> Section:

@@ -18,6 +18,7 @@ from vqa_client.pages.needles import write_needles
 from vqa_client.pages.page_files import IMAGES
 from vqa_client.pages.render import Rendered, draw_pdf_page, pdf_pages, render_documents
 from vqa_client.parallel import in_processes
+from vqa_client.reports.names import first_and_more
 from vqa_client.settings.pages import NeedlesSettings, RenderSettings
 from vqa_client.shipped import install
 from vqa_client.tables.data_file import read_index
@@ -117,12 +118,10 @@ def _summary(rendered: Rendered, elapsed_s: float) -> str:
 
 def _missing_line(missing: Mapping[str, int]) -> str:
     """Which characters are drawn as a replacement, and how to get a font that has them."""
-    examples = ", ".join(
-        f"{safe(mark)} U+{ord(mark):04X} ({n:,})" for mark, n in list(missing.items())[:_SHOWN_CHARACTERS]
-    )
-    more = f" and {len(missing) - _SHOWN_CHARACTERS:,} more" if len(missing) > _SHOWN_CHARACTERS else ""
+    names = [f"{safe(mark)} U+{ord(mark):04X} ({n:,})" for mark, n in missing.items()]
+    examples = first_and_more(names, _SHOWN_CHARACTERS)
     way_out = f" ({install('cjk')} has Chinese, Japanese and Korean)" if has_cjk("".join(missing)) else ""
-    return f"{count(sum(missing.values()), 'character')} in no font, drawn as \ufffd: {examples}{more}{way_out}"
+    return f"{count(sum(missing.values()), 'character')} in no font, drawn as \ufffd: {examples}{way_out}"
 
 
 def _expect(settings: RenderSettings, documents: Source, total: int) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from vqa_client.cli.score_tables import averages
-from vqa_client.reports.names import count, interval_text, percent
+from vqa_client.reports.names import count, first_and_more, interval_text, percent
 from vqa_client.reports.page_forms import CircularSummary, PagesSummary, ShuffledSummary
 from vqa_client.reports.report import Report
 from vqa_client.reports.robustness.report import RobustnessSummary
@@ -127,14 +127,9 @@ def _reasons(evaluation: Evaluation) -> Iterator[str]:
     for name, reason in evaluation.vre.reasons.items():
         by_reason.setdefault(reason, []).append(name)
     for reason, names in by_reason.items():
-        yield f"no value, {reason}: {_some_names(names)}"
+        yield f"no value, {reason}: {first_and_more(names, EXAMPLES)}"
     if used := evaluation.vre.used_weights:
-        yield f"weights made 1 in all without the missing metrics: {_some_names(list(used))}"
-
-
-def _some_names(names: Sequence[str]) -> str:
-    more = len(names) - EXAMPLES
-    return ", ".join(names[:EXAMPLES]) + (f" and {more} more" if more > 0 else "")
+        yield f"weights made 1 in all without the missing metrics: {first_and_more(used, EXAMPLES)}"
 
 
 def of_repeats(report: Report, summary: RepeatSummary) -> Iterator[Section]:

@@ -49,6 +49,12 @@ def first_of(names: Collection[str], most: int) -> str:
     return ", ".join(islice(names, most)) + (", ..." if len(names) > most else "")
 
 
+def first_and_more(names: Collection[str], most: int, where: str = "") -> str:
+    """The first names in a row, and how many more there are; `where` says where these are shown."""
+    more = len(names) - most
+    return ", ".join(islice(names, most)) + (f" and {more:,} more{where}" if more > 0 else "")
+
+
 def percent(share: float | None, decimals: int = 1) -> str:
     """A share in [0, 1] as per cent, without the sign."""
     return "-" if share is None else f"{100 * share:.{decimals}f}"

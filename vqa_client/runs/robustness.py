@@ -13,6 +13,7 @@ from msgspec import Struct
 from vqa_client.errors import UNDECODABLE, DataError, IdentityError
 from vqa_client.images.corruptions.table import milder_levels
 from vqa_client.log_lines import check_run, records_in
+from vqa_client.reports.names import first_and_more
 from vqa_client.reports.robustness.evaluation import FoundRun, variants_in
 from vqa_client.reports.robustness.report import ScoredLine, add_to
 from vqa_client.reports.summary import description_of
@@ -298,5 +299,4 @@ def _gaps(run: FoundRun) -> Iterator[str]:
         if figures.total < asked
     ]
     if fewer:
-        examples = ", ".join(fewer[:3]) + (f" and {len(fewer) - 3} more" if len(fewer) > 3 else "")
-        yield f"{run.model}: fewer than its {asked:,} questions in {examples}"
+        yield f"{run.model}: fewer than its {asked:,} questions in {first_and_more(fewer, 3)}"

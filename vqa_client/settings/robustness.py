@@ -51,7 +51,7 @@ class RobustnessRun(CheckedSettings):
     """all (the fourteen), or names with commas, such as snow,gaussian_noise."""
     levels: Annotated[str, CORRUPTIONS] = "0-5"
     """Levels, such as 0-5 or 0,3."""
-    profile: Annotated[Literal["vqa-vrb", "imagenet-c"], CORRUPTIONS] = "vqa-vrb"
+    profile: Annotated[Profile, CORRUPTIONS] = "vqa-vrb"
     """Constants of VQA-VRB or ImageNet-C; they differ in shot noise and pixelate."""
     corruption_seed: Annotated[int, CORRUPTIONS] = 0
     """Random seed; each image's own is made from it, corruption and level."""
@@ -74,13 +74,7 @@ class EvaluateSettings(CheckedSettings):
     _: KW_ONLY
     output: Annotated[Path | None, Parameter(alias="-o")] = None
     """Folder for robustness_evaluation.json and .csv. Default: none are written."""
-    weights: Annotated[Several[str], Parameter(consume_multiple=True, show_default=False)] = (
-        "0.2",
-        "0.2",
-        "0.2",
-        "0.2",
-        "0.2",
-    )
+    weights: Annotated[Several[str], Parameter(consume_multiple=True, show_default=False)] = ("0.2",) * 5
     """Weights in VRE of first drop, range of error, error rate, average error and average difference. Default: 0.2
     each."""
     sort_levels: Switch = False

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.images.find import PageIndex, folder_name, page_folders
+from vqa_client.reports.names import first_and_more
 from vqa_client.settings.own_commands import McSettings, NiahSettings
 from vqa_client.tables.data_file import DataFile, read_index
 from vqa_client.tables.loading import may_repeat
@@ -315,9 +316,8 @@ def _checked_rows(file: DataFile, row_type: type[AnyRow], wanted: Wanted, hint: 
         hashes[index] = hash(row.name)
         yield index, row
     if repeated := _repeated_names(file, row_type, hashes):
-        names = ", ".join(map(repr, repeated[:_SHOWN_IDS]))
-        more = f" and {len(repeated) - _SHOWN_IDS} more" if len(repeated) > _SHOWN_IDS else ""
-        raise DataError(f"{file.path}: several records share an _id: {names}{more}", hint="give each one of its own")
+        names = first_and_more([*map(repr, repeated)], _SHOWN_IDS)
+        raise DataError(f"{file.path}: several records share an _id: {names}", hint="give each one of its own")
 
 
 def _repeated_names(file: DataFile, row_type: type[AnyRow], hashes: "array[int]") -> list[str]:
