@@ -26,7 +26,7 @@ def test_off_a_terminal_there_is_a_plain_line_now_and_then(
 
 
 def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shown.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     with files_progress("copy [x]", 3) as advance:
         advance(3)
@@ -79,7 +79,7 @@ def test_a_signal_lets_the_work_clean_up_and_says_how_to_go_on(
         finally:
             cleaned.append(number)
 
-    monkeypatch.setattr(shown.sys, "argv", ["vqa-client", "render", "-o", "x"])
+    monkeypatch.setattr("sys.argv", ["vqa-client", "render", "-o", "x"])
     before = signal.getsignal(number)
     assert work(None) == code
     assert cleaned == [number]

@@ -67,6 +67,7 @@ OTHER_COMMANDS = [
     (["render", "--data", "pdfs", "-o", "p"], "--pdf pdfs draws its PDF files"),
     (["robustness", "run", "--task", "mc", "--data", "x", "--images", "y", "--corruption", "snow"], "is --corruptions"),
     (["vqa2", "--data", "nowhere"], "there is no folder nowhere"),
+    (["explain", "--n_samples", "few"], "--n_samples is 'few'; it must be a whole number of at least 0, None or all"),
     (
         ["ask", "rows.csv", "--split", "x", "--base_url", "http://h"],
         "your own data has no splits, and --split is 'x'\nhint: name a split's own file",

@@ -14,6 +14,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer, by_question, echo_question_id, error, oracle
 from tests.faults.commands import ROOT, TIMEOUT_S, TRACEBACKS, Finished, Variables, environment, ran
 from tests.faults.questions import Questions
+from vqa_client.shipped import shipped
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 HOSTILE = "see [/INST] and [bold]x \x1b[2J\x1b]0;title\x07 \u202egnp"
@@ -172,7 +173,8 @@ async def test_a_models_name_names_no_file_and_is_kept_as_it_is(
     ("arguments", "named"),
     [
         (["mc", "--data_json", "x.json", "-o", "o", "--no-such-option", "1"], "no-such-option"),
-        (["mc", "--data_json", "x.json"], "--images"),
+        (["mc", "--data_json", "x.json"], "x.json"),
+        (["mc", "--data_json", str(shipped("data") / "longbench/data.json")], "--images"),
         (["mc", "--data_json", "x.json", "-o", "o", "--images_dir", "i", "--max_workers", "many"], "max"),
         (["mc", "--data_json", "x.json", "-o", "o", "--images_dir", "i", "--max_workers", "0"], "max_workers"),
         (["mc", "--data_json", "x.json", "-o", "o", "--images_dir", "nowhere"], "nowhere"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
-from cyclopts import Parameter, Token
+from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.declared import ChoiceOptions
@@ -161,24 +161,7 @@ def _refuse_twins(configs: Sequence[str]) -> None:
 
 N_SAMPLES = 10
 _ALL = ("none", "null", "all")
-
-
-def number_of_samples(value: Any) -> int | None:
-    """Read how many samples are asked: a number, or None, none or all; raises ValueError."""
-    if value is None or str(value).strip().lower() in _ALL:
-        return None
-    try:
-        number = int(str(value))
-    except ValueError:
-        raise ValueError(f"{value!r} is not a whole number, None or all") from None
-    if number < 0:
-        raise ValueError(f"{value!r} is below 0")
-    return number
-
-
-def _from_command_line(type_: Any, tokens: Sequence[Token]) -> int | None:
-    del type_
-    return number_of_samples(tokens[0].value)
+"""What --n_samples may say for all of them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,7 +172,7 @@ class ExplainSettings(ConfiguredSettings):
     """VQA-X, ACT-X, e-SNLI-VE or VCR."""
     split: Annotated[Literal["train", "val", "test"], DATA] = "val"
     """ACT-X and e-SNLI-VE have no val and use test."""
-    n_samples: Annotated[int | None, DATA, Parameter(converter=_from_command_line)] = N_SAMPLES
+    n_samples: Annotated[int | None, DATA, Parameter(converter=lambda kind, tokens: tokens[0].value)] = N_SAMPLES
     """Ask the first N samples with an image; None or all: every one."""
     data_root: Annotated[Path, DATA, Parameter(name=("--data", "-d", "--data_root"))] = Path(".")
     """Folder with images/ and nle_data/."""
@@ -215,12 +198,14 @@ class ExplainSettings(ConfiguredSettings):
     """A config: llava, qwen, another shipped one, or a JSON file; or a model's name at the server."""
 
     def __post_init__(self) -> None:
+        words = str(self.n_samples).strip().lower()
         try:
-            object.__setattr__(self, "n_samples", number_of_samples(self.n_samples))
+            number = None if words in _ALL else int(words)
         except ValueError:
-            raise UsageError(
-                f"--n_samples is {self.n_samples!r}; it must be a whole number of at least 0, None or all"
-            ) from None
+            number = -1
+        if number is not None and number < 0:
+            raise UsageError(f"--n_samples is {self.n_samples!r}; it must be a whole number of at least 0, None or all")
+        object.__setattr__(self, "n_samples", number)
         super(ExplainSettings, self).__post_init__()
 
     def named(self, benchmark: str) -> Self:

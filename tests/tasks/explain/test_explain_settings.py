@@ -80,6 +80,7 @@ def test_only_what_is_asked_otherwise_than_published_is_a_condition(
         ({}, {}),
         ({"image_quality": 80}, {}),
         ({"max_pixels": 9}, {"max_pixels": 9}),
+        ({"white_value": 255.0}, {"white_value": 255.0}),
         ({"image_format": "png", "image_quality": 80}, {"image_format": "png"}),
         ({"image_format": "jpeg", "image_quality": 80}, {"image_format": "jpeg", "image_quality": 80}),
     ],
