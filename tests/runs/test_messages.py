@@ -1,6 +1,7 @@
 """What runs, run files and folders that can't be are called, and the way out: whole messages and hints."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from vqa_client import AskSettings, run
 from vqa_client.batch.parts import Parts
 from vqa_client.client.endpoint import tls_context
 from vqa_client.client.uploading.file_proof import state_of
@@ -22,6 +24,7 @@ from vqa_client.scoring.corrupted_scores import CorruptedScores
 
 ASIDE = "give another --output, or --fresh to move the old records aside"
 ROBUST = "give a robustness run: its folder, its *_robustness.json, *.run.json or *.records.jsonl"
+COMMANDED: list[dict[str, Any]] = [{"processes": "2"}, {"shard": "next/4"}, {"ray": "auto", "shards": 4}]
 FILES = {
     "alone.records.jsonl": "{}\n",
     "taken.json": "{}",
@@ -37,7 +40,23 @@ def now() -> RunFile:
     return RunFile(identity={"task": "mc"}, scoring={})
 
 
+def asking(**given: Any) -> None:
+    run(AskSettings(data=Path("nowhere.csv"), output=Path("out"), **given))
+
+
+COMMAND_LINE = "--processes, --ray and next/N are of the command line"
 ROWS: list[tuple[Callable[[], Any], str, str]] = [
+    (
+        lambda: asking(dry_run=True),
+        "a dry run asks nothing",
+        "vqa_client.runs.dry_run.dry_run says what a run would take",
+    ),
+    *((partial(asking, **each), COMMAND_LINE, "shard='1/4' here, then merge") for each in COMMANDED),
+    (
+        lambda: asking(judge=("m",)),
+        "a run from Python asks no judge",
+        "vqa-client judge RESULTS judges the finished run",
+    ),
     (
         lambda: carry_over(RunPaths.beside(Path("alone.json")), now()),
         "alone.records.jsonl has records, and alone.run.json which identifies their run, is missing",

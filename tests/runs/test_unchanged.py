@@ -139,6 +139,15 @@ def test_a_question_whose_image_was_none_is_the_same_while_that_file_is(
     assert Unchanged(since_ns=LATER_NS)(kept, "What?", paths) == same
 
 
+def test_a_long_prompt_is_kept_by_its_ends_and_its_digest() -> None:
+    most = "a" * 5_000 + "b" * 5_000
+    assert kept_prompt(most) == most
+    longer = "a" * 5_000 + "c" + "b" * 5_000
+    digest = hashlib.sha256(longer.encode()).hexdigest()
+    left_out = f"[... 1 characters left out, SHA-256 of the whole {digest} ...]"
+    assert kept_prompt(longer) == f"{'a' * 5_000}\n{left_out}\n{'b' * 5_000}"
+
+
 SHOWN = ("a.png", "b.png")
 ALIKE: list[tuple[str, dict[str, object], dict[str, object], bool]] = [
     ("the same", {}, {}, True),
