@@ -41,6 +41,22 @@ async def found(server: FaultServer, mode: ChoiceMode, *others: FaultServer, **f
         return await choice_form(endpoints[0], model, choosing)
 
 
+NO_FORM = (
+    "vLLM from 0.12 on takes structured_outputs, older ones guided_choice, others a JSON schema in response_format; "
+    "--choice_mode logprob needs logprobs alone, and text nothing"
+)
+NO_LOGPROBS = "start mlx-vlm with --top-logprobs-k 20; a service may report none: then leave --choice_mode out"
+THINKS = (
+    'it has to answer at once: switch its thinking off ("extra_body": {"chat_template_kwargs": {"enable_thinking": '
+    "false}} in the config), start the server without its --reasoning-parser, or leave --choice_mode out"
+)
+
+
+def whole(server: FaultServer, mode: ChoiceMode, reason: str, hint: str) -> tuple[str, str]:
+    """A refusal's message and hint."""
+    return f"{server.base_url} can't be asked with --choice_mode {mode}: {reason}", hint
+
+
 async def refused(server: FaultServer, mode: ChoiceMode, **fields: Any) -> ServerUnusable:
     with pytest.raises(ServerUnusable) as caught:
         await found(server, mode, **fields)
@@ -69,9 +85,9 @@ async def test_others_are_held_by_a_schema(kind: str, fault_server: StartsServer
 async def test_a_server_that_ignores_every_form_is_refused_by_name(kind: str, fault_server: StartsServers) -> None:
     server = fault_server(likeliest_token(SHARES, honours=frozenset()), kind=kind)
     error = await refused(server, "structured")
-    assert server.origin in str(error)
-    assert str(error).count("ignored (it says 'B')") == 3
-    assert "--choice_mode logprob" in (error.hint or "")
+    forms = ("structured_outputs", "guided_choice", "response_format")
+    reason = "; ".join(f"{form} is ignored (it says 'B')" for form in forms)
+    assert (str(error), error.hint) == whole(server, "structured", reason, NO_FORM)
 
 
 async def test_a_server_that_refuses_the_fields_is_told_apart(fault_server: StartsServers) -> None:
@@ -117,15 +133,25 @@ async def test_fewer_alternatives_are_taken_where_twenty_are_refused(fault_serve
 @pytest.mark.parametrize(
     ("script", "told"),
     [
-        (likeliest_token(SHARES, honours=frozenset()), "reports no logprobs"),
-        (likeliest_token(SHARES, honours=frozenset({"logprobs"})), "reports 0 alternatives"),
-        (likeliest_token(SHARES, honours=frozenset({"logprobs", "top_logprobs"}), most=3), "reports 3 alternatives"),
+        (likeliest_token(SHARES, honours=frozenset()), "it reports no logprobs"),
+        (
+            likeliest_token(SHARES, honours=frozenset({"logprobs"})),
+            "of a first token it reports 0 alternatives, and 5 at least are needed",
+        ),
+        (
+            likeliest_token(SHARES, honours=frozenset({"logprobs", "top_logprobs"}), most=3),
+            "of a first token it reports 3 alternatives, and 5 at least are needed",
+        ),
+        (
+            lambda received: error(400, "no") if "top_logprobs" in received.json else likeliest_token(SHARES),
+            "logprobs are refused (HTTP 400: no)",
+        ),
     ],
 )
 async def test_a_server_that_tells_too_little_is_refused(script: Any, told: str, fault_server: StartsServers) -> None:
-    error = await refused(fault_server(script, kind="mlx-vlm"), "logprob")
-    assert told in str(error)
-    assert "--top-logprobs-k 20" in (error.hint or "")
+    server = fault_server(script, kind="mlx-vlm")
+    failed = await refused(server, "logprob")
+    assert (str(failed), failed.hint) == whole(server, "logprob", told, NO_LOGPROBS)
 
 
 @pytest.mark.parametrize(
@@ -138,9 +164,9 @@ async def test_a_server_that_tells_too_little_is_refused(script: Any, told: str,
     ],
 )
 async def test_a_model_that_thinks_first_is_refused(script: Any, fault_server: StartsServers) -> None:
-    error = await refused(fault_server(script), "logprob")
-    assert "thinks before it answers" in str(error)
-    assert "enable_thinking" in (error.hint or "")
+    server = fault_server(script)
+    failed = await refused(server, "logprob")
+    assert (str(failed), failed.hint) == whole(server, "logprob", "the model thinks before it answers", THINKS)
 
 
 async def test_thoughts_that_outlast_the_first_look_are_seen(fault_server: StartsServers) -> None:
@@ -168,7 +194,9 @@ async def test_the_limit_has_the_name_that_the_server_wants(fault_server: Starts
 async def test_a_server_that_completes_nothing_is_refused_with_its_words(
     mode: ChoiceMode, fault_server: StartsServers
 ) -> None:
-    assert "no such thing" in str(await refused(fault_server(error(400, "no such thing")), mode))
+    server = fault_server(error(400, "no such thing"))
+    failed, reason = await refused(server, mode), "it completes nothing (HTTP 400: no such thing)"
+    assert (str(failed), failed.hint) == whole(server, mode, reason, "see what the server's log says")
 
 
 async def test_servers_of_one_run_must_take_one_form(fault_server: StartsServers) -> None:
@@ -177,8 +205,11 @@ async def test_servers_of_one_run_must_take_one_form(fault_server: StartsServers
         fault_server(likeliest_token(SHARES, honours=frozenset({"guided_choice"}))),
     )
     assert (await found(new, "structured", fault_server(likeliest_token(SHARES)))).name == "structured_outputs"
-    with pytest.raises(ServerUnusable, match=r"takes guided_choice, and .* structured_outputs"):
+    with pytest.raises(ServerUnusable) as caught:
         await found(new, "structured", old)
+    reason = f"it takes guided_choice, and {new.base_url} structured_outputs"
+    way_out = "serve the same model by the same server everywhere"
+    assert (str(caught.value), caught.value.hint) == whole(old, "structured", reason, way_out)
 
 
 @pytest.mark.parametrize(
