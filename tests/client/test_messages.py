@@ -23,12 +23,14 @@ from vqa_client.client.probing.findings import Fingerprint, Sight
 from vqa_client.client.probing.identity import ShortCheck
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.servers import Nature, difference
-from vqa_client.client.session import Session
+from vqa_client.client.session import Session, open_session
 from vqa_client.client.streamed import completion_in_events
 from vqa_client.client.uploading.file_proof import changed, not_allowed, state_of
 from vqa_client.client.url import candidates
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import QuestionFailed, ServerUnusable, UsageError
+from vqa_client.model_config import ModelSettings
+from vqa_client.settings.run import RunSettings
 
 BASE = httpx2.URL("http://server.example/v1")
 ADDRESS = "such as http://localhost:8000/v1"
@@ -339,3 +341,56 @@ async def test_what_a_check_before_a_run_finds_is_said_whole(
         checked = await check_before(session, notes.append)
         assert (notes, bool(trusted)) == ([said] if said else [], sight in ("colours", "text"))
         assert checked.server["fingerprint"] == ({} if sight == "unknown" else {"sight": sight})
+
+
+SENT = "model {} at http://server/v1, max_tokens {}, temperature {}"
+OPENED: list[tuple[dict[str, Any], ModelSettings | None, list[str], list[str]]] = [
+    ({}, None, ["a"], [SENT.format("a", 1024, "0")]),
+    ({}, ModelSettings(model_name="a", max_tokens=9), ["a", "b"], [SENT.format("a", 9, "not sent")]),
+    (
+        {"temperature": 0.5},
+        ModelSettings(model_name="m", max_tokens=9),
+        list("abcdef"),
+        [
+            "warning: the server does not list m; it lists a, b, c, d, e (choose with --model)",
+            SENT.format("m", 9, "0.5"),
+        ],
+    ),
+    (
+        {"insecure": True},
+        None,
+        ["a"],
+        ["--insecure: the server's certificate is not verified (recorded)", SENT.format("a", 1024, "0")],
+    ),
+    (
+        {"endpoint": ("http://server/v1",), "base_url": "http://user:secret@other/v1"},
+        None,
+        ["a"],
+        ["--endpoint is given: http://other/v1 is not asked", SENT.format("a", 1024, "0")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "config", "listed", "said"), OPENED)
+async def test_what_a_session_will_send_and_what_is_odd_about_it_is_noted(
+    given: dict[str, Any], config: ModelSettings | None, listed: list[str], said: list[str]
+) -> None:
+    def models(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, json={"data": [{"id": name} for name in listed]})
+
+    settings, notes = RunSettings(**({"base_url": "http://server/v1"} | given)), list[str]()
+    wire = httpx2.MockTransport(models)
+    async with open_session(settings, config, encode=lambda _: iter(()), note=notes.append, transport=wire):
+        assert notes == said
+
+
+@pytest.mark.parametrize(("count", "listed"), [(20, ""), (21, ", ...")])
+async def test_of_many_models_twenty_are_named(count: int, listed: str) -> None:
+    names = [f"m{number}" for number in range(count)]
+    wire = httpx2.MockTransport(lambda _: httpx2.Response(200, json={"data": [{"id": name} for name in names]}))
+    settings = RunSettings(base_url="http://server/v1")
+    with pytest.raises(UsageError) as caught:
+        async with open_session(settings, None, encode=lambda _: iter(()), note=print, transport=wire):
+            pass
+    assert str(caught.value) == f"http://server/v1 lists {count} models"
+    assert caught.value.hint == f"choose one with --model: {', '.join(names[:20])}{listed}"
