@@ -7,7 +7,6 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -17,8 +16,8 @@ from vqa_client.cli import demo
 from vqa_client.evaluation import Interrupted
 from vqa_client.progress import Progress
 from vqa_client.records import Record
-from vqa_client.servers import local, serving
-from vqa_client.servers.process import Server, running
+from vqa_client.servers import local
+from vqa_client.servers.process import Launch, Server
 from vqa_client.settings.serve import DemoSettings
 from vqa_client.shipped import shipped
 
@@ -147,14 +146,15 @@ def test_a_stop_between_two_runs_keeps_the_first_and_ends_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pids: list[int] = []
+    running = Launch.running
 
     @asynccontextmanager
-    async def noted(*given: Any, **named: Any) -> AsyncIterator[Server]:
-        async with running(*given, **named) as server:
+    async def noted(launch: Launch, start_timeout_s: float) -> AsyncIterator[Server]:
+        async with running(launch, start_timeout_s) as server:
             pids.append(server.pid)
             yield server
 
-    monkeypatch.setattr(serving, "running", noted)
+    monkeypatch.setattr(Launch, "running", noted)
 
     async def main() -> Interrupted:
         stop = asyncio.Event()

@@ -12,7 +12,7 @@ import pytest
 from tests.servers.processes import alive, gone
 from vqa_client.errors import ServerUnusable
 from vqa_client.servers import guard
-from vqa_client.servers.process import running
+from vqa_client.servers.process import Launch
 
 SLEEPER = "import time; print('up at http://here', flush=True); time.sleep(60)"
 DEAF = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEPER}"
@@ -29,9 +29,13 @@ async def up(log):
     return "http://here/v1" if "up at" in log else None
 
 
+def running(command, *, ready=up, start_timeout_s=60.0, **given):
+    return Launch(name="the server", command=command, ready=ready, **given).running(start_timeout_s)
+
+
 def run_once(code, *, inside=None, **settings):
     async def main():
-        async with running(python(code), ready=up, name="the server", **settings) as server:
+        async with running(python(code), **settings) as server:
             assert alive(server.pid)
             if inside:
                 await inside(server)
@@ -53,7 +57,7 @@ def test_the_environment_is_added_to_and_not_replaced():
     async def main():
         code = "import os, time; print('PATH' * ('PATH' in os.environ), 'and', os.environ['W'], flush=True)"
         command = python(f"{code}; time.sleep(60)")
-        async with running(command, ready=word_seen, name="the server", env={"W": "word"}) as server:
+        async with running(command, ready=word_seen, env={"W": "word"}) as server:
             return server.base_url
 
     assert anyio.run(main) == "url"
@@ -80,7 +84,7 @@ def test_a_server_that_announces_itself_and_dies_is_not_taken_for_ready():
         return None
 
     async def main():
-        async with running(python("print('up at http://here')"), ready=late, name="the server"):
+        async with running(python("print('up at http://here')"), ready=late):
             pass
 
     with pytest.raises(ServerUnusable, match="up at http://here"):
@@ -97,7 +101,7 @@ def test_a_server_that_is_never_ready_is_stopped_and_reported():
 
 def test_a_command_that_does_not_exist_is_named(capfd):
     async def main():
-        async with running(["/no/such/server"], ready=up, name="the server"):
+        async with running(["/no/such/server"]):
             pass
 
     with pytest.raises(ServerUnusable) as caught:
@@ -152,7 +156,7 @@ def test_a_cancelled_block_stops_the_server():
 
     async def main():
         with anyio.move_on_after(0.5):
-            async with running(python(SLEEPER), ready=up, name="the server") as server:
+            async with running(python(SLEEPER)) as server:
                 await inside(server)
 
     anyio.run(main)
@@ -174,13 +178,14 @@ def test_a_server_that_tidies_up_within_its_grace_is_not_disturbed(tmp_path):
 
 STARTER = textwrap.dedent(f"""
     import anyio, sys
-    from vqa_client.servers.process import running
+    from vqa_client.servers.process import Launch
 
     async def ready(log):
         return "url" if "up at" in log else None
 
     async def main():
-        async with running([sys.executable, "-c", {DEAF!r}], ready=ready, name="it", grace_s=0.3) as server:
+        launch = Launch(command=[sys.executable, "-c", {DEAF!r}], ready=ready, name="it", grace_s=0.3)
+        async with launch.running(60.0) as server:
             print(server.pid, flush=True)
             await anyio.sleep(60)
 

@@ -12,8 +12,8 @@ from vqa_client.cli.streams import EXIT_OK, duration, emit, safe, say
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings, load_model
 from vqa_client.servers import by_config, guard, local, reader
-from vqa_client.servers.process import Server
-from vqa_client.servers.serving import Launch, check_port, most_images
+from vqa_client.servers.process import Launch, Server
+from vqa_client.servers.serving import check_port, most_images
 from vqa_client.settings.serve import ServerName, ServeSettings
 
 LOOK_S = 0.2

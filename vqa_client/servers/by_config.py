@@ -4,7 +4,8 @@ import json
 from collections.abc import Callable, Mapping
 
 from vqa_client.model_config import ModelSettings, ServeBlock
-from vqa_client.servers.serving import Launch, installed, when_healthy
+from vqa_client.servers.process import Launch
+from vqa_client.servers.serving import installed, when_healthy
 
 USUAL_IMAGES = 999
 """What newer versions of vLLM take by themselves; older ones take one image in a prompt unless they are told."""

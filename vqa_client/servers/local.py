@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
 
 from vqa_client.errors import UsageError
-from vqa_client.servers.process import Server
-from vqa_client.servers.serving import Launch, free_port, when_healthy
+from vqa_client.servers.process import Launch, Server
+from vqa_client.servers.serving import free_port, when_healthy
 from vqa_client.shipped import install, shipped
 
 NAME = "the tiny VLM"
@@ -41,6 +41,6 @@ def start(
 ) -> AbstractAsyncContextManager[Server]:
     """`async with start(note) as server:` runs it on a free loopback port.
 
-    Raises UsageError as `launch()` does, ServerUnusable as `running()` does.
+    Raises UsageError as `launch()` does, ServerUnusable as `Launch.running()` does.
     """
     return launch(host="127.0.0.1", port=free_port(), dry_run=False, note=note).running(start_timeout_s)

@@ -36,30 +36,35 @@ class Server(Struct, frozen=True, kw_only=True):
     ended: Callable[[], str | None]
 
 
-@asynccontextmanager
-async def running(
-    command: Sequence[str],
-    *,
-    ready: Ready,
-    name: str,
-    env: Mapping[str, str] | None = None,
-    start_timeout_s: float = 60.0,
-    grace_s: float = 5.0,
-) -> AsyncIterator[Server]:
-    """Run `command` while the block runs; `env` is added to the environment, `name` is for messages.
+class Launch(Struct, frozen=True, kw_only=True):
+    """A server to be started: its command, what that needs in its environment, and when it is ready.
 
-    The server gets its own process group, so that Ctrl-C reaches it only from here. It is stopped however the block
-    ends, by a cancellation too, and by a guard process where this process is killed.
-    Raises ServerUnusable, with the server's last lines, when it can't be started, ends early or isn't ready in time.
+    `grace_s` is the time it gets to end in order; `notes` are things to know before; messages call it `name`.
     """
-    async with _child(command, env=env, name=name, grace_s=grace_s) as (process, log):
-        base_url = await _until_ready(process, ready, log=log, name=name, start_timeout_s=start_timeout_s)
-        yield Server(base_url=base_url, pid=process.pid, ended=lambda: _ending(process, log))
+
+    name: str
+    command: Sequence[str]
+    ready: Ready
+    env: Mapping[str, str] = {}
+    grace_s: float = 20.0
+    notes: tuple[str, ...] = ()
+
+    @asynccontextmanager
+    async def running(self, start_timeout_s: float) -> AsyncIterator[Server]:
+        """Run it while the block runs.
+
+        The server gets its own process group, so that Ctrl-C reaches it only from here. It is stopped however the block
+        ends, by a cancellation too, and by a guard process where this process is killed. Raises ServerUnusable, with
+        the server's last lines, when it can't be started, ends early or isn't ready in time.
+        """
+        async with _child(self.command, env=self.env, name=self.name, grace_s=self.grace_s) as (process, log):
+            base_url = await _until_ready(process, self.ready, log=log, name=self.name, start_timeout_s=start_timeout_s)
+            yield Server(base_url=base_url, pid=process.pid, ended=lambda: _ending(process, log))
 
 
 async def finished(command: Sequence[str], *, name: str, grace_s: float = 5.0) -> None:
     """Run a command to its end under the same care; raises ServerUnusable, with its last lines, where it fails."""
-    async with _child(command, env=None, name=name, grace_s=grace_s) as (process, log):
+    async with _child(command, env={}, name=name, grace_s=grace_s) as (process, log):
         while process.poll() is None:
             await anyio.sleep(LOOK_S)
         if process.returncode:
@@ -68,7 +73,7 @@ async def finished(command: Sequence[str], *, name: str, grace_s: float = 5.0) -
 
 @asynccontextmanager
 async def _child(
-    command: Sequence[str], *, env: Mapping[str, str] | None, name: str, grace_s: float
+    command: Sequence[str], *, env: Mapping[str, str], name: str, grace_s: float
 ) -> AsyncIterator[tuple[subprocess.Popen[bytes], Path]]:
     """A child process and the file with what it prints; it is stopped however the block ends."""
     with TemporaryDirectory(prefix="vqa-client-") as folder:
@@ -83,12 +88,12 @@ async def _child(
                     await _stop(process, grace_s)
 
 
-def _start(command: Sequence[str], *, env: Mapping[str, str] | None, log: Path, name: str) -> subprocess.Popen[bytes]:
+def _start(command: Sequence[str], *, env: Mapping[str, str], log: Path, name: str) -> subprocess.Popen[bytes]:
     try:
         with log.open("wb") as output:
             return subprocess.Popen(
                 command,
-                env={**os.environ, **(env or {})},
+                env={**os.environ, **env},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

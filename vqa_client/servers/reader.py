@@ -7,8 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
 
 from vqa_client.errors import UsageError
-from vqa_client.servers.process import Server
-from vqa_client.servers.serving import Launch
+from vqa_client.servers.process import Launch, Server
 from vqa_client.shipped import install, shipped
 
 NAME = "the page reader"
@@ -47,6 +46,6 @@ async def ready(log: str) -> str | None:
 def start(*, workers: int = WORKERS, start_timeout_s: float = START_TIMEOUT_S) -> AbstractAsyncContextManager[Server]:
     """`async with start() as server:` runs the page reader on a free loopback port.
 
-    Raises UsageError as `launch()` does, ServerUnusable as `running()` does.
+    Raises UsageError as `launch()` does, ServerUnusable as `Launch.running()` does.
     """
     return launch(workers=workers).running(start_timeout_s)

@@ -7,18 +7,16 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
 from pathlib import Path
 
 import httpx2
-from msgspec import Struct
 
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.errors import UsageError
 from vqa_client.images.find import IMAGE_SUFFIXES, page_folders
-from vqa_client.servers.process import Ready, Server, running
+from vqa_client.servers.process import Ready
 from vqa_client.shipped import install
 
 PROBE_S = 0.5
@@ -29,31 +27,6 @@ _UP = frozenset({HTTPStatus.OK, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 """A server that asks for a key is up, too."""
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 _PAGE = re.compile(r"(?P<document>.+?)[_-](?P<word>(?:page|pg|p)[_-]?)?(?P<number>\d+)", re.IGNORECASE)
-
-
-class Launch(Struct, frozen=True, kw_only=True):
-    """A server to be started: its command, what that needs in its environment, and when it is ready.
-
-    `grace_s` is the time it gets to end in order; `notes` are things to know before.
-    """
-
-    name: str
-    command: list[str]
-    ready: Ready
-    env: dict[str, str] = {}
-    grace_s: float = 20.0
-    notes: tuple[str, ...] = ()
-
-    def running(self, start_timeout_s: float) -> AbstractAsyncContextManager[Server]:
-        """The server while the block runs; raises ServerUnusable as `process.running` does."""
-        return running(
-            self.command,
-            ready=self.ready,
-            name=self.name,
-            env=self.env,
-            start_timeout_s=start_timeout_s,
-            grace_s=self.grace_s,
-        )
 
 
 def installed(program: str, *, name: str, extra: str, dry_run: bool) -> str:

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from anyio.from_thread import start_blocking_portal
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tests.servers.real.environments import Kind, locked, missing, python
 from vqa_client.model_config import ModelSettings, ServeBlock
 from vqa_client.servers.by_config import mlx, vllm
-from vqa_client.servers.process import running
-from vqa_client.servers.serving import Launch, free_port
+from vqa_client.servers.process import Launch
+from vqa_client.servers.serving import free_port
 from vqa_client.shipped import shipped
 
 HOST = "127.0.0.1"
@@ -88,9 +89,7 @@ def started(
     name = str(weights) if kind == "mlx-vlm" else (model or "tiny-vlm")
     launch = launched(kind, weights, name, more, images)
     settings = {**OFFLINE, **ENVIRONMENT[kind], **launch.env, **(env or {})}
-    start = running(
-        launch.command, ready=launch.ready, name=kind, env=settings, start_timeout_s=START_TIMEOUT_S, grace_s=5.0
-    )
+    start = replace(launch, name=kind, env=settings, grace_s=5.0).running(START_TIMEOUT_S)
     with start_blocking_portal() as portal, ExitStack() as stack:
         with locked("starting"):  # each takes a core for long: at once, none would be ready in time
             server = stack.enter_context(portal.wrap_async_context_manager(start))
