@@ -39,6 +39,11 @@ MODEL = ModelSettings(model_name="tiny-vlm", max_tokens=5)
 BY_DIGEST = answer(lambda received: " ".join(image.sha256[:8] for image in received.images))
 """Says which images it sees."""
 
+NO_FILES = (
+    "start the server with --allowed-local-media-path DIR (llama.cpp: --media-path), DIR being a folder above the "
+    "images, on the machine that has them; or leave --file_urls out"
+)
+
 
 def encode(image: Image) -> Iterator[bytes]:
     yield pybase64.b64encode(Path(image.path).read_bytes() if image.data is None else image.data)
@@ -291,7 +296,7 @@ async def test_a_server_that_does_not_read_the_file_ends_the_run_at_its_first_qu
         asked = [opened.chat.complete(request(image)) for _ in range(8)]
         done = await asyncio.gather(*asked, return_exceptions=True)
     assert {type(one) for one in done} == {ServerUnusable}
-    assert "--allowed-local-media-path" in done[0].hint  # type: ignore[union-attr]
+    assert done[0].hint == NO_FILES  # type: ignore[union-attr]
     assert not questions(server)
 
 
@@ -300,8 +305,10 @@ async def test_a_server_that_stops_reading_files_ends_the_run(tmp_path: Path, fa
     image = picture(tmp_path, "one")
     async with session(server, file_urls=True, max_retries=4) as opened:
         await opened.chat.complete(request(image))
-        with pytest.raises(ServerUnusable, match="Cannot load local files"):
+        with pytest.raises(ServerUnusable, match="Cannot load local files") as caught:
             await opened.chat.complete(request(image))
+    assert str(caught.value).startswith(f"{server.base_url} reads no image files by itself (--file_urls): ")
+    assert caught.value.hint == NO_FILES
 
 
 async def test_an_image_made_anew_goes_as_bytes(tmp_path: Path, fault_server: StartsServers) -> None:
