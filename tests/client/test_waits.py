@@ -231,7 +231,7 @@ LIMITS: Final = {
     "client.constrained": {"PUT_OFF_S": (1.0, 3.0, 9.0, 27.0), "TOP_LOGPROBS": (20, 5)},
     "client.direct": {
         **{"UPLOADS_AT_ONCE": 16, "YIELD_BYTES": 262_144, "COALESCE_BYTES": 32_768},
-        **{"IDLE_S": 4.0, "CONNECT_TIMEOUT_S": 60.0, "CLOSE_S": 0.5, "LATE_S": 1.0},
+        **{"IDLE_S": 4.0, "CONNECT_TIMEOUT_S": 60.0, "NEXT_ADDRESS_S": 0.25, "CLOSE_S": 0.5, "LATE_S": 1.0},
     },
     "client.endpoint": {"GET_TIMEOUT_S": 10.0, "REDIRECTS": 4, "ADDRESS_CHARACTERS": 300},
     "client.failures": {"BODY_CHARACTERS": 2_000, "READ_CHARACTERS": 20_000, "DEEPEST": 8, "READ_ITEMS": 50},

@@ -29,6 +29,8 @@ IDLE_S = 4.0
 """uvicorn closes idle connections after 5 s; one that old is not worth the race."""
 CONNECT_TIMEOUT_S = 60.0
 """For all that comes before a request's first byte: the name, the connection, a proxy's tunnel and TLS."""
+NEXT_ADDRESS_S = 0.25
+"""A host's next address is tried after so long without an answer of the one before (RFC 8305, section 5)."""
 CLOSE_S = 0.5
 LATE_S = 1.0
 """How long a connection that is late may still come, to be closed then."""
@@ -132,7 +134,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
                 url.host,
                 port_of(url),
                 ssl=self._ssl if url.scheme == "https" else None,
-                happy_eyeballs_delay=0.25,  # localhost may mean ::1 first, where nobody listens
+                happy_eyeballs_delay=NEXT_ADDRESS_S,
             )
         return connection
 
