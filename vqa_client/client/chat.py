@@ -316,7 +316,7 @@ class _Asking:
                         route.deadlines.set(deadline, left_s)
 
                 route.deadlines.set(deadline, math.inf)
-                return await route.endpoint.chat(Upload(body, started), timeout_s=left_s)
+                return await route.endpoint.post(Upload(body, started), timeout_s=left_s)
         except (TimeoutError, httpx2.ReadTimeout):
             raise (_Moved if route.lost else _Late) from None
         finally:

@@ -49,7 +49,7 @@ async def _tokens(endpoint: Endpoint, model_name: str, text: str) -> list[int]:
     body = msgspec.json.encode({"model": model_name, "prompt": text, "add_special_tokens": False})
     try:
         async with asyncio.timeout(GET_TIMEOUT_S):
-            response = await endpoint.at_root().post("/tokenize", body)
+            response = await endpoint.at_root().post(body, "/tokenize")
     except (TimeoutError, httpx2.TransportError, OSError):
         return []
     tokens = json_object(response.content).get("tokens") if response.status_code == HTTPStatus.OK else None

@@ -51,17 +51,13 @@ class Endpoint:
         """The same server under what stands before /v1."""
         return self.at(root_of(self.base))
 
-    def chat(self, body: Upload | bytes, *, timeout_s: float = CONNECT_TIMEOUT_S) -> Coroutine[Any, Any, Response]:
-        """POST a chat request; raises httpx2.TransportError.
+    def post(
+        self, body: Upload | bytes, path: str = CHAT, *, timeout_s: float = CONNECT_TIMEOUT_S
+    ) -> Coroutine[Any, Any, Response]:
+        """POST JSON to a path under the base; raises httpx2.TransportError.
 
         The reply is waited for without a limit, the way to the first byte takes no longer than `timeout_s`.
         """
-        return self.post(CHAT, body, timeout_s=timeout_s)
-
-    def post(
-        self, path: str, body: Upload | bytes, *, timeout_s: float = CONNECT_TIMEOUT_S
-    ) -> Coroutine[Any, Any, Response]:
-        """POST JSON to a path under the base; as `chat`."""
         target = self._posts.get(path)  # parsing an address costs more than sending a small request
         if target is None:
             headers = [*self._raw_headers, (b"Content-Type", b"application/json")]

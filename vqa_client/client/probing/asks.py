@@ -221,7 +221,7 @@ class Asker:
         body = body_of(ask, self.model, dialect)
         try:
             async with asyncio.timeout(self.timeout_s):
-                response = await self.endpoint.chat(body)
+                response = await self.endpoint.post(body)
         except (TimeoutError, httpx2.TimeoutException):
             return Reply(refusal=f"no reply within {self.timeout_s:g} s", status="timeout")
         except (httpx2.TransportError, OSError) as error:

@@ -124,7 +124,7 @@ class FileProof:
     async def _ask(self, image: Image, part: Part) -> Completion:
         data = b"".join(self._template.body(Request(content=(image, PROMPT)), (part,)).pieces())
         async with asyncio.timeout(self._timeout_s):
-            response = await self._endpoint.chat(data)
+            response = await self._endpoint.post(data)
         return read_reply(response.status_code, response.headers.get("content-type", ""), response.content)
 
 
