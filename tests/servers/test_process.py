@@ -177,8 +177,10 @@ def test_a_server_that_tidies_up_within_its_grace_is_not_disturbed(tmp_path):
 
 
 STARTER = textwrap.dedent(f"""
-    import anyio, sys
+    import anyio, signal, sys
     from vqa_client.servers.process import Launch
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests in the background
 
     async def ready(log):
         return "url" if "up at" in log else None
