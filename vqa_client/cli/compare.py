@@ -12,6 +12,7 @@ from vqa_client.compare.leaderboard import leaderboard as read_runs
 from vqa_client.compare.sections import sections
 from vqa_client.compare.write import PAGE_NAME, compare_runs, content, write_comparison
 from vqa_client.files import write_json
+from vqa_client.reports.names import figure_text
 from vqa_client.reports.sections import Section
 from vqa_client.settings.reports import CompareSettings, LeaderboardSettings
 from vqa_client.shipped import install
@@ -74,13 +75,7 @@ def as_table(board: Leaderboard) -> str:
 
 
 def _figure(cell: Cell | None) -> str:
-    if cell is None or cell.value is None:
-        return "-"
-    scale = 100.0 if cell.most == 1 else 1.0
-    bounds = (
-        f" ({scale * cell.low:.1f}-{scale * cell.high:.1f})" if cell.low is not None and cell.high is not None else ""
-    )
-    return f"{scale * cell.value:,.1f}{bounds}"
+    return figure_text(cell.value, cell.low, cell.high, 100.0 if cell.most == 1 else 1.0) if cell else "-"
 
 
 def _aside(cell: Cell | None) -> str:

@@ -32,7 +32,7 @@ from vqa_client.reports.judged import (
     kappa_text,
     name_of,
 )
-from vqa_client.reports.names import first_and_more, interval_text, percent
+from vqa_client.reports.names import figure_text, first_and_more, interval_text, percent
 from vqa_client.reports.sections import Section, difference_text
 from vqa_client.scoring.statistics import Mean
 from vqa_client.settings.declared import BenchmarkSettings
@@ -232,6 +232,4 @@ def _corrected(each: AgainstPeople) -> str:
 
 
 def _figure(figure: Figure) -> str:
-    if figure.value is None:
-        return "-"
-    return percent(figure.value) + ("" if figure.low is None else f" ({percent(figure.low)}-{percent(figure.high)})")
+    return figure_text(figure.value, figure.low, figure.high)

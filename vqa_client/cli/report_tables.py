@@ -9,7 +9,7 @@ import msgspec
 
 from vqa_client.aggregates import Figure, Totals
 from vqa_client.cli.tables import as_text
-from vqa_client.reports.names import count, cut, interval_text, percent
+from vqa_client.reports.names import count, cut, figure_text, interval_text, percent
 from vqa_client.reports.overview import in_order
 from vqa_client.reports.report import Report
 from vqa_client.reports.sections import Section
@@ -187,11 +187,9 @@ def _totals(report: Report, totals: Totals) -> Section:
 
 def _figure(report: Report, total: str, figure: Figure | None) -> str:
     """A total in per cent, or in points where its benchmark gives points."""
-    if figure is None or figure.value is None:
+    if figure is None:
         return "-"
-    in_points, values = total in report.description.points, (figure.value, figure.low, figure.high)
-    texts = [f"{number:,.1f}" if in_points else percent(number) for number in values if number is not None]
-    return texts[0] + (f" ({'-'.join(texts[1:])})" if texts[1:] else "")
+    return figure_text(figure.value, figure.low, figure.high, 1.0 if total in report.description.points else 100.0)
 
 
 def _breakdown(reports: Sequence[Report], field: str, order: Sequence[str]) -> Section:

@@ -60,6 +60,14 @@ def percent(share: float | None, decimals: int = 1) -> str:
     return "-" if share is None else f"{100 * share:.{decimals}f}"
 
 
+def figure_text(value: float | None, low: float | None, high: float | None, scale: float = 100.0) -> str:
+    """A figure and its bounds, where it has them, in per cent; `scale` 1 for points."""
+    if value is None:
+        return "-"
+    bounds = f" ({scale * low:,.1f}-{scale * high:,.1f})" if low is not None and high is not None else ""
+    return f"{scale * value:,.1f}{bounds}"
+
+
 def interval_text(interval: "Interval | None") -> str:
     """Both bounds as per cent."""
     return "-" if interval is None else f"{percent(interval.low)}-{percent(interval.high)}"
