@@ -1,6 +1,8 @@
 """A small benchmark of the test's own: documents with drawn pages, questions that carry their ids, and settings."""
 
 import json
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,14 @@ from PIL import Image
 from vqa_client.settings.own_commands import McSettings
 
 LETTERS = "ABCD"
+
+
+@cache
+def drawn(red: int, green: int) -> bytes:
+    """A small page of one colour, as PNG."""
+    buffer = BytesIO()
+    Image.new("RGB", (24, 16), (red, green, 99)).save(buffer, "PNG")
+    return buffer.getvalue()
 
 
 class Sample:
@@ -43,8 +53,7 @@ class Sample:
         folder.mkdir(parents=True)
         for number, name in enumerate(self.ids):
             for page in range(1, pages + 1):
-                picture = Image.new("RGB", (24, 16), (number % 256, page, 99))
-                picture.save(folder / f"{name}_page_{page:03d}.png")
+                (folder / f"{name}_page_{page:03d}.png").write_bytes(drawn(number % 256, page))
 
     def settings(self, base_url: str, **changes: Any) -> McSettings:
         given: dict[str, Any] = {
