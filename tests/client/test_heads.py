@@ -6,6 +6,7 @@ import httpx2
 import pytest
 
 from vqa_client.client.connection import HEAD_LIMIT_BYTES, Connection
+from vqa_client.client.messages import headers_of
 
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
 OPENED = {"one line": b"HTTP/1.1 200 OK\r\nx: ", "many lines": b"HTTP/1.1 200 OK\r\n", "trailers": CHUNKED}
@@ -75,3 +76,8 @@ async def test_a_connection_that_ends_inside_the_head_has_no_reply(head: bytes) 
     connection.connection_lost(None)
     with pytest.raises(httpx2.ReadError, match="closed the connection"):
         await connection.reply
+
+
+def test_headers_of_any_encoding_are_read_by_name_in_small_letters() -> None:
+    raw = [(b"X-A", b"caf\xe9"), (b"x-b", "caf\u00e9".encode()), (b"x-\xe9", b""), (b"x-a", b"2")]
+    assert headers_of(raw) == {"x-a": "caf\u00e9, 2", "x-b": "caf\u00e9", "x-\u00e9": ""}
