@@ -6,8 +6,7 @@ closed before it.
 
 import asyncio
 import copy
-import ssl
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpcore2
@@ -91,24 +90,8 @@ class _Network(httpcore2.AsyncNetworkBackend):
         self.age = 0
         self.once = True
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        stream = await self._network.connect_tcp(host, port, timeout, local_address, socket_options)
-        return _Stream(stream, self)
-
-    async def connect_unix_socket(
-        self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
-    ) -> httpcore2.AsyncNetworkStream:
-        return _Stream(await self._network.connect_unix_socket(path, timeout, socket_options), self)
-
-    async def sleep(self, seconds: float) -> None:
-        await self._network.sleep(seconds)
+    async def connect_tcp(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._network.connect_tcp(*args, **options), self)
 
 
 class _Stream(httpcore2.AsyncNetworkStream):
@@ -167,10 +150,8 @@ class _Stream(httpcore2.AsyncNetworkStream):
     async def aclose(self) -> None:
         await self._stream.aclose()
 
-    async def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore2.AsyncNetworkStream:
-        return _Stream(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._network)
+    async def start_tls(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._stream.start_tls(*args, **options), self._network)
 
     def get_extra_info(self, info: str) -> Any:
         """What httpcore asks of an idle connection: one that is readable has something on it that nobody asked for."""
