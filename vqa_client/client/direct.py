@@ -9,8 +9,6 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Self
 
 import httpx2
 
@@ -163,17 +161,6 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             await asyncio.wait(self._connecting, timeout=CLOSE_S)
         self._drop_idle()
         await asyncio.sleep(0)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None = None,
-        exc_value: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
-        await self.aclose()
 
 
 async def _write_until_full(connection: Connection, pending: bytearray, pieces: Iterator[bytes]) -> bool:
