@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.tasks.declared import compute
 from vqa_client.aggregates import (
     ALL_RIGHT,
     MEAN,
@@ -17,7 +18,6 @@ from vqa_client.aggregates import (
     Running,
     Scored,
     Sums,
-    compute,
     mean_over,
     only,
 )

@@ -78,11 +78,12 @@ Totals = dict[str, dict[str, Figure]]
 """The figures of each total by metric."""
 
 
-def _mean(total: float, n: float) -> float:
-    return total / n
+def share(part: float, whole: float) -> float:
+    """A share of a sum."""
+    return part / whole
 
 
-MEAN: Final = Sums(lambda scored: (scored.score, 1), _mean)
+MEAN: Final = Sums(lambda scored: (scored.score, 1), share)
 """The mean score."""
 ALL_RIGHT: Final = Sums(lambda scored: (scored.score >= 1, 1), lambda right, n: float(right == n))
 """1 where every question is right, else 0."""
@@ -96,14 +97,6 @@ def mean_over(by: str | Callable[[Scored], Hashable], inner: Aggregate = MEAN) -
 def only(condition: Callable[[Scored], bool], inner: Sums = MEAN) -> Sums:
     """The same figure of the questions for which a condition holds."""
     return Sums(lambda scored: inner.adds(scored) if condition(scored) else None, inner.of)
-
-
-def compute(aggregate: Aggregate, questions: Iterable[Scored]) -> Figure:
-    """Walk over the questions once and give the figure with its interval."""
-    running = Running(aggregate)
-    for scored in questions:
-        running.add(scored)
-    return running.figure()
 
 
 class Running:

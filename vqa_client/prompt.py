@@ -6,7 +6,7 @@ In a template two placeholders are replaced, once, and every other brace means i
 import re
 from collections.abc import Callable, Collection, Mapping
 from itertools import count
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -21,6 +21,8 @@ _BARE_NAME = re.compile(r"\\[A-Za-z]+(?:\[[^\]{}]*\])?(?:\{[^{}]*\})+|\{([A-Za-z
 _MARK = re.compile(r"<image (\d{1,6})>")
 _ANY_MARK = re.compile(r"<(\|?)image(?:[ _]?(\d{1,6}))?\1>")
 """Every spelling of a mark that data comes with, numbered or plain."""
+SHORTLY: Final = "Answer the question using a single word or phrase."
+"""How lmms-eval and VLMEvalKit end the prompt of a question with a short answer."""
 
 
 class Prompt(Struct, frozen=True):

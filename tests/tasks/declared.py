@@ -1,7 +1,9 @@
 """The functions of a declared benchmark as tests call them."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from vqa_client.aggregates import Aggregate, Figure, Running, Scored
 from vqa_client.benchmark import Benchmark
 from vqa_client.task import Task
 from vqa_client.tasks import registry
@@ -27,3 +29,11 @@ def task_of(name: str, prompt_template: str | None = None, **options: Any) -> Ta
 def template_of(name: str, prompt_template: str | None) -> tuple[str | None, str]:
     """The template that is used, and the note for people."""
     return benchmark_of(name).template(prompt_template)
+
+
+def compute(aggregate: Aggregate, questions: Iterable[Scored]) -> Figure:
+    """The figure of these questions, with its interval."""
+    running = Running(aggregate)
+    for scored in questions:
+        running.add(scored)
+    return running.figure()

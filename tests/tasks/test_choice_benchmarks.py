@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from tests.contract.samples import write_sample
 from tests.scoring.test_published import needs_goldens
-from tests.tasks.declared import benchmark_of
+from tests.tasks.declared import benchmark_of, compute
 from tests.tasks.test_reading_benchmarks import golden, scored, sums, total
-from vqa_client.aggregates import MEAN, Scored, compute
+from vqa_client.aggregates import MEAN, Scored
 from vqa_client.benchmark import Metric, Place, Replay
 from vqa_client.errors import DataError
 from vqa_client.runner import judge

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.tasks.declared import benchmark_of, task_of
-from vqa_client.aggregates import MEAN, Scored, compute
+from tests.tasks.declared import benchmark_of, compute, task_of
+from vqa_client.aggregates import MEAN, Scored
 from vqa_client.runner import judge
 from vqa_client.scoring.short_answers import relaxed, relaxed_published
 from vqa_client.types import Answer, Completion, Question, Record

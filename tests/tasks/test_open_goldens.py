@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from tests.contract.forms import draw
-from tests.tasks.declared import benchmark_of, task_of
+from tests.tasks.declared import benchmark_of, compute, task_of
 from tests.tasks.test_declared_goldens import GOLDENS, golden, needs_goldens
 from vqa_client import tasks
-from vqa_client.aggregates import MEAN, Aggregate, Scored, compute
+from vqa_client.aggregates import MEAN, Aggregate, Scored
 from vqa_client.runner import judge
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.tables.forms import Place

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.scoring.test_published import GOLDENS, needs_goldens
-from tests.tasks.declared import benchmark_of, task_of
-from vqa_client.aggregates import MEAN, Scored, compute
+from tests.tasks.declared import benchmark_of, compute, task_of
+from vqa_client.aggregates import MEAN, Scored
 from vqa_client.benchmark import Place
 from vqa_client.errors import DataError
 from vqa_client.runner import judge

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Metric, Picture, Place, Prompt, Question
 from vqa_client.benchmark import best_of, relaxed, relaxed_published, short_answer, tables, verbatim
+from vqa_client.prompt import SHORTLY
 
 
 class Row(Struct):
@@ -53,7 +54,7 @@ BENCHMARK = Benchmark(
     prompt="{question}\nAnswer with a single word or number.",
     prompt_forms={
         "lmms_eval": Prompt("{question}\nAnswer the question with a single word.", max_tokens=16),
-        "vlmevalkit": Prompt("{question}\nAnswer the question using a single word or phrase."),
+        "vlmevalkit": Prompt(f"{{question}}\n{SHORTLY}"),
     },
     parse=short_answer,
     metrics=(

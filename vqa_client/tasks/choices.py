@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
+from vqa_client.aggregates import share
 from vqa_client.benchmark import Answer, Columns, Metric, Parse, Prompt, Question, Replay, Scored
 from vqa_client.benchmark import Sums, Total, verbatim
 from vqa_client.prompt import choices_text
@@ -209,11 +210,6 @@ def _expected(scored: Scored) -> tuple[float, float]:
 
 def _is_read(scored: Scored) -> bool:
     return not scored.question.choices or scored.said("published_unguessed") is not None
-
-
-def share(part: float, whole: float) -> float:
-    """A share of a sum."""
-    return part / whole
 
 
 DRAWN: Final = (

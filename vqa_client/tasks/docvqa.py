@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Prompt, Scored, Submission
 from vqa_client.benchmark import best_of, short_answer, tables, verbatim
+from vqa_client.prompt import SHORTLY
 from vqa_client.scoring.published.anls import anls, anls_stripped, exact
 
 
@@ -42,7 +43,7 @@ PAGES: dict[str, str | Beside] = {
 TSV = {"id": "index", "text": "question", "images": "image", "references": "answer"}
 PORTAL = Home("https://rrc.cvc.uab.es/?ch=17", "terms of the portal", megabytes=9000)
 HUB = Home("hf://lmms-lab-encoder/DocVQA", "terms of the portal", megabytes=9000)
-SHORT = "{question}\nAnswer the question using a single word or phrase."
+SHORT = f"{{question}}\n{SHORTLY}"
 FORMS = {"lmms_eval": Prompt(SHORT, max_tokens=32), "vlmevalkit": Prompt(SHORT)}
 METRICS = (
     Metric("anls", best_of(anls), "how near the answer is to the nearest reference, 0 below 0.5"),

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Join, Metric, Picture, Prompt
 from vqa_client.benchmark import best_of, equal, tables, verbatim
+from vqa_client.prompt import SHORTLY
 from vqa_client.scoring.readings import short_or_yes_no
 from vqa_client.scoring.short_answers import NO_PUNCTUATION
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
@@ -42,7 +43,7 @@ def vlmevalkit(reply: str, reference: str) -> float:
     return float(reply.strip().lower() == reference.strip().lower())
 
 
-SHORT = "{question}\nAnswer the question using a single word or phrase."
+SHORT = f"{{question}}\n{SHORTLY}"
 ASKED: dict[str, str | Columns | Beside] = {"text": "question", "references": "answer"}
 KIT = {**ASKED, "id": "index", "images": "image"}
 TYPES = {**ASKED, "structural": "types.structural", "semantic": "types.semantic"}

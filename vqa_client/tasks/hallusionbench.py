@@ -27,7 +27,6 @@ class Row(Struct):
     set_id: str = ""
     figure_id: str = ""
     question_id: str = ""
-    gt_answer_details: str = ""
     index: str = ""
     image: Picture = ""
 

@@ -28,7 +28,7 @@ from msgspec.structs import replace
 
 from vqa_client.benchmark import MEAN, Benchmark, Beside, Breakdown, Form, Home, Metric, Over, Picture, Place, Prompt
 from vqa_client.benchmark import Question, Total, mean_over, numbered, short_answer, tables, verbatim
-from vqa_client.prompt import choices_text
+from vqa_client.prompt import SHORTLY, choices_text
 from vqa_client.scoring.published.mmlongbench_doc import UNREADABLE, literal
 from vqa_client.scoring.strict.number_words import SMALL
 from vqa_client.scoring.vqa_normalise import on_one_line, with_plain_words, without_punctuation
@@ -112,8 +112,7 @@ def asked(of_choices: str, of_list: str, otherwise: str, before_image: str = "")
 
 def published(before_image: str) -> Callable[[Question], str]:
     """The same in the published wording."""
-    short = "Answer the question using a single word or phrase."
-    return asked(DIRECTLY, short, short, before_image)
+    return asked(DIRECTLY, SHORTLY, SHORTLY, before_image)
 
 
 def pair(cell: str) -> tuple[Any, Any]:

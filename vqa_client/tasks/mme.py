@@ -16,6 +16,7 @@ from vqa_client.aggregates import Aggregate
 from vqa_client.benchmark import ALL_RIGHT, MEAN, Benchmark, Breakdown, Combined, Form, Home, Metric, Over, Picture
 from vqa_client.benchmark import Place, Prompt, Question, Scored, Total, best_of, equal, mean_over, tables, yes_no, yorn
 from vqa_client.images.documents import picture_of
+from vqa_client.prompt import SHORTLY
 from vqa_client.scoring.published import yes_no_readers as rules
 
 MOST = {"perception": 2000, "cognition": 800}
@@ -70,7 +71,7 @@ BENCHMARK = Benchmark(
     prompt="{question}\nAnswer yes or no.",
     prompt_forms={
         **dict.fromkeys(("official", "vlmevalkit"), Prompt("{question}" + ENDING)),
-        "lmms_eval": Prompt("{question}\nAnswer the question using a single word or phrase.", max_tokens=16),
+        "lmms_eval": Prompt(f"{{question}}\n{SHORTLY}", max_tokens=16),
     },
     parse=yes_no,
     metrics=(

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark, Form, Home, Metric, Picture, Place, Question, Shots, Total
 from vqa_client.benchmark import mean_over, tables
+from vqa_client.prompt import SHORTLY
 from vqa_client.scoring.published import choice_readers as readers
 from vqa_client.scoring.published.choice_readers import kit
 from vqa_client.scoring.readings import choice_or_short
@@ -103,7 +104,7 @@ def kit_right(answer: str, question: Question) -> float:
     return float(any(kit(answer, {"A": reference, **others}) == "A" for reference in question.references))
 
 
-BY_LETTER, BY_WORD = f"{{question}}\n{{choices}}\n\n{DIRECTLY}", "Answer the question using a single word or phrase."
+BY_LETTER = f"{{question}}\n{{choices}}\n\n{DIRECTLY}"
 HOME = Home("hf://MMMU/MMMU", "Apache-2.0")
 
 
@@ -140,8 +141,8 @@ BENCHMARK = Benchmark(
     ),
     prompt=asking(ASKED, "{question}\n\nAnswer with a number, a word or a short phrase.", images="marked"),
     prompt_forms={
-        "official": asking(BY_LETTER, f"{{question}}\n{BY_WORD}", line="({label}) {text}"),
-        "lmms_eval": asking(BY_LETTER, f"{{question}}\n\n{BY_WORD}", max_tokens=128),
+        "official": asking(BY_LETTER, f"{{question}}\n{SHORTLY}", line="({label}) {text}"),
+        "lmms_eval": asking(BY_LETTER, f"{{question}}\n\n{SHORTLY}", max_tokens=128),
         "vlmevalkit": replace(KIT_PROMPT, images="marked"),
     },
     parse=choice_or_short,

@@ -33,6 +33,7 @@ from vqa_client.benchmark import (
     Place,
 )
 from vqa_client.benchmark import Prompt, Question, Scored, Submission, best_of, tables
+from vqa_client.prompt import SHORTLY
 from vqa_client.scoring.published.anls import anls_mmf
 from vqa_client.scoring.readings import short_answer, without_stop
 from vqa_client.scoring.reply import Reply
@@ -124,7 +125,7 @@ BENCHMARK = Benchmark(
         split="val",
     ),
     prompt="{question}\nAnswer with words of the pages, as few as possible. Then name the page, as in: Page: 1",
-    prompt_forms={"lmms_eval": Prompt("{question}\nAnswer the question using a single word or phrase.", max_tokens=32)},
+    prompt_forms={"lmms_eval": Prompt(f"{{question}}\n{SHORTLY}", max_tokens=32)},
     parse=answer_without_page,
     measure="ANLS",
     metrics=(

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Form, Home, Join, Metric, Picture, Place, Prompt, Question
 from vqa_client.benchmark import short_answer, tables, verbatim
+from vqa_client.prompt import SHORTLY
 from vqa_client.scoring.vqa_accuracy import HumanAnswer, texts
 from vqa_client.scoring.vqa_accuracy import most_given, official, soft
 from vqa_client.scoring.vqa_normalise import evalai
@@ -42,10 +43,8 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-SHORT = (
-    "{question}\nWhen the provided information is insufficient, respond with 'Unanswerable'.\n"
-    "Answer the question using a single word or phrase."
-)
+SHORT = f"When the provided information is insufficient, respond with 'Unanswerable'.\n{SHORTLY}"
+"""How lmms-eval ends the prompts of OK-VQA and VizWiz."""
 BENCHMARK = Benchmark(
     name="okvqa",
     load=tables(
@@ -61,7 +60,7 @@ BENCHMARK = Benchmark(
         question=question,
     ),
     prompt="{question}\nAnswer with as few words as possible.",
-    prompt_forms={"lmms_eval": Prompt(SHORT)},
+    prompt_forms={"lmms_eval": Prompt(f"{{question}}\n{SHORT}")},
     parse=short_answer,
     measure="VQA accuracy",
     metrics=(

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Breakdown, Columns, Form, Home, Metric, Picture, Place, Prompt
 from vqa_client.benchmark import Question, Sums, Total, best_of, equal, mean_over, pope_yes, tables, yes_no, yorn
+from vqa_client.prompt import SHORTLY
 from vqa_client.scoring.published import yes_no_readers as rules
 
 
@@ -39,7 +40,7 @@ def question(row: Row, place: Place) -> Question:
 
 
 KINDS = ("random", "popular", "adversarial")
-LMMS_EVAL = Prompt("{question}\nAnswer the question using a single word or phrase.", max_tokens=128)
+LMMS_EVAL = Prompt(f"{{question}}\n{SHORTLY}", max_tokens=128)
 ASKED: dict[str, str | Columns | Beside] = {"text": "question", "label": "answer", "kinds": "category"}
 HUB = Home("hf://lmms-lab-encoder/POPE", "MIT", megabytes=120)
 BENCHMARK = Benchmark(

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question, Scored
 from vqa_client.benchmark import Submission, short_answer, tables, verbatim
+from vqa_client.prompt import SHORTLY
 from vqa_client.scoring.vqa_accuracy import most_given, soft
 from vqa_client.scoring.vqa_normalise import evalai, vlmevalkit
 
@@ -47,7 +48,6 @@ METRICS = (
     Metric("published", soft(evalai), "the same of the whole reply", read=verbatim, normalise=evalai),
     Metric("vlmevalkit", soft(vlmevalkit), "with the normaliser of VLMEvalKit", read=verbatim, normalise=vlmevalkit),
 )
-SHORT = "\nAnswer the question using a single word or phrase."
 BENCHMARK = Benchmark(
     name="textvqa",
     load=tables(
@@ -69,8 +69,8 @@ BENCHMARK = Benchmark(
     ),
     prompt="{question}\nAnswer with as few words as possible.",
     prompt_forms={
-        "lmms_eval": Prompt(lambda question: question.text.capitalize() + SHORT),
-        "vlmevalkit": Prompt("{question}" + SHORT),
+        "lmms_eval": Prompt(lambda question: f"{question.text.capitalize()}\n{SHORTLY}"),
+        "vlmevalkit": Prompt(f"{{question}}\n{SHORTLY}"),
     },
     parse=short_answer,
     measure="VQA accuracy",

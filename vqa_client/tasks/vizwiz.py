@@ -18,6 +18,7 @@ from vqa_client.benchmark import Benchmark, Beside, Form, Home, Picture, Place, 
 from vqa_client.benchmark import Submission, short_answer, tables
 from vqa_client.scoring.vqa_accuracy import HumanAnswer, most_given, texts
 from vqa_client.scoring.vqa_normalise import evalai
+from vqa_client.tasks.okvqa import SHORT
 from vqa_client.tasks.textvqa import METRICS
 
 
@@ -47,7 +48,6 @@ def entry(scored: Scored) -> dict[str, Any]:
     return {"image": f"{scored.question.id}.jpg", "answer": evalai(scored.answer or "")}
 
 
-SHORT = "\nWhen the provided information is insufficient, respond with 'Unanswerable'.\n"
 BENCHMARK = Benchmark(
     name="vizwiz",
     load=tables(
@@ -68,9 +68,7 @@ BENCHMARK = Benchmark(
     ),
     prompt="{question}\nAnswer with as few words as possible; say unanswerable where the photograph doesn't tell.",
     prompt_forms={
-        "lmms_eval": Prompt(
-            lambda question: question.text.capitalize() + SHORT + "Answer the question using a single word or phrase."
-        ),
+        "lmms_eval": Prompt(lambda question: f"{question.text.capitalize()}\n{SHORT}"),
         "vlmevalkit": Prompt("{question}"),
     },
     parse=short_answer,
