@@ -1,6 +1,6 @@
 // Notes and tags of a reviewer: a served page keeps them beside the run; a page from disk has none.
 const SAVED_AFTER_MS = 600;
-let notes = null, unsaved = new Map(), saving = 0;
+let notes = null, unsaved = new Map(), saving = 0, underway = 0, reportLast = null;
 
 async function readNotes() {
   const reply = await fetch("notes", { cache: "no-store" });
@@ -35,18 +35,21 @@ function noteBox(row) {
   return [...section("Note"), element("div", { className: "note" }, note, tags, said)];
 }
 
-// Send what has changed; what can't be kept is sent again with the next change.
-async function save(after) {
+// Send what has changed, and say "saved" once all of it is; what can't be kept is sent again with the next change.
+async function save(report) {
+  reportLast = report;
   for (const [place, kept] of [...unsaved]) {
     unsaved.delete(place);
+    underway += 1;
     try {
       const reply = await fetch("notes", { method: "POST", keepalive: true, headers: { "Content-Type": "application/json" }, body: JSON.stringify(kept) });
       if (!reply.ok) throw new Error((await reply.text()).trim());
-      after("");
     } catch (problem) {
       if (!unsaved.has(place)) unsaved.set(place, kept);
-      after(problem.message);
+      report(problem.message);
     }
+    underway -= 1;
+    if (!underway && !unsaved.size) reportLast("");
   }
 }
 
