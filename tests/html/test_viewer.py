@@ -307,6 +307,17 @@ def test_the_index_says_what_tells_runs_apart(tmp_path: Path) -> None:
     assert "$0.36 in all x/repeated" in said
 
 
+def test_a_run_that_can_not_be_read_is_named_below_the_others(tmp_path: Path) -> None:
+    for name in "abc":
+        log = write_run(tmp_path / name, [record()])
+    log.with_name("clean_mc_eval.run.json").write_text("{")
+    viewer = Viewer(tmp_path, comparison_page)
+    listed = viewer.answer("")
+    assert (listed.status, listed.body.count(b'type="checkbox"')) == (200, 2)
+    assert b"c/clean_mc_eval.run.json is not a run file" in listed.body.partition(b"Runs that are left out")[2]
+    assert viewer.answer("2/").status == 500
+
+
 def test_the_index_of_a_folder_whose_name_is_not_utf_8_is_shown(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b"caf\xe9")
     for name in "ab":

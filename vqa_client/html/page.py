@@ -2,7 +2,7 @@
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -72,10 +72,10 @@ def rendered(template: str, data: bytes = b"", scripts: tuple[str, ...] = SCRIPT
     return text.encode("utf-8", "replace")
 
 
-def index_page(place: Path, runs: list[Overview]) -> bytes:
-    """The page that leads to the pages of several runs, which lie below their numbers."""
-    rows = [_index_row(place, number, overview) for number, overview in enumerate(runs)]
-    return rendered("index.html.j2", scripts=INDEX_SCRIPTS, place=place, runs=rows)
+def index_page(place: Path, runs: Mapping[int, Overview], left_out: Sequence[str]) -> bytes:
+    """The page that leads to the pages of several runs, by their numbers; `left_out` says why others can't be read."""
+    rows = [_index_row(place, number, overview) for number, overview in runs.items()]
+    return rendered("index.html.j2", scripts=INDEX_SCRIPTS, place=place, runs=rows, left_out=left_out)
 
 
 def label_page(title: str, sheet: Path, content: object, keys: Mapping[str, str]) -> bytes:

@@ -100,7 +100,13 @@ class Viewer:
         self._look()
         if len(self._logs) == 1:
             return Reply(status=302, location="0/")
-        return Reply(kind=HTML, body=index_page(self._place, list(map(self._current, self._logs))))
+        runs, left_out = dict[int, Overview](), list[str]()
+        for number, log in enumerate(self._logs):
+            try:
+                runs[number] = self._current(log)
+            except VqaClientError as error:
+                left_out.append(str(error))
+        return Reply(kind=HTML, body=index_page(self._place, runs, left_out))
 
     def _current(self, log: Path) -> Overview:
         state = _state(log)
