@@ -158,16 +158,14 @@ def stamp_of(key: FileKey) -> str:
     return stamp(key[1:], split_name(key[0])[1])
 
 
-def read_and_decide(
-    name: str, recipe: Recipe, *, decode: bool, hold: bool = False
-) -> tuple[FileKey | None, Verdict | None]:
+def read_and_decide(name: str, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None, Verdict | None]:
     """Read an image and decide on it; None as the verdict where that takes a decoder and `decode` is off.
 
-    The key is of the bytes that were read, whatever was at `name` before; None where nothing could be read. `hold`
-    keeps the bytes of a file that is sent unchanged at hand.
+    The key is of the bytes that were read, whatever was at `name` before; None where nothing could be read. Without
+    `decode` this is the thread that sends, in which the bytes of a file that goes unchanged are kept at hand.
     """
     file = read(name)
-    return (None, file) if isinstance(file, Refused) else decide(file, recipe, decode=decode, hold=hold)
+    return (None, file) if isinstance(file, Refused) else decide(file, recipe, decode=decode)
 
 
 def read(name: str) -> Read | Refused:
@@ -201,7 +199,7 @@ def _refusal(name: str, error: Exception) -> Refused:
     return Refused(message=f"{name}: {error}", hint=_DATA_HINT)
 
 
-def decide(read: Read, recipe: Recipe, *, decode: bool, hold: bool = False) -> tuple[FileKey | None, Verdict | None]:
+def decide(read: Read, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None, Verdict | None]:
     """Decide on an image that was read, as `read_and_decide` does."""
     key, data = read
     name = key[0]
@@ -210,7 +208,7 @@ def decide(read: Read, recipe: Recipe, *, decode: bool, hold: bool = False) -> t
         check_pixels(image_facts.width, image_facts.height, recipe, name)
         if is_plain(image_facts, recipe):
             image = _plain_image(key, image_facts, data)
-            if hold and image.path:
+            if image.path and not decode:
                 keep_encoded(image, data)
             return key, image
         return key, _recoded_image(key, image_facts, data, recipe) if decode else None

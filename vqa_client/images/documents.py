@@ -9,14 +9,14 @@ from vqa_client.images.find import IMAGE_SUFFIXES, PageIndex, entries, is_named_
 from vqa_client.tables.pdf_pages import page_count
 
 
-def pages_of(document: str, dpi: int = 144) -> tuple[str, ...]:
+def pages_of(document: str) -> tuple[str, ...]:
     """The pages of a document that is named by its path, such as documents/report.pdf, in reading order.
 
     They are the images in the folder documents/report, else report_page_001.png and so on, as `PageIndex` finds them,
-    in documents or its `images`, or in the folder above; else the pages of the PDF itself, as they are drawn at `dpi`.
+    in documents or its `images`, or in the folder above; else the pages of the PDF itself, drawn at 144 dpi.
     Without pages it is the path itself.
     """
-    return _drawn_before(document) or _in_document(document, dpi)
+    return _drawn_before(document) or _in_document(document)
 
 
 def picture_of(text: str, apart: str) -> tuple[str, str]:
@@ -31,12 +31,12 @@ def picture_of(text: str, apart: str) -> tuple[str, str]:
     return str(image), (folder.parent if folder.name == apart else folder).name
 
 
-def _in_document(document: str, dpi: int) -> tuple[str, ...]:
+def _in_document(document: str) -> tuple[str, ...]:
     try:
         count = page_count(document)
     except (ValueError, OSError):
         return (document,)  # the question fails by its image, which says why
-    return tuple(f"{document}#{number}@{dpi}" for number in range(1, count + 1))
+    return tuple(f"{document}#{number}@144" for number in range(1, count + 1))
 
 
 def _drawn_before(document: str) -> tuple[str, ...]:

@@ -203,7 +203,7 @@ class ImagePreparer:
         if self._elsewhere is None and split_name(path)[1]:
             return await self._start_inside(path, key)
         if self._elsewhere is None and key[1] <= INLINE_BYTES and not is_address(path):
-            actual, verdict = read_and_decide(path, self._recipe, decode=False, hold=True)
+            actual, verdict = read_and_decide(path, self._recipe, decode=False)
             self._keep(actual, verdict)
             started = self._make_in_pool(path, key) if verdict is None else verdict  # its pixels have to be looked at
             await self._breathe(key[1])  # others find what was started

@@ -38,12 +38,12 @@ class Perturbation(Struct, frozen=True, kw_only=True):
     @property
     def by_rendering(self) -> bool:
         """Whether its pages are drawn from the text."""
-        return self.kind in RENDERED
+        return _KINDS[self.kind].damage is None
 
     @property
     def by_chance(self) -> bool:
         """Whether the seed plays a part."""
-        return self.kind in CHANCE
+        return _KINDS[self.kind].by_chance
 
 
 class _Number(Struct, frozen=True, kw_only=True):
@@ -79,23 +79,16 @@ class _Choice(Struct, frozen=True, kw_only=True):
 
 
 _Parameter = _Number | _Choice
-_QUALITY = _Number(name="quality", low=1, high=100, whole=True)
-_KINDS: dict[str, tuple[_Parameter, ...]] = {
-    "dpi": (_Number(name="dpi", low=8, high=1200, whole=True),),
-    "fontsize": (_Number(name="font_size", low=2, high=200, whole=True),),
-    "upscale": (_Number(name="dpi", low=8, high=1200, whole=True, default=48),),
-    "jpeg": (_QUALITY,),
-    "webp": (_QUALITY,),
-    "binary": (),
-    "noise": (
-        _Choice(name="noise_type", choices=NOISES, default="gaussian"),
-        _Number(name="intensity", low=0.001, high=1, default=0.1),
-    ),
-    "blur": (_Number(name="radius", low=0.01, high=100, default=1.25),),
-    "resample": (_Choice(name="method", choices=RESAMPLING), _Number(name="scale", low=0.01, high=0.99)),
-}
-RENDERED = frozenset({"dpi", "fontsize"})
-CHANCE = frozenset({"noise"})
+
+
+class _Kind(Struct, frozen=True):
+    """What a perturbation is written with, and what it does to pixels; None where the text is drawn again."""
+
+    parameters: tuple[_Parameter, ...]
+    damage: "Damage | None" = None
+    by_chance: bool = False
+
+
 HELP = "dpi:N, fontsize:N, upscale[:DPI], jpeg:Q, webp:Q, binary, noise[:TYPE[:INTENSITY]], blur[:RADIUS] or \
 resample:METHOD:SCALE"
 
@@ -105,7 +98,7 @@ def parse(text: str) -> Perturbation:
     kind, *words = text.strip().split(":")
     if kind not in _KINDS:
         raise UsageError(f"--perturbation {text!r} is unknown", hint=_nearest(kind))
-    parameters = _KINDS[kind]
+    parameters = _KINDS[kind].parameters
     if len(words) > len(parameters):
         raise UsageError(f"--perturbation {text!r} has too many values", hint=f"write {_form(kind)}")
     defaults = [parameter.default for parameter in parameters]
@@ -141,7 +134,7 @@ def _nearest(kind: str) -> str:
 
 
 def _form(kind: str) -> str:
-    return ":".join((kind, *(parameter.name.upper() for parameter in _KINDS[kind])))
+    return ":".join((kind, *(parameter.name.upper() for parameter in _KINDS[kind].parameters)))
 
 
 def _shorten(value: Value) -> str:
@@ -159,7 +152,9 @@ def perturbed(pixels: "Pixels", perturbation: Perturbation, digest: bytes) -> "P
     `digest` (a multiple of 4 bytes) decides chance: the same one gives the same noise.
     Raises UsageError when numpy is missing (noise).
     """
-    return _MADE[perturbation.kind](pixels, perturbation.values, digest)
+    damage = _KINDS[perturbation.kind].damage
+    assert damage, f"{perturbation.spec} is drawn from the text"
+    return damage(pixels, perturbation.values, digest)
 
 
 def _reencoding(kind: str) -> "Damage":
@@ -219,12 +214,24 @@ def _upscale(pixels: "Pixels", values: Mapping[str, Value], digest: bytes) -> "P
     return pixels.resize((width, height), Image.Resampling.BILINEAR)
 
 
-_MADE: dict[str, "Damage"] = {
-    "jpeg": _reencoding("JPEG"),
-    "webp": _reencoding("WEBP"),
-    "binary": _binary,
-    "noise": _noise,
-    "blur": _blur,
-    "resample": _resample,
-    "upscale": _upscale,
+_QUALITY = _Number(name="quality", low=1, high=100, whole=True)
+_KINDS: dict[str, _Kind] = {
+    "dpi": _Kind((_Number(name="dpi", low=8, high=1200, whole=True),)),
+    "fontsize": _Kind((_Number(name="font_size", low=2, high=200, whole=True),)),
+    "upscale": _Kind((_Number(name="dpi", low=8, high=1200, whole=True, default=48),), _upscale),
+    "jpeg": _Kind((_QUALITY,), _reencoding("JPEG")),
+    "webp": _Kind((_QUALITY,), _reencoding("WEBP")),
+    "binary": _Kind((), _binary),
+    "noise": _Kind(
+        (
+            _Choice(name="noise_type", choices=NOISES, default="gaussian"),
+            _Number(name="intensity", low=0.001, high=1, default=0.1),
+        ),
+        _noise,
+        by_chance=True,
+    ),
+    "blur": _Kind((_Number(name="radius", low=0.01, high=100, default=1.25),), _blur),
+    "resample": _Kind(
+        (_Choice(name="method", choices=RESAMPLING), _Number(name="scale", low=0.01, high=0.99)), _resample
+    ),
 }
