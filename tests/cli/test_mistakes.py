@@ -77,7 +77,14 @@ OTHER_COMMANDS = [
     (["ask", "rows.csv", "--config", "pdfs"], "the config pdfs is a folder\nhint: give one of its JSON files"),
     (["ask", "rows.csv", "--config", "pdfs/a.pdf"], "the config pdfs/a.pdf is not JSON"),
     (["render", "--data", "pdfs", "-o", "photo.jpg"], "--output photo.jpg can't be written: photo.jpg is a file"),
-    (["batch", "read", "results"], "'results' is not a command: batch read is followed by the command that asks"),
+    (
+        ["batch", "read", "results"],
+        "batch read takes the command that asks, with its options, not 'results'\nhint: for",
+    ),
+    (
+        ["batch", "cancel"],
+        "batch cancel takes the command that asks, with its options\nhint: for example: vqa-client batch",
+    ),
     (["parse", "results", "--explain"], "--explain needs a value\nhint: for example: vqa-client parse results"),
     (["run", "chartqa", "--data"], "--data needs a value\nhint: --help lists all options"),
     (["compare", "a", "b", "--level", "2"], "unknown option --level\nhint: --help lists all options"),

@@ -16,24 +16,19 @@ from vqa_client.settings.run import RunSettings
 
 ASKING = ("run", "ask", "suite", "mc", "niah", "vqa2", "explain", "robustness")
 """Commands that may ask by batches."""
-STEPS = ("write", "read", "status", "cancel")
-_Step = Annotated[
-    Literal["write", "read", "status", "cancel"],
-    Parameter(help="write and read need no server; a benchmark's command with its options follows."),
-]
+Step = Literal["write", "read", "status", "cancel"]
+_HELP = "write and read need no server; a benchmark's command with its options follows."
 
 
-def batch(step: _Step, /, *command: Options) -> int:
+def batch(step: Annotated[Step, Parameter(help=_HELP)], /, *command: Options) -> int:
     """Run a benchmark's command line up to one step."""
     from vqa_client.cli.main import run_command
 
-    if step not in STEPS or not command:
-        raise UsageError("vqa-client batch needs a step and a command", hint=f"batch {'|'.join(STEPS)} COMMAND ...")
-    if command[0].replace("-", "_") not in ASKING:
-        example = f"vqa-client batch {step} ask questions.csv --images pictures --model some-vlm"
+    if not command or command[0] not in ASKING:
+        instead = f", not {command[0]!r}" if command else ""
         raise UsageError(
-            f"{command[0]!r} is not a command: batch {step} is followed by the command that asks, with its options",
-            hint=f"for example: {example}",
+            f"batch {step} takes the command that asks, with its options{instead}",
+            hint=f"for example: vqa-client batch {step} ask questions.csv --images pictures --model some-vlm",
         )
     return run_command([*(word for word in command if word != "--batch"), "--batch", "--batch_step", step])
 

@@ -5,7 +5,7 @@ from dataclasses import MISSING, dataclass, fields, make_dataclass
 from importlib import import_module
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, cast, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, cast, get_args, get_type_hints
 
 from cyclopts import App
 from cyclopts import Parameter as CommandParameter
@@ -253,7 +253,7 @@ def prepare_completion(app: App) -> None:
 
     Of this app, only that script can be made afterwards.
     """
-    from vqa_client.cli.batch import ASKING, STEPS
+    from vqa_client.cli.batch import ASKING, Step
     from vqa_client.cli.score import answers_and_data
     from vqa_client.settings.declared import ChoiceSettings, PageOptions
     from vqa_client.settings.score import ScoreSettings
@@ -279,7 +279,7 @@ def prepare_completion(app: App) -> None:
         flat: Any = Annotated[cast(Any, kind), CommandParameter(name="*")]
         settings = Parameter("settings", Parameter.KEYWORD_ONLY, annotation=flat, default=default_of(kind))
         command.default_command = _with_signature(lambda *_, **__: None, Signature([*parameters, settings]))
-    for step in STEPS:
+    for step in get_args(Step):
         with_commands = App(name=step)
         for name in ASKING:
             with_commands.command(app[name])
