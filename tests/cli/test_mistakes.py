@@ -87,6 +87,14 @@ OTHER_COMMANDS = [
     ),
     (["parse", "results", "--explain"], "--explain needs a value\nhint: for example: vqa-client parse results"),
     (["run", "chartqa", "--data"], "--data needs a value\nhint: --help lists all options"),
+    (
+        ["ask", "rows.csv", "--corruptions", "snow"],
+        "unknown option --corruptions\nhint: `vqa-client robustness run --task",
+    ),
+    (
+        ["run", "pope", "--levels", "1"],
+        "unknown option --levels\nhint: `vqa-client robustness run --task NAME` takes --corr",
+    ),
     (["compare", "a", "b", "--level", "2"], "unknown option --level\nhint: --help lists all options"),
     (["ask", "rows.csv", "--base_url", "http://host:99999"], "host or port\nhint: such as http://localhost:8000/v1"),
     (["run", "chartqa", "--data", "hf://nobody"], "hf://nobody is not a dataset\nhint: hf://owner/name"),

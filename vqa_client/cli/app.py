@@ -127,6 +127,9 @@ _NO_SHOTS = "mc, niah, vqa2 and explain ask as published, without worked example
 HINTS = {
     "shots": _NO_SHOTS,
     "shots_from": _NO_SHOTS,
+    **dict.fromkeys(
+        ("corruptions", "levels"), "`vqa-client robustness run --task NAME` takes --corruptions and --levels"
+    ),
     "pages": "`vqa-client run` takes --pages, for benchmarks of documents",
     "map": "a field's column has its own option: --question COLUMN, --image COLUMN, --answer COLUMN",
 }
