@@ -1,4 +1,4 @@
-"""The commands by group, each imported when it is called; and what is wrong with a command line, in plain words."""
+"""The app: how options are spelled, converted and shown in help; and errors of a command line in plain words."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -44,7 +44,7 @@ def _convert(kind: Any, tokens: Sequence[Token]) -> Any:
 
 
 class HelpFormatter:
-    """Cyclopts' own, which is imported where a page is printed; an option's text is one line, however it is broken."""
+    """Cyclopts' formatter, imported when a page is printed; an option's help is joined into one line."""
 
     def __call__(self, console: Any, options: Any, panel: Any) -> None:
         for entry in panel.entries:
@@ -142,7 +142,7 @@ _TYPES = {
 
 
 def usage_error(error: CycloptsError) -> UsageError:
-    """One line, and the way out if there is one."""
+    """An error of cyclopts as one line, with a hint where there is one."""
     if isinstance(error, MissingArgumentError) and error.keyword is not None:
         return UsageError(f"{error.keyword} needs a value", hint=example_of(error.command_chain or ()))
     if isinstance(error, MissingArgumentError) and error.argument is not None:
@@ -174,7 +174,7 @@ def usage_error(error: CycloptsError) -> UsageError:
 
 
 def _unknown_command(error: UnknownCommandError) -> str:
-    """As cyclopts says it, which would import all commands to do so."""
+    """The same words as cyclopts', which imports every command to find them."""
     assert error.app
     assert error.unused_tokens
     word, flags = error.unused_tokens[0], (*error.app.help_flags, *error.app.version_flags)
@@ -187,6 +187,6 @@ def _unknown_command(error: UnknownCommandError) -> str:
 
 
 def example_of(command: Sequence[str]) -> str:
-    """How the command is called."""
+    """A hint with an example of the command."""
     found = COMMANDS.get(" ".join(command))
     return f"for example: vqa-client {found.example}" if found else "--help lists all options"

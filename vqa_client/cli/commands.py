@@ -249,9 +249,9 @@ def _function(module: str, name: str) -> Callable[..., int | None]:
 
 
 def prepare_completion(app: App) -> None:
-    """Give the commands that read their options themselves those of all benchmarks: a script of completion knows none.
+    """Give the commands that read their own options the options of all benchmarks, for the completion script.
 
-    Of this app, only that script can be made afterwards.
+    Afterwards this app can only make that script.
     """
     from vqa_client.cli.batch import ASKING, Step
     from vqa_client.cli.score import answers_and_data

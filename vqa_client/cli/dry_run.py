@@ -121,7 +121,7 @@ def _time(requests: int, rate: float | None) -> str:
 
 
 def _latest_end(settings: RunSettings) -> str:
-    """When batches that are made now have ended, whatever comes."""
+    """When batches submitted now end at the latest."""
     return (datetime.now().astimezone() + timedelta(hours=settings.batch_hours)).strftime("%a %d %b %H:%M")
 
 

@@ -20,7 +20,7 @@ from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.run import RunSettings
 
 Finish = Callable[[Sequence[Report], bool, Sequence[Path]], None]
-"""Prints reports, writes their pages where the bool says so, and is given the logs of runs that have begun besides."""
+"""Prints reports and, if the bool is true, writes their pages; the paths are logs of further runs that have begun."""
 
 
 def evaluate(settings: RunSettings) -> int:
@@ -105,7 +105,7 @@ def judges_of(settings: RunSettings) -> tuple[str, ...]:
 
 
 async def asked(settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> list[Report]:
-    """Ask in this process, or wherever the settings say."""
+    """Ask in this process, in several, on Ray or shard by shard, as the settings say."""
     if settings[0].process_count > 1:
         from vqa_client.cli.processes import in_processes
 
@@ -127,7 +127,7 @@ async def asked(settings: Sequence[RunSettings], progress: LiveCounts, stop: asy
 
 
 def as_shards(reports: Sequence[Report]) -> str:
-    """A line for each: what is known of a part says nothing of the whole."""
+    """A line per shard; the accuracy of a part says nothing about the whole."""
     return "".join(
         f"{safe(str(each.log))}: {each.summary.overall.total:,} of {count(each.expected, 'question')} asked, "
         f"{each.failed:,} failed\n"

@@ -21,7 +21,7 @@ Settings = TypeVar("Settings")
 
 
 class Advance(Protocol):
-    """Hears that `n` more files are done."""
+    """Counts `n` more files as done."""
 
     def __call__(self, n: int = 1) -> None: ...
 

@@ -61,7 +61,7 @@ async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, st
 
 @contextmanager
 def _alone(settings: RunSettings) -> Iterator[None]:
-    """Lock a run, of which two commands would each get some shards and lack the others.
+    """Lock a run: two commands would each get some of its shards and miss the others.
 
     Raises Busy where another command has it, OutputError where --output takes no file.
     """
@@ -197,7 +197,7 @@ async def _watch(reading: int, shard: Shard, display: "Shown") -> None:
 
 
 class Shown:
-    """What the workers of all shards say, as one."""
+    """The notes and numbers of all shards, shown as one run's."""
 
     def __init__(self, progress: LiveCounts, shards: Sequence[Shard]) -> None:
         self._progress, self._at_work = progress, set(shards)
@@ -227,7 +227,7 @@ class Shown:
         self._show()
 
     def _show(self) -> None:
-        """Runs follow each other; the first that some process is at is shown."""
+        """Show the first run that some process is still asking; runs follow each other."""
         for title, parts in self._runs.items():
             if title in self._over:
                 continue

@@ -22,7 +22,7 @@ Write = Callable[[Path, Overview], None]
 
 
 def report(settings: ReportSettings) -> None:
-    """Write the forms of every run and say where they lie; 0, whatever became of the questions.
+    """Write the forms of every run and print their paths; failed questions don't change the exit code.
 
     Raises DataError for logs without a record, once all others are reported.
     """

@@ -31,7 +31,7 @@ def without_keys(command: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BudgetSettings(DividedSettings):
-    """What every benchmark command takes to keep to a hosted server's limits and to people's."""
+    """Limits on pace, cost and time, which every benchmark command takes."""
 
     rpm: Annotated[float | None, ABOVE_0, LIMITS] = None
     """At most N requests per minute. Default: as a server's x-ratelimit headers say, else no limit."""

@@ -16,7 +16,7 @@ ALL_PAGES, EVIDENCE, RETRIEVED = "all", "evidence", "retrieved:"
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceOptions(RunSettings):
-    """What benchmarks with choices take besides: other forms of the choices, and other ways to take an answer."""
+    """Options of benchmarks with choices: other forms of the choices, and other ways to take an answer."""
 
     choice_mode: Annotated[ChoiceMode, ASKED] = "text"
     """text: read the letter from the reply; structured: constrain the reply to one letter; logprob: pick the letter

@@ -139,7 +139,7 @@ def read_shard(text: str, environment: Mapping[str, str]) -> Shard:
 
 
 def _from_scheduler(of: int, environment: Mapping[str, str]) -> tuple[Shard, str]:
-    """The part by the variables of a scheduler, `of` as given or 0; and by which it is, for an error."""
+    """The part that a scheduler's variables name, and which variables, for an error; `of` is 0 if it isn't given."""
     if "SLURM_ARRAY_TASK_ID" in environment:
         number = _number_in("SLURM_ARRAY_TASK_ID", environment)
         if of:

@@ -105,12 +105,12 @@ class JudgeSettings(ConfiguredSettings):
 
     @property
     def variations(self) -> tuple[str, ...]:
-        """None: the judge's own questions are repeated."""
+        """None: --repeat repeats the judge's own questions."""
         return ()
 
     @property
     def grades(self) -> range:
-        """The grades of the scale, none where it is no scale."""
+        """The grades of the scale; empty if --scale is not one."""
         match = _SCALE.fullmatch("0-10" if self.scale is None else str(self.scale))
         return range(int(match[1] or 0), int(match[2]) + 1) if match else range(0)
 

@@ -136,7 +136,7 @@ class Vqa2Settings(ConfiguredSettings):
 
     @property
     def draws(self) -> tuple[str, ...]:
-        """A number of questions that is not the usual one was given by hand: --sample draws from all."""
+        """--num_questions counts if it isn't the default: --sample draws from all questions."""
         by_hand = self.num_questions not in (NUM_QUESTIONS, 0, None)
         return (*super(Vqa2Settings, self).draws, *(["--num_questions"] if by_hand else []))
 
@@ -218,7 +218,7 @@ class ExplainSettings(ConfiguredSettings):
 
     @property
     def draws(self) -> tuple[str, ...]:
-        """A number of samples that is not the usual one was given by hand: --sample draws from the whole split."""
+        """--n_samples counts if it isn't the default: --sample draws from the whole split."""
         by_hand = self.n_samples not in (N_SAMPLES, None)
         return (*super(ExplainSettings, self).draws, *(["--n_samples"] if by_hand else []))
 
@@ -228,19 +228,19 @@ class ExplainSettings(ConfiguredSettings):
 
     @property
     def model_label(self) -> str:
-        """What results go by: the config's name without folder and suffix."""
+        """The model's name in file names: the config's, without folder and suffix."""
         return Path(self.model).stem if self.model.endswith(".json") else self.model
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """What is asked otherwise than published, as file names and the grid's columns tell it."""
+        """The settings that differ from the published ones, as file names and the grid's columns show them."""
         published = {"vcr_mode": "free", "prompt_mode": "3shot" if self.task == "esnlive" else "zero"}
         values = {name: getattr(self, name) for name in published}
         return tuple(value for name, value in values.items() if value not in (None, published[name]))
 
     @property
     def recoding(self) -> dict[str, float | str]:
-        """What is done to images before they are sent, where anything is."""
+        """How images are changed before they are sent; empty if they aren't."""
         quality = self.image_quality if self.image_format in ("jpeg", "webp") else None
         options = {
             "max_pixels": self.max_pixels,

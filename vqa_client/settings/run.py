@@ -178,17 +178,17 @@ class RunSettings(RequestOptions, BatchSettings):
 
     @property
     def title(self) -> str:
-        """What tells these settings apart from others of the same command."""
+        """The name that distinguishes these settings from others of the same command."""
         return self.benchmark
 
     def named(self, benchmark: str) -> Self:
-        """The same settings for the benchmark of this name; most settings are of one benchmark alone."""
+        """The same settings for the benchmark of this name; most settings belong to one benchmark and ignore it."""
         del benchmark
         return self
 
     @property
     def asked_again(self) -> frozenset[Status]:
-        """The statuses that a resumed run asks again, besides failures that may pass."""
+        """The statuses that a resumed run asks again, in addition to temporary failures."""
         return retried(self.retry) | (retried(EVERY_FAILURE) if self.retry_failed else frozenset())
 
     @property
@@ -199,7 +199,7 @@ class RunSettings(RequestOptions, BatchSettings):
 
     @property
     def draws(self) -> tuple[str, ...]:
-        """The options by which, besides --sample, only some of the questions are asked."""
+        """The options other than --sample that select some of the questions."""
         return ("--limit",) if self.limit is not None else ()
 
     @property

@@ -1,4 +1,4 @@
-"""What a setting may be, whoever gives it: the command line or code; and settings as `help()` shows them."""
+"""Checks of settings, from the command line and from code alike; and settings as `help()` shows them."""
 
 import ast
 import inspect
@@ -23,7 +23,7 @@ _TINY = 1e-9
 
 
 class AtLeast(NamedTuple):
-    """Marks a field: the bounds of its number."""
+    """The bounds of a field's number, as a mark in its annotation."""
 
     least: float
     most: float = inf
@@ -45,7 +45,7 @@ CsvSafe = Annotated[Switch, Parameter(help="Prefix cells that a spreadsheet woul
 
 
 class Formerly(dict[str, str]):
-    """A field's converter: takes the words of earlier versions for those of today."""
+    """A field's converter: today's word for each word of an earlier version."""
 
     def __call__(self, kind: Any, tokens: Sequence[Token]) -> str:
         """Convert a word of the command line."""
@@ -103,7 +103,7 @@ def check(settings: Any) -> None:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckedSettings:
-    """What a command takes, checked whoever gives it: raises UsageError for a value that a setting can't have."""
+    """Settings that are checked when they are made: raises UsageError for a value that one can't have."""
 
     def __post_init__(self) -> None:
         check(self)
