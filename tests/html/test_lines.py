@@ -1,12 +1,17 @@
 """Charts with a line for each run: slopes without and with images, and steps such as depths for each length."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from tests.html.samples import record, write_run
 from vqa_client.html.asked import Gap
-from vqa_client.html.charts import VALUE, slopes, steps
+from vqa_client.html.charts import VALUE, curves, histograms, scatter, slopes, steps
 from vqa_client.html.figures import Figure, HeatMap
+from vqa_client.reports.logged_run import read_run
+from vqa_client.reports.overview import overview
 from vqa_client.task import Breakdown, Description
 
 
@@ -56,3 +61,45 @@ def test_a_run_without_a_value_has_no_dot_there() -> None:
     [chart] = slopes([("all questions", gaps)], "without", "with")
     assert [said for *_, said in chart.lines[0].points] == ["50.0 %"]
     assert chart.lines[0].words == "run 50.0 %"
+
+
+def test_charts_are_drawn_to_scale(tmp_path: Path) -> None:
+    records = [
+        record(
+            n,
+            groups={"level": str(n // 4)},
+            score=float(n % 4 > n // 4),
+            latency_s=1.0 + n,
+            completion_tokens=5 + n % 3,
+        )
+        for n in range(12)
+    ]
+    found = overview(read_run(write_run(tmp_path, records)))
+    [curve] = curves(found)
+    assert (curve.level(0), curve.level(1), curve.small) == (176, 8, False)
+    assert curve.line == "103.3,50.0 242.0,92.0 380.7,134.0"  # 75, 50 and 25 %
+    assert curve.band == "103.3,15.7 242.0,33.2 380.7,58.5 380.7,168.3 242.0,150.8 103.3,125.5"
+    latency, tokens = histograms(found)
+    assert [(round(bar.x), round(bar.width), round(bar.y), round(bar.height), bar.n) for bar in tokens.bars] == [
+        (x, 122, 8, 88, 4) for x in (10, 133, 257)
+    ]
+    assert [(bar.low, bar.high) for bar in tokens.bars] == [(4.5, 5.5), (5.5, 6.5), (6.5, 7.5)]
+    assert [(round(bar.low, 2), bar.n) for bar in latency.bars][:3] == [(1.0, 1), (1.86, 1), (2.9, 1)]
+    assert [(name, value, round(x)) for name, value, x in latency.marks] == [("median", 6, 277), ("95 %", 12, 380)]
+    half = found.summary.overall
+    dots = scatter(
+        "tokens", [("a", 50, half), ("b", 100, replace(half, accuracy=0.51)), ("c", 25, replace(half, accuracy=1.0))]
+    )
+    assert [(dot.label, round(dot.x), round(dot.y, 1), round(label_y, 1)) for dot, _, label_y in dots.dots] == [
+        ("c", 138, 8.0, 13.0),
+        ("b", 450, 90.3, 90.3),
+        ("a", 242, 92.0, 103.3),
+    ]
+    [slope] = slopes([("q", [Gap(label="run", before=1.0, after=0.5, difference=None)])], "without", "with")
+    assert (slope.ticks, slope.lines[0].path) == (((40, "without"), (116, "with")), "40.0,8.0 116.0,67.0")
+    long, _ = steps([("a", MAP)], Description(headline="", breakdowns=(Breakdown("depth", steps=True),)))
+    assert (long.width, long.ticks, long.lines[0].path) == (
+        151,
+        ((60.75, "0-50%"), (114.25, "50-100%")),
+        "60.8,8.0 114.2,96.5",
+    )

@@ -244,18 +244,17 @@ def _corrupted(questions: Iterable[list[Record]]) -> dict[str, Any]:
         return {}
     curves = scores.curves()
     clean = curves.clean.accuracy if curves.clean else None
+    drops = [(less, name, level, of.accuracy) for name, level, of in curves.variants if (less := of.difference)]
     gaps = [
         Gap(
             label=f"{name} {level}",
             before=clean,
-            after=of.accuracy,
-            difference=of.difference,
+            after=accuracy,
+            difference=less,
             link=state_link(**{"by.variant": f"{name}/{level}"}),
         )
-        for name, level, of in curves.variants
-        if of.difference
+        for less, name, level, accuracy in sorted(drops, key=lambda drop: drop[0].value)
     ]
-    gaps.sort(key=lambda gap: gap.difference.value if gap.difference else 0.0)
     return {
         "option": "clean and corrupted images; largest drops first",
         "before": "clean",
