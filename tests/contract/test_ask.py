@@ -327,6 +327,35 @@ def test_the_columns_found_make_a_benchmark_file_that_gives_the_same_run(
     assert "every score is 1" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("rows", "options", "written"),
+    [
+        ("question,answer\nWhich?,red\nWhat?,blue\n", ["--choices", "red,blue"], "choices_of(['red', 'blue'])"),
+        ("question,image,answer\nWhich?,1.png,red\nWhat?,,blue\n", [], "images: tuple[Picture, ...] = ()"),
+        ("question,A,B,answer\nWhich?,red,blue,A\nWhat?,,,\n", [], "choices: dict[str, str] = {}"),
+        ("question,choices,answer\nWhich?,\"['a', 'b']\",b\nWhat?,,\n", [], "choices: Any = None"),
+        ("question,answer\nWhich?,True\nWhat?,false\n", [], "texts_of(truth_of(row.answer))"),
+        ("question,answer\nWhich?,a;b\n", ["--answers_separator", ";"], "texts_of(row.answer, ';')"),
+        ("question,choices,answer\nWhich?,a;b,a\n", ["--choices_separator", ";"], "choices_of(row.choices, ';')"),
+        ("question,subject,answer\nWhich?,art,red\nWhat?,law,red\n", [], "groups={'subject': str(row.group_0)}"),
+        ("question,doc_id,answer\nWhich?,d,red\n", [], "cluster=str(row.document)"),
+    ],
+)
+def test_a_benchmark_file_reads_what_the_columns_are_found_to_be(
+    tmp_path: Path, rows: str, options: list[str], written: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, file = tmp_path / "rows.csv", tmp_path / "mine.py"
+    path.write_text(rows)
+    (tmp_path / "1.png").write_bytes(draw(1))
+    assert run_command(["ask", str(path), "--to", str(file), *options]) == 0, capsys.readouterr().err
+    assert written in file.read_text()
+    assert run_command(["selftest", str(file), "--data", str(path)]) == 0, capsys.readouterr().err
+    assert f"{sum(not row.endswith(',') for row in rows.splitlines()[1:])} question" in capsys.readouterr().out
+    path.write_text("".join(rows.splitlines(keepends=True)[:1]) + "What?" + "," * rows.split("\n")[0].count(",") + "\n")
+    assert run_command(["selftest", str(file), "--data", str(path)]) == 2
+    assert "error: no question has an answer to test\nhint: --split names" in capsys.readouterr().err
+
+
 def test_a_column_of_files_is_the_image_whatever_it_is_called(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

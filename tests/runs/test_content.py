@@ -318,6 +318,11 @@ def test_a_question_is_never_its_own_example_and_the_draw_is_stable() -> None:
     assert len({name for ids in drawn.values() for name in ids}) > 50
 
 
+def test_what_nobody_knows_the_answer_to_is_no_example() -> None:
+    pool = [question("p1", "Which?"), replace(question("p2", "Where?"), references=())]
+    assert [shot.id for shot, _ in Draw(pool, BENCHMARK, 2, 0)(question("q", "Why?"))] == ["p1"]
+
+
 def test_the_same_words_on_other_images_are_drawn_where_nothing_else_is_left() -> None:
     pool = [question(f"p{number}", "Which one?", f"{number}.png") for number in range(4)] + [question("q", "Why?")]
     draw = Draw(pool, BENCHMARK, 3, 0)

@@ -4,6 +4,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -246,6 +247,56 @@ def test_mm_niahs_images_are_where_their_marks_are() -> None:
 def test_a_row_that_is_none_says_what_is_wrong(make: Callable[[], Any], says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)):
         make()
+
+
+CRITERIA = {
+    "The same words, whatever their case, line breaks": (1, 2, 3),
+    "The same number or word, however": (4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 17, 19),
+    "The same Yes or No.": (11,),
+    "All labels of the reference, in its order": (13,),
+    "The same course from left to right": (16,),
+    "The same number of rows and the same number of columns.": (18,),
+}
+REASONED = ("The same words of the chart", "The same meaning;", "The same number as", "The same number, rounded")
+
+
+def test_a_judge_of_charxiv_has_the_criteria_of_a_questions_kind() -> None:
+    for number in charxiv.DESCRIPTIVE:
+        rubric = charxiv.rubric(charxiv.of_descriptive(number))
+        assert [numbers for start, numbers in CRITERIA.items() if rubric.startswith(start)] == [
+            numbers for numbers in CRITERIA.values() if number in numbers
+        ]
+        about_none = "That there is none is right where the reference is Not Applicable alone."
+        assert rubric.endswith(f". {about_none}") == (number < 18)
+    for answer_type, start in enumerate(REASONED, 1):
+        assert charxiv.rubric(charxiv.of_reasoning(answer_type, 1)).startswith(start)
+
+
+def test_charxivs_questions_stay_letter_by_letter() -> None:
+    places: tuple[Any, ...] = ((0, 0), (2, 3), "the inset")
+    asked = [charxiv.described(number, place) for place in places for number in charxiv.DESCRIPTIVE]
+    asked += [charxiv.instructed("Why?", kind, answer) for kind in (1, 2, 3, 4) for answer in ("7", "0.25")]
+    assert sha256("\n".join(asked).encode()).hexdigest()[:12] == "94f2994f4a60"
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "pages", "sources", "groups"),
+    [
+        ("Locating", "topic2title", 1, ["Text"], {"locating": ("Cross_Title",), "task_pages": ()}),
+        ("Locating", "summary2tab", 2, ["Table", "Text"], {"locating": ("Cross_Table",), "elements": "several"}),
+        ("Locating", "summary2title", 1, ["Layout"], {"locating": ("Para_Title",), "element": ("Layout",)}),
+        ("Locating", "extract_fig2tab", 2, ["Figure"], {"locating": ("Figure_Table",), "elements": "one"}),
+        ("Locating", "another", 0, [], {"locating": (), "pages": (), "elements": "one"}),
+        ("Reasoning", "summary2tab", 1, ["Others"], {"locating": (), "element": (), "pages": ("single page",)}),
+        ("Reasoning", "", 1, ["Table"], {"task_pages": ("Reasoning, single page",), "task": "Reasoning"}),
+        ("Understanding", "", 2, ["Table"], {"task_pages": ("Understanding, several pages",)}),
+    ],
+)
+def test_longdocurls_questions_are_in_its_published_groups(
+    task: str, kind: str, pages: int, sources: list[str], groups: dict[str, Any]
+) -> None:
+    found = longdocurl.kinds(task, kind, pages, sources)
+    assert {name: found[name] for name in groups} == groups
 
 
 def test_mm_niahs_overall_counts_an_empty_cell_as_nothing_right() -> None:

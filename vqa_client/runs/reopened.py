@@ -285,11 +285,16 @@ class Tested(Struct, frozen=True, kw_only=True):
 
 
 def selftest(settings: RunSettings) -> Tested:
-    """Load the data and score every question's ideal reply; needs no server and no image."""
+    """Load the data and score the ideal reply to every question with a reference; needs no server and no image.
+
+    Raises DataError where no question has one.
+    """
     tested = open_benchmark(settings)
     total, faults = 0, list[Fault]()
     for part in tested.parts(finds_images=False):
         for question in part.loaded.questions:
+            if not question.references:
+                continue
             total += 1
             reply = tested.benchmark.ideal_reply(question)
             answer, score = judge(Completion(text=reply), question, tested.task)
@@ -300,4 +305,6 @@ def selftest(settings: RunSettings) -> Tested:
                 low.insert(0, f"the reply is {answer.status}")
             if low:
                 faults.append(Fault(question_id=question.id, reply=reply, reason=", ".join(low)))
+    if not total:
+        raise DataError("no question has an answer to test", hint="--split names a split whose answers are public")
     return Tested(total=total, faults=tuple(faults))

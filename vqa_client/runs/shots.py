@@ -65,7 +65,7 @@ class Draw:
         self._reply = first_reference if benchmark.choosing else benchmark.ideal_reply
         self._number, self._seed, self._same = number, seed, same
         self._groups: dict[object, list[Question]] = {}
-        for question in pool:
+        for question in (each for each in pool if each.references):
             self._groups.setdefault(self._group(question), []).append(question)
 
     def __call__(self, question: Question) -> tuple[Shot, ...]:

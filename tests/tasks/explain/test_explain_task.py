@@ -10,6 +10,7 @@ from vqa_client.scoring.reply import READING_VERSION
 from vqa_client.settings.own_commands import ExplainSettings
 from vqa_client.tasks import explain
 from vqa_client.tasks.explain import prompts
+from vqa_client.tasks.explain.accuracy_grid import ROWS
 from vqa_client.tasks.explain.vcr import VCR_TASKS
 from vqa_client.types import Question
 
@@ -143,6 +144,12 @@ def test_prompts_stay_letter_by_letter(name: str) -> None:
     asked = Question(id="1", text="Why?", choices={"A": "a", "B": "b"}, references=("A",), extra=extra)
     whole = prompts.prompt(asked, getattr(prompts, name), "3shot")
     assert sha256(whole.encode()).hexdigest()[:12] == WORDINGS[name], whole
+
+
+def test_a_dataset_is_called_as_its_row_in_the_grid() -> None:
+    assert tuple(explain.dataset_of(name).title for name in explain.EXPLAIN_TASKS) == ROWS
+    settings = ExplainSettings(task="actx", parser="published")
+    assert explain.declared(settings, explain.dataset_of("actx")).measure == "accuracy by the published parser"
 
 
 def test_only_visual_entailment_has_examples_by_default() -> None:

@@ -288,7 +288,7 @@ def _module_text(settings: AskSettings, of: Survey, path: Path, data: str) -> st
 
     if mapping.question:
         field("question", "str", repr(mapping.question))
-    choices = ("Any", " = ()") if len(mapping.choices) == 1 else ("dict[str, str]", " = {}")
+    choices = ("Any", " = None") if len(mapping.choices) == 1 else ("dict[str, str]", " = {}")
     pictures = ("tuple[Picture, ...]", " = ()")
     for name, (kind, default), names in (("images", pictures, mapping.image), ("choices", choices, mapping.choices)):
         if names:
