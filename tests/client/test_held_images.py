@@ -24,7 +24,7 @@ def test_the_images_used_last_are_the_ones_remembered(limit: int, used: list[int
         held.keep([page(number)])
     latest = list(dict.fromkeys(reversed(used)))[:limit]
     assert [number for number in range(13) if page(number).sha256 in held] == sorted(latest)
-    assert len(held) == len(latest)
+    assert len(held._held) == len(latest)
 
 
 def test_an_image_that_is_gone_takes_with_it_what_was_used_before_it() -> None:

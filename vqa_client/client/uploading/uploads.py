@@ -38,9 +38,6 @@ class HeldImages:
     def __contains__(self, sha256: str) -> bool:
         return sha256 in self._held
 
-    def __len__(self) -> int:
-        return len(self._held)
-
     async def lead(self, images: Sequence[Image]) -> str:
         """Wait while another question brings these images; "" then, or the digest to give to `brought`.
 
@@ -59,9 +56,7 @@ class HeldImages:
 
     def brought(self, sha256: str) -> None:
         """Let those go on that wait for these images, whether they are there now or not."""
-        coming = self._coming.pop(sha256, None)
-        if coming is not None:
-            coming.set()
+        self._coming.pop(sha256).set()
 
     def keep(self, images: Sequence[Image]) -> None:
         """Remember what the server has now, or has used again."""
