@@ -62,8 +62,7 @@ def test_without_mlx_vlm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_every_server_has_its_time_to_start_and_to_stop() -> None:
-    starts = (local.start, reader.start)
-    assert [signature(each).parameters["start_timeout_s"].default for each in starts] == [120, 60]
+    assert (local.START_TIMEOUT_S, reader.START_TIMEOUT_S) == (120, 60)
     assert signature(process.finished).parameters["grace_s"].default == 5
     assert local.launch(host="127.0.0.1", port=8000, dry_run=True, note=print).grace_s == 5
     assert Launch(name="vLLM", command=[], ready=reader.ready).grace_s == 20

@@ -36,11 +36,9 @@ def launch(*, host: str, port: int, dry_run: bool, note: Callable[[str], None]) 
     )
 
 
-def start(
-    note: Callable[[str], None], *, start_timeout_s: float = START_TIMEOUT_S
-) -> AbstractAsyncContextManager[Server]:
+def start(note: Callable[[str], None]) -> AbstractAsyncContextManager[Server]:
     """`async with start(note) as server:` runs it on a free loopback port.
 
     Raises UsageError as `launch()` does, ServerUnusable as `Launch.running()` does.
     """
-    return launch(host="127.0.0.1", port=free_port(), dry_run=False, note=note).running(start_timeout_s)
+    return launch(host="127.0.0.1", port=free_port(), dry_run=False, note=note).running(START_TIMEOUT_S)

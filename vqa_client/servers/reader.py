@@ -43,9 +43,9 @@ async def ready(log: str) -> str | None:
     return f"{announced[1]}/v1" if announced else None
 
 
-def start(*, workers: int = WORKERS, start_timeout_s: float = START_TIMEOUT_S) -> AbstractAsyncContextManager[Server]:
+def start(*, workers: int = WORKERS) -> AbstractAsyncContextManager[Server]:
     """`async with start() as server:` runs the page reader on a free loopback port.
 
     Raises UsageError as `launch()` does, ServerUnusable as `Launch.running()` does.
     """
-    return launch(workers=workers).running(start_timeout_s)
+    return launch(workers=workers).running(START_TIMEOUT_S)
