@@ -12,7 +12,7 @@ from vqa_client.client.check.sizes import found_image_limit, found_sizes
 from vqa_client.client.probing.asks import Reply
 from vqa_client.client.probing.findings import Finding
 from vqa_client.client.probing.identity import Evidence, found_identity
-from vqa_client.client.probing.parameters import found_reasoning, found_usage, found_uuid
+from vqa_client.client.probing.parameters import PARAMETERS, effect_of, found_reasoning, found_usage, found_uuid
 
 SEEN, NO = said("red"), refused(400, "no")
 TOO_MANY = refused(400, "At most 1 image(s) may be provided in one request.")
@@ -147,3 +147,36 @@ def test_a_limit_is_quoted_in_the_singular_and_in_the_plural() -> None:
     many = refused(400, "At most 16 image(s) may be provided in one request.")
     assert of(found_image_limit(64, many, 20)) == ("note", "16 images in one prompt at most", "")
     assert found_image_limit(64, NO, 20) is None
+
+
+CUT = said("", finish="length")
+EFFECTS: list[tuple[str, Reply, Reply, str]] = [
+    ("stop", SEEN, said("r"), "honoured"),
+    ("stop", SEEN, SEEN, "ignored"),
+    ("stop", SEEN, CUT, "unclear"),
+    ("stop", said(""), SEEN, "unclear"),
+    ("max_tokens", SEEN, CUT, "honoured"),
+    ("max_tokens", SEEN, said("r"), "honoured"),
+    ("max_tokens", SEEN, SEEN, "ignored"),
+    ("max_tokens", said("red", tokens=None), SEEN, "unclear"),
+    ("n", SEEN, SEEN, "ignored"),
+    *((name, SEEN, said("zebra"), "honoured") for name in ("structured_outputs", "guided_choice")),
+    *((name, SEEN, SEEN, "ignored") for name in ("structured_outputs", "guided_choice", "response_format")),
+    *((name, SEEN, CUT, "unclear") for name in ("structured_outputs", "guided_choice", "response_format")),
+    ("response_format", SEEN, said(' {"answer"'), "honoured"),
+    *((name, SEEN, said("red", tokens=80), "honoured") for name in ("chat_template_kwargs", "mm_processor_kwargs")),
+    *(
+        (name, SEEN, SEEN, effect)
+        for name, effect in (("enable_thinking", "unclear"), ("mm_processor_kwargs", "ignored"))
+    ),
+    ("mm_processor_kwargs", SEEN, said("red", tokens=None), "unclear"),
+    ("logprobs", SEEN, SEEN, "ignored"),
+    ("an unknown field", SEEN, SEEN, "ignored"),
+    ("an unknown field", SEEN, NO, "refused"),
+    ("an unknown field", SEEN, Reply(refusal="no reply", status="timeout"), "unclear"),
+]
+
+
+@pytest.mark.parametrize(("name", "plain", "reply", "effect"), EFFECTS)
+def test_what_a_server_made_of_a_field_shows_in_its_reply(name: str, plain: Reply, reply: Reply, effect: str) -> None:
+    assert effect_of(PARAMETERS[name], plain, reply) == effect
