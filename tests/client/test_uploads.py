@@ -10,9 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx2
+import msgspec
 import pybase64
 import pytest
 
+from tests.client.check.playing import endpoint_playing
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
 from tests.fakes.server import FaultServer
@@ -30,6 +33,7 @@ from tests.fakes.words import (
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.session import Session, open_session
 from vqa_client.client.uploading.choose import name_suffix
+from vqa_client.client.uploading.file_proof import FileProof
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
@@ -356,3 +360,38 @@ async def test_names_and_addresses_go_together(tmp_path: Path, fault_server: Sta
     first, again = (sent(received)[0] for received in questions(server))
     assert first == {"type": "image_url", "image_url": {"url": f"file://{image.path}"}, "uuid": image.sha256}
     assert again == {"type": "image_url", "image_url": None, "uuid": image.sha256}
+
+
+def completed(text: str) -> httpx2.Response:
+    return httpx2.Response(200, json={"choices": [{"message": {"content": text}, "finish_reason": "stop"}]})
+
+
+@pytest.mark.parametrize(
+    ("of_bytes", "of_address", "proved"),
+    [
+        ("red", "red", True),
+        (400, "red", False),
+        ("red", 503, False),
+        (
+            "red",
+            "blue",
+            "it says 'blue' (None prompt tokens) of the file's address, it says 'red' (None prompt tokens)",
+        ),
+        ("red", 400, "no"),
+    ],
+)
+async def test_a_file_proves_what_a_server_reads_only_where_both_replies_can_be_compared(
+    of_bytes: str | int, of_address: str | int, proved: bool | str, tmp_path: Path
+) -> None:
+    def play(body: dict[str, Any], request: httpx2.Request) -> httpx2.Response:
+        reply = of_address if "file://" in json.dumps(body) else of_bytes
+        return completed(reply) if isinstance(reply, str) else httpx2.Response(reply, json={"message": "no"})
+
+    proof, image = FileProof(endpoint_playing(play), MODEL, encode), picture(tmp_path, "one")
+    assert not await proof.by([msgspec.structs.replace(image, path="", data=b"x")])
+    if isinstance(proved, bool):
+        assert (await proof.by([image]), proof.given) == (proved, proved)
+        return
+    with pytest.raises(ServerUnusable) as caught:
+        await proof.by([image])
+    assert str(caught.value).startswith(f"http://server/v1 reads no image files by itself (--file_urls): {proved}")
