@@ -20,18 +20,18 @@ def nothing_held() -> None:
 
 def test_the_least_recently_used_give_way() -> None:
     held = ByteCache(limit_bytes=5)
-    held.keep("a", b"12")
-    held.keep("b", b"12")
-    assert held.find("a") == b"12"
-    held.keep("c", b"12")
-    assert [held.find(name) for name in "abc"] == [b"12", None, b"12"]
+    held.put("a", b"12")
+    held.put("b", b"12")
+    assert held.get("a") == b"12"
+    held.put("c", b"12")
+    assert [held.get(name) for name in "abc"] == [b"12", None, b"12"]
 
 
 def test_a_large_file_is_not_kept_and_pushes_nothing_out() -> None:
     small, largest, large = bytes(12), bytes(1 << 20), bytes((1 << 20) + 1)
     for data in (small, largest, large):
         keep_encoded(Image(name="", mime="", sha256=sha256(data).hexdigest(), size_bytes=len(data)), data)
-    kept = [BYTE_CACHE.find(sha256(data).hexdigest()) for data in (small, largest, large)]
+    kept = [BYTE_CACHE.get(sha256(data).hexdigest()) for data in (small, largest, large)]
     assert kept == [b64encode(small), b64encode(largest), None]
 
 
@@ -48,11 +48,11 @@ def test_a_kept_text_is_sent_in_the_pieces_of_its_file(tmp_path: Path) -> None:
 
 def test_after_clearing_the_whole_place_is_free() -> None:
     held = ByteCache(limit_bytes=4)
-    held.keep("a", b"1234")
+    held.put("a", b"1234")
     held.clear()
-    assert held.find("a") is None
-    held.keep("b", b"1234")
-    assert held.find("b") == b"1234"
+    assert held.get("a") is None
+    held.put("b", b"1234")
+    assert held.get("b") == b"1234"
 
 
 @pytest.mark.anyio
@@ -78,6 +78,6 @@ async def test_a_closed_preparer_leaves_nothing_behind(tmp_path: Path) -> None:
     path.write_bytes(encoded(spotted(), "PNG"))
     preparer = ImagePreparer()
     image = await preparer.prepare(str(path))
-    assert BYTE_CACHE.find(image.sha256)
+    assert BYTE_CACHE.get(image.sha256)
     preparer.close()
-    assert BYTE_CACHE.find(image.sha256) is None
+    assert BYTE_CACHE.get(image.sha256) is None

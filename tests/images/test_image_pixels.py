@@ -1,6 +1,8 @@
 """What arrives must be the same picture on every server; Pillow's own reading is the oracle where it is right."""
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -108,6 +110,24 @@ def test_sixteen_bit_transparency_is_laid_on_white(tmp_path: Path) -> None:
     assert pixels(colour).tobytes() == bytes((255, 255, 255, 255, 0, 0))
 
 
+@pytest.mark.parametrize(
+    ("depth", "row", "seen"),
+    [
+        (1, b"\x50", (0, 255, 0)),
+        (2, b"\x1b", (0, 255, 170)),
+        (4, b"\x01\x20", (0, 255, 34)),
+        (8, b"\x00\x01\x02", (0, 255, 2)),
+    ],
+)
+def test_a_transparent_grey_is_laid_on_white_at_every_depth(
+    tmp_path: Path, depth: int, row: bytes, seen: tuple[int, ...]
+) -> None:
+    key = png_chunk(b"tRNS", struct.pack(">H", 1))
+    image = sent(tmp_path, raw_png(3, depth, 0, row, key))
+    assert image.transforms == ("alpha_on_white", "png")
+    assert tuple(pixels(image).convert("L").tobytes()) == seen
+
+
 @pytest.mark.parametrize("mode", ["F", "I"])
 def test_pixels_without_a_known_white_are_refused_with_the_option_that_names_it(tmp_path: Path, mode: str) -> None:
     data = encoded(Pillow.new(mode, (3, 3), 70_000), "TIFF")
@@ -160,6 +180,23 @@ def test_an_image_above_the_limit_is_shrunk_where_that_is_asked_and_said_where_n
         sent(tmp_path, data)
     assert caught.value.hint == "make it smaller first; a run shrinks it with --max_pixels N"
     assert Pillow.MAX_IMAGE_PIXELS == 400
+
+
+@pytest.mark.usefixtures("low_limits")
+@pytest.mark.parametrize(("size", "alone"), [((60, 40), 1), ((30, 33), 0)])
+def test_large_images_are_decoded_one_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], alone: int
+) -> None:
+    taken: list[str] = []
+
+    @contextmanager
+    def lock() -> Iterator[None]:
+        taken.append("the lock")
+        yield
+
+    monkeypatch.setattr("vqa_client.images.recode._alone", lock())
+    sent(tmp_path, encoded(Pillow.new("RGB", size), "PNG"), Recipe(max_pixels=96))
+    assert len(taken) == alone
 
 
 @pytest.mark.usefixtures("low_limits")

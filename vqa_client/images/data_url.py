@@ -32,9 +32,6 @@ class LRUCache(Generic[Key, Value]):
         self._weight = 0
         self._values: OrderedDict[Key, Value] = OrderedDict()
 
-    def __len__(self) -> int:
-        return len(self._values)
-
     def get(self, key: Key) -> Value | None:
         """Give the value and count it as used, or None."""
         value = self._values.get(key)
@@ -56,7 +53,7 @@ class LRUCache(Generic[Key, Value]):
             self._weight -= self._weigh(self._values.popitem(last=False)[1])
 
 
-class ByteCache(threading.local):
+class ByteCache(LRUCache[str, bytes], threading.local):
     """Keeps the base64 text of files that was used last, by the SHA-256 of their bytes.
 
     Text that is no longer here is read from its file again: only time depends on it. Each thread, and so each event
@@ -64,17 +61,7 @@ class ByteCache(threading.local):
     """
 
     def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
-        self._texts: LRUCache[str, bytes] = LRUCache(limit_bytes, len)
-
-    def keep(self, sha256: str, text: bytes) -> None:
-        self._texts.put(sha256, text)
-
-    def find(self, sha256: str) -> bytes | None:
-        """Give the text, where it is still here."""
-        return self._texts.get(sha256)
-
-    def clear(self) -> None:
-        self._texts.clear()
+        super().__init__(limit_bytes, len)
 
 
 BYTE_CACHE = ByteCache()
@@ -94,7 +81,7 @@ def encoded_pieces(image: Image, piece_bytes: int = PIECE_BYTES) -> Iterator[byt
     """
     if piece_bytes < 3 or piece_bytes % 3:
         raise ValueError(f"piece_bytes must be a multiple of 3, not {piece_bytes}")
-    if image.data is None and (text := BYTE_CACHE.find(image.sha256)) is not None:
+    if image.data is None and (text := BYTE_CACHE.get(image.sha256)) is not None:
         piece_characters = piece_bytes // 3 * 4
         for start in range(0, len(text), piece_characters):
             yield text[start : start + piece_characters]
@@ -108,7 +95,7 @@ def encoded_pieces(image: Image, piece_bytes: int = PIECE_BYTES) -> Iterator[byt
 def keep_encoded(image: Image, data: bytes) -> None:
     """Keep a file's text for the questions that send it next, unless it is large."""
     if len(data) <= LARGEST_BYTES:
-        BYTE_CACHE.keep(image.sha256, _encoder()(data))
+        BYTE_CACHE.put(image.sha256, _encoder()(data))
 
 
 def _data_pieces(image: Image, data: bytes, piece_bytes: int) -> Iterator[memoryview]:

@@ -151,7 +151,7 @@ class ImagePreparer:
         self._recipe = recipe or Recipe()
         self._variant = variant
         self._known: LRUCache[FileKey, Verdict] = LRUCache(KNOWN_FILES, lambda _: 1)
-        self._made = made_images() if made is None else made  # an empty one is false
+        self._made = made or made_images()
         self._cells: LRUCache[FileKey, Verdict] = LRUCache(CELL_BYTES, _size)
         self._budget = budget or MemoryBudget(kept_bytes=CACHE_BYTES + CELL_BYTES)
         self._making: dict[FileKey, _Making] = {}

@@ -42,11 +42,11 @@ class _Job(Struct, frozen=True, kw_only=True):
     is_sampled: bool
 
 
-class _Measured(Struct, kw_only=True):
-    pages: int = 0
-    tokens: list[int]
-    sampled: int = 0
-    sampled_bytes: int = 0
+class _Measured(Struct, frozen=True, kw_only=True):
+    """The sizes in pixels of a document's pages, and in bytes of those that were drawn."""
+
+    sizes_pixels: list[tuple[int, int]]
+    sampled_bytes: list[int]
 
 
 def estimate(documents: Iterable[Document], style: Style, *, workers: int, advance: Callable[[int], None]) -> Estimate:
@@ -55,21 +55,21 @@ def estimate(documents: Iterable[Document], style: Style, *, workers: int, advan
     Raises DataError, and UsageError where the extra is missing.
     """
     versions()
-    total = _Measured(tokens=[0] * len(TOKEN_SIDES))
-    count = 0
+    image_tokens, sampled_bytes = dict.fromkeys(TOKEN_SIDES, 0), list[int]()
+    documents_laid_out = pages = 0
     for measured in in_processes(measure, _jobs(documents, style), workers=workers):
-        count += 1
-        total.pages += measured.pages
-        total.sampled += measured.sampled
-        total.sampled_bytes += measured.sampled_bytes
-        total.tokens = [a + b for a, b in zip(total.tokens, measured.tokens, strict=True)]
+        documents_laid_out += 1
+        pages += len(measured.sizes_pixels)
+        sampled_bytes += measured.sampled_bytes
+        for rule, side in TOKEN_SIDES.items():
+            image_tokens[rule] += sum(tokens(*size, side) for size in measured.sizes_pixels)
         advance(1)
     return Estimate(
-        documents=count,
-        pages=total.pages,
-        size_bytes=round(total.pages * total.sampled_bytes / max(total.sampled, 1)),
-        sampled=total.sampled,
-        tokens=dict(zip(TOKEN_SIDES, total.tokens, strict=True)),
+        documents=documents_laid_out,
+        pages=pages,
+        size_bytes=round(pages * sum(sampled_bytes) / max(len(sampled_bytes), 1)),
+        sampled=len(sampled_bytes),
+        tokens=image_tokens,
     )
 
 
@@ -83,21 +83,15 @@ def measure(job: _Job) -> _Measured:
     style, script = job.style, script_of(job.document.text)
     faces, setter = typesetter(style.font, script)
     text = prepare(job.document.text, faces, remove_line_breaks=style.remove_line_breaks).text
-    measured = _Measured(tokens=[0] * len(TOKEN_SIDES))
+    sizes_pixels, sampled_bytes = list[tuple[int, int]](), list[int]()
     for page in Layout(style, setter).pages(text):
-        measured.pages += 1
-        width, height = size_pixels(page, style)
-        measured.tokens = [
-            before + tokens(width, height, side)
-            for before, side in zip(measured.tokens, TOKEN_SIDES.values(), strict=True)
-        ]
+        sizes_pixels.append(size_pixels(page, style))
         if job.is_sampled and page.number & (page.number - 1) == 0:
             image = cropped(canvas().draw(page, style, script), style, is_last=page.is_last)
             buffer = BytesIO()
             image.save(buffer, "PNG", **COMPRESSION)
-            measured.sampled += 1
-            measured.sampled_bytes += len(buffer.getvalue())
-    return measured
+            sampled_bytes.append(len(buffer.getvalue()))
+    return _Measured(sizes_pixels=sizes_pixels, sampled_bytes=sampled_bytes)
 
 
 def tokens(width: int, height: int, side: int) -> int:
