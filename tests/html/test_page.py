@@ -259,3 +259,18 @@ def test_settings_that_are_as_usual_are_not_among_those_that_were_given(tmp_path
 def test_a_difference_of_nothing_has_no_sign(tmp_path: Path) -> None:
     text = said(html_of(tmp_path, [record(n, variant=form) for n in range(3) for form in ("seen", "blind")]))
     assert re.search(r" all 0\.0 -\d+\.\d to \+\d+\.\d ", text)
+
+
+def test_the_fingerprint_is_of_identity_and_data_in_any_order(tmp_path: Path) -> None:
+    run = facts()
+    turned = run | {"identity": dict(reversed(run["identity"].items()))}
+    others = [facts(data_sha256="cd" * 32), run | {"identity": run["identity"] | {"task": "niah"}}]
+    [first, same, *different] = [
+        pages.fingerprint(read_run(write_run(tmp_path / str(n), [record()], run=of)))
+        for n, of in enumerate((run, turned, *others))
+    ]
+    assert first == same
+    assert len({first, *different}) == 3
+    assert f"Run fingerprint {first} : the digest of everything that decides what is sent." in said(
+        html_of(tmp_path, [record()])
+    )
