@@ -253,6 +253,8 @@ def test_a_head_is_a_page_without_its_body(server: ReportServer) -> None:
             assert head.split(b" ")[1] == status
             assert head.endswith(b"\r\n\r\n")
             assert b"Content-Length: 0" not in head
+        of_connections = [thread.daemon for thread in threading.enumerate() if "process_request" in thread.name]
+        assert set(of_connections) == {True}  # an open connection keeps no command from ending
         asking.sendall(wanted.format("GET", "0/state").encode())  # nothing of the bodies is left in between
         head, _, body = asking.recv(65536).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200 OK\r\n")
