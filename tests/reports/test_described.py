@@ -36,6 +36,16 @@ def test_what_an_earlier_version_knew_by_name_is_what_is_declared_today(
     assert (old.unit, old.question_type) == (today.unit, today.question_type) == (unit, question_type)
 
 
+def test_documents_are_broken_down_by_steps_in_their_order() -> None:
+    breakdowns = benchmark_of("mc").description().breakdowns
+    assert [(each.field, each.order, each.crossed_with, each.steps) for each in breakdowns] == [
+        ("difficulty", ("easy", "medium", "hard"), "length", False),
+        ("length", ("short", "medium", "long"), "", False),
+        ("context_length", ("<8k", "8k-16k", "16k-24k", "24k-32k", "32k-48k", "48k-64k", ">=64k"), "", True),
+        ("needle_depth", (), "context_length", True),
+    ]
+
+
 def test_a_declaration_is_read_back_as_it_was_written() -> None:
     today = benchmark_of("niah").description()
     kept = {"benchmark": msgspec.json.decode(msgspec.json.encode(today))}
