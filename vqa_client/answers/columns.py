@@ -140,7 +140,7 @@ def write_evaluation(folder: Path, stem: str, scored: Columns, metric: str) -> l
         "evalQuesType": _by_type(scored, of_question, rounded),
         "evalAnsType": _by_type(scored, of_answer, rounded),
     }
-    within = "" if metric == "official" else f"_{metric}"
+    within = "" if metric == OFFICIAL else f"_{metric}"
     paths = {kind: folder / f"{stem}{within}_{kind}.json" for kind in contents}
     for kind, path in paths.items():
         write_json(path, contents[kind])

@@ -163,7 +163,7 @@ def stem_of(predictions: str) -> str:
     """The name that the files begin with: "x" for "x.json", "x_results.json", "x.csv" and "x.records.jsonl"."""
     name = Path(predictions).name
     ending = next((ending for ending in _ENDINGS if name.lower().endswith(ending)), "")
-    return name.removesuffix(name[len(name) - len(ending) :] if ending else "").removesuffix("_results") or name
+    return name[: len(name) - len(ending)].removesuffix("_results") or name
 
 
 def strangers(predictions: Predictions, known: str, path: str) -> DataError:
@@ -289,13 +289,11 @@ def _prediction_of(where: str, row: _Row, answer: Any) -> Prediction:
         status=status,
         cluster=row.cluster,
         rule="" if row.output is None else row.rule,
-        reply=None if row.output is None else _reply(row),
-    )
-
-
-def _reply(row: _Row) -> Completion:
-    return Completion(
-        text=row.output or "", reasoning=row.reasoning, finish_reason=row.finish_reason, first_token=row.first_token
+        reply=None
+        if row.output is None
+        else Completion(
+            text=row.output, reasoning=row.reasoning, finish_reason=row.finish_reason, first_token=row.first_token
+        ),
     )
 
 

@@ -68,7 +68,7 @@ _DIGIT = re.compile(r"[^\D0-9]")
 _FORMULA = re.compile(r"\$\$?([^$]+)\$|\\[(\[]([^$]+?)\\[)\]]|=\s?([^=\n]+)\Z")
 _TIME_OR_DATE = re.compile(r"\d:\d|\d/\d+/\d")
 _MORE_THAN = re.compile(r"\b(?:(?:(?<!no )(?<!be )(?:fewer|less)|more|greater) than|over|up to) \Z", re.IGNORECASE)
-_DENIED_AFTER = re.compile(rf"[^\W\d]{{0,4}}{NOT_THAT}")
+_DENIED_AFTER = re.compile(rf"[^\W\d]{{0,4}} ?{NOT_THAT}")
 _BOUND_READ: Final = len("greater than ") + len("no ")
 _BECAUSE = re.compile(r",? (?:because|since|as|which|so|where)\b")
 _MOST_SHORT: Final = 40

@@ -49,7 +49,7 @@ _AFTER = re.compile(
     r"(?![^.!?]*\b(?:is|are|was|were|has|have|had|does|did|shows?|reads?|says?|equals?|means?|stands?)\b)"
     r"[^,;.!?]+(?:[.!](?: (?:It|This|That|These|They|He|She)\b.*)?)?\Z"
 )
-_TOLD_BEFORE = re.compile(r"\b(?:is|are|was|were)\b[^,]*?(?:,|\d)", re.IGNORECASE)
+_ANSWERS_BEFORE = re.compile(r"\b(?:is|are|was|were)\b[^,]*?(?:,|\d)", re.IGNORECASE)
 _NO_ANSWER = re.compile(
     r"(?:the )?(?:(?:final|correct|short) )?(?:answer|result|total|sum|value|number|count)s?|not|never", re.IGNORECASE
 )
@@ -116,7 +116,7 @@ def _answers(apart: re.Match[str]) -> bool:
     if equates := _EQUATES.search(before):
         return ends or (equates[0].strip()[-1].isalpha() and _AFTER.match(after) is not None)
     quoted = apart.re is _SET_APART[1]
-    return ends and not _TOLD_BEFORE.search(before) and (not quoted or _TELLS.search(before) is not None)
+    return ends and not _ANSWERS_BEFORE.search(before) and (not quoted or _TELLS.search(before) is not None)
 
 
 def _bare_answer(declared: str) -> str:

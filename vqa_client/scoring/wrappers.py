@@ -22,15 +22,15 @@ _TEXT = re.compile(rf"{_COMMAND}([^{{}}]*)\}}|\\([%$#&_])|\{{(,)\}}|\\[,!;:]")
 _ENCLOSING: Final = tuple(
     re.compile(pattern, re.DOTALL | re.IGNORECASE)
     for pattern in (
-        r"(```|~~~)[\w-]*[ ]*\n?(?P<held>(?:(?!\1).)*)\1",
-        r"(\*{1,3})(?P<held>(?:(?!\1).)+)\1\.?",
-        r"`(?P<held>[^`\n]+)`",
-        r"<(b|strong|em|i|u|mark|p)>(?P<held>(?:(?!</?\1>).)*)</\1>",
-        r"(\$\$?|\\[(\[])\s{0,9}(?P<held>\\(?:(?!\$|\\[)\]]).)*)(?:\$\$?|\\[)\]])",
-        r"(\$\$?)(?P<held>[^$\n]+)\1",
-        rf"[{_QUOTES}](?P<held>[^{_QUOTES}\n]+)[{_QUOTES}]\.?",
-        r"(?:#{1,6}|[*•>]|-(?=[ ]\*))[ \t]{1,9}(?P<held>[^\n]+)",
-        rf"{_COMMAND}(?P<held>[^{{}}]*)\}}",
+        r"(```|~~~)[\w-]*[ ]*\n?(?P<inside>(?:(?!\1).)*)\1",
+        r"(\*{1,3})(?P<inside>(?:(?!\1).)+)\1\.?",
+        r"`(?P<inside>[^`\n]+)`",
+        r"<(b|strong|em|i|u|mark|p)>(?P<inside>(?:(?!</?\1>).)*)</\1>",
+        r"(\$\$?|\\[(\[])\s{0,9}(?P<inside>\\(?:(?!\$|\\[)\]]).)*)(?:\$\$?|\\[)\]])",
+        r"(\$\$?)(?P<inside>[^$\n]+)\1",
+        rf"[{_QUOTES}](?P<inside>[^{_QUOTES}\n]+)[{_QUOTES}]\.?",
+        r"(?:#{1,6}|[*•>]|-(?=[ ]\*))[ \t]{1,9}(?P<inside>[^\n]+)",
+        rf"{_COMMAND}(?P<inside>[^{{}}]*)\}}",
     )
 )
 """What may stand around a whole answer."""
@@ -43,7 +43,7 @@ _LABELLED = re.compile(
     r"(?:(?:the|die|la) )?(?:(?:final|short|correct) )?(?:answer|ans|a(?=:)|antwort|réponse|respuesta|resposta|risposta"
     r"|ответ|答案|回答|答え?|정답|답변|답)(?: to (?:the|this|your) question)?[ *_]{0,4}"
     r"(?:(?:[:：]|\b(?:is|would be|ist|est|es|é|è)\b:?|[是为為は은])[*_]{0,3}\s{0,9}|\n\s{0,9})"
-    r"(?P<held>[^\n]*?\S)(?:(?:です|입니다)[。.]?)?\s*\Z",
+    r"(?P<inside>[^\n]*?\S)(?:(?:です|입니다)[。.]?)?\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
 _ASKS = re.compile(
@@ -124,7 +124,7 @@ def labelled(text: str) -> Unwrapped | None:
     if match is None or _ASKS.search(text, 0, match.start()):
         return None
     return Unwrapped(
-        (unwrapped(match["held"]) or Unwrapped(match["held"])).answer, _explanation(text[: match.start()], "")
+        (unwrapped(match["inside"]) or Unwrapped(match["inside"])).answer, _explanation(text[: match.start()], "")
     )
 
 
@@ -195,7 +195,7 @@ def _mark_places(text: str) -> Iterator[_Place]:
 
 def _enclosed(text: str) -> tuple[str, str] | None:
     match = next(filter(None, (form.fullmatch(text) for form in _ENCLOSING)), None)
-    return (_without_tex(match["held"]), "") if match and match["held"].strip() else None
+    return (_without_tex(match["inside"]), "") if match and match["inside"].strip() else None
 
 
 def _without_tex(text: str) -> str:

@@ -105,8 +105,8 @@ def yes_or_no(reply: str) -> YesNo | None:
     """What the reply says, None where it says neither or both."""
     text = _plain_form(reply)
     opened = _OPENING.sub("", text, count=1)
-    if settled := settled_in(text):
-        return settled
+    if said := foreign_or_corrected(text):
+        return said
     if taken_back(text):
         return None
     starts = _STARTS.match(opened)
@@ -122,7 +122,7 @@ def yes_or_no(reply: str) -> YesNo | None:
     return "yes" if yes else "no"
 
 
-def settled_in(text: str) -> YesNo | None:
+def foreign_or_corrected(text: str) -> YesNo | None:
     """What a folded text says in another language, or corrects itself to; None where it does neither."""
     if abroad := _OPENS_ABROAD.match(text):
         return "yes" if abroad["yes"] else "no"

@@ -10,7 +10,7 @@ from vqa_client.scoring.choices.refuted import sentence_before
 from vqa_client.scoring.choices.undeclared import SHORT
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.refusal import unseeing
-from vqa_client.scoring.yes_no import settled_in
+from vqa_client.scoring.yes_no import foreign_or_corrected
 
 LONGEST: Final = 80
 """Characters of a choice that says that nobody can tell; a longer one says something else beside it."""
@@ -32,8 +32,8 @@ def yes_or_no(reply: ChoiceReply) -> Found | None:
     """Of choices that open with yes and with no, the one that opens as the reply does; its own words tell several."""
     text = reply.folded
     plainly = {reply.texts.own[label]: label for label in reply.texts.labels}
-    if plainly.keys() == {"yes", "no"} and (settled := settled_in(text)):
-        return Found(labels=(plainly[settled],), rule="yes or no")
+    if plainly.keys() == {"yes", "no"} and (said := foreign_or_corrected(text)):
+        return Found(labels=(plainly[said],), rule="yes or no")
     match = _YES_NO.match(text)
     if not match or not _ANSWERS.match(text, match.end(1)) or _NO_ANSWER.search(text) or unseeing(text):
         return None

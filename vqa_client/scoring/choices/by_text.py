@@ -42,12 +42,12 @@ def contained_text(reply: ChoiceReply) -> Found | None:
         return Found(labels=tuple(named), rule="text") if len(named := mentioned(reply)) == 1 else None
     if len(text) > SHORT:
         text = sentence_before(text, len(text) - 1)
-    spans = reply.texts.anywhere(text) if any(map(text.__contains__, reply.texts.telling)) else []
+    spans = reply.texts.anywhere(text)
     if not spans and (value := _LAST_VALUE.search(text)):
         labels, before = {*reply.texts.of_value(value[1])}, sentence_before(text, value.start(1))
         stated = len(labels) == 1 and _concludes(whole) and not (_denied(before) or refuted(before))
         return Found(labels=tuple(labels), rule="text") if stated else None
-    if not spans or not _concludes(whole):
+    if not _concludes(whole):
         return None
     places = [_own_label(text, start) for start, _, _ in spans]
     if any(place and place[1].upper() not in owners for place, (_, _, owners) in zip(places, spans, strict=True)):
@@ -74,12 +74,6 @@ def _denied(before: str) -> bool:
     return negated(before) or any(words.search(before) for words in (ATTRIBUTED, UNMET, _CALLED_WRONG))
 
 
-def said_otherwise(reply: ChoiceReply) -> Found | None:
-    """The choice that the reply says in its own words, where no choice's text stands in it."""
-    found = _paraphrase(reply)
-    return found if found and _concludes(reply.folded) else None
-
-
 def _after_code(text: str) -> str:
     """The last line where it is a sentence after program code, or else all."""
     last = text.rpartition("\n")[2]
@@ -88,10 +82,8 @@ def _after_code(text: str) -> str:
 
 def _concludes(text: str) -> bool:
     """Whether it can have a conclusion: no code, loop or half sentence, and no word that no choice is right."""
-    code = "(" in text and _NOT_PROSE.search(text)
     broken = _BROKEN_OFF.search(text, max(0, len(text) - LOOP))
-    rejected = _OF_CHOICES.search(text) and _NONE_FITS.search(text)
-    return not (code or broken or rejected or text.count(text[-LOOP:]) > 2)
+    return not (_NOT_PROSE.search(text) or broken or _NONE_FITS.search(text) or text.count(text[-LOOP:]) > 2)
 
 
 def _own_label(text: str, start: int) -> re.Match[str] | None:
@@ -103,7 +95,7 @@ def _denied_lists(text: str, spans: list[tuple[int, int, tuple[str, ...]]]) -> s
     """Where texts begin that a sentence lists and denies together: "the others, X and Y, are less likely"."""
     denied: set[int] = set()
     listed: list[tuple[int, int]] = []
-    for start, end, _ in sorted(spans) if len(spans) > 1 else ():
+    for start, end, _ in sorted(spans):
         if listed and not _JOINED.fullmatch(text, listed[-1][1], start):
             listed = []
         listed.append((start, end))
@@ -128,10 +120,8 @@ def _states(text: str, start: int, end: int) -> bool:
     return not operand and result and not _RANGE.search(before) and not _STATED.search(text, end)
 
 
-def _paraphrase(reply: ChoiceReply) -> Found | None:
+def paraphrase(reply: ChoiceReply) -> Found | None:
     """The choice whose words one sentence has, all of them; a denial must be in both or in neither."""
-    if not any(_may_be_said(choice, reply.lower) for choice in reply.texts.choices.values()):
-        return None
     owned = {label: HYPHEN.sub(" ", reply.texts.own[label]) for label in reply.texts.labels}
     telling = {label: {word for word in _WORD_IN.findall(own) if _tells(word)} for label, own in owned.items()}
     if max(map(len, telling.values()), default=0) < TELLING:
@@ -147,13 +137,7 @@ def _paraphrase(reply: ChoiceReply) -> Found | None:
     first, *rest = sorted(shares, key=lambda label: -shares[label])
     if shares[first] < 1 or len(telling[first]) < TELLING or any(shares[label] > RIVALLING for label in rest):
         return None
-    return Found(labels=(first,), rule="paraphrase")
-
-
-def _may_be_said(choice: str, text: str) -> bool:
-    """Whether a choice has enough words and the text a part of its longest one: a cheap look before the real one."""
-    words = choice.split()
-    return len(words) >= TELLING - 1 and max(words, key=len).lower()[1:5] in text
+    return Found(labels=(first,), rule="paraphrase") if _concludes(reply.folded) else None
 
 
 def _tells(word: str) -> bool:
@@ -288,7 +272,6 @@ _BROKEN_OFF = lazily(r"\b(?:the|an|of|to|by|with|from|into|and|or|because|whethe
 _PROSE = lazily(r"[a-z][^()={}#\n]{8,}[.!]")
 _GROUNDED = lazily(r"(?:^|[.!?;:,] |\n)\(?(\w{1,3})\)?,? (?:because|since|due to)\b")
 """A label with a reason, which answers where a choice's text is only spoken of: "The car is parked. B because ..."."""
-_OF_CHOICES = lazily(r"op[tcçz]i|choi|answer|alternativ|question|list|value|antwort|选项|都不对")
 _NONE_FITS = lazily(
     r"\b(?:none|neither|not any|any) of (?!the other|these other)(?:\w+ ){0,4}(?:option|choice|answer|alternative)s\b"
     r"|\bno (?:correct|suitable|matching|valid|right) (?:option|answer|choice)"
@@ -361,5 +344,5 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("parts", parts),
     Rule("difference", difference),
     Rule("truth", truth),
-    Rule("paraphrase", said_otherwise, before="shown"),
+    Rule("paraphrase", paraphrase, before="shown"),
 )

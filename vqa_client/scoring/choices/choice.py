@@ -12,6 +12,7 @@ from vqa_client.scoring.choices.refuted import mentioned
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.refusal import may_refuse, refuses
 from vqa_client.scoring.reply import Reply, reply_from
+from vqa_client.scoring.strict.number_words import SMALL
 from vqa_client.types import Answer, Completion, Status
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -103,13 +104,13 @@ _WORD = lazily(r"\w+")
 
 
 _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_NUMBERS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_PLACES: Final = {**SMALL, **{word: place for place, word in enumerate(_ORDINALS, 1)}}
 _PLACE: Final = rf"(?:(?i:{'|'.join(_ORDINALS)})|last|\d{{1,2}}(?:st|nd|rd|th))"
 _BY_PLACE = lazily(
     rf"(?:(?:\A|\b[Tt]he )(?P<ordinal>{_PLACE}) (?P<noun>option|choice|alternative|image|picture|figure)"
     rf"|(?P<verb>\A|\b(?:pick|choose|select|is|be) )[Tt]he (?P<alone>{_PLACE})(?: one)?(?=[.!]?\Z)"
     r"|\b(?:[Oo]ption|[Cc]hoice) (?P<number>\d{1,2}|"
-    rf"{'|'.join(_NUMBERS)}))\b"
+    rf"{'|'.join(SMALL)}))\b"
     r"(?! (?:of|that|to)\b|[.,]\d)"
 )
 _RANKED = lazily(rf"\b(?:(?i:{_PLACE})|[1-9]|[IVX]{{2,4}})\b(?!\.\d)")
@@ -135,18 +136,14 @@ def _with_letters(text: str, choices: dict[str, str]) -> str:
 
     def named(place: re.Match[str]) -> str:
         ordinal = (place["number"] or place["ordinal"] or place["alone"]).lower()
-        number = len(labels) if ordinal == "last" else _ordinal_place(ordinal)
+        number = len(labels) if ordinal == "last" else _PLACES.get(ordinal)
+        number = int(ordinal.rstrip("stndrh")) if number is None else number
         if place["noun"] in ("image", "picture", "figure"):
             return f"image {number}" if len(images) == len(labels) else place[0]
         known = 0 < number <= len(labels) and not (numbered or (place["alone"] and ranked))
         return f"{place['verb'] or ''}option {labels[number - 1]}" if known else place[0]
 
     return _BY_PLACE.sub(named, text)
-
-
-def _ordinal_place(ordinal: str) -> int:
-    words = next((words for words in (_ORDINALS, _NUMBERS) if ordinal in words), None)
-    return words.index(ordinal) + 1 if words else int(ordinal.rstrip("stndrh"))
 
 
 def _restates(reply: ChoiceReply, at: int) -> bool:

@@ -31,7 +31,7 @@ from vqa_client.scoring.choices.refuted import (
     sentence_before,
 )
 from vqa_client.scoring.denials import NOT
-from vqa_client.scoring.patterns import JOINER, lazily, line_end
+from vqa_client.scoring.patterns import JOINER, joins, lazily, line_end
 from vqa_client.scoring.plain import MARKED
 
 CUES_READ: Final = 100
@@ -55,7 +55,6 @@ _JUDGES = lazily(
 """All that judges a choice, right or wrong; a search for two of them is cheaper than one for judged choices."""
 _SENTENCE_END: Final = lazily(r"[.!?;\n]")
 _CLOSES: Final = lazily(r"[\"')]*[.!]?(?:\n|$)| (?:fits|is (?:correct|right|the|best))\b")
-_JOINS = lazily(JOINER)
 _STEM = lazily(f"{JOINER}*")
 _HYPOTHETICAL = lazily(r"[^.!?\n]{0,60}\?|[ )]*(?:answer |option |choice )?(?:only )?(?:if|unless)\b")
 _WOULD = lazily(r"\b(?:would|were|wäre|serait|sería)\b", re.IGNORECASE)
@@ -233,7 +232,7 @@ def _cue(reply: ChoiceReply, place: _Place, behind: Declaration | None) -> Decla
 def _cue_end(lower: str, start: re.Match[str], cue: Cue) -> int:
     """Where the word that holds the cue ends; 0 where the cue is only a part of another word."""
     end = start.end()
-    stem = _STEM.match(lower, end) if _JOINS.match(lower, end - 1) else None
+    stem = _STEM.match(lower, end) if joins(lower[end - 1]) else None
     if not stem or stem.end() == end:
         return end
     return stem.end() if cue.stem and (stem[0] != "s" or cue.bare) else 0  # "options:" opens a list
@@ -257,9 +256,7 @@ def _linked_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
 def _bare_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
     """A label that follows at once."""
     match = reply.patterns.bare.match(reply.text, end)
-    if not match or is_spoken(reply, match) or not is_label(reply, match, alone=True):
-        return None
-    return _run(reply, match, cue.name)
+    return _run(reply, match, cue.name) if match and is_label(reply, match, alone=True) else None
 
 
 def _linked_text(reply: ChoiceReply, place: _Place, texts: list[Start]) -> Declaration | None:
@@ -274,10 +271,10 @@ def _linked_text(reply: ChoiceReply, place: _Place, texts: list[Start]) -> Decla
             labels = values
         if labels and not _denied(reply, end, link):
             return Declaration(at=at, end=link + length, labels=labels, rule=f"{cue.name} text", weak=cue.alone)
-    colon = _COLON.match(reply.text, end) if cue.bare else None
+    colon = _COLON.match(reply.text, end)
     if colon and _UNKNOWN.match(reply.text, colon.end()):
         return Declaration(at=at, end=colon.end(), labels=(), rule=cue.name)
-    other = _OTHER_LETTER.match(reply.text, end) if cue.text else None
+    other = _OTHER_LETTER.match(reply.text, end)
     if other and other[1] not in reply.written:
         return Declaration(at=at, end=other.end(), labels=(), rule=cue.name, weak=True)
     return None
@@ -294,8 +291,7 @@ def _links(lower: str, end: int, cue: Cue) -> list[int]:
 def _subject(reply: ChoiceReply, at: int, end: int) -> Declaration | None:
     """ "B is the correct answer": the label stands before the words."""
     patterns, before = reply.patterns, sentence_before(reply.text, at)
-    subjects = patterns.subjects if _JOINS.match(reply.lower, at) else (patterns.unspaced_subject,)
-    match = next(filter(None, (subject.match(before) for subject in subjects)), None)
+    match = next(filter(None, (subject.match(before) for subject in patterns.subjects)), None)
     if not match or _HYPOTHETICAL.match(reply.lower, end) or _BAD_FILL.search(match["tail"]):
         return None
     offset = at - len(before)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from vqa_client.scoring.denials import NOT, NOT_THAT, WRONG
-from vqa_client.scoring.patterns import JOINER, lazily
+from vqa_client.scoring.patterns import JOINER, joins, lazily
 from vqa_client.scoring.plain import plain
 
 LOOKALIKES: Final = str.maketrans("АВЕЅІЈКМНОРСТХУΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABESIJKMHOPCTXYABEZHIKMNOPTYX")
@@ -28,7 +28,6 @@ REASONS: Final = frozenset(_REASONS.split())
 """Words that go on after a finished answer: "A because ..." is an answer, "A bus" is not."""
 GOING_ON: Final = REASONS | frozenset(_GOING_ON.split())
 """The same for letters that are no words: "B the car is blue"."""
-_JOINS = lazily(JOINER)
 _WORD = lazily(r"[^\W_](?:[^\W_]|[\u0900-\u0dff])*")
 _SUFFIX: Final = r"'(?:[dt][ıiuü]r|n?[ıiuü]n|[yn]?[ıiuüea]|[dt][ea]n?)\b"
 """A case ending or the copula behind a letter in Turkish: "C'dir"."""
@@ -174,7 +173,7 @@ def _standing(text: str, end: int, token: str) -> tuple[bool, bool, str]:
     following = text[at : at + 1]
     if following == "?":
         return False, False, ""
-    if not following.isalnum() or not _JOINS.match(following):
+    if not joins(following):
         return True, True, ""
     match = _WORD.match(text, at)
     word, closed = match[0] if match else "", text[end:at].strip("\"' ") != ""

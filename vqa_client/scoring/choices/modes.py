@@ -109,7 +109,7 @@ def read_first_token(completion: Completion, labels: Sequence[str]) -> Answer:
 
 
 def weights(probabilities: Mapping[str, float], right: str, labels: Sequence[str]) -> Weights | None:
-    """Weigh the labels against each other, one that wasn't told as 0; None where nothing fell on any."""
+    """Weigh the labels against each other, one without a token as 0; None where nothing fell on any."""
     mass = math.fsum(probabilities.values())
     if mass <= 0.0:
         return None
