@@ -22,7 +22,7 @@ from vqa_client.scoring.published import choice_readers
 from vqa_client.scoring.refusal import refuses
 from vqa_client.scoring.reply import READ_CHARACTERS, Reply, read_part, reply_from
 from vqa_client.scoring.short_answers import relaxed
-from vqa_client.scoring.vqa2 import enhanced_score, enhanced_score_by_words
+from vqa_client.scoring.vqa2 import enhanced_score, enhanced_score_by_words, simple_correct_by_words
 from vqa_client.scoring.vqa_accuracy import contains_answer, question_accuracy
 from vqa_client.scoring.yes_no import yes_or_no
 from vqa_client.task import Task
@@ -130,7 +130,9 @@ READINGS: Final[dict[str, Reads]] = {
     "accuracy": lambda text: question_accuracy(text, ["red bus"] * 9 + [text]),
     "contains": lambda text: contains_answer(text, ["red bus"]),
     "published vqa2": lambda text: (enhanced_score("red bus", text), enhanced_score("yes", text)),
-    "vqa2 by words": lambda text: enhanced_score_by_words("red bus", text),
+    "vqa2 by words": lambda text: [
+        (enhanced_score_by_words(gold, text), simple_correct_by_words(gold, text)) for gold in ("red bus", "yes")
+    ],
     "error message": lambda text: error_message(text.encode()),
     "excerpt": lambda text: excerpt(text.encode()),
     "published choices": lambda text: [read(*(text, CHOICES)[:takes]) for read, takes in PUBLISHED],

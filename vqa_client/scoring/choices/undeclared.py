@@ -92,7 +92,7 @@ def leading_label(reply: ChoiceReply) -> Found | None:
     distinct, concluding = set(labels), _is_choice(reply, lines[-1])
     if len(distinct) == 1 and (concluding or lines[0].start() == 0):
         return Found(labels=(labels[0],), rule="leading label")
-    if lines[0].start() == 0 and len(labels) > 1 and _precedes(reply, labels[1], labels[0]):
+    if lines[0].start() == 0 and _precedes(reply, labels[1], labels[0]):
         return Found(labels=(labels[0],), rule="label before list")
     if len(labels) == len(distinct) + 1 and labels[-1] in labels[:-1] and concluding:
         return Found(labels=(labels[-1],), rule="label after list")
