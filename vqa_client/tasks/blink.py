@@ -17,9 +17,8 @@ from vqa_client.benchmark import mean_over, tables
 from vqa_client.scoring.published.choice_readers import blink as published_letter
 from vqa_client.scoring.published.choice_readers import lmms_blink
 from vqa_client.tasks.choices import ASKED, IMAGES, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow, asking
-from vqa_client.tasks.choices import known, lmms_eval, published
+from vqa_client.tasks.choices import known, lmms_eval, published, unrotated
 
-ROTATION = 1_000_000
 SELECT = "\nSelect from the following choices.\n"
 OFFICIAL = f"{{question}}{SELECT}{{choices}}"
 TSV = {"val": "BLINK", "circular": "BLINK_circular"}
@@ -36,7 +35,7 @@ class Row(ChoiceRow):
 
 def turned(id: str) -> str:
     """What all rotations of a question share."""
-    return str(int(id) % ROTATION) if id.isdecimal() else id
+    return str(unrotated(int(id))) if id.isdecimal() else id
 
 
 def question(row: Row, place: Place) -> Question:

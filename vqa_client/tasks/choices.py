@@ -69,6 +69,11 @@ def taken_apart(text: str, mark: re.Pattern[str]) -> tuple[str, dict[str, str]]:
     return question.strip(), dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
 
 
+def unrotated(index: int) -> int:
+    """The index of a question of VLMEvalKit's files by that of one of its rotations, which are rows too."""
+    return index % 1_000_000
+
+
 def without_hint(question: Question) -> tuple[str, str]:
     """The hint of a question, "" where it has none, and the question itself."""
     hint = getattr(question.row, "hint", "")

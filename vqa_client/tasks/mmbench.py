@@ -20,7 +20,7 @@ from vqa_client.benchmark import mean_over, only, tables
 from vqa_client.scoring.published.choice_readers import kit, lmms_mmbench_static
 from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, ChoiceRow, asking, known, lmms_eval
-from vqa_client.tasks.choices import published
+from vqa_client.tasks.choices import published, unrotated
 
 GROUPS: Final = {
     "CP": "coarse_perception",
@@ -42,7 +42,6 @@ ABILITIES: Final = (
 
 
 LMMS = f"{{hint}}{{question}} There are several options:\n{{choices}}\n\n{DIRECTLY}"
-ROTATION = 1_000_000
 SPLITS = {"dev": "DEV_EN", "test": "TEST_EN"}
 HUB = Home("hf://lmms-lab-encoder/MMBench", "Apache-2.0", megabytes=300)
 
@@ -57,7 +56,7 @@ class Row(ChoiceRow):
 
 
 def question(row: Row, place: Place, *, circular: bool = False) -> Question:
-    group = row.index % ROTATION if row.g_index is None else row.g_index
+    group = unrotated(row.index) if row.g_index is None else row.g_index
     if circular and row.index != group:
         raise ValueError("rotations are rows of this file: leave --circular out")
     return Question(

@@ -33,10 +33,9 @@ PUBLISHED: Final[Mapping[str, tuple[str, ...]]] = {
     "vqax": ("image_id", "question", "gt_answer", "generated_answer", *_EXPLAINED),
     "actx": ("image_id", "gt_label", "generated_label", *_EXPLAINED),
     "esnlive": ("image_name", "image_numeric_id", "hypothesis", "gt_label", "generated_label", *_EXPLAINED),
-    "vcr": ("image_name", "question", "gt_answer", "generated_answer", *_EXPLAINED),
+    "vcr": ("image_name", "question", "gt_answer", "generated_answer", *_EXPLAINED, "options"),
 }
-"""The columns of the published script, by benchmark."""
-_ADDED: Final[Mapping[str, tuple[str, ...]]] = {"vcr": ("options",)}
+"""The columns of the published script, by benchmark; those of VCR's choices are ours."""
 _FILED_AS: Final = {"published": "seed", "published_latest": "seed_head"}
 """What the columns of scores are called."""
 _OURS: Final = (
@@ -59,7 +58,7 @@ def write_table(path: Path, benchmark: str, pairs: Pairs, *, csv_safe: bool = Fa
     """
     summary = summarise(record for _, record in pairs())
     groups, metrics = tuple(summary.breakdowns), (_FILED_AS.get(name, name) for name in summary.parts)
-    columns = (*PUBLISHED[benchmark], *_ADDED.get(benchmark, ()), *_OURS, *metrics, *groups)
+    columns = (*PUBLISHED[benchmark], *_OURS, *metrics, *groups)
     cells = (_cells(question, record) for question, record in pairs())
     rows = ([of.get(column, "") for column in columns] for of in cells)
     write_rows(path, chain([columns], rows), csv_safe=csv_safe)

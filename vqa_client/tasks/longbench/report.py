@@ -5,7 +5,7 @@ and interval that is added is in per cent too. A group that has no questions is 
 that the published script doesn't know is listed after those it does, so that totals add up.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,15 +16,13 @@ from vqa_client.json_stream import SpooledList, SpooledMembers, place, write_jso
 from vqa_client.reports.run import common_keys, percent, tally
 from vqa_client.reports.record_counts import count_kinds
 from vqa_client.reports.run import Pairs, Run
-from vqa_client.reports.summary import Summary, Tally, summarise, summary_of
+from vqa_client.reports.summary import DOCUMENTS, Summary, Tally, summarise, summary_of
 from vqa_client.scoring.choices.modes import Calibrating, weights
-from vqa_client.tasks.longbench.context_length import BUCKETS
 from vqa_client.types import ANSWERED, Question, Record, Status
 
-DIFFICULTIES = ("easy", "medium", "hard")
-LENGTHS = ("short", "medium", "long")
-CONTEXT_LENGTHS = BUCKETS
 DEPTHS = ("0-20%", "20-40%", "40-60%", "60-80%", "80-100%")
+LISTED = {each.field: each.order for each in DOCUMENTS} | {"needle_depth": DEPTHS}
+"""The published values of each field, in their order."""
 
 
 def share(total: int, correct: int) -> dict[str, Any]:
@@ -32,26 +30,24 @@ def share(total: int, correct: int) -> dict[str, Any]:
     return {"total": total, "correct": correct, "accuracy": percent(correct / total) if total else None}
 
 
-def grouped(summary: Summary, field: str, listed: Sequence[str]) -> dict[str, Any]:
+def grouped(summary: Summary, field: str) -> dict[str, Any]:
     """List the values of a field: the published ones in their order, then any others that were met."""
     tallies = summary.breakdowns.get(field, {})
-    return {value: _group(tallies.get(value)) for value in _values(listed, tallies)}
+    return {value: _group(tallies.get(value)) for value in _values(field, tallies)}
 
 
-def crossed(
-    summary: Summary, outer: str, listed_outer: Sequence[str], inner: str, listed_inner: Sequence[str]
-) -> dict[str, Any]:
+def crossed(summary: Summary, outer: str, inner: str) -> dict[str, Any]:
     """List every value of one field with every value of another."""
     cells: Mapping[str, Mapping[str, Tally]] = summary.crossings.get((outer, inner), {})
-    inners = _values(listed_inner, summary.breakdowns.get(inner, {}))
+    inners = _values(inner, summary.breakdowns.get(inner, {}))
     return {
         value: {other: _group(cells.get(value, {}).get(other)) for other in inners}
-        for value in _values(listed_outer, summary.breakdowns.get(outer, {}))
+        for value in _values(outer, summary.breakdowns.get(outer, {}))
     }
 
 
-def _values(listed: Sequence[str], met: Iterable[str]) -> list[str]:
-    return [*listed, *sorted(set(met) - set(listed))]
+def _values(field: str, met: Iterable[str]) -> list[str]:
+    return [*LISTED[field], *sorted(set(met) - set(LISTED[field]))]
 
 
 def _group(tally: Tally | None) -> dict[str, Any]:
@@ -161,9 +157,9 @@ def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | N
         laid_by = results.passing(pairs(), lambda pair: mc_result(*pair))
         summary = summarise((record for _, record in laid_by), crossings=[("difficulty", "length")])
         detailed = {
-            "by_difficulty": grouped(summary, "difficulty", DIFFICULTIES),
-            "by_length": grouped(summary, "length", LENGTHS),
-            "by_difficulty_and_length": crossed(summary, "difficulty", DIFFICULTIES, "length", LENGTHS),
+            "by_difficulty": grouped(summary, "difficulty"),
+            "by_length": grouped(summary, "length"),
+            "by_difficulty_and_length": crossed(summary, "difficulty", "length"),
         }
         head = _published_head(run, summary) | _by_context_length(summary) | {"detailed_analysis": detailed}
         head |= common_keys(run, summary, percent) | choices_taken(run, pairs) | dict(added or {})
@@ -184,9 +180,9 @@ def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
         summary = summary_of(counts, crossings=pairs_of_fields)
         published = summary_of(counts.scored_by("published"), crossings=pairs_of_fields)
         detailed = {
-            "by_context_length": grouped(published, "context_length", CONTEXT_LENGTHS),
-            "by_needle_depth": grouped(published, "needle_depth", DEPTHS),
-            "by_length_and_depth": crossed(published, "context_length", CONTEXT_LENGTHS, "needle_depth", DEPTHS),
+            "by_context_length": grouped(published, "context_length"),
+            "by_needle_depth": grouped(published, "needle_depth"),
+            "by_length_and_depth": crossed(published, "context_length", "needle_depth"),
         }
         head = _published_head(run, published) | _by_context_length(published)
         head |= {
@@ -229,7 +225,7 @@ def _published_head(run: Run, summary: Summary) -> dict[str, Any]:
 
 
 def _by_context_length(summary: Summary) -> dict[str, Any]:
-    by_length = grouped(summary, "context_length", CONTEXT_LENGTHS)
+    by_length = grouped(summary, "context_length")
     return {"context_length_analysis": {"by_context_length": by_length}}
 
 
