@@ -14,6 +14,7 @@ from vqa_client.settings.validation import AtLeast, CheckedSettings, Several, Sw
 DATA = Parameter(group=Group("Data", sort_key=0))
 STYLE = Parameter(group=Group("Style", sort_key=1))
 RUN = Parameter(group=Group("Run", sort_key=2))
+_AS_DATA = Parameter(name=("--data", "-d", "--data_json"))
 
 PAPERS_PT = {"a4": (595.0, 842.0), "letter": (612.0, 792.0)}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)[x,](\d+(?:\.\d+)?)")
@@ -26,7 +27,7 @@ MOST_MEGAPIXELS = 150
 class RenderSettings(CheckedSettings):
     """Settings of `vqa-client render`: documents drawn as page images."""
 
-    data_json: Annotated[Path | None, DATA, Parameter(name=("--data", "-d", "--data_json"))] = None
+    data_json: Annotated[Path | None, DATA, _AS_DATA] = None
     """Documents: a file in LongBench-v2's or the needle form, or a folder of .txt files."""
     pdf: Annotated[Path | None, DATA] = None
     """A PDF file, or a folder of them, to draw as they are, instead of --data."""
@@ -118,7 +119,7 @@ _DOCUMENTS = "The documents in LongBench-v2's form, or a folder of .txt files."
 class NeedlesSettings(CheckedSettings):
     """Settings of `vqa-client needles`."""
 
-    data_json: Annotated[Path, Parameter(name=("--data", "-d", "--data_json"))]
+    data_json: Annotated[Path, _AS_DATA]
     """Documents in LongBench-v2's form (JSON)."""
     output: Annotated[Path, Parameter(alias="-o")]
     """The data file of the needle questions, such as niah/data.json."""
@@ -140,10 +141,8 @@ class PerturbSettings(CheckedSettings):
     perturbation: Annotated[Several[str], Parameter(help=PERTURBATIONS, alias="-p", consume_multiple=True)]
     data_json: Annotated[
         Path | None,
-        Parameter(
-            help=f"{_DOCUMENTS} Needed if pages are drawn again, and by --legibility.",
-            name=("--data", "-d", "--data_json"),
-        ),
+        Parameter(help=f"{_DOCUMENTS} Needed if pages are drawn again, and by --legibility."),
+        _AS_DATA,
     ] = None
     seed: int = SEED
     """Random seed; with a page's name it decides the noise."""
@@ -173,7 +172,7 @@ class LegibilitySettings(CheckedSettings):
     """Settings of `vqa-client legibility`."""
 
     images: _PageFolders
-    data_json: Annotated[Path, Parameter(help=_DOCUMENTS, name=("--data", "-d", "--data_json"))]
+    data_json: Annotated[Path, Parameter(help=_DOCUMENTS), _AS_DATA]
     limit: Annotated[int | None, AtLeast(0)] = None
     """Read the first N documents only."""
     workers: Workers = field(default_factory=usable_cpus)
