@@ -76,6 +76,13 @@ def test_the_readmes_file_is_asked_shown_and_scored_again_when_it_changes(
     assert run_command(run) == 0
     assert len(server.chats) == asked
     assert json.loads((tmp_path / "out/receipts.json").read_text())["accuracy"] == 0.5
+    rows = tmp_path / "receipts/receipts.jsonl"
+    capsys.readouterr()
+    for times, more in ((2, ""), (3, "and 2 more\n")):
+        rows.write_text("".join(f'{{"photo": "1.png", "total": "{n}", "shop": "Mall"}}\n' for n in range(4 * times)))
+        assert run_command(["selftest", str(path), *data]) == 1
+        faults = "".join(f"receipts#{n}: '{n}': relaxed is 0.5\n" for n in range(min(10, 4 * times)))
+        assert capsys.readouterr().out == f"{faults}{more}{4 * times} of {4 * times} questions fail\n"
 
 
 def test_the_readmes_file_scores_answers_that_lie_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,8 +42,9 @@ def selftest(name: _Name = None, /, *options: Options) -> int:
     lines = [f"{safe(fault.question_id)}: {fault.reply!r}: {fault.reason}" for fault in result.faults[:_SHOWN]]
     if (more := len(result.faults) - _SHOWN) > 0:
         lines.append(f"and {more:,} more")
-    verdict = f"{count(len(result.faults))} of {result.total:,} fail" if result.faults else "every score is 1"
-    emit("".join(f"{line}\n" for line in [*lines, f"{count(result.total)}: {verdict}"]))
+    asked = count(result.total)
+    lines.append(f"{len(result.faults):,} of {asked} fail" if result.faults else f"{asked}: every score is 1")
+    emit("".join(f"{line}\n" for line in lines))
     return EXIT_FAILED_QUESTIONS if result.faults else EXIT_OK
 
 
