@@ -51,6 +51,24 @@ async def test_a_file_is_looked_at_once_however_many_ask_at_once_and_later(tmp_p
     assert {id(image) for image in images} == {id(again)}
 
 
+@pytest.mark.parametrize(("error", "decoded"), [(MemoryError(), 2), (ValueError("it is damaged"), 1)])
+async def test_a_refusal_that_may_pass_is_not_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, decoded: int
+) -> None:
+    calls: list[str] = []
+
+    def failing(file: Any, formats: Any) -> Any:
+        calls.append("decoded")
+        raise error
+
+    monkeypatch.setattr("vqa_client.images.recode.opened", failing)
+    path, preparer = written(tmp_path, "a", turned("PNG", 3)), ImagePreparer()
+    for _ in range(2):
+        with pytest.raises(QuestionFailed, match="can't be decoded"):
+            await preparer.prepare(path)
+    assert len(calls) == decoded
+
+
 async def test_another_file_at_the_same_path_is_seen(tmp_path: Path) -> None:
     path = written(tmp_path, "a", encoded(Pillow.new("L", (9, 9), 1), "PNG"))
     preparer = ImagePreparer()

@@ -99,8 +99,8 @@ INLINE_BYTES = 4 << 20
 """Up to here a file is read and hashed in the loop (3 ms at most): a thread costs more than it would spare."""
 BREATH_BYTES = 256 << 10
 AT_ONCE_BYTES = 64 << 10
-"""Files of a question that are no larger together are looked at out of turn. Who waits for a turn is let in when the
-loop has turned, one question each time: of 128 workers with small images, 125 would wait."""
+"""A question whose files are no larger together doesn't wait for its turn: a turn takes a round of the event loop, so
+that of 128 workers with small images 125 would wait."""
 CACHE_BYTES = 256 << 20
 CELL_BYTES = 16 << 20
 """Images inside files that were sent last: neighbours often ask about the same one."""
@@ -110,7 +110,7 @@ MAX_THREADS = 16
 
 _Making = asyncio.Future[tuple[FileKey | None, Verdict | None]]
 Elsewhere = Callable[[str], Future[tuple[FileKey | None, Verdict | None]]]
-"""Settles the file at a path in a way and a place of its own."""
+"""Decides on the file at a path, in processes of its own."""
 
 MadeImages = LRUCache[tuple[str, FileKey], Verdict]
 """Images encoded anew, by variant and file."""
@@ -131,7 +131,7 @@ class ImagePreparer:
     A file without oddities (see `ImageFacts`) and without an asked transform is sent unchanged. Any other is decoded,
     made upright, 8-bit, RGB or grey, opaque and small enough, and encoded: as PNG, or as `image_format`. A lossy
     `image_format` encodes every file, at `image_quality` in 1..100. What was encoded is kept in `made`, which several
-    preparers may share, each for a `variant` of its own. `elsewhere`, where it is given, settles every file instead.
+    preparers may share, each for a `variant` of its own. With `elsewhere`, that decides on every file instead.
     What it makes, and an image inside another file or at an address, is kept in memory until it was sent, within a
     `budget`; with `hands_over` addresses go to the server as they are.
     """
