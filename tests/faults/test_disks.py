@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import forked
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
 from tests.fakes.words import delay, oracle
@@ -88,8 +89,14 @@ def test_a_folder_that_may_not_be_written_is_named_before_anything_is_asked(
     assert server.counts["status_200"] <= 1
 
 
+def written(of: Questions, server: FaultServer, *more: str, **streams: Any) -> "subprocess.CompletedProcess[str]":
+    """Run a command with these streams."""
+    arguments = of.arguments(server.base_url, *more)
+    return forked.run(arguments, cwd=ROOT, env=environment(), text=True, timeout=TIMEOUT_S, **streams)
+
+
 def piped(of: Questions, server: FaultServer, shell: str, *more: str) -> subprocess.CompletedProcess[str]:
-    """Run a command inside a line of bash, as `$@`."""
+    """Run a command inside a line of bash, as `$@`: an interpreter that starts without a stream has none."""
     command = [sys.executable, "-m", "vqa_client", *of.arguments(server.base_url, *more)]
     return subprocess.run(
         ["bash", "-c", shell, "bash", *command],
@@ -107,9 +114,7 @@ def piped(of: Questions, server: FaultServer, shell: str, *more: str) -> subproc
     ("shell", "more"),
     [
         ('"$@" | head -1; exit ${PIPESTATUS[0]}', ()),
-        ('"$@" | head -c 1; exit ${PIPESTATUS[0]}', ("--json",)),
         ('"$@" <&-', ()),
-        ('"$@" 2>&1 | head -1; exit ${PIPESTATUS[0]}', ()),
         ('"$@" >&-', ()),
         ('"$@" >&-', ("--json",)),
         ('"$@" 2>&-', ()),
@@ -120,7 +125,24 @@ def test_a_reader_that_leaves_costs_neither_a_traceback_nor_the_report(
 ) -> None:
     of = Questions(tmp_path, 3)
     done = piped(of, fault_server((delay(0.1), "B")), shell, *more)
-    assert not any(word in done.stderr + done.stdout for word in TRACEBACKS), done.stderr
+    nobody_read(of, done)
+
+
+@pytest.mark.parametrize(
+    ("reads", "more", "streams"),
+    [(("-c", "1"), ("--json",), {}), (("-1",), (), {"stderr": subprocess.STDOUT})],
+    ids=["a byte of JSON", "a line of both"],
+)
+def test_a_reader_that_leaves_both_streams_or_json_costs_no_more(
+    reads: tuple[str, ...], more: tuple[str, ...], streams: dict[str, int], tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 3)
+    with subprocess.Popen(["head", *reads], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as head:
+        nobody_read(of, written(of, fault_server((delay(0.1), "B")), *more, stdout=head.stdin, **streams))
+
+
+def nobody_read(of: Questions, done: "subprocess.CompletedProcess[str]") -> None:
+    assert not any(word in f"{done.stderr} {done.stdout}" for word in TRACEBACKS), done.stderr
     assert done.returncode in (0, 141)  # and not 1, which says that questions have failed
     assert of.report()["total_questions"] == 3
     assert not of.report()["incomplete"]
@@ -132,7 +154,8 @@ def test_a_full_standard_output_is_a_message_and_no_success(
     more: tuple[str, ...], tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 3)
-    done = piped(of, fault_server(), '"$@" >/dev/full', *more)
+    with open("/dev/full", "w") as full:
+        done = written(of, fault_server(), *more, stdout=full)
     assert of.report()["total_questions"] == 3
     assert done.returncode not in (0, 141)
     assert "No space left" in done.stderr
@@ -142,7 +165,8 @@ def test_a_full_standard_output_is_a_message_and_no_success(
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
 def test_a_full_standard_error_costs_no_answer(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 3)
-    done = piped(of, fault_server(), '"$@" 2>/dev/full')
+    with open("/dev/full", "w") as full:
+        done = written(of, fault_server(), stderr=full)
     assert of.report()["total_questions"] == 3
     assert "accuracy" in done.stdout
 
