@@ -7,15 +7,36 @@ from copy import copy
 from inspect import signature
 from typing import Any
 
-from cyclopts import App, ArgumentCollection
+from cyclopts import App, Argument, ArgumentCollection, Parameter
 
 _assemble = App.assemble_argument_collection
 _ASSEMBLED: dict[Any, ArgumentCollection] = {}
+_hint = Argument._negatives_hint.fget  # type: ignore[attr-defined]
+_HINTS: dict[int, tuple[Any, Any]] = {}
+_negatives = Parameter.get_negatives
+_NEGATIVES: dict[tuple[int, Any], tuple[Parameter, tuple[str, ...]]] = {}
+"""By the identity of what they belong to, which is kept beside them."""
 
 
 def assemble_options_once() -> None:
-    """Keep each command's options in this process."""
+    """Keep each command's options in this process, and their negative forms, which each word is compared with."""
     App.assemble_argument_collection = _without_values  # type: ignore[method-assign]
+    Argument._negatives_hint = property(_kept_hint)  # type: ignore[assignment]
+    Parameter.get_negatives = _kept_negatives  # type: ignore[method-assign]
+
+
+def _kept_hint(option: Argument) -> Any:
+    declared = option.field_info
+    if id(declared) not in _HINTS:
+        _HINTS[id(declared)] = declared, _hint(option)
+    return _HINTS[id(declared)][1]
+
+
+def _kept_negatives(parameter: Parameter, of: Any) -> tuple[str, ...]:
+    key = id(parameter), of
+    if key not in _NEGATIVES:
+        _NEGATIVES[key] = parameter, _negatives(parameter, of)
+    return _NEGATIVES[key][1]
 
 
 def _without_values(app: App, *, parse_docstring: bool = False, **more: Any) -> ArgumentCollection:

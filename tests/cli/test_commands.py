@@ -6,16 +6,19 @@ import json
 import shlex
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
+from cyclopts import App, ArgumentCollection, CycloptsError
 
-from tests import forked
+from tests import forked, options_once
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import error, every_nth, oracle
 from tests.runs.sample import Sample
 from vqa_client.cli import commands
+from vqa_client.cli.app import app
 from vqa_client.cli.commands import COMMANDS
 from vqa_client.version import __version__
 
@@ -243,3 +246,27 @@ def test_a_shell_completes_the_options_of_every_command(tmp_path: Path) -> None:
     shell = ["bash", "-c", f"source {shlex.quote(str(script))}\n" + "\n".join(lines)]
     done = subprocess.run(shell, capture_output=True, text=True, timeout=300, check=True)
     assert dict(zip(COMPLETED, map(str.strip, done.stdout.splitlines()), strict=True)) == COMPLETED
+
+
+def described(options: ArgumentCollection) -> list[tuple[str, list[Any]]]:
+    return [(repr(option), described(option.children)) for option in options]
+
+
+@pytest.mark.parametrize("line", ["ask x --limit 3", "mc --limit 3", "judge x --limit 3", "compare a b", "view x"])
+def test_options_that_tests_put_together_once_are_those_that_are_put_together_afresh(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept_once, compared = App.assemble_argument_collection, []
+
+    def both(of: App, **more: Any) -> ArgumentCollection:
+        kept, afresh = kept_once(of, **more), options_once._assemble(of, **more)
+        negatives = [options_once._negatives(option.parameter, options_once._hint(option)) for option in afresh]
+        compared.append(described(kept) == described(afresh) and [option.negatives for option in kept] == negatives)
+        return kept
+
+    monkeypatch.setattr(App, "assemble_argument_collection", both)
+    for _ in range(2):  # the second holds nothing of the first
+        with suppress(CycloptsError):
+            app.parse_args(shlex.split(line), print_error=False, exit_on_error=False)
+    assert compared
+    assert all(compared)
