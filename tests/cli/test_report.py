@@ -106,7 +106,7 @@ def test_view_prints_its_address_and_ends_with_an_interrupt(tmp_path: Path) -> N
                 assert b"over all questions" in reply.read()
         finally:
             os.kill(process.pid, signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(120) == 0
 
 
 def test_the_command_line_starts_without_what_reports_need() -> None:

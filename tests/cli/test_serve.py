@@ -118,7 +118,7 @@ def test_no_server_outlives_the_command(number: int, code: int, config: Path, tm
         assert len(servers) == 1
         assert all(map(alive, servers))
         os.kill(process.pid, number)
-        assert process.wait(20) == code
+        assert process.wait(120) == code
         assert gone(servers)
 
 
@@ -174,7 +174,7 @@ def test_the_page_reader_is_served_at_the_port_that_was_named() -> None:
             check=False,
         )
         process.terminate()
-        assert process.wait(20) == 143
+        assert process.wait(120) == 143
     assert gone(servers)
     assert check.returncode == 0
     found = json.loads(check.stdout)["fingerprint"]

@@ -71,7 +71,7 @@ async def test_a_handshake_that_fails_is_one_message_in_time(act: Acts, engine: 
     with listening(act) as port:
         started_s = time.monotonic()
         with pytest.raises(ServerUnusable) as refused:
-            await of.ask(f"https://127.0.0.1:{port}/v1", engine=engine, wait_for_server=1.0)
+            await of.ask(f"https://127.0.0.1:{port}/v1", engine=engine, wait_for_server=0.3)
         assert time.monotonic() - started_s < 60
     assert "\n" not in str(refused.value)
     assert str(port) in str(refused.value)

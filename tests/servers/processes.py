@@ -11,7 +11,7 @@ def alive(pid: int) -> bool:
     return bool(state) and not state.startswith("Z")
 
 
-def gone(pids: Iterable[int], *, within_s: float = 30.0) -> bool:
+def gone(pids: Iterable[int], *, within_s: float = 120.0) -> bool:
     """Whether all of the processes end in time."""
     waiting, deadline = set(pids), time.monotonic() + within_s
     while waiting and time.monotonic() < deadline:

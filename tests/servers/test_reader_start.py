@@ -74,7 +74,7 @@ def test_the_reader_and_its_workers_end_with_a_killed_starter(number):
         family = [pid, *children(pid)]
         assert all(map(alive, family))
         os.kill(starter.pid, number)
-        starter.wait(20)
+        starter.wait(120)
     assert gone(family)
 
 
@@ -113,7 +113,7 @@ def test_the_reader_run_by_hand_takes_its_workers_with_it(number):
         os.kill(server.pid, number)
         if number != signal.SIGKILL:  # then the semaphores of the worker pool are cleaned up with a warning
             assert server.stderr.read() == ""
-        assert server.wait(20) == {signal.SIGINT: 130}.get(number, -number)
+        assert server.wait(120) == {signal.SIGINT: 130}.get(number, -number)
     assert gone(family)
 
 
