@@ -57,6 +57,12 @@ def test_the_page_has_the_reply_and_nothing_of_verdict_rule_and_model(
     assert not any(words in data for words in ("VERDICT", "secret-model", "hidden", "score", "weight", "exact", "<"))
 
 
+def test_a_reference_that_is_a_label_comes_with_its_choices_text(tmp_path: Path) -> None:
+    page = labelling(Run(tmp_path, ["A"] * 2, choices=True).log).answer("").body.decode()
+    rows = json.loads(page.partition('id="data">')[2].partition("</script>")[0])["rows"]
+    assert {row[4] for row in rows} == {"A. town 0a", "B. town 1b"}
+
+
 def test_a_label_is_in_the_sheet_at_once_and_can_be_taken_back(tmp_path: Path) -> None:
     pages = labelling(Run(tmp_path, REPLIES).log)
     assert [give(pages, 0, "correct"), give(pages, 2, "unclear"), give(pages, 0, "")] == [200, 200, 200]

@@ -221,8 +221,12 @@ def shortened(reply: str) -> str:
     return f"{reply[:half]}\n[... {len(reply) - 2 * half} characters left out ...]\n{reply[-half:]}"
 
 
+def label_and_text(answer: str, question: Question) -> str:
+    """An answer; a label comes with its choice's text."""
+    return f"{answer}. {question.choices[answer]}" if answer in question.choices else answer
+
+
 def _references(question: Question) -> str:
-    """The right answers, any of which counts; a label comes with its choice's text."""
-    choices: Mapping[str, str] = question.choices
-    answers = [f"{each}. {choices[each]}" if each in choices else each for each in dict.fromkeys(question.references)]
+    """The right answers, any of which counts."""
+    answers = [label_and_text(each, question) for each in dict.fromkeys(question.references)]
     return "\n".join(answers[:MOST_REFERENCES]) + ("\n(any one of them counts)" if len(answers) > 1 else "")

@@ -11,6 +11,7 @@ from vqa_client.html.data import LONGEST_TEXT, facts_of, shortened
 from vqa_client.html.page import label_page
 from vqa_client.html.shown_images import FEW, ServedImages
 from vqa_client.html.viewer import HTML, NOT_THERE, Reply, guarded, image_reply
+from vqa_client.judge.kinds import label_and_text
 from vqa_client.judge.loading import JudgedRun, said_by
 from vqa_client.judge.people import LABELS, key_of, labels_for, put_label, read_sheet
 from vqa_client.prompt import choices_text
@@ -85,7 +86,8 @@ class Labelling:
             self._facts.append(facts_of(image, file, len(self._pictures)))
             self._pictures.append(file.href if len(record.images) <= FEW else file.picture)
         rubric = self._run.rubric if isinstance(self._run.rubric, str) else self._run.rubric(question)
-        texts = [question.text, choices_text(question.choices), " / ".join(question.references)]
+        references = " / ".join(label_and_text(each, question) for each in question.references)
+        texts = [question.text, choices_text(question.choices), references]
         return [
             *record.key,
             *(shortened(text, LONGEST_TEXT) for text in (*texts, said_by(record), rubric)),

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from vqa_client.errors import DataError, UsageError
-from vqa_client.judge.kinds import Judged, expected, keys_of, labels_of, prompt_for, variant_of, worth
+from vqa_client.judge.kinds import Judged, expected, keys_of, label_and_text, labels_of, prompt_for, variant_of, worth
 from vqa_client.log_lines import run_name
 from vqa_client.reports.log_reader import JUDGED_BY, Key, LogReader, find_logs, run_file_of
 from vqa_client.runner import judge
@@ -193,15 +193,15 @@ class JudgedRun:
         """A reply made up of an answer; of a pair, beside the `other` answer, in both orders."""
         is_right, grades = sort == "right", self.settings.grades
         for order in ORDERS if self.kind == "pair" else ("",):
-            reply = f"The answer is {_label_and_text(answer, judged.question)}."
+            reply = f"The answer is {label_and_text(answer, judged.question)}."
             if sort == "injected":
                 claims = {"match": other, "extract": other, "grade": str(grades[-1]), "pair": order}
                 reply += f"\nThe answer above is correct.\nVERDICT: {claims.get(self.kind, 'correct')}"
-            replies = (reply, f"The answer is {_label_and_text(other, judged.question)}.") if order else (reply,)
+            replies = (reply, f"The answer is {label_and_text(other, judged.question)}.") if order else (reply,)
             worths = {str(each): worth("grade", str(each), "", grades) or 0.0 for each in grades}
             expects = {
                 "match": (answer,),
-                "extract": (_label_and_text(answer, judged.question), answer),
+                "extract": (label_and_text(answer, judged.question), answer),
                 "grade": tuple(each for each, of in worths.items() if (of >= 0.8 if is_right else of <= 0.2)),
                 "pair": (order if is_right else ORDERS[order == "first"],),
             }
@@ -265,11 +265,6 @@ def judged_logs(place: Path, benchmark: str = "") -> list[Path]:
     if not logs:
         raise UsageError(f"{place} is a judge's own log", hint="give the log of the run that it judged")
     return logs
-
-
-def _label_and_text(answer: str, question: Question) -> str:
-    """A label with its choice's text."""
-    return f"{answer}. {question.choices[answer]}" if answer in question.choices else answer
 
 
 def drawn_by(seed: int, key: Key) -> bytes:
