@@ -242,7 +242,8 @@ async def test_a_server_that_comes_back_as_another_one_gets_nothing(
         report = await running
         assert not asked(other)
     assert report.summary.overall.correct == 80
-    assert notes.about("gets no questions", "99")
+    why = "its longest prompt in tokens: 99, the first's: 2048"
+    assert notes.about("gets no questions") == [f"{dying.base_url} is there and gets no questions: {why}"]
 
 
 async def test_a_document_stays_with_its_server(tmp_path: Path, fault_server: StartsServers) -> None:
