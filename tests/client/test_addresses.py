@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from vqa_client.client.endpoint import proxy_for
+from vqa_client.client.endpoint import Endpoint, headers_for, proxy_for
 from vqa_client.client.url import CHAT, candidates, join, root_of, without_secrets, written_forms
 from vqa_client.errors import UsageError
 
@@ -209,6 +209,13 @@ def test_no_proxy_is_read_in_all_its_forms(
     assert (proxy_for(httpx2.URL(f"http://{host}/v1")) is not None) == proxied
 
 
+def test_no_proxy_in_small_letters_goes_before_the_one_in_capitals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy:3128")
+    monkeypatch.setenv("NO_PROXY", "gpu7")
+    monkeypatch.setenv("no_proxy", "gpu8")
+    assert [proxy_for(httpx2.URL(f"http://{host}/v1")) for host in ("gpu7", "gpu8")] == ["http://proxy:3128", None]
+
+
 def test_a_socks_proxy_without_support_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "socks5://10.0.0.1:9")
     with pytest.raises(UsageError, match="ALL_PROXY"):
@@ -269,3 +276,20 @@ def test_a_proxy_of_any_scheme_is_taken(scheme: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("vqa_client.client.endpoint.find_spec", lambda name: True)
     monkeypatch.setenv("https_proxy", f"{scheme}://proxy.example:1080")
     assert proxy_for(httpx2.URL("https://example.invalid/v1")) == f"{scheme}://proxy.example:1080"
+
+
+def test_own_headers_take_the_place_of_ours_in_any_case_and_only_those_that_may_be_keys_are_taken_out() -> None:
+    base = httpx2.URL("http://host/v1")
+    own = {"host": "other.example", "USER-AGENT": "curious", "accept": "text/plain", "x-team": "team-blue"}
+    headers = headers_for(base, "sk-secret", own)
+    assert headers == {
+        "Host": "other.example",
+        "Accept": "text/plain",
+        "Accept-Encoding": "identity",
+        "User-Agent": "curious",
+        "Authorization": "Bearer sk-secret",
+        "x-team": "team-blue",
+    }
+    endpoint = Endpoint(base, httpx2.MockTransport(lambda _: httpx2.Response(200)), headers)
+    said = "other.example curious text/plain identity {} {}"
+    assert endpoint.redacted(said.format("sk-secret", "team-blue")) == said.format("<key>", "<key>")

@@ -77,8 +77,14 @@ async def test_an_older_vllm_is_held_by_the_older_field(fault_server: StartsServ
 async def test_others_are_held_by_a_schema(kind: str, fault_server: StartsServers) -> None:
     form = await found(fault_server(likeliest_token(SHARES), kind=kind), "structured")
     assert form.name == "response_format"
-    schema = form.fields["response_format"]["json_schema"]["schema"]
-    assert schema["properties"]["answer"]["enum"] == [*LABELS]
+    schema = {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "enum": [*LABELS]}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
+    form_of_reply = {"type": "json_schema", "json_schema": {"name": "choice", "schema": schema, "strict": True}}
+    assert form.fields == {"response_format": form_of_reply}
 
 
 @pytest.mark.parametrize("kind", ["vllm", "mlx-vlm", "llamacpp", "plain"])
