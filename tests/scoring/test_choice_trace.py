@@ -49,6 +49,11 @@ def test_rules_that_would_have_said_something_else_are_shown() -> None:
     view = explained("**C** looks likely, but the answer is B.")
     found = {rule.name: rule.labels for rule in view.rules if rule.labels is not None}
     assert [rule.name for rule in view.rules if rule.fired] == ["declaration"]
+    assert [rule.name for rule in view.rules] == [
+        *("declaration", "exact text", "weights", "tick", "leading label", "leading text", "emphasis", "brackets"),
+        *("predicate", "last word", "exclusion", "list", "text", "opening", "parts", "difference", "truth"),
+        *("paraphrase", "yes or no", "undetermined"),
+    ]
     assert found["declaration"] == ("B",)
     assert found["emphasis"] == ("C",)
     assert view.read.startswith("*C* looks likely")

@@ -153,17 +153,18 @@ class Places:
 
     def __init__(self, questions: Mapping[str, Question]) -> None:
         self._questions = questions
-        self._waiting: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = {}
+        self._waiting = defaultdict[tuple[str, ...], list[str]](list)
 
     def take(self, cells: Mapping[str, str]) -> str:
-        """The id of the next question with these cells, the last one again where none is left; "" for no such."""
-        columns = tuple(cells)
-        if columns not in self._waiting:
-            waiting = self._waiting[columns] = defaultdict[tuple[str, ...], list[str]](list)
+        """The id of the next question with these cells, the last one again where none is left; "" for no such.
+
+        All calls name the same columns.
+        """
+        if not self._waiting:
             for key, question in self._questions.items():
                 known = {"question": question.text} | question.extra.get("columns", {})
-                waiting[tuple(_plain(known.get(column, "")) for column in columns)].append(key)
-        ids = self._waiting[columns].get(tuple(map(_plain, cells.values())), [])
+                self._waiting[tuple(_plain(known.get(column, "")) for column in cells)].append(key)
+        ids = self._waiting.get(tuple(map(_plain, cells.values())), [])
         return ids.pop(0) if len(ids) > 1 else "".join(ids)
 
 

@@ -39,7 +39,7 @@ def exact_text(reply: ChoiceReply) -> Found | None:
     """The reply is the text of one choice."""
     text = reply.folded
     labels, end = _opening(reply.texts, text)
-    if not labels or _WORD.search(text, end):
+    if _WORD.search(text, end):
         labels = reply.texts.of_value(text) if len(text) <= VALUE_READ else ()
     return Found(labels=labels, rule="exact text") if labels else None
 
