@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from tests.images.pictures import raw_png
 from vqa_client.errors import DataError, IdentityError, OutputError, UsageError
 from vqa_client.pages.documents import Document, checked, read_documents, shown
 from vqa_client.pages.fonts import chain
@@ -115,6 +116,11 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         lambda: read_page(b"\x89PNG\r\n\x1a\n", "a.png"),
         "a.png: can't be decoded: its header is broken",
         "the file is damaged or cut; fetch it again",
+    ),
+    (
+        lambda: read_page(raw_png(60_000, 8, 0, b"").replace(b"\0\0\0\1\x08", b"\0\0\xea\x60\x08"), "a.png"),
+        "a.png: has 60000x60000 pixels; servers take at most 178,956,970",
+        "make it smaller first; a run shrinks it with --max_pixels N",
     ),
     (
         lambda: form(Image.new("L", (16_384, 1)), parse("webp:5"), 1, Path("a.png")),
