@@ -1,13 +1,17 @@
 import json
+import signal
+import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
 from tests.pages.sheets_of_paper import WORDS, clean_folder, paper
 from tests.tasks.documents import mc_record
-from vqa_client.errors import DataError
+from vqa_client.errors import DataError, UsageError
 from vqa_client.pages.documents import Shown, shown
-from vqa_client.pages.legibility import Legibility, legibility, words
+from vqa_client.pages.legibility import Legibility, _reader, legibility, words
+from vqa_client.shipped import install
 
 pytest.importorskip("tesserocr")
 LARGE = (700, 160)
@@ -72,3 +76,18 @@ def test_only_documents_with_pages_are_read(tmp_path: Path) -> None:
     data = tmp_path / "data.json"
     data.write_text(json.dumps([mc_record("d0"), mc_record("d1"), mc_record("d1x")]))
     assert list(shown(data, clean / "images").pages) == ["d1"]
+
+
+def test_a_reader_without_its_model_names_the_extra_and_leaves_the_process_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def lacks(name: str) -> None:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(_reader(), "distribution", lacks)
+    monkeypatch.delenv("TESSDATA_PREFIX", raising=False)
+    before = signal.getsignal(signal.SIGINT), [*sys.path]
+    with pytest.raises(UsageError, match=r"eng\.traineddata not found") as raised:
+        _reader.__wrapped__()
+    assert raised.value.hint == install("reader")
+    assert (signal.getsignal(signal.SIGINT), sys.path) == before
