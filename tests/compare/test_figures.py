@@ -233,3 +233,53 @@ def test_a_folder_with_one_run_is_no_comparison(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^there is 1 run to compare in") as raised:
         compare_runs([tmp_path])
     assert raised.value.hint == "name another run over the same questions"
+
+
+def test_a_terminal_shows_the_sentence_both_accuracies_every_test_the_largest_groups_and_what_changed(
+    tmp_path: Path,
+) -> None:
+    runs = [
+        [
+            record(
+                f"q{n}", score=float(n % 2 != side or n < 3), groups={"kind": f"k{n % 14}", "word type": "xy"[n % 2]}
+            )
+            for n in range(30)
+        ]
+        for side in (0, 1)
+    ]
+    (of,) = compared(tmp_path, *runs)
+    shown = as_text(sections(compare_runs([tmp_path / "0", tmp_path / "1"])[1], ["compare.json"]))
+    title, said, *others = [" ".join(line.split()) for line in shown.splitlines() if line.strip(" ─")]
+    assert (said, [title, *others]) == (sentence(of), TERMINAL)
+
+
+TERMINAL = """
+compare · org/b against org/a
+questions accuracy 95 % interval full marks answered of these
+a: org/a 30 56.7 39.2-72.6 17 30 56.7
+b: org/b 30 53.3 36.1-69.8 16 30 53.3
+difference: -3.3 (-37.4 to +31.1) points
+exact McNemar: p = 1 (org/b alone 13, org/a alone 14; takes questions as independent)
+paired t by question: t = -0.19, df 29, p = 0.851
+minimum detectable difference (80 % power): 48.6 points
+by kind (the 12 largest of 14) questions a b points 95 % interval p p by Holm
+k0 3 33.3 100.0 +66.7 -52.1 to +100.0 0.500 1
+k1 3 100.0 33.3 -66.7 -100.0 to +52.1 0.500 1
+k2 2 50.0 100.0 +50.0 -96.5 to +100.0 1 1
+k3 2 100.0 0.0 -100.0 -100.0 to +79.9 0.500 1
+k4 2 0.0 100.0 +100.0 -79.9 to +100.0 0.500 1
+k5 2 100.0 0.0 -100.0 -100.0 to +79.9 0.500 1
+k6 2 0.0 100.0 +100.0 -79.9 to +100.0 0.500 1
+k7 2 100.0 0.0 -100.0 -100.0 to +79.9 0.500 1
+k8 2 0.0 100.0 +100.0 -79.9 to +100.0 0.500 1
+k9 2 100.0 0.0 -100.0 -100.0 to +79.9 0.500 1
+k10 2 0.0 100.0 +100.0 -79.9 to +100.0 0.500 1
+k11 2 100.0 0.0 -100.0 -100.0 to +79.9 0.500 1
+by word type questions a b points 95 % interval p p by Holm
+x 15 13.3 100.0 +86.7 +50.6 to +100.0 < 0.001 0.004
+y 15 100.0 6.7 -93.3 -100.0 to -58.4 < 0.001 0.002
+scored higher by org/b: 13 questions: q4, q6, q8, q10, q12, ...
+scored higher by org/a: 14 questions: q3, q5, q7, q9, q11, ...
+compare.json
+""".strip().splitlines()
+"""Both runs have all of q0 to q2 right, then each what the other has wrong; blanks and rules of tables left out."""
