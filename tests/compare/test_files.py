@@ -185,6 +185,21 @@ def test_images_are_shown_where_their_file_is_still_the_one_that_was_sent(tmp_pa
     assert shown["changed.png"][1] == shown["gone.png"][1] == ""
 
 
+def test_the_first_pictures_are_those_of_questions_that_changed(tmp_path: Path) -> None:
+    sent = []
+    for name in ("same.png", "changed.png"):
+        Image.new("RGB", (30, 40), (len(name), 90, 60)).save(tmp_path / name)
+        data = (tmp_path / name).read_bytes()
+        sent.append(SentImage(name=name, sha256=sha256(data).hexdigest(), size_bytes=len(data)))
+    for run in "ab":
+        scores = {"same.png": 0.0, "changed.png": float(run == "b")}
+        records = [record(each.name, score=scores[each.name], images=(each,)) for each in sent]
+        put(tmp_path / run, records, model=run, described={"settings": {"images_dir": str(tmp_path)}})
+    write_comparison(tmp_path, *compare_runs([tmp_path / "a", tmp_path / "b"]), html_images=1, csv_safe=False)
+    data = Page(tmp_path / "compare.html").data
+    assert [name for name, *_, picture, _ in data["images"] if data["strings"][picture]] == ["changed.png"]
+
+
 def test_a_thousand_flips_with_pictures_fit_into_three_megabytes(tmp_path: Path) -> None:
     noise = random.Random(1)
     for number in range(40):
