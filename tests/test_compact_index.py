@@ -31,7 +31,7 @@ def test_numbers_are_those_of_a_dictionary_even_where_all_hashes_are_the_same(ha
     for name in names:
         key = Alike(name, hashes)
         expected = keys.index(key) if key in keys else -1
-        assert numbers.find(key) == expected
+        assert numbers.find(key)[0] == expected
         assert numbers.number(key) == (len(keys) if expected < 0 else expected)
         if expected < 0:
             keys.append(key)
@@ -42,5 +42,21 @@ def test_keys_are_found_again_after_every_growth() -> None:
     numbers = CompactIndex[str](lambda number, key: str(number) == key)
     for number in range(20_000):
         assert numbers.number(str(number)) == number
-    assert all(numbers.find(str(number)) == number for number in range(20_000))
-    assert numbers.find("20000") == -1
+    assert all(numbers.find(str(number)) == (number, False) for number in range(20_000))
+    assert numbers.find("20000") == (-1, False)
+
+
+def test_a_key_whose_mark_agrees_is_found_without_being_compared() -> None:
+    compared: list[str] = []
+    numbers = CompactIndex[str](lambda number, key: not compared.append(key), expected=3)
+    for key, mark in (("a", 5), ("b", 6), ("c", 0), ("b", 7)):
+        numbers.number(key, mark)
+    assert (len(numbers), compared) == (3, ["b"])
+    assert [numbers.find(key, mark) for key, mark in (("a", 5), ("b", 7), ("d", 5))] == [
+        (0, True),
+        (1, True),
+        (-1, False),
+    ]
+    assert compared == ["b"]
+    assert [numbers.find(key, mark) for key, mark in (("a", 6), ("b", 6), ("c", 0))] == [(n, False) for n in range(3)]
+    assert compared == ["b", "a", "b", "c"]

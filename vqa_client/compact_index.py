@@ -12,48 +12,59 @@ _TAG = 0xFFFF_FFFF
 
 
 class CompactIndex(Generic[Key]):
-    """Gives keys the numbers 0, 1, 2, ... in the order in which they are first seen.
+    """Gives keys the numbers 0, 1, 2, ... in the order in which they are first seen; `expected` saves growing.
 
     `holds(number, key)` says, from wherever the caller has its keys, whether a number is that key's. Only 32 bits of a
-    key's hash are kept here, and where these agree `holds` is asked, so that two keys are never taken for one. The
-    hashes lie in open addressing, in many tables that grow one by one: no growth is long enough to hold up a loop.
+    key's hash are kept here, and where these agree `holds` is asked, so that two keys are never taken for one. A key
+    may have a mark, of 32 bits but 0: one that is looked for with the mark that it had last, and whose hash agrees in
+    all 64 bits, is found without asking. The hashes lie in open addressing, in many tables that grow one by one: no
+    growth is long enough to hold up a loop.
     """
 
-    def __init__(self, holds: Callable[[int, Key], bool]) -> None:
+    def __init__(self, holds: Callable[[int, Key], bool], expected: int = 0) -> None:
         self._holds = holds
         self._tags = array("I")
-        self._tables = [array("I", bytes(4 * _FIRST_SLOTS)) for _ in range(_TABLES)]
+        self._marks = array("I")
+        slots = max(_FIRST_SLOTS, 3 * expected // (2 * _TABLES))
+        self._tables = [array("I", bytes(4 * slots)) for _ in range(_TABLES)]
         self._taken = array("I", bytes(4 * _TABLES))
 
     def __len__(self) -> int:
         return len(self._tags)
 
-    def find(self, key: Key) -> int:
-        """The number of a key, -1 where it has none."""
-        tag = hash(key) & _TAG
-        table = self._tables[tag >> 24]
-        return table[self._slot(table, tag, key)] - 1
+    def find(self, key: Key, mark: int = 0) -> tuple[int, bool]:
+        """The number of a key, -1 where it has none, and whether its mark is this one."""
+        hashed = hash(key)
+        table = self._tables[hashed >> 24 & _TABLES - 1]
+        mark = mark and mark ^ (hashed >> 32 & _TAG)
+        number = table[self._slot(table, hashed & _TAG, key, mark)] - 1
+        return number, number >= 0 and self._marks[number] == mark != 0
 
-    def number(self, key: Key) -> int:
+    def number(self, key: Key, mark: int = 0) -> int:
         """The number of a key, which is the next one where it has none yet: `len` tells beforehand which that is."""
-        tag = hash(key) & _TAG
-        which = tag >> 24
+        hashed = hash(key)
+        tag, which = hashed & _TAG, hashed >> 24 & _TABLES - 1
         table = self._tables[which]
+        mark = mark and mark ^ (hashed >> 32 & _TAG)
         at = self._slot(table, tag, key)
-        if table[at]:
-            return table[at] - 1
+        if number := table[at]:
+            self._marks[number - 1] = mark
+            return number - 1
         self._tags.append(tag)
-        table[at] = len(self._tags)
+        self._marks.append(mark)
+        table[at] = number = len(self._tags)
         self._taken[which] += 1
         if self._taken[which] * 4 > len(table) * 3:
             self._tables[which] = self._grown(table)
-        return len(self._tags) - 1
+        return number - 1
 
-    def _slot(self, table: "array[int]", tag: int, key: Key) -> int:
+    def _slot(self, table: "array[int]", tag: int, key: Key, mark: int = 0) -> int:
         """Where in its table a key's number, and one, is, or the empty place where it would be."""
         tags, size = self._tags, len(table)
         at = tag % size
-        while (after := table[at]) and not (tags[after - 1] == tag and self._holds(after - 1, key)):
+        while (after := table[at]) and not (
+            tags[after - 1] == tag and (self._marks[after - 1] == mark != 0 or self._holds(after - 1, key))
+        ):
             at += 1
             if at == size:
                 at = 0

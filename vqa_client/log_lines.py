@@ -60,8 +60,11 @@ class Head(Struct):
 
     @property
     def asked(self) -> int:
-        """The `asked_tag` of the question; that of images without stamps, as in older logs, equals no question's."""
-        return asked_tag(self.key, self.prompt, crc32(self.system, crc32(self.image_stamps or self.images)))
+        """A checksum of what was asked: as JSON, the images' stamps, the system message and the prompt.
+
+        That of images without stamps, as in older logs, equals no question's.
+        """
+        return crc32(self.prompt, crc32(self.system, crc32(self.image_stamps or self.images)))
 
     @property
     def known_score(self) -> float:
@@ -90,14 +93,6 @@ def line_of(record: Record, run: str = "") -> bytearray:
         line += b',"run":%b' % _encoder.encode(run)
     line += b',"crc":"%08x"}\n' % crc32(line)
     return line
-
-
-def asked_tag(key: Key, prompt: bytes | Raw, others: int) -> int:
-    """A checksum of what was asked, combined with the upper half of the key's hash: an index compares the lower half.
-
-    `prompt` is JSON; `others` is the checksum of the JSON of the images' stamps, and of the system message if any.
-    """
-    return crc32(prompt, others) ^ (hash(key) >> 32 & 0xFFFF_FFFF)
 
 
 def run_name(identity: Mapping[str, Any]) -> str:

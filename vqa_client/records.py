@@ -19,6 +19,9 @@ from vqa_client.types import ANSWERED, PERMANENT, STATUSES, Record, Status
 Damaged = tuple[int, bytes]
 """The number of a line and what of it is not a record; nothing where it only has several."""
 
+Outcome = tuple[Status, float]
+"""Status and score of a record; the score is NaN where there is none."""
+
 _LASTS = 1
 """The bit of a state that says that asking again would fail again; above it stands the number of the status."""
 _NUMBERS: dict[Status, int] = {status: number for number, status in enumerate(STATUSES)}
@@ -43,8 +46,9 @@ def _status(state: int) -> Status:
 _HOLDING = [bool(state & _LASTS) or _status(state) in ANSWERED for state in range(2 * len(STATUSES))]
 """By state: whether the question need not be asked again."""
 _UNKNOWN = 0
-"""The tag of a record that this process wrote: it is read where its question comes again."""
+"""The tag of a record that this process wrote, which equals no question's: it is read where that comes again."""
 _READ_BYTES = 8192
+_PIECES, _PIECE_BYTES = 8, 1 << 15
 
 
 def is_settled(record: Record, again: Collection[Status] = ()) -> bool:
@@ -98,29 +102,21 @@ class RecordLog:
 
     def is_done(self, key: Key, again: Collection[Status] = ()) -> bool:
         """Whether a question has a record that is settled."""
-        return self.settled(self._number(key), again)
+        return self.find(key, _UNKNOWN, again)[1]
 
-    def find(self, key: Key, asked: int) -> int:
-        """The number of a question's record, -1 without one; it isn't read where it was asked as this tag says."""
-        self._asking = asked
-        number = self._numbers.find(key)
-        self._asking = _UNKNOWN
-        return number
+    def find(self, key: Key, asked: int, again: Collection[Status] = ()) -> tuple[int, bool, Outcome | None]:
+        """The number of a question's record, -1 without one, whether it is settled, and its outcome if so.
 
-    def settled(self, number: int, again: Collection[Status] = ()) -> bool:
-        """Whether the record with this number, -1 for none, is settled."""
+        The outcome is None where it was not asked as this tag says; only then the record has to be read.
+        """
+        number, is_alike = self._numbers.find(key, asked)
         if number < 0:
-            return False
+            return number, False, None
         state = self._places[number] & _STATE_MASK
-        return _HOLDING[state] and STATUSES[state >> 1] not in again
-
-    def outcome(self, number: int, asked: int, again: Collection[Status] = ()) -> tuple[Status, float] | None:
-        """Status and score, NaN where there is none, of a settled record that was asked as this tag says; else None."""
-        if number >= 0 and asked == self._asked[number] != _UNKNOWN:
-            state = self._places[number] & _STATE_MASK
-            status = STATUSES[state >> 1]
-            return (status, self._scores[number]) if _HOLDING[state] and status not in again else None
-        return None
+        status = STATUSES[state >> 1]
+        if not _HOLDING[state] or status in again:
+            return number, False, None
+        return number, True, (status, self._scores[number]) if is_alike else None
 
     def append(self, record: Record) -> None:
         """Write one record; a full disk leaves the file as it was and raises OutputError."""
@@ -196,12 +192,10 @@ class RecordLog:
         os.close(self._fd)
         self._fd = -1
 
-    def _forget(self) -> None:
-        self._numbers: CompactIndex[Key] = CompactIndex(self._holds)
+    def _forget(self, expected: int = 0) -> None:
+        self._numbers: CompactIndex[Key] = CompactIndex(self._holds, expected)
         self._places = array("Q")
-        self._asked = array("I")
         self._scores = array("f")
-        self._asking = 0
         self._count = [0] * (2 * len(STATUSES))
         self._read_ahead = 0, b""
         self._found: tuple[Key, int] = (("", ""), -1)
@@ -216,9 +210,9 @@ class RecordLog:
         return run_name(self._identity) if self._identity else self._run
 
     def _index(self) -> None:
-        self._forget()
         damaged: list[Damaged] = []
         with _reading(self.path):
+            self._forget(_expected_in(self._fd))
             for place, _, head in records_in(self.path, lambda line, rest: damaged.append((line, rest))):
                 if head.run and not self._places:
                     check_run(self.path, head.run, self._identity)
@@ -253,29 +247,25 @@ class RecordLog:
     def _note(self, head: Head | Record, place: int, asked: int = _UNKNOWN, score: float = nan) -> None:
         """Keep where the last record of a question is, and beside it, in five bits, what became of the question."""
         state = _STATES[head.status] if head.error is None else _state(head)
-        number = self._numbers.number(head.key)
+        number = self._numbers.number(head.key, asked)
         if number == len(self._places):
             self._places.append(place << _STATE_BITS | state)
-            self._asked.append(asked)
             self._scores.append(score)
         else:
             self._count[self._places[number] & _STATE_MASK] -= 1
-            self._places[number] = place << _STATE_BITS | state
-            self._asked[number], self._scores[number] = asked, score
+            self._places[number], self._scores[number] = place << _STATE_BITS | state, score
         self._count[state] += 1
 
     def _number(self, key: Key) -> int:
         """Find a record; the last one is kept, since a question that is found is mostly read next."""
         if key is not self._found[0]:
-            number = self._numbers.find(key)
+            number, _ = self._numbers.find(key)
             if number < 0:
                 return number
             self._found = key, number
         return self._found[1]
 
     def _holds(self, number: int, key: Key) -> bool:
-        if self._asking and self._asking == self._asked[number]:
-            return True  # all 64 bits of the key's hash agree, and so does what was asked
         line = self._line(number)
         return line.startswith(_openings(key)) or head_of(line).key == key
 
@@ -306,6 +296,13 @@ class RecordLog:
             self._read_ahead = place, lines
             begin, end = 0, end or len(lines)
         return lines[begin:end]
+
+
+def _expected_in(descriptor: int) -> int:
+    """About how many records a log has, by the lines in some pieces of it."""
+    size = os.fstat(descriptor).st_size
+    pieces = [os.pread(descriptor, _PIECE_BYTES, size * at // _PIECES) for at in range(_PIECES)]
+    return size * sum(piece.count(b"\n") for piece in pieces) // max(1, sum(map(len, pieces)))
 
 
 def damaged_beside(path: Path) -> Path:

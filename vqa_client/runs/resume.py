@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from vqa_client.errors import IdentityError, UsageError
 from vqa_client.files import encode, sha256_of, stamp, state_of
 from vqa_client.images.decide import Refused, read
-from vqa_client.log_lines import Key, asked_tag, check_run, records_in
+from vqa_client.log_lines import Key, check_run, records_in
 from vqa_client.records import RecordLog, damaged_beside, is_settled, locked
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader
 from vqa_client.runner import kept_prompt, read_again, stamps
@@ -193,12 +193,12 @@ class Unchanged:
         self._sent: tuple[tuple[str, ...], str] | None = None
         self._others = 0
 
-    def tag(self, key: Key, prompt: str, system: str, paths: tuple[str, ...]) -> int:
-        """The `asked_tag` of a question with the image files as they are now."""
+    def tag(self, prompt: str, system: str, paths: tuple[str, ...]) -> int:
+        """The checksum that `Head.asked` gives, of a question with the image files as they are now."""
         if (paths, system) != self._sent:
             self._sent = paths, system
             self._others = crc32(encode(kept_prompt(system)) if system else b"", crc32(_stamps_now(paths)))
-        return asked_tag(key, encode(kept_prompt(prompt)), self._others)
+        return crc32(encode(kept_prompt(prompt)), self._others)
 
     def __call__(self, record: Record, prompt: str, paths: tuple[str, ...]) -> bool:
         """`paths` are those of the images that would be sent now."""

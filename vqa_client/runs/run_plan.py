@@ -141,12 +141,12 @@ class _Start:
             number += 1
             key, pages = question.key, first_pages(question, most)
             prompt = task.prompt(pages)
-            asked = unchanged.tag(key, prompt, task.system_for(question), pages.images)
-            place = log.find(key, asked)
+            asked = unchanged.tag(prompt, task.system_for(question), pages.images)
+            place, is_settled, outcome = log.find(key, asked, again)
             n_found += place >= 0
-            if (outcome := log.outcome(place, asked, again)) is not None:
+            if outcome is not None:
                 earlier(*outcome)
-            elif not log.settled(place, again):
+            elif not is_settled:
                 missing += 1
                 if missing <= MOST_FIRST:
                     waiting.append(question)
