@@ -251,13 +251,15 @@ def test_a_server_that_chooses_is_asked_only_the_rows_with_choices(tmp_path: Pat
     assert (found["accuracy"], found["left_out"]) == (1.0, {"open": ["rows#0"]})
 
 
-def test_a_folder_of_images_is_asked_by_its_folders(tmp_path: Path, fault_server: StartsServers) -> None:
+@pytest.mark.parametrize("answer", [(), ("--answer", "folder")])
+def test_a_folder_of_images_is_asked_by_its_folders(
+    tmp_path: Path, fault_server: StartsServers, answer: tuple[str, ...]
+) -> None:
     for number, name in enumerate(("cat", "dog")):
         (tmp_path / "photos" / name).mkdir(parents=True)
         (tmp_path / "photos" / name / f"{number}.png").write_bytes(draw(number))
     server = fault_server("It is a cat.")
-    options = ["--prompt", "Which animal is this?", "--answer", "folder"]
-    assert ask(tmp_path / "photos", server.base_url, *options) == 0
+    assert ask(tmp_path / "photos", server.base_url, "--prompt", "Which animal is this?", *answer) == 0
     assert report(tmp_path)["accuracy"] == 0.5
     assert {chat.prompt for chat in server.chats} == {"Which animal is this?"}
 

@@ -72,6 +72,15 @@ def test_the_published_keys_come_in_their_order_with_ours_behind(tmp_path: Path)
     assert list(content["experiment_metadata"])[: len(METADATA)] == METADATA
     assert list(content["hardware_configuration"]) == HARDWARE
     assert list(content["model_configuration"])[: len(CONFIGURATION)] == CONFIGURATION
+    metadata, configuration = content["experiment_metadata"], content["model_configuration"]
+    assert {name: metadata[name] for name in ("test_mode", "framework_version", "evaluation_method", "dataset")} == {
+        "test_mode": "coco",
+        "framework_version": "vqa2_enhanced_v1.2",
+        "evaluation_method": "VQA 2.0 Standard",
+        "dataset": "COCO val2014",
+    }
+    assert configuration["unified_parameters"] is True
+    assert configuration["image_preprocessing"] == "Resize to max 1024px, LANCZOS"
     (name, result), *_ = content["results"].items()
     assert (name, list(result)[: len(MODEL)]) == ("moondream2", MODEL)
     for one in result["question_results"]:
