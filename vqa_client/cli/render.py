@@ -1,7 +1,7 @@
 """`vqa-client render` and `needles`: documents as page images, with secrets hidden in them."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
@@ -9,7 +9,7 @@ from vqa_client.cli.perturb import as_table, measure
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, duration, emit, safe, say
 from vqa_client.files import check_output
 from vqa_client.images.find import PageFolder
-from vqa_client.pages.documents import Source, checked, read_documents
+from vqa_client.pages.documents import Document, checked, read_documents
 from vqa_client.pages.estimate import TOKEN_SIDES, estimate
 from vqa_client.pages.fonts import has_cjk
 from vqa_client.pages.layout import Style
@@ -82,7 +82,7 @@ def style(settings: RenderSettings) -> Style:
     )
 
 
-def _draw(settings: RenderSettings, documents: Source, lengths: Sequence[int]) -> None:
+def _draw(settings: RenderSettings, documents: Iterable[Document], lengths: Sequence[int]) -> None:
     since_s = time.monotonic()
     assert settings.data_json is not None
     about = {
@@ -124,7 +124,7 @@ def _missing_line(missing: Mapping[str, int]) -> str:
     return f"{count(sum(missing.values()), 'character')} in no font, drawn as \ufffd: {examples}{way_out}"
 
 
-def _expect(settings: RenderSettings, documents: Source, total: int) -> None:
+def _expect(settings: RenderSettings, documents: Iterable[Document], total: int) -> None:
     with files_progress("lay out", total, noun="documents") as advance:
         expected = estimate(documents, style(settings), workers=settings.workers, advance=advance)
     lines = [

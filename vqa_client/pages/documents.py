@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 from unicodedata import normalize
 
 from msgspec import Struct
@@ -36,12 +35,6 @@ class Document(Struct, frozen=True, kw_only=True):
     place: str = ""
 
 
-class Source(Protocol):
-    """Documents that can be walked several times, one in memory at a time."""
-
-    def __iter__(self) -> Iterator[Document]: ...
-
-
 def _of_records(file: DataFile) -> Iterator[Document]:
     for index, record in file.records():
         row = file.decode(index, record, Row, hint=_HINT)
@@ -57,7 +50,7 @@ def _of_files(paths: tuple[Path, ...]) -> Iterator[Document]:
         yield Document(id=path.name[: -len(_SUFFIX)], text=_read(path), place=str(path))
 
 
-def read_documents(path: Path) -> Source:
+def read_documents(path: Path) -> Walk[Document]:
     """Find the documents of a data file, or of a folder of .txt files in UTF-8, in natural order; raises DataError."""
     if not path.is_dir():
         return Walk(partial(_of_records, read_index(path)))
@@ -106,7 +99,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     """The documents of `place` that have both a text and pages, in their order; the pages by id; the texts' length."""
 
     place: Path
-    source: Source
+    source: Walk[Document]
     pages: dict[str, tuple[str, ...]]
     characters: int
 
