@@ -133,6 +133,9 @@ def test_runs_that_have_no_clean_images_in_common_are_compared_on_the_first_vari
     (of,) = compared(tmp_path, a, b)
     assert of.variant == "snow/1"
     assert "warning: the clean images are not in both runs" in of.warnings
+    for names in (("clean", "snow/1"), ("snow/1", "snow/2"), ("",)):
+        runs = [[record(f"q{n}", variant=v) for n in range(20) for v in names] for _ in "ab"]
+        assert compared(tmp_path / str(len(names) + len(names[0])), *runs)[0].warnings == ()
 
 
 def test_holm_counts_all_groups_and_all_runs(tmp_path: Path) -> None:

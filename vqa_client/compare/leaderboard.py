@@ -177,10 +177,10 @@ def _cell(side: Side) -> Cell:
     variants = sorted(side.variants, key=natural_key)
     if (variant := headline_of(variants)) is not None:
         side.kept = {key: record for key, record in side.kept.items() if key[1] == variant}
-    kept = side.kept.items()
-    scored = any(record.references for _, record in kept)
-    value = fsum(record.score for _, record in kept) / len(kept) if scored else None
-    spread = interval(by_cluster((record.score, record.cluster or key[0]) for key, record in kept)) if scored else None
+    kept = side.kept.values()
+    scored = any(record.references for record in kept)
+    value = fsum(record.score for record in kept) / len(kept) if scored else None
+    spread = interval(by_cluster((record.score, record.cluster) for record in kept)) if scored else None
     expected = run.facts.expected
     cell = Cell(
         log=run.log,
@@ -188,7 +188,7 @@ def _cell(side: Side) -> Cell:
         low=spread.low if spread else None,
         high=spread.high if spread else None,
         n=len(kept),
-        failed=sum(not record.answered for _, record in kept),
+        failed=sum(not record.answered for record in kept),
         expected=None if expected is None else len(kept) + max(0, expected - len(run.records)),
         of=run.of_words,
     )

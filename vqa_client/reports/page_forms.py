@@ -57,7 +57,7 @@ def write(path: Path, run: Run, pairs: Pairs) -> PagesSummary:
 
 
 FormScores = Mapping[str, Mapping[str, tuple[float, str]]]
-"""By form, and in it by question id: the score, and what it shares with others."""
+"""By form, and in it by question id: the score, and the cluster."""
 
 
 def scores_by_form(questions: Iterable[Sequence[Record]]) -> FormScores:
@@ -66,7 +66,7 @@ def scores_by_form(questions: Iterable[Sequence[Record]]) -> FormScores:
     for records in questions:
         for record in records:
             by_id = scores.setdefault(record.form, {})
-            by_id[record.question_id] = record.score, record.cluster or record.question_id
+            by_id[record.question_id] = record.score, record.cluster
     return scores
 
 
