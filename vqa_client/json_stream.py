@@ -102,13 +102,11 @@ def write_json_streamed(
 
 
 def _write_stream(file: IO[bytes], items: _Spool | Iterable[Any], line: bytes) -> None:
+    brackets = items.brackets if isinstance(items, _Spool) else b"[]"
+    file.write(brackets[:1])
     if isinstance(items, _Spool):
-        brackets = items.brackets
-        file.write(brackets[:1])
         items.copy_to(file, line + b"  ")
     else:
-        brackets = b"[]"
-        file.write(brackets[:1])
         for number, item in enumerate(items):
             file.write((b"," if number else b"") + line + b"  " + encode(item))
     file.write(line + brackets[1:])

@@ -25,15 +25,15 @@ KEPT = ("base_url", "fingerprint")
 
 
 class ServersOfStart:
-    """Made before the first question, described after the last; `told` and `note` are a display's."""
+    """Made before the first question, described after the last; `show` and `note` are a display's."""
 
     def __init__(
-        self, session: Session, settings: RunSettings, *, told: Callable[[str], None], note: Callable[[str], None]
+        self, session: Session, settings: RunSettings, *, show: Callable[[str], None], note: Callable[[str], None]
     ) -> None:
         routes = session.chat.routes
         self._session = session
         self._answered_by = AnsweredBy(routes)
-        self._metrics = MetricsReader(routes.all if settings.metrics else (), show=told, note=note)
+        self._metrics = MetricsReader(routes.all if settings.metrics else (), show=show, note=note)
         self.watch, self.queue = self._metrics.watch, self._metrics.queue
 
     async def last_look(self) -> dict[str, Any]:

@@ -206,7 +206,7 @@ class _Start:
         check_identity(file.identity, served, plan.paths.run)  # the server may not be the one that it was
         file.identity = served | file.identity
         file.described["server"] = session.server
-        servers = ServersOfStart(session, stage.settings, told=stage.progress.serving, note=stage.progress.note)
+        servers = ServersOfStart(session, stage.settings, show=stage.progress.serving, note=stage.progress.note)
         routes, control = session.chat.routes, Control(plan, stage, self.log, figures)
         pace: Watch = partial(figures.pace.watch, routes, stage.crew, stage.progress.pulse)
         watches = [pace, servers.watch, control.watch]

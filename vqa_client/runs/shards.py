@@ -94,31 +94,22 @@ class Growing(ExitStack):
 
     def run_files(self) -> dict[str, bytes]:
         """Run files that have changed; they come before their logs, which are of no known run without them."""
-        return dict(self._new_files())
+        changed = {}
+        for path in self._paths(".run.json"):
+            name = str(path.relative_to(self._folder))
+            with suppress(FileNotFoundError):
+                content = path.read_bytes()
+                if self._files.get(name) != content:
+                    self._files[name] = changed[name] = content
+        return changed
 
     def lines(self) -> dict[str, bytes]:
         """The next whole lines of each log, up to a piece; one that was rewritten comes again from its beginning.
 
         A question's last line counts.
         """
-        return dict(self._new_lines())
-
-    def whole(self) -> dict[str, bytes]:
-        """All files of the shard as they are."""
-        paths = [*self._folder.rglob(f"*{self._mark}.run.json"), *self._folder.rglob(f"*{self._mark}{LOG_ENDING}")]
-        return {str(path.relative_to(self._folder)): path.read_bytes() for path in paths}
-
-    def _new_files(self) -> Iterator[tuple[str, bytes]]:
-        for path in self._folder.rglob(f"*{self._mark}.run.json"):
-            name = str(path.relative_to(self._folder))
-            with suppress(FileNotFoundError):
-                content = path.read_bytes()
-                if self._files.get(name) != content:
-                    self._files[name] = content
-                    yield name, content
-
-    def _new_lines(self) -> Iterator[tuple[str, bytes]]:
-        for path in self._folder.rglob(f"*{self._mark}{LOG_ENDING}"):
+        new = {}
+        for path in self._paths(LOG_ENDING):
             name = str(path.relative_to(self._folder))
             if name.replace(LOG_ENDING, ".run.json") not in self._files:
                 continue
@@ -130,4 +121,13 @@ class Growing(ExitStack):
                 whole = piece.rfind(b"\n") + 1
                 log.seek(whole - len(piece), os.SEEK_CUR)
                 if whole:
-                    yield name, piece[:whole]
+                    new[name] = piece[:whole]
+        return new
+
+    def whole(self) -> dict[str, bytes]:
+        """All files of the shard as they are."""
+        paths = [*self._paths(".run.json"), *self._paths(LOG_ENDING)]
+        return {str(path.relative_to(self._folder)): path.read_bytes() for path in paths}
+
+    def _paths(self, ending: str) -> Iterator[Path]:
+        return self._folder.rglob(f"*{self._mark}{ending}")
