@@ -90,14 +90,15 @@ def test_characters_that_no_font_has_are_named_in_one_line(
         known.cache_clear()
     texts = tmp_path / "texts"
     texts.mkdir()
-    (texts / "a.txt").write_text("中 \U000f0000 中", "utf-8")
+    (texts / "a.txt").write_text("中 中 " + " ".join(chr(0xF0000 + number) for number in range(13)), "utf-8")
     try:
         assert run_command(["render", "--data_json", str(texts), "-o", str(tmp_path / "out"), "--workers", "1"]) == 0
     finally:
         for known in (fonts.chain, layout.typesetter):
             known.cache_clear()
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "no font" in line]
-    assert line.startswith("3 characters in no font, drawn as \ufffd: 中 U+4E2D (2), ")
+    assert line.startswith("15 characters in no font, drawn as \ufffd: 中 U+4E2D (2), ")
+    assert " U+F000A (1) and 2 more (" in line
     assert "U+F0000 (1)" in line
     assert "pip install 'vqa-client[cjk]'" in line
 

@@ -131,10 +131,9 @@ def test_a_server_that_dies_at_once_is_told_with_its_last_words(config: Path, tm
 
 
 def test_a_server_that_dies_later_is_told_too(config: Path, tmp_path: Path) -> None:
-    path = program(tmp_path / "bin", "mlx_vlm.server", SERVES_AND_DIES)
-    code, out, err = ended("mlx", "-c", str(config), "--port", free_port(), path=path)
-    assert code == 3
-    assert out.startswith("http://127.0.0.1:")
+    path, port = program(tmp_path / "bin", "mlx_vlm.server", SERVES_AND_DIES), free_port()
+    code, out, err = ended("mlx", "-c", str(config), "--port", port, path=path)
+    assert (code, out) == (3, f"http://127.0.0.1:{port}/v1\n")
     assert "mlx-vlm ended with exit status 9" in err
     assert "| engine died" in err
 

@@ -110,9 +110,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "view results",
         ),
         "parse": Command(
-            ("parse", "reports"),
-            "Explain how a reply was parsed.",
-            "parse results --explain QUESTION_ID",
+            ("parse", "reports"), "Explain how a reply was parsed.", "parse results --explain QUESTION_ID"
         ),
         "judge": Command(
             ("judge", "judge"),
@@ -127,9 +125,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             ("results", Path, "A finished run: its *.records.jsonl, its report or its folder."),
         ),
         "rescore": Command(
-            ("parse", "reports"),
-            "Re-parse and re-score saved replies (no server).",
-            "rescore results --write",
+            ("parse", "reports"), "Re-parse and re-score saved replies (no server).", "rescore results --write"
         ),
         "merge": Command(
             ("runs", "reports"),
