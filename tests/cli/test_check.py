@@ -1,6 +1,7 @@
 """`vqa-client check` as people type it."""
 
 import json
+import re
 import socket
 import subprocess
 from pathlib import Path
@@ -32,6 +33,8 @@ def test_a_good_server_gets_a_verdict_a_table_and_exit_code_0() -> None:
     assert any("parameter guided choice" in row and "accepted, and ignored" in row for row in rows)
     assert any(row.startswith(" !    picture tokens by size") for row in rows)
     assert "showing it two pictures" in done.stderr
+    last = [row for row in rows if row][-1]
+    assert re.fullmatch(r"\d+\.\d s; ! is a warning, - something to know, X makes the server unusable", last)
 
 
 def test_a_server_that_needs_a_clouds_login_is_asked_through_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,18 @@ def test_failed_questions_of_a_run_count_as_wrong_and_give_exit_code_1(
     assert "50.00" in done.stdout
 
 
+def test_a_table_has_three_metrics_and_twelve_question_types(tmp_path: Path) -> None:
+    asked = [annotation(number, "yes", question_type=f"type {number:02}") for number in range(13)]
+    annotations = write_annotations(tmp_path / "a.json", *asked)
+    predictions = write_results(tmp_path / "m_results.json", dict.fromkeys(range(13), "yes"))
+    metrics = ("normalised", "official", "simple", "contains")
+    shown = score("-p", predictions, "-a", annotations, "--metrics", *metrics).stdout
+    heads = [line.split() for line in shown.splitlines() if "by question type" in line]
+    assert [head[4:-3] for head in heads] == [["normalised", "official", "simple"], ["contains"]]
+    assert (shown.count(" type 11 "), shown.count(" type 12 ")) == (2, 0)
+    assert "and 1 more question type: --json has all\n" in shown
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -180,10 +180,13 @@ END = (
     "right answer: 'B'\n"
     "read again today: ok, answer 'A' (by correction; rivals B), score 0 (vqa-client rescore shows all such)\n"
 )
+TOKENS = {"B": -0.1, "C": -2.5} | {f"t{n}": -9.0 - n for n in range(9)}
 FIRST_TOKEN = (
     "mc · q2 · {log}\n"
     "reply:\n    B\n"
-    "first token, with its probability:\n    'B' 0.905  'C' 0.0821\n"
+    "first token, with its probability:\n    'B' 0.905  'C' 0.0821"
+    "  't0' 0.000123  't1' 4.54e-05  't2' 1.67e-05  't3' 6.14e-06  't4' 2.26e-06  't5' 8.32e-07  't6' 3.06e-07"
+    "  't7' 1.13e-07\n"
     "labels: none among them\n"
     "in the log: ok, answer 'B' (by first token)\n"
     "    an answer was read\n"
@@ -201,7 +204,8 @@ def test_what_parse_shows_of_a_reply_is_printed_line_by_line(
     of, log = mc_log(
         tmp_path,
         said(reply, finish_reason="length", rivals=("A",), parts={"robust": 1.0, "published": 0.5}, **shown),
-        said("B", "q2", first_token={"B": -0.1, "C": -2.5}, probabilities={}, rule="first token", parts={"logprob": 1}),
+        said("B", "q2", first_token=TOKENS, probabilities={}, rule="first token", parts={"logprob": 1}),
+        said("\n".join(f"Answer: {letter}" for letter in "ABABABABABA"), "q5"),
         said("a" * 3_000 + "b" * 3_000, "q3", answer=None, status="unparsed", rule=""),
         said(None, "q0", answer=None, status="timeout", rule="", references=("B", "B", "C")),
         said("<think>hm</think>The answer is none of the above.", "q4", answer=None, status="unparsed", rule=""),
@@ -211,6 +215,9 @@ def test_what_parse_shows_of_a_reply_is_printed_line_by_line(
         assert run_command(["parse", str(log), "--explain", question_id]) == 0
         return capsys.readouterr().out
 
+    several = explained("q5")
+    assert "(the last one counts, weak ones only alone; 11 found):\n" in several
+    assert several.count(" by answer: ...") == 10
     whole = explained("q1")
     assert whole.startswith(SHOWN.format(log=log))
     assert whole.endswith(END)
