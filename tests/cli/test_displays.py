@@ -86,7 +86,7 @@ def test_the_pace_of_a_resumed_run_is_that_of_its_asking(clock: Clock) -> None:
 def test_the_pace_is_that_of_the_last_seconds(clock: Clock) -> None:
     tally = LiveCounts()
     tally.begin("mc clean", 1000)
-    for pace in [20] * 15 + [2] * 15:
+    for pace in [20] * 15 + [2] * 11:
         for _ in range(pace):
             tally.asking()
             tally.finished(record())
@@ -119,6 +119,29 @@ def test_a_log_file_gets_a_sign_of_life_where_no_question_ends(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
     assert lines[0] == "mc clean: 0/100 · paused, 9 min 30 s left · 1 in flight"
+
+
+def test_a_log_file_gets_a_line_at_a_twentieth_of_the_run_and_five_seconds_apart(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, lines = PlainDisplay(), list[int]()
+    plain.begin("mc clean", 1000)
+    for seconds, done in ((6.0, 49), (0.0, 50), (4.9, 100), (0.1, 101)):
+        clock.now_s += seconds
+        while plain.done < done:
+            plain.asking()
+            plain.finished(record())
+        lines.append(len(capsys.readouterr().err.splitlines()))
+    assert lines == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(("width", "shown"), [(109, "Text"), (110, "Table")])
+def test_a_terminal_of_110_columns_has_a_bar(width: int, shown: str) -> None:
+    from rich.console import Console
+
+    live = LiveDisplay()
+    live._console = Console(file=io.StringIO(), width=width)
+    assert type(live._drawn().renderables[0]).__name__ == shown
 
 
 def test_the_servers_own_figures_stand_behind_a_plain_line_and_below_a_live_one(
