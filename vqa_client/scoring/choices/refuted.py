@@ -56,12 +56,13 @@ _SUPPOSED = lazily(
     re.IGNORECASE,
 )
 UNREAL: Final = (
-    r"(?:\bif (?:(?!(?:i|we|you|one)\b)[^,.;:]{1,60}?\b(?:were|was|had)\b"
+    r"(?:(?<!\bas )\bif (?:(?!(?:i|we|you|one)\b)[^,.;:]{1,60}?\b(?:were|was|had)\b"
     r"|(?:i|we) (?:could|(?:was|were) able to) (?:see|view|read|open|access|zoom|look)\b)"
     r"|^\W*(?:had|were) (?!i (?:to|forced|asked)\b)\w)"
 )
 """A condition that isn't met; "if I had to guess" is met."""
-UNMET = lazily(rf"{UNREAL}[^,.;:]*(?:,[^,.;:]*(?:\bwould|'d)\b[^,.;:]*)?$", re.IGNORECASE)
+UNMET = lazily(rf"{UNREAL}(?:[^,.;:]{{0,12}}|[^,.;:]*,[^,.;:]*(?:\bwould|'d)\b[^,.;:]*)$", re.IGNORECASE)
+"""Words in such a condition, or in what would follow from it."""
 ATTRIBUTED = lazily(
     r"\b(?:one|you|students?|people|someone|somebody|some|many|others?|they|he|she|tempt\w+|user|prompt|hint|caption)\b"
     r"(?: \w+){0,3}"
