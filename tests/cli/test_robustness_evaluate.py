@@ -99,6 +99,19 @@ def test_files_hold_the_same_for_programs_and_spreadsheets(
 ) -> None:
     content = as_json(capsys, runs, "-o", tmp_path)
     assert json.loads((tmp_path / "robustness_evaluation.json").read_text()) == content
+    assert content["pool"]["levels"] == [0, 1, 2, 3, 4, 5]
+    model = content["models"]["org/firm"]
+    parts = content, *(content[name] for name in ("pool", "vre", "relative_drop")), model, model["corruptions"]["snow"]
+    assert [" ".join(part) for part in (*parts, model["clean"], next(iter(model["classes"].values())))] == [
+        "vqa_client unit sort_levels weights runs pool vre relative_drop models reasons notes",
+        "models corruptions levels metrics",
+        "per_model per_corruption per_class per_model_by_weighting used_weights",
+        "per_model per_corruption",
+        "clean corruptions classes question_types",
+        "class metrics relative_drop levels",
+        "total answered accuracy interval statuses difference",
+        "metrics scaled",
+    ]
     cells = list(csv.DictReader((tmp_path / "robustness_evaluation.csv").read_text().splitlines()))
     assert len(cells) == 6
     assert (

@@ -59,6 +59,10 @@ def test_every_image_is_made_under_every_corruption_and_level(
     data = (images / "val" / "page 2.png").read_bytes()
     assert made["Snow_L4/val/page 2.png"] == corrupted_png(data, name="snow", level=4, seed=5)
     metadata = json.loads((output / "metadata.json").read_text())
+    assert list(metadata) == ["perturbation_type", "params", "input_dir", "output_dir", "variants", "made_with"]
+    named = metadata["perturbation_type"], metadata["input_dir"], metadata["output_dir"]
+    assert named == ("corruptions", "../images", ".")
+    assert list(metadata["made_with"]) == ["vqa-client", "numpy", "opencv", "pillow"]
     assert metadata["params"] == {"profile": "vqa-vrb", "seed": 5, "format": "png"}
     assert metadata["variants"]["Snow_L2"] == {
         "corruption": "snow",
