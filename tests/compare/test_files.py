@@ -142,6 +142,17 @@ def test_numbers_of_the_square_lead_to_their_questions(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("parts", "head"), [({}, ""), ({"published": 0.5}, "published %")])
+def test_what_was_answered_is_beside_the_square(parts: dict[str, float], head: str, tmp_path: Path) -> None:
+    a, b = ([record(name, score=score, parts=parts) for name in "qrs"] for score in (1.0, 0.0))
+    rows = Page(written(tmp_path, a, b) / "compare.html").source.partition(">full marks</th>")[2]
+    assert re.findall(r">([^<>\n]+)</t[dh]>", rows.partition("</table>")[0]) == [
+        *("answered", "% of these", *filter(None, [head])),
+        *("org/one", "3", "3", "100.0", *(["50.0"] if head else [])),
+        *("org/two", "0", "3", "0.0", *(["50.0"] if head else [])),
+    ]
+
+
 def test_accuracy_is_set_against_what_a_question_costs(tmp_path: Path) -> None:
     a, b = ([record(name, prompt_tokens=n, completion_tokens=5) for name in "qrst"] for n in (95, 195))
     labels = [image.get("aria-label") for image in Page(written(tmp_path, a, b) / "compare.html").all("svg")]

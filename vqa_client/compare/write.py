@@ -134,13 +134,12 @@ def _comparison(number: int, of: Comparison, matched: Matched) -> dict[str, Any]
 def _answered_section(of: Comparison) -> Section:
     """What the strips above don't say of both runs."""
     both = ((of.a, of.accuracy_a), (of.b, of.accuracy_b))
-    rows = [
-        [label, f"{run.full_marks:,}", f"{run.answered:,}", percent(run.value_answered), percent(run.published)]
-        for label, run in both
-    ]
-    columns = ["", "full marks", "answered", "% of these", "published %"]
-    most = len(columns) if of.has_published else -1
-    return Section(columns=columns[:most], rows=[row[:most] for row in rows])
+    columns = ["", "full marks", "answered", "% of these"]
+    rows = [[label, f"{run.full_marks:,}", f"{run.answered:,}", percent(run.value_answered)] for label, run in both]
+    if of.has_published:
+        columns.append("published %")
+        rows = [[*row, percent(run.published)] for row, (_, run) in zip(rows, both, strict=True)]
+    return Section(columns=columns, rows=rows)
 
 
 def _data(sides: Sequence[Side], compared: Compared, every: Sequence[ChartedRun], show: Show) -> bytes:
