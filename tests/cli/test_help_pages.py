@@ -20,12 +20,14 @@ KEPT = Path(__file__).with_name("help.txt")
 
 
 def listed() -> str:
-    """The commands by group, each with what it does, and an example of each; without the frames."""
+    """The commands by group, each with what it does, without the frames; an example of each, and its first argument."""
     shown = io.StringIO()
     for words in ([], ["robustness"]):
         app.help_print(words, console=Console(file=shown, width=160))
     lines = (line.strip("╭╰│╮╯─ ") for line in shown.getvalue().splitlines())
-    return "".join(f"{line}\n" for line in (*filter(None, lines), *(each.example for each in COMMANDS.values())))
+    examples = (each.example for each in COMMANDS.values())
+    first = (f"{name}: {each.first[0]}: {each.first[2]}" for name, each in COMMANDS.items() if each.first)
+    return "".join(f"{line}\n" for line in (*filter(None, lines), *examples, *first))
 
 
 def test_each_command_is_listed_with_what_it_does_and_has_an_example() -> None:

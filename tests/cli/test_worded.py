@@ -198,7 +198,7 @@ def test_what_scoring_again_changes_is_listed() -> None:
     unwritten = "nothing is written: --write puts the new readings into the log"
     shown = lines([_section(found)])
     assert shown[:7] == [*head, first]
-    assert shown[7].endswith("' by answer (1) -> ok 'A' by answer (0.5)")
+    assert shown[7] == f"q2: ok '{'x' * 60} ...' by answer (1) -> ok 'A' by answer (0.5)"
     assert shown[8:] == ["2 of 1,000 questions changed", *remarks, unwritten]
     many = replace(found, changes=changes[:1] * 22, not_in_data=("q9", "q8"), failed=0, data_changed=False)
     many = replace(many, scoring_new=many.scoring_old, written=True)
