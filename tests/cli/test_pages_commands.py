@@ -60,6 +60,13 @@ def test_a_dry_run_says_what_would_be_made_and_makes_nothing(tmp_path: Path) -> 
     told, expected = done.stdout.splitlines()[0].split("; ")
     assert told == f"{tmp_path / 'out' / 'adv_jpeg_10'}: 3 pages to be made, 0 there"
     assert expected == "all about 0.0 MB, image tokens 108 (qwen2.5-vl), 96 (qwen3-vl)"
+    data = data_file(tmp_path, d1="Two words.")
+    assert run_command(["render", "--data", str(data), "-o", str(tmp_path / "drawn"), "--workers", "1"]) == 0
+    words = ("perturb", "-i", tmp_path / "drawn", "-o", tmp_path / "out", "-p", "dpi:56", "--data", data, "--dry_run")
+    again = command(*words, "--workers", "1").stdout
+    assert again.startswith(
+        f"{tmp_path / 'out/adv_dpi_56'}: 1 page of 1 document to be drawn again; all about 0.0 MB, "
+    )
     assert not (tmp_path / "out").exists()
 
 
