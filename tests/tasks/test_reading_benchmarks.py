@@ -299,6 +299,14 @@ def test_longdocurls_questions_are_in_its_published_groups(
     assert {name: found[name] for name in groups} == groups
 
 
+def test_vlmevalkits_tasks_of_mm_niah_are_the_published_ones() -> None:
+    named = ("find-text", "count-text", "infer-choose", "find-image", "count-image", "visual-reasoning")
+    rows = [mm_niah.Row(id="1", answer="[1]", question="?", category=name) for name in named]
+    kinds = ("retrieval", "counting", "reasoning")
+    tasks = [f"{kind}-{needle}" for needle in ("text", "image") for kind in kinds]
+    assert [mm_niah.question(row, HERE).groups["task"] for row in rows] == tasks
+
+
 def test_mm_niahs_overall_counts_an_empty_cell_as_nothing_right() -> None:
     def question(task: str, length: int, depth: float) -> Question:
         meta = mm_niah.Meta(placed_depth=depth, context_length=length)
@@ -315,6 +323,8 @@ def test_mm_niahs_overall_counts_an_empty_cell_as_nothing_right() -> None:
     [
         ("3 May 1999\nPage: 2", {"anls": 1, "exact": 1, "page": 1, "published": 1}),
         ("The answer is 3 May 1999 (page 2).", {"anls": 1, "exact": 1, "page": 1, "published": 0.0}),
+        ("3 May 1999 [page 2]", {"anls": 1, "exact": 1, "page": 1, "published": 1}),
+        ("3 May 1999; page number: 2.", {"anls": 1, "exact": 1, "page": 1, "published": 1}),
         ("3 May 1999, on page 1", {"anls": 1, "exact": 1, "page": 0, "published": 1}),
         ("3 May 1999", {"anls": 1, "exact": 1, "page": 0, "published": 1}),
         ("3 May 1999. Page 2.", {"anls": 1, "exact": 1, "page": 1, "published": 10 / 11}),

@@ -120,6 +120,8 @@ def test_the_published_scores_stand_beside_their_whole_word_twins() -> None:
         (reply("Red", "content_filter"), "refused", None),
         (reply("", reasoning="Red."), "ok", "Red."),
         (reply("", reasoning="Let me look. " * 40 + "Red."), "empty", None),
+        (reply("", reasoning="a" * 300), "ok", "a" * 300),
+        (reply("", reasoning="a" * 301), "empty", None),
         (reply("", "length", reasoning="Red."), "truncated", None),
         (reply("Red", "SAFETY"), "refused", None),
         (reply("The color that the boat in this picture", "MAX_TOKENS"), "truncated", None),
