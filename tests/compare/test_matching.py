@@ -55,6 +55,9 @@ def test_other_data_is_refused_with_what_differs(tmp_path: Path) -> None:
     assert "right answer of 1: 'kettle' and 'teapot'" in told
     assert "of 2 matched questions 1 have another right answer" in told
     assert "1 another prompt; 1 and 0 no match" in told
+    assert raised.value.hint == (
+        "compare runs over one data file; a run's own command with the other file re-scores its saved replies"
+    )
 
 
 def test_another_answer_key_is_refused_even_where_no_file_is_known(tmp_path: Path) -> None:
