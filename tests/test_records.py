@@ -6,6 +6,7 @@ import json
 import os
 import tracemalloc
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import given
@@ -47,6 +48,16 @@ def test_the_last_record_of_a_question_counts(path: Path) -> None:
         assert len(log) == 2
         assert log.read(("1", "")).output == "B"
         assert log.is_done(("1", ""))
+
+
+def test_a_record_of_another_form_is_named_with_the_way_out(path: Path) -> None:
+    fill(path, record("1"))
+    text = path.read_bytes().partition(b',"crc"')[0].replace(b'"groups":{}', b'"groups":[]')
+    path.write_bytes(b'%b,"crc":"%08x"}\n' % (text, crc32(text)))
+    with RecordLog(path) as log, pytest.raises(UsageError) as caught:
+        log.get(("1", ""))
+    assert str(caught.value).startswith(f"{path}: the record of '1' can't be read: Expected `object`, got `array`")
+    assert caught.value.hint == "was it edited? --fresh moves the records aside and starts over"
 
 
 def test_reading_and_appending_do_not_disturb_each_other(path: Path) -> None:

@@ -98,7 +98,7 @@ class RecordLog:
         return len(self._places)
 
     def __contains__(self, key: Key) -> bool:
-        return self._number(key) >= 0
+        return self._numbers.find(key)[0] >= 0
 
     def is_done(self, key: Key, again: Collection[Status] = ()) -> bool:
         """Whether a question has a record that is settled."""
@@ -134,7 +134,7 @@ class RecordLog:
 
     def get(self, key: Key) -> Record | None:
         """The last record of a question, None where there is none; UsageError when it is of another form."""
-        number = self._number(key)
+        number, _ = self._numbers.find(key)
         return None if number < 0 else self[number]
 
     def read(self, key: Key) -> Record:
@@ -198,7 +198,6 @@ class RecordLog:
         self._scores = array("f")
         self._count = [0] * (2 * len(STATUSES))
         self._read_ahead = 0, b""
-        self._found: tuple[Key, int] = (("", ""), -1)
 
     def _reopen(self) -> None:
         self._close()  # the old file, which a new one has replaced
@@ -255,15 +254,6 @@ class RecordLog:
             self._count[self._places[number] & _STATE_MASK] -= 1
             self._places[number], self._scores[number] = place << _STATE_BITS | state, score
         self._count[state] += 1
-
-    def _number(self, key: Key) -> int:
-        """Find a record; the last one is kept, since a question that is found is mostly read next."""
-        if key is not self._found[0]:
-            number, _ = self._numbers.find(key)
-            if number < 0:
-                return number
-            self._found = key, number
-        return self._found[1]
 
     def _holds(self, number: int, key: Key) -> bool:
         line = self._line(number)

@@ -169,10 +169,9 @@ def _in_order(
 ) -> Iterator[Record]:
     keys: set[Key] = set()
     for question in questions:
-        key = question.key
-        if key in log:
-            keys.add(key)
-            yield read(log.read(key), question)
+        if (record := log.get(question.key)) is not None:
+            keys.add(record.key)
+            yield read(record, question)
     if len(keys) < len(log):  # asked under another --limit or --blacklist: kept as they are, in their order
         yield from (record for record in log if record.key not in keys)
 
