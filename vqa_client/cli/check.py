@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, count, emit, emit_json, folded, safe, say
+from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, count, emit, emit_json, folded, safe, say, terminal_width
 from vqa_client.cli.tables import new_console, printed
 from vqa_client.client.check.examine import examine
 from vqa_client.client.probing.findings import Checked, Finding, fingerprint
@@ -71,9 +71,9 @@ def as_text(checked: Checked) -> str:
     from rich.table import Table
 
     console = new_console()
-    console.print(folded(verdict(checked), console.width if console.is_terminal else 0), style="bold", soft_wrap=True)
+    console.print(folded(verdict(checked), terminal_width()), style="bold", soft_wrap=True)
     if [finding.name for finding in checked.findings] == ["reachable"]:  # nothing else could be tested
-        console.print(folded(f"hint: {checked.findings[0].hint}", console.width if console.is_terminal else 0))
+        console.print(folded(f"hint: {checked.findings[0].hint}", terminal_width()))
         return printed(console)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("", "checked", "found"):

@@ -53,11 +53,7 @@ def _row(run: DryRun, expected: Expected, settings: RunSettings) -> dict[str, An
 
 def _lines(run: DryRun, expected: Expected, settings: RunSettings) -> Iterator[str]:
     yield safe(f"{expected.title} · {run.model or 'the model that the server serves'}")
-    kept = f" ({expected.kept:,} answered before)" if expected.kept else ""
-    yield (
-        f"  {count(expected.requests, 'request')}{kept} · {count(expected.images, 'image')} · "
-        f"{expected.sent_bytes / MEGABYTE:,.1f} MB to send"
-    )
+    yield _to_send([expected], f" ({expected.kept:,} answered before)" if expected.kept else "")
     if settings.image_format or settings.max_pixels or settings.max_side or settings.corrupted:
         yield "  megabytes are those of the files; images that are encoded again have other sizes"
     side = TOKEN_SIDES[settings.token_rule]
@@ -84,21 +80,20 @@ def _lines(run: DryRun, expected: Expected, settings: RunSettings) -> Iterator[s
 def _total(planned: Sequence[tuple[DryRun, Expected, RunSettings]], rate: float | None) -> Iterator[str]:
     """What all of them come to; dollars only where every model has prices."""
     all_of = [expected for _, expected, _ in planned]
-    requests = sum(estimate.requests for estimate in all_of)
     yield f"all {len(all_of)} together"
-    yield (
-        f"  {count(requests, 'request')} · {count(sum(estimate.images for estimate in all_of), 'image')} · "
-        f"{sum(estimate.sent_bytes for estimate in all_of) / MEGABYTE:,.1f} MB to send"
-    )
-    yield (
-        f"  about {sum(estimate.image_tokens for estimate in all_of):,} image tokens and "
-        f"{sum(estimate.text_tokens for estimate in all_of):,} text tokens"
-    )
+    yield _to_send(all_of)
+    image_tokens, text_tokens = sum(each.image_tokens for each in all_of), sum(each.text_tokens for each in all_of)
+    yield f"  about {image_tokens:,} image tokens and {text_tokens:,} text tokens"
     if rate is not None:
-        yield _time(requests, rate)
+        yield _time(sum(each.requests for each in all_of), rate)
     dollars = [_dollars(*each) for each in planned]
     if None not in dollars:
         yield f"  at most ${sum(map(sum, filter(None, dollars))):,.2f}"
+
+
+def _to_send(all_of: Sequence[Expected], kept: str = "") -> str:
+    requests, images = (count(sum(getattr(each, f"{noun}s") for each in all_of), noun) for noun in ("request", "image"))
+    return f"  {requests}{kept} · {images} · {sum(each.sent_bytes for each in all_of) / MEGABYTE:,.1f} MB to send"
 
 
 def _too_long(run: DryRun, expected: Expected) -> Iterator[str]:

@@ -81,16 +81,15 @@ def prepare_streams() -> None:
         sys.stdout = cast(TextIO, _Printed(sys.stdout))
 
 
-def terminal_width() -> int:
-    """The columns of the terminal that standard output is, 0 where it is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+def terminal_width(stream: TextIO | None = None) -> int:
+    """The columns of the terminal that a stream, by default standard output, leads to; 0 where it isn't one."""
+    return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else 0
 
 
 def say(text: str) -> None:
     """One line on standard error, folded at words on a terminal; the run continues if nobody reads it."""
     try:
-        width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0
-        print(folded(safe(text), width), file=sys.stderr, flush=True)
+        print(folded(safe(text), terminal_width(sys.stderr)), file=sys.stderr, flush=True)
     except (OSError, ValueError):
         _lead_nowhere(sys.stderr)
 

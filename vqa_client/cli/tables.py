@@ -1,12 +1,11 @@
 """Sections as a terminal shows them."""
 
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import Any
 
-from vqa_client.cli.streams import folded, safe
+from vqa_client.cli.streams import folded, safe, terminal_width
 from vqa_client.reports.sections import Section
 
 NAME_LEAST = 12
@@ -19,7 +18,7 @@ GAP = 3
 def as_text(sections: Iterable[Section]) -> str:
     """The sections one after the other; no text in them commands the terminal."""
     console = new_console()
-    width = console.width if console.is_terminal else 0
+    width = terminal_width()
     for section in sections:
         if section.title:
             console.print()
@@ -38,7 +37,7 @@ def new_console() -> Any:
     return Console(
         file=StringIO(),
         force_terminal=sys.stdout.isatty(),
-        width=shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH,
+        width=terminal_width() or WIDTH,
         height=25,  # without one a dumb terminal has 80 columns
         highlight=False,
         markup=False,
