@@ -149,6 +149,14 @@ def test_a_limit_is_quoted_in_the_singular_and_in_the_plural() -> None:
     assert found_image_limit(64, NO, 20) is None
 
 
+def test_findings_go_by_their_names() -> None:
+    names = {found.name for made, *_ in ROWS if (found := made()) is not None}
+    assert names == {
+        *("address", "answers_under_load", "context_length", "image_limit"),
+        *("picture_tokens_by_size", "proxy", "reasoning", "usage", "uuid"),
+    }
+
+
 CUT = said("", finish="length")
 EFFECTS: list[tuple[str, Reply, Reply, str]] = [
     ("stop", SEEN, said("r"), "honoured"),
