@@ -7,15 +7,7 @@ from typing import Final
 from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import HYPHEN
-from vqa_client.scoring.choices.refuted import (
-    ATTRIBUTED,
-    SENTENCE_READ,
-    UNMET,
-    mentioned,
-    negated,
-    refuted,
-    sentence_before,
-)
+from vqa_client.scoring.choices.refuted import SENTENCE_READ, denied, mentioned, negated, refuted, sentence_before
 from vqa_client.scoring.choices.undeclared import CLAUSE_END, PLACES_READ, SENTENCE_END, SHORT
 from vqa_client.scoring.patterns import find_whole, lazily
 from vqa_client.scoring.strict.number_words import SMALL
@@ -45,21 +37,21 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     spans = reply.texts.anywhere(text)
     if not spans and (value := _LAST_VALUE.search(text)):
         labels, before = {*reply.texts.of_value(value[1])}, sentence_before(text, value.start(1))
-        stated = len(labels) == 1 and _concludes(whole) and not (_denied(before) or refuted(before))
+        stated = len(labels) == 1 and _concludes(whole) and not (denied(before) or refuted(before))
         return Found(labels=tuple(labels), rule="text") if stated else None
     if not _concludes(whole):
         return None
     places = [_own_label(text, start) for start, _, _ in spans]
     if any(place and place[1].upper() not in owners for place, (_, _, owners) in zip(places, spans, strict=True)):
         return None  # a list of choices under other letters
-    denied = _denied_lists(text, spans)
+    in_lists = _denied_lists(text, spans)
     labels = {
         label
         for place, (start, end, owners) in zip(places, spans, strict=True)
-        if not _denied(sentence_before(text, place.start() if place else start))
+        if not denied(sentence_before(text, place.start() if place else start))
         and (not EXCLUDED.match(text, end) or _UNTRUE.match(text, end))
         and not _NOT_SHOWN.match(text, end)
-        if _states(text, start, end) and start not in denied
+        if _states(text, start, end) and start not in in_lists
         for label in owners
     }
     if len(labels) > 1 and SENTENCE_END.search(text, 0, max(end for _, end, _ in spans)) is None:
@@ -67,11 +59,6 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     if labels and len(whole) <= SHORT:
         labels |= {reply.written[each] for each in _GROUNDED.findall(reply.text) if each in reply.written}
     return Found(labels=tuple(filter(labels.__contains__, reply.texts.labels)), rule="text") if labels else None
-
-
-def _denied(before: str) -> bool:
-    """Whether the words `before` a choice's text exclude it, suppose it, or lend it to others or an earlier thought."""
-    return negated(before) or any(words.search(before) for words in (ATTRIBUTED, UNMET, _CALLED_WRONG))
 
 
 def _after_code(text: str) -> str:
@@ -177,7 +164,7 @@ def opening(reply: ChoiceReply) -> Found | None:
         labels = _main_clause(f"{first}.", spans) or (spans[0][2] if len(spans) == 1 else ())
         at, end = next(((start, end) for start, end, owners in spans if owners == labels), (0, 0))
         stated = labels and (not at or _LEADS_UP.search(first[:at])) and _states(f"{first}.", at, end)
-        refused = _denied(first[:at]) or refuted(first[:at])
+        refused = denied(first[:at]) or refuted(first[:at])
         if stated and not refused and not _POSSIBLE.search(first, 0, at):
             return Found(labels=labels, rule="opening")
     return None
@@ -233,7 +220,7 @@ def difference(reply: ChoiceReply) -> Found | None:
     if len(text) > SHORT:
         text = _last_sentence(text)
     named = [each for each in _WORD_OF.finditer(text) if each[0] in labels]
-    meant = [each for each in named if not _denied(sentence_before(text, each.start()))]
+    meant = [each for each in named if not denied(sentence_before(text, each.start()))]
     distinct = {labels[each[0]] for each in meant}
     led_up = len(distinct) == 1 and _LEADS_ON.search(sentence_before(text, meant[-1].start()))
     committed = led_up and not any(refuted(sentence_before(text, each.start())) for each in meant)
@@ -265,7 +252,6 @@ _NOT_SHOWN = lazily(
     r",? (?:which|but (?:it|that|this)) (?:is|are|was|were)(?:n't| not) (?:\w+ly )?"
     r"(?:shown|seen|visible|present|depicted|pictured|mentioned|supported|there|true|correct|right|accurate|the case)\b"
 )
-_CALLED_WRONG = lazily(r"\b(?:wrong|incorrect|false) (?:answer|option|choice|value)s? (?:is|was|are|were)\b[^,:;]*$")
 _NOT_PROSE = lazily(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
 """Program code, in which a number is a value and no answer."""
 _BROKEN_OFF = lazily(r"\b(?:the|an|of|to|by|with|from|into|and|or|because|whether)\Z")

@@ -61,9 +61,9 @@ UNREAL: Final = (
     r"|^\W*(?:had|were) (?!i (?:to|forced|asked)\b)\w)"
 )
 """A condition that isn't met; "if I had to guess" is met."""
-UNMET = lazily(rf"{UNREAL}(?:[^,.;:]{{0,12}}|[^,.;:]*,[^,.;:]*(?:\bwould|'d)\b[^,.;:]*)$", re.IGNORECASE)
+_UNMET = lazily(rf"{UNREAL}(?:[^,.;:]{{0,12}}|[^,.;:]*,[^,.;:]*(?:\bwould|'d)\b[^,.;:]*)$", re.IGNORECASE)
 """Words in such a condition, or in what would follow from it."""
-ATTRIBUTED = lazily(
+_ATTRIBUTED = lazily(
     r"\b(?:one|you|students?|people|someone|somebody|some|many|others?|they|he|she|tempt\w+|user|prompt|hint|caption)\b"
     r"(?: \w+){0,3}"
     r" (?:think|say|believe|assume|choose|pick|select|conclude|answer|guess|argue|claim|consider|go)\w*"
@@ -86,7 +86,8 @@ _DISQUALIFIED = lazily(
 )
 
 
-_REFUTED: Final = (_NEGATED, _DOUBTED, _SUPPOSED, UNMET, ATTRIBUTED)
+_CALLED_WRONG = lazily(r"\b(?:wrong|incorrect|false) (?:answer|option|choice|value)s? (?:is|was|are|were)\b[^,:;]*$")
+_REFUTED: Final = (_NEGATED, _DOUBTED, _SUPPOSED, _UNMET, _ATTRIBUTED)
 """Words before a declaration that deny it, suppose it or lend it to others; `_DISQUALIFIED` is right before it."""
 
 
@@ -99,6 +100,11 @@ def sentence_before(text: str, at: int) -> str:
 def negated(before: str) -> bool:
     """Whether the words up to a letter or a text exclude it."""
     return _NEGATED.search(before) is not None or _DOUBTED.search(before) is not None
+
+
+def denied(before: str) -> bool:
+    """Whether the words `before` a choice's text exclude it, suppose it, or lend it to others or an earlier thought."""
+    return negated(before) or any(words.search(before) for words in (_ATTRIBUTED, _UNMET, _CALLED_WRONG))
 
 
 @lru_cache(maxsize=4096)
