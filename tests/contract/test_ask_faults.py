@@ -11,6 +11,7 @@ from tests.contract.ask_forms import ask, report
 from tests.contract.forms import draw
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import oracle
+from vqa_client.tasks.ask.columns import Column, mapped
 
 HEAD = "image,question,A,B,answer\n"
 FAULTS = [
@@ -149,3 +150,19 @@ def test_options_that_do_not_fit_the_columns_are_errors(
     path.write_text("question,A,answer\nWhat?,x,y\n")
     assert ask(path, "http://127.0.0.1:1", *option) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("values", "is_group"), [(50, True), (51, False)])
+def test_a_column_of_many_values_is_no_group(values: int, is_group: bool) -> None:
+    column = Column()
+    for number in range(values):
+        column.add(str(number))
+    assert (column.values is not None) == is_group
+
+
+def test_of_two_columns_of_documents_the_images_own_is_taken() -> None:
+    columns = {name: Column() for name in ("question", "doc_id", "image_id", "answer")}
+    for column in columns.values():
+        column.add("a")
+    found = mapped(columns, 1, {}, has_folder=False, is_file=lambda name: False)
+    assert (found.document, found.question, found.answer) == ("image_id", "question", "answer")

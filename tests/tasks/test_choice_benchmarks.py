@@ -333,3 +333,10 @@ def test_data_with_rotations_refuses_to_be_rotated_again(tmp_path: Path) -> None
 
 def test_a_choice_that_is_a_list_is_shown_as_it_is(tmp_path: Path) -> None:
     assert mmmu_pro.Row(images=(), answer="B", options=(["A", "B"],)).choices() == {"A": "['A', 'B']"}
+
+
+@pytest.mark.parametrize("kept_back", ["", "?", "nan", "hidden"])
+def test_an_answer_that_is_kept_back_is_no_reference(kept_back: str) -> None:
+    row = mmbench.Row(index=7, image="1.png", answer=kept_back, question="Why?", hint=kept_back)
+    made = mmbench.question(row, HERE)
+    assert (made.references, made.text) == ((), "Why?")
