@@ -1,4 +1,4 @@
-"""MathVision's and MathVista's own rules, against what their scripts gave."""
+"""MathVision's and MathVista's own rules, against what their scripts gave, and the groups of OCRBench v2."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.tasks.test_declared_goldens import GOLDENS, golden, needs_goldens
-from vqa_client.tasks import mathvision, mathvista
+from vqa_client.tasks import mathvision, mathvista, ocrbench_v2
 from vqa_client.types import Question
 
 LATEX_SYMPY = [
@@ -86,3 +86,22 @@ def test_mathvistas_rule_gives_bards_published_score() -> None:
 @pytest.mark.parametrize(("text", "value"), LATEX_SYMPY)
 def test_mathvisions_values_are_those_of_latex2sympy(text: str, value: float | None) -> None:
     assert mathvision.equal(text, f"{value}") == (value is not None)
+
+
+@pytest.mark.parametrize(("reply", "right"), [("0.3333333", 1), ("0.33333", 0), (" 1/3 ", 1), ("one third", 0)])
+def test_vlmevalkits_values_of_mathvision_differ_by_less_than_a_millionth(reply: str, right: float) -> None:
+    assert mathvision.vlmevalkit(reply, Question(id="1", text="?", references=("1/3",))) == right
+
+
+def test_ocrbench_v2s_tasks_are_in_their_published_groups() -> None:
+    groups = {
+        "text_recognition": "text recognition, fine-grained text recognition, full-page OCR",
+        "text_detection": "text grounding, VQA with position",
+        "text_spotting": "text spotting",
+        "relationship_extraction": "key information extraction, key information mapping, handwritten answer extraction",
+        "element_parsing": "document parsing, chart parsing, table parsing, formula recognition",
+        "mathematical_calculation": "math QA, text counting",
+        "visual_text_understanding": "document classification, cognition VQA, diagram QA",
+        "knowledge_reasoning": "reasoning VQA, science QA, APP agent, ASCII art classification, text translation",
+    }
+    assert {task: group for group, tasks in groups.items() for task in tasks.split(", ")} == ocrbench_v2.GROUPS
