@@ -254,6 +254,7 @@ def test_columns_join_splits_and_lists_make_the_fields(tmp_path: Path) -> None:
         pages: tuple[int, ...] = (9,)
         level: str = "none"
         folder: str = ""
+        cluster: str = ""
 
     (tmp_path / "en").mkdir()
     table = pa.Table.from_pylist(
@@ -276,6 +277,7 @@ def test_columns_join_splits_and_lists_make_the_fields(tmp_path: Path) -> None:
             "name": name,
             "one": {"bytes": draw(shade), "path": "x"},
             "two": {"bytes": draw(9), "path": ""} if shade else None,
+            "cluster": "c" if shade else None,
         }
         for shade, name in enumerate("pq")
     ]
@@ -291,7 +293,7 @@ def test_columns_join_splits_and_lists_make_the_fields(tmp_path: Path) -> None:
     assert [[content(name) for name in each.images] for each in (first, second)] == [[draw(0)], [draw(1), draw(9)]]
     assert first.images == (f"{tmp_path}/en/photos.parquet#0:one",)
     assert (first.cluster, first.groups) == (first.images[0], {"level": "none", "folder": "x"})
-    assert (first.folder, second.groups) == ("", {"level": "hard"})
+    assert (first.folder, second.groups, second.cluster) == ("", {"level": "hard"}, "c")
 
 
 def test_a_path_is_made_for_each_item_of_a_list(tmp_path: Path) -> None:

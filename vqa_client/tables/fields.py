@@ -75,8 +75,8 @@ class Filler:
         """What is wrong with a row, with the column of a field that has another name."""
         renamed = {field.name: field.column for field in self._fields if isinstance(field.column, str)}
         match = _FIELD.search(words)
-        column = renamed.get(match[1], match[1]) if match else ""
-        return words if not match or column == match[1] else f"{words} (column `{column}`)"
+        column = renamed.get(match[1]) if match else None
+        return f"{words} (column `{column}`)" if match and column not in (None, match[1]) else words
 
 
 def _field(name: str, hint: Any, column: str | Columns | Beside) -> _Field:
