@@ -128,6 +128,7 @@ def test_copies_that_were_used_least_recently_make_room(tmp_path: Path, monkeypa
         monkeypatch.setenv(objects.VARIABLE, "many")
         with pytest.raises(UsageError, match="'many'; it must be a number"):
             objects.local_copy(Path(f"s3://{BUCKET}/0.json"))
+    assert float(objects.USUAL_GB) == 20
     assert len(list(cache.iterdir())) == 3
 
 

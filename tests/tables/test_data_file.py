@@ -112,6 +112,8 @@ def test_the_digest_is_that_of_the_file(tmp_path: Path) -> None:
 
 def test_a_large_file_is_known_by_its_size_and_both_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "large"
+    sizes = loading.WHOLE_DIGEST_BYTES, loading._ENDS_BYTES
+    assert sizes == (1_073_741_824, 1_048_576), "another one would refuse runs that are on disk"
     for name, number in {"WHOLE_DIGEST_BYTES": 8, "_ENDS_BYTES": 2}.items():
         monkeypatch.setattr(loading, name, number)
     digests = []
