@@ -146,7 +146,7 @@ def test_400_labelled_replies_are_read_with_a_precision_of_99_and_a_recall_of_98
 
 
 def test_written_replies_are_read_with_a_precision_of_99_percent() -> None:
-    """The labels were written without a look at the rules; nearly all of the rows marked `misread` are left unread."""
+    """Most labels were written before the rules were looked at; nearly all rows marked `misread` are left unread."""
     rows = [json.loads(line) for line in WRITTEN.read_text(encoding="utf-8").splitlines()]
     replies = [Completion(text=row["reply"], finish_reason=row.get("finish_reason", "stop")) for row in rows]
     answers = [read_choice(reply, row["choices"]) for reply, row in zip(replies, rows, strict=True)]

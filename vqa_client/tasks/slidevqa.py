@@ -15,7 +15,8 @@ The rules are a description of its evaluation.
 
 import re
 from collections import Counter
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -34,29 +35,49 @@ _ASKED: Final = ("how many", "which")
 _NUMBERS: Final = {word: str(value) for word, value in SMALL.items() if value < 20}
 
 
+class Overlap(NamedTuple):
+    """What two sequences share; all four are in [0, 1]."""
+
+    em: float
+    f1: float
+    precision: float
+    recall: float
+
+
+NOTHING: Final = Overlap(0.0, 0.0, 0.0, 0.0)
+
+
+def overlap(said: Sequence[object], wanted: Sequence[object]) -> Overlap:
+    """Whether two sequences are equal in order, and the precision and recall of their members; 0 if none is shared."""
+    shared = sum((Counter(said) & Counter(wanted)).values())
+    if not shared:
+        return NOTHING
+    precision, recall = shared / len(said), shared / len(wanted)
+    return Overlap(float(list(said) == list(wanted)), _f1(precision, recall), precision, recall)
+
+
+def joint(answers: Overlap, slides: Overlap) -> Overlap:
+    """Answer and evidence together: precision and recall are products, and both have to be exact."""
+    precision, recall = answers.precision * slides.precision, answers.recall * slides.recall
+    return Overlap(float(answers.em and slides.em), _f1(precision, recall), precision, recall)
+
+
+def answer_overlap(answer: str, reference: str, question: str) -> Overlap:
+    """The same of the words of two normalised answers; all 0 where the question ends before its unit."""
+    try:
+        return overlap(*(normalised(text, question).split() for text in (answer, reference)))
+    except IndexError:
+        return NOTHING
+
+
 def em(answer: str, question: Question) -> float:
-    """1 where the normalised words are those of the reference; 0 for no words."""
-    words, expected = _words_of_both(answer, question)
-    return float(bool(words) and words == expected)
+    """1 where the normalised words are those of the reference."""
+    return answer_overlap(answer, question.references[0], question.text).em
 
 
 def f1(answer: str, question: Question) -> float:
-    """How far the normalised words are those of the reference: the harmonic mean of precision and recall."""
-    words, expected = _words_of_both(answer, question)
-    shared = (Counter(words) & Counter(expected)).total()
-    if not shared:
-        return 0.0
-    precision, recall = shared / len(words), shared / len(expected)
-    return 2 * precision * recall / (precision + recall)
-
-
-def _words_of_both(answer: str, question: Question) -> tuple[list[str], list[str]]:
-    """The normalised words of an answer and of its reference; none where the question ends before its unit."""
-    try:
-        words, expected = (normalised(text, question.text).split() for text in (answer, question.references[0]))
-    except IndexError:
-        return [], []
-    return words, expected
+    """How far the normalised words are those of the reference."""
+    return answer_overlap(answer, question.references[0], question.text).f1
 
 
 def normalised(text: str, question: str) -> str:
@@ -86,8 +107,19 @@ def harness_em(answer: str, reference: str) -> float:
     return float(answer.lower().strip() == _harness_reference(reference).strip())
 
 
+def harness_f1(answer: str, reference: str) -> float:
+    """F1 as the harnesses compute it: each repetition of a shared word counts again, so that it may exceed 1."""
+    words, reference_words = answer.lower().split(), _harness_reference(reference).split()
+    shared = sum(word in reference_words for word in words)
+    return _f1(shared / len(words), shared / len(reference_words)) if shared else 0.0
+
+
 def _harness_reference(reference: str) -> str:
     return reference.replace("\n", "").lower()
+
+
+def _f1(precision: float, recall: float) -> float:
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 class Row(Struct):
