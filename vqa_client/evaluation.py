@@ -183,7 +183,7 @@ async def arun_several(
         each if each.by_batches else dataclasses.replace(each, max_workers=workers[each.max_workers])
         for each in settings
     ]
-    jobs = await _unless(stop, in_daemon_thread(partial(_plan_jobs, affordable, progress.note)))
+    jobs = await _until_stopped(stop, in_daemon_thread(partial(_plan_jobs, affordable, progress.note)))
     fresh = [plan for job in jobs if job.settings.fresh for plan in job.plans]
     if fresh:  # all at once: what resumes after an interruption must not find an old one
         await in_daemon_thread(partial(move_all_aside, fresh, commanded=any(each.batch_command for each in settings)))
@@ -337,7 +337,7 @@ class _Server:
             session = as_asked(before, settings, config, encode=encoded_pieces, note=self._note)
             is_checked = session is before and "fingerprint" in session.server
             if settings.check and settings.shows_images and not is_checked:
-                session = await _unless(self._common.stop, check_before(session, self._note))
+                session = await _until_stopped(self._common.stop, check_before(session, self._note))
         except ServerUnusable as error:
             if not isinstance(error, ServerAway):
                 self._failed = error
@@ -350,7 +350,7 @@ class _Server:
         where = hash((settings.base_url, settings.endpoint, patience_s))  # a bare number: an address may contain a key
         patience = self._common.patience.setdefault(where, Patience(patience_s))
         opening = self._open(settings, config, patience=patience)
-        return await _unless(self._common.stop, self._stack.enter_async_context(opening))
+        return await _until_stopped(self._common.stop, self._stack.enter_async_context(opening))
 
 
 async def _run_all(plans: list[Plan], stage: Stage) -> list[Report]:
@@ -370,7 +370,7 @@ async def _run_all(plans: list[Plan], stage: Stage) -> list[Report]:
     return reports
 
 
-async def _unless(stop: asyncio.Event, work: Awaitable[Result]) -> Result:
+async def _until_stopped(stop: asyncio.Event, work: Awaitable[Result]) -> Result:
     """The result of `work`, or Interrupted as soon as `stop` is set."""
     if (result := await until_stopped(stop, work)) is None:
         raise Interrupted([])

@@ -51,7 +51,7 @@ def replacing(path: str | os.PathLike[str], ours: bytes | None = None) -> Iterat
     """
     unfinished: Path | None = None
     try:
-        target = Path(os.path.realpath(path)) if ours is None else _own(Path(path), ours)
+        target = Path(os.path.realpath(path)) if ours is None else _replaceable(Path(path), ours)
         if target.exists() and not target.is_file():
             raise OutputError(f"can't write {os.fspath(path)}: it is not a file", hint="name a replaceable file")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def replacing(path: str | os.PathLike[str], ours: bytes | None = None) -> Iterat
                 unfinished.unlink()
 
 
-def _own(path: Path, ours: bytes) -> Path:
+def _replaceable(path: Path, ours: bytes) -> Path:
     """The path with its folder's links followed; raises NotOurs where what lies there must stay, OSError."""
     problem = "is a link" if path.is_symlink() else ""
     if not problem and path.is_file():

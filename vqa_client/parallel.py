@@ -91,7 +91,7 @@ class Processes(Generic[Job, Result]):
         try:
             worker = self._idle.pop()
         except IndexError:
-            worker = self._hire()
+            worker = self._start_worker()
         worker.give(job)
         succeeded, result = worker.take()
         self._idle.append(worker)
@@ -99,7 +99,7 @@ class Processes(Generic[Job, Result]):
             raise result
         return cast(Result, result)
 
-    def _hire(self) -> "_Worker":
+    def _start_worker(self) -> "_Worker":
         with self._hiring:  # so that closing finds every process that was started
             if self._closed:
                 raise CancelledError
@@ -199,13 +199,13 @@ def _main_left_out() -> Iterator[None]:
 
 
 def _serve(work: Callable[[Any], Any], wire: Connection) -> None:
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, _exit_in_order)
     with contextlib.suppress(EOFError, ConnectionError):  # the parent is gone
         while True:
             wire.send_bytes(_outcome(work, wire.recv()))
 
 
-def _leave(_number: int, _frame: Any) -> None:
+def _exit_in_order(_number: int, _frame: Any) -> None:
     """End in order; a callback of the interpreter, where the signal may arrive, would print the exit and swallow it."""
     sys.unraisablehook = lambda _: os._exit(0)
     sys.exit()

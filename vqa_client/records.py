@@ -220,14 +220,14 @@ class RecordLog:
             self._end = os.fstat(self._fd).st_size
             whole = not self._end or os.pread(self._fd, 1, self._end - 1) == b"\n"
         if damaged:
-            self._mend(damaged)
+            self._set_damaged_aside(damaged)
         elif not whole:
             try:
                 self._end += os.write(self._fd, b"\n")
             except OSError as error:
                 raise _unwritable(self.path, error) from error
 
-    def _mend(self, damaged: list[Damaged]) -> None:
+    def _set_damaged_aside(self, damaged: list[Damaged]) -> None:
         """Set aside what is not a record, and give each record a line of its own; the text of none is changed."""
         rests = [(line, rest) for line, rest in damaged if rest]
         notes = []

@@ -42,7 +42,7 @@ def _model(name: ServerName, settings: ServeSettings) -> Launch:
     model: ModelSettings = load_model(settings.config)
     images = most_images(settings.images_dir) if settings.images_dir else None
     return _LAUNCHES[name](
-        model, host=settings.host, port=settings.port, images=images, dry_run=settings.dry_run, note=_news
+        model, host=settings.host, port=settings.port, images=images, dry_run=settings.dry_run, note=_print_line
     )
 
 
@@ -52,14 +52,14 @@ def _reader(settings: ServeSettings) -> Launch:
 
 
 def _local(settings: ServeSettings) -> Launch:
-    return local.launch(host=settings.host, port=settings.port, dry_run=settings.dry_run, note=_news)
+    return local.launch(host=settings.host, port=settings.port, dry_run=settings.dry_run, note=_print_line)
 
 
 _OWN = {"reader": _reader, "local": _local}
 """Servers of this package, which know what they serve."""
 
 
-def _news(text: str) -> None:
+def _print_line(text: str) -> None:
     say(safe(text))
 
 
@@ -71,7 +71,7 @@ def _as_typed(launch: Launch) -> str:
 async def _until_signalled(launch: Launch, start_timeout_s: float) -> int:
     """A first signal stops the server in order, a second at once."""
     serving: list[Server] = []
-    stay = asyncio.ensure_future(_stay(launch, start_timeout_s, serving.append))
+    stay = asyncio.ensure_future(_serve_until_stopped(launch, start_timeout_s, serving.append))
 
     def stop() -> None:
         say(f"stopping {launch.name}, for at most {launch.grace_s:g} s (Ctrl-C again: stop now)")
@@ -90,7 +90,7 @@ async def _until_signalled(launch: Launch, start_timeout_s: float) -> int:
     return 128 + caught[0]
 
 
-async def _stay(launch: Launch, start_timeout_s: float, started: Callable[[Server], None]) -> None:
+async def _serve_until_stopped(launch: Launch, start_timeout_s: float, started: Callable[[Server], None]) -> None:
     begun_s = time.monotonic()
     async with launch.running(start_timeout_s) as server:
         started(server)

@@ -72,7 +72,7 @@ class InStore:
         lease = await _stored(partial(leases.take, shard))
         if lease is None:
             return False
-        async with _Held(leases, lease, self._stop) as hold:
+        async with _LeasedShard(leases, lease, self._stop) as hold:
             kept = await _stored(partial(leases.files, shard))
             with private_folder(PREFIX) as folder, Growing(folder, shard, kept) as files:
                 parts = [
@@ -122,7 +122,7 @@ async def _stored(work: Callable[[], Result]) -> Result:
         raise OutputError(f"{error.filename}: {error.strerror}", hint=WAY_OUT) from None
 
 
-class _Held:
+class _LeasedShard:
     """A lease, renewed until it is given back at the end; new records are kept while its shard is asked.
 
     `stop` ends the asking: where all is to stop, or where the lease is `lost`, which says how.

@@ -160,14 +160,14 @@ def judge(http_status: int, words: str, size_bytes: int = 0) -> Verdict:
     `words` are the server's codes and its message, as `words_of` gives them; `http_status` is 200 for an error inside
     a success that names none. `size_bytes` is the length of the request's body.
     """
-    verdict = _judge(http_status, words)
+    verdict = _verdict(http_status, words)
     if verdict.status == "rejected" and size_bytes > MEGABYTE and http_status in (400, 404, 413):
         hint = f"{verdict.hint + '; ' if verdict.hint else ''}the body was {size_bytes / MEGABYTE:.1f} MB: "
         return msgspec.structs.replace(verdict, hint=hint + "a gateway's limit may be below that, try --max_pixels")
     return verdict
 
 
-def _judge(http_status: int, words: str) -> Verdict:
+def _verdict(http_status: int, words: str) -> Verdict:
     for statuses, pattern, verdict in WORDS:
         if http_status in statuses and re.search(pattern, words, _FLAGS):
             return verdict

@@ -172,9 +172,9 @@ class Deadlines:
     def _wake(self, due_s: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_at(due_s, self._look) if due_s < math.inf else None
+        self._timer = asyncio.get_running_loop().call_at(due_s, self._end_overdue) if due_s < math.inf else None
 
-    def _look(self) -> None:
+    def _end_overdue(self) -> None:
         now_s = time.monotonic()
         self.end(now_s)
         self._timer = None

@@ -119,7 +119,7 @@ def _read_models(base: httpx2.URL, body: bytes) -> Served | None:
         models = [card for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str)]
     except (*UNDECODABLE, KeyError, TypeError):
         return None
-    loaded = _meant(models)
+    loaded = _intended_card(models)
     return Served(
         base=base,
         models=tuple(card["id"] for card in models),
@@ -128,7 +128,7 @@ def _read_models(base: httpx2.URL, body: bytes) -> Served | None:
     )
 
 
-def _meant(cards: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _intended_card(cards: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The model that a server has loaded, or the only one; adapters and further names of one model are none of their
     own."""
     loaded = next((card for card in cards if card.get("loaded") is True), None)

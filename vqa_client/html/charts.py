@@ -275,7 +275,7 @@ def steps(maps: Sequence[tuple[str, HeatMap]], description: Description) -> list
         if not ordered & {down, across}:
             continue
         pairs = [(name, map) for name, map in maps if (map.down, map.across) == (down, across)]
-        turned = [(name, map if down in ordered else _turned(map)) for name, map in pairs]
+        turned = [(name, map if down in ordered else _transposed(map)) for name, map in pairs]
         places = list(dict.fromkeys(label for _, map in turned for label, _ in map.rows))
         for panel in dict.fromkeys(value for _, map in turned for value in map.columns):
             values = {name: _column(map, panel, places) for name, map in turned}
@@ -298,7 +298,7 @@ def _described(share: float | None) -> Share:
     return share, "-" if share is None else f"{100 * share:.1f} %"
 
 
-def _turned(map: HeatMap) -> HeatMap:
+def _transposed(map: HeatMap) -> HeatMap:
     rows = [(label, tuple(cells[at] for _, cells in map.rows)) for at, label in enumerate(map.columns)]
     return HeatMap(down=map.across, across=map.down, columns=tuple(label for label, _ in map.rows), rows=tuple(rows))
 

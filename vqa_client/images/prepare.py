@@ -206,7 +206,7 @@ class ImagePreparer:
             actual, verdict = read_and_decide(path, self._recipe, decode=False)
             self._keep(actual, verdict)
             started = self._make_in_pool(path, key) if verdict is None else verdict  # its pixels have to be looked at
-            await self._breathe(key[1])  # others find what was started
+            await self._yield_to_loop(key[1])  # others find what was started
             return started
         return self._make_in_pool(path, key)
 
@@ -220,12 +220,12 @@ class ImagePreparer:
         if len(file[1]) <= INLINE_BYTES:
             actual, verdict = decide(file, self._recipe, decode=False)
             self._keep(actual, verdict)
-            await self._breathe(len(file[1]))
+            await self._yield_to_loop(len(file[1]))
             if verdict is not None:
                 return verdict
         return self._make_in_pool(path, key, file)
 
-    async def _breathe(self, size_bytes: int) -> None:
+    async def _yield_to_loop(self, size_bytes: int) -> None:
         """Let the loop turn now and then: 128 workers that start with 20 pages each would else stop it for seconds."""
         self._since_breath += size_bytes
         if self._since_breath >= BREATH_BYTES:

@@ -112,13 +112,13 @@ class Adaptive:
                 return
             if self._crew.at_work > self._crew.size:
                 self._begin()  # a smaller crew has not come about yet
-            elif (load := await self._seen()) is not None and self.active:
+            elif (load := await self._measured_step()) is not None and self.active:
                 self._search = next_search(self._search, load, self._most)
                 self._crew.size = self._search.size
                 self._peak = max(self._peak, self._crew.size)
                 self._begin()
 
-    async def _seen(self) -> Seen | None:
+    async def _measured_step(self) -> Seen | None:
         """What the present number came to; None where that is not known yet."""
         if self._all_refusals() > self._refusals:
             return Seen(refused=True)

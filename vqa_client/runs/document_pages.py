@@ -35,13 +35,15 @@ def with_pages(plan: Plan, settings: PageOptions) -> Plan:
     assert declared is not None
     dpi = settings.dpi or declared.dpi
     most, count = declared.most, plan.loaded.count
-    plan = plan.asking(partial(_showing, choose=lambda number, question: _at(question.images[:most], dpi)), count)
+    plan = plan.asking(
+        partial(_with_chosen_pages, choose=lambda number, question: _at_resolution(question.images[:most], dpi)), count
+    )
     if dpi != declared.dpi:
         plan = replace(plan, identity={**plan.identity, "dpi": dpi})
     forms = settings.page_forms
     if len(forms) > 1 or forms == (ALL_PAGES,):
         return plan
-    showing = partial(_showing, choose=_chooser(forms[0], plan))
+    showing = partial(_with_chosen_pages, choose=_chooser(forms[0], plan))
     of_form = varied(plan, safe_name(forms[0]), showing, count=count, write=plan.write, pages=forms[0])
     return replace(of_form, shown=forms[0])
 
@@ -61,12 +63,12 @@ def in_page_forms(plan: Plan, settings: PageOptions) -> Plan:
     return varied(plan, "pages", forms, count=len(choosers) * plan.loaded.count, write=write, asked=f"pages {asked}")
 
 
-def _showing(questions: Iterable[Question], choose: Choose) -> Iterator[Question]:
+def _with_chosen_pages(questions: Iterable[Question], choose: Choose) -> Iterator[Question]:
     for number, question in enumerate(questions):
         yield replace(question, images=choose(number, question))
 
 
-def _at(names: tuple[str, ...], dpi: int) -> tuple[str, ...]:
+def _at_resolution(names: tuple[str, ...], dpi: int) -> tuple[str, ...]:
     """Pages that are drawn from a PDF, at this resolution; pages that are images stay as they are."""
     return tuple(f"{name.rpartition('@')[0]}@{dpi}" if document_of(name)[1] else name for name in names)
 

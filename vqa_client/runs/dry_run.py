@@ -110,7 +110,7 @@ async def _known(settings: RunSettings, config: ModelSettings | None) -> tuple[M
 
 def _expected(plan: Plan, settings: RunSettings, most: int | None, max_tokens: int) -> Expected:
     """Walk over a plan's questions; `most` is how many tokens a prompt may have."""
-    look = _looker(settings)
+    look = _image_sizer(settings)
     max_tokens = plan.task.parameters.get("max_tokens", max_tokens)
     counter, kept = TokenCounter(), answered_before(plan, settings)
     requests = images = sent_bytes = image_tokens = text_tokens = 0
@@ -158,7 +158,7 @@ def answered_before(plan: Plan, settings: RunSettings) -> set[Key]:
     return {record.key for record in LogReader(plan.paths.log) if is_settled(record, again)}
 
 
-def _looker(settings: RunSettings) -> Callable[[str], tuple[int, int] | None]:
+def _image_sizer(settings: RunSettings) -> Callable[[str], tuple[int, int] | None]:
     """What gives, of an image file, its bytes as base64 and its tokens; None where it is no image.
 
     What is at an address isn't looked at.

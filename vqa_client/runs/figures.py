@@ -287,10 +287,10 @@ class Quarters:
         if used < 4:
             return []
         cuts = [round(part * used / 4) for part in range(5)]
-        return [_told(self._spans[first:last]) for first, last in pairwise(cuts)]
+        return [_totals_of(self._spans[first:last]) for first, last in pairwise(cuts)]
 
 
-def _told(spans: list[_Span]) -> dict[str, Any]:
+def _totals_of(spans: list[_Span]) -> dict[str, Any]:
     total = _Span()
     for span in spans:
         total = total.added(span)

@@ -77,12 +77,12 @@ class Leases:
 
     def is_done(self, shard: Shard) -> bool:
         """Whether all questions of a shard have their records there."""
-        self._look()
+        self._refresh()
         return f"done/{_name(shard)}" in self._known
 
     def take(self, shard: Shard) -> Lease | None:
         """The shard's lease, if it is nobody's or a dead worker's."""
-        self._look()
+        self._refresh()
         name = f"leases/{_name(shard)}"
         meta, mode = self._known.get(name), cast(Any, "create")
         if meta is not None:
@@ -128,7 +128,7 @@ class Leases:
 
     def begun(self) -> Shard | None:
         """A shard of which there are files, a finished one if there is any."""
-        self._look()
+        self._refresh()
         done = [name for name in self._known if name.startswith("done/")]
         for name in done or self._list("shards"):
             return Shard(int(name.split("/")[1].partition("-")[0]), self._of)
@@ -149,7 +149,7 @@ class Leases:
             contents[log] = contents.get(log, b"") + content
         return contents
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         if time.monotonic() - self._looked_s < LOOKED_S:
             return
         self._looked_s = now = time.monotonic()

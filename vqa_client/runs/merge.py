@@ -59,14 +59,14 @@ def merge_folder(folder: Path, *, partial: bool, tidy: bool, note: Note) -> Iter
     for whole in dict.fromkeys(log.with_name(SHARD.sub("", log.name)) for log in logs):
         paths = RunPaths(whole, run_file_of(whole), whole)
         for part in _parts(paths)[:1]:
-            commands.setdefault((repr(_given(part)), whole.parent), []).append(paths)
+            commands.setdefault((repr(_undivided_settings(part)), whole.parent), []).append(paths)
     for runs in commands.values():
         yield _merge_command(runs, partial=partial, tidy=tidy, note=note)
 
 
 def _merge_command(runs: Sequence[RunPaths], *, partial: bool, tidy: bool, note: Note) -> Merged:
     file = _parts(runs[0])[0].file
-    settings = _given(_parts(runs[0])[0])
+    settings = _undivided_settings(_parts(runs[0])[0])
     model = dataclasses.replace(file.model(), system_prompt=file.identity.get("system"))
     try:
         plans = [plan for each in settings.configs for plan in make_plans(settings, each, model, note)]
@@ -128,7 +128,7 @@ def check_same_run(
         )
 
 
-def _given(part: _Part) -> RunSettings:
+def _undivided_settings(part: _Part) -> RunSettings:
     """The settings of the undivided command."""
     settings, _ = settings_of(part.file, as_given=True)
     run = part.file.described.get(CORRUPTED)

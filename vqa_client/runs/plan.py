@@ -173,8 +173,8 @@ def run_file_for(plan: Plan, settings: RunSettings, model: ModelSettings) -> Run
             "versions": versions(),
             "settings": described_settings(settings),
             "data_sha256": plan.loaded.data_sha256,
-            "data_path": _whole(plan.data_path),
-            "images_dir": _whole(plan.images_dir) if plan.images_dir else None,
+            "data_path": _absolute(plan.data_path),
+            "images_dir": _absolute(plan.images_dir) if plan.images_dir else None,
             "expected": plan.loaded.count,
             "left_out": {reason: len(ids) for reason, ids in plan.loaded.left_out.items()},
             "benchmark": msgspec.to_builtins(plan.task.description),
@@ -184,7 +184,7 @@ def run_file_for(plan: Plan, settings: RunSettings, model: ModelSettings) -> Run
     )
 
 
-def _whole(path: Path) -> str:
+def _absolute(path: Path) -> str:
     return url_of(path) if is_address(path) else str(path.absolute())
 
 

@@ -84,12 +84,12 @@ class RunPaths(Struct, frozen=True):
 def move_aside(paths: RunPaths, *more: Path) -> None:
     """Rename the files of an earlier run to the first free `*.old-N`; UsageError where another run is writing them."""
     number, files = 1, (paths.log, damaged_beside(paths.log), paths.run, paths.report, *more)
-    while any(_old(path, number).exists() for path in files):
+    while any(_numbered_aside(path, number).exists() for path in files):
         number += 1
     with locked(paths.log) if paths.log.exists() else nullcontext():
         for path in files:
             with suppress(FileNotFoundError):
-                path.rename(_old(path, number))
+                path.rename(_numbered_aside(path, number))
 
 
 def adopt(log: RecordLog, paths: RunPaths, file: RunFile, questions: Iterable[Question]) -> int:
@@ -239,11 +239,11 @@ class Unchanged:
         size_bytes = kept.file_size_bytes or kept.size_bytes
         if split_name(path)[1]:
             content = read(path)
-            return not isinstance(content, Refused) and _is(kept, hashlib.sha256(content[1]).hexdigest())
+            return not isinstance(content, Refused) and _has_digest(kept, hashlib.sha256(content[1]).hexdigest())
         if size_bytes != stat.st_size:
             return False
         is_older = not look and self._is_told and _written_ns(stat) <= self._since_ns
-        return is_older or _is(kept, sha256_of(path))
+        return is_older or _has_digest(kept, sha256_of(path))
 
 
 def _stamps_now(paths: tuple[str, ...]) -> bytes:
@@ -255,7 +255,7 @@ def _stamps_now(paths: tuple[str, ...]) -> bytes:
     return encode(now) if now else b"[]"
 
 
-def _is(kept: SentImage, sha256: str) -> bool:
+def _has_digest(kept: SentImage, sha256: str) -> bool:
     return sha256 == (kept.file_sha256 or kept.sha256)
 
 
@@ -264,5 +264,5 @@ def _written_ns(stat: os.stat_result) -> int:
     return max(stat.st_mtime_ns, stat.st_ctime_ns)
 
 
-def _old(path: Path, number: int) -> Path:
+def _numbered_aside(path: Path, number: int) -> Path:
     return path.with_name(f"{path.name}.old-{number}")

@@ -109,9 +109,11 @@ def _find(place: Path, question_id: str, variant: str | None) -> tuple[LoggedRun
     if not matches and variants:
         names = ", ".join(filter(None, list(variants)[:MOST_VARIANTS]))
         hint = f"its variants are {names}" if names else "it has no variants: leave --variant out"
-        raise DataError(f"{place}: {question_id!r} was not asked{_in(variant)}", hint=hint)
+        raise DataError(f"{place}: {question_id!r} was not asked{_in_variant(variant)}", hint=hint)
     if not matches:
-        raise DataError(f"{place}: {question_id!r} was not asked{_in(variant)}", hint=_near(question_id, others))
+        raise DataError(
+            f"{place}: {question_id!r} was not asked{_in_variant(variant)}", hint=_similar_ids(question_id, others)
+        )
     if len(matches) > 1:
         names = ", ".join(list(matches)[:MOST_VARIANTS]) + (", ..." if len(matches) > MOST_VARIANTS else "")
         raise UsageError(
@@ -121,11 +123,11 @@ def _find(place: Path, question_id: str, variant: str | None) -> tuple[LoggedRun
     return next(iter(matches.values()))
 
 
-def _in(variant: str | None) -> str:
+def _in_variant(variant: str | None) -> str:
     return f" in the variant {variant!r}" if variant else ""
 
 
-def _near(question_id: str, others: set[str]) -> str:
+def _similar_ids(question_id: str, others: set[str]) -> str:
     near = sorted(other for other in others if question_id and question_id in other)[:3]
     near = near or difflib.get_close_matches(question_id, sorted(others)[:20_000], n=3)
     first = ", ".join(sorted(others)[:3]) + (", ..." if len(others) > 3 else "")

@@ -45,7 +45,7 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
     if check.http_status == HTTPStatus.NOT_FOUND:
         raise ServerUnusable(
             f"there is no chat/completions under {session.server['base_url']} ({check.error})",
-            hint=f"{await _elsewhere(session)}give the right --base_url; --no_check runs anyway",
+            hint=f"{await _usual_address_hint(session)}give the right --base_url; --no_check runs anyway",
         )
     if doubt := DOUBTS.get(fingerprint.sight):
         reason = f": {check.error}" if check.error else ""
@@ -56,7 +56,7 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
     return msgspec.structs.replace(session, server=session.server | kept)
 
 
-async def _elsewhere(session: Session) -> str:
+async def _usual_address_hint(session: Session) -> str:
     """The server's usual address where models are listed there, as the begin of a hint."""
     root = session.endpoint.at_root()
     usual = root.at(root.base.copy_with(raw_path=b"/v1"))

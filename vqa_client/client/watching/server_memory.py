@@ -87,12 +87,12 @@ def memory_bytes(body: bytes) -> int | None:
     text = body.decode("utf-8", "replace")
     sizes = [_number(value) for value in _RESIDENT.findall(text)]
     if not sizes:
-        sizes = [_number(value, unit) for value, unit in _fields(_json(body))]
+        sizes = [_number(value, unit) for value, unit in _fields(_decoded_json(body))]
     known = [value for value in sizes if value is not None]
     return sum(known) if known else None
 
 
-def _json(body: bytes) -> Any:
+def _decoded_json(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
     except UNDECODABLE:
