@@ -148,6 +148,15 @@ def test_a_mistake_with_another_command_is_named_with_its_way_out(
     assert said in capsys.readouterr().err
 
 
+def test_all_samples_may_be_asked_where_another_program_has_imported_pydantic(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The library of the command line has pydantic check values by their types, where that is imported."""
+    pytest.importorskip("pydantic")
+    assert run_command(["explain", "--task", "vqax", "--data", str(tmp_path), "--n_samples", "ALL"]) == 2
+    assert capsys.readouterr().err.startswith("error: VQA-X: there is no ")
+
+
 @pytest.mark.parametrize("words", [["merge", "results"], ["robustness", "evaluate", "results"], ["run", "pope"]])
 def test_ctrl_c_while_data_is_read_ends_with_a_word(
     words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

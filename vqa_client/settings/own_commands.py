@@ -1,6 +1,7 @@
 """Settings of the benchmarks with a command of their own: mc, niah, vqa2 and explain."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
@@ -164,6 +165,19 @@ _ALL = ("none", "null", "all")
 """What --n_samples may say for all of them."""
 
 
+def _number_of_samples(value: object) -> int | None:
+    """How many samples are asked, None for all; raises UsageError."""
+    words = str(value).strip().lower()
+    with suppress(ValueError):
+        if words in _ALL or int(words) >= 0:
+            return None if words in _ALL else int(words)
+    raise UsageError(f"--n_samples is {value!r}; it must be a whole number of at least 0, None or all")
+
+
+_SAMPLES = Parameter(converter=lambda kind, tokens: _number_of_samples(tokens[0].value))
+"""Converted before the library checks it against its type, which it does where pydantic is imported."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExplainSettings(ConfiguredSettings):
     """Settings of `vqa-client explain`: answers with an explanation, `<answer> because <explanation>`."""
@@ -172,7 +186,7 @@ class ExplainSettings(ConfiguredSettings):
     """VQA-X, ACT-X, e-SNLI-VE or VCR."""
     split: Annotated[Literal["train", "val", "test"], DATA] = "val"
     """ACT-X and e-SNLI-VE have no val and use test."""
-    n_samples: Annotated[int | None, DATA, Parameter(converter=lambda kind, tokens: tokens[0].value)] = N_SAMPLES
+    n_samples: Annotated[int | None, DATA, _SAMPLES] = N_SAMPLES
     """Ask the first N samples with an image; None or all: every one."""
     data_root: Annotated[Path, DATA, Parameter(name=("--data", "-d", "--data_root"))] = Path(".")
     """Folder with images/ and nle_data/."""
@@ -198,14 +212,7 @@ class ExplainSettings(ConfiguredSettings):
     """A config: llava, qwen, another shipped one, or a JSON file; or a model's name at the server."""
 
     def __post_init__(self) -> None:
-        words = str(self.n_samples).strip().lower()
-        try:
-            number = None if words in _ALL else int(words)
-        except ValueError:
-            number = -1
-        if number is not None and number < 0:
-            raise UsageError(f"--n_samples is {self.n_samples!r}; it must be a whole number of at least 0, None or all")
-        object.__setattr__(self, "n_samples", number)
+        object.__setattr__(self, "n_samples", _number_of_samples(self.n_samples))
         super(ExplainSettings, self).__post_init__()
 
     def named(self, benchmark: str) -> Self:
