@@ -90,18 +90,21 @@ def test_of_two_equal_commands_at_once_the_second_is_refused_before_it_does_anyt
     with running([*arguments, *in_two]) as first:
         assert wait_until(lambda: list(of.output.glob(".vqa-client-*.lock")))
         refused = ran([*arguments, *in_two])
-        with running(other.arguments(server.base_url, *in_two)) as beside:
-            server.wait_until(lambda: server.log.in_flight == 4 + 4)
+        with (
+            running(other.arguments(server.base_url, *in_two)) as beside,
+            running([*arguments, *in_two, "--blind"]) as in_other_forms,
+        ):
+            server.wait_until(lambda: server.log.in_flight == 4 + 4 + 4)
             server.release()
-            ended = first.finished(), beside.finished()
-    assert [(done.code, done.is_clean()) for done in ended] == [(0, True)] * 2, ended
+            ended = first.finished(), beside.finished(), in_other_forms.finished()
+    assert [(done.code, done.is_clean()) for done in ended] == [(0, True)] * 3, ended
     assert (refused.code, refused.out, refused.err) == (
         2,
         "",
         f"error: another command is asking this run in {of.output}, with --processes\n"
         "hint: wait for it to end, or give another --output\n",
     )
-    assert len(server.chats) == 20 + 4
+    assert len(server.chats) == 20 + 4 + 2 * 20
     assert not list(of.output.glob(".*"))
 
 

@@ -63,13 +63,15 @@ async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, st
 def _alone(settings: RunSettings) -> Iterator[None]:
     """Lock a run: two commands would each get some of its shards and miss the others.
 
-    Raises Busy where another command has it, OutputError where --output takes no file.
+    The same questions in other forms, as by --blind, are another run. Raises Busy where another command has it,
+    OutputError where --output takes no file.
     """
     folder = output_folder(settings)
     check_output(folder)
     common = {field.name for field in fields(RunSettings)}
     own = [getattr(settings, field.name) for field in fields(settings) if field.name not in common]
-    path = folder / f".vqa-client-{crc32(repr(own).encode()):08x}.lock"
+    forms = settings.variations, settings.corrupted is not None
+    path = folder / f".vqa-client-{crc32(repr((own, forms)).encode()):08x}.lock"
     folder.mkdir(parents=True, exist_ok=True)
     try:
         descriptor = open_locked(path)
