@@ -214,6 +214,7 @@ def test_the_published_records_come_out_again(name: str, differing: list[tuple[s
         ("No, no.", "no"),
         ("不，图中没有狗。", "no"),
         ("जी नहीं", "no"),
+        ("नहीं।", "no"),
         ("जी हाँ", "yes"),
         ("No lo sé.", None),
         ("No lo se.", None),

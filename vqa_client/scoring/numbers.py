@@ -22,7 +22,12 @@ from vqa_client.scoring.strict.number_words import SPELLED, value_of
 from vqa_client.types import Answer, Question
 
 _NUMBER = re.compile(
-    r"(?<![A-Za-z\d_.,/])(?:(?<![\w)%] )-)?\d+(?:,\d{3}(?!\d))*(?:\.\d+)?(?:/\d+)?(?![\d/]|[.,]\d|-?[A-Za-z_])"
+    r"(?<![A-Za-zÀ-ÖØ-öø-ԯＡ-Ｚａ-ｚ\d_.,/第])(?<!\d:)(?<!第 )(?:(?<![\w)%] )-)?\d+(?:,\d{3}(?!\d))*(?:\.\d+)?(?:/\d+)?"
+    r"(?![\d/]|[.,:]\d|-?[A-Za-z_]| ?(?:[万萬亿億만억]|千(?![克米瓦])|番目|번째))"
+)
+"""Neither a part of a name ("A5") or a time, nor an ordinal of Chinese, Japanese or Korean, nor before its scale."""
+_SCALED = re.compile(
+    r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?: (?:dozen|hundred|thousand|million|billion)\b)+", re.IGNORECASE
 )
 _DECORATION = re.compile(r"\*{1,3}|`|\\[()\[\]]|\$|\\text\b|[{}]|^[ \t]*(?:#{1,6}|[-•])[ \t]+", re.MULTILINE)
 _NAMED = re.compile(
@@ -65,10 +70,15 @@ _FORMULA_ALONE = re.compile(r"\W{0,9}\$[^$\n]+\$\W{0,9}")
 _IN_FORMULA = re.compile(r"(?<=\$)[^$\n]{1,80}(?=\$)|(?<=\\\()[^()\n]{1,80}(?=\\\))")
 _MINUS = re.compile(r"(?<=\d)-(?=\d)")
 _DIGIT = re.compile(r"[^\D0-9]")
+_SEPARATOR = re.compile(r"\D")
 _FORMULA = re.compile(r"\$\$?([^$]+)\$|\\[(\[]([^$]+?)\\[)\]]|=\s?([^=\n]+)\Z")
 _TIME_OR_DATE = re.compile(r"\d:\d|\d/\d+/\d")
-_MORE_THAN = re.compile(r"\b(?:(?:(?<!no )(?<!be )(?:fewer|less)|more|greater) than|over|up to) \Z", re.IGNORECASE)
-_DENIED_AFTER = re.compile(rf"[^\W\d]{{0,4}} ?{NOT_THAT}")
+_MORE_THAN = re.compile(
+    r"\b(?:(?:(?<!no )(?<!be )(?:fewer|less)|more|greater) than|over|(?<!add )(?<!adds )(?<!ding )(?<!sum )(?<!sums )"
+    r"(?<!come )(?<!comes )up to) \Z|(?:超[过過]|(?<!不)[少小][于於]|[多大][于於]|不到|不足) ?\Z",
+    re.IGNORECASE,
+)
+_DENIED_AFTER = re.compile(rf"[^\W\d]{{0,4}} ?{NOT_THAT}|[多几幾余餘]|[^\W\d]?未満")
 _BOUND_READ: Final = len("greater than ") + len("no ")
 _BECAUSE = re.compile(r",? (?:because|since|as|which|so|where)\b")
 _MOST_SHORT: Final = 40
@@ -149,7 +159,7 @@ def _formula(reply: Reply, question: Question) -> Answer:
 
 def _plain(text: str) -> str:
     text = _DIGIT.sub(lambda digit: str(int(digit[0])), text)
-    text = SPACED_THOUSANDS.sub(lambda thousands: "".join(thousands[0].split()), text)
+    text = SPACED_THOUSANDS.sub(lambda thousands: _SEPARATOR.sub("", thousands[0]), text)
     text = _IN_FORMULA.sub(lambda formula: _MINUS.sub(" − ", formula[0]), text)
     return _DECORATION.sub(" ", text.replace("−", "-")).strip() if number_of(text) is None else text
 
@@ -176,7 +186,7 @@ def _value(text: str) -> str | None:
 
 def _in_digits(text: str) -> str:
     """The text with digits for number words; "one" is mostly a pronoun, and counts where it is the only number."""
-    text = _NAMED.sub(" ", text)
+    text = _SCALED.sub(lambda scaled: (_value(scaled[0]) or scaled[0]).removesuffix(".0"), _NAMED.sub(" ", text))
     most = SPELLED.sub(lambda match: match[0] if match[0].lower() == "one" else value_of(match[0]) or match[0], text)
     if not _NUMBER.search(most):
         most = re.sub(r"\bone\b(?! of| can|'s)", "1", most, flags=re.IGNORECASE)
@@ -229,8 +239,11 @@ def _amounts(text: str) -> Iterable[str]:
 
 
 def _numbers_last(text: str) -> Iterable[str]:
-    """Those of the last sentence that has any, after its last "="."""
-    for sentence in reversed(_SENTENCE_END.split(text)):
+    """Those of the last sentence that has any, after its last "="; all where each sentence is nothing but one."""
+    sentences = _SENTENCE_END.split(text)
+    if all(_NUMBER.fullmatch(sentence.rstrip(".!")) for sentence in sentences):
+        return _amounts(text)
+    for sentence in reversed(sentences):
         if values := [*_amounts(sentence.rpartition("=")[2])] or [*_amounts(sentence)]:
             return values
     return ()

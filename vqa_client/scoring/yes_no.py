@@ -37,7 +37,7 @@ _DENIES_ABROAD: Final = (
     r" (?:[dl]')?(?:im+[aá]g|bild|foto|photo|dou|dud|d[uú]v|dub|zweifel)|.*\b(?:mais|pero|mas|ma|aber)\b)"
     r"|(?:[这该]?[图圖照][片像]?[中里裡上])?[并並]?[没沒]有(?!.{0,4}[图圖照]|问题|問題|疑|.*[但而]|.*(?<![没沒])有))"
 )
-_OPENS_ABROAD = re.compile(rf"^[\s.,:;!-]*(?:(?:{_ABROAD})(?=\s*(?:[.,;:!。、،]|$))|{_DENIES_ABROAD})")
+_OPENS_ABROAD = re.compile(rf"^[\s.,:;!-]*(?:(?:{_ABROAD})(?=\s*(?:[.,;:!。、،।]|$))|{_DENIES_ABROAD})")
 _GUESSES: Final = r"(?:but |so )?(?:most likely|probably|i(?:'d| would) (?:say|guess)|my (?:best )?guess(?: is)?)"
 _CUE: Final = (
     r"[.,;!?-]\s*(?:(?:(?:but|oh|hmm|no),? )?(?:wait|actually|correction|sorry|scratch that|on second thought|i meant?"
@@ -76,12 +76,14 @@ _LOOKING: Final = (
     r"|[^.;!?]{0,80} (?:can|could|do|does|did|is|are|will|would) (?:you|we|one|i|it|he|she|they|the)\b"
 )
 """Conditions of the reader, not of the truth: "Yes, only if you look closely can you see it."."""
+BOTH: Final = r"^(?:yes\W+no|no\W+yes)\W*$"
+"""Nothing but "yes" and "no", as an echo of a question's choices."""
 _NEITHER = re.compile(
     rf"\bnot (?:be |have |really |entirely |quite |completely |very |even |yet |to )*{_KNOWING}\b"
     r"|\bun(?:clear|known|certain|sure|able)\b|\bno (?:idea|clue|information|context|way (?:to|of)|answer)\b"
     r"|\b(?:hard|difficult|impossible) to (?:tell|say|know|determine|see|judge)\b|\binsufficient\b|\binconclusive\b"
     rf"|^yes (?:and|or) no\b|^no (?:and|or) yes\b|\byes,? only if\b(?!{_LOOKING})|\bleast likely\b"
-    r"|\b(?:neither|either) (?:yes|no) n?or (?:yes|no)\b|\bmaybe (?:yes|no), maybe\b|^(?:yes\W+no|no\W+yes)\W*$"
+    rf"|\b(?:neither|either) (?:yes|no) n?or (?:yes|no)\b|\bmaybe (?:yes|no), maybe\b|{BOTH}"
     r"|^no (?:lo )?(?:sé\b|se(?=\s*(?:[.,;:!]|$)))|^no (?:lo )?(?:puedo|sabr[ií]a) (?:decir|saber)\b|^non (?:lo )?so\b"
 )
 _STARTS = re.compile(rf"(?:(?P<yes>{_YES}|{_LOOSE})|(?P<no>{_NO}))\b")

@@ -10,7 +10,7 @@ from vqa_client.scoring.choices.refuted import sentence_before
 from vqa_client.scoring.choices.undeclared import SHORT
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.refusal import unseeing
-from vqa_client.scoring.yes_no import foreign_or_corrected
+from vqa_client.scoring.yes_no import BOTH, foreign_or_corrected
 
 LONGEST: Final = 80
 """Characters of a choice that says that nobody can tell; a longer one says something else beside it."""
@@ -62,7 +62,7 @@ _NO_ANSWER = lazily(
     rf"\b(?:can't|cannot|can not|couldn't|could not|unable to|impossible to|no way to|no one can|nobody can) {_TELL}\b"
     r"|(?:n't|\bnot) know\b|\bnot sure\b|\bno (?:idea|clue|comment)\b|\b(?:nobody|no one) knows\b"
     r"|\blet me (?:look|check|take|know)\b|\bi(?:'ll| can| will) (?:help|look|check|take)\b"
-    r"|\bwhat would you like\b|\bhow (?:can|may) i\b|\bno,? thank"
+    rf"|\bwhat would you like\b|\bhow (?:can|may) i\b|\bno,? thank|{BOTH}"
 )
 _ANSWERS = lazily(
     r"[\"')\]]*\s*(?:$|\n|\.(?!\s?\d)|[,;:!()–—]|-(?=\s))"

@@ -13,7 +13,7 @@ from vqa_client.scoring.denials import EXCEPT, NOT, WRONG
 from vqa_client.scoring.patterns import lazily, line_end
 from vqa_client.scoring.plain import EMPHASIS, NO_MARKS
 from vqa_client.scoring.refusal import unseeing
-from vqa_client.scoring.yes_no import foreign_or_corrected, taken_back
+from vqa_client.scoring.yes_no import BOTH, foreign_or_corrected, taken_back
 
 LINES_READ: Final = 20
 VALUE_READ: Final = 60
@@ -67,8 +67,8 @@ def leading_text(reply: ChoiceReply) -> Found | None:
     says = labels and labels[0] in reply.texts.silent
     if not labels or not (CLAUSE_END.match(text, end) or (text[end] == "," and says)):
         return None
-    if says and (unseeing(text) or foreign_or_corrected(text) or taken_back(text)):
-        return None  # "No, I can't see the photo.", "No. Wait, yes."
+    if says and (unseeing(text) or re.match(BOTH, text) or foreign_or_corrected(text) or taken_back(text)):
+        return None  # "No, I can't see the photo.", "Yes. No.", "No. Wait, yes."
     return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
 
 
