@@ -201,3 +201,19 @@ def test_a_wrong_row_is_named_before_anything_is_asked(
     assert run_command(["run", str(path), "--data", str(tmp_path / "receipts"), "-o", str(tmp_path / "out")]) == 2
     assert told in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "column"),
+    [("docvqa", "val_v1.0.json", "image"), ("infovqa", "infographicsVQA_val_v1.0.json", "image_local_name")],
+)
+@pytest.mark.parametrize("image", ["", None])
+def test_a_question_without_its_image_is_named_before_anything_is_asked(
+    name: str, file: str, column: str, image: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"questionId": 7, "question": "?", "answers": ["a"], "image_url": "u", column: image}
+    row |= {"ucsf_document_id": "a", "ucsf_document_page_no": "1"}
+    (tmp_path / file).write_text(json.dumps({"data": [row]}))
+    assert run_command(["run", name, "--data", str(tmp_path), "-o", str(tmp_path / "out")]) == 2
+    shown = " ".join(capsys.readouterr().err.split())
+    assert f"row 1: Object missing required field `images` (column `{column}`)" in shown

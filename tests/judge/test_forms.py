@@ -158,3 +158,16 @@ def test_a_letter_is_right_for_a_parser_that_reads_no_bare_letters(tmp_path: Pat
     assert run_command(["judge", str(tmp_path), "--base_url", server.base_url, "--check"]) == 0
     found = verdicts(tmp_path, "match")
     assert found["accuracy"] == found["rule"] > 0
+
+
+def test_a_robustness_run_asks_its_judges_about_each_corruption(tmp_path: Path, fault_server: StartsServers) -> None:
+    write_sample("chartqa", tmp_path / "data")
+    server = fault_server(lambda received: answer(honest) if "<<<" in received.prompt else "3")
+    judge = Run(tmp_path, []).config("one", server.base_url)
+    asked = ["robustness", "run", "--task", "chartqa", "--data", str(tmp_path / "data"), "-o", str(tmp_path / "out")]
+    asked += ["--corruptions", "snow", "--levels", "0-1", "--base_url", server.base_url, "--no_check", "--no-html"]
+    assert run_command([*asked, "--judge", judge]) == 0
+    assert {form["name"]: form["judge"]["n"] for form in verdicts(tmp_path / "out", "correct")["forms"]} == {
+        "clean": 4,
+        "snow/1": 4,
+    }

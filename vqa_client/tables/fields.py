@@ -119,7 +119,7 @@ def _value(field: _Field, cells: dict[str, Any], start: str, base: Path) -> Any:
         names = names_in(value, start + column, base)
         if len(names) > 1 and not field.several:
             raise ValueError(f"{len(names)} images, where one is expected")
-        return names if field.several and value is not None else names[0] if names else None
+        return names if field.several and value not in (None, "") else names[0] if names else None
     if field.several or field.mapping:
         if isinstance(value, str):
             parsed = literal(value)
