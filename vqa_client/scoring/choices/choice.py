@@ -121,6 +121,8 @@ _POINTED = lazily(
 )
 """An arrow to the right choice of a list, which says what a tick does."""
 _IMAGE = lazily(r"<?image (\d{1,2})>?", re.IGNORECASE)
+_NEW_PLACE = lazily(r"\bNew ([^\W\d_]+)\b")
+"""Another place than the one whose name it has: "New London"."""
 
 
 def _with_letters(text: str, choices: dict[str, str]) -> str:
@@ -178,6 +180,9 @@ def _is_foreign(reply: ChoiceReply, item: re.Match[str]) -> bool:
 def text_read(text: str, choices: dict[str, str], *, cut: bool) -> str:
     """The plain text in which a choice is looked for."""
     text = _POINTED.sub("✓", _with_letters(text, choices))
+    if "New " in text and not any("New " in own for own in choices.values()):
+        names = {*filter(str.istitle, choices.values())}
+        text = _NEW_PLACE.sub(lambda place: f"New_{place[1]}" if place[1] in names else place[0], text)
     if cut and (article := _ARTICLE.search(text)) and article[1] not in choices:
         return text[: article.start()]
     return text
