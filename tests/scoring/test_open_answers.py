@@ -257,14 +257,16 @@ COUNTS += [
     *((f"{bound} 5", None) for bound in ("More than", "There are over", "No more than", "It is greater than")),
     *((f"There are {bound} 5 birds.", None) for bound in ("up to", "less than", "fewer than")),
     ("At least 3", "3"),
-    *((f"{text}鸟", None) for text in ("超过5只", "10多只", "第5排有", "3.5万只", "3万5千只", "10点30分有4只")),
+    *(
+        (f"{text}鸟", None)
+        for text in ("超过5只", "10多只", "少于5只", "第5排有", "3.5万只", "3万5千只", "1点3分有4只")
+    ),
     *((text, None) for text in ("5羽未満", "5番目", "3:45pm", "Ａ5", "1250\n15", "between 3 and 5 million")),
-    *((f"{text} up to 16 in total.", "16") for text in ("They add", "That adds", "It comes", "The sums come")),
+    *((f"{text} up to 16.", "16") for text in ("They add", "That adds", "It comes", "It rises", "The bar reaches")),
+    *((text, "5") for text in ("答案是5。", "图中有5只鸟", "前排2只，后排3只，共有5只", "The car drives over 5")),
     *((f"There are {text} birds.", "1250") for text in ("1’250", "1'250", "1.25 thousand")),
     ("At 10:30 there are 2 dozen of them.", "24"),
-    ("答案是5。", "5"),
     ("鳥は5羽ではありません。", None),
-    ("图中有5只鸟", "5"),
 ]
 FORMULAS = [
     ("The answer should be 60. Since 2*30", "60"),

@@ -43,7 +43,8 @@ _DECLARED = re.compile(
 )
 _TOTAL = re.compile(
     r"\btotal(?: number| count| amount)?(?: of [a-z ]{1,40}?)?\"?(?: is| are|:| =| of)*:? (-?\d[\d,.]*)"
-    r"|(?<![\d,.])(-?\d[\d,.]*)(?: [a-z]{1,20}){0,4},? (?:in total|altogether|in all|overall)\b",
+    r"|(?<![\d,.])(-?\d[\d,.]*)(?: [a-z]{1,20}){0,4},? (?:in total|altogether|in all|overall)\b"
+    rf"|(?:共[计計]?|合[计計])有?[:：]? ?({_NUMBER.pattern})",
     re.IGNORECASE,
 )
 _ASKED_FOR = re.compile(r"\b(?:how many|number of|count(?: of)?(?: all)?(?: the)?)\s([a-z' -]{1,60})", re.IGNORECASE)
@@ -74,12 +75,15 @@ _SEPARATOR = re.compile(r"\D")
 _FORMULA = re.compile(r"\$\$?([^$]+)\$|\\[(\[]([^$]+?)\\[)\]]|=\s?([^=\n]+)\Z")
 _TIME_OR_DATE = re.compile(r"\d:\d|\d/\d+/\d")
 _MORE_THAN = re.compile(
-    r"\b(?:(?:(?<!no )(?<!be )(?:fewer|less)|more|greater) than|over|(?<!add )(?<!adds )(?<!ding )(?<!sum )(?<!sums )"
-    r"(?<!come )(?<!comes )up to) \Z|(?:超[过過]|(?<!不)[少小][于於]|[多大][于於]|不到|不足) ?\Z",
+    r"(?:\b(?:(?<!no )(?<!be )(?:fewer|less)|more|greater) than"
+    r"|(?:(?<!\w )|\b(?!(?:add|sum|com|cam|go|went|ris|rose|reach|extend|grow|grew|increas|climb|count|run|walk|driv|fl"
+    r"|jump|lean|pass|rid)\w* )\w+ )(?:over|up to)) \Z"
+    r"|(?:超[过過]|(?<!不)[少小][于於]|[多大][于於]|不到|不足) ?\Z",
     re.IGNORECASE,
 )
+"""A bound, where no verb makes it the value: "it adds up to", "it drives over"."""
 _DENIED_AFTER = re.compile(rf"[^\W\d]{{0,4}} ?{NOT_THAT}|[多几幾余餘]|[^\W\d]?未満")
-_BOUND_READ: Final = len("greater than ") + len("no ")
+_BOUND_READ: Final = len("increasing up to ") + len("no ")
 _BECAUSE = re.compile(r",? (?:because|since|as|which|so|where)\b")
 _MOST_SHORT: Final = 40
 _LIST = re.compile(r"\[([^\[\]]*)\]")
@@ -217,7 +221,7 @@ def _numbers_concluded(text: str) -> Iterable[str]:
 
 
 def _totals(text: str) -> Iterable[str]:
-    return [(before or after).rstrip(".,").replace(",", "") for before, after in _TOTAL.findall(text)]
+    return ["".join(values).rstrip(".,").replace(",", "") for values in _TOTAL.findall(text)]
 
 
 def _numbers_of_things(asked_for: str, text: str) -> Iterable[str]:

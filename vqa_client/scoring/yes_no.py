@@ -17,10 +17,12 @@ from vqa_client.scoring.short_answers import folded
 YesNo = Literal["yes", "no"]
 _YES: Final = r"(?:yes|yeah|yep|yup|correct|true|affirmative)"
 _NO: Final = r"(?:no|nope|nah|not|false|wrong|incorrect|negative)"
-_ABROAD: Final = (
-    r"(?P<yes>ja|oui|sí|sim|sì|da|да|так|tak|evet|ναι|نعم|(?:जी )?हाँ|(?:जी )?हां|はい|ええ|네|예|是的?|有的?|对的?|對)"
-    r"|(?P<no>nein|non|nee|não|nej|nei|нет|ні|hayır|όχι|لا|(?:जी )?नहीं|いいえ|아니요|아니오|아뇨|不(?:是的?)?"
-    r"|没有|沒有|不对|否)"
+_YES_ABROAD: Final = (
+    r"(?:ja|oui|sí|sim|sì|da|да|так|tak|evet|ναι|نعم|(?:जी )?हाँ|(?:जी )?हां|はい|ええ|네|예|是的?|有的?|对的?|對)"
+)
+_NO_ABROAD: Final = (
+    r"(?:nein|non|nee|não|nej|nei|нет|ні|hayır|όχι|لا|(?:जी )?नहीं|いいえ|아니요|아니오|아뇨"
+    r"|不(?:是的?)?|没有|沒有|不对|否)"
 )
 """Without "no", "nie", "ne", "si" and the like, which mean something else in another language."""
 _LOOSE: Final = (
@@ -37,7 +39,9 @@ _DENIES_ABROAD: Final = (
     r" (?:[dl]')?(?:im+[aá]g|bild|foto|photo|dou|dud|d[uú]v|dub|zweifel)|.*\b(?:mais|pero|mas|ma|aber)\b)"
     r"|(?:[这该]?[图圖照][片像]?[中里裡上])?[并並]?[没沒]有(?!.{0,4}[图圖照]|问题|問題|疑|.*[但而]|.*(?<![没沒])有))"
 )
-_OPENS_ABROAD = re.compile(rf"^[\s.,:;!-]*(?:(?:{_ABROAD})(?=\s*(?:[.,;:!。、،।]|$))|{_DENIES_ABROAD})")
+_OPENS_ABROAD = re.compile(
+    rf"^[\s.,:;!-]*(?:(?:(?P<yes>{_YES_ABROAD})|(?P<no>{_NO_ABROAD}))(?=\s*(?:[.,;:!。、،।]|$))|{_DENIES_ABROAD})"
+)
 _GUESSES: Final = r"(?:but |so )?(?:most likely|probably|i(?:'d| would) (?:say|guess)|my (?:best )?guess(?: is)?)"
 _CUE: Final = (
     r"[.,;!?-]\s*(?:(?:(?:but|oh|hmm|no),? )?(?:wait|actually|correction|sorry|scratch that|on second thought|i meant?"
@@ -76,14 +80,15 @@ _LOOKING: Final = (
     r"|[^.;!?]{0,80} (?:can|could|do|does|did|is|are|will|would) (?:you|we|one|i|it|he|she|they|the)\b"
 )
 """Conditions of the reader, not of the truth: "Yes, only if you look closely can you see it."."""
-BOTH: Final = r"^(?:yes\W+no|no\W+yes)\W*$"
+_SAYS: Final = (rf"(?:yes|{_YES_ABROAD})", rf"(?:no|{_NO_ABROAD})")
+BOTH: Final = re.compile(rf"(?:{_SAYS[0]}\W+{_SAYS[1]}|{_SAYS[1]}\W+{_SAYS[0]})\W*\Z")
 """Nothing but "yes" and "no", as an echo of a question's choices."""
 _NEITHER = re.compile(
     rf"\bnot (?:be |have |really |entirely |quite |completely |very |even |yet |to )*{_KNOWING}\b"
     r"|\bun(?:clear|known|certain|sure|able)\b|\bno (?:idea|clue|information|context|way (?:to|of)|answer)\b"
     r"|\b(?:hard|difficult|impossible) to (?:tell|say|know|determine|see|judge)\b|\binsufficient\b|\binconclusive\b"
     rf"|^yes (?:and|or) no\b|^no (?:and|or) yes\b|\byes,? only if\b(?!{_LOOKING})|\bleast likely\b"
-    rf"|\b(?:neither|either) (?:yes|no) n?or (?:yes|no)\b|\bmaybe (?:yes|no), maybe\b|{BOTH}"
+    r"|\b(?:neither|either) (?:yes|no) n?or (?:yes|no)\b|\bmaybe (?:yes|no), maybe\b"
     r"|^no (?:lo )?(?:sé\b|se(?=\s*(?:[.,;:!]|$)))|^no (?:lo )?(?:puedo|sabr[ií]a) (?:decir|saber)\b|^non (?:lo )?so\b"
 )
 _STARTS = re.compile(rf"(?:(?P<yes>{_YES}|{_LOOSE})|(?P<no>{_NO}))\b")
@@ -107,6 +112,8 @@ def yes_or_no(reply: str) -> YesNo | None:
     """What the reply says, None where it says neither or both."""
     text = _plain_form(reply)
     opened = _OPENING.sub("", text, count=1)
+    if BOTH.match(text):
+        return None
     if said := foreign_or_corrected(text):
         return said
     if taken_back(text):

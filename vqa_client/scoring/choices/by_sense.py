@@ -31,6 +31,8 @@ def undetermined(reply: ChoiceReply) -> Found | None:
 def yes_or_no(reply: ChoiceReply) -> Found | None:
     """Of choices that open with yes and with no, the one that opens as the reply does; its own words tell several."""
     text = reply.folded
+    if BOTH.match(text):
+        return None
     plainly = {reply.texts.own[label]: label for label in reply.texts.labels}
     if plainly.keys() == {"yes", "no"} and (said := foreign_or_corrected(text)):
         return Found(labels=(plainly[said],), rule="yes or no")
@@ -62,7 +64,7 @@ _NO_ANSWER = lazily(
     rf"\b(?:can't|cannot|can not|couldn't|could not|unable to|impossible to|no way to|no one can|nobody can) {_TELL}\b"
     r"|(?:n't|\bnot) know\b|\bnot sure\b|\bno (?:idea|clue|comment)\b|\b(?:nobody|no one) knows\b"
     r"|\blet me (?:look|check|take|know)\b|\bi(?:'ll| can| will) (?:help|look|check|take)\b"
-    rf"|\bwhat would you like\b|\bhow (?:can|may) i\b|\bno,? thank|{BOTH}"
+    r"|\bwhat would you like\b|\bhow (?:can|may) i\b|\bno,? thank"
 )
 _ANSWERS = lazily(
     r"[\"')\]]*\s*(?:$|\n|\.(?!\s?\d)|[,;:!()–—]|-(?=\s))"

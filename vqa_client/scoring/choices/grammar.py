@@ -29,6 +29,7 @@ _CORRECT = """
     right statement
     best answer|best option|best choice|best response|best fit|best match|best describes|best fits|best matches
     best description|best explanation|best representation|best supported|better answer|better option|better choice
+    more accurate
     odd one|odd one out|exception|different one|matching one|most consistent|most correct
     most plausible|most accurate|most appropriate|most suitable|most probable|most reasonable
     better match|better fit|one that matches|one that fits|most fitting|most relevant|exact

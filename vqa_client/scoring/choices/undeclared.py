@@ -67,7 +67,7 @@ def leading_text(reply: ChoiceReply) -> Found | None:
     says = labels and labels[0] in reply.texts.silent
     if not labels or not (CLAUSE_END.match(text, end) or (text[end] == "," and says)):
         return None
-    if says and (unseeing(text) or re.match(BOTH, text) or foreign_or_corrected(text) or taken_back(text)):
+    if says and (unseeing(text) or BOTH.match(text) or foreign_or_corrected(text) or taken_back(text)):
         return None  # "No, I can't see the photo.", "Yes. No.", "No. Wait, yes."
     return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
 
