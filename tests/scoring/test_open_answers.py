@@ -261,11 +261,11 @@ COUNTS += [
         (f"{text}鸟", None)
         for text in ("超过5只", "10多只", "少于5只", "第5排有", "3.5万只", "3万5千只", "1点3分有4只")
     ),
-    *((text, None) for text in ("5羽未満", "5番目", "3:45pm", "Ａ5", "1250\n15", "between 3 and 5 million")),
+    *((text, None) for text in ("5羽未満", "5番目", "3:45pm", "Ａ5", "1250\n15", "The demand is 36.1 billion dollars")),
     *((f"{text} up to 16.", "16") for text in ("They add", "That adds", "It comes", "It rises", "The bar reaches")),
     *((text, "5") for text in ("答案是5。", "图中有5只鸟", "前排2只，后排3只，共有5只", "The car drives over 5")),
-    *((f"There are {text} birds.", "1250") for text in ("1’250", "1'250", "1.25 thousand")),
-    ("At 10:30 there are 2 dozen of them.", "24"),
+    *((f"There are {text} birds.", "1250") for text in ("1’250", "1'250")),
+    ("At 10:30 there are 24 of them.", "24"),
     ("鳥は5羽ではありません。", None),
 ]
 FORMULAS = [

@@ -26,9 +26,6 @@ _NUMBER = re.compile(
     r"(?![\d/]|[.,:]\d|-?[A-Za-z_]| ?(?:[万萬亿億만억]|千(?![克米瓦])|番目|번째))"
 )
 """Neither a part of a name ("A5") or a time, nor an ordinal of Chinese, Japanese or Korean, nor before its scale."""
-_SCALED = re.compile(
-    r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?: (?:dozen|hundred|thousand|million|billion)\b)+", re.IGNORECASE
-)
 _DECORATION = re.compile(r"\*{1,3}|`|\\[()\[\]]|\$|\\text\b|[{}]|^[ \t]*(?:#{1,6}|[-•])[ \t]+", re.MULTILINE)
 _NAMED = re.compile(
     r"^[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)"
@@ -190,7 +187,7 @@ def _value(text: str) -> str | None:
 
 def _in_digits(text: str) -> str:
     """The text with digits for number words; "one" is mostly a pronoun, and counts where it is the only number."""
-    text = _SCALED.sub(lambda scaled: (_value(scaled[0]) or scaled[0]).removesuffix(".0"), _NAMED.sub(" ", text))
+    text = _NAMED.sub(" ", text)
     most = SPELLED.sub(lambda match: match[0] if match[0].lower() == "one" else value_of(match[0]) or match[0], text)
     if not _NUMBER.search(most):
         most = re.sub(r"\bone\b(?! of| can|'s)", "1", most, flags=re.IGNORECASE)
