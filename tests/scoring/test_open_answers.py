@@ -265,7 +265,7 @@ COUNTS += [
     *((f"{text} up to 16.", "16") for text in ("They add", "That adds", "It comes", "It rises", "The bar reaches")),
     *((text, "5") for text in ("答案是5。", "图中有5只鸟", "前排2只，后排3只，共有5只", "The car drives over 5")),
     *((f"There are {text} birds.", "1250") for text in ("1’250", "1'250")),
-    ("At 10:30 there are 24 of them.", "24"),
+    *((f"{time} 24 birds sat there.", "24") for time in ("At 10:30", "In 2020")),
     ("鳥は5羽ではありません。", None),
 ]
 FORMULAS = [

@@ -215,6 +215,8 @@ def test_the_published_records_come_out_again(name: str, differing: list[tuple[s
         ("不，图中没有狗。", "no"),
         ("जी नहीं", "no"),
         ("नहीं।", "no"),
+        ("No wait, yes, there is one behind it.", "yes"),
+        ("Yes wait no.", "no"),
         *((both, None) for both in ("हाँ। नहीं।", "Sí\nNo", "Ja, nein.", "不。是的。", "Oui / non")),
         ("जी हाँ", "yes"),
         ("No lo sé.", None),

@@ -231,7 +231,7 @@ def _numbers_of_things(asked_for: str, text: str) -> Iterable[str]:
     if not names:
         return ()
     stem = re.escape(names[-1].removesuffix("s").removesuffix("e"))
-    counted = re.compile(rf"({_NUMBER.pattern})(?: [\w-]+)? {stem}", re.IGNORECASE)
+    counted = re.compile(rf"({_NUMBER.pattern})(?: (?!\d)[\w-]+)? {stem}", re.IGNORECASE)
     return [number.replace(",", "") for number in counted.findall(text)]
 
 

@@ -44,7 +44,8 @@ _OPENS_ABROAD = re.compile(
 )
 _GUESSES: Final = r"(?:but |so )?(?:most likely|probably|i(?:'d| would) (?:say|guess)|my (?:best )?guess(?: is)?)"
 _CUE: Final = (
-    r"[.,;!?-]\s*(?:(?:(?:but|oh|hmm|no),? )?(?:wait|actually|correction|sorry|scratch that|on second thought|i meant?"
+    r"(?:[.,;!?-]\s*|^(?:yes|no) (?=wait\b))"
+    r"(?:(?:(?:but|oh|hmm|no),? )?(?:wait|actually|correction|sorry|scratch that|on second thought|i meant?"
     rf"|{_GUESSES})\b|but(?=,? (?:the answer is )?(?:yes|no)\b))"
 )
 _CORRECTS = re.compile(
