@@ -70,12 +70,12 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     (
         lambda: RunFile.read(Path("broken.run.json")),
         "broken.run.json is not a run file: Input data was truncated",
-        "--fresh moves it and its records aside and starts over",
+        "the run's own command with --fresh moves it and its records aside and starts over",
     ),
     (
         lambda: RunFile.read(Path("empty")),
         "empty is not a run file: it is not a file",
-        "--fresh moves it and its records aside and starts over",
+        "the run's own command with --fresh moves it and its records aside and starts over",
     ),
     (
         lambda: check_identity({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3}}, Path("x/r.run.json")),

@@ -26,6 +26,7 @@ SERVER = "server."
 """How the fields of an identity begin that the check before a run has found."""
 FRESH = ", or --fresh to move the old records aside"
 ASIDE = f"give another --output{FRESH}"
+_OVER = "the run's own command with --fresh moves it and its records aside and starts over"
 
 
 class RunFile(msgspec.Struct, kw_only=True):
@@ -53,9 +54,7 @@ class RunFile(msgspec.Struct, kw_only=True):
         except PermissionError as error:
             raise UsageError(f"{path} can't be read: {error.strerror}", hint="choose another --output") from None
         except (OSError, *UNDECODABLE) as error:
-            raise UsageError(
-                f"{path} is not a run file: {error}", hint="--fresh moves it and its records aside and starts over"
-            ) from None
+            raise UsageError(f"{path} is not a run file: {error}", hint=_OVER) from None
 
     @classmethod
     def parsed(cls, content: bytes) -> "RunFile":
