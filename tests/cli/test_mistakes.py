@@ -178,7 +178,12 @@ FORBIDDEN = [
         "locked is not writable\nhint: choose another",
     ),
     (["report", "locked"], "locked: Permission denied\nhint: this user needs the right"),
+    (["merge", "locked"], "locked: Permission denied\nhint: this user needs the right"),
+    (["ctl", "locked"], "locked: Permission denied\nhint: this user needs the right"),
+    (["robustness", "evaluate", "locked"], "locked: Permission denied\nhint: this user needs the right"),
+    (["run", "chartqa", "--data", "locked"], "locked: Permission denied\nhint: this user needs the right"),
     (["leaderboard", "."], "./locked: Permission denied\nhint: this user needs the right"),
+    (["rescore", "run"], "run/a.run.json: Permission denied\nhint: this user needs"),
     (["report", "run"], "run/a.run.json: Permission denied\nhint: this user needs"),
 ]
 

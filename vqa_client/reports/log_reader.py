@@ -49,8 +49,7 @@ def find_logs(place: Path) -> list[Path]:
     The logs of shards and of judges are found by their own names alone.
     """
     if place.is_dir():
-        files = (Path(folder, name) for folder, _, names in os.walk(place, onerror=_refuse) for name in names)
-        logs = (path for path in files if path.name.endswith(LOG_ENDING) and JUDGED_BY not in path.name)
+        logs = (path for path in files_below(place, LOG_ENDING) if JUDGED_BY not in path.name)
         found = sorted(logs, key=lambda path: natural_key(str(path)))
         whole = [path for path in found if not SHARD.search(path.name)]
         if found and not whole:
@@ -64,9 +63,18 @@ def find_logs(place: Path) -> list[Path]:
     return found
 
 
+def files_below(folder: Path, ending: str) -> Iterator[Path]:
+    """The files of a folder and its folders whose names end so.
+
+    None where there is no such folder; raises DataError for one that can't be read, whose runs would be missing.
+    """
+    for place, _, names in os.walk(folder, onerror=_refuse):
+        yield from (Path(place, name) for name in names if name.endswith(ending))
+
+
 def _refuse(error: OSError) -> None:
-    """A folder that may not be read may have runs that would be missing."""
-    raise forbidden(error)
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise forbidden(error)
 
 
 def _candidates(place: Path) -> Iterator[Path]:

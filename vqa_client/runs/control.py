@@ -23,7 +23,7 @@ from vqa_client.client.session import affordable_workers
 from vqa_client.errors import UNDECODABLE, UsageError
 from vqa_client.files import private_folder, removed_unlocked
 from vqa_client.records import RecordLog
-from vqa_client.reports.log_reader import LOG_ENDING
+from vqa_client.reports.log_reader import LOG_ENDING, files_below
 from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.stage import Stage
@@ -193,7 +193,7 @@ def order_all(run: Path, order: Order) -> list[Standing]:
 
 def _records_of(run: Path) -> Sequence[Path]:
     if run.is_dir():
-        return sorted(run.rglob(f"*{ENDING}"))
+        return sorted(files_below(run, ENDING))
     stem = run.name.removesuffix(LOG_ENDING).removesuffix(".run.json").removesuffix(run.suffix)
     return sorted(path for path in run.parent.glob(f"*{ENDING}") if path.name.startswith(f"{stem}."))
 

@@ -13,7 +13,7 @@ from vqa_client.client.session import named_model
 from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.log_lines import check_run, numbered
 from vqa_client.records import RecordLog, is_settled
-from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader, run_file_of
+from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader, files_below, run_file_of
 from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.plans import finish, make_plans, plans_of
@@ -51,7 +51,7 @@ def merge_folder(folder: Path, *, partial: bool, tidy: bool, note: Note) -> Iter
     Raises DataError without shards or without their data, UsageError for missing ones unless `partial`, IdentityError
     for shards of different runs.
     """
-    logs = sorted(path for path in folder.rglob(f"*{LOG_ENDING}") if SHARD.search(path.name))
+    logs = sorted(path for path in files_below(folder, LOG_ENDING) if SHARD.search(path.name))
     if not logs:
         there = "has no shard of a run" if folder.exists() else "does not exist"
         raise DataError(f"{folder} {there}", hint="--shard K/N writes NAME.shard-K-of-N.records.jsonl")

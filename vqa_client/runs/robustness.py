@@ -13,6 +13,7 @@ from msgspec import Struct
 from vqa_client.errors import UNDECODABLE, DataError, IdentityError
 from vqa_client.images.corruptions.table import milder_levels
 from vqa_client.log_lines import check_run, records_in
+from vqa_client.reports.log_reader import files_below
 from vqa_client.reports.names import first_and_more
 from vqa_client.reports.robustness.evaluation import FoundRun, variants_in
 from vqa_client.reports.robustness.report import ScoredLine, add_to
@@ -188,7 +189,8 @@ def _paths(report: Path) -> RunPaths:
 
 def _files(folder: Path) -> list[Path]:
     """The run files of robustness runs; other runs may lie beside them."""
-    return [path for path in sorted(folder.rglob("*.run.json")) if (file := RunFile.read(path)) and _corrupted(file)]
+    paths = sorted(files_below(folder, ".run.json"))
+    return [path for path in paths if (file := RunFile.read(path)) and _corrupted(file)]
 
 
 def _corrupted(file: RunFile) -> bool:

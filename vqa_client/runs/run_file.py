@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from vqa_client.errors import UNDECODABLE, IdentityError, UsageError
+from vqa_client.errors import UNDECODABLE, IdentityError, UsageError, forbidden
 from vqa_client.files import checked_nesting, write_json
 from vqa_client.model_config import ModelSettings, parse_model
 from vqa_client.reports.log_reader import JUDGED_BY
@@ -44,7 +44,10 @@ class RunFile(msgspec.Struct, kw_only=True):
 
     @classmethod
     def read(cls, path: Path) -> "RunFile | None":
-        """The file's content, or None when there is none; raises UsageError when it is no run file."""
+        """The file's content, or None when there is none; raises UsageError when it is no run file.
+
+        Raises DataError when this user may not read it.
+        """
         try:
             if path.exists() and not path.is_file():  # a pipe would be waited for without end
                 raise OSError("it is not a file")
@@ -52,7 +55,7 @@ class RunFile(msgspec.Struct, kw_only=True):
         except FileNotFoundError:
             return None
         except PermissionError as error:
-            raise UsageError(f"{path} can't be read: {error.strerror}", hint="choose another --output") from None
+            raise forbidden(error) from None
         except (OSError, *UNDECODABLE) as error:
             raise UsageError(f"{path} is not a run file: {error}", hint=_OVER) from None
 

@@ -156,6 +156,8 @@ class Tables(Struct, frozen=True, kw_only=True):
             if files:
                 return form, tuple(files)
         if data.exists():
+            if data.is_dir():
+                os.listdir(data)  # PermissionError: one that this user may not read looks empty to a glob
             of_any_split = [each for form in self.forms for each in _glob_variants(form.globs("*"))]
             names = [str(path.relative_to(data)) for each in of_any_split for path in _matching_files(data, each)]
             names = names if data.is_dir() else [data.name, f"{data.parent.name}/{data.name}"]
