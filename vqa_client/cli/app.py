@@ -124,13 +124,17 @@ HELP_FLAGS = frozenset({"--help", "-h"})
 Options = Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]
 """Options that the command reads by itself."""
 _NO_SHOTS = "mc, niah, vqa2 and explain ask as published, without worked examples; `run` and `ask` take --shots"
-HINTS = {
+HINTS = {  # by the option, or by command and option
     "shots": _NO_SHOTS,
     "shots_from": _NO_SHOTS,
     **dict.fromkeys(
         ("corruptions", "levels"), "`vqa-client robustness run --task NAME` takes --corruptions and --levels"
     ),
     "pages": "`vqa-client run` takes --pages, for benchmarks of documents",
+    **dict.fromkeys(
+        ("circular", "shuffle_choices", "choice_mode"), "`ask`, `mc` and benchmarks with choices, such as mmmu, take it"
+    ),
+    "judge model": "--judge names the model that judges",
     "map": "a field's column has its own option: --question COLUMN, --image COLUMN, --answer COLUMN",
 }
 _MOST_COMMANDS = 8
@@ -162,8 +166,8 @@ def usage_error(error: CycloptsError) -> UsageError:
         name = option.lstrip("-").replace("-", "_")
         if name in OF_A_CONFIG:
             return UsageError(f"unknown option {option}", hint=f"the option is --{OF_A_CONFIG[name]}")
-        if name in HINTS:
-            return UsageError(f"unknown option {option}", hint=HINTS[name])
+        if hint := HINTS.get(" ".join((*(error.command_chain or ()), name)), HINTS.get(name)):
+            return UsageError(f"unknown option {option}", hint=hint)
         if "Did you mean" not in text:
             return UsageError(f"unknown option {option}", hint="--help lists all options")
     text = text.replace(', "".', ".")
