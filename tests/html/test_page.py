@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -274,3 +276,27 @@ def test_the_fingerprint_is_of_identity_and_data_in_any_order(tmp_path: Path) ->
     assert f"Run fingerprint {first} : the digest of everything that decides what is sent." in said(
         html_of(tmp_path, [record()])
     )
+
+
+LATE_REPLY = """
+const posts = [], replies = [];
+const fetch = (path, sent) => new Promise((give) => { posts.push(JSON.parse(sent.body)); replies.push(give); });
+%s
+(async () => {
+  const said = [], report = (problem) => said.push(problem || "saved");
+  unsaved.set("a", "a, first").set("b", "b, first");
+  const earlier = save(report);
+  unsaved.set("b", "b, last");
+  const later = save(report);
+  for (let n = 0; n < 3; n += 1) { replies.pop()?.({ ok: true }); await new Promise(setImmediate); }
+  await Promise.all([earlier, later]);
+  console.log(JSON.stringify({ posts, said }));
+})();
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node, which runs the script here, is not installed")
+def test_of_a_note_that_changes_while_another_is_sent_only_the_last_form_is_kept() -> None:
+    script = LATE_REPLY % (Path(pages.__file__).parent / "notes.js").read_text(encoding="utf-8")
+    done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {"posts": ["a, first", "b, last"], "said": ["saved"]}

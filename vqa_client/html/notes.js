@@ -38,8 +38,9 @@ function noteBox(row) {
 // Send what has changed, and say "saved" once all of it is; what can't be kept is sent again with the next change.
 async function save(report) {
   reportLast = report;
-  for (const [place, kept] of [...unsaved]) {
-    unsaved.delete(place);
+  for (const place of [...unsaved.keys()]) {
+    const kept = unsaved.get(place);
+    if (!unsaved.delete(place)) continue; // sent meanwhile by a later change
     underway += 1;
     try {
       const reply = await fetch("notes", { method: "POST", keepalive: true, headers: { "Content-Type": "application/json" }, body: JSON.stringify(kept) });
