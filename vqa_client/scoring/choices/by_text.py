@@ -165,7 +165,7 @@ def opening(reply: ChoiceReply) -> Found | None:
         at, end = next(((start, end) for start, end, owners in spans if owners == labels), (0, 0))
         stated = labels and (not at or _LEADS_UP.search(first[:at])) and _states(f"{first}.", at, end)
         refused = denied(first[:at]) or refuted(first[:at])
-        if stated and not refused and not _POSSIBLE.search(first, 0, at):
+        if stated and not refused and not _POSSIBLE.search(first, 0, at) and not _NOT_SHOWN.match(first, end):
             return Found(labels=labels, rule="opening")
     return None
 
@@ -251,6 +251,7 @@ _UNTRUE = lazily(r"[\"' ]{1,3}is not (?:true|correct)\b")
 _NOT_SHOWN = lazily(
     r",? (?:which|but (?:it|that|this)) (?:is|are|was|were)(?:n't| not) (?:\w+ly )?"
     r"(?:shown|seen|visible|present|depicted|pictured|mentioned|supported|there|true|correct|right|accurate|the case)\b"
+    r"(?! (?:in full|clearly|fully|entirely|completely|directly)\b)"
 )
 _NOT_PROSE = lazily(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
 """Program code, in which a number is a value and no answer."""

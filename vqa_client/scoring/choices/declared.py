@@ -271,10 +271,10 @@ def _linked_text(reply: ChoiceReply, place: _Place, texts: list[Start]) -> Decla
             labels = values
         if labels and not _denied(reply, end, link):
             return Declaration(at=at, end=link + length, labels=labels, rule=f"{cue.name} text", weak=cue.alone)
-    colon = _COLON.match(reply.text, end)
+    colon = _COLON.match(reply.text, end) if cue.bare else None
     if colon and _UNKNOWN.match(reply.text, colon.end()):
         return Declaration(at=at, end=colon.end(), labels=(), rule=cue.name)
-    other = _OTHER_LETTER.match(reply.text, end)
+    other = _OTHER_LETTER.match(reply.text, end) if cue.text else None
     if other and other[1] not in reply.written:
         return Declaration(at=at, end=other.end(), labels=(), rule=cue.name, weak=True)
     return None
