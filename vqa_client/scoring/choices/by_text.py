@@ -266,7 +266,8 @@ _NONE_FITS = lazily(
     r"\b(?: \w+){0,3} (?:options?|choices|question|list|answers|alternatives)\b"
     r"|(?:answer|option|choice|value)\b[^.\n]{0,30}(?:\bnot|n't) "
     r"(?:an option|(?:listed|given|provided|available|included)(?=[.,;\n]|$))"
-    r"|\b(?:keine der|ninguna de las|aucune des|nenhuma das|nessuna delle) |没有[^.\n]{0,8}选项|都不对"
+    r"|\b(?:keine der|ninguna de las|aucune des|nenhuma das|nessuna delle) (?=op[czçt]|choi|altern|antw|r[eéi]s?p[ou])"
+    r"|没有[^.\n]{0,8}选项|都不对"
 )
 """The reply says that no choice is right; what else it names is no answer."""
 _LISTED, _LISTS = lazily(r", (?:an? |the )?$"), lazily(r"s?,? and (?:an?|the|several|some|many)\b")

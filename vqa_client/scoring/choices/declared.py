@@ -291,7 +291,8 @@ def _links(lower: str, end: int, cue: Cue) -> list[int]:
 def _subject(reply: ChoiceReply, at: int, end: int) -> Declaration | None:
     """ "B is the correct answer": the label stands before the words."""
     patterns, before = reply.patterns, sentence_before(reply.text, at)
-    match = next(filter(None, (subject.match(before) for subject in patterns.subjects)), None)
+    subjects = patterns.subjects if joins(reply.lower[at]) else (patterns.unspaced_subject,)
+    match = next(filter(None, (subject.match(before) for subject in subjects)), None)
     if not match or _HYPOTHETICAL.match(reply.lower, end) or _BAD_FILL.search(match["tail"]):
         return None
     offset = at - len(before)

@@ -243,6 +243,9 @@ _IS: Final = (
     r"[ \"')\x03\x05]*\b(?:is|are|must be|should be|would be|seems|appears|looks|to be|remains|ist|wäre|sind|est|sont"
     rf"|es|son|является)\b[ \x02]+(?:(?:{_ADVERBS})\b[ \x02]*){{0,5}}"
 )
+_UNSPACED_IS: Final = (
+    r"[ \"')\x03\x05]*(?:选项|選項|項|项|번)?(?:是|为|為|が|は|を|이|가|은|는|도|을|를)?(?:最|唯一)?[ ]?"
+)
 _FITS: Final = (
     "satisf(?:y|ies)|fits?|suits?|meets?|match(?:es)?|represents?|shows?|describes?|fulfil+s?|works?"
     "|illustrates?|depicts?|explains?|accounts for|it is"
@@ -265,7 +268,7 @@ class Patterns:
     more label after a label; `joined`: a label that leads on to another; `counted`: the same in "none of A, B"; `line`
     and `whole_reply`: a label alone; `leading`: a label that opens a line; `ticked`: a label with a tick; `verdicts`:
     one that is judged; `fitting`: one that fits what was asked for; `excepted`: the one of "all but B"; the subjects:
-    "B is", "makes B the".
+    "B is", "makes B the", "B是".
     """
 
     labels: Labels
@@ -282,6 +285,7 @@ class Patterns:
     fitting: re.Pattern[str]
     excepted: re.Pattern[str]
     subjects: tuple[re.Pattern[str], re.Pattern[str]]
+    unspaced_subject: re.Pattern[str]
 
 
 @lru_cache(maxsize=256)
@@ -334,6 +338,7 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
                 re.DOTALL,
             ),
         ),
+        unspaced_subject=lazily(rf"(?P<head>.*){exact}(?P<tail>){_UNSPACED_IS}\Z", re.DOTALL),
     )
 
 
