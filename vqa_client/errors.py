@@ -3,6 +3,7 @@
 A failed question is no error but a record with a status; these are raised where a run can't start or go on.
 """
 
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 UNDECODABLE = (ValueError, RecursionError)
 """What decoding of foreign bytes raises: msgspec's errors and UnicodeDecodeError are ValueErrors, and a text may be
 nested deeper than any parser goes."""
+_RIGHT = "this user needs the right to it and to its folders"
 
 
 class VqaClientError(Exception):
@@ -43,7 +45,13 @@ class DataError(VqaClientError):
 
 def forbidden(error: OSError) -> DataError:
     """What this user may not read or write, with the right that is needed."""
-    return DataError(f"{error.filename}: {error.strerror}", hint="this user needs the right to it and to its folders")
+    return DataError(f"{error.filename}: {error.strerror}", hint=_RIGHT)
+
+
+def unreadable(path: "str | os.PathLike[str]", error: OSError) -> DataError:
+    """Say why a data file can't be read."""
+    hint = _RIGHT if isinstance(error, PermissionError) else ""
+    return DataError(f"can't read {os.fspath(path)}: {error.strerror or error}", hint=hint)
 
 
 class IdentityError(VqaClientError):

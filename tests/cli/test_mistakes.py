@@ -188,6 +188,10 @@ FORBIDDEN = [
     (["run", "chartqa", "--data", "locked"], "locked: Permission denied\nhint: this user needs the right"),
     (["leaderboard", "."], "./locked: Permission denied\nhint: this user needs the right"),
     (["rescore", "run"], "run/a.run.json: Permission denied\nhint: this user needs"),
+    (["ask", "run/a.run.json"], "can't read run/a.run.json: Permission denied\nhint: this user needs the right"),
+    (["needles", "-d", "locked.csv", "-o", "x"], "can't read locked.csv: Permission denied\nhint: this user needs"),
+    (["suite", "locked.toml"], "can't read locked.toml: Permission denied\nhint: this user needs the right"),
+    (["score", "-p", "locked.csv", "-a", "x"], "can't read locked.csv: Permission denied\nhint: this user needs"),
     (["report", "run"], "run/a.run.json: Permission denied\nhint: this user needs"),
 ]
 
@@ -204,7 +208,9 @@ def test_what_a_user_may_not_read_or_write_is_named(
         Path("locked").mkdir(mode=0)
         Path("run").mkdir()
         Path("run/a.records.jsonl").write_text('{"question_id": "q", "status": "ok"}\n')
-        Path("run/a.run.json").touch(mode=0)
+        for name in ("run/a.run.json", "locked.toml", "locked.csv"):
+            Path(name).write_text("x")
+            Path(name).chmod(0)
         user = os.geteuid()
         if user == 0:  # who may read everything
             run_command(words)  # imports what another user may not even read

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeVar
 
 import msgspec
 
-from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.errors import UNDECODABLE, DataError, unreadable
 from vqa_client.log_lines import records_in
 from vqa_client.not_json import fault
 from vqa_client.tables.delimited import separator_of
@@ -49,7 +49,7 @@ def json_text(path: str | os.PathLike[str]) -> memoryview:
     except ValueError:
         raise DataError(f"{os.fspath(path)} is empty", hint=_FORMS) from None
     except OSError as error:
-        raise DataError(f"can't read {os.fspath(path)}: {error.strerror or error}") from None
+        raise unreadable(path, error) from None
     return text[len(_BOM) :] if text[: len(_BOM)] == _BOM else text
 
 
@@ -76,10 +76,10 @@ def decoded(path: str | os.PathLike[str], text: bytes | memoryview, row_type: ty
         raise DataError(message, hint="" if isinstance(error, msgspec.ValidationError) else _FORMS) from None
 
 
-def json_rows(path: str | os.PathLike[str], row_type: type[Row], unreadable: list[int]) -> Iterator[tuple[str, Row]]:
+def json_rows(path: str | os.PathLike[str], row_type: type[Row], unread: list[int]) -> Iterator[tuple[str, Row]]:
     """Each item of a JSON list, or line of a JSONL file, as `row_type` behind where it stands, for messages.
 
-    What is not a record in a record log goes into `unreadable` by the number of its line, since its run may have been
+    What is not a record in a record log goes into `unread` by the number of its line, since its run may have been
     killed, or still writes; such a line of another file is a DataError.
     """
     text = json_text(path)
@@ -88,15 +88,15 @@ def json_rows(path: str | os.PathLike[str], row_type: type[Row], unreadable: lis
         yield from ((f", item {number}", row) for number, row in enumerate(rows, 1))
         return
     try:
-        for number, line in _records(path, unreadable) if is_log(path) else lines(path):
+        for number, line in _records(path, unread) if is_log(path) else lines(path):
             where = f", line {number}"
             yield where, decoded(path, line, row_type, where=where)
     except OSError as error:
-        raise DataError(f"can't read {os.fspath(path)}: {error.strerror or error}") from None
+        raise unreadable(path, error) from None
 
 
-def _records(path: str | os.PathLike[str], unreadable: list[int]) -> Iterator[tuple[int, bytes]]:
-    records = records_in(Path(path), lambda number, rest: unreadable.append(number) if rest else None)
+def _records(path: str | os.PathLike[str], unread: list[int]) -> Iterator[tuple[int, bytes]]:
+    records = records_in(Path(path), lambda number, rest: unread.append(number) if rest else None)
     yield from enumerate((text for _, text, _ in records), start=1)
 
 
@@ -113,7 +113,9 @@ def csv_rows(path: str | os.PathLike[str]) -> Iterator[dict[str, str]]:
                 if None in row:
                     raise DataError(f"{os.fspath(path)}, row {number} has more cells than columns", hint=_QUOTE_HINT)
                 yield row
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"can't read {os.fspath(path)} as CSV in UTF-8: {error}") from None
     finally:
         csv.field_size_limit(usual)

@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from msgspec import Struct
 
-from vqa_client.errors import DataError
+from vqa_client.errors import DataError, unreadable
 from vqa_client.files import natural_key
 from vqa_client.images.find import PageIndex
 from vqa_client.pages.fonts import is_blank
@@ -57,7 +57,7 @@ def read_documents(path: Path) -> Walk[Document]:
     try:
         names = sorted((name for name in os.listdir(path) if name.endswith(_SUFFIX)), key=natural_key)
     except OSError as error:
-        raise DataError(f"can't read {path}: {error.strerror}") from None
+        raise unreadable(path, error) from None
     if not names:
         pdf = any(name.lower().endswith(".pdf") for name in os.listdir(path))
         hint = f"--pdf {path} draws its PDF files" if pdf else "give a data file, or a folder of text files"
@@ -90,7 +90,7 @@ def _read(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise DataError(f"can't read {path}: {error.strerror}") from None
+        raise unreadable(path, error) from None
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not in UTF-8: {error.reason} at byte {error.start}", hint="convert it") from None
 

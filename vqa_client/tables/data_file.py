@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.errors import UNDECODABLE, DataError, unreadable
 from vqa_client.files import FileState, state_of
 from vqa_client.not_json import TOKEN, byte_of, fault, without_nan
 
@@ -104,7 +104,7 @@ def _open_file(path: str) -> BufferedReader:
     try:
         return open(path, "rb")
     except OSError as error:
-        raise DataError(f"can't read {path}: {error.strerror or error}") from None
+        raise unreadable(path, error) from None
 
 
 def read_index(path: str | os.PathLike[str], key: str = "") -> DataFile:
@@ -120,7 +120,7 @@ def read_index(path: str | os.PathLike[str], key: str = "") -> DataFile:
         if name.startswith("hf:"):
             hint = "this command reads a file on this disk; `vqa-client ask` and `run` read hf://OWNER/NAME"
             raise DataError(f"there is no file of the name hf://{name[3:].lstrip('/')}", hint=hint) from None
-        raise DataError(f"can't read {name}: {error.strerror}") from None
+        raise unreadable(name, error) from None
     if not stat.S_ISREG(status.st_mode) or not status.st_size:
         kind = "a folder, not a file" if stat.S_ISDIR(status.st_mode) else "not a file"
         raise DataError(f"{name} is {'empty' if stat.S_ISREG(status.st_mode) else kind}", hint=_hint(key))

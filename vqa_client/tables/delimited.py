@@ -12,10 +12,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.errors import DataError
+from vqa_client.errors import DataError, unreadable
 from vqa_client.files import replacing
 from vqa_client.tables.pictures import image_in, items_of
-from vqa_client.tables.rows import Here, NumberedRow, Table, cell_place, unreadable
+from vqa_client.tables.rows import Here, NumberedRow, Table, cell_place
 
 MISSING = frozenset(
     (

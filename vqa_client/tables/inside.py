@@ -12,11 +12,11 @@ from pathlib import Path
 from threading import RLock
 from urllib.parse import urlsplit
 
-from vqa_client.errors import DataError
+from vqa_client.errors import DataError, unreadable
 from vqa_client.files import FileState, state_of
 from vqa_client.tables.pdf_pages import PdfPages, document_of, page_in_cell
 from vqa_client.tables.pictures import is_address
-from vqa_client.tables.rows import FORMS_HINT, Table, unreadable
+from vqa_client.tables.rows import FORMS_HINT, Table
 
 MOST_OPEN = 16
 _HEAD_BYTES = 4096

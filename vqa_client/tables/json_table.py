@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.errors import UNDECODABLE, DataError, unreadable
 from vqa_client.not_json import fault
 from vqa_client.tables.pictures import image_in
-from vqa_client.tables.rows import FORMS_HINT, NumberedRow, Table, cell_place, reach, unreadable
+from vqa_client.tables.rows import FORMS_HINT, NumberedRow, Table, cell_place, reach
 
 _OBJECTS = re.compile(rb"\[\s*\{")
 _BOM = b"\xef\xbb\xbf"

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from vqa_client.errors import DataError
-
 MOST_BYTES = 512 << 20
 """The largest image, or text, that a file may have inside; a larger one is refused."""
 FORMS_HINT = (
@@ -88,8 +86,3 @@ def reach(cells: dict[str, Any], column: str) -> Any:
         else:
             value = value.get(key) if isinstance(value, dict) else None
     return value
-
-
-def unreadable(path: Path, error: OSError) -> DataError:
-    """Say why a data file can't be read."""
-    return DataError(f"can't read {path}: {error.strerror or error}")

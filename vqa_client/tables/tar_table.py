@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.errors import UNDECODABLE, DataError, unreadable
 from vqa_client.not_json import fault
-from vqa_client.tables.rows import MOST_BYTES, Here, NumberedRow, Table, unreadable
+from vqa_client.tables.rows import MOST_BYTES, Here, NumberedRow, Table
 
 _BLOCK = 512
 _IMAGES = frozenset(
