@@ -57,6 +57,8 @@ _SENTENCE_END: Final = lazily(r"[.!?;\n]")
 _CLOSES: Final = lazily(r"[\"')]*[.!]?(?:\n|$)| (?:fits|is (?:correct|right|the|best))\b")
 _STEM = lazily(f"{JOINER}*")
 _HYPOTHETICAL = lazily(r"[^.!?\n]{0,60}\?|[ )]*(?:answer |option |choice )?(?:only )?(?:if|unless)\b")
+_UNDONE = lazily(r"하?(?:지 ?(?:않|마|말)|면 안)|[^\W\da-z]{0,3}(?:ない|ません)")
+"""Denies the words before it in Korean and Japanese: "B를 선택하지 않습니다"."""
 _WOULD = lazily(r"\b(?:would|were|wäre|serait|sería)\b", re.IGNORECASE)
 _IF = lazily(r"\b(?:if|had|wenn|si)\b", re.IGNORECASE)
 _IS_UNREAL = lazily(r"\bwould\b|'d\b")
@@ -196,7 +198,7 @@ def _cue_declarations(reply: ChoiceReply) -> list[Declaration]:
     places: list[_Place] = []
     for start in reversed(deque(STARTS.finditer(reply.lower), maxlen=CUES_READ)):
         cue = ROWS[start[0]]
-        if end := _cue_end(reply.lower, start, cue):
+        if (end := _cue_end(reply.lower, start, cue)) and not _UNDONE.match(reply.lower, end):
             linked = _linked_label(reply, end, cue) or (_bare_label(reply, end, cue) if cue.bare else None)
             links = _links(reply.lower, end, cue) if cue.text and not linked else []
             places.append(_Place(start, cue, end, linked, links))
