@@ -258,7 +258,9 @@ def _linked_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
 def _bare_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
     """A label that follows at once."""
     match = reply.patterns.bare.match(reply.text, end)
-    return _run(reply, match, cue.name) if match and is_label(reply, match, alone=True) else None
+    if not match or is_spoken(reply, match) or not is_label(reply, match, alone=True):
+        return None
+    return _run(reply, match, cue.name)
 
 
 def _linked_text(reply: ChoiceReply, place: _Place, texts: list[Start]) -> Declaration | None:
