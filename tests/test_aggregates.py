@@ -111,6 +111,13 @@ def test_intervals_cover_a_known_f1() -> None:
     assert covered / 300 > 0.91
 
 
+def test_the_macro_average_of_one_group_has_the_interval_of_its_mean() -> None:
+    questions = [scored(float(n % 3 == 0), id=str(n), cluster=f"c{n // 4}", task="a") for n in range(80)]
+    found = compute(mean_over("task"), questions)
+    assert found == compute(MEAN, questions)
+    assert found.low is not None
+
+
 def test_without_spread_there_is_no_interval() -> None:
     assert compute(MEAN, [scored(1, id=str(n)) for n in range(50)]) == Figure(value=1.0)
 

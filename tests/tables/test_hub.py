@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 hub = pytest.importorskip("huggingface_hub")
 
 from tests.contract.forms import draw  # noqa: E402
 from tests.contract.samples import write_sample  # noqa: E402
+from vqa_client.benchmark import Form, Home, tables  # noqa: E402
 from vqa_client.cli.main import run_command  # noqa: E402
 from vqa_client.errors import DataError, UsageError  # noqa: E402
+from vqa_client.settings.declared import BenchmarkSettings  # noqa: E402
 from vqa_client.tables.hub import Address, address_of, fetch  # noqa: E402
+from vqa_client.task import Source  # noqa: E402
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 ROWS = [{"question": "What?", "answer": "x"}]
@@ -170,6 +174,24 @@ def test_several_splits_are_a_choice_of_the_user(served: Hub) -> None:
     with pytest.raises(DataError, match="own/set has no data of this benchmark") as missing:
         fetch(Address("own/set", "", ""), [("*.tsv", "*.json"), ("*.csv",)], yes=True, note=lambda line: None)
     assert missing.value.hint == "known forms are *.tsv; *.csv"
+
+
+@pytest.mark.parametrize(
+    ("homes", "words"),
+    [
+        ([Home("github.com/a/b", "MIT")], "; it is at github.com/a/b (MIT)"),
+        ([Home("github.com/a/b", "MIT", megabytes=1_200)], "; it is at github.com/a/b (1,200 MB, MIT)"),
+        ([Home("github.com/a/b", "MIT"), Home("hf://a/b", "CC0", 2)], "; or --data hf://a/b (2 MB, CC0)"),
+        ([], ""),
+    ],
+)
+def test_without_data_the_place_that_has_it_is_named(homes: list[Home], words: str) -> None:
+    forms = [Form(f"{number}.json", home=home) for number, home in enumerate(homes)] or [Form("0.json")]
+    source = Source(settings=BenchmarkSettings(benchmark="capitals"))
+    with pytest.raises(UsageError, match="there is no data to ask") as caught:
+        tables(Struct, *forms, question=lambda row, place: ())(source)
+    known = "; ".join(f"{number}.json" for number in range(len(forms)))
+    assert caught.value.hint == f"--data FOLDER with {known}{words}"
 
 
 GATED = "ask for access on its page, then set HF_TOKEN"

@@ -277,6 +277,7 @@ def test_a_direct_answer_that_three_people_gave_is_right(tmp_path: Path) -> None
     (part,) = benchmark.load(Source(settings=settings))
     for question in part.loaded.questions:
         assert (question.choices, benchmark.ideal_reply(question)) == ({}, "one")
+        assert benchmark.task().prompt(question) == f"{question.text}\nAnswer with a word or a short phrase."
         score = judge(Completion(text="The answer is One.", finish_reason="stop"), question, benchmark.task())[1]
         assert score.parts == {"accuracy": 1, "published": 0}
 
