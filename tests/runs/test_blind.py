@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
+from tests.fakes.words import oracle
 from tests.faults.questions import Questions, niah_settings
 from tests.runs.test_explain_runs import photographs
 from tests.runs.vqa2_split import Split
+from vqa_client.cli.main import run_command
 from vqa_client.cli.report_tables import as_tables
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import arun
@@ -101,3 +104,32 @@ async def test_without_images_there_is_nothing_to_leave_out(tmp_path: Path) -> N
     of = Questions(tmp_path, 1)
     with pytest.raises(UsageError, match="--blind leaves the images out"):
         await arun(of.settings("http://127.0.0.1:1/v1", blind=True, text_only=True, images_dir=None))
+
+
+@pytest.mark.parametrize(("option", "ending"), [("--blind", "blind"), ("--repeat=2", "repeated")])
+def test_without_known_answers_other_forms_have_no_scores(
+    option: str, ending: str, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    (tmp_path / "rows.csv").write_text("question,image\nWhich?,a.png\nWhat?,a.png\n")
+    server = fault_server(oracle({"": "red"}))
+    words = ["ask", str(tmp_path / "rows.csv"), "--base_url", server.base_url, "--no_check", "-o", str(tmp_path)]
+    assert run_command([*words, option]) == 0
+    shown = capsys.readouterr().out
+    assert "2 questions" in shown
+    lines = [line.split() for line in shown.splitlines()]
+    assert (["pass@1", "-", "-"] if ending == "repeated" else ["all", "2", "-", "-", "-", "-"]) in lines
+    [path] = tmp_path.glob(f"*{ending}.json")
+    found = json.loads(path.read_text())
+    assert found["all_variants"]["accuracy"] is None
+    if ending == "blind":
+        assert found["images_matter"]["questions"] == 2
+        assert (found["images_matter"]["seen"]["value"], found["images_matter"]["gain"]) == (None, None)
+        assert (found["right_without_images_of_those_right_with"]["value"], found["same_answer"]["value"]) == (
+            None,
+            100,
+        )
+    else:
+        assert {of["value"] for of in found["pass_at"].values()} == {None}
+        assert (found["questions_with_all_repeats"], found["several_answers"]["value"]) == (2, 0)
+        assert {(each["correct"], each["majority"], each["scores"]) for each in found["questions"]} == {(None,) * 3}

@@ -136,6 +136,7 @@ def add_blind(scores: BlindScores, records: Iterable[Record], *, choices: int = 
         cluster=sighted.cluster,
         groups=sighted.groups,
         choices=choices,
+        is_known=bool(sighted.references),
     )
 
 
@@ -184,7 +185,8 @@ def repeat_scores(questions: Iterable[Sequence[Record]], repeats: int, *, compar
     """Count all questions, each by the records of its repeats."""
     scores = RepeatScores(repeats, comparable=comparable)
     for records in questions:
-        scores.add([record.score for record in records], [record.answer for record in records], records[0].cluster)
+        first, answers = records[0], [record.answer for record in records]
+        scores.add([record.score for record in records], answers, first.cluster, is_known=bool(first.references))
     return scores
 
 
@@ -204,12 +206,13 @@ def _repeated_questions(pairs: Pairs, scores: RepeatScores, *, comparable: bool)
     for question, records in by_question(pairs):
         scores_of = [record.score for record in records]
         answers = [record.answer for record in records]
+        is_known = bool(records[0].references)
         yield {
             "question_id": question.id,
-            "correct": sum(score >= 1.0 for score in scores_of),
+            "correct": sum(score >= 1.0 for score in scores_of) if is_known else None,
             "of": len(scores_of),
-            "majority": majority(scores_of, scores.votes(scores_of, answers)),
-            "scores": scores_of,
+            "majority": majority(scores_of, scores.votes(scores_of, answers)) if is_known else None,
+            "scores": scores_of if is_known else None,
             **({"answers": answers} if comparable else {}),
             "outcomes": [record.status for record in records],
         }

@@ -17,6 +17,8 @@ EVERY_K = 5
 class RepeatFigures(Struct, frozen=True, kw_only=True):
     """Means over the `questions` that have all their repeats; those that have not are `unfinished`.
 
+    Scores are of those whose answers are known.
+
     `pass_at` maps k to pass@k. `turning` is the share of questions that are right in some repeats and not in others,
     `changing` of those whose repeats give several answers; None where answers can't be compared with each other.
     """
@@ -72,22 +74,27 @@ class RepeatScores:
 
     def __init__(self, repeats: int, *, comparable: bool) -> None:
         self._repeats, self._comparable = repeats, comparable
-        self._unfinished = 0
+        self._questions = self._unfinished = 0
         self._pass_at = {k: Averaging() for k in ks(repeats)}
         self._majority, self._turning, self._changing = Averaging(), Averaging(), Averaging()
 
-    def add(self, scores: Sequence[float], answers: Sequence[str | None], cluster: str = "") -> None:
-        """Take the repeats of one question: scores in [0, 1] and answers, None where there is none."""
+    def add(
+        self, scores: Sequence[float], answers: Sequence[str | None], cluster: str = "", *, is_known: bool = True
+    ) -> None:
+        """Take the repeats of one question: scores in [0, 1], if the right answer `is_known`, and answers or None."""
         if len(scores) < self._repeats:
             self._unfinished += 1
+            return
+        self._questions += 1
+        votes = self.votes(scores, answers)
+        self._changing.add(float(len(set(votes)) > 1), cluster)
+        if not is_known:
             return
         right = sum(score >= 1.0 for score in scores)
         for k, averaging in self._pass_at.items():
             averaging.add(pass_at_k(len(scores), right, k), cluster)
-        votes = self.votes(scores, answers)
         self._majority.add(majority(scores, votes), cluster)
         self._turning.add(float(0 < right < len(scores)), cluster)
-        self._changing.add(float(len(set(votes)) > 1), cluster)
 
     def votes(self, scores: Sequence[float], answers: Sequence[str | None]) -> list[str | None]:
         """What each repeat votes for: its answer, or, where answers can't be compared, that it is right or wrong."""
@@ -96,20 +103,22 @@ class RepeatScores:
         return list(map(_folded, answers))
 
     def figures(self) -> RepeatFigures:
-        majority = self._majority.average()
         return RepeatFigures(
             repeats=self._repeats,
-            questions=majority.n,
+            questions=self._questions,
             unfinished=self._unfinished,
             pass_at={k: averaging.average() for k, averaging in self._pass_at.items()},
-            majority=majority,
+            majority=self._majority.average(),
             turning=self._turning.average(),
             changing=self._changing.average() if self._comparable else None,
         )
 
 
 class Pairing(Struct, frozen=True, kw_only=True):
-    """Questions asked both ways: accuracy with images and without, and the paired difference, seen less blind."""
+    """Questions asked both ways: accuracy with images and without, and the paired difference, seen less blind.
+
+    Scores are of those whose answers are known.
+    """
 
     questions: int
     seen: Mean
@@ -135,17 +144,21 @@ class BlindFigures(Struct, frozen=True, kw_only=True):
 
 class _Pairs:
     def __init__(self) -> None:
+        self._questions = 0
         self._seen, self._blind = Averaging(), Averaging()
         self._held: list[tuple[float, float, str]] = []
 
-    def add(self, seen: float, blind: float, cluster: str) -> None:
+    def add(self, seen: float, blind: float, cluster: str, *, is_known: bool) -> None:
+        self._questions += 1
+        if not is_known:
+            return
         self._seen.add(seen, cluster)
         self._blind.add(blind, cluster)
         self._held.append((seen, blind, cluster))
 
     def pairing(self) -> Pairing:
         return Pairing(
-            questions=len(self._held),
+            questions=self._questions,
             seen=self._seen.average(),
             blind=self._blind.average(),
             gain=difference(self._held),
@@ -170,13 +183,17 @@ class BlindScores:
         cluster: str = "",
         groups: Mapping[str, Group],
         choices: int = 0,
+        is_known: bool = True,
     ) -> None:
-        """Take one question, first as asked with its images; `choices` counts those it has."""
-        self._all.add(*scores, cluster)
+        """Take one question, first as asked with its images; `choices` counts those it has.
+
+        Scores count if the right answer `is_known`.
+        """
+        self._all.add(*scores, cluster, is_known=is_known)
         for field, group in groups.items():
             for value in group_values(group):
-                self._groups.setdefault(field, {}).setdefault(value, _Pairs()).add(*scores, cluster)
-        if scores[0] >= 1.0:
+                self._groups.setdefault(field, {}).setdefault(value, _Pairs()).add(*scores, cluster, is_known=is_known)
+        if is_known and scores[0] >= 1.0:
             self._kept.add(float(scores[1] >= 1.0), cluster)
         seen, blind = map(_folded, answers)
         self._same.add(float(seen is not None and seen == blind), cluster)
