@@ -22,6 +22,16 @@ def test_both_denominators_are_there(tmp_path: Path) -> None:
     assert tally.accuracy_answered == pytest.approx(60 / 85)
 
 
+@pytest.mark.parametrize("variants", [("clean",), ("seen", "blind")])
+def test_where_no_answer_is_known_there_is_no_accuracy(tmp_path: Path, variants: tuple[str, ...]) -> None:
+    records = [record(n, variant=each, references=(), score=0.0) for n in range(3) for each in variants]
+    seen = found(tmp_path, records)
+    assert {tally.accuracy for tally in (seen.summary.overall, seen.whole.overall, *seen.variants.values())} == {None}
+    assert (seen.summary.overall.total, seen.whole.overall.total) == (3, len(records))
+    known = [*records[1:], replace(records[0], references=("red",))]
+    assert found(tmp_path / "known", known).whole.overall.accuracy == 0
+
+
 def test_a_reply_that_no_rule_read_is_counted_as_none(tmp_path: Path) -> None:
     seen = found(tmp_path, [record(1, rule="letter"), record(2, rule=""), record(3, rule="letter")])
     assert {rule: tally.total for rule, tally in seen.summary.breakdowns["rule"].items()} == {"letter": 2, "none": 1}

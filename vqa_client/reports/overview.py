@@ -12,7 +12,7 @@ from vqa_client.aggregates import Totals
 from vqa_client.files import natural_key
 from vqa_client.reports.bottleneck import time_of
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.summary import Part, Summary, Tally, summarise
+from vqa_client.reports.summary import Part, Summary, Tally, summarise, without_scores
 from vqa_client.scoring.statistics import Mean
 from vqa_client.task import Description
 from vqa_client.types import UNKNOWN, Failure, Record, Status, group_text, group_values
@@ -70,6 +70,7 @@ class _Walk:
         self.text_lengths: list[int] = []
         self.attempts = self.sent_bytes = 0
         self.failures: dict[Status, Failure] = {}
+        self.has_known_answers = False
         for record in records:
             self._add(record)
 
@@ -78,6 +79,7 @@ class _Walk:
             self.having[field] += 1
             self.values.setdefault(field, Counter()).update(group_values(group))
         self.count += 1
+        self.has_known_answers |= bool(record.references or record.score)
         self.variants[record.form] += 1
         self.rules[record.rule] += 1
         if record.latency_s:
@@ -111,6 +113,8 @@ def overview(run: LoggedRun) -> Overview:
     walk = _Walk(iter(run.records))
     added = tuple(walk.added_fields())
     whole, summary = _summaries(run, walk, added)
+    if not walk.has_known_answers:
+        whole, summary = without_scores(whole), without_scores(summary)
     return Overview(
         run=run,
         description=run.facts.description,
