@@ -3,20 +3,18 @@
 import shlex
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated
 
 import anyio
 from cyclopts import Parameter
 
 from vqa_client.cli.app import Options
+from vqa_client.cli.commands import ASKING, Step
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, emit_json, safe, say
 from vqa_client.errors import UsageError
 from vqa_client.runs.batched import Written, show_batches, write_batches
 from vqa_client.settings.run import RunSettings
 
-ASKING = ("run", "ask", "suite", "mc", "niah", "vqa2", "explain", "robustness")
-"""Commands that may ask by batches."""
-Step = Literal["write", "read", "status", "cancel"]
 _HELP = "write and read need no server; a benchmark's command with its options follows."
 
 

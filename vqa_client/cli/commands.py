@@ -206,6 +206,10 @@ GROUPS: dict[str, dict[str, Command]] = {
 }
 """The commands as people type them, in the groups of the help page."""
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
+ASKING = ("run", "ask", "suite", "mc", "niah", "vqa2", "explain", "robustness")
+"""Commands that may ask by batches."""
+Step = Literal["write", "read", "status", "cancel"]
+"""What `batch` does of them."""
 
 
 def __getattr__(name: str) -> Callable[..., int | None]:
@@ -249,10 +253,8 @@ def prepare_completion(app: App) -> None:
 
     Afterwards this app can only make that script.
     """
-    from vqa_client.cli.batch import ASKING, Step
-    from vqa_client.cli.score import answers_and_data
     from vqa_client.settings.declared import ChoiceSettings, PageOptions
-    from vqa_client.settings.score import ScoreSettings
+    from vqa_client.settings.score import ScoreSettings, answers_and_data
     from vqa_client.tasks.listing import declared
 
     @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,7 @@
 """The score commands: answers and explanations in files, against annotations or a benchmark's questions; no server."""
 
 from collections.abc import Sequence
-from dataclasses import Field, field, fields, make_dataclass
-from itertools import chain
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -11,9 +9,14 @@ from vqa_client.cli.app import HELP_FLAGS, Options, app, example_of
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.errors import UsageError
-from vqa_client.settings.run import ConfiguredSettings, OneModelSettings, RunSettings
-from vqa_client.settings.score import DATA, AnswersSettings, ScoreExplanationsSettings, ScoreSettings
-from vqa_client.settings.validation import option_helps
+from vqa_client.settings.score import (
+    DATA,
+    AnswersSettings,
+    ScoreExplanationsSettings,
+    ScoreSettings,
+    answers_and_data,
+    answers_and_data_fields,
+)
 
 
 def score(
@@ -60,33 +63,11 @@ def _score_benchmark(task: str, options: Sequence[str]) -> int:
     both = taken(settings_command(f"vqa-client score --task {task}", answers_and_data(kind)), options)
     if both is None:
         return EXIT_OK
-    own, of_data = ({each.name: getattr(both, each.name) for each in part} for part in _parts(kind))
+    own, of_data = ({each.name: getattr(both, each.name) for each in part} for part in answers_and_data_fields(kind))
     settings = AnswersSettings(**own)
     reports = score_answers(kind(**of_data).named(task), settings, say)
     emit(as_json_text(reports) if settings.json else as_tables(reports))
     return EXIT_FAILED_QUESTIONS if any(report.failed for report in reports) else EXIT_OK
-
-
-def _parts(kind: type[RunSettings]) -> tuple[list[Field[Any]], list[Field[Any]]]:
-    """The fields that say what the answers are, and those of the benchmark's own that say what its data is."""
-    own = list(fields(AnswersSettings))
-    others = {each.name for each in (*own, *fields(OneModelSettings), *fields(ConfiguredSettings))}
-    return own, [
-        each
-        for each in fields(kind)
-        if each.init and each.name not in others and each.name not in ("benchmark", "judge")
-    ]
-
-
-def answers_and_data(kind: type[RunSettings]) -> type[Any]:
-    """A settings type with the fields of both, without those of a server."""
-    hints = get_type_hints(kind, include_extras=True) | get_type_hints(AnswersSettings, include_extras=True)
-    helps = option_helps(kind) | option_helps(AnswersSettings)
-    copies: list[tuple[str, Any, Any]] = []
-    for each in chain(*_parts(kind)):
-        hint = Annotated[hints[each.name], Parameter(help=helps[each.name])] if each.name in helps else hints[each.name]
-        copies.append((each.name, hint, field(default=each.default, default_factory=each.default_factory)))
-    return make_dataclass("Answers", copies, kw_only=True, namespace={"__module__": __name__})
 
 
 def score_explanations(settings: ScoreExplanationsSettings) -> int:

@@ -1,13 +1,15 @@
 """Settings of the commands that score answers in files, for annotations, benchmarks and explanations."""
 
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, field, fields, make_dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.validation import CheckedSettings, Several, Switch, check
+from vqa_client.settings.run import ConfiguredSettings, OneModelSettings, RunSettings
+from vqa_client.settings.validation import CheckedSettings, Several, Switch, check, option_helps
 
 DATA = Parameter(group=Group("Data", sort_key=0))
 METRICS = (
@@ -110,3 +112,25 @@ class ScoreExplanationsSettings(CheckedSettings):
         check(self)
         if self.coco_captions and self.output is None:
             raise UsageError("--coco_captions has no folder to write to", hint="name one with --output")
+
+
+def answers_and_data_fields(kind: type[RunSettings]) -> tuple[list[Field[Any]], list[Field[Any]]]:
+    """The fields that say what the answers are, and those of the benchmark's own that say what its data is."""
+    own = list(fields(AnswersSettings))
+    others = {each.name for each in (*own, *fields(OneModelSettings), *fields(ConfiguredSettings))}
+    return own, [
+        each
+        for each in fields(kind)
+        if each.init and each.name not in others and each.name not in ("benchmark", "judge")
+    ]
+
+
+def answers_and_data(kind: type[RunSettings]) -> type[Any]:
+    """A settings type with the fields of both, without those of a server."""
+    hints = get_type_hints(kind, include_extras=True) | get_type_hints(AnswersSettings, include_extras=True)
+    helps = option_helps(kind) | option_helps(AnswersSettings)
+    copies: list[tuple[str, Any, Any]] = []
+    for each in chain(*answers_and_data_fields(kind)):
+        hint = Annotated[hints[each.name], Parameter(help=helps[each.name])] if each.name in helps else hints[each.name]
+        copies.append((each.name, hint, field(default=each.default, default_factory=each.default_factory)))
+    return make_dataclass("Answers", copies, kw_only=True, namespace={"__module__": __name__})
