@@ -9,9 +9,9 @@ import math
 import re
 from typing import Final
 
+from vqa_client.scoring import number_words
 from vqa_client.scoring.formulas import MOST_LENGTH, Dialect, NoValueError, Value, value_of
 from vqa_client.scoring.short_answers import same_words
-from vqa_client.scoring.strict import number_words
 from vqa_client.types import Question
 
 _LETTERS: Final = "abcdfghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from vqa_client.scoring.denials import NOT_THAT, denied_before
 from vqa_client.scoring.maths import number_of, same_maths
+from vqa_client.scoring.number_words import SPELLED, value_of
 from vqa_client.scoring.readings import choice, short_answer, whole_reply
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.strict.containment import SPACED_THOUSANDS
-from vqa_client.scoring.strict.number_words import SPELLED, value_of
 from vqa_client.types import Answer, Question
 
 _NUMBER = re.compile(

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vqa_client.scoring.strict.number_words import value_of
+from vqa_client.scoring.number_words import value_of
 from vqa_client.types import Question
 
 _OTHER: Final = re.compile(r"[^a-z0-9\s]")

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from vqa_client.scoring.denials import denied_before
+from vqa_client.scoring.number_words import SMALL
 from vqa_client.scoring.short_answers import folded
-from vqa_client.scoring.strict.number_words import SMALL
 from vqa_client.scoring.yes_no import yes_or_no
 
 VERSION: Final = "vqa2_enhanced_v1.2"

@@ -15,8 +15,8 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from vqa_client.scoring.number_words import SMALL
 from vqa_client.scoring.plain import INVISIBLE
-from vqa_client.scoring.strict.number_words import SMALL
 
 _MARK = re.compile(r"""[;/\[\]"{}()=+\\_\-><@`,?!]""")
 _DIGIT_COMMA_DIGIT = re.compile(r"\d,\d")

@@ -15,7 +15,7 @@ from vqa_client.benchmark import best_of, tables, verbatim
 from vqa_client.scoring.maths import same_maths
 from vqa_client.scoring.numbers import number
 from vqa_client.scoring.short_answers import equal_stripped
-from vqa_client.scoring.strict.number_words import SMALL
+from vqa_client.scoring.number_words import SMALL
 
 DIGITS = {"none": "0", **{word: str(value) for word, value in SMALL.items() if value <= 20}}
 HOME = Home("hf://vikhyatk/CountBenchQA", "images from the web", megabytes=30)

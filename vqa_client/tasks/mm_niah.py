@@ -30,7 +30,7 @@ from vqa_client.benchmark import MEAN, Benchmark, Beside, Breakdown, Form, Home,
 from vqa_client.benchmark import Question, Total, mean_over, numbered, short_answer, tables, verbatim
 from vqa_client.prompt import SHORTLY, choices_text
 from vqa_client.scoring.published.mmlongbench_doc import UNREADABLE, literal
-from vqa_client.scoring.strict.number_words import SMALL
+from vqa_client.scoring.number_words import SMALL
 from vqa_client.scoring.vqa_normalise import on_one_line, with_plain_words, without_punctuation
 from vqa_client.tables.pictures import below
 from vqa_client.tasks.choices import DIRECTLY, labelled

@@ -25,7 +25,7 @@ from vqa_client.benchmark import best_of, short_answer, tables, verbatim
 from vqa_client.images.documents import pages_of
 from vqa_client.scoring.published.anls import anls_doc
 from vqa_client.scoring.short_answers import ARTICLE, NO_PUNCTUATION
-from vqa_client.scoring.strict.number_words import SMALL
+from vqa_client.scoring.number_words import SMALL
 
 _REPLACED: Final = (
     *(("this is ", ""), ("it is ", ""), ("&", ","), ("and", ","), ("percent", ""), ("organisation", "organization")),

@@ -9,8 +9,8 @@ from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import HYPHEN
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, denied, mentioned, negated, refuted, sentence_before
 from vqa_client.scoring.choices.undeclared import CLAUSE_END, PLACES_READ, SENTENCE_END, SHORT
+from vqa_client.scoring.number_words import SMALL
 from vqa_client.scoring.patterns import find_whole, lazily
-from vqa_client.scoring.strict.number_words import SMALL
 
 LABEL_READ: Final = 12
 LOOP: Final = 30

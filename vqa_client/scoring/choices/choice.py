@@ -9,10 +9,10 @@ from vqa_client.scoring.choices import by_sense, by_text, undeclared
 from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, reply_of
 from vqa_client.scoring.choices.declared import declared
 from vqa_client.scoring.choices.refuted import mentioned
+from vqa_client.scoring.number_words import SMALL
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.refusal import may_refuse, refuses
 from vqa_client.scoring.reply import Reply, reply_from
-from vqa_client.scoring.strict.number_words import SMALL
 from vqa_client.types import Answer, Completion, Status
 
 RULES: Final[tuple[Rule, ...]] = (

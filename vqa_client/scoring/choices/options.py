@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
+from vqa_client.scoring.number_words import SMALL
 from vqa_client.scoring.patterns import find_whole, is_whole, lazily
 from vqa_client.scoring.plain import NO_MARKS, plain
-from vqa_client.scoring.strict.number_words import SMALL
 
 _ARTICLES: Final = r"(?:(?:a|an|the|der|die|das|ein|eine|le|la|les|un|une|el|los|las|una|o|os|il|lo) )?"
 _LEAD_IN = lazily(

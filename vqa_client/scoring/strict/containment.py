@@ -22,13 +22,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
+from vqa_client.scoring.number_words import value_of, with_digits
 from vqa_client.scoring.patterns import is_whole, lazily
 from vqa_client.scoring.plain import plain
 from vqa_client.scoring.refusal import may_refuse, refuses
 from vqa_client.scoring.reply import said_in
 from vqa_client.scoring.short_answers import folded
 from vqa_client.scoring.strict.commitment import commits_to_number, commits_to_text, lists_lines
-from vqa_client.scoring.strict.number_words import value_of, with_digits
 from vqa_client.scoring.strict.numbers import Number, count_in, follows_place, number, numbers_in, separated
 
 _STRICTLY: Final = {
