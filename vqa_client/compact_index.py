@@ -17,7 +17,7 @@ class CompactIndex(Generic[Key]):
     `holds(number, key)` says, from wherever the caller has its keys, whether a number is that key's. Only 32 bits of a
     key's hash are kept here, and where these agree `holds` is asked, so that two keys are never taken for one. A key
     may have a mark, of 32 bits but 0: one that is looked for with the mark that it had last, and whose hash agrees in
-    all 64 bits, is found without asking. The hashes lie in open addressing, in many tables that grow one by one: no
+    all 64 bits, is found without asking. The hashes are in open addressing, in many tables that grow one by one: no
     growth is long enough to hold up a loop.
     """
 

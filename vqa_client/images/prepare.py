@@ -99,8 +99,8 @@ INLINE_BYTES = 4 << 20
 """Up to here a file is read and hashed in the loop (3 ms at most): a thread costs more than it would spare."""
 BREATH_BYTES = 256 << 10
 AT_ONCE_BYTES = 64 << 10
-"""A question whose files are no larger together doesn't wait for its turn: a turn takes a round of the event loop, so
-that of 128 workers with small images 125 would wait."""
+"""Files of a question that are no larger together are read at once. A turn would take a round of the event loop: of 128
+workers with small images, 125 would wait."""
 CACHE_BYTES = 256 << 20
 CELL_BYTES = 16 << 20
 """Images inside files that were sent last: neighbours often ask about the same one."""

@@ -227,6 +227,6 @@ def label_and_text(answer: str, question: Question) -> str:
 
 
 def _references(question: Question) -> str:
-    """The right answers, any of which counts."""
+    """The right answers; any one counts."""
     answers = [label_and_text(each, question) for each in dict.fromkeys(question.references)]
     return "\n".join(answers[:MOST_REFERENCES]) + ("\n(any one of them counts)" if len(answers) > 1 else "")
