@@ -349,9 +349,19 @@ def test_the_first_signal_ends_in_order_and_the_next_one_at_once(capsys: pytest.
             os.kill(os.getpid(), number)
         await asyncio.sleep(60)
 
-    for work, code in ((in_order, 143), (at_once, 130)):
+    async def with_a_report(stop: asyncio.Event) -> None:
+        try:
+            await at_once(stop)
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(0.01)
+            written.append("report")
+
+    written: list[str] = []
+    line = "stopping; waiting 1.5 s for running requests (Ctrl-C again: stop now)\n"
+    impatient = f"{line}still writing what is answered\n"
+    for work, code, said in ((in_order, 143, line), (at_once, 130, line), (with_a_report, 130, impatient)):
         with pytest.raises(Stopped) as caught:
             until_signalled(work, PlainDisplay())
-        assert caught.value.code == code
-        line = "stopping; waiting 1.5 s for running requests (Ctrl-C again: stop now)\n"
-        assert capsys.readouterr().err == line
+        assert (caught.value.code, capsys.readouterr().err) == (code, said)
+    assert written == ["report"]

@@ -52,7 +52,13 @@ async def _until_signalled(work: Callable[[asyncio.Event], Awaitable[Result]], p
         progress.note(f"stopping; waiting {GRACE_S:g} s for running requests (Ctrl-C again: stop now)")
         stop.set()
 
-    with signals_caught(stop_in_order, working.cancel) as caught:
+    def stop_at_once() -> None:
+        if len(caught) == 2:
+            working.cancel()
+        else:  # cancelled once more, the report of what is answered would be left out
+            progress.note("still writing what is answered")
+
+    with signals_caught(stop_in_order, stop_at_once) as caught:
         try:
             return await working
         except (Interrupted, asyncio.CancelledError) as error:
