@@ -7,7 +7,8 @@ Data: the hub's Parquet, a folder for each subject, or VLMEvalKit's MMMU_DEV_VAL
 
 Published: accuracy over all questions, by domain and by subject (Yue et al., CVPR 2024, section 4). The script draws a
 letter at random if it finds none: `published` does so too, `published_unguessed` doesn't. lmms-eval counts every open
-answer as wrong.
+answer as wrong. The form `official` sends all images of a question, with their marks left in the text; the script's
+example, for a model that takes one image, sends the first, and none where several choices are images.
 
 Source of scoring and domains: mmmu/utils of MMMU-Benchmark/MMMU (bb0b95a).
 """
