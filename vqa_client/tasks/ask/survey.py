@@ -197,7 +197,7 @@ def _walk(settings: AskSettings, tables: list[Table], mapping: Mapped, ids: set[
                 continue
             if len(facts.systems) < 2:
                 facts.systems.add(question.extra.get("system", ""))
-            facts.parts[_part(question, answered=answered)] += 1
+            facts.parts[_part(question, settings, answered=answered)] += 1
     return facts
 
 
@@ -228,8 +228,11 @@ def _narrow(
     facts.differ |= {frozenset((a, b)) for a in fits for b in fits if fits[a] != fits[b]}
 
 
-def _part(question: Question, *, answered: bool) -> str:
-    return "no_answer" if not answered else "choice" if question.choices else "open"
+def _part(question: Question, settings: AskSettings, *, answered: bool) -> str:
+    """The part that a question is in; without choices, --choice_mode asks none, answered or not."""
+    if not question.choices and (answered or settings.choice_mode != "text"):
+        return "open"
+    return "choice" if answered else "no_answer"
 
 
 def _only_form(forms: set[AnswerForm], differ: set[frozenset[AnswerForm]], mapping: Mapped) -> AnswerForm:
@@ -278,7 +281,8 @@ class Asked(Struct, frozen=True, kw_only=True):
                 if faulty and (table.path, number) in faulty:
                     continue
                 question, answer = reader.question(cells, table, number)
-                if len(self.of.parts) > 1 and _part(question, answered=answer not in BLANK) != self.part:
+                part = _part(question, self.settings, answered=answer not in BLANK)
+                if part != self.part:
                     continue
                 if self.settings.limit is not None and count >= self.settings.limit:
                     return
