@@ -182,7 +182,8 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     `unit` names what several questions share, `question_type` the group that robustness tells questions apart by.
     `compares_answers` is off where two right replies are hardly ever the same text. `labels` are those of all choices:
     they offer --choice_mode, --shuffle_choices and --circular; `choosing` is set where answers are not read from free
-    text, and without `labels` it is `parse` that reads them. `pages` offers --pages and --dpi, and `submission` is
+    text, and without `labels` it is `parse` that reads them. Where rotations of a question are rows of the data, which
+    refuse --circular, `rotation_of` gives the question's id. `pages` offers --pages and --dpi, and `submission` is
     written by --submission. `report_path` gives the report's file by part and config, and `write` writes it, where a
     published form takes the place of the common one; `combine` is called once with the reports of all models.
     `identity` and `scoring` are what, besides marked options, decides what is asked and how replies are read; `version`
@@ -210,6 +211,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     compares_answers: bool = True
     labels: tuple[str, ...] = ()
     choosing: Choosing | None = None
+    rotation_of: Callable[[Question], str] | None = None
     submission: Submission | None = None
     pages: Pages | None = None
     report_path: Callable[[str, str | None], Path] | None = None

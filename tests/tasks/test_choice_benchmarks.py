@@ -1,5 +1,6 @@
 """Benchmarks of choices against their published totals, breakdowns, draws and prompts."""
 
+from dataclasses import replace as with_settings
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,9 +17,9 @@ from vqa_client.benchmark import Metric, Place, Replay
 from vqa_client.errors import DataError
 from vqa_client.runner import judge
 from vqa_client.scoring.reply import reply_from
-from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.settings.declared import BenchmarkSettings, ChoiceSettings
 from vqa_client.task import Source
-from vqa_client.tasks import aokvqa, blink, mmbench, mmmu, mmmu_pro, mmstar, realworldqa, scienceqa
+from vqa_client.tasks import aokvqa, blink, mmbench, mmmu, mmmu_pro, mmstar, realworldqa, registry, scienceqa
 from vqa_client.types import Completion, Question
 
 HERE = Place("data", 0, "test")
@@ -325,11 +326,19 @@ def test_mmstars_choices_are_taken_out_of_the_question_or_stay_there(
     assert (made.text, made.choices) == (text, choices)
 
 
-def test_data_with_rotations_refuses_to_be_rotated_again(tmp_path: Path) -> None:
-    write_sample("mmbench", tmp_path)
-    settings = BenchmarkSettings(benchmark="mmbench", data=tmp_path)
-    with pytest.raises(DataError, match="row 2: rotations are rows of this file: leave --circular out"):
-        benchmark_of("mmbench", circular=True).load(Source(settings=settings))
+BLINK_TURNED = "index\tquestion\tA\tB\tanswer\tcategory\timage\n{}\tWhich?\tcat\tdog\tA\tJigsaw\t1.png\n"
+
+
+@pytest.mark.parametrize(("name", "turned"), [("mmbench", "1000001"), ("blink", "1000007")])
+def test_data_with_rotations_refuses_to_be_rotated_again(name: str, turned: str, tmp_path: Path) -> None:
+    write_sample(name, tmp_path)
+    split = {"mmbench": "dev", "blink": "circular"}[name]
+    (tmp_path / "BLINK_circular.tsv").write_text(BLINK_TURNED.format(turned))
+    settings = ChoiceSettings(benchmark=name, data=tmp_path, circular=True, split=split)
+    with pytest.raises(DataError, match=f"question '{turned}' of the data is a rotation of '{turned[-1]}'"):
+        registry.open_benchmark(settings).parts(finds_images=False)
+    (part,) = registry.open_benchmark(with_settings(settings, circular=False)).parts(finds_images=False)
+    assert turned in [question.id for question in part.loaded.questions]
 
 
 def test_a_choice_that_is_a_list_is_shown_as_it_is(tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ class Row(ChoiceRow):
     prompt: str = ""
 
 
-def turned(id: str) -> str:
-    """What all rotations of a question share."""
+def filed(id: str) -> str:
+    """The id of the question that one is a rotation of; of the hub's, its own."""
     return str(unrotated(int(id))) if id.isdecimal() else id
 
 
@@ -46,7 +46,7 @@ def question(row: Row, place: Place) -> Question:
         choices=row.choices(),
         references=known(row.answer.strip("()")),
         groups={"task": row.task},
-        cluster=turned(row.id) if row.id.isdecimal() else "".join(row.images[:1]),
+        cluster=filed(row.id) if row.id.isdecimal() else "".join(row.images[:1]),
     )
 
 
@@ -75,10 +75,11 @@ BENCHMARK = Benchmark(
         Total("by_task", mean_over("task"), "the mean over tasks, as published"),
         Total(
             "circular",
-            mean_over(lambda scored: turned(scored.question.id), ALL_RIGHT),
+            mean_over(lambda scored: filed(scored.question.id), ALL_RIGHT),
             "right in every rotation, where the data has them",
         ),
     ),
     breakdowns=("task",),
     labels=tuple("ABCDE"),
+    rotation_of=lambda question: filed(question.id),
 )

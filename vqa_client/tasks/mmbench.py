@@ -12,13 +12,11 @@ Published: the share of questions that are right in all rotations, overall, for 
 wrong, as in VLMEvalKit's `exact_matching`.
 """
 
-from functools import partial
 from typing import Final
 
 from vqa_client.benchmark import ALL_RIGHT, Benchmark, Form, Home, Picture, Place, Question, Scored, Total, choice
 from vqa_client.benchmark import mean_over, only, tables
 from vqa_client.scoring.published.choice_readers import kit, lmms_mmbench_static
-from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, ChoiceRow, asking, known, lmms_eval
 from vqa_client.tasks.choices import published, unrotated
 
@@ -55,10 +53,8 @@ class Row(ChoiceRow):
     g_index: int | None = None
 
 
-def question(row: Row, place: Place, *, circular: bool = False) -> Question:
+def question(row: Row, place: Place) -> Question:
     group = unrotated(row.index) if row.g_index is None else row.g_index
-    if circular and row.index != group:
-        raise ValueError("rotations are rows of this file: leave --circular out")
     return Question(
         id=str(row.index),
         text=row.asked(),
@@ -78,31 +74,31 @@ def within(name: str, field: str, value: str) -> Total:
     return Total(name, mean_over(key, ALL_RIGHT), f"of {value}, what is right in every rotation")
 
 
-def benchmark(options: ChoiceSettings) -> Benchmark:
-    return Benchmark(
-        name="mmbench",
-        load=tables(
-            Row,
-            Form(("MMBench_{split}.tsv", "{split}.tsv"), {**LETTERED, "group": "l2-category"}, splits=SPLITS),
-            Form(("en/{split}-*.parquet", "{split}-*.parquet"), {**LETTERED, "group": "L2-category"}, home=HUB),
-            question=partial(question, circular=options.circular),
-            split="dev",
+BENCHMARK = Benchmark(
+    name="mmbench",
+    load=tables(
+        Row,
+        Form(("MMBench_{split}.tsv", "{split}.tsv"), {**LETTERED, "group": "l2-category"}, splits=SPLITS),
+        Form(("en/{split}-*.parquet", "{split}-*.parquet"), {**LETTERED, "group": "L2-category"}, home=HUB),
+        question=question,
+        split="dev",
+    ),
+    prompt=ASKED,
+    prompt_forms={"vlmevalkit": KIT_PROMPT, "lmms_eval": asking(LMMS, hint="{hint} ")},
+    parse=choice,
+    metrics=(OURS, published(kit), lmms_eval(lmms_mmbench_static)),
+    headline="circular",
+    totals=(
+        Total("circular", mean_over(lambda scored: scored.question.cluster, ALL_RIGHT), "right in every rotation"),
+        Total(
+            "plain",
+            only(lambda scored: scored.question.id == scored.question.cluster),
+            "right as the choices are filed",
         ),
-        prompt=ASKED,
-        prompt_forms={"vlmevalkit": KIT_PROMPT, "lmms_eval": asking(LMMS, hint="{hint} ")},
-        parse=choice,
-        metrics=(OURS, published(kit), lmms_eval(lmms_mmbench_static)),
-        headline="circular",
-        totals=(
-            Total("circular", mean_over(lambda scored: scored.question.cluster, ALL_RIGHT), "right in every rotation"),
-            Total(
-                "plain",
-                only(lambda scored: scored.question.id == scored.question.cluster),
-                "right as the choices are filed",
-            ),
-            *(within(name, "ability_group", value) for name, value in GROUPS.items()),
-            *(within(name, "ability", name) for name in ABILITIES),
-        ),
-        breakdowns=("ability_group", "ability"),
-        labels=tuple("ABCD"),
-    )
+        *(within(name, "ability_group", value) for name, value in GROUPS.items()),
+        *(within(name, "ability", name) for name in ABILITIES),
+    ),
+    breakdowns=("ability_group", "ability"),
+    labels=tuple("ABCD"),
+    rotation_of=lambda question: question.cluster,
+)

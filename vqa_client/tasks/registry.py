@@ -18,7 +18,7 @@ from typing import Any, Final, get_args, get_type_hints
 from msgspec import Struct
 
 from vqa_client.benchmark import ASKS, READS, Benchmark, BenchmarkSettings
-from vqa_client.errors import UsageError
+from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.names import safe_name
 from vqa_client.settings.declared import ChoiceOptions, ChoiceSettings, PageSettings
 from vqa_client.settings.run import RunSettings, given_output, names_report, output_option
@@ -117,6 +117,10 @@ class Opened(Struct, frozen=True, kw_only=True):
         source = Source(settings=self.settings, notify=self.notify, finds_images=finds_images)
         if not (parts := list(self.benchmark.load(source))):
             raise UsageError(f"{self.benchmark.name} loads no part of its data", hint="its load gives one Part or more")
+        if (of := self.benchmark.rotation_of) and isinstance(self.settings, ChoiceOptions) and self.settings.circular:
+            for question in (each for part in parts for each in part.loaded.questions if of(each) != each.id):
+                rotates = f"question {question.id!r} of the data is a rotation of {of(question)!r}"
+                raise DataError(rotates, hint="leave --circular out: the data has the choices in every order")
         return parts
 
     def check_images(self, parts: Iterable[Part]) -> None:
