@@ -236,24 +236,6 @@ def test_choices_whose_answers_nobody_knows_are_asked_in_every_way_and_have_no_a
         assert {of["right"] for of in found["position_bias"]["positions"].values()} == {0}
 
 
-def test_a_server_that_chooses_is_asked_only_the_rows_with_choices(tmp_path: Path, fault_server: StartsServers) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text(
-        '{"question": "[[q0]] How many?", "answer": "12"}\n'
-        '{"question": "[[q1]] Which?", "answer": "A", "choices": ["red", "green"]}\n'
-        '{"question": "[[q2]] Who?"}\n'
-        '{"question": "[[q3]] Where?", "choices": ["here", "there"]}\n'
-    )
-    server = fault_server(likeliest_token(lambda received: {"A": 1.0} if "[[" in received.prompt else {"red": 1.0}))
-    assert ask(path, server.base_url, "--choice_mode", "structured") == 0
-    assert {chat.prompt for chat in server.chats if "[[" in chat.prompt} == {
-        "[[q1]] Which?\n\nA. red\nB. green\n\nAnswer with the letter alone.",
-        "[[q3]] Where?\n\nA. here\nB. there\n\nAnswer with the letter alone.",
-    }
-    found = report(tmp_path, "ask_choice")
-    assert (found["accuracy"], found["left_out"]) == (1.0, {"open": ["rows#0", "rows#2"]})
-
-
 @pytest.mark.parametrize("answer", [(), ("--answer", "folder")])
 def test_a_folder_of_images_is_asked_by_its_folders(
     tmp_path: Path, fault_server: StartsServers, answer: tuple[str, ...]

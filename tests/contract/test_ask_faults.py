@@ -10,7 +10,7 @@ from pyarrow import parquet
 from tests.contract.ask_forms import ask, report
 from tests.contract.forms import draw
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.words import oracle
+from tests.fakes.words import likeliest_token, oracle
 from vqa_client.tasks.ask.columns import Column, mapped
 
 HEAD = "image,question,A,B,answer\n"
@@ -115,6 +115,23 @@ def test_all_faults_are_reported_together_and_may_be_left_out(
     assert "9.png doesn't exist" in said
     assert ask(path, server.base_url, "--skip_faulty") == 0
     assert len(report(tmp_path)["left_out"]["faulty"]) == 8
+
+
+def test_a_server_that_chooses_is_asked_only_the_rows_with_choices(tmp_path: Path, fault_server: StartsServers) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(
+        '{"question": "[[q0]] How many?", "answer": "12"}\n{"question": "[[q2]] Who?"}\n'
+        '{"question": "[[q1]] Which?", "answer": "A", "choices": ["red", "green"]}\n'
+        '{"question": "[[q3]] Where?", "choices": ["here", "there"]}\n'
+    )
+    server = fault_server(likeliest_token(lambda received: {"A": 1.0} if "[[" in received.prompt else {"red": 1.0}))
+    assert ask(path, server.base_url, "--choice_mode", "structured") == 0
+    assert {chat.prompt for chat in server.chats if "[[" in chat.prompt} == {
+        "[[q1]] Which?\n\nA. red\nB. green\n\nAnswer with the letter alone.",
+        "[[q3]] Where?\n\nA. here\nB. there\n\nAnswer with the letter alone.",
+    }
+    found = report(tmp_path, "ask_choice")
+    assert (found["accuracy"], found["left_out"]) == (1.0, {"open": ["rows#0", "rows#1"]})
 
 
 @pytest.mark.parametrize(
