@@ -41,20 +41,24 @@ def sample(tmp_path: Path) -> Sample:
         (
             "report --htlm",
             ("rich", "vqa_client.html", "vqa_client.reports.summary"),
-            "error: Unknown option: --htlm. Did you mean --html?\n",
+            "error: unknown option --htlm\nhint: did you mean --html?\n",
         ),
         ("serve --help", ("httpx2", "asyncio", "vqa_client.servers", "vqa_client.evaluation"), "mlx"),
-        ("run pope --modle x", ("rich", "httpx2"), "error: Unknown option: --modle. Did you mean --model?\n"),
+        ("run pope --modle x", ("rich", "httpx2"), "error: unknown option --modle\nhint: did you mean --model?\n"),
         (
             "sevre",
             ("rich", "msgspec", "vqa_client.cli.serve", "vqa_client.cli.benchmark"),
-            'error: Unknown command "sevre". Did you mean "serve"? Available commands: ask, run, list, suite, mc, '
-            "niah, vqa2, explain, ...\n",
+            "error: unknown command 'sevre'\nhint: did you mean serve?\n",
+        ),
+        (
+            "quiz",
+            ("rich", "msgspec", "vqa_client.cli.serve", "vqa_client.cli.benchmark"),
+            "error: unknown command 'quiz'\nhint: the commands are ask, run, list, suite, mc, niah, vqa2, explain, ...\n",
         ),
         (
             "robustness vqa2",
             ("rich", "vqa_client.cli.robustness"),
-            'error: Unknown command "vqa2". Available commands: generate, run, evaluate, plot.\n',
+            "error: unknown command 'vqa2'\nhint: the commands are generate, run, evaluate, plot\n",
         ),
     ],
 )
@@ -149,7 +153,7 @@ def test_a_server_that_answers_nothing_ends_with_3(sample: Sample, fault_server:
         (["robustness", "run", "--task", "mc"], "error: --data is missing\nhint: "),
         (["mc", "--input", "x", "-o", "out"], "--data is missing, and --input is not an option of this command"),
         (["niah", "-o", "out", "--prompt_template", "{question}"], "hint: the option is --prompt"),
-        (["niah", "-o", "out", "--max_worker", "50"], "Did you mean --max_workers?"),
+        (["niah", "-o", "out", "--max_worker", "50"], "hint: did you mean --max_workers?"),
     ],
 )
 def test_a_wrong_command_line_is_one_clear_error_and_exit_code_2(words: list[str], told: str, tmp_path: Path) -> None:

@@ -306,7 +306,7 @@ def test_a_foreign_file_in_the_place_of_the_table_stays(tmp_path: Path, capsys: 
         ('[chartqa]\ndata = "chartqa"\ncolour = 3\n', "colour"),
         ('[chartqa]\ndata = "elsewhere"\n', "there is no"),
         ('[chartqa]\ndata = "chartqa"\n[pope]\n', "pope: there is no data to ask"),
-        ('[chartqa]\nlimit = "many"\n', "suite, [chartqa]: Invalid value for --limit"),
+        ('[chartqa]\nlimit = "many"\n', "suite, [chartqa]: --limit is 'many'; it must be a whole number"),
         ('[[chartqa]]\ndata = "chartqa"\n', "chartqa is a table, not an option"),
         ('[chartqa]\noutput = "here"\n', "[chartqa]: output belongs to the whole command"),
         ("[chartqa]\nmax-cost = 1\n", "max-cost belongs to the whole suite"),

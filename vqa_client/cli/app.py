@@ -1,17 +1,19 @@
 """The app: how options are spelled, converted and shown in help; and errors of a command line in plain words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from types import NoneType
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from cyclopts import (
     App,
+    Argument,
     CoercionError,
     CycloptsError,
     Group,
     MissingArgumentError,
     Parameter,
+    RepeatArgumentError,
     Token,
     UnknownCommandError,
     UnknownOptionError,
@@ -138,56 +140,75 @@ HINTS = {  # by the option, or by command and option
     "map": "a field's column has its own option: --question COLUMN, --image COLUMN, --answer COLUMN",
 }
 _MOST_COMMANDS = 8
-_TYPES = {
-    "into int|Literal[auto]": "into a whole number or auto",
-    "into int": "into a whole number",
-    "into float": "into a number",
-}
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def usage_error(error: CycloptsError) -> UsageError:
     """An error of cyclopts as one line, with a hint where there is one."""
-    if isinstance(error, MissingArgumentError) and error.keyword is not None:
-        return UsageError(f"{error.keyword} needs a value", hint=example_of(error.command_chain or ()))
-    if isinstance(error, MissingArgumentError) and error.argument is not None:
-        unknown = [token for token in error.unused_tokens or () if token.startswith("--")]
-        more = f", and {unknown[0]} is not an option of this command" if unknown else ""
-        name = error.argument.name
-        positional = error.argument.index is not None and not error.argument.parameter.alias
-        label = name.lstrip("-").upper() if positional else name
-        return UsageError(f"{label} is missing{more}", hint=example_of(error.command_chain or ()))
-    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
-        return UsageError(f"{error.unused_tokens[0]!r} is one argument too many", hint="--help lists the arguments")
-    if isinstance(error, UnknownCommandError):
-        return UsageError(_unknown_command(error))
-    text = str(error).strip()
-    if isinstance(error, UnknownOptionError):
-        option = error.token.keyword or error.token.value
-        name = option.lstrip("-").replace("-", "_")
-        if name in OF_A_CONFIG:
-            return UsageError(f"unknown option {option}", hint=f"the option is --{OF_A_CONFIG[name]}")
-        if hint := HINTS.get(" ".join((*(error.command_chain or ()), name)), HINTS.get(name)):
-            return UsageError(f"unknown option {option}", hint=hint)
-        if "Did you mean" not in text:
-            return UsageError(f"unknown option {option}", hint="--help lists all options")
-    text = text.replace(', "".', ".")
-    for technical, better in _TYPES.items():
-        text = text.replace(technical, better)
-    wants_auto = isinstance(error, CoercionError) and error.token is not None and error.token.value == "auto"
-    return UsageError(text, hint="give a number; auto is for a command that starts a run" if wants_auto else "")
+    match error:
+        case MissingArgumentError(keyword=str(option), command_chain=command):
+            return UsageError(f"{option} needs a value", hint=example_of(command or ()))
+        case MissingArgumentError(argument=Argument() as argument, command_chain=command):
+            unknown = [token for token in error.unused_tokens or () if token.startswith("--")]
+            more = f", and {unknown[0]} is not an option of this command" if unknown else ""
+            return UsageError(f"{_label(argument)} is missing{more}", hint=example_of(command or ()))
+        case UnusedCliTokensError(unused_tokens=[word, *_]):
+            return UsageError(f"{word!r} is one argument too many", hint="--help lists the arguments")
+        case UnknownCommandError():
+            return _unknown_command(error)
+        case UnknownOptionError():
+            return _unknown_option(error)
+        case CoercionError(token=Token() as token, argument=argument, target_type=kind) if error.msg is None:
+            option = token.keyword or (_label(argument) if argument else "an argument")
+            near = _nearest(token.value, get_args(kind) if get_origin(kind) is Literal else ())
+            return UsageError(f"{option} is {token.value!r}; it must be {_kind(kind)}", hint=near)
+        case RepeatArgumentError(token=token):
+            return UsageError(f"{token.keyword} is given twice")
+        case _:
+            return UsageError(str(error).strip())
 
 
-def _unknown_command(error: UnknownCommandError) -> str:
-    """The same words as cyclopts', which imports every command to find them."""
+def _label(argument: Argument) -> str:
+    """An option, or the name of an argument before the options, as help shows it."""
+    is_positional = argument.index is not None and not argument.parameter.alias
+    return argument.name.lstrip("-").upper() if is_positional else argument.name
+
+
+def _kind(kind: Any) -> str:
+    """What a value must be, by its type."""
+    if get_origin(kind) is Literal:
+        words = [str(word) for word in get_args(kind) if word != ""]
+        return words[0] if len(words) == 1 else f"one of {', '.join(words)}"
+    kinds = [each for each in get_args(kind) or (kind,) if each is not NoneType]
+    return _KINDS.get(kind) or " or ".join(_KINDS.get(each) or _kind(each) for each in kinds)
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    """A hint with the known word that is most like another, if any is."""
+    near = get_close_matches(word, known, n=1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _unknown_option(error: UnknownOptionError) -> UsageError:
+    option = error.token.keyword or error.token.value
+    name = option.lstrip("-").replace("-", "_")
+    if name in OF_A_CONFIG:
+        hint = f"the option is --{OF_A_CONFIG[name]}"
+    else:
+        hint = HINTS.get(" ".join((*(error.command_chain or ()), name))) or HINTS.get(name, "")
+    known = (spelling for argument in error.argument_collection if argument.parse for spelling in argument.names)
+    return UsageError(f"unknown option {option}", hint=hint or _nearest(option, known) or "--help lists all options")
+
+
+def _unknown_command(error: UnknownCommandError) -> UsageError:
+    """Without cyclopts' own words, for which it imports every command."""
     assert error.app
     assert error.unused_tokens
     word, flags = error.unused_tokens[0], (*error.app.help_flags, *error.app.version_flags)
     names = [name for name in error.app if name not in flags]
-    nearest = get_close_matches(word, names, n=1)
-    suggestion = f' Did you mean "{nearest[0]}"?' if nearest else ""
     commands = [name for name in names if not name.startswith("-")]
-    end = ", ..." if len(commands) > _MOST_COMMANDS else "."
-    return f'Unknown command "{word}".{suggestion} Available commands: {", ".join(commands[:_MOST_COMMANDS])}{end}'
+    shown = f"{', '.join(commands[:_MOST_COMMANDS])}{', ...' if len(commands) > _MOST_COMMANDS else ''}"
+    return UsageError(f"unknown command {word!r}", hint=_nearest(word, names) or f"the commands are {shown}")
 
 
 def example_of(command: Sequence[str]) -> str:

@@ -82,7 +82,7 @@ def taken(command: App, options: Sequence[str]) -> Any | None:
 def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSettings | None:
     """The settings that the options give; None where help was asked for, which is printed."""
     wants_help = bool(HELP_FLAGS.intersection(options)) or name in HELP_FLAGS
-    if name is None or name in HELP_FLAGS:
+    if name is None or name.startswith("-"):
         if not wants_help:
             raise UsageError(f"vqa-client {command} needs a benchmark", hint=_NO_NAME)
         kind: type[RunSettings] = BenchmarkSettings
@@ -92,7 +92,7 @@ def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSett
         from vqa_client.tasks.registry import find
 
         kind = find(name).settings
-    app = settings_command(f"vqa-client {command} {name if name and name not in HELP_FLAGS else 'NAME|FILE.py'}", kind)
+    app = settings_command(f"vqa-client {command} {name if name and not name.startswith('-') else 'NAME|FILE.py'}", kind)
     if wants_help:
         app.help, words = COMMANDS[command].help, COMMANDS[command].example
         if name in declared():
