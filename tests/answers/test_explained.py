@@ -193,7 +193,7 @@ def test_the_published_tables_of_the_other_benchmarks_find_their_questions(tmp_p
     )
     report = score(actions, data_root=tmp_path)
     assert means(report) == {"accuracy": 1.0}
-    assert report.notes[0] == "ACT-X has no val split: test stands in for it"
+    assert report.notes[0] == "ACT-X has no val split; test is used"
     assert means(score(still, data_root=tmp_path)) == {"accuracy": 1.0}
 
 

@@ -53,7 +53,8 @@ def sample(tmp_path: Path) -> Sample:
         (
             "quiz",
             ("rich", "msgspec", "vqa_client.cli.serve", "vqa_client.cli.benchmark"),
-            "error: unknown command 'quiz'\nhint: the commands are ask, run, list, suite, mc, niah, vqa2, explain, ...\n",
+            "error: unknown command 'quiz'\nhint: the commands are ask, run, list, suite, mc, niah, vqa2, explain, "
+            "...\n",
         ),
         (
             "robustness vqa2",

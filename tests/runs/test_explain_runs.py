@@ -85,7 +85,7 @@ async def test_esnlive_test_is_asked_in_place_of_the_val_split_it_does_not_have(
     assert 148 < server.counts["requests"] < 208, "a few requests ask what the server is and how it stands"
     labels = {label: (tally.correct, tally.total) for label, tally in report.summary.breakdowns["label"].items()}
     assert labels == {"contradiction": (0, 54), "entailment": (0, 51), "neutral": (43, 43)}
-    assert heard.notes.count("ESNLI-VE has no val split: test stands in for it") == 1
+    assert heard.notes.count("ESNLI-VE has no val split; test is used") == 1
     assert len(of.rows()) == 148
     assert of.grid("ESNLI-VE") == {"llava_val": "0.291 (148)"}
 

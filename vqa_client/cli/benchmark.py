@@ -82,21 +82,20 @@ def taken(command: App, options: Sequence[str]) -> Any | None:
 def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSettings | None:
     """The settings that the options give; None where help was asked for, which is printed."""
     wants_help = bool(HELP_FLAGS.intersection(options)) or name in HELP_FLAGS
+    kind: type[RunSettings] = BenchmarkSettings
     if name is None or name.startswith("-"):
         if not wants_help:
             raise UsageError(f"vqa-client {command} needs a benchmark", hint=_NO_NAME)
-        kind: type[RunSettings] = BenchmarkSettings
-    elif name in declared() and not declared()[name].has_options:
-        kind = BenchmarkSettings
-    else:
+        name = "NAME|FILE.py"
+    elif name not in declared() or declared()[name].has_options:
         from vqa_client.tasks.registry import find
 
         kind = find(name).settings
-    app = settings_command(f"vqa-client {command} {name if name and not name.startswith('-') else 'NAME|FILE.py'}", kind)
+    app = settings_command(f"vqa-client {command} {name}", kind)
     if wants_help:
         app.help, words = COMMANDS[command].help, COMMANDS[command].example
         if name in declared():
             app.help, words = declared()[name].title, f"{command} {name} --data FOLDER"
         app.help_epilogue = example(words)
     settings = taken(app, ("--help",) if wants_help else options)
-    return None if settings is None else cast(RunSettings, settings).named(str(name))
+    return None if settings is None else cast(RunSettings, settings).named(name)

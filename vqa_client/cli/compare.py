@@ -69,7 +69,11 @@ def as_table(board: Leaderboard) -> str:
     if board.means:
         means = (f"{100 * board.means[model]:.1f}" for model in board.models)
         rows.append([f"mean of the {board.in_mean} that all have", *means])
-    notes = [f"{column.title}: {note}" for column in board.columns for note in column.notes]
+    titles: dict[str, list[str]] = {}
+    for column in board.columns:
+        for note in column.notes:
+            titles.setdefault(note, []).append(column.title)
+    notes = [f"{', '.join(of)}: {note}" for note, of in titles.items()]
     notes += [f"left out: {reason}" for reason in board.left_out]
     return as_text([Section(notes=[what, same]), Section(columns=["benchmark", *board.models], rows=rows, notes=notes)])
 

@@ -152,8 +152,8 @@ def test_questions_are_read_without_their_images(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "split", "said"),
     [
-        ("actx", "val", "ACT-X has no val split: test stands in for it"),
-        ("esnlive", "val", "ESNLI-VE has no val split: test stands in for it"),
+        ("actx", "val", "ACT-X has no val split; test is used"),
+        ("esnlive", "val", "ESNLI-VE has no val split; test is used"),
         ("esnlive", "test", ""),
         ("vqax", "val", ""),
         ("vcr", "val", ""),

@@ -119,7 +119,7 @@ class Dataset(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     def said_of_split(self, split: str) -> str:
         """What a user should know where another split's file is read than the one asked for, else ""."""
         other = self.split_read(split)
-        return "" if other == split else f"{self.title} has no {split} split: {other} stands in for it"
+        return "" if other == split else f"{self.title} has no {split} split; {other} is used"
 
 
 def check_mode(task: str, vcr_mode: str) -> None:
