@@ -183,7 +183,7 @@ def test_a_file_cut_anywhere_keeps_every_whole_line(cut: int, twenty: Path) -> N
 
 DISK = {
     "read": "check the disk; the log stays as it is, and the same command resumes once it can be read",
-    "written": "make room or choose another --output, then run the same command again",
+    "written": "make room or allow writing there, then run the same command again",
 }
 
 

@@ -27,7 +27,7 @@ FileState = tuple[int, int, int, int]
 BUFFER_BYTES = 1 << 18  # a report has three files open at once
 MOST_NESTED = 100
 """Levels of JSON in a file of settings: a walk through more would end in a RecursionError."""
-_HINT = "make room or allow writing there, or choose another --output"
+ROOM = "make room or allow writing there, then run the same command again"
 
 
 _HOST = f"{zlib.crc32(platform.node().encode('utf-8', 'replace')):08x}"
@@ -217,7 +217,7 @@ def unwritable(path: str | os.PathLike[str], error: OSError) -> OutputError:
     """Say that a report can't be written, and the way out."""
     placed = obstacle(Path(path).parent) if isinstance(error, _OF_A_FOLDER) else ""
     reason = placed or error.strerror or str(error)
-    return OutputError(f"can't write {os.fspath(path)}: {reason}", hint="choose another --output" if placed else _HINT)
+    return OutputError(f"can't write {os.fspath(path)}: {reason}", hint="choose another --output" if placed else ROOM)
 
 
 def check_output(folder: Path) -> None:

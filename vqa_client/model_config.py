@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from vqa_client.errors import UNDECODABLE, UsageError
+from vqa_client.errors import UNDECODABLE, UsageError, unreadable
 from vqa_client.files import checked_nesting
 from vqa_client.not_json import not_finite
 from vqa_client.shipped import shipped
@@ -89,7 +89,7 @@ def load_model(config: str) -> ModelSettings:
     try:
         raw = checked_nesting(json.loads(path.read_bytes().decode("utf-8-sig")))
     except OSError as error:
-        raise UsageError(f"the config {path} can't be read: {error.strerror or error}") from error
+        raise unreadable(f"the config {path}", error) from error
     except UNDECODABLE as error:
         raise UsageError(f"the config {path} is not JSON: {error}", hint="a config is a JSON object") from error
     return parse_model(raw, str(path))

@@ -12,7 +12,7 @@ import msgspec
 
 from vqa_client.compact_index import CompactIndex
 from vqa_client.errors import UNDECODABLE, OutputError, UsageError
-from vqa_client.files import lock, open_locked, replacing
+from vqa_client.files import ROOM, lock, open_locked, replacing
 from vqa_client.log_lines import Head, Key, check_run, head_of, line_of, numbered, record_of, records_in, run_name
 from vqa_client.types import ANSWERED, PERMANENT, STATUSES, Record, Status
 
@@ -353,7 +353,4 @@ def _unreadable(path: Path, error: OSError) -> OutputError:
 
 
 def _unwritable(path: Path, error: OSError) -> OutputError:
-    return OutputError(
-        f"{path} can't be written: {error.strerror or error}",
-        hint="make room or choose another --output, then run the same command again",
-    )
+    return OutputError(f"{path} can't be written: {error.strerror or error}", hint=ROOM)

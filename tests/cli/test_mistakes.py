@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import forked
+from tests.kept_runs import HERE, lay_out
 from vqa_client.cli import streams
 from vqa_client.cli.app import app
 from vqa_client.cli.commands import COMMANDS
@@ -187,7 +188,16 @@ FORBIDDEN = [
     (["robustness", "evaluate", "locked"], "locked: Permission denied\nhint: this user needs the right"),
     (["run", "chartqa", "--data", "locked"], "locked: Permission denied\nhint: this user needs the right"),
     (["leaderboard", "."], "./locked: Permission denied\nhint: this user needs the right"),
+    (
+        ["rescore", "results/mc", "--write"],
+        "results/mc/clean_mc_eval.records.jsonl can't be written: Permission denied\n"
+        "hint: make room or allow writing there, then run the same command again\n",
+    ),
     (["rescore", "run"], "run/a.run.json: Permission denied\nhint: this user needs"),
+    (
+        ["ask", "rows.csv", "--config", "locked.json"],
+        "can't read the config locked.json: Permission denied\nhint: ",
+    ),
     (["ask", "run/a.run.json"], "can't read run/a.run.json: Permission denied\nhint: this user needs the right"),
     (["needles", "-d", "locked.csv", "-o", "x"], "can't read locked.csv: Permission denied\nhint: this user needs"),
     (["suite", "locked.toml"], "can't read locked.toml: Permission denied\nhint: this user needs the right"),
@@ -206,9 +216,11 @@ def test_what_a_user_may_not_read_or_write_is_named(
         Path("photo.jpg").write_bytes(b"\xff\xd8\xff\xe0\0\x10JFIF")
         Path("rows.csv").write_text("question,image\nWhat?,photo.jpg\n")
         Path("locked").mkdir(mode=0)
+        lay_out(HERE / "0.1.0", Path())
+        Path("results/mc/clean_mc_eval.records.jsonl").chmod(0o444)
         Path("run").mkdir()
         Path("run/a.records.jsonl").write_text('{"question_id": "q", "status": "ok"}\n')
-        for name in ("run/a.run.json", "locked.toml", "locked.csv"):
+        for name in ("run/a.run.json", "locked.toml", "locked.csv", "locked.json"):
             Path(name).write_text("x")
             Path(name).chmod(0)
         user = os.geteuid()

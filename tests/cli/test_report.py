@@ -54,6 +54,12 @@ def test_every_form_is_written_on_request(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "out").iterdir()} == {f"a{ending}" for ending in ENDINGS}
 
 
+def test_data_that_is_gone_is_looked_for_once_for_all_forms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = write_run(tmp_path, [record(1)], run=facts() | {"identity": {"task": "ask"}})
+    assert run_command(["report", str(log), "--csv", "--jsonl", "--json"]) == 0
+    assert capsys.readouterr().err.count("without the columns of the data: ") == 1
+
+
 def test_failed_questions_do_not_make_the_command_fail(tmp_path: Path) -> None:
     assert run_command(["report", str(write_run(tmp_path, [failed(1)])), "--json"]) == 0
     found = json.loads((tmp_path / "clean_mc_eval.summary.json").read_text())

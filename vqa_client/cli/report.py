@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from vqa_client.cli.streams import count, emit, safe, say
@@ -27,7 +28,7 @@ def report(settings: ReportSettings) -> None:
     Raises DataError for logs without a record, once all others are reported.
     """
     logs = list(dict.fromkeys(log for place in settings.runs for log in find_logs(place)))
-    forms, broken = _forms(settings), list[Path]()
+    broken = list[Path]()
     for log in logs:
         run = read_run(log)
         if run.records.unreadable and not len(run.records):
@@ -35,7 +36,7 @@ def report(settings: ReportSettings) -> None:
             continue
         found = overview(run)
         emit("".join(f"{line}\n" for line in _lines(found)))
-        for ending, write in forms.items():
+        for ending, write in _forms(settings, run).items():
             path = run.beside(ending, _folder(settings, log, logs))
             write(path, found)
             emit(f"  {safe(str(path))}\n")
@@ -43,17 +44,15 @@ def report(settings: ReportSettings) -> None:
         raise DataError(f"{', '.join(map(str, broken))}: no line of it is a record", hint=WAY_OUT)
 
 
-def _forms(settings: ReportSettings) -> dict[str, Write]:
-    """What is to be written, by the ending of its name; the page where nothing is named."""
+def _forms(settings: ReportSettings, run: LoggedRun) -> dict[str, Write]:
+    """What is to be written of a run, by the ending of its name; the page where nothing is named."""
+    data = _data(run) if settings.csv or settings.jsonl or settings.parquet else {}
     forms: dict[str, tuple[bool, Write]] = {
-        ".html": (settings.html, lambda *args: write_page(*args, html_images=settings.html_images)),
-        ".records.csv": (
-            settings.csv,
-            lambda *args: write_csv(*args, csv_safe=settings.csv_safe, data=_data(args[1].run)),
-        ),
-        ".table.jsonl": (settings.jsonl, lambda *args: write_jsonl(*args, data=_data(args[1].run))),
+        ".html": (settings.html, partial(write_page, html_images=settings.html_images)),
+        ".records.csv": (settings.csv, partial(write_csv, csv_safe=settings.csv_safe, data=data)),
+        ".table.jsonl": (settings.jsonl, partial(write_jsonl, data=data)),
         ".summary.json": (settings.json, write_summary),
-        ".records.parquet": (settings.parquet, lambda *args: write_parquet(*args, data=_data(args[1].run))),
+        ".records.parquet": (settings.parquet, partial(write_parquet, data=data)),
         ".md": (settings.md, write_markdown),
     }
     chosen = {ending: write for ending, (is_wanted, write) in forms.items() if is_wanted}

@@ -23,6 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import OutputError, UsageError
+from vqa_client.files import ROOM
 from vqa_client.tables.delimited import write_rows
 from vqa_client.reports.run import Run, Sample
 from vqa_client.reports.summary import Summary
@@ -92,7 +93,6 @@ _CELL = re.compile(r"\s*(?P<accuracy>\d+(?:\.\d+)?)(?![\w.])[^(]*(?:\((?P<n>\d+)
 _PATIENCE_S: Final = 30.0
 """An update takes milliseconds; what holds the lock for longer has stopped or died on another machine."""
 _POLL_S: Final = 0.05
-_HINT: Final = "make room or allow writing there, or choose another --output"
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -270,7 +270,7 @@ def _hold_lock(results_dir: Path) -> Iterator[None]:
         results_dir.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(results_dir / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
-        raise OutputError(f"can't write in {results_dir}: {error.strerror}", hint=_HINT) from None
+        raise OutputError(f"can't write in {results_dir}: {error.strerror}", hint=ROOM) from None
     try:
         _wait_for(descriptor, results_dir / _LOCK)
         yield
