@@ -123,15 +123,9 @@ DIFFERENT = [
     ("listen", "silent"),
     ("square", "triangle"),
     ("2pi", "2"),
-    (
-        "9" * 5000,
-        "9",
-    ),
+    ("9" * 5000, "9"),
     ("9^{9^{9}}", "1"),
-    (
-        "(" * 300,
-        "1",
-    ),
+    ("(" * 300, "1"),
     ("1/0", "0"),
     ("nan", "0"),
     ("sixty one", "60"),
@@ -170,6 +164,13 @@ COUNTS = [
     ("zero", "0"),
     ("1,234", "1234"),
     ("1,234 birds", "1234"),
+    *(
+        (reply, "9")
+        for reply in ("Not 8 but 9", "It's 9, not 8.", "The answer is 9, not 8.", "9 and not 8", "不是8，而是9")
+    ),
+    *((reply, "9") for reply in ("nicht 8, sondern 9", "pas 8 mais 9", "no 8 sino 9", "не 8, а 9", "8ではなく9")),
+    ("There are not 8 black birds but 9 or 10 white ones, not 7 cats", None),
+    ("Not 8 cats but 9 dogs", None),
     ("In image 1 there are 3 birds", "3"),
     ("twenty-one", "21"),
     ("There is one bird.", "1"),
@@ -201,7 +202,7 @@ COUNTS = [
     ("Three (3)", "3"),
     ("3 (three)", "3"),
     ("The answer is 3 because 1+2=3", "3"),
-    ("The answer is 3, not 4.", None),
+    ("The answer is 3, not 4.", "3"),
 ]
 COUNTS += [
     ("The year with most is **2019**, with 25.8%. In 2018 it was 23.1%.", "2019"),

@@ -10,6 +10,9 @@ import pytest
 from tests.tasks.declared import benchmark_of, compute, task_of
 from vqa_client.aggregates import MEAN, Scored
 from vqa_client.runner import judge
+from vqa_client.scoring.numbers import number
+from vqa_client.scoring.readings import Parse, short_answer
+from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.short_answers import relaxed, relaxed_published
 from vqa_client.types import Answer, Completion, Question, Record
 
@@ -224,6 +227,20 @@ def test_a_short_answer_is_what_a_sentence_adds_to_its_question(asked: str, repl
     assert said == (reply.removesuffix(".") if answer is None else answer)
 
 
+@pytest.mark.parametrize("reading", [number, short_answer])
+def test_a_ratio_is_read_where_every_reference_is_one(reading: Parse) -> None:
+    for reply, answer in (
+        ("16:9", "16:9"),
+        ("The screen has 16 : 9.", "16:9"),
+        ("The answer is 16:9.", "16:9"),
+        ("It has 16:9, not 4:3.", "16:9"),
+    ):
+        question = Question(id="1", text="What is the ratio?", references=("16:9",))
+        assert reading(reply_from(Completion(text=reply, finish_reason="stop")), question).text == answer
+    either = Question(id="1", text="When is it?", references=("12:00", "noon"))
+    assert short_answer(reply_from(Completion(text="noon, 12:00", finish_reason="stop")), either).text == "noon, 12:00"
+
+
 def test_a_sentence_stays_whole_where_a_reference_is_one() -> None:
     reply = "There are 3 dogs."
     question = Question(id="1", text="How many dogs are there?", references=("3 dogs", reply))
@@ -282,11 +299,11 @@ def scored(case: dict[str, Any], metric: str, kind: str = "") -> Iterator[Scored
     benchmark = benchmark_of("pope")
     of = next(each for each in benchmark.metrics if each.name == metric)
     rows = zip(case["labels"], case["predictions"], case["categories"], strict=True)
-    for number, (label, prediction, categories) in enumerate(rows):
+    for place, (label, prediction, categories) in enumerate(rows):
         kinds = tuple(categories.split(","))
         if kind in ("", *kinds):
             groups = {"kind": kind or kinds}
-            question = Question(id=str(number), text="?", references=(label,), groups=groups)
+            question = Question(id=str(place), text="?", references=(label,), groups=groups)
             answer = _read(benchmark, of, Completion(text=prediction, finish_reason="stop"), question).text
             record = Record(question_id=question.id, status="ok", output=prediction)
             score = of.score(answer, question)
@@ -295,8 +312,6 @@ def scored(case: dict[str, Any], metric: str, kind: str = "") -> Iterator[Scored
 
 
 def _read(benchmark: Any, metric: Any, completion: Completion, question: Question) -> Answer:
-    from vqa_client.scoring.reply import reply_from
-
     found: Answer = benchmark.answer(metric, reply_from(completion), question)
     return found
 

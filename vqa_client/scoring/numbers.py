@@ -13,10 +13,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from vqa_client.scoring.denials import NOT_THAT, denied_before
+from vqa_client.scoring.choices.grammar import RATHER
+from vqa_client.scoring.denials import NOT, NOT_THAT, denied_before
 from vqa_client.scoring.maths import number_of, same_maths
 from vqa_client.scoring.number_words import SPELLED, value_of
-from vqa_client.scoring.readings import choice, short_answer, whole_reply
+from vqa_client.scoring.readings import choice, ratio_in, short_answer, whole_reply
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.strict.containment import SPACED_THOUSANDS
 from vqa_client.types import Answer, Question
@@ -64,6 +65,16 @@ _RANGE = re.compile(
     re.IGNORECASE,
 )
 _FROM_TO = re.compile(r"(?<![\w.,/=+*^-])(?<![-=+*/^] )(\d{1,6}) - (\d{1,6})(?![\w/^]|[.,]\d| ?[-–=+*/^])")
+_NO: Final = rf"(?:\bnot|n't|{NOT})"
+_CORRECTED = re.compile(
+    rf"{_NO} ?(?:\w{{1,9}} |是)?{_NUMBER.pattern}(?P<of> [^\W\d]{{1,20}})?(?:[,，]? ?{RATHER}|;) ?"
+    rf"(?={_NUMBER.pattern}(?(of)(?:(?P=of)\b|(?! ?[^\W\d]))))"
+    rf"|(?P<meant>{_NUMBER.pattern}(?P<things> [^\W\d]{{1,20}})?),? \(?(?:(?:and |but )?{_NO}|rather than|instead of)"
+    rf" {_NUMBER.pattern}(?:(?P=things)\b)?\)?(?=[.,;!]|\Z)"
+    rf"|{_NUMBER.pattern}[^\W\d]{{0,4}} ?{NOT_THAT}[,、]? ?(?={_NUMBER.pattern})",
+    re.IGNORECASE,
+)
+"""A denied number beside the one that is meant: "not 8 but 9", "9, not 8"."""
 _FORMULA_ALONE = re.compile(r"\W{0,9}\$[^$\n]+\$\W{0,9}")
 _IN_FORMULA = re.compile(r"(?<=\$)[^$\n]{1,80}(?=\$)|(?<=\\\()[^()\n]{1,80}(?=\\\))")
 _MINUS = re.compile(r"(?<=\d)-(?=\d)")
@@ -87,10 +98,12 @@ _LIST = re.compile(r"\[([^\[\]]*)\]")
 
 
 def number(reply: Reply, question: Question) -> Answer:
-    """The number that a reply gives as its answer, in digits."""
+    """The number that a reply gives as its answer, in digits; a ratio as it is written, where the reference is one."""
     whole = whole_reply(reply, question)
     text, asked = _plain(reply.text), _ASKED_FOR.search(question.text)
     if whole.status == "ok":
+        if ratio := ratio_in(reply.text, question):
+            return Answer(text=ratio, rule="ratio", source=reply.source)
         is_range = not _FORMULA_ALONE.fullmatch(reply.visible) and _without_ranges(text) != text
         if not is_range and (value := _value(text)):
             return Answer(text=value, rule="whole_reply", source=reply.source)
@@ -186,12 +199,15 @@ def _value(text: str) -> str | None:
 
 
 def _in_digits(text: str) -> str:
-    """The text with digits for number words; "one" is mostly a pronoun, and counts where it is the only number."""
+    """The text with digits for number words and without what it corrects.
+
+    "one" is mostly a pronoun, and counts where it is the only number.
+    """
     text = _NAMED.sub(" ", text)
     most = SPELLED.sub(lambda match: match[0] if match[0].lower() == "one" else value_of(match[0]) or match[0], text)
     if not _NUMBER.search(most):
         most = re.sub(r"\bone\b(?! of| can|'s)", "1", most, flags=re.IGNORECASE)
-    return _without_ranges(most)
+    return _without_ranges(_CORRECTED.sub(lambda match: match["meant"] or " ", most))
 
 
 def _without_ranges(text: str) -> str:

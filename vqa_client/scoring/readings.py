@@ -13,6 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from vqa_client.scoring.choices.choice import choice_in
+from vqa_client.scoring.denials import denied_before
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.restated import affirms, answer_in
 from vqa_client.scoring.wrappers import Unwrapped, above_explanation, labelled, own_answer, unwrapped
@@ -27,6 +28,7 @@ _LEAD = re.compile(
     r"(?P<answer>[^\n]+)",
     re.IGNORECASE,
 )
+_RATIO = re.compile(r"(?<![\d.:])(\d+(?:\.\d+)?) ?: ?(\d+(?:\.\d+)?)(?!\d| ?:|\.\d)")
 _REASON = re.compile(r"(?<=[\w)\"%]),? (?:because|since)\b", re.IGNORECASE)
 _SET_APART = (
     re.compile(r"(?P<before>[^*\n]{0,200})\*\*(?P<answer>[^*\n]{0,199}[^*\n:])\*\*(?P<after>[^*\n]{0,200})"),
@@ -77,14 +79,16 @@ def short_answer(reply: Reply, question: Question) -> Answer:
 
     The only words in bold or between quotation marks are the answer where the reply ends with them or says that its
     subject is them, and does not deny them. A sentence that restates the question has what it adds as its answer, but
-    not where a reference is such a sentence itself.
+    not where a reference is such a sentence itself. Where every reference is a ratio or a time, so is the answer.
     """
     text = above_explanation(own_answer(reply.text))
     if declared := declared_in(text):
-        return Answer(text=declared, rule="declaration", source=reply.source)
+        return Answer(text=ratio_in(declared, question) or declared, rule="declaration", source=reply.source)
     whole = whole_reply(reply if text == reply.text else replace(reply, cut=False), question)
     if whole.text is None:
         return whole
+    if ratio := ratio_in(text, question):
+        return replace(whole, text=ratio, rule="ratio")
     apart = next(filter(None, (form.fullmatch(text) for form in _SET_APART)), None)
     if apart and _answers(apart):
         return replace(whole, text=without_stop(apart["answer"]), rule="set apart")
@@ -102,6 +106,15 @@ def declared_in(text: str) -> str:
     if not declared and (named := labelled(text)):
         declared = _bare_answer(named.answer)
     return declared
+
+
+def ratio_in(text: str, question: Question) -> str:
+    """The only ratio that a text has and does not deny, as "3:2", where all references are ratios; else ""."""
+    if not question.references or not all(map(_RATIO.fullmatch, question.references)):
+        return ""
+    places = [each for each in _RATIO.finditer(text) if not denied_before(text, each.start())]
+    ratios = {f"{each[1]}:{each[2]}" for each in places}
+    return ratios.pop() if len(ratios) == 1 else ""
 
 
 def _answers(apart: re.Match[str]) -> bool:

@@ -121,8 +121,13 @@ _POINTED = lazily(
 )
 """An arrow to the right choice of a list, which says what a tick does."""
 _IMAGE = lazily(r"<?image (\d{1,2})>?", re.IGNORECASE)
-_NEW_PLACE = lazily(r"\bNew ([^\W\d_]+)\b")
-"""Another place than the one whose name it has: "New London"."""
+_PLACE_NAME: Final = r"(?:New|North|South|East|West|NEW|NORTH|SOUTH|EAST|WEST) (?P<name>[^\W\d_a-z][^\W\d_]+)\b"
+_OTHER_KIND: Final = (
+    "(?:hot|corn|chili|prairie) dog|(?:sea|mountain) lion|guinea pig|sea horse|(?:jelly|star) fish|pine apple"
+    "|prickly pear|cable car|ice cream|peanut butter"
+)
+_LONGER_NAME = lazily(rf"\b(?:{_PLACE_NAME}|(?i:(?:{_OTHER_KIND})s?)\b)")
+"""A place other than the one whose name it has ("New London"), or a thing not of the kind it names ("a hot dog")."""
 
 
 def _with_letters(text: str, choices: dict[str, str]) -> str:
@@ -177,12 +182,25 @@ def _is_foreign(reply: ChoiceReply, item: re.Match[str]) -> bool:
     return not _JUDGED.search(text) and not {*_WORD.findall(text)} & {*_WORD.findall(own)}
 
 
+def _with_names_joined(text: str, choices: dict[str, str]) -> str:
+    """The text with "New_London" and "hot_dog", in which no choice is found; a choice of such a name stays as it is."""
+    if not _LONGER_NAME.search(text):
+        return text
+    owned = [own.casefold() for own in choices.values()]
+    places = {own.casefold() for own in choices.values() if own.istitle()}
+
+    def joined(match: re.Match[str]) -> str:
+        name = match[0].casefold()
+        other = match["name"] is None or (match["name"].casefold() in places and name.split()[0] not in places)
+        return match[0].replace(" ", "_") if other and not any(name in own for own in owned) else match[0]
+
+    return _LONGER_NAME.sub(joined, text)
+
+
 def text_read(text: str, choices: dict[str, str], *, cut: bool) -> str:
     """The plain text in which a choice is looked for."""
     text = _POINTED.sub("✓", _with_letters(text, choices))
-    if "New " in text and not any("New " in own for own in choices.values()):
-        names = {*filter(str.istitle, choices.values())}
-        text = _NEW_PLACE.sub(lambda place: f"New_{place[1]}" if place[1] in names else place[0], text)
+    text = _with_names_joined(text, choices)
     if cut and (article := _ARTICLE.search(text)) and article[1] not in choices:
         return text[: article.start()]
     return text

@@ -121,10 +121,14 @@ MENDING: Final = (
     r"|(?:looking|on|upon) closer(?: look| inspection)?|it must be|it should be|should be|must be|is)\b){0,12}+"
 )
 FIELD: Final = r"(?P<fill>)[ \"'\x03]{0,3}[:=]"
+RATHER: Final = (
+    "(?:but|rather|it's|it is|sondern|mais|sino|es|mas|é|ma|è|maar|lecz|tylko|ale|nýbrž|utan|men|vaan|hanem|ci|tetapi"
+    "|melainkan|mà là|mà|αλλά|بل|אלא|แต่เป็น|แต่|а|але|而是|应为|應為|是)"
+)
+"""From what is denied to what is meant: "not A but B"."""
 BUT: Final = (
     r"(?P<fill>)[\s\"'(\x02]*(?:(?:option|choice|la|az?) (?=\S))?\w{1,3}[\"')\x03]*[ ,;:]{1,3}"
-    r"(?:but|rather|it's|it is|sondern|mais|sino|es|mas|é|ma|è|maar|lecz|tylko|ale|nýbrž|utan|men|vaan|hanem|ci|tetapi"
-    r"|melainkan|mà là|mà|αλλά|بل|אלא|แต่เป็น|แต่|а|але|而是|应为|應為|是)(?: rather| instead| az?(?= \w\b))?"
+    rf"{RATHER}(?: rather| instead| az?(?= \w\b))?"
 )
 """From "not" over the letter that it denies to the one that is meant: "not A but B"."""
 
