@@ -1,4 +1,4 @@
-"""Two pieces that are written at once arrive whole and in order, however little the socket takes."""
+"""Pieces that are written at once arrive whole and in order, however little the socket takes."""
 
 import asyncio
 import contextlib
@@ -35,9 +35,9 @@ async def test_what_the_socket_takes_in_part_arrives_whole(sizes: tuple[int, int
     async with connected(4_096) as (connection, theirs):
         expected = b""
         for turn in b"xy":  # the second time, something is left of the first
-            before, piece = bytearray([turn]) * sizes[0], bytes([turn + 100]) * sizes[1]
-            connection.write(before, piece)
-            expected += before + piece
+            pieces = bytes([turn]) * sizes[0], bytes([turn + 100]) * sizes[1]
+            connection.write(pieces)
+            expected += b"".join(pieces)
         arrived = b""
         while len(arrived) < len(expected):
             arrived += await asyncio.get_running_loop().sock_recv(theirs, 3_000)
@@ -47,7 +47,7 @@ async def test_what_the_socket_takes_in_part_arrives_whole(sizes: tuple[int, int
 @pytest.mark.anyio
 async def test_one_system_call_is_enough_where_the_socket_has_room() -> None:
     async with connected(1 << 20) as (connection, theirs):
-        connection.write(bytearray(b"before"), b"piece")
+        connection.write((b"before", b"piece"))
         assert (connection.transport.get_write_buffer_size(), theirs.recv(100)) == (0, b"beforepiece")
 
 
@@ -55,11 +55,11 @@ async def test_one_system_call_is_enough_where_the_socket_has_room() -> None:
 async def test_nothing_is_written_to_what_has_the_number_of_a_closed_socket() -> None:
     async with connected(4_096) as (connection, theirs):
         connection.transport.abort()
-        connection.write(bytearray(b"before"), b"piece")
+        connection.write((b"before", b"piece"))
         await asyncio.sleep(0)
         others = [socket.socketpair() for _ in range(20)]
         try:
-            connection.write(bytearray(b"before"), b"piece")
+            connection.write((b"before", b"piece"))
             for pair in others:
                 pair[1].setblocking(False)
                 with pytest.raises(BlockingIOError):

@@ -5,7 +5,7 @@ import os
 import select
 import time
 from asyncio.trsock import TransportSocket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import httptools
 import httpx2
@@ -69,16 +69,13 @@ class Connection(asyncio.Protocol):
         if self._drained is not None:
             await self._drained
 
-    def write(self, before: bytearray, piece: bytes) -> None:
-        """Write both, in one system call where that can be: asyncio makes two, or copies them."""
-        written = self._written_at_once(before, piece)
-        if written < len(before):
-            self.transport.write(before[written:])
-        rest = memoryview(piece)[max(0, written - len(before)) :]
-        if rest:
-            self.transport.write(rest)
+    def write(self, pieces: Sequence[bytes]) -> None:
+        """Write all, in one system call where that can be: asyncio makes several, or copies them."""
+        written = self._written_at_once(pieces)
+        if written < sum(map(len, pieces)):
+            self.transport.write(memoryview(b"".join(pieces))[written:])
 
-    def _written_at_once(self, *pieces: bytes | bytearray) -> int:
+    def _written_at_once(self, pieces: Sequence[bytes]) -> int:
         """How many bytes the socket itself took; none where others wait before them, or have to be encrypted."""
         if self._bare is None or self.transport.is_closing() or self.transport.get_write_buffer_size():
             return 0

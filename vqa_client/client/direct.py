@@ -9,6 +9,7 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Iterator
+from itertools import chain
 
 import httpx2
 
@@ -93,15 +94,15 @@ class DirectTransport(httpx2.AsyncBaseTransport):
 
     async def _send(self, connection: Connection, head: Head, body: Upload | bytes) -> None:
         if isinstance(body, bytes):
-            connection.transport.write(head + body)
+            connection.write((head, body))
             return
         if body.size_bytes <= COALESCE_BYTES:
-            connection.transport.write(b"".join((head, *body.pieces())))  # less than what makes asyncio pause a writer
+            connection.write((head, *body.pieces()))  # less than what makes asyncio pause a writer
             return
-        pending, pieces, is_sent = bytearray(head), body.pieces(), False
+        pieces, is_sent = chain((head,), body.pieces()), False
         while not (is_sent or connection.reply.done()):
             async with self._uploads:
-                is_sent = await _write_until_full(connection, pending, pieces)
+                is_sent = await _write_until_full(connection, pieces)
             await connection.drained()
 
     async def _connect(self, target: Target, connect_s: float) -> Connection:
@@ -163,16 +164,18 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         await asyncio.sleep(0)
 
 
-async def _write_until_full(connection: Connection, pending: bytearray, pieces: Iterator[bytes]) -> bool:
-    """Write `pending` and further pieces until the socket is full, or a reply has come; True at the body's end."""
-    since_yield = 0
+async def _write_until_full(connection: Connection, pieces: Iterator[bytes]) -> bool:
+    """Write until the socket is full, or a reply has come; True at the body's end."""
+    together: list[bytes] = []
+    size_bytes = since_yield = 0
     for piece in pieces:
-        if len(pending) + len(piece) <= COALESCE_BYTES:
-            pending += piece
+        together.append(piece)
+        size_bytes += len(piece)
+        if size_bytes <= COALESCE_BYTES:
             continue
-        since_yield += len(pending) + len(piece)
-        connection.write(pending, piece)
-        pending.clear()
+        connection.write(together)
+        since_yield += size_bytes
+        together, size_bytes = [], 0
         if connection.full:
             return False
         if since_yield >= YIELD_BYTES:
@@ -180,7 +183,7 @@ async def _write_until_full(connection: Connection, pending: bytearray, pieces: 
             since_yield = 0
         if connection.reply.done():
             return False
-    connection.transport.write(pending)
+    connection.write(together)
     return True
 
 
