@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.contract.samples import write_sample
+from tests.contract.forms import Sample, write
+from tests.contract.samples import SAMPLES, write_sample
 from tests.scoring.test_published import needs_goldens
 from tests.tasks.declared import benchmark_of, compute
 from tests.tasks.test_reading_benchmarks import golden, scored, sums, total
@@ -345,8 +346,34 @@ def test_a_choice_that_is_a_list_is_shown_as_it_is(tmp_path: Path) -> None:
     assert mmmu_pro.Row(images=(), answer="B", options=(["A", "B"],)).choices() == {"A": "['A', 'B']"}
 
 
-@pytest.mark.parametrize("kept_back", ["", "?", "nan", "hidden"])
-def test_an_answer_that_is_kept_back_is_no_reference(kept_back: str) -> None:
-    row = mmbench.Row(index=7, image="1.png", answer=kept_back, question="Why?", hint=kept_back)
-    made = mmbench.question(row, HERE)
-    assert (made.references, made.text) == ((), "Why?")
+@pytest.mark.parametrize("said", ["", "?", "nan", "hidden"])
+def test_a_hint_that_says_nothing_is_not_asked(said: str) -> None:
+    assert mmbench.Row(index=7, image="1.png", question="Why?", hint=said).asked() == "Why?"
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "said"),
+    [
+        *(("mmbench", 1, said) for said in ("", "?", "nan", "hidden")),
+        *(("blink", 0, "hidden"), ("mmmu", 0, "?"), ("seedbench", 0, ""), ("hallusionbench", 0, "")),
+        *(("mathvista", 1, ""), ("mathvista", 1, None), ("charxiv", 1, ""), ("gqa", 0, None), ("mm-niah", 1, "")),
+        *(("ocrbench", 0, [""]), ("textvqa", 0, []), ("docvqa", 0, [""])),
+    ],
+)
+def test_an_answer_that_is_kept_back_is_no_reference(name: str, form: int, said: Any, tmp_path: Path) -> None:
+    answers = ("answer", "answers", "references", "gt_answer")
+    rows = [row | {field: said for field in row if field.rpartition(":")[2] in answers} for row in SAMPLES[name].rows]
+    write(benchmark_of(name), Sample(rows=rows), form, tmp_path)
+    settings = BenchmarkSettings(benchmark=name, data=tmp_path)
+    (part,) = benchmark_of(name).load(Source(settings=settings))
+    assert {question.references for question in part.loaded.questions} == {()}
+    prompts = [benchmark_of(name).formed(form).task().prompt for form in ("", *benchmark_of(name).prompt_forms)]
+    assert all(prompt(question) for prompt in prompts for question in part.loaded.questions)
+
+
+def test_a_row_whose_several_questions_can_not_be_made_is_named(tmp_path: Path) -> None:
+    rows = [row | {"qids": [20] * len(row["qids"])} for row in SAMPLES["charxiv"].rows]
+    write(benchmark_of("charxiv"), Sample(rows=rows), 1, tmp_path)
+    settings = BenchmarkSettings(benchmark="charxiv", data=tmp_path)
+    with pytest.raises(DataError, match=r"val.parquet: row 1: there is no descriptive question 20; they are 1 to 19"):
+        benchmark_of("charxiv").load(Source(settings=settings))

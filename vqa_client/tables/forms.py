@@ -3,11 +3,14 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import translate
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import Struct
 
 from vqa_client.types import Question
+
+HIDDEN: Final = ("", "?", "nan", "hidden")
+"""What files have in place of an answer that is kept back."""
 
 
 class IsPicture(Struct, frozen=True):

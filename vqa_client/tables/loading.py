@@ -12,11 +12,12 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import natural_key, sha256_of
 from vqa_client.tables.fields import Filler
-from vqa_client.tables.forms import Beside, Form, Home, Join, LeftOut, Made, Place
+from vqa_client.tables.forms import HIDDEN, Beside, Form, Home, Join, LeftOut, Made, Place
 from vqa_client.tables.inside import open_table, split_name
 from vqa_client.tables.objects import home_of
 from vqa_client.tables.pictures import is_address, names_in
@@ -58,12 +59,13 @@ class _Walk(Struct, frozen=True, kw_only=True):
                 try:
                     row = self.filler.row(self._with_joined(cells), f"{table.start}{number}:", base)
                     made = self.question(row, Place(file, number, self.split, folder, str(path)))
+                    made = (made,) if isinstance(made, Question | LeftOut) else [*made]
                 except ValueError as error:
                     hint = f"its columns are {', '.join(table.header or cells)}"
                     raise DataError(f"{path}: row {number + 1}: {error}", hint=hint) from None
-                for each in (made,) if isinstance(made, Question | LeftOut) else made:
+                for each in made:
                     is_open = self.choices_only and isinstance(each, Question) and not each.choices
-                    yield LeftOut("open", each.id) if is_open else each
+                    yield LeftOut("open", each.id) if is_open else _with_known(each)
 
     def _with_joined(self, cells: dict[str, Any]) -> dict[str, Any]:
         join = self.form.join
@@ -73,6 +75,14 @@ class _Walk(Struct, frozen=True, kw_only=True):
         if key not in self.joined:
             raise ValueError(f"no row of {join.files} has {join.key} {key}")
         return self.joined[key] | cells
+
+
+def _with_known(made: Question | LeftOut) -> Question | LeftOut:
+    """A question whose answer is kept back, or empty, without references."""
+    if isinstance(made, LeftOut) or not made.references:
+        return made
+    hidden = HIDDEN if made.choices else ("",)
+    return replace(made, references=()) if all(each in hidden for each in made.references) else made
 
 
 class Tables(Struct, frozen=True, kw_only=True):
@@ -177,7 +187,7 @@ def tables(
     default. A `Picture` is a path relative to --images, or to the row's file, or an image in the cell: bytes, base64 or
     a data: URL. A number for a text field is its text. Text for a tuple is a JSON or Python list, else its one item.
     `question` gives one question, several, or LeftOut; without it, fields that are called as a Question's fill it, and
-    other texts are groups.
+    other texts are groups. References that are all empty are none.
     """
     return Tables(row=row, forms=forms, question=question or question_of, split=split)
 

@@ -44,12 +44,12 @@ def question(row: Row, place: Place) -> Question:
 
 def on_diagram(row: Diagram, place: Place) -> Iterator[Question]:
     for text, item in row.questions.items():
-        references = from_zero(str(item.correct_answer))
-        yield _question(item.question_id, text, row.image, labelled(item.answer_texts), references)
+        answer = from_zero(str(item.correct_answer))
+        yield _question(item.question_id, text, row.image, labelled(item.answer_texts), answer)
 
 
-def _question(id: str, text: str, image: str, choices: dict[str, str], references: tuple[str, ...]) -> Question:
-    return Question(id=id, text=text, images=(image,), choices=choices, references=references, cluster=image)
+def _question(id: str, text: str, image: str, choices: dict[str, str], answer: str) -> Question:
+    return Question(id=id, text=text, images=(image,), choices=choices, references=(answer,), cluster=image)
 
 
 BENCHMARK = Benchmark(

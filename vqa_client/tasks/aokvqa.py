@@ -42,7 +42,7 @@ def question(row: Row, place: Place, *, direct: bool) -> Question | LeftOut:
         text=row.question,
         images=(row.image,),
         choices={} if direct else row.choices(),
-        references=row.direct_answers if direct else from_zero(row.answer or row.correct_choice_idx),
+        references=row.direct_answers if direct else (from_zero(row.answer or row.correct_choice_idx),),
         cluster=row.image,
     )
 

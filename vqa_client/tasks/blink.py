@@ -17,7 +17,7 @@ from vqa_client.benchmark import mean_over, tables
 from vqa_client.scoring.published.choice_readers import blink as published_letter
 from vqa_client.scoring.published.choice_readers import lmms_blink
 from vqa_client.tasks.choices import ASKED, IMAGES, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow, asking
-from vqa_client.tasks.choices import known, lmms_eval, published, unrotated
+from vqa_client.tasks.choices import lmms_eval, published, unrotated
 
 SELECT = "\nSelect from the following choices.\n"
 OFFICIAL = f"{{question}}{SELECT}{{choices}}"
@@ -44,7 +44,7 @@ def question(row: Row, place: Place) -> Question:
         text=row.prompt.partition(SELECT)[0] or row.question,
         images=row.images,
         choices=row.choices(),
-        references=known(row.answer.strip("()")),
+        references=(row.answer.strip("()"),),
         groups={"task": row.task},
         cluster=filed(row.id) if row.id.isdecimal() else "".join(row.images[:1]),
     )

@@ -179,7 +179,8 @@ def question(row: Row, place: Place) -> Iterator[Question]:
         groups: dict[str, str | tuple[str, ...]] = {**chart, **kind}
         return Question(id=id, text=text, images=(row.image,), references=(answer,), groups=groups, cluster=figure)
 
-    for at, (number, answer) in enumerate(zip(row.qids, row.answers, strict=True)):
+    answers = row.answers or [""] * len(row.qids)
+    for at, (number, answer) in enumerate(zip(row.qids, answers, strict=True)):
         yield asked(f"{figure}_{at}", described(number, location), answer, of_descriptive(number))
     if row.query:
         text = instructed(row.query, row.answer_type, row.answer)

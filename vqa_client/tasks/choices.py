@@ -14,14 +14,13 @@ from vqa_client.benchmark import Sums, Total, verbatim
 from vqa_client.prompt import choices_text
 from vqa_client.scoring.published.choice_readers import Reader, kit
 from vqa_client.scoring.reply import Reply
+from vqa_client.tables.forms import HIDDEN
 
 LABELS: Final = "ABCDEFGHIJKLMNOP"
 LETTERED: Final = {"lettered": Columns(*LABELS)}
 """The columns of VLMEvalKit's files that have choices; an empty one is not a choice."""
 IMAGES: Final = Columns("image", *(f"image_{number}" for number in range(1, 8)))
 """The columns of the hub's files that have an image each."""
-HIDDEN: Final = ("", "?", "nan", "hidden")
-"""What files say in place of an answer that is kept back."""
 
 ASKED: Final = "{question}\n{choices}\n\nAnswer with the letter of the right choice."
 DIRECTLY: Final = "Answer with the option's letter from the given choices directly."
@@ -53,14 +52,9 @@ def labelled(texts: Iterable[Any], after: int = 0) -> dict[str, str]:
     return {label: str(text) for label, text in zip(ascii_uppercase[after:], texts, strict=False)}
 
 
-def known(answer: str) -> tuple[str, ...]:
-    """The references that an answer makes: none where it is kept back."""
-    return () if answer in HIDDEN else (answer,)
-
-
-def from_zero(answer: str) -> tuple[str, ...]:
-    """The reference of an answer that is a letter, or counts the choices from 0."""
-    return known(dict(enumerate(LABELS)).get(int(answer), answer) if answer.isdecimal() else answer)
+def from_zero(answer: str) -> str:
+    """The letter of an answer that is one, or that counts the choices from 0."""
+    return dict(enumerate(LABELS)).get(int(answer), answer) if answer.isdecimal() else answer
 
 
 def taken_apart(text: str, mark: re.Pattern[str]) -> tuple[str, dict[str, str]]:

@@ -7,13 +7,16 @@ two Parquet files, or VLMEvalKit's GQA_TestDev_Balanced.tsv. A row:
                  "types": {"structural": "verify", "semantic": "attr", "detailed": "stateVerify"}}
 
 Published: the share of answers that are the reference, letter by letter, also by type (Hudson and Manning, CVPR
-2019). Its consistency, validity and plausibility need further files and are left out.
+2019). Its consistency, validity and plausibility need further files and are left out. The answers of the test split
+are not public: --submission writes the file for its server.
 """
+
+from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Join, Metric, Picture, Prompt
-from vqa_client.benchmark import best_of, equal, tables, verbatim
+from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Join, Metric, Picture, Prompt, Scored
+from vqa_client.benchmark import Submission, best_of, equal, tables, verbatim
 from vqa_client.prompt import SHORTLY
 from vqa_client.scoring.readings import short_or_yes_no
 from vqa_client.scoring.short_answers import NO_PUNCTUATION
@@ -24,7 +27,7 @@ class Row(Struct):
     id: str
     text: str
     images: tuple[Picture, ...]
-    references: tuple[str, ...]
+    references: tuple[str, ...] = ()
     structural: str = ""
     semantic: str = ""
 
@@ -41,6 +44,10 @@ def lmms_eval(reply: str, reference: str) -> float:
 
 def vlmevalkit(reply: str, reference: str) -> float:
     return float(reply.strip().lower() == reference.strip().lower())
+
+
+def entry(scored: Scored) -> dict[str, Any]:
+    return {"questionId": scored.question.id, "prediction": scored.answer or ""}
 
 
 SHORT = f"{{question}}\n{SHORTLY}"
@@ -75,4 +82,5 @@ BENCHMARK = Benchmark(
         Metric("vlmevalkit", best_of(vlmevalkit), "the same but for case and outer spaces", read=verbatim),
     ),
     breakdowns=("structural", "semantic"),
+    submission=Submission(entry),
 )

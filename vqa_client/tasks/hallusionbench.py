@@ -38,7 +38,7 @@ def question(row: Row, place: Place) -> Question:
         id=f"{row.category}_{row.subcategory}_{row.set_id}_{row.figure_id}_{row.question_id}",
         text=row.question,
         images=(row.image,) if row.image and row.visual_input != "0" else (),
-        references=("yes" if row.gt_answer.lower() in ("1", "yes") else "no",),
+        references=({"1": "yes", "0": "no"}.get(row.gt_answer, row.gt_answer.lower()),),
         groups={"category": row.category, "subcategory": row.subcategory},
         cluster=f"{row.subcategory}/{row.set_id}",
         row=row,

@@ -41,7 +41,7 @@ class Problem(Struct, kw_only=True):
 
     question_type: str
     answer_type: str
-    answer: str
+    answer: str = ""
     choices: tuple[str, ...] = ()
     precision: float | None = None
     question: str

@@ -84,7 +84,7 @@ def last_marks(count: int, images: int) -> list[str]:
 
 def typed(answer: Any, *, counts: bool, chooses: bool) -> Any:
     """An answer as its task has it, where the data gives it as text: a list of counts, or a choice's number."""
-    if not isinstance(answer, str) or not (counts or chooses):
+    if not isinstance(answer, str) or not answer or not (counts or chooses):
         return answer
     return json.loads(answer) if counts else int(answer)
 
@@ -105,7 +105,7 @@ def asked(of_choices: str, of_list: str, otherwise: str, before_image: str = "")
         text = question.text.replace("<image ", f"{before_image}<image ")
         if question.choices:
             return f"{text}\n{choices_text(question.choices)}\n{of_choices}"
-        return f"{text}\n{of_list if isinstance(question.row.answer, list) else otherwise}"
+        return f"{text}\n{of_list if str(question.groups['task']).startswith('counting') else otherwise}"
 
     return text
 
@@ -163,8 +163,8 @@ def _list(reply: str) -> list[Any]:
 
 class Row(Struct):
     id: str
-    answer: Any
     question: str
+    answer: Any = ""
     context: str = ""
     meta: Meta = Meta()
     images: tuple[Picture, ...] = ()

@@ -17,7 +17,7 @@ from typing import Final
 from vqa_client.benchmark import ALL_RIGHT, Benchmark, Form, Home, Picture, Place, Question, Scored, Total, choice
 from vqa_client.benchmark import mean_over, only, tables
 from vqa_client.scoring.published.choice_readers import kit, lmms_mmbench_static
-from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, ChoiceRow, asking, known, lmms_eval
+from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, ChoiceRow, asking, lmms_eval
 from vqa_client.tasks.choices import published, unrotated
 
 GROUPS: Final = {
@@ -60,7 +60,7 @@ def question(row: Row, place: Place) -> Question:
         text=row.asked(),
         images=(row.image,),
         choices=row.choices(),
-        references=known(row.answer),
+        references=(row.answer,),
         groups={"ability_group": row.group, "ability": row.category},
         cluster=str(group),
         row=row,

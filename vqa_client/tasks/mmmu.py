@@ -25,7 +25,8 @@ from vqa_client.prompt import SHORTLY
 from vqa_client.scoring.published import choice_readers as readers
 from vqa_client.scoring.published.choice_readers import kit
 from vqa_client.scoring.readings import choice_or_short
-from vqa_client.tasks.choices import ASKED, DIRECTLY, DRAWN, HIDDEN, IMAGES, KIT_PROMPT, LETTERED, ChoiceRow, asking
+from vqa_client.tables.forms import HIDDEN
+from vqa_client.tasks.choices import ASKED, DIRECTLY, DRAWN, IMAGES, KIT_PROMPT, LETTERED, ChoiceRow, asking
 from vqa_client.tasks.choices import drawn, lmms_eval, open_are_wrong, reading, with_choices
 
 _DOMAIN_SUBJECTS: Final = {

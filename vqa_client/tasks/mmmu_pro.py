@@ -14,7 +14,7 @@ line of the form 'Answer: X', which the form `official` leaves out.
 from vqa_client.benchmark import Benchmark, Breakdown, Form, Home, Metric, Picture, Place, Question, Scored
 from vqa_client.benchmark import Total, choice, mean_over, tables
 from vqa_client.scoring.published import choice_readers as readers
-from vqa_client.tasks.choices import ASKED, DRAWN, IMAGES, LETTERED, OURS, ChoiceRow, asking, drawn, known, reading
+from vqa_client.tasks.choices import ASKED, DRAWN, IMAGES, LETTERED, OURS, ChoiceRow, asking, drawn, reading
 from vqa_client.tasks.choices import right
 
 TEN, FOUR, VISION = SETTINGS = ("standard (10 options)", "standard (4 options)", "vision")
@@ -41,7 +41,7 @@ def question(row: Row, place: Place) -> Question:
         text="" if setting == VISION else row.question,
         images=row.images,
         choices=row.choices(),
-        references=known(row.answer),
+        references=(row.answer,),
         groups={"setting": setting, "subject": row.subject or "unknown"},
         cluster=id,
     )

@@ -16,7 +16,7 @@ from vqa_client.benchmark import mean_over, tables
 from vqa_client.scoring.published.choice_readers import lmms_mcq_abcd
 from vqa_client.scoring.published.choice_readers import mmstar as published_letter
 from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow, asking
-from vqa_client.tasks.choices import known, labelled, lmms_eval, published, taken_apart
+from vqa_client.tasks.choices import labelled, lmms_eval, published, taken_apart
 
 LETTER = re.compile(r"(?:^|, )([A-D]): ")
 QUESTIONS = 1500
@@ -40,7 +40,7 @@ def question(row: Row, place: Place) -> Question:
         text=text if choices else row.question,
         images=(row.image,),
         choices=choices or labelled([""] * 4),
-        references=known(row.answer),
+        references=(row.answer,),
         groups={"category": row.category, "part": f"{row.category} ({row.l2_category})"},
         cluster=row.index,
     )

@@ -15,7 +15,7 @@ from vqa_client.benchmark import Benchmark, Form, Home, Metric, Picture, Place, 
 from vqa_client.scoring.published.choice_readers import kit, lmms_mcq_abcd
 from vqa_client.scoring.readings import choice_or_short
 from vqa_client.scoring.vqa_normalise import normalised
-from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LETTERED, ChoiceRow, asking, known, reading
+from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LETTERED, ChoiceRow, asking, reading
 from vqa_client.tasks.choices import open_are_wrong, right, taken_apart, with_choices
 
 MARK = re.compile(r"\n+([A-H])[.)] ?")
@@ -37,7 +37,7 @@ def question(row: Row, place: Place) -> Question:
         text=text,
         images=(row.image,),
         choices=row.choices() or choices,
-        references=known(row.answer.strip()),
+        references=(row.answer.strip(),),
         groups={"answer": "choice" if row.choices() or choices else "open"},
         cluster=row.image,
     )

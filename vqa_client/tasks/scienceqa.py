@@ -49,7 +49,7 @@ def question(row: Row, place: Place, *, images_only: bool) -> Iterator[Question]
         text=row.asked(),
         images=(row.image,) if row.image else (),
         choices=row.choices(),
-        references=from_zero(row.answer),
+        references=(from_zero(row.answer),),
         groups={name: group for name, group in groups.items() if group} | {"context": tuple(context or ["no_context"])},
         row=row,
     )

@@ -14,7 +14,7 @@ their loss, which chat endpoints don't give.
 from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, LeftOut, Picture, Place, Prompt, Question
 from vqa_client.benchmark import Scored, Submission, Total, choice, mean_over, tables
 from vqa_client.scoring.published.choice_readers import lmms_seedbench
-from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow, known
+from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow
 from vqa_client.tasks.choices import lmms_eval
 
 KINDS = (
@@ -41,7 +41,7 @@ def question(row: Row, place: Place) -> Question | LeftOut:
         text=row.question,
         images=row.images,
         choices=row.choices(),
-        references=known(row.answer),
+        references=(row.answer,),
         groups={"kind": kind},
         cluster="".join(row.images[:1]),
     )

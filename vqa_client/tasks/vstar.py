@@ -14,7 +14,7 @@ import re
 
 from vqa_client.benchmark import Benchmark, Form, Home, Picture, Place, Prompt, Question, choice, tables
 from vqa_client.scoring.published.choice_readers import lmms_vstar
-from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow, known
+from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow
 from vqa_client.tasks.choices import lmms_eval, taken_apart
 
 LETTER = re.compile(r"\s\(([A-D])\) ?")
@@ -34,7 +34,7 @@ def question(row: Row, place: Place) -> Question:
         text=text,
         images=(row.image,),
         choices=row.choices() or choices,
-        references=known(row.answer),
+        references=(row.answer,),
         groups={"category": row.category},
         cluster=row.image,
     )
