@@ -50,7 +50,7 @@ async def _tokens(endpoint: Endpoint, model_name: str, text: str) -> list[int]:
     try:
         async with asyncio.timeout(GET_TIMEOUT_S):
             response = await endpoint.at_root().post(body, "/tokenize")
-    except (TimeoutError, httpx2.TransportError, OSError):
+    except (TimeoutError, httpx2.TransportError):
         return []
     tokens = json_object(response.content).get("tokens") if response.status_code == HTTPStatus.OK else None
     if not isinstance(tokens, list) or not all(isinstance(token, int) for token in tokens):

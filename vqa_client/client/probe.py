@@ -87,7 +87,7 @@ async def _probe(
     for base in bases:
         try:
             response = await endpoint.at(base).get("/models", timeout_s=timeout_s)
-        except (httpx2.TransportError, OSError) as error:
+        except httpx2.TransportError as error:
             if _is_tls(error):
                 raise _untrusted(base, error) from None
             return None, _why_unreached(base, error)

@@ -153,7 +153,7 @@ class Routes:
             if not route.lost and route.looked_s < called_s:
                 try:
                     await route.endpoint.get("/models", timeout_s=LOOK_TIMEOUT_S)
-                except (httpx2.TransportError, OSError):
+                except httpx2.TransportError:
                     self.drain(route, why)
                 route.looked_s = time.monotonic()
         return route.lost

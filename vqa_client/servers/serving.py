@@ -86,7 +86,7 @@ async def _healthy(origin: httpx2.URL) -> bool:
         endpoint = Endpoint(origin, transport, headers_for(origin, None))
         try:
             return (await endpoint.get("/health", timeout_s=PROBE_TIMEOUT_S)).status_code in _UP
-        except (httpx2.TransportError, OSError):
+        except httpx2.TransportError:
             return False
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.client.check.playing import endpoint_playing, model, seeing
@@ -44,7 +45,7 @@ async def test_what_a_bad_server_does_is_told_and_never_raised(
 
 async def test_a_server_that_is_gone_is_unknown() -> None:
     def play(body: dict[str, Any], request: Any) -> Any:
-        raise OSError("gone")
+        raise httpx2.ConnectError("gone")
 
     found = await short_check(endpoint_playing(play), model())
     assert found == ShortCheck(fingerprint=Fingerprint(model="tiny-vlm"), error="gone")

@@ -213,7 +213,7 @@ class Asker:
         endpoint = self.endpoint.at_root() if at_root else self.endpoint
         try:
             response = await endpoint.get(path, timeout_s=GET_TIMEOUT_S)
-        except (httpx2.TransportError, OSError):
+        except httpx2.TransportError:
             return {}
         return json_object(response.content)
 
@@ -224,7 +224,7 @@ class Asker:
                 response = await self.endpoint.post(body)
         except (TimeoutError, httpx2.TimeoutException):
             return Reply(refusal=f"no reply within {self.timeout_s:g} s", status="timeout")
-        except (httpx2.TransportError, OSError) as error:
+        except httpx2.TransportError as error:
             return Reply(refusal=str(error) or type(error).__name__, status="connection")
         reply = parse_reply(response.status_code, response.headers, response.content)
         return msgspec.structs.replace(reply, refusal=self.endpoint.redacted(reply.refusal))

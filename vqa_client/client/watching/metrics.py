@@ -165,7 +165,7 @@ class ServerWatch:
         self._watched_s = self.at_s = self._running = self._waiting = self._kv_use = self._kv_most = 0.0
 
     async def look(self, timeout_s: float) -> None:
-        """Take one reading; raises httpx2.TransportError or OSError. A server that tells nothing is silent for good."""
+        """Take one reading; raises httpx2.TransportError. A server that tells nothing is silent for good."""
         response = await self.route.endpoint.at_root().get("/metrics", timeout_s=timeout_s)
         body, status = response.content, response.status_code
         reading = read_metrics(body) if status == HTTPStatus.OK and len(body) <= LARGEST_BYTES else None
@@ -258,7 +258,7 @@ class MetricsReader:
     async def _look(self, watch: ServerWatch, timeout_s: float) -> None:
         try:
             await watch.look(timeout_s)
-        except (httpx2.TransportError, OSError) as error:
+        except httpx2.TransportError as error:
             self._failing = True
             if watch.latest is not None and not self._noted and not watch.route.lost:
                 self._noted = True

@@ -70,7 +70,7 @@ async def ask_memory_bytes(endpoint: Endpoint) -> int | None:
     for path in _PATHS:
         try:
             response = await endpoint.at_root().get(path, timeout_s=ASK_S)
-        except (httpx2.TransportError, OSError):
+        except httpx2.TransportError:
             continue
         size_bytes = memory_bytes(response.content) if response.status_code == HTTPStatus.OK else None
         if size_bytes is not None:
