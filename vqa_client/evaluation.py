@@ -28,7 +28,6 @@ from vqa_client.client.session import (
 from vqa_client.client.uploading.choose import name_suffix
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import DataError, OutputError, ServerAway, ServerUnusable, UsageError, VqaClientError
-from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
@@ -326,7 +325,7 @@ class _Server:
         self._session: Session | None = None
         self._failed: ServerUnusable | None = None
         self._note = cache(common.progress.note)  # what is noted of the server is noted once
-        self._open = partial(open_session, encode=encoded_pieces, note=common.progress.note, transport=common.transport)
+        self._open = partial(open_session, note=common.progress.note, transport=common.transport)
 
     async def session(self, settings: RunSettings, config: ModelSettings | None) -> Session:
         """A session that sends what these settings say."""
@@ -334,7 +333,7 @@ class _Server:
             raise self._failed
         try:
             before = self._session or await self._opened(settings, config)
-            session = as_asked(before, settings, config, encode=encoded_pieces, note=self._note)
+            session = as_asked(before, settings, config, note=self._note)
             is_checked = session is before and "fingerprint" in session.server
             if settings.check and settings.shows_images and not is_checked:
                 session = await _until_stopped(self._common.stop, check_before(session, self._note))

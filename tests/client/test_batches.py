@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from vqa_client.client.limits import BatchGate, Outage, Patience
 from vqa_client.client.routes import Route, Routes
 from vqa_client.errors import QuestionFailed
 from vqa_client.model_config import ModelSettings
-from vqa_client.types import Image, Request
+from vqa_client.types import Request
 
 POISON = "Failed to load image from data:image/png"
 
@@ -57,7 +56,6 @@ class Batches:
         return ChatClient(
             Routes([route], outage=Outage(_never, Patience(1.0))),
             ModelSettings(model_name="m", max_tokens=9, temperature=0.0, timeout=5.0),
-            encode=_nothing,
             max_retries=max_retries,
             loading_patience_s=1.0,
             note=print,
@@ -70,10 +68,6 @@ def _text(asked: dict[str, Any]) -> str:
 
 async def _never(patience_s: float) -> None:
     raise AssertionError("the server was there")
-
-
-def _nothing(image: Image) -> Iterator[bytes]:
-    yield from ()
 
 
 async def _outcome(client: ChatClient, request: Request) -> str:

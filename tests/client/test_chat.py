@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import httpx2
 import pytest
@@ -46,15 +46,10 @@ class Server:
                 outage=Outage(self._back, Patience(1.0)),
             ),
             ModelSettings(model_name="m", max_tokens=9, temperature=temperature, timeout=timeout),
-            encode=_nothing,
             max_retries=max_retries,
             loading_patience_s=1.0,
             note=self.notes.append,
         )
-
-
-def _nothing(image: Image) -> Iterator[bytes]:
-    yield from ()
 
 
 @pytest.fixture(autouse=True)

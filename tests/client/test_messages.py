@@ -380,7 +380,7 @@ async def test_what_a_session_will_send_and_what_is_odd_about_it_is_noted(
 
     settings, notes = RunSettings(**({"base_url": "http://server/v1"} | given)), list[str]()
     wire = httpx2.MockTransport(models)
-    async with open_session(settings, config, encode=lambda _: iter(()), note=notes.append, transport=wire):
+    async with open_session(settings, config, note=notes.append, transport=wire):
         assert notes == said
 
 
@@ -390,7 +390,7 @@ async def test_of_many_models_twenty_are_named(count: int, listed: str) -> None:
     wire = httpx2.MockTransport(lambda _: httpx2.Response(200, json={"data": [{"id": name} for name in names]}))
     settings = RunSettings(base_url="http://server/v1")
     with pytest.raises(UsageError) as caught:
-        async with open_session(settings, None, encode=lambda _: iter(()), note=print, transport=wire):
+        async with open_session(settings, None, note=print, transport=wire):
             pass
     assert str(caught.value) == f"http://server/v1 lists {count} models"
     assert caught.value.hint == f"choose one with --model: {', '.join(names[:20])}{listed}"

@@ -150,7 +150,7 @@ async def test_bedrock_is_signed_by_the_sdk(monkeypatch: pytest.MonkeyPatch) -> 
     base = httpx2.URL("https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1")
     async with SdkTransport(base, httpx2.MockTransport(reply), None, signed=False) as transport:
         target = Target("POST", base.copy_with(path="/openai/v1/chat/completions"), [])
-        upload = Upload(Body([b'{"a"', b":1}"], lambda image: iter(())), lambda: None)
+        upload = Upload(Body([b'{"a"', b":1}"]), lambda: None)
         response = await transport.handle_async_request(target.request(upload, 5))
     assert (seen[0].headers["authorization"], seen[0].content) == ("Bearer of-aws", b'{"a":1}')
     assert (response.status_code, response.content) == (403, b"not <key>")

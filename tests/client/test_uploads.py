@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any
 
 import httpx2
 import msgspec
-import pybase64
 import pytest
 
 from tests.client.check.playing import endpoint_playing
@@ -49,10 +48,6 @@ NO_FILES = (
 )
 
 
-def encode(image: Image) -> Iterator[bytes]:
-    yield pybase64.b64encode(Path(image.path).read_bytes() if image.data is None else image.data)
-
-
 def picture(folder: Path, name: str, size_bytes: int = 300) -> Image:
     """A file that begins as a PNG does; the rest is the name."""
     path = folder / name
@@ -70,7 +65,7 @@ def request(*images: Image) -> Request:
 async def session(server: FaultServer, notes: list[str] | None = None, **changes: Any) -> AsyncIterator[Session]:
     given: dict[str, Any] = {"base_url": server.base_url, "api_key": None, "max_retries": 0, "wait_for_server": 2.0}
     said = notes if notes is not None else []
-    async with open_session(RunSettings(**(given | changes)), MODEL, encode=encode, note=said.append) as opened:
+    async with open_session(RunSettings(**(given | changes)), MODEL, note=said.append) as opened:
         yield opened
 
 
@@ -387,7 +382,7 @@ async def test_a_file_proves_what_a_server_reads_only_where_both_replies_can_be_
         reply = of_address if "file://" in json.dumps(body) else of_bytes
         return completed(reply) if isinstance(reply, str) else httpx2.Response(reply, json={"message": "no"})
 
-    proof, image = FileProof(endpoint_playing(play), MODEL, encode), picture(tmp_path, "one")
+    proof, image = FileProof(endpoint_playing(play), MODEL), picture(tmp_path, "one")
     assert not await proof.by([msgspec.structs.replace(image, path="", data=b"x")])
     if isinstance(proved, bool):
         assert (await proof.by([image]), proof.given) == (proved, proved)

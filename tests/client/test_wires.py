@@ -6,14 +6,13 @@ import socket
 import struct
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
 import httpcore2
 import httpx2
-import pybase64
 import pytest
 
 from tests.fakes.fixtures import StartsServers
@@ -59,12 +58,6 @@ Engine = Literal["direct", "httpx2", "openai"]
 both = pytest.mark.parametrize("engine", ["direct", "httpx2", "openai"])
 
 
-def encode(image: Image) -> Iterator[bytes]:
-    data = image.data or b""
-    for start in range(0, len(data), 73_728):
-        yield pybase64.b64encode(data[start : start + 73_728])
-
-
 def picture(size_bytes: int) -> Image:
     data = bytes(range(256)) * (size_bytes // 256)
     return Image(name="x.png", mime="image/png", sha256="", size_bytes=len(data), data=data)
@@ -75,7 +68,7 @@ async def asker(server: FaultServer, engine: Engine = "direct", **changes: Any) 
     given: dict[str, Any] = {"base_url": server.base_url, "api_key": None, "engine": engine, "max_retries": 0}
     settings = RunSettings(**(given | {"wait_for_server": 2.0, "timeout": 5.0} | changes))
     model = ModelSettings(model_name="tiny-vlm", max_tokens=5)
-    async with open_session(settings, model, encode=encode, note=lambda text: None) as session:
+    async with open_session(settings, model, note=lambda text: None) as session:
         yield session.chat
 
 

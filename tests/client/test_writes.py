@@ -103,7 +103,7 @@ async def test_an_upload_gives_up_its_place_while_the_socket_is_full_and_for_goo
         def sending() -> asyncio.Task[Response]:
             return asyncio.create_task(transport.send(target, Upload(body, lambda: None), 60.0))
 
-        body = Body([bytes(SIZE_BYTES)], lambda image: iter(()))
+        body = Body([bytes(SIZE_BYTES)])
         first = sending()
         await stuck.wait()
         second = sending()

@@ -39,7 +39,6 @@ from tests.fakes.words import (
 )
 from tests.faults.questions import Questions, noise_png
 from vqa_client.client.session import open_session
-from vqa_client.images.data_url import encoded_pieces
 from vqa_client.types import Request
 
 ENGINES = ("direct", "httpx2", "openai")
@@ -117,7 +116,7 @@ async def test_cancelled_requests_leave_the_pool_whole(
     of = Questions(tmp_path, 1)
     server = fault_server((delay(0.002), "B"), keep_bodies=False, tolerates_violations=True)
     settings = of.settings(server.base_url, max_workers=10, engine=engine)
-    async with open_session(settings, None, encode=encoded_pieces, note=lambda _: None) as session:
+    async with open_session(settings, None, note=lambda _: None) as session:
         until_s = time.monotonic() + 0.6
 
         async def give_up_soon(number: int) -> None:

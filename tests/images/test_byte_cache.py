@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.images.pictures import encoded, spotted
+from vqa_client.data_url import BYTE_CACHE, ByteCache, encoded_pieces, keep_encoded
 from vqa_client.errors import QuestionFailed
-from vqa_client.images.data_url import BYTE_CACHE, ByteCache, encoded_pieces, keep_encoded
 from vqa_client.images.prepare import ImagePreparer
 from vqa_client.types import Image
 

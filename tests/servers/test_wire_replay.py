@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from vqa_client.client.session import open_session
 from vqa_client.errors import QuestionFailed
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
-from vqa_client.types import Image, Request
+from vqa_client.types import Request
 
 WIRE = Path(__file__).parents[3] / "shared" / "data" / "wire"
 NO_REPLIES = frozenset({"_summary", "concurrency"})
@@ -68,12 +68,8 @@ async def asker(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIt
     monkeypatch.setattr("vqa_client.client.servers.FIRST_LOOK_S", 0.01)
     settings = RunSettings(base_url=server.base_url, api_key=None, max_retries=1, wait_for_server=5.0)
     model = ModelSettings(model_name="tiny-vlm", max_tokens=16, timeout=10.0)
-    async with open_session(settings, model, encode=nothing, note=lambda text: None) as session:
+    async with open_session(settings, model, note=lambda text: None) as session:
         yield session.chat
-
-
-def nothing(image: Image) -> Iterator[bytes]:
-    yield from ()
 
 
 async def outcome(chat: ChatClient) -> tuple[Expected, QuestionFailed | None]:

@@ -11,7 +11,6 @@ from vqa_client.client.body import Dialect, RequestTemplate
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.session import named_model
 from vqa_client.errors import UsageError
-from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
 from vqa_client.runs.run_file import described_settings, identity
 from vqa_client.settings.own_commands import McSettings
@@ -66,7 +65,7 @@ def test_the_line_wins_over_the_config_and_leaves_its_other_fields() -> None:
 )
 def test_thinking_is_switched_in_the_form_of_the_server(form: str, sent: dict[str, object]) -> None:
     model = ModelSettings(model_name="m", max_tokens=5, thinking="off")
-    template = RequestTemplate(model, Dialect(thinking=form), encoded_pieces)
+    template = RequestTemplate(model, Dialect(thinking=form))
     assert template.parameters == {"max_tokens": 5, **sent}
 
 

@@ -13,7 +13,6 @@ from vqa_client.client.probing.findings import Checked, Finding, fingerprint
 from vqa_client.client.session import open_session
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
-from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings, load_model
 from vqa_client.settings.run import DEFAULT_BASE_URL, OneModelSettings
 from vqa_client.settings.serve import CheckSettings
@@ -37,7 +36,7 @@ async def _checked(settings: CheckSettings, model: ModelSettings | None) -> Chec
     base_url = settings.base_url or (model.base_url if model else None) or DEFAULT_BASE_URL
     run: OneModelSettings = dataclasses.replace(settings.as_run(), base_url=base_url)
     try:
-        async with open_session(run, model, encode=encoded_pieces, note=say) as session:
+        async with open_session(run, model, note=say) as session:
             return await examine(session.endpoint, session.model, timeout_s=settings.timeout, note=say)
     except ServerUnusable as error:
         finding = Finding(name="reachable", level="unusable", text=str(error), hint=error.hint)

@@ -12,7 +12,6 @@ from vqa_client.client.session import model_of, named_model, open_session
 from vqa_client.errors import UNDECODABLE, DataError, IdentityError, OutputError, ServerUnusable, VqaClientError
 from vqa_client.evaluation import Interrupted, arun_several
 from vqa_client.files import private_folder, replacing
-from vqa_client.images.data_url import encoded_pieces
 from vqa_client.progress import Progress
 from vqa_client.runs.leases import EXPIRED_S, Lease, Leases
 from vqa_client.runs.merge import check_same_run
@@ -109,7 +108,7 @@ async def _served_model(settings: RunSettings) -> str:
         return ""
     brief = dataclasses.replace(settings, wait_for_server=0.0)
     try:
-        async with open_session(brief, None, encode=encoded_pieces, note=lambda _: None) as session:
+        async with open_session(brief, None, note=lambda _: None) as session:
             return session.model.model_name
     except ServerUnusable:
         return ""

@@ -6,32 +6,32 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 import httpx2
 import msgspec
 
+from vqa_client.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Image, Parts, Request, without_none
-
-EncodedPieces = Callable[[Image], Iterator[bytes]]
-"""Gives an image's base64 text in pieces; raises QuestionFailed when the file is no longer what it was."""
 
 
 class Body:
     """One chat request, of known length before any image is read, walked anew by each attempt."""
 
-    __slots__ = ("_encode", "_segments", "size_bytes")
+    __slots__ = ("_segments", "size_bytes")
 
-    def __init__(self, segments: Sequence[bytes | Image], encode: EncodedPieces) -> None:
+    def __init__(self, segments: Sequence[bytes | Image]) -> None:
         self._segments = segments
-        self._encode = encode
         self.size_bytes = sum(
             [len(s) if isinstance(s, bytes) else (s.size_bytes + 2) // 3 * 4 for s in segments]
         )  # base64 writes 4 characters for each started 3 bytes
 
     def pieces(self) -> Iterator[bytes]:
-        """Walk the body in order; base64 never passes through a JSON encoder."""
+        """Walk the body in order; base64 never passes through a JSON encoder.
+
+        Raises QuestionFailed "bad_image" where a file is no longer what it was.
+        """
         for segment in self._segments:
             if isinstance(segment, bytes):
                 yield segment
             else:
-                yield from self._encode(segment)
+                yield from encoded_pieces(segment)
 
 
 class Upload(httpx2.AsyncByteStream):
@@ -130,9 +130,8 @@ def _uuid_field(name: str) -> bytes:
 class RequestTemplate:
     """The parts of a request that no question changes, encoded once."""
 
-    def __init__(self, model: ModelSettings, dialect: Dialect, encode: EncodedPieces) -> None:
+    def __init__(self, model: ModelSettings, dialect: Dialect) -> None:
         self.parameters = _parameters(model, dialect)
-        self._encode = encode
         self.dialect = dialect
         self._head = b'{"model":' + msgspec.json.encode(model.model_name) + b',"messages":['
         self._tail = self._tail_with({})
@@ -159,7 +158,7 @@ class RequestTemplate:
             text += b',{"role":"assistant","content":' + _text(example.reply) + b"},"
         text = _turn(request.content, ways, text, segments)
         segments.append(text + (self._tail_with(request.parameters) if request.parameters else self._tail))
-        return Body(segments, self._encode)
+        return Body(segments)
 
 
 def _turn(content: Parts, ways: Iterator[Part] | None, text: bytes, segments: list[bytes | Image]) -> bytes:

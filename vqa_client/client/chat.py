@@ -11,7 +11,7 @@ import httpx2
 import msgspec
 from msgspec.structs import replace
 
-from vqa_client.client.body import THINKING, Body, Dialect, EncodedPieces, RequestTemplate, Upload
+from vqa_client.client.body import THINKING, Body, Dialect, RequestTemplate, Upload
 from vqa_client.client.direct import CONNECT_TIMEOUT_S
 from vqa_client.client.failures import BODY_CHARACTERS, MEGABYTE
 from vqa_client.client.limits import BatchGate, BatchSlot
@@ -111,7 +111,6 @@ class ChatClient:
         routes: Routes,
         model: ModelSettings,
         *,
-        encode: EncodedPieces,
         max_retries: int,
         loading_patience_s: float,
         note: Callable[[str], None],
@@ -120,13 +119,12 @@ class ChatClient:
         self.routes = routes
         self.model = model
         self.late_s = model.timeout_s / 2
-        self._encode = encode
         self.limits = Limits(max_retries, model.timeout_s, loading_patience_s)
         self.note = note
         self.chance = random.Random()
         self.doubts = Doubts(note)
         self._noted: set[str] = set()
-        self.template = RequestTemplate(model, Dialect(stream=stream), encode)
+        self.template = RequestTemplate(model, Dialect(stream=stream))
 
     async def complete(self, request: Request) -> Completion:
         """Ask, and ask again where that may help; raises QuestionFailed, or ServerUnusable when the server is gone."""
@@ -136,14 +134,14 @@ class ChatClient:
         """Change the request's dialect where a complaint about `template` names what is wanted; True: ask again."""
         dialect = self.template.dialect.after(message, template.parameters, sent=template.dialect)
         if dialect is not None and dialect != self.template.dialect:
-            self.template = RequestTemplate(self.model, dialect, self._encode)
+            self.template = RequestTemplate(self.model, dialect)
             self.note(f"the server needs a different request format: {'; '.join(dialect.described())} (recorded)")
         return dialect is not None
 
     def switch_thinking(self, kind: str) -> None:
         """Send the switch of thinking in the form that a kind of server takes."""
         dialect = replace(self.template.dialect, thinking=THINKING.get(kind, Dialect().thinking))
-        self.template = RequestTemplate(self.model, dialect, self._encode)
+        self.template = RequestTemplate(self.model, dialect)
 
     def pause(self, route: Route, seconds: float, why: str) -> None:
         """Let no worker send to this server for so long; `why` is a key of PAUSES."""

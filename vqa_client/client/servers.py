@@ -9,7 +9,6 @@ import httpx2
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.client.body import EncodedPieces
 from vqa_client.client.endpoint import Endpoint, headers_for, is_signed, open_transport
 from vqa_client.client.limits import BatchGate, Outage, Patience
 from vqa_client.client.probe import Found, Served, wait_for_server
@@ -105,7 +104,6 @@ async def open_routes(
     settings: RunSettings,
     *,
     patience: Patience,
-    encode: EncodedPieces,
     note: Note,
 ) -> AsyncIterator[Routes]:
     """Routes to all servers, alike as far as small questions show; raises ServerUnusable where they are not."""
@@ -118,7 +116,7 @@ async def open_routes(
         )
 
         for route, server in routes.items():
-            route.uploads = await ways_of(server, model, settings, encode=encode, note=note)
+            route.uploads = await ways_of(server, model, settings, note)
     if len(servers) == 1 or settings.dry_run:
         only = next(iter(routes))
         before = routes[only].served

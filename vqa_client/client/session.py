@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.client.allowance import Allowance
-from vqa_client.client.body import EncodedPieces, RequestTemplate
+from vqa_client.client.body import RequestTemplate
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.limits import Patience
@@ -70,7 +70,6 @@ async def open_session(
     settings: RunSettings,
     model: ModelSettings | None,
     *,
-    encode: EncodedPieces,
     note: Callable[[str], None],
     transport: httpx2.AsyncBaseTransport | None = None,
     patience: Patience | None = None,
@@ -83,12 +82,11 @@ async def open_session(
     patience = patience or Patience(settings.wait_for_server)
     async with open_servers(settings, transport=transport, named=named, patience=patience, note=note) as servers:
         model = _served_model(settings, model, servers, note)
-        async with open_routes(servers, model, settings, patience=patience, encode=encode, note=note) as routes:
+        async with open_routes(servers, model, settings, patience=patience, note=note) as routes:
             routes.allowance = Allowance(settings.rpm, settings.tpm)
             chat = ChatClient(
                 routes,
                 model,
-                encode=encode,
                 max_retries=settings.max_retries,
                 loading_patience_s=settings.wait_for_server,
                 note=note,
@@ -106,7 +104,6 @@ def as_asked(
     settings: RunSettings,
     config: ModelSettings | None,
     *,
-    encode: EncodedPieces,
     note: Callable[[str], None],
 ) -> Session:
     """The session with what these settings send to its model; connections, pauses and dialect are those it has."""
@@ -117,12 +114,11 @@ def as_asked(
     chat = ChatClient(
         before.routes,
         model,
-        encode=encode,
         max_retries=settings.max_retries,
         loading_patience_s=settings.wait_for_server,
         note=note,
     )
-    chat.template = RequestTemplate(model, before.template.dialect, encode)
+    chat.template = RequestTemplate(model, before.template.dialect)
     note(_sent_to(model))
     return replace(session, chat=chat, model=model, choosing={})
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.data_url import LRUCache
 from vqa_client.errors import QuestionFailed
 from vqa_client.images.corruptions import Profile, codec
-from vqa_client.images.data_url import LRUCache
 from vqa_client.images.decide import FileKey, Refused, Verdict, decide, file_key, read
 from vqa_client.images.steps import Recipe
 from vqa_client.types import Image

@@ -9,9 +9,9 @@ from hashlib import sha256
 
 from msgspec import Struct
 
+from vqa_client.data_url import keep_encoded
 from vqa_client.errors import DataError, QuestionFailed
 from vqa_client.files import stamp, state_of
-from vqa_client.images.data_url import keep_encoded
 from vqa_client.images.facts import ImageFacts, facts
 from vqa_client.images.recode import is_plain, recode
 from vqa_client.images.steps import Recipe, check_pixels

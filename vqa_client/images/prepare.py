@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from threading import RLock
 
-from vqa_client.images.data_url import BYTE_CACHE, LRUCache
+from vqa_client.data_url import BYTE_CACHE, LRUCache
 from vqa_client.images.decide import (
     FileKey,
     Read,

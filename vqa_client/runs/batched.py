@@ -18,7 +18,6 @@ from vqa_client.client.body import Dialect, RequestTemplate
 from vqa_client.client.session import Session, addressed, named_model, open_session
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import Busy, DataError, UsageError
-from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
 from vqa_client.records import locked
 from vqa_client.reports.names import count
@@ -126,7 +125,7 @@ def form_alone(plan: Plan, settings: RunSettings, model: ModelSettings, file: Ru
         raise UsageError(
             f"--choice_mode {plan.task.choosing.mode} needs a server, which shows how it is asked", hint="--batch"
         )
-    template = RequestTemplate(model, Dialect(), encoded_pieces)
+    template = RequestTemplate(model, Dialect())
     return Form(template=template, run=_run_of(file), file_urls=settings.file_urls)
 
 
@@ -280,7 +279,7 @@ async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> li
             answered = len(answered_before(plan, settings))
             lines.append(f"{plan.title}: {progress_of(all_parts, answered, plan.loaded.count)}")
             async with (
-                open_session(addressed(settings, model), model, encode=encoded_pieces, note=note) as session,
+                open_session(addressed(settings, model), model, note=note) as session,
                 open_service(session.endpoint, settings) as service,
             ):
                 for part in all_parts:

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from vqa_client.cpus import usable_cpus
+from vqa_client.data_url import LRUCache
 from vqa_client.errors import DataError, UsageError
-from vqa_client.images.data_url import LRUCache
 from vqa_client.pages.legibility import check_reader, text_of
 from vqa_client.parallel import Processes
 from vqa_client.reports.names import safe_name

@@ -10,7 +10,6 @@ from msgspec import Struct
 from vqa_client.batch.parts import Limits, Sizes
 from vqa_client.client.session import addressed, named_model, open_session
 from vqa_client.errors import DataError, ServerUnusable
-from vqa_client.images.data_url import encoded_pieces
 from vqa_client.images.pillow import NoDecoder, opened
 from vqa_client.images.steps import sent_size
 from vqa_client.log_lines import Key
@@ -98,7 +97,7 @@ async def _known(settings: RunSettings, config: ModelSettings | None) -> tuple[M
     if settings.context_length is None or model is None:
         brief = dataclasses.replace(addressed(settings, config), wait_for_server=0.0)
         try:
-            async with open_session(brief, config, encode=encoded_pieces, note=lambda _: None) as session:
+            async with open_session(brief, config, note=lambda _: None) as session:
                 model, served = session.model, session.server["context_length"]
         except ServerUnusable:
             pass

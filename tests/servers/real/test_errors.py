@@ -12,7 +12,6 @@ from tests.servers.real.serving import MOST_IMAGES, SECRET, RealServer
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.session import open_session
 from vqa_client.errors import QuestionFailed, ServerUnusable
-from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.types import Image, Request
@@ -26,7 +25,7 @@ async def asker(server: RealServer, model: str | None = None, **changes: Any) ->
     given: dict[str, Any] = {"base_url": server.base_url, "api_key": None, "wait_for_server": 5.0}
     settings = ModelSettings(model_name=model or server.model, max_tokens=16, temperature=0.0, timeout=60.0)
     run = RunSettings(**(given | changes))
-    async with open_session(run, settings, encode=encoded_pieces, note=lambda text: None) as session:
+    async with open_session(run, settings, note=lambda text: None) as session:
         yield session.chat
 
 

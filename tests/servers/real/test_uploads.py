@@ -16,7 +16,6 @@ from tests.servers.real.easy import Asked
 from tests.servers.real.serving import RealServer, started
 from vqa_client.client.session import Session, open_session
 from vqa_client.errors import ServerUnusable
-from vqa_client.images.data_url import encoded_pieces
 from vqa_client.images.prepare import ImagePreparer
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
@@ -29,7 +28,7 @@ async def session(*servers: RealServer, notes: list[str] | None = None, **change
     settings = RunSettings(**(given | {"wait_for_server": 5.0, "max_retries": 0} | changes))
     model = ModelSettings(model_name=servers[0].model, max_tokens=16, temperature=0.0, timeout=60.0)
     said = notes if notes is not None else []
-    async with open_session(settings, model, encode=encoded_pieces, note=said.append) as opened:
+    async with open_session(settings, model, note=said.append) as opened:
         yield opened
 
 

@@ -1,8 +1,7 @@
 """What a check sends and makes of the replies, and the wire under it: whatever becomes of a request is a reply."""
 
 import asyncio
-from binascii import b2a_base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from io import BytesIO
@@ -160,7 +159,7 @@ def body_of(ask: Ask, model: ModelSettings, dialect: Dialect) -> bytes:
     """The body: what the model's config sends with every question, greedy and short, and the fields of this one."""
     short = replace(model, **USUAL, max_tokens=min(model.max_tokens, MOST_TOKENS))
     request = Request(content=(*map(_image, ask.pictures), ask.prompt), parameters=ask.fields)
-    body = RequestTemplate(short, dialect, _encode).body(request, map(_way, ask.pictures))
+    body = RequestTemplate(short, dialect).body(request, map(_way, ask.pictures))
     return b"".join(body.pieces())
 
 
@@ -170,10 +169,6 @@ def _image(picture: Picture) -> Image:
 
 def _way(picture: Picture) -> Part:
     return by_bytes(_image(picture), picture.uuid) if picture.sent else by_name(picture.uuid)
-
-
-def _encode(image: Image) -> Iterator[bytes]:
-    yield b2a_base64(image.data or b"", newline=False)
 
 
 TIMEOUT_S = 30.0

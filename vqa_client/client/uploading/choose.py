@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import msgspec
 
-from vqa_client.client.body import EncodedPieces
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.probe import Found
 from vqa_client.client.probing.asks import Ask, Asker, Picture, square
@@ -25,7 +24,7 @@ _MISS = re.compile(r"cache miss for image", re.IGNORECASE)
 
 
 async def ways_of(
-    server: Found, model: ModelSettings, settings: RunSettings, *, encode: EncodedPieces, note: Callable[[str], None]
+    server: Found, model: ModelSettings, settings: RunSettings, note: Callable[[str], None]
 ) -> Uploads | None:
     """The ways besides plain bytes that the settings ask for and this server has; None for none."""
     named = settings.image_uuid == "auto" and not server.lost and await _takes_names(server.endpoint, model, note)
@@ -34,7 +33,7 @@ async def ways_of(
     return Uploads(
         held=HeldImages() if named else None,
         suffix=name_suffix(model),
-        proof=FileProof(server.endpoint, model, encode) if settings.file_urls else None,
+        proof=FileProof(server.endpoint, model) if settings.file_urls else None,
         note=note,
     )
 

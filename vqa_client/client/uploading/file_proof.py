@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from vqa_client.client.body import Dialect, EncodedPieces, Part, RequestTemplate, by_address, by_bytes
+from vqa_client.client.body import Dialect, Part, RequestTemplate, by_address, by_bytes
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.url import without_secrets
 from vqa_client.client.wire import NotACompletion, read_reply
@@ -75,12 +75,12 @@ def not_allowed(message: str) -> bool:
 class FileProof:
     """One server's: `given` once it has answered the same for a file's address as for the file's bytes."""
 
-    def __init__(self, endpoint: Endpoint, model: ModelSettings, encode: EncodedPieces) -> None:
+    def __init__(self, endpoint: Endpoint, model: ModelSettings) -> None:
         self.given = False
         self._endpoint = endpoint
         self._timeout_s = model.timeout_s
         brief = replace(model, max_tokens=min(model.max_tokens, MOST_TOKENS))
-        self._template = RequestTemplate(brief, Dialect(), encode)
+        self._template = RequestTemplate(brief, Dialect())
         self._asking = asyncio.Lock()
 
     async def by(self, images: Sequence[Image]) -> bool:

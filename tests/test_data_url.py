@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vqa_client import data_url
+from vqa_client.data_url import PIECE_BYTES, encoded_pieces
 from vqa_client.errors import QuestionFailed
-from vqa_client.images import data_url
-from vqa_client.images.data_url import PIECE_BYTES, encoded_pieces
 from vqa_client.types import Image
 
 
