@@ -6,8 +6,8 @@ A refusal and a reply about a missing image say nothing of the question.
 from typing import Final
 
 from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule
-from vqa_client.scoring.choices.refuted import sentence_before
-from vqa_client.scoring.choices.undeclared import SHORT
+from vqa_client.scoring.choices.options import SENTENCE_END, WORD
+from vqa_client.scoring.choices.undeclared import conclusion_of
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.refusal import unseeing
 from vqa_client.scoring.yes_no import BOTH, foreign_or_corrected
@@ -18,12 +18,12 @@ LONGEST: Final = 80
 
 def undetermined(reply: ChoiceReply) -> Found | None:
     """The one choice that says that nobody can tell, where the reply says it in other words."""
-    owned = {label: reply.texts.own[label] for label in reply.texts.labels}
-    labels = tuple(label for label, own in owned.items() if len(own) <= LONGEST and _NOBODY_KNOWS.search(own))
+    owned = reply.texts.folded.items()
+    labels = tuple(label for label, own in owned if len(own) <= LONGEST and _NOBODY_KNOWS.search(own))
     if len(labels) != 1:
         return None
     text = reply.folded
-    match = _NOBODY_KNOWS.search(text if len(text) <= SHORT else sentence_before(text, len(text) - 1))
+    match = _NOBODY_KNOWS.search(conclusion_of(text))
     decided = match and not _BUT.search(text) and not unseeing(text)
     return Found(labels=labels, rule="undetermined") if decided else None
 
@@ -33,17 +33,17 @@ def yes_or_no(reply: ChoiceReply) -> Found | None:
     text = reply.folded
     if BOTH.match(text):
         return None
-    plainly = {reply.texts.own[label]: label for label in reply.texts.labels}
+    plainly = {own: label for label, own in reply.texts.folded.items()}
     if plainly.keys() == {"yes", "no"} and (said := foreign_or_corrected(text)):
         return Found(labels=(plainly[said],), rule="yes or no")
     match = _YES_NO.match(text)
     if not match or not _ANSWERS.match(text, match.end(1)) or _NO_ANSWER.search(text) or unseeing(text):
         return None
-    owned = {label: _YES_NO.match(reply.texts.own[label]) for label in reply.texts.labels}
+    owned = {label: _YES_NO.match(own) for label, own in reply.texts.folded.items()}
     if {own[1] for own in owned.values() if own} != {"yes", "no"}:
         return None
-    words = {label: {*_WORD.findall(own["rest"])} for label, own in owned.items() if own and own[1] == match[1]}
-    first = {*_WORD.findall(_SENTENCE_END.split(match["rest"], maxsplit=1)[0])}
+    words = {label: {*WORD.findall(own["rest"])} for label, own in owned.items() if own and own[1] == match[1]}
+    first = {*WORD.findall(SENTENCE_END.split(match["rest"], maxsplit=1)[0])}
     if len(words) > 1:
         shared = set.intersection(*words.values())
         words = {label: each for label, each in words.items() if (each - shared) & first}
@@ -72,7 +72,5 @@ _ANSWERS = lazily(
     r"| (?:(?:it|there|s?he|they|we|you|i|this|that|these|those)|(?:the|an?|his|her|its|their)(?: [\w'-]+){1,4}?)"
     r" (?:is|are|was|were|am|does|do|did|has|have|had|can|could|will|would|should|can(?:not|'t)|\w+n't)\b"
 )
-_WORD = lazily(r"[^\W_]+")
-_SENTENCE_END = lazily(r"[.!?;](?=\s|$)")
 
 RULES: Final = (Rule("yes or no", yes_or_no), Rule("undetermined", undetermined))

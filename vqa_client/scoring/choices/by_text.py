@@ -6,9 +6,9 @@ from typing import Final
 
 from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.labels import EXCLUDED
-from vqa_client.scoring.choices.options import HYPHEN
+from vqa_client.scoring.choices.options import HYPHEN, SENTENCE_END, WORD
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, denied, mentioned, negated, refuted, sentence_before
-from vqa_client.scoring.choices.undeclared import CLAUSE_END, PLACES_READ, SENTENCE_END, SHORT
+from vqa_client.scoring.choices.undeclared import CLAUSE_END, PLACES_READ, SHORT, conclusion_of
 from vqa_client.scoring.number_words import SMALL
 from vqa_client.scoring.patterns import find_whole, lazily
 
@@ -32,8 +32,7 @@ def contained_text(reply: ChoiceReply) -> Found | None:
         text = _COUNT.sub(lambda word: str(SMALL[word[0]]), text)
     if reply.texts.letters:
         return Found(labels=tuple(named), rule="text") if len(named := mentioned(reply)) == 1 else None
-    if len(text) > SHORT:
-        text = sentence_before(text, len(text) - 1)
+    text = conclusion_of(text)
     spans = reply.texts.anywhere(text)
     if not spans and (value := _LAST_VALUE.search(text)):
         labels, before = {*reply.texts.of_value(value[1])}, sentence_before(text, value.start(1))
@@ -109,15 +108,13 @@ def _states(text: str, start: int, end: int) -> bool:
 
 def paraphrase(reply: ChoiceReply) -> Found | None:
     """The choice whose words one sentence has, all of them; a denial must be in both or in neither."""
-    owned = {label: HYPHEN.sub(" ", reply.texts.own[label]) for label in reply.texts.labels}
-    telling = {label: {word for word in _WORD_IN.findall(own) if _tells(word)} for label, own in owned.items()}
+    owned = {label: HYPHEN.sub(" ", own) for label, own in reply.texts.folded.items()}
+    telling = {label: {word for word in WORD.findall(own) if _tells(word)} for label, own in owned.items()}
     if max(map(len, telling.values()), default=0) < TELLING:
         return None
-    text = HYPHEN.sub(" ", reply.folded).rstrip(". \n")
-    sentences = _PAUSE.split(text) if len(text) <= SHORT else [_last_sentence(text)]
     shares = dict.fromkeys(owned, 0.0)
-    for sentence in sentences:
-        spoken, denies = {*_WORD_IN.findall(sentence)}, _DENIES.search(sentence) is None
+    for sentence in SENTENCE_END.split(conclusion_of(HYPHEN.sub(" ", reply.folded))):
+        spoken, denies = {*WORD.findall(sentence)}, _DENIES.search(sentence) is None
         for label, words in telling.items():
             if words and denies == (_DENIES.search(owned[label]) is None):
                 shares[label] = max(shares[label], sum(_has_word_form(word, spoken) for word in words) / len(words))
@@ -179,16 +176,15 @@ def abbreviated(reply: ChoiceReply) -> Found | None:
         words, name = spelled[0].split()[-len(spelled[1]) :], spelled[1]
         if name in names and "".join(word[0] for word in words).upper() == name:
             text = re.sub(rf"\b{re.escape(' '.join(words))}\b", name, text, flags=re.IGNORECASE)
-    if len(text) > SHORT:
-        text = _last_sentence(text)
-    meant = [each for each in _WORD_OF.finditer(text) if each[0] in names]
+    text = conclusion_of(text)
+    meant = [each for each in WORD.finditer(text) if each[0] in names]
     labels = {names[each[0]] for each in meant if not negated(sentence_before(text, each.start()))}
     return Found(labels=tuple(labels), rule="abbreviation") if len(labels) == 1 else None
 
 
 def parts(reply: ChoiceReply) -> Found | None:
     """The one choice of several values that are all stated, each by itself: "(a) is 75 lb. (b) is 16 lb."."""
-    split = {label: _PARTS.split(own) for label, own in _own_texts(reply).items()}
+    split = {label: _PARTS.split(own) for label, own in reply.texts.folded.items()}
     if not all(len(values) > 1 and all(map(_NUMBER.fullmatch, values)) for values in split.values()):
         return None
     text = _UNIT_APART.sub(r"\1", reply.folded)
@@ -216,10 +212,8 @@ def difference(reply: ChoiceReply) -> Found | None:
         return None
     if letters and any(reply.patterns.labels.written.get(word, label) != label for word, label in labels.items()):
         return None
-    text = reply.text if letters else reply.lower
-    if len(text) > SHORT:
-        text = _last_sentence(text)
-    named = [each for each in _WORD_OF.finditer(text) if each[0] in labels]
+    text = conclusion_of(reply.text if letters else reply.lower)
+    named = [each for each in WORD.finditer(text) if each[0] in labels]
     meant = [each for each in named if not denied(sentence_before(text, each.start()))]
     distinct = {labels[each[0]] for each in meant}
     led_up = len(distinct) == 1 and _LEADS_ON.search(sentence_before(text, meant[-1].start()))
@@ -229,21 +223,13 @@ def difference(reply: ChoiceReply) -> Found | None:
 
 def truth(reply: ChoiceReply) -> Found | None:
     """Whether it is true, where the choices are "true" and "false" or "yes" and "no": "It's false." """
-    labels = {own: label for label, own in _own_texts(reply).items()}
+    labels = {own: label for label, own in reply.texts.folded.items()}
     yes, no = (labels.get("true", labels.get("yes")), labels.get("false", labels.get("no")))
     hits = list(islice(_TRUE.finditer(reply.lower), PLACES_READ)) if len(labels) == 2 and yes and no else []
     if not hits or refuted(sentence_before(reply.lower, hits[-1].start())) or _ASKED.match(reply.lower, hits[-1].end()):
         return None
     true = {bool(each["true"]) != bool(each["not"]) for each in hits}
     return Found(labels=((yes if true == {True} else no) or "",), rule="truth") if len(true) == 1 else None
-
-
-def _last_sentence(text: str) -> str:
-    return _PAUSE.split(text[-SHORT:].rstrip(". \n"))[-1]
-
-
-def _own_texts(reply: ChoiceReply) -> dict[str, str]:
-    return {label: reply.texts.own[label] for label in reply.texts.labels}
 
 
 _UNTRUE = lazily(r"[\"' ]{1,3}is not (?:true|correct)\b")
@@ -309,7 +295,6 @@ _TURNS = lazily(
 """Words that may lead from an opening sentence to another answer."""
 _POSSIBLE = lazily(r"\b(?:might|may|could|possibly|perhaps|would)\b")
 _SPELLED = lazily(r"((?:[A-Za-z]{1,20}[ -]){2,6})\(([A-Z]{2,6})\)")
-_WORD_OF = lazily(r"[^\W_]+")
 _PARTS = lazily(r" ?(?:,(?!\d{3}(?!\d))|;|&|\band\b) ?")
 _UNIT_APART = lazily(r"(\d) (?!(?:and|or|to|is|by)\b)(?=[^\W\d_]{1,4}\b|[%°])")
 _LED_UP_TO = lazily(r"(?:[=≈:]|\b(?:is|are|was|were|be|and|equals?|of|gives?|get)) ?(?:about |approximately )?$")
@@ -319,12 +304,10 @@ _TRUE = lazily(
     r"(?:'s| is| was| must be| is also| to be)(?P<also>(?: (?:clearly|indeed|therefore|definitely|actually))*)"
     r"(?P<not> not|n't)? (?:(?P<true>true|correct|right)|false|incorrect|wrong|untrue))\b"
 )
-_WORD_IN = lazily(r"[^\W\d_]+|\d+")
 _DENIES = lazily(r"\b(?:not|no|never|cannot|without|none|unlikely|less)\b|n't")
 _COMMON_WORDS = """this that with from have been were which their there would will than then them they does about into
     because over more most some such also"""
 _COMMON: Final = frozenset(_COMMON_WORDS.split())
-_PAUSE = lazily(r"[.!?;\n](?=\s|$)")
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("text", contained_text, before="shown"),

@@ -8,6 +8,7 @@ from typing import Final
 from vqa_client.scoring.choices import by_sense, by_text, undeclared
 from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, reply_of
 from vqa_client.scoring.choices.declared import declared
+from vqa_client.scoring.choices.options import WORD
 from vqa_client.scoring.choices.refuted import mentioned
 from vqa_client.scoring.number_words import SMALL
 from vqa_client.scoring.patterns import lazily
@@ -100,7 +101,6 @@ _BREAK = lazily(
 _EXPLAINS = lazily(r"^[^\w\n]{0,8}(?:explanation|reason(?:ing)?|rationale|justification)[^\w\n]{0,4}:", re.MULTILINE)
 _ITEM = lazily(r"^[^\w\n]{0,4}([A-J])[ \x03]?[).:][ \x02]{1,2}(\w[^\n]{0,60})$", re.MULTILINE)
 _JUDGED = lazily(r"\b(?:is|are|was|not|no|does|can|correct|incorrect|wrong|right|true|false|because|since|too)\b|[=?]")
-_WORD = lazily(r"\w+")
 
 
 _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -179,7 +179,7 @@ def _foreign_list(reply: ChoiceReply) -> int:
 def _is_foreign(reply: ChoiceReply, item: re.Match[str]) -> bool:
     text = item[2].lower()
     own = reply.texts.own[item[1]] if item[1] in reply.texts.labels else ""
-    return not _JUDGED.search(text) and not {*_WORD.findall(text)} & {*_WORD.findall(own)}
+    return not _JUDGED.search(text) and not {*WORD.findall(text)} & {*WORD.findall(own)}
 
 
 def _with_names_joined(text: str, choices: dict[str, str]) -> str:

@@ -4,7 +4,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice, pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct
 
@@ -20,7 +20,6 @@ from vqa_client.scoring.choices.grammar import (
     Cue,
 )
 from vqa_client.scoring.choices.labels import EXCLUDED
-from vqa_client.scoring.choices.options import Start
 from vqa_client.scoring.choices.refuted import (
     LEAST_RIGHT,
     UNREAL,
@@ -175,60 +174,46 @@ def _marked(reply: ChoiceReply) -> Iterator[Declaration]:
         label = reply.patterns.bare.match(reply.text, start, end)
         if label and is_label(reply, label):
             yield _run(reply, label, "marked")
-        elif texts := reply.texts.starts([mark[1].lower()])[0].labels:
-            yield Declaration(at=start, end=end, labels=texts, rule="marked text")
-        elif values := reply.texts.of_value(mark[1].lower()):
-            yield Declaration(at=start, end=end, labels=values, rule="marked text")
+        elif labels := reply.texts.start_of(mark[1].lower()).labels or reply.texts.of_value(mark[1].lower()):
+            yield Declaration(at=start, end=end, labels=labels, rule="marked text")
         elif _UNKNOWN.fullmatch(mark[1].strip()):
             yield Declaration(at=start, end=end, labels=(), rule="marked")
 
 
-class _Place(NamedTuple):
-    """A cue in the reply, where its word ends, the label that it leads to, and where else an answer may begin."""
-
-    start: re.Match[str]
-    cue: Cue
-    end: int
-    linked: Declaration | None
-    links: list[int]
-
-
 def _cue_declarations(reply: ChoiceReply) -> list[Declaration]:
     """What cues declare, the last first: a label or the text of a choice behind them, or a label before them."""
-    places: list[_Place] = []
-    for start in reversed(deque(STARTS.finditer(reply.lower), maxlen=CUES_READ)):
-        cue = ROWS[start[0]]
-        if (end := _cue_end(reply.lower, start, cue)) and not _UNDONE.match(reply.lower, end):
-            linked = _linked_label(reply, end, cue) or (_bare_label(reply, end, cue) if cue.bare else None)
-            links = _links(reply.lower, end, cue) if cue.text and not linked else []
-            places.append(_Place(start, cue, end, linked, links))
-    starts = [reply.lower[link : link + reply.texts.longest + 40] for place in places for link in place.links]
-    texts = iter(reply.texts.starts(starts) if starts else ())
     results: list[Declaration] = []
     sentences: list[int] = []
-    for place in places:
-        behind = place.linked or _linked_text(reply, place, list(islice(texts, len(place.links))))
-        if declaration := _cue(reply, place, behind):
+    for start in reversed(deque(STARTS.finditer(reply.lower), maxlen=CUES_READ)):
+        cue = ROWS[start[0]]
+        end = _cue_end(reply.lower, start, cue)
+        if not end or _UNDONE.match(reply.lower, end):
+            continue
+        behind = _linked_label(reply, end, cue) or (_bare_label(reply, end, cue) if cue.bare else None)
+        behind = behind or _linked_text(reply, start.start(), end, cue)
+        if declaration := _cue(reply, start, cue, end, behind):
             results.append(declaration)
-        elif not behind and place.cue.anywhere:
-            sentences.append(place.start.start())
+        elif not behind and cue.anywhere:
+            sentences.append(start.start())
     for label, at in filter(None, (affirmed(reply, sentence) for sentence in sentences)):
         results.append(Declaration(at=at, end=at, labels=(label,), rule="sentence", weak=True))
     return results[:DECLARATIONS_READ]
 
 
-def _cue(reply: ChoiceReply, place: _Place, behind: Declaration | None) -> Declaration | None:
+def _cue(
+    reply: ChoiceReply, start: re.Match[str], cue: Cue, end: int, behind: Declaration | None
+) -> Declaration | None:
     """What a cue declares behind or before it, unless its sentence denies that."""
-    word, at = place.start[0], place.start.start()
+    word, at = start[0], start.start()
     if not behind:
-        return _subject(reply, at, place.end) if place.cue.subject else None
+        return _subject(reply, at, end) if cue.subject else None
     if word in reply.texts.spelled and reply.texts.cover(reply.lower, at, behind.at + 1, word):
         return None
     before = sentence_before(reply.text, at)
-    supposed = (_WOULD.search(reply.text, place.end, behind.at) and _IF.search(before)) or (
+    supposed = (_WOULD.search(reply.text, end, behind.at) and _IF.search(before)) or (
         _UNLESS_MET.match(reply.lower, behind.end) and _IS_UNREAL.search(reply.lower, at, behind.at)
     )
-    return behind if place.cue.denies or not (supposed or refuted(before, word)) else None
+    return behind if cue.denies or not (supposed or refuted(before, word)) else None
 
 
 def _cue_end(lower: str, start: re.Match[str], cue: Cue) -> int:
@@ -263,11 +248,10 @@ def _bare_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
     return _run(reply, match, cue.name)
 
 
-def _linked_text(reply: ChoiceReply, place: _Place, texts: list[Start]) -> Declaration | None:
+def _linked_text(reply: ChoiceReply, at: int, end: int, cue: Cue) -> Declaration | None:
     """The text of a choice behind a cue, or what says that none is right."""
-    _, cue, end, _, links = place
-    at = place.start.start()
-    for link, (piece, labels, length, values) in zip(links, texts, strict=True):
+    for link in _links(reply.lower, end, cue) if cue.text else ():
+        piece, labels, length, values = reply.texts.start_of(reply.lower[link : link + reply.texts.longest + 40])
         if cue.alone:
             pauses = piece.startswith(",", length) and labels and labels[0] in reply.texts.silent
             labels = labels if pauses or _CLOSES.match(piece, length) else ()

@@ -25,7 +25,8 @@ _VALUE = lazily(
 )
 _DIGIT = lazily(r"\d")
 _ABBREVIATION = lazily(r"[A-Z]{2,6}")
-_CLAUSE_END = lazily(r"[.!?;](?=\s|$)|\n")
+SENTENCE_END = lazily(r"[.!?;](?=\s|$)|\n")
+WORD = lazily(r"[^\W_]+")
 _REASON = lazily(r",? (?:because|since|due to)\b")
 _THOUSANDS = lazily(r"(?<=\d),(?=\d{3}(?!\d))")
 _OPENS = lazily(
@@ -70,6 +71,11 @@ class Texts:
         self.own = _Folded(self.choices)
 
     @cached_property
+    def folded(self) -> Mapping[str, str]:
+        """The text of each label as it is looked for."""
+        return {label: self.own[label] for label in self.labels}
+
+    @cached_property
     def owners(self) -> Mapping[str, tuple[str, ...]]:
         """Each telling text to its labels, the longest first; one that is empty, an article or a label has none."""
         labels = {plain(label).lower() for label in self.labels}
@@ -96,14 +102,14 @@ class Texts:
     @cached_property
     def heads(self) -> "Texts | None":
         """What comes before the reason where choices give one, "X because Y"; None where two are the same."""
-        names = tuple((label, _REASON.split(self.own[label], maxsplit=1)[0]) for label in self.labels)
+        names = tuple((label, _REASON.split(own, maxsplit=1)[0]) for label, own in self.folded.items())
         changed = sum(head != self.own[label] for label, head in names)
         return Texts(names) if changed > 1 and len({head for _, head in names}) == len(names) else None
 
     @cached_property
     def longest(self) -> int:
         """The length of the longest text."""
-        return max((len(self.own[label]) for label in self.labels), default=0)
+        return max(map(len, self.folded.values()), default=0)
 
     @cached_property
     def spelled(self) -> str:
@@ -124,30 +130,30 @@ class Texts:
     @cached_property
     def silent(self) -> frozenset[str]:
         """Labels whose text says nothing inside a sentence, such as "yes"."""
-        return frozenset(label for label in self.labels if not telling(self.own[label]))
+        return frozenset(label for label, own in self.folded.items() if not telling(own))
 
     @cached_property
     def counts(self) -> bool:
         """Whether the choices are nothing but whole numbers."""
-        return all(self.own[label].isdecimal() for label in self.labels)
+        return all(map(str.isdecimal, self.folded.values()))
 
     @cached_property
     def letters(self) -> bool:
         """Whether the choices are nothing but their labels, such as those of a figure's parts."""
-        return all(self.own[label].strip("()") == label.lower() for label in self.labels)
+        return all(own.strip("()") == label.lower() for label, own in self.folded.items())
 
     def of_value(self, text: str) -> tuple[str, ...]:
         """The labels whose text is the number `text`, however each writes its unit and its zeros."""
         value = _VALUE.fullmatch(text)
         if not value:
             return ()
-        owned = ((label, _VALUE.fullmatch(self.own[label])) for label in self.labels)
+        owned = ((label, _VALUE.fullmatch(own)) for label, own in self.folded.items())
         return tuple(label for label, own in owned if own and _same_amount(own, value))
 
     def cover(self, text: str, start: int, stop: int, word: str) -> bool:
         """Whether a choice's text with `word` in it has `text[start:stop]` (in lower case): "A and B are right"."""
-        owned = [own for own in map(self.own.__getitem__, self.labels) if word in own]
-        return any(text.find(own, max(0, stop - len(own)), start + len(own)) >= 0 for own in owned)
+        owned = self.folded.values()
+        return any(word in own and text.find(own, max(0, stop - len(own)), start + len(own)) >= 0 for own in owned)
 
     def at_start(self, text: str) -> tuple[tuple[str, ...], int]:
         """The labels whose text `text` (folded) begins with, and where that ends; none and 0 where there is none."""
@@ -158,16 +164,13 @@ class Texts:
                     return labels, start + len(literal)
         return (), 0
 
-    def starts(self, pieces: list[str]) -> list[Start]:
-        """What each of several pieces in lower case begins with."""
-        starts = []
-        for piece in pieces:
-            lower = folded(piece)
-            labels, end = self.at_start(lower)
-            number = not labels and any(map(str.isdecimal, lower[:8]))
-            values = self.of_value(_CLAUSE_END.split(lower, maxsplit=1)[0]) if number else ()
-            starts.append(Start(lower, labels, end, values))
-        return starts
+    def start_of(self, text: str) -> Start:
+        """What a text in lower case begins with."""
+        lower = folded(text)
+        labels, end = self.at_start(lower)
+        number = not labels and any(map(str.isdecimal, lower[:8]))
+        values = self.of_value(SENTENCE_END.split(lower, maxsplit=1)[0]) if number else ()
+        return Start(lower, labels, end, values)
 
     def anywhere(self, text: str) -> list[tuple[int, int, tuple[str, ...]]]:
         """From where to where in `text` (folded) a choice's text is that does not belong to a longer one."""

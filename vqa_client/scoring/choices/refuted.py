@@ -238,7 +238,7 @@ def _judged_texts(reply: ChoiceReply) -> tuple[str, int] | None:
         else _SENTENCE.split(reply.lower, JUDGEMENTS_READ)
     )
     judged: dict[str, bool] = {}
-    for line, labels, end, _ in reply.texts.starts(items):
+    for line, labels, end, _ in map(reply.texts.start_of, items):
         judgement = _JUDGED.search(line, end) if len(labels) == 1 else None
         if judgement:
             judged[labels[0]] = judgement["right"] is not None

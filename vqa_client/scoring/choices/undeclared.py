@@ -7,7 +7,7 @@ from typing import Final
 
 from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, own_end
 from vqa_client.scoring.choices.labels import EXCLUDED
-from vqa_client.scoring.choices.options import Texts
+from vqa_client.scoring.choices.options import SENTENCE_END, WORD, Texts
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.denials import EXCEPT, NOT, WRONG
 from vqa_client.scoring.patterns import lazily, line_end
@@ -29,6 +29,11 @@ COPULA_READ: Final = len("would be")
 """Characters before "all" in which the verb may stand: "they are all true except B"."""
 
 
+def conclusion_of(text: str) -> str:
+    """All of a short reply, the last sentence of a longer one."""
+    return text if len(text) <= SHORT else SENTENCE_END.split(text[-SHORT:].rstrip(".! \n"))[-1]
+
+
 @lru_cache(maxsize=4)
 def _opening(texts: Texts, text: str) -> tuple[tuple[str, ...], int]:
     """The labels whose text the reply begins with, and where that ends."""
@@ -39,7 +44,7 @@ def exact_text(reply: ChoiceReply) -> Found | None:
     """The reply is the text of one choice."""
     text = reply.folded
     labels, end = _opening(reply.texts, text)
-    if _WORD.search(text, end):
+    if WORD.search(text, end):
         labels = reply.texts.of_value(text) if len(text) <= VALUE_READ else ()
     return Found(labels=labels, rule="exact text") if labels else None
 
@@ -120,7 +125,7 @@ def _is_offered(reply: ChoiceReply, end: int) -> bool:
 
 def _joins(between: str) -> bool:
     """Whether nothing but signs is between two labels, or a word that joins them."""
-    return not _WORD.search(between) or _JOINING.fullmatch(between) is not None
+    return not WORD.search(between) or _JOINING.fullmatch(between) is not None
 
 
 def _precedes(reply: ChoiceReply, label: str, other: str) -> bool:
@@ -240,11 +245,10 @@ def not_denied(reply: ChoiceReply) -> Found | None:
         label, end = reply.written[item["label"]], own_end(reply, item.end())
         rests[label] = reply.lower[end : line_end(reply.lower, end)]
     left = [label for label, rest in rests.items() if not _DENIES.search(rest)]
-    judged = len(items) == len(rests) and all(map(_WORD.search, rests.values()))
+    judged = len(items) == len(rests) and all(map(WORD.search, rests.values()))
     return Found(labels=tuple(left), rule="list") if judged and len(left) == 1 else None
 
 
-_WORD = lazily(r"\w")
 _PER_CENT: Final = r"(?P<per_cent>\d{1,3}(?:\.\d)?) ?(?:%|percent\b|per cent\b)"
 _SHARE = lazily(
     rf"[\"')]? ?(?:(?:[:=(] ?)?{_PER_CENT}(?![\w%])|[:=] ?(?P<number>0?\.\d{{1,9}}|[01](?:\.0)?)(?![\w%]|\.\d))"
@@ -270,7 +274,6 @@ _ITEM, _ITEM_ENDS = lazily(r" ?[:)]"), (".", ";", "|")
 """A further verdict on the same line: "A: no. B: no. C: yes." """
 _DENIES = lazily(rf"{NOT}|n't\b|\b(?:not|never|cannot|without|none|lacks?|incorrect|wrong|false)\b|[❌✗✘✖]")
 _KEY = lazily(r"\" ?:")
-SENTENCE_END = lazily(r"[.!?](?=\s|$)|\n")
 _IN_BRACKETS = lazily(r"\([A-Z]\)")
 _PREDICATES = lazily(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
 _BRACKETED = lazily(r"\((?i:option |choice |answer |which is option )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")
