@@ -100,7 +100,7 @@ def keep_encoded(image: Image, data: bytes) -> None:
 
 def _data_pieces(image: Image, data: bytes, piece_bytes: int) -> Iterator[memoryview]:
     if len(data) != image.size_bytes:
-        raise _changed(image)
+        raise changed(image)
     view = memoryview(data)
     return (view[start : start + piece_bytes] for start in range(0, len(data), piece_bytes))
 
@@ -113,7 +113,7 @@ def _file_pieces(image: Image, piece_bytes: int) -> Iterator[bytes]:
             piece, state = _read_piece(image, start, min(start + piece_bytes, image.size_bytes))
             first = first or state
             if not os.path.samestat(state, first):
-                raise _changed(image)
+                raise changed(image)
             yield piece
     except OSError as error:
         raise QuestionFailed("bad_image", f"{image.path}: {error.strerror}", transient=True) from None
@@ -125,15 +125,15 @@ def _read_piece(image: Image, start: int, end: int) -> tuple[bytes, os.stat_resu
     try:
         state = os.fstat(descriptor)
         if state.st_size != image.size_bytes:
-            raise _changed(image)
+            raise changed(image)
         piece = os.pread(descriptor, end - start, start)
         while len(piece) < end - start:
             more = os.pread(descriptor, end - start - len(piece), start + len(piece))
             if not more:
-                raise _changed(image)
+                raise changed(image)
             piece += more
         if end == image.size_bytes and os.pread(descriptor, 1, end):
-            raise _changed(image)
+            raise changed(image)
         return piece, state
     finally:
         os.close(descriptor)
@@ -148,7 +148,8 @@ def _encoder() -> Callable[[bytes | memoryview], bytes]:
     return pybase64.b64encode
 
 
-def _changed(image: Image) -> QuestionFailed:
+def changed(image: Image) -> QuestionFailed:
+    """The failure of a question whose image was written to meanwhile."""
     return QuestionFailed(
         "bad_image",
         f"{image.path or image.name}: changed while it was being sent; it had {image.size_bytes} bytes",

@@ -12,6 +12,7 @@ import vqa_client
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import oracle
 from tests.runs.sample import Sample
+from vqa_client.client.body import Dialect
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.limits import BatchGate, Outage, Patience
@@ -59,6 +60,7 @@ class Batches:
             max_retries=max_retries,
             loading_patience_s=1.0,
             note=print,
+            dialect=Dialect(),
         )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
+from vqa_client.client.body import Dialect
 from vqa_client.client.chat import ChatClient, Doubts
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.limits import Outage, Patience, Pause
@@ -49,6 +50,7 @@ class Server:
             max_retries=max_retries,
             loading_patience_s=1.0,
             note=self.notes.append,
+            dialect=Dialect(),
         )
 
 

@@ -25,16 +25,19 @@ from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.servers import Nature, difference
 from vqa_client.client.session import Session, open_session
 from vqa_client.client.streamed import completion_in_events
-from vqa_client.client.uploading.file_proof import changed, not_allowed, state_of
+from vqa_client.client.uploading.file_proof import not_allowed, unchanged_state
 from vqa_client.client.url import candidates
 from vqa_client.client.wire import NotACompletion, read_reply
+from vqa_client.data_url import changed
 from vqa_client.errors import QuestionFailed, ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
+from vqa_client.types import Image
 
 BASE = httpx2.URL("http://server.example/v1")
 ADDRESS = "such as http://localhost:8000/v1"
 SOCKS = "socks5://user:secret@proxy.example:1"
+ELSEWHERE = Image(name="", mime="", sha256="", size_bytes=3, path="nowhere.png")
 ROWS: list[tuple[Callable[[], Any], str, str]] = [
     (lambda: candidates("http://h:99999"), "--base_url 'http://h:99999' has no such host or port", ADDRESS),
     (lambda: candidates("http://h:0"), "--base_url 'http://h:0' has no such host or port", ADDRESS),
@@ -70,11 +73,11 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "such as http://proxy.example:3128; or add the server's host to NO_PROXY",
     ),
     (
-        lambda: raised(changed("a.png")),
-        "a.png: changed while it was being sent",
+        lambda: raised(changed(ELSEWHERE)),
+        "nowhere.png: changed while it was being sent; it had 3 bytes",
         "run again once nothing writes to the image folder",
     ),
-    (lambda: state_of("nowhere.png"), "nowhere.png: No such file or directory", ""),
+    (lambda: unchanged_state(ELSEWHERE), "nowhere.png: No such file or directory", ""),
 ]
 PROBED: list[tuple[int | Exception, str, str]] = [
     (

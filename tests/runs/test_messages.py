@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from vqa_client import AskSettings, run
 from vqa_client.batch.parts import Parts
 from vqa_client.client.endpoint import tls_context
-from vqa_client.client.uploading.file_proof import state_of
 from vqa_client.errors import DataError, IdentityError, QuestionFailed, UsageError
 from vqa_client.reports.robustness.evaluation import FoundRun
 from vqa_client.runs.control import Order, order_all
@@ -104,7 +103,6 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "torn.batches/part-0001.json can't be read: Input data was truncated",
         "was it edited?",
     ),
-    (lambda: state_of("no.png"), "no.png: No such file or directory", ""),
     (
         lambda: tls_context(Path("no.pem"), insecure=False),
         "--ca_bundle no.pem can't be read: No such file or directory",

@@ -114,7 +114,7 @@ class ChatClient:
         max_retries: int,
         loading_patience_s: float,
         note: Callable[[str], None],
-        stream: bool = False,
+        dialect: Dialect,
     ) -> None:
         self.routes = routes
         self.model = model
@@ -124,7 +124,7 @@ class ChatClient:
         self.chance = random.Random()
         self.doubts = Doubts(note)
         self._noted: set[str] = set()
-        self.template = RequestTemplate(model, Dialect(stream=stream))
+        self.template = RequestTemplate(model, dialect)
 
     async def complete(self, request: Request) -> Completion:
         """Ask, and ask again where that may help; raises QuestionFailed, or ServerUnusable when the server is gone."""

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.client.allowance import Allowance
-from vqa_client.client.body import RequestTemplate
+from vqa_client.client.body import Dialect
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.limits import Patience
@@ -90,7 +90,7 @@ async def open_session(
                 max_retries=settings.max_retries,
                 loading_patience_s=settings.wait_for_server,
                 note=note,
-                stream=settings.stream,
+                dialect=Dialect(stream=settings.stream),
             )
             server = _server_record(servers, settings)
             if settings.image_uuid != "off":  # which servers were found to know images by a uuid
@@ -117,8 +117,8 @@ def as_asked(
         max_retries=settings.max_retries,
         loading_patience_s=settings.wait_for_server,
         note=note,
+        dialect=before.template.dialect,
     )
-    chat.template = RequestTemplate(model, before.template.dialect)
     note(_sent_to(model))
     return replace(session, chat=chat, model=model, choosing={})
 

@@ -36,7 +36,7 @@ from vqa_client.client.probing.parameters import (
     found_uuid,
     uuid_asks,
 )
-from vqa_client.client.url import port_of, without_secrets
+from vqa_client.client.url import join, port_of, root_of, without_secrets
 from vqa_client.model_config import ModelSettings
 
 Note = Callable[[str], None]
@@ -274,9 +274,4 @@ async def _try(address: str, port: int) -> Connected:
 
 def other_form(base: httpx2.URL) -> httpx2.URL:
     """The base without its /v1, or with one."""
-    path = base.path.rstrip("/")
-    return (
-        base.copy_with(path=path.removesuffix("/v1") or "/")
-        if path.endswith("/v1")
-        else base.copy_with(path=path + "/v1")
-    )
+    return root_of(base) if base.path.rstrip("/").endswith("/v1") else join(base, "/v1")

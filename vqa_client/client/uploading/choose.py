@@ -1,7 +1,6 @@
 """How a server's images may go, found out before the run relies on it."""
 
 import hashlib
-import re
 import secrets
 from collections.abc import Callable
 
@@ -13,14 +12,13 @@ from vqa_client.client.probing.asks import Ask, Asker, Picture, square
 from vqa_client.client.probing.findings import PROMPT
 from vqa_client.client.probing.parameters import found_uuid, uuid_asks
 from vqa_client.client.uploading.file_proof import FileProof
-from vqa_client.client.uploading.uploads import HeldImages, Uploads
+from vqa_client.client.uploading.uploads import MISS, HeldImages, Uploads
 from vqa_client.client.url import without_secrets
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
 
 PROCESSING = ("mm_processor_kwargs", "media_io_kwargs")
 """Fields of a request by which vLLM makes something else of the same image."""
-_MISS = re.compile(r"cache miss for image", re.IGNORECASE)
 
 
 async def ways_of(
@@ -51,7 +49,7 @@ async def _takes_names(endpoint: Endpoint, model: ModelSettings, note: Callable[
     asker = Asker(endpoint, model)
     picture = Picture(png=square("green"), uuid=f"never-sent-{secrets.token_hex(16)}", sent=False)
     unknown = await asker.ask(Ask(prompt=PROMPT, pictures=(picture,)))
-    if unknown.completion is not None or not _MISS.search(unknown.refusal):
+    if unknown.completion is not None or not MISS.search(unknown.refusal):
         reason = "answers without the image" if unknown.completion else unknown.error
         note(f"--image_uuid: {without_secrets(endpoint.base)} knows no names of images ({reason}): all are sent whole")
         return False

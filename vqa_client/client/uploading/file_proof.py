@@ -11,9 +11,9 @@ from vqa_client.client.body import Dialect, Part, RequestTemplate, by_address, b
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.url import without_secrets
 from vqa_client.client.wire import NotACompletion, read_reply
+from vqa_client.data_url import changed
 from vqa_client.errors import QuestionFailed, ServerUnusable
-from vqa_client.files import FileState
-from vqa_client.files import state_of as file_state
+from vqa_client.files import FileState, state_of
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Completion, Image, Request
 
@@ -28,30 +28,15 @@ def file_address(image: Image) -> str:
         return ""
 
 
-def unchanged_state(image: Image) -> FileState:
-    """What the file is like now; raises QuestionFailed "bad_image" where its size is no longer the image's."""
-    state = state_of(image.path)
-    if state[0] != image.size_bytes:
-        raise changed(image.path)
-    return state
-
-
-def state_of(path: str) -> FileState:
-    """What a file is like now; raises QuestionFailed "bad_image" where it is gone."""
+def unchanged_state(image: Image, before: FileState | None = None) -> FileState:
+    """The state of an image's file; raises QuestionFailed "bad_image" where it is gone, or not as it was `before`."""
     try:
-        return file_state(os.stat(path))
+        state = state_of(os.stat(image.path))
     except OSError as error:
-        raise QuestionFailed("bad_image", f"{path}: {error.strerror}", transient=True) from None
-
-
-def changed(path: str) -> QuestionFailed:
-    """The failure of a question whose image was written to meanwhile."""
-    return QuestionFailed(
-        "bad_image",
-        f"{path}: changed while it was being sent",
-        hint="run again once nothing writes to the image folder",
-        transient=True,
-    )
+        raise QuestionFailed("bad_image", f"{image.path}: {error.strerror}", transient=True) from None
+    if state[0] != image.size_bytes or before not in (None, state):
+        raise changed(image)
+    return state
 
 
 PROMPT = "Describe the image in a few words."

@@ -9,14 +9,7 @@ from msgspec import Struct
 
 from vqa_client.client.body import Part, by_address, by_bytes, by_name
 from vqa_client.client.failures import MEGABYTE
-from vqa_client.client.uploading.file_proof import (
-    FileProof,
-    changed,
-    file_address,
-    not_allowed,
-    state_of,
-    unchanged_state,
-)
+from vqa_client.client.uploading.file_proof import FileProof, file_address, not_allowed, unchanged_state
 from vqa_client.errors import ServerUnusable
 from vqa_client.files import FileState
 from vqa_client.types import Image
@@ -84,11 +77,11 @@ class HeldImages:
         self._held.clear()
 
 
-_MISS = re.compile(r"cache miss for image at index (\d+)", re.IGNORECASE)
+MISS = re.compile(r"cache miss for image at index (\d+)", re.IGNORECASE)
 """How vLLM says that it has no image of that name, or none any more."""
 
 
-ENOUGH_MISSES = 32
+ENOUGHMISSES = 32
 """After so many, and more of them than hits, the server keeps too little for names to be worth anything."""
 
 
@@ -138,11 +131,11 @@ class Uploads:
 
     def missed(self, message: str, images: Sequence[Image]) -> bool:
         """Whether a refusal says that an image is not there any more: the question's are forgotten then."""
-        miss = _MISS.search(message)
+        miss = MISS.search(message)
         if self.held is None or miss is None:
             return False
         self.counted.misses += 1
-        if self.counted.misses >= ENOUGH_MISSES and self.counted.misses > self.hits:
+        if self.counted.misses >= ENOUGHMISSES and self.counted.misses > self.hits:
             self._give_up_names()
             return True
         at = int(miss[1])
@@ -184,7 +177,7 @@ class Sending(Struct, kw_only=True):
     leads: str
     is_by_file: bool
     whole: bool
-    files: dict[str, FileState] = {}
+    files: list[tuple[Image, FileState]] = []
     spared_bytes: list[int] = []
     named: int = 0
 
@@ -194,9 +187,8 @@ class Sending(Struct, kw_only=True):
 
     def arrived(self) -> None:
         """The server has answered about them; raises QuestionFailed for a file that changed under its eyes."""
-        for path, before in self.files.items():
-            if state_of(path) != before:
-                raise changed(path)
+        for image, before in self.files:
+            unchanged_state(image, before)
         counted = self.uploads.counted
         counted.named += self.named
         counted.pointed_at += len(self.spared_bytes) - self.named
@@ -221,7 +213,7 @@ class Sending(Struct, kw_only=True):
             self._spare(image)
             return by_name(name)
         if self.is_by_file and (address := file_address(image)):
-            self.files[image.path] = unchanged_state(image)
+            self.files.append((image, unchanged_state(image)))
             self._spare(image)
             return by_address(address, name)
         return by_bytes(image, name)
