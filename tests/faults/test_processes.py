@@ -220,6 +220,7 @@ def test_processes_that_all_fail_before_the_first_question_fail_the_run(tmp_path
     of = Questions(tmp_path, 2)
     done = ran(of.arguments("http://127.0.0.1:9/v1", "--wait_for_server", "0", "--processes", "2"))
     assert (done.code, "127.0.0.1:9" in done.err, done.is_clean()) == (3, True, True), done.text
+    assert not of.output.exists()
 
 
 def test_what_all_processes_complain_of_is_said_once(tmp_path: Path) -> None:
@@ -227,6 +228,13 @@ def test_what_all_processes_complain_of_is_said_once(tmp_path: Path) -> None:
     of.data_json.unlink()
     done = ran(of.arguments("http://127.0.0.1:9/v1", "--processes", "2"))
     assert (done.code, done.err.count("error:"), done.is_clean()) == (2, 1, True), done.text
+    assert not of.output.exists()
+
+
+def test_a_model_that_is_named_twice_is_refused_as_in_one_process(tmp_path: Path) -> None:
+    twice = ["--model", "x", "--model", "x", "--base_url", "http://127.0.0.1:9/v1", "--processes", "2"]
+    done = ran(["suite", "smoke", "-o", str(tmp_path / "out"), *twice])
+    assert (done.code, "would both be written" in done.err, done.is_clean()) == (2, True, True), done.text
 
 
 def test_shards_that_are_merged_too_early_are_named(tmp_path: Path, fault_server: StartsServers) -> None:

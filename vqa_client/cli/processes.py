@@ -6,9 +6,10 @@ import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 from zlib import crc32
 
@@ -47,8 +48,8 @@ async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, st
     options = {name: getattr(settings[0], name) / count for name in SHARED if getattr(settings[0], name) is not None}
     shares = [{"shard": shard, "max_workers": share_of(workers, shard), **options} for shard in shards]
     with ExitStack() as stack:
-        for each in settings:
-            stack.enter_context(_alone(each))
+        for lock_file in dict.fromkeys(map(_lock_file, settings)):  # the processes refuse the same run twice
+            stack.enter_context(_alone(lock_file))
         ended = await asyncio.gather(
             *(_run_shard(shard, share, display, stop) for shard, share in zip(shards, shares, strict=True))
         )
@@ -59,29 +60,37 @@ async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, st
     return await joined(settings, errors, display.note, stop)
 
 
-@contextmanager
-def _alone(settings: RunSettings) -> Iterator[None]:
-    """Lock a run: two commands would each get some of its shards and miss the others.
-
-    The same questions in other forms, as by --blind, are another run. Raises Busy where another command has it,
-    OutputError where --output takes no file.
-    """
-    folder = output_folder(settings)
-    check_output(folder)
+def _lock_file(settings: RunSettings) -> Path:
+    """What is locked for a run; the same questions in other forms, as by --blind, are another run."""
     common = {field.name for field in fields(RunSettings)}
     own = [getattr(settings, field.name) for field in fields(settings) if field.name not in common]
     forms = settings.variations, settings.corrupted is not None
-    path = folder / f".vqa-client-{crc32(repr((own, forms)).encode()):08x}.lock"
+    return output_folder(settings) / f".vqa-client-{crc32(repr((own, forms)).encode()):08x}.lock"
+
+
+@contextmanager
+def _alone(lock_file: Path) -> Iterator[None]:
+    """Lock a run: two commands would each get some of its shards and miss the others.
+
+    A folder that is made here and stays empty is removed. Raises Busy where another command has the run, OutputError
+    where --output takes no file.
+    """
+    folder = lock_file.parent
+    check_output(folder)
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        descriptor = open_locked(path)
+        descriptor = open_locked(lock_file)
     except Busy as error:
         raise Busy(f"another command is asking this run in {folder}, with --processes", hint=error.hint) from None
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)
+        lock_file.unlink(missing_ok=True)
         os.close(descriptor)
+        with suppress(OSError):  # the run has files there
+            for each in made:
+                each.rmdir()
 
 
 async def joined(
