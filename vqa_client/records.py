@@ -1,6 +1,7 @@
 """The record log: one line a question, appended as it ends, repaired and read back when a run goes on."""
 
 import contextlib
+import functools
 import os
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -48,6 +49,7 @@ _HOLDING = [bool(state & _LASTS) or _status(state) in ANSWERED for state in rang
 _UNKNOWN = 0
 """The tag of a record that this process wrote, which equals no question's: it is read where that comes again."""
 _READ_BYTES = 8192
+_BEGIN = b'{"question_id":'
 _PIECES, _PIECE_BYTES = 8, 1 << 15
 
 
@@ -197,7 +199,7 @@ class RecordLog:
         self._places = array("Q")
         self._scores = array("f")
         self._count = [0] * (2 * len(STATUSES))
-        self._read_ahead = 0, b""
+        self._read_ahead, self._last = (0, b""), (-1, b"")
 
     def _reopen(self) -> None:
         self._close()  # the old file, which a new one has replaced
@@ -256,8 +258,9 @@ class RecordLog:
         self._count[state] += 1
 
     def _holds(self, number: int, key: Key) -> bool:
-        line = self._line(number)
-        return line.startswith(_openings(key)) or head_of(line).key == key
+        line, begin = self._line(number), _BEGIN + _encode(key[0])
+        is_alike = line.startswith(begin) and line.startswith(_forms(key[1]), len(begin))
+        return is_alike or head_of(line).key == key
 
     def __getitem__(self, number: int) -> Record:
         line = self._line(number)
@@ -271,6 +274,8 @@ class RecordLog:
     def _line(self, number: int) -> bytes:
         """Read a record's line, and with it those behind it: they are mostly read next."""
         place = self._places[number] >> _STATE_BITS
+        if place == self._last[0]:  # of the record whose key was just compared
+            return self._last[1]
         start, lines = self._read_ahead
         begin = place - start
         end = lines.find(b"\n", begin) + 1 if 0 <= begin < len(lines) else 0
@@ -285,7 +290,8 @@ class RecordLog:
                 raise _unreadable(self.path, error) from error
             self._read_ahead = place, lines
             begin, end = 0, end or len(lines)
-        return lines[begin:end]
+        self._last = place, lines[begin:end]
+        return self._last[1]
 
 
 def _expected_in(descriptor: int) -> int:
@@ -317,10 +323,11 @@ def _lines(kind: str, lines: Sequence[Damaged]) -> str:
     return f"{len(lines)} {kind}{'s' * (len(lines) > 1)} ({numbered([line for line, _ in lines])})"
 
 
-def _openings(key: Key) -> tuple[bytes, ...]:
-    """How a line of this key may begin, as it is written here: comparing it is cheaper than decoding the line."""
-    start, form = b'{"question_id":%b,"variant":' % _encode(key[0]), _encode(key[1])
-    return (b"%b%b," % (start, form), b'%b"","folder":%b,' % (start, form)) if key[1] else (b'%b"","status":' % start,)
+@functools.lru_cache(maxsize=64)
+def _forms(form: str) -> tuple[bytes, ...]:
+    """How a line may go on behind its id in this form, as it is written here: cheaper to compare than to decode."""
+    text = _encode(form)
+    return (b',"variant":%b,' % text, b',"variant":"","folder":%b,' % text) if form else (b',"variant":"","status":',)
 
 
 @contextlib.contextmanager

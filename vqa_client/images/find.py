@@ -109,9 +109,12 @@ class PageIndex:
 
 def names_behind(names: Sequence[str], start: str) -> Iterator[str]:
     """Of names sorted by their NFC, those that continue `start`, in NFC, with "-", "." or "_"."""
-    for mark in "-._":
-        first = bisect_left(names, start + mark, key=_nfc)
-        yield from names[first : bisect_left(names, start + chr(ord(mark) + 1), first, key=_nfc)]
+    at = 0
+    for begins in ((start + "-", start + "."), (start + "_",)):  # other documents may lie between these two
+        at = bisect_left(names, begins[0], at, key=_nfc)
+        while at < len(names) and _nfc(names[at]).startswith(begins):
+            yield names[at]
+            at += 1
 
 
 def _pages_of(owner: str, names: Iterable[str]) -> list[Page]:
