@@ -174,11 +174,14 @@ def read_again(record: Record, question: Question, task: Task) -> Record:
 
 
 class Crew:
-    """How many workers there are, which may be changed while they work; none takes a question up in a break."""
+    """How many workers there are, which may be changed while they work; none takes a question up in a break.
+
+    `in_flight` are the questions that they are at.
+    """
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._questions = self._at_work = 0
+        self._questions = self._at_work = self.in_flight = 0
         self._on_break = self._no_more = False
         self._changed = asyncio.Event()
 
@@ -200,10 +203,6 @@ class Crew:
     def useful(self) -> int:
         """How many may have a question, on a break or not."""
         return min(self._size, self._questions)
-
-    @property
-    def at_work(self) -> int:
-        return self._at_work
 
     @property
     def on_break(self) -> bool:
@@ -228,7 +227,11 @@ class Crew:
                     question = next(waiting, None)
                     self._no_more = self._no_more or question is None
                     if question is not None:
-                        await ask(question)
+                        self.in_flight += 1
+                        try:
+                            await ask(question)
+                        finally:
+                            self.in_flight -= 1
                         await asyncio.sleep(0)
             finally:
                 self._at_work -= 1

@@ -110,7 +110,7 @@ class Adaptive:
             await asyncio.sleep(TICK_S)
             if not self.active:
                 return
-            if self._crew.at_work > self._crew.size:
+            if self._crew.in_flight > self._crew.size:
                 self._begin()  # a smaller crew has not come about yet
             elif (load := await self._measured_step()) is not None and self.active:
                 self._search = next_search(self._search, load, self._most)
@@ -134,7 +134,7 @@ class Adaptive:
         )
 
     def _begin(self) -> None:
-        self._skipped, self._answers, self._timed, self._latency_s = self._crew.at_work, 0, 0, 0.0
+        self._skipped, self._answers, self._timed, self._latency_s = self._crew.in_flight, 0, 0, 0.0
         self._refusals, self._begun_s = self._all_refusals(), time.monotonic()
 
     def _all_refusals(self) -> int:

@@ -83,7 +83,6 @@ def by_batches(plan: Plan, stage: Stage, session: Session, line: Line, waiting: 
 def _listener(plan: Plan, stage: Stage, keep: Callable[[Record], None]) -> Listener:
     def kept(record: Record) -> None:
         stage.progress.asking()
-        stage.budget.asking()
         keep(record)
 
     def shows(text: str) -> None:

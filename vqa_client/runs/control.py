@@ -142,7 +142,7 @@ class Control:
             total=self._plan.loaded.count,
             done=done,
             failed=done - self._log.answered,
-            in_flight=self._figures.pace.in_flight,
+            in_flight=self._crew.in_flight,
             workers=self._crew.size,
             paused=self._crew.on_break,
             stopping=self._stop.is_set(),

@@ -76,7 +76,6 @@ class SessionFigures:
     def add(self, record: Record) -> None:
         """Take one record as it ends."""
         self.questions += 1
-        self.pace.finished()
         if self.adaptive is not None:
             self.adaptive.finished(record)
         self._quarters.add(record)
@@ -158,20 +157,12 @@ class Pace:
 
     def __init__(self) -> None:
         self.stall_s = 0.0
-        self.in_flight = self._ticks = self._looks = self._workers = 0
+        self._ticks = self._looks = self._workers = 0
         self._unknown = False
         self._late_s = 0.0
         self._states: Counter[str] = Counter()
         self._began: tuple[float, ...] = ()
         self._spent: tuple[float, ...] = ()
-
-    def asking(self) -> None:
-        """A question is taken up."""
-        self.in_flight += 1
-
-    def finished(self) -> None:
-        """A question taken up has its record."""
-        self.in_flight -= 1
 
     async def watch(self, routes: Routes, crew: Crew, pulse: Callable[[float], None]) -> None:
         """Until cancelled, note how late the loop comes to each tick, and count the workers at each sample.
@@ -192,14 +183,14 @@ class Pace:
                 pulse(min((route.pause.left_s for route in routes.all if not route.lost), default=0.0))
 
     def _look(self, routes: Routes, crew: Crew) -> None:
-        at_server = min(self.in_flight, sum(route.outstanding for route in routes.all))
+        at_server = min(crew.in_flight, sum(route.outstanding for route in routes.all))
         paused = all(route.lost or route.pause.left_s for route in routes.all)
         unsent = unsent_sockets()
         self._unknown |= unsent is None
         sending = min(at_server, unsent or 0)
-        self._workers += max(crew.useful, self.in_flight)
-        self._states["idle"] += max(0, crew.useful - self.in_flight)
-        elsewhere = self.in_flight - at_server
+        self._workers += max(crew.useful, crew.in_flight)
+        self._states["idle"] += max(0, crew.useful - crew.in_flight)
+        elsewhere = crew.in_flight - at_server
         repeating = min(elsewhere, routes.repeating)
         limited = min(elsewhere - repeating, routes.allowance.waiting)
         self._states["repeating"] += repeating

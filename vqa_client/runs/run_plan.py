@@ -249,12 +249,10 @@ class _Start:
 
     def _online(self, waiting: Iterator[Question], line: Line) -> Ask:
         """Workers that each ask one question after the other."""
-        stage, pace = self.stage, self.figures.pace
+        stage = self.stage
 
         async def answer(question: Question) -> Record:
             stage.progress.asking()
-            pace.asking()
-            stage.budget.asking()
             return await answer_one(question, line)
 
         return lambda keep: answer_all(waiting, answer, keep, crew=stage.crew, stop=stage.stop)
@@ -280,7 +278,7 @@ class _Start:
         rejected_again = record.status == "rejected" and self._was_rejected(record)
         self.log.append(record)
         self.figures.add(record)
-        stage.budget.finished(record)
+        stage.budget.finished(record, stage.crew.in_flight)
         stage.progress.finished(record)
         limit = stage.breaker.limit
         if not rejected_again and not stage.settings.by_batches and stage.breaker.note(record.status):

@@ -35,7 +35,7 @@ class Budget:
         self.spent = 0.0
         self._dollars, self._note = dollars, note
         self._prices: Prices | None = None
-        self._answers = self._in_flight = 0
+        self._answers = 0
 
     def of_model(self, model: ModelSettings | None) -> None:
         """What comes next is asked of this model; raises UsageError where its prices aren't known and are needed."""
@@ -45,13 +45,8 @@ class Budget:
                 "--max_cost needs the model's prices", hint='"prices": {"input": 2.5, "output": 10} in its --config'
             )
 
-    def asking(self) -> None:
-        """A question is taken up."""
-        self._in_flight += 1
-
-    def finished(self, record: Record) -> None:
-        """A question taken up has its record."""
-        self._in_flight -= 1
+    def finished(self, record: Record, in_flight: int) -> None:
+        """One of the questions in flight has its record."""
         if self._dollars is None or self._prices is None or record.status not in ANSWERED:
             return
         if record.prompt_tokens is None:
@@ -60,7 +55,7 @@ class Budget:
         tokens = record.prompt_tokens * self._prices.input + (record.completion_tokens or 0) * self._prices.output
         self.spent += tokens / MILLION
         self._answers += 1
-        if self.spent + (self._in_flight + 1) * self.spent / self._answers > self._dollars:
+        if self.spent + in_flight * self.spent / self._answers > self._dollars:
             self._end(f"${self.spent:,.2f} of --max_cost ${self._dollars:,.2f} are spent: questions in flight end")
 
     def _end(self, why: str) -> None:
