@@ -15,7 +15,7 @@ from vqa_client.compact_index import CompactIndex
 from vqa_client.errors import UNDECODABLE, OutputError, UsageError
 from vqa_client.files import ROOM, lock, open_locked, replacing
 from vqa_client.log_lines import Head, Key, check_run, head_of, line_of, numbered, record_of, records_in, run_name
-from vqa_client.types import ANSWERED, PERMANENT, STATUSES, Record, Status
+from vqa_client.types import ANSWERED, PERMANENT, STATUSES, Question, Record, Status
 
 Damaged = tuple[int, bytes]
 """The number of a line and what of it is not a record; nothing where it only has several."""
@@ -99,9 +99,6 @@ class RecordLog:
     def __len__(self) -> int:
         return len(self._places)
 
-    def __contains__(self, key: Key) -> bool:
-        return self._numbers.find(key)[0] >= 0
-
     def is_done(self, key: Key, again: Collection[Status] = ()) -> bool:
         """Whether a question has a record that is settled."""
         return self.find(key, _UNKNOWN, again)[1]
@@ -145,6 +142,13 @@ class RecordLog:
         if record is None:
             raise KeyError(key)
         return record
+
+    def answers_to(self, questions: Iterable[Question]) -> Iterator[tuple[Question, Record]]:
+        """The questions that have a record, in their order, whatever order they ended in."""
+        for question in questions:
+            record = self.get(question.key)
+            if record is not None:
+                yield question, record
 
     def drop(self, keys: Collection[Key]) -> None:
         """Forget some questions, as if they had never been asked."""

@@ -242,11 +242,10 @@ def _join(log: RecordLog, shard: Path, identity: Mapping[str, Any]) -> tuple[int
     reader, replies, records = LogReader(shard), 0, 0
     check_run(shard, reader.run, identity)
     for record in reader:
-        key = record.key
-        settled = is_settled(record)
-        if key not in log or (settled and not log.is_done(key)):
+        kept, settled = log.get(record.key), is_settled(record)
+        if kept is None or (settled and not is_settled(kept)):
             log.append(record)
-        elif settled and (kept := log.read(key)) != record:
+        elif settled and kept != record:
             records += 1
             replies += (kept.output, kept.latency_s) != (record.output, record.latency_s)
     return replies, records

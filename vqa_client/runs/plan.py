@@ -199,7 +199,7 @@ def identity_of_plan(plan: Plan, model: ModelSettings, settings: RunSettings) ->
 def close_plan(plan: Plan, note: Note, file: RunFile, log: RecordLog) -> Report:
     """Write the report, however the session ended; where nothing was answered and more is to come, no file at all."""
     log.sync()
-    report = plan.report(lambda: _in_order(plan, log), file)
+    report = plan.report(lambda: log.answers_to(plan.loaded.questions), file)
     if totals := report.summary.added().get("totals"):  # the page shows them, and asks no benchmark
         file.described["totals"] = totals
         file.write(plan.paths.run)
@@ -209,11 +209,3 @@ def close_plan(plan: Plan, note: Note, file: RunFile, log: RecordLog) -> Report:
     elif report.incomplete:
         note(f"{plan.title}: {len(log)} of {plan.loaded.count} answers saved in {plan.paths.log}")
     return report
-
-
-def _in_order(plan: Plan, log: RecordLog) -> Iterator[tuple[Question, Record]]:
-    """The questions that have a record, in the order of the data file, whatever order they ended in."""
-    for question in plan.loaded.questions:
-        record = log.get(question.key)
-        if record is not None:
-            yield question, record

@@ -168,10 +168,9 @@ def _in_order(
     log: RecordLog, questions: Iterable[Question], read: Callable[[Record, Question], Record]
 ) -> Iterator[Record]:
     keys: set[Key] = set()
-    for question in questions:
-        if (record := log.get(question.key)) is not None:
-            keys.add(record.key)
-            yield read(record, question)
+    for question, record in log.answers_to(questions):
+        keys.add(record.key)
+        yield read(record, question)
     if len(keys) < len(log):  # asked under another --limit or --blacklist: kept as they are, in their order
         yield from (record for record in log if record.key not in keys)
 
