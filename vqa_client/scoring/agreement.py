@@ -22,6 +22,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from vqa_client.scoring.paired import by_cluster
 from vqa_client.scoring.statistics import t_quantile
 
 Rating = tuple[Hashable, Hashable, str]
@@ -156,14 +157,12 @@ def _influence(own: float, marginals: float, observed: float, chance: float) -> 
 
 
 def _kappa(observed: float, chance: float, influences: Sequence[tuple[float, str]]) -> Kappa:
-    by_cluster: dict[object, list[float]] = defaultdict(list)
-    for number, (influence, cluster) in enumerate(influences):
-        by_cluster[cluster or number].append(influence)
-    n, clusters = len(influences), len(by_cluster)
+    sums = by_cluster(influences)
+    n, clusters = len(influences), len(sums)
     if 1 - chance <= 1e-12:
         return Kappa(value=None, agreement=observed, n=n, clusters=clusters)
     value = (observed - chance) / (1 - chance)
-    squares = fsum(fsum(each) ** 2 for each in by_cluster.values())
+    squares = fsum(total**2 for total, _ in sums)
     if clusters < 2 or squares < 1e-24:
         return Kappa(value=value, agreement=observed, n=n, clusters=clusters)
     sd = sqrt(clusters / (clusters - 1) * squares)

@@ -252,7 +252,7 @@ def classes_of(corruptions: Sequence[str]) -> list[str]:
 
 
 def _by_class(errors: Vre, scale: Callable[[str, float | None], float | None]) -> dict[str, dict[str, Values]]:
-    """The means over the corruptions of each class, of each model's metrics as they are `shown`."""
+    """The means over the corruptions of each class, of each model's metrics once they are scaled."""
     return {
         model: {
             name: {

@@ -28,7 +28,7 @@ def value_of(words: str) -> str | None:
 
 
 def with_digits(text: str, number: str) -> str:
-    """Write the number `wanted` in digits where the text spells it or sets its digits apart; others stay so.
+    """Write `number` in digits where the text spells it or sets its digits apart; others stay so.
 
     Numbers below 10 stay words too: "one" and "two" are words of any sentence, and the answer was asked for in digits.
     """

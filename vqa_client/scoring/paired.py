@@ -90,12 +90,12 @@ def difference(pairs: Iterable[tuple[float, float, str]], confidence: float = 0.
     )
 
 
-def by_cluster(gaps: Iterable[tuple[float, str]]) -> list[Held]:
-    """Add up the gaps a - b of each cluster, in a fixed order; an empty name is a cluster of its own."""
+def by_cluster(values: Iterable[tuple[float, str]]) -> list[Held]:
+    """Add up the values of each cluster, in a fixed order; an empty name is a cluster of its own."""
     clusters: dict[object, list[float]] = defaultdict(list)
-    for number, (gap, cluster) in enumerate(gaps):
-        clusters[cluster or number].append(gap)
-    return sorted((fsum(values), len(values)) for values in clusters.values())
+    for number, (value, cluster) in enumerate(values):
+        clusters[cluster or number].append(value)
+    return sorted((fsum(held), len(held)) for held in clusters.values())
 
 
 def centre_and_error(clusters: Sequence[Held]) -> tuple[float, float, int]:

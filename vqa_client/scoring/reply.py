@@ -11,7 +11,7 @@ from vqa_client.scoring.patterns import behind
 from vqa_client.scoring.plain import MARKED, plain
 from vqa_client.scoring.refusal import may_refuse, refuses
 from vqa_client.scoring.thoughts import ends_well, without_thoughts
-from vqa_client.scoring.wrappers import Unwrapped, answer_in_json, unwrapped
+from vqa_client.scoring.wrappers import Unwrapped, answer_and_explanation, unwrapped
 from vqa_client.types import Answer, Completion, Record, Status
 
 _TURN_END = re.compile(
@@ -69,8 +69,8 @@ class Reply(Struct, frozen=True, kw_only=True):
         if "&" in text or "&" in self.raw:  # tags may be written as entities
             content = self.raw if self.source == "content" else self.completion.reasoning or ""
             text, _, _ = _own_turn(html.unescape(content), cut=self.cut)
-        answer = answer_in_json(text)
-        return plain(text if answer is None else f"{MARKED[0]}{answer}{MARKED[1]}")
+        found = answer_and_explanation(text)
+        return plain(f"{MARKED[0]}{found[0]}{MARKED[1]}" if found else text)
 
     @property
     def declines(self) -> bool:

@@ -67,9 +67,10 @@ _PAIR = re.compile(
     r"|(?P<quote>[\"'])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P<end>(?P=quote)?))",
     re.DOTALL,
 )
-_EXPLAINS = re.compile(
-    r"\n[\s*_#]{0,9}(?:explanation|reason(?:ing)?|rationale|justification)\b[*_ ]{0,3}:", re.IGNORECASE
+EXPLAINS: Final = re.compile(
+    r"^[^\w\n]{0,9}(?:explanation|reason(?:ing)?|rationale|justification)[^\w\n]{0,4}:", re.IGNORECASE | re.MULTILINE
 )
+"""The heading of an explanation."""
 _UNSAID = re.compile(r"\"(?P<key>[\w -]{1,40})\"\s{0,99}:\s{0,99}[\"{\[]{0,2}\s{0,99}\Z")
 _KEY_READ: Final = 300
 """Characters at the end of a broken object in which an answer's key without an answer is looked for."""
@@ -110,7 +111,7 @@ def own_answer(text: str) -> str:
 
 def above_explanation(text: str) -> str:
     """The one line above what a reply heads as its explanation; all that was said where there is no such line."""
-    heading = _EXPLAINS.search(text)
+    heading = EXPLAINS.search(text)
     head = text[: heading.start()].strip() if heading else ""
     return text if not head or "\n" in head or head.endswith(":") else head
 
@@ -214,21 +215,16 @@ def _explanation(before: str, after: str) -> str:
 
 
 def answer_in_json(text: str) -> str | None:
-    """The answer that a reply consisting of one JSON object holds, as text; None where it is no such object."""
-    start = _OBJECT.match(text)
-    if not start or len(text) > _LONGEST:
-        return None
-    value = _decode(text, start.end())
-    if value is None:
-        unsaid = _UNSAID.search(text, max(start.end(), len(text) - _KEY_READ))
-        return "" if unsaid and _fold_key(unsaid["key"]) in _ANSWERS else None
-    return _answer_text(value)
+    """The answer that a JSON object holds, as text; None where it holds none or is broken."""
+    value = _decode(text, 0)
+    return None if value is None else _answer_text(value)
 
 
 def answer_and_explanation(text: str) -> tuple[str, str] | None:
     """What the object in a reply gives as its answer and as its explanation ("" for none); None without an answer.
 
-    It may stand in a code fence after other words, be cut off behind the answer, or break JSON's rules for escapes.
+    It may stand in a code fence after other words, be cut off behind the answer, or break JSON's rules for escapes. Of
+    one that is cut off behind the answer's key both are "".
     """
     if "{" not in text or len(text) > _LONGEST:
         return None
@@ -237,6 +233,9 @@ def answer_and_explanation(text: str) -> tuple[str, str] | None:
         return None
     value = _decode(text, start.end())
     if value is None:
+        unsaid = _UNSAID.search(text, max(start.end(), len(text) - _KEY_READ))
+        if unsaid and _fold_key(unsaid["key"]) in _ANSWERS:
+            return "", ""
         value = _pairs_of_broken(text[start.end() :])
     while isinstance(value, list | dict) and len(value) == 1:
         (member,) = value if isinstance(value, list) else value.values()

@@ -14,6 +14,7 @@ from vqa_client.scoring.number_words import SMALL
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.refusal import may_refuse, refuses
 from vqa_client.scoring.reply import Reply, reply_from
+from vqa_client.scoring.wrappers import EXPLAINS
 from vqa_client.types import Answer, Completion, Status
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -98,7 +99,6 @@ _BREAK = lazily(
     r"|(?<=\n)(?:\d{1,3}[\x03]?[.)] |(?:what|which|who|where|when|how)\b)[^\n]{4,300}\?(?=[^\w\n]*$)",
     re.MULTILINE,
 )
-_EXPLAINS = lazily(r"^[^\w\n]{0,8}(?:explanation|reason(?:ing)?|rationale|justification)[^\w\n]{0,4}:", re.MULTILINE)
 _ITEM = lazily(r"^[^\w\n]{0,4}([A-J])[ \x03]?[).:][ \x02]{1,2}(\w[^\n]{0,60})$", re.MULTILINE)
 _JUDGED = lazily(r"\b(?:is|are|was|not|no|does|can|correct|incorrect|wrong|right|true|false|because|since|too)\b|[=?]")
 
@@ -165,7 +165,7 @@ def _breaks(reply: ChoiceReply, *, cut: bool) -> list[int]:
     In a reply that is cut off also where the explanation begins.
     """
     starts = [each.start() for each in islice(_BREAK.finditer(reply.lower), BREAKS_TRIED)]
-    explains = _EXPLAINS.search(reply.lower) if cut else None
+    explains = EXPLAINS.search(reply.lower) if cut else None
     places = sorted({*starts, *filter(None, [_foreign_list(reply), explains.start() if explains else 0])})
     return [at for at in places if at][:BREAKS_TRIED]
 

@@ -129,7 +129,7 @@ def _pattern(needle: str) -> re.Pattern[str]:
 
 
 def _places(text: str, needle: str) -> Iterator[tuple[int, int]]:
-    """Where `wanted` is a whole word of the text, or several that hyphens or spaces join."""
+    """Where the needle is a whole word of the text, or several that hyphens or spaces join."""
     for match in _pattern(needle).finditer(text):
         start, end = match.span()
         if is_whole(text, start, end) and not _is_inside(text, start, end):
