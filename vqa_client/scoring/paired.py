@@ -221,18 +221,18 @@ def holm(values: Sequence[float]) -> list[float]:
     return [min(1.0, adjusted[place]) for place in range(len(values))]
 
 
-def minimum_detectable(clusters: Sequence[Held], *, confidence: float = 0.95, power: float = POWER) -> float | None:
-    """The smallest true difference that such a comparison finds with this power, up to 1.
+def minimum_detectable(clusters: Sequence[Held]) -> float | None:
+    """The smallest true difference that such a comparison finds at 95 % with this `POWER`, up to 1.
 
     None with so few clusters that flipping their signs gives no p as small: under 6, at 95 %.
 
     Source: Bloom, Evaluation Review 19 (1995): (t for the level + t for the power) * standard error, the pairs that
     differ here taken as usual.
     """
-    if len(clusters) < 2 or 2.0 ** (1 - len(clusters)) > 1 - confidence:
+    if len(clusters) < 2 or 2.0 ** (1 - len(clusters)) > 0.05:
         return None
     _, error, df = centre_and_error(clusters)
-    return min(1.0, (t_quantile(confidence, df) + t_quantile(2 * power - 1, df)) * error)
+    return min(1.0, (t_quantile(0.95, df) + t_quantile(2 * POWER - 1, df)) * error)
 
 
 def _poisson_table(mean: int) -> tuple[int, list[float]]:

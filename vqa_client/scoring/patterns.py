@@ -80,9 +80,9 @@ def is_whole(text: str, start: int, end: int) -> bool:
     return _starts(text, start) and _ends(text, end)
 
 
-def find_whole(text: str, literal: str, start: int = 0) -> list[tuple[int, int]]:
+def find_whole(text: str, literal: str) -> list[tuple[int, int]]:
     """The places, without overlap, at which `literal` stands in `text` as a whole; at most `TRIES` are looked at."""
-    places = []
+    places, start = [], 0
     for _ in range(TRIES):
         at = text.find(literal, start)
         if at < 0 or not literal:
