@@ -5,8 +5,8 @@ One split's file, of any form, is loaded with its records' images.
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -17,7 +17,7 @@ from vqa_client.benchmark import Metric
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.not_json import fault
 from vqa_client.scoring.reply import Reply
-from vqa_client.task import Loaded, Walk
+from vqa_client.task import Loaded
 from vqa_client.tasks.explain.prompts import Wording
 from vqa_client.types import Answer, Question
 
@@ -171,25 +171,6 @@ def _is_below(place: str) -> bool:
     return not os.path.isabs(place) and os.pardir not in place.split("/")
 
 
-def _questions(dataset: Dataset[Any], chosen: Sequence[tuple[str, NleRow, str]]) -> Iterator[Question]:
-    for sample_id, row, path in chosen:
-        question = dataset.question(sample_id, row, path)
-        if isinstance(question, Question):  # the others were left out
-            yield question
-
-
-class _Chosen:
-    """The samples that are asked, and those left out by reason; `missing` are the places of images not found."""
-
-    def __init__(self) -> None:
-        self.samples: list[tuple[str, NleRow, str]] = []
-        self.left_out: dict[str, list[str]] = {}
-        self.missing: list[str] = []
-
-    def leave_out(self, reason: str, sample_id: str) -> None:
-        self.left_out.setdefault(reason, []).append(sample_id)
-
-
 def find_file(dataset: Dataset[Any], split: str, data_root: str | os.PathLike[str]) -> Path:
     """Find the file of a split below nle_data/; raises DataError that names the places looked at."""
     names = dataset.files.get(dataset.split_read(split), ())
@@ -218,21 +199,18 @@ def load(
     path = find_file(dataset, split, data_root)
     rows, sha256 = _read_rows(path, dataset.row)
     images = Path(data_root, "images")
-    chosen = _choose(dataset, rows, dataset.split_read(split), ImageFiles(images), n_samples)
-    _check_reasons(dataset, path, chosen)
-    if chosen.missing and (require_images or not chosen.samples):
-        looked_for = len(chosen.missing) + len(chosen.samples)
+    questions, left_out, missing = _choose(dataset, rows, dataset.split_read(split), ImageFiles(images), n_samples)
+    for reason, (what, hint) in dataset.lacking.items():
+        if reason in left_out and not questions and not missing:
+            raise UsageError(f"{path} {what}", hint=hint)
+    if missing and (require_images or not questions):
         raise DataError(
-            f"{dataset.title}: {len(chosen.missing)} of {looked_for} images are missing in {images}, the first is "
-            f"{chosen.missing[0] or 'not named in its record'}",
+            f"{dataset.title}: {len(missing)} of {len(missing) + len(questions)} images are missing in {images}, the "
+            f"first is {missing[0] or 'not named in its record'}",
             hint=_LAYOUT,
         )
-    return Loaded(
-        questions=Walk(partial(_questions, dataset, chosen.samples)),
-        count=len(chosen.samples),
-        left_out={reason: tuple(ids) for reason, ids in chosen.left_out.items()},
-        data_sha256=sha256,
-    )
+    left_out_ids = {reason: tuple(ids) for reason, ids in left_out.items()}
+    return Loaded(questions=questions, count=len(questions), left_out=left_out_ids, data_sha256=sha256)
 
 
 def read_questions(
@@ -242,15 +220,7 @@ def read_questions(
 
     Raises DataError where the file can't be read or makes no question.
     """
-    questions: list[Question] = []
-    left_out: dict[str, list[str]] = {}
-    for sample_id, row in _read_rows(path, dataset.row)[0]:
-        place = next(filter(None, row.places(split)), "")
-        question = dataset.question(sample_id, row, place)
-        if isinstance(question, Question):
-            questions.append(question)
-        else:
-            left_out.setdefault(question, []).append(sample_id)
+    questions, left_out, _ = _choose(dataset, _read_rows(path, dataset.row)[0], split)
     if not questions:
         what, hint = next(
             (dataset.lacking[reason] for reason in left_out if reason in dataset.lacking),
@@ -261,30 +231,33 @@ def read_questions(
 
 
 def _choose(
-    dataset: Dataset[Any], rows: Iterable[tuple[str, NleRow]], split: str, images: ImageFiles, n_samples: int | None
-) -> _Chosen:
-    chosen = _Chosen()
+    dataset: Dataset[Any],
+    rows: Iterable[tuple[str, NleRow]],
+    split: str,
+    images: ImageFiles | None = None,
+    n_samples: int | None = None,
+) -> tuple[list[Question], dict[str, list[str]], list[str]]:
+    """The questions, by reason the ids that make none, and where images that aren't there should be.
+
+    Without `images` none is looked for.
+    """
+    questions: list[Question] = []
+    left_out: dict[str, list[str]] = {}
+    missing: list[str] = []
     for sample_id, row in rows:
-        if n_samples is not None and len(chosen.samples) >= n_samples:
+        if n_samples is not None and len(questions) >= n_samples:
             break
-        question = dataset.question(sample_id, row, "")
-        if isinstance(question, str):
-            chosen.leave_out(question, sample_id)
-            continue
         places = row.places(split)
-        path = images.find(places)
-        if path is None:
-            chosen.leave_out(_NO_IMAGE, sample_id)
-            chosen.missing.append(places[0])
+        path = next(filter(None, places), "") if images is None else images.find(places)
+        question = dataset.question(sample_id, row, path or "")
+        if isinstance(question, str):
+            left_out.setdefault(question, []).append(sample_id)
+        elif path is None:
+            left_out.setdefault(_NO_IMAGE, []).append(sample_id)
+            missing.append(places[0])
         else:
-            chosen.samples.append((sample_id, row, path))
-    return chosen
-
-
-def _check_reasons(dataset: Dataset[Any], path: Path, chosen: _Chosen) -> None:
-    for reason, (what, hint) in dataset.lacking.items():
-        if reason in chosen.left_out and not chosen.samples and not chosen.missing:
-            raise UsageError(f"{path} {what}", hint=hint)
+            questions.append(question)
+    return questions, left_out, missing
 
 
 def _read_rows(path: Path, row_type: type[AnyRow]) -> tuple[list[tuple[str, AnyRow]], str]:
