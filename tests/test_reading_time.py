@@ -112,8 +112,14 @@ def tasks() -> Iterator[tuple[str, Task, Question]]:
 
 
 TASKS: Final = {name: (task, asked) for name, task, asked in tasks()}
-VISTA: Final = mathvista.Problem(
-    question_type="multi_choice", answer_type="text", question="?", answer="a", choices=("a", "b c")
+VISTA: Final = mathvista.Row(
+    pid="1",
+    image="1.jpg",
+    question_type="multi_choice",
+    answer_type="text",
+    question="?",
+    answer="a",
+    choices=("a", "b c"),
 )
 OPEN: Final = Question(id="1", text="How many red buses are there?", references=("137",))
 PUBLISHED: Final = [

@@ -42,9 +42,11 @@ LATEX_SYMPY = [
 """What latex2sympy2 1.9.1 makes of a text, evaluated and rounded as the published script does."""
 
 
-def problem_of(row: dict[str, Any], answer: str) -> mathvista.Problem:
+def problem_of(row: dict[str, Any], answer: str) -> mathvista.Row:
     fields = {name: row[name] for name in ("question_type", "answer_type", "precision")}
-    return mathvista.Problem(question="?", answer=answer, choices=tuple(row["choices"] or ()), **fields)
+    return mathvista.Row(
+        pid="1", image="1.jpg", question="?", answer=answer, choices=tuple(row["choices"] or ()), **fields
+    )
 
 
 @needs_goldens

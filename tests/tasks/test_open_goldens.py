@@ -225,7 +225,9 @@ def test_mmes_points_add_up_by_task_and_pair() -> None:
     ],
 )
 def test_mathvistas_rule_takes_the_quotes_of_the_first_line_that_has_them(reply: str, extraction: str | None) -> None:
-    problem = mathvista_task.Problem(question_type="free_form", answer_type="text", answer="x", question="How many?")
+    problem = mathvista_task.Row(
+        pid="1", image="1.jpg", question_type="free_form", answer_type="text", answer="x", question="How many?"
+    )
     assert mathvista_task.quick_extraction(reply, problem) == extraction
 
 

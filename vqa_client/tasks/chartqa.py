@@ -9,7 +9,7 @@ Published: relaxed accuracy over both halves, and of each (Masry et al., ACL Fin
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Metric, Picture, Place, Prompt, Question
+from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question
 from vqa_client.benchmark import best_of, relaxed, relaxed_published, short_answer, tables, verbatim
 from vqa_client.prompt import SHORTLY
 
@@ -33,7 +33,7 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-ASKED: dict[str, str | Columns | Beside] = {"query": "question", "label": "answer"}
+ASKED = {"query": "question", "label": "answer"}
 BENCHMARK = Benchmark(
     name="chartqa",
     load=tables(

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Join, Metric, Picture, Prompt, Scored
+from vqa_client.benchmark import Benchmark, Beside, Form, Home, Join, Metric, Picture, Prompt, Scored
 from vqa_client.benchmark import Submission, best_of, equal, tables, verbatim
 from vqa_client.prompt import SHORTLY
 from vqa_client.scoring.readings import short_or_yes_no
@@ -51,7 +51,7 @@ def entry(scored: Scored) -> dict[str, Any]:
 
 
 SHORT = f"{{question}}\n{SHORTLY}"
-ASKED: dict[str, str | Columns | Beside] = {"text": "question", "references": "answer"}
+ASKED = {"text": "question", "references": "answer"}
 KIT = {**ASKED, "id": "index", "images": "image"}
 TYPES = {**ASKED, "structural": "types.structural", "semantic": "types.semantic"}
 BENCHMARK = Benchmark(

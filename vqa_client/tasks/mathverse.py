@@ -14,7 +14,7 @@ import re
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Breakdown, Columns, Beside, Form, Home, Metric, Picture, Place, Prompt
+from vqa_client.benchmark import Benchmark, Breakdown, Form, Home, Metric, Picture, Place, Prompt
 from vqa_client.benchmark import Question, Total, best_of, mean_over, tables, verbatim
 from vqa_client.scoring.maths import right_choice_or_maths
 from vqa_client.scoring.numbers import formula
@@ -59,7 +59,7 @@ def asked(question: Question) -> str:
 
 
 HUB = Home("hf://AI4Math/MathVerse", "MIT", megabytes=170)
-META: dict[str, str | Columns | Beside] = {"subject": "metadata.subject", "subfield": "metadata.subfield"}
+META = {"subject": "metadata.subject", "subfield": "metadata.subfield"}
 BENCHMARK = Benchmark(
     name="mathverse",
     load=tables(

@@ -19,7 +19,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Breakdown, Columns, Form, Home, Metric, Picture, Place, Prompt
+from vqa_client.benchmark import Benchmark, Breakdown, Form, Home, Metric, Picture, Place, Prompt
 from vqa_client.benchmark import Question, tables, verbatim
 from vqa_client.prompt import choices_text
 from vqa_client.scoring.formulas import Dialect, NoValueError, Value, value_of
@@ -236,7 +236,7 @@ def asked(question: Question) -> str:
     return f"{text}{choices}\nSolve it step by step, and end with \\boxed{{the letter of your choice}}."
 
 
-ASKED: dict[str, str | Columns | Beside] = {"id": "index", "options": "choices", "subject": "category"}
+ASKED = {"id": "index", "options": "choices", "subject": "category"}
 HUB = Home("hf://MathLLMs/MathVision", "MIT", megabytes=300)
 KIT = {"test": "MathVision", "testmini": "MathVision_MINI"}
 LMMS_EVAL = Prompt(lmms_eval, max_tokens=16384)

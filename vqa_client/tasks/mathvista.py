@@ -17,7 +17,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Answer, Benchmark, Beside, Columns, Form, Home, Judge, Metric, Picture, Place, Prompt
+from vqa_client.benchmark import Answer, Benchmark, Form, Home, Judge, Metric, Picture, Place, Prompt
 from vqa_client.benchmark import Question, choice, tables, verbatim
 from vqa_client.prompt import choices_text
 from vqa_client.scoring.maths import right_choice_or_maths
@@ -36,9 +36,11 @@ KINDS: Final = (
 )
 
 
-class Problem(Struct, kw_only=True):
-    """A row: a question, its kinds, its choices, its answer (a choice's text) and how many decimals that has."""
+class Row(Struct, kw_only=True):
+    """A question, its kinds, its choices, its answer (a choice's text) and how many decimals that has."""
 
+    pid: str
+    image: Picture
     question_type: str
     answer_type: str
     answer: str = ""
@@ -85,7 +87,7 @@ class Problem(Struct, kw_only=True):
         return len(self.answer.partition(".")[2]) if self.precision is None else int(self.precision)
 
 
-def quick_extraction(reply: str, problem: Problem) -> str | None:
+def quick_extraction(reply: str, problem: Row) -> str | None:
     """What is taken from a reply by rule; None where the script asks a model."""
     if not reply or (problem.chooses and reply in problem.choices):
         return reply
@@ -102,7 +104,7 @@ def quick_extraction(reply: str, problem: Problem) -> str | None:
     return None
 
 
-def normalised(extraction: str, problem: Problem) -> str | None:
+def normalised(extraction: str, problem: Row) -> str | None:
     """An extraction as it is compared with the answer; None where it is not of the answer's type."""
     if problem.chooses:
         text = extraction.strip()
@@ -120,13 +122,13 @@ def normalised(extraction: str, problem: Problem) -> str | None:
     return extraction
 
 
-def right(reply: str, problem: Problem) -> float:
+def right(reply: str, problem: Row) -> float:
     """Whether the published rules alone find the answer in a reply."""
     extraction = quick_extraction(reply, problem)
     return float(extraction is not None and normalised(extraction, problem) == problem.answer)
 
 
-def vlmevalkit(reply: str, problem: Problem) -> float:
+def vlmevalkit(reply: str, problem: Row) -> float:
     """VLMEvalKit's comparison without a model: a letter as it reads one, else the same number."""
     if problem.chooses:
         return float(kit(reply, problem.labelled) == problem.label != "")
@@ -137,7 +139,7 @@ def vlmevalkit(reply: str, problem: Problem) -> float:
         return 0.0
 
 
-def asked_officially(problem: Problem) -> str:
+def asked_officially(problem: Row) -> str:
     """A question as the authors ask it: the hint comes first."""
     lines = [f"Question: {problem.text}"]
     if problem.choices:
@@ -145,13 +147,13 @@ def asked_officially(problem: Problem) -> str:
     return "\n".join([_hint(problem), *lines])
 
 
-def asked_with_solution(problem: Problem) -> str:
+def asked_with_solution(problem: Row) -> str:
     """The same for a solution, in the order of build_query.py: the hint comes last."""
     hint, _, asked = asked_officially(problem).partition("\n")
     return f"{asked}\n{hint}\nSolution:"
 
 
-def asked_by_lmms_eval(problem: Problem) -> str:
+def asked_by_lmms_eval(problem: Row) -> str:
     """A question as lmms-eval asks it for a bare answer."""
     lines = [problem.text, *([choices_text(problem.labelled)] if problem.choices else [])]
     if problem.chooses:
@@ -161,11 +163,11 @@ def asked_by_lmms_eval(problem: Problem) -> str:
     return "\n".join([*lines, f"Answer the question using {kind}."])
 
 
-def _places(problem: Problem) -> str:
+def _places(problem: Row) -> str:
     return "two decimal places" if problem.places == 2 else "one decimal place"
 
 
-def _hint(problem: Problem) -> str:
+def _hint(problem: Row) -> str:
     if problem.chooses:
         return "Hint: Please answer the question and provide the correct option letter, e.g., A, B, C, D, at the end."
     kind, final = {
@@ -176,11 +178,6 @@ def _hint(problem: Problem) -> str:
         "value, e.g., 1.23, 1.34, 1.45" if problem.places == 2 else "value, e.g., 1.2, 1.3, 1.4",
     )
     return f"Hint: Please answer the question requiring {kind} and provide the final {final}, at the end."
-
-
-class Row(Problem):
-    pid: str
-    image: Picture
 
 
 def question(row: Row, place: Place) -> Question:
@@ -209,17 +206,17 @@ def asked(question: Question) -> str:
     return f"{question.text}\nAnswer with {amount or f'a number rounded to {row.places} decimals'} alone."
 
 
-def by(rule: Callable[[str, Problem], float]) -> Callable[[str, Question], float]:
+def by(rule: Callable[[str, Row], float]) -> Callable[[str, Question], float]:
     return lambda reply, question: rule(reply, question.row_as(Row))
 
 
-def put(asks: Callable[[Problem], str], max_tokens: int | None = None) -> Prompt:
+def put(asks: Callable[[Row], str], max_tokens: int | None = None) -> Prompt:
     return Prompt(lambda question: asks(question.row_as(Row)), max_tokens=max_tokens)
 
 
 HOME = Home("github.com/lupantech/MathVista", "CC BY-SA 4.0", megabytes=900)
 HUB = Home("hf://AI4Math/MathVista", "CC BY-SA 4.0", megabytes=150)
-META: dict[str, str | Columns | Beside] = {name: f"metadata.{name}" for name in KINDS[2:]}
+META = {name: f"metadata.{name}" for name in KINDS[2:]}
 BENCHMARK = Benchmark(
     name="mathvista",
     load=tables(

@@ -12,7 +12,7 @@ run of one file has all of them, one of three has accuracy and F1 of each, and t
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Breakdown, Columns, Form, Home, Metric, Picture, Place, Prompt
+from vqa_client.benchmark import Benchmark, Beside, Breakdown, Form, Home, Metric, Picture, Place, Prompt
 from vqa_client.benchmark import Question, Sums, Total, best_of, equal, mean_over, pope_yes, tables, yes_no, yorn
 from vqa_client.prompt import SHORTLY
 from vqa_client.scoring.published import yes_no_readers as rules
@@ -41,7 +41,7 @@ def question(row: Row, place: Place) -> Question:
 
 KINDS = ("random", "popular", "adversarial")
 LMMS_EVAL = Prompt(f"{{question}}\n{SHORTLY}", max_tokens=128)
-ASKED: dict[str, str | Columns | Beside] = {"text": "question", "label": "answer", "kinds": "category"}
+ASKED = {"text": "question", "label": "answer", "kinds": "category"}
 HUB = Home("hf://lmms-lab-encoder/POPE", "MIT", megabytes=120)
 BENCHMARK = Benchmark(
     name="pope",
