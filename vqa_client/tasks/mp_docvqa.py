@@ -19,20 +19,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.benchmark import (
-    Answer,
-    Benchmark,
-    Beside,
-    Breakdown,
-    Columns,
-    Form,
-    Home,
-    Metric,
-    Pages,
-    Picture,
-    Place,
-)
-from vqa_client.benchmark import Prompt, Question, Scored, Submission, best_of, tables
+from vqa_client.benchmark import Answer, Benchmark, Beside, Breakdown, Columns, Form, Home, Metric, Pages, Picture
+from vqa_client.benchmark import Place, Prompt, Question, Scored, Submission, best_of, tables
 from vqa_client.prompt import SHORTLY
 from vqa_client.scoring.published.anls import anls_mmf
 from vqa_client.scoring.readings import short_answer, without_stop
