@@ -20,6 +20,7 @@ from tests.fakes.words import by_question, error, oracle
 from vqa_client.answers.of_benchmark import score_answers
 from vqa_client.benchmark import Replay
 from vqa_client.cli.main import run_command
+from vqa_client.errors import IdentityError
 from vqa_client.evaluation import arun, run
 from vqa_client.reports.report import Report
 from vqa_client.runs.reopened import selftest
@@ -235,6 +236,20 @@ async def test_it_is_asked_in_other_forms(
     reports = await arun(case.settings(server.base_url, output=tmp_path, **option))
     assert reports[0].summary.overall.accuracy == 1
     assert len(server.chats) - before == 2 * option.get("sample", len(case.questions))
+    assert run_command(["rescore", str(tmp_path)]) == 0
+
+
+def test_an_option_that_is_called_as_the_forms_are_stays_part_of_the_run(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    case = Case("aokvqa", tmp_path)
+    server = fault_server(oracle(case.replies))
+    run(case.settings(server.base_url, blind=True, asked="direct"))
+    run_file = json.loads((case.output / "aokvqa_blind.run.json").read_text())
+    assert (run_file["identity"]["asked"], run_file["identity"]["own_asked"]) == ("blind", "direct")
+    assert run_command(["rescore", str(case.output)]) == 0
+    with pytest.raises(IdentityError, match="own_asked"):
+        run(case.settings(server.base_url, blind=True))
 
 
 def test_the_folder_of_the_files_themselves_is_data_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,13 +42,17 @@ Those of a question are neighbours, so that a server that keeps prompts' beginni
 
 
 def varied(plan: Plan, name: str, forms: Forms, *, count: int, write: Write, **identity: Any) -> Plan:
-    """The plan with `count` forms of all questions; `name` is in its files' names."""
+    """The plan with `count` forms of all questions; `name` is in its files' names.
+
+    What `identity` says takes the place of a benchmark's option of the same name, which is kept as `own_NAME`.
+    """
     report = plan.paths.report
+    own = {f"own_{each}": plan.identity[each] for each in identity if each in plan.identity}
     return replace(
         plan.asking(forms, count),
         paths=RunPaths.beside(report.with_name(f"{report.stem}_{name}.json")),
         write=write,
-        identity={**plan.identity, **identity},
+        identity={**plan.identity, **own, **identity},
     )
 
 
