@@ -31,13 +31,13 @@ from vqa_client.errors import DataError, OutputError, ServerAway, ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
-from vqa_client.runner import Crew
+from vqa_client.runner import Crew, until_stopped
 from vqa_client.runs.adaptive import FIRST
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import finish, make_plans
 from vqa_client.runs.resume import move_aside
 from vqa_client.runs.run_plan import run_plan
-from vqa_client.runs.stage import Budget, Stage, in_daemon_thread, minutes_at_most, prepared_images, until_stopped
+from vqa_client.runs.stage import Budget, Stage, in_daemon_thread, minutes_at_most, prepared_images
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings, output_folder

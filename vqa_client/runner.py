@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
+from typing import Protocol, TypeVar
 from zlib import crc32
 
 from msgspec import UNSET, Struct
@@ -264,7 +264,7 @@ async def answer_all(
     `keep` takes each record as it ends. What it or a worker raises ends all workers and is raised here.
     """
 
-    def until_stopped() -> Iterator[Question]:
+    def waiting() -> Iterator[Question]:
         for question in questions:
             if stop.is_set():
                 return
@@ -273,23 +273,31 @@ async def answer_all(
     async def one(question: Question) -> None:
         keep(await answer(question))
 
-    working = asyncio.create_task(crew.work(until_stopped(), one))
-    stopping = asyncio.create_task(_stopped(stop))
     try:
-        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            working.result()
+        await until_stopped(stop, crew.work(waiting(), one), grace_s=GRACE_S)
     except BaseExceptionGroup as group:
         raise group.exceptions[0] from None
+
+
+Result = TypeVar("Result")
+
+
+async def until_stopped(stop: asyncio.Event, work: Awaitable[Result], grace_s: float = 0.0) -> Result | None:
+    """The result of `work`, or None `grace_s` after `stop` is set; `work` is cancelled then, and with the waiting."""
+
+    async def stopped() -> None:
+        await stop.wait()
+        await asyncio.sleep(grace_s)
+
+    working = asyncio.ensure_future(work)
+    stopping = asyncio.create_task(stopped())
+    try:
+        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
     finally:
         working.cancel()
         stopping.cancel()
         await asyncio.gather(working, stopping, return_exceptions=True)
-
-
-async def _stopped(stop: asyncio.Event) -> None:
-    await stop.wait()
-    await asyncio.sleep(GRACE_S)
 
 
 def _asked(question: Question, prompt: str, images: tuple[Image, ...], cut: int = 0) -> Record:

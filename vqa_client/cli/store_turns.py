@@ -13,11 +13,12 @@ from vqa_client.errors import UNDECODABLE, DataError, IdentityError, OutputError
 from vqa_client.evaluation import Interrupted, arun_several
 from vqa_client.files import private_folder, replacing
 from vqa_client.progress import Progress
+from vqa_client.runner import until_stopped
 from vqa_client.runs.leases import EXPIRED_S, Lease, Leases
 from vqa_client.runs.merge import check_same_run
 from vqa_client.runs.run_file import RunFile
 from vqa_client.runs.shards import PREFIX, Growing, with_output
-from vqa_client.runs.stage import in_daemon_thread, until_stopped
+from vqa_client.runs.stage import in_daemon_thread
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_folder
 from vqa_client.tables.objects import WAY_OUT

@@ -18,10 +18,11 @@ from vqa_client.cli.progress import LiveCounts
 from vqa_client.errors import Busy, IdentityError, UsageError
 from vqa_client.evaluation import Interrupted, ModelsFailed, arun_several
 from vqa_client.reports.report import Report
+from vqa_client.runner import until_stopped
 from vqa_client.runs.merge import is_finished, merge_settings
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import FRESH
-from vqa_client.runs.stage import in_daemon_thread, until_stopped
+from vqa_client.runs.stage import in_daemon_thread
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_folder
 

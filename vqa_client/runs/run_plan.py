@@ -18,14 +18,14 @@ from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.reports.limiting import limits_of
 from vqa_client.reports.report import Report
-from vqa_client.runner import GRACE_S, Asks, Line, answer_all, answer_one, first_pages, kept_prompt
+from vqa_client.runner import GRACE_S, Asks, Line, answer_all, answer_one, first_pages, kept_prompt, until_stopped
 from vqa_client.runs.adaptive import Adaptive
 from vqa_client.runs.control import Control
 from vqa_client.runs.figures import ServersOfStart, SessionFigures
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.resume import SCORED_AGAIN, Unchanged, adopt, any_answer, carry_over, score_again
 from vqa_client.runs.run_file import RunFile, check_identity
-from vqa_client.runs.stage import Ask, Stage, in_daemon_thread, until_stopped
+from vqa_client.runs.stage import Ask, Stage, in_daemon_thread
 from vqa_client.task import Task
 from vqa_client.types import FAILED, Question, Record
 
@@ -75,13 +75,10 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
 
 async def _unless_stopped(closing: asyncio.Future[Report], stage: Stage) -> Report | None:
     """The report, or None where it isn't there soon after `stop` is set: the same command makes it again."""
-    if (report := await until_stopped(stage.stop, asyncio.shield(closing))) is not None:
-        return report
-    await asyncio.wait([closing], timeout=GRACE_S)
-    if closing.done():
-        return closing.result()
-    closing.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody waits for it any more
-    return None
+    report = await until_stopped(stage.stop, asyncio.shield(closing), grace_s=GRACE_S)
+    if report is None:
+        closing.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody waits for it any more
+    return report
 
 
 async def _model(stage: Stage, plan: Plan) -> ModelSettings:
