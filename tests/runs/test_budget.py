@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.words import answer, delay, oracle
+from tests.fakes.words import answer, delay, first_n, hang, oracle
 from tests.faults.commands import ran
 from tests.faults.questions import Notes, Questions
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import Interrupted, arun
+from vqa_client.model_config import ModelSettings, Prices
+from vqa_client.runs.stage import Budget
+from vqa_client.types import Record
 
 
 async def test_requests_keep_to_rpm(tmp_path: Path, fault_server: StartsServers) -> None:
@@ -44,6 +47,16 @@ async def test_a_run_stops_before_it_costs_too_much_and_resumes(tmp_path: Path, 
     assert len(server.chats) == 60
 
 
+def test_the_places_of_workers_between_two_questions_cost_too() -> None:
+    budget = Budget(3.5, (said := Notes()).note)
+    budget.of_model(ModelSettings(model_name="m", max_tokens=1, prices=Prices(input=1e6, output=0)))
+    assert budget.has_room(1)
+    for others in (1, 0):  # both end before either worker takes the next question up
+        budget.finished(Record(question_id="1", status="ok", prompt="", prompt_tokens=1), others)
+    assert [budget.has_room(in_flight) for in_flight in (0, 1)] == [True, False]
+    assert (budget.over, len(said.about("--max_cost $3.50"))) == (True, 1)
+
+
 async def test_a_cost_needs_prices(tmp_path: Path) -> None:
     of = Questions(tmp_path, 2)
     with pytest.raises(UsageError, match="--max_cost needs the model's prices") as caught:
@@ -65,9 +78,12 @@ def test_a_run_stops_after_its_minutes_as_ctrl_c_does(
     processes: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 60)
-    server = fault_server((delay(0.3), answer("A")))
-    done = ran(of.arguments(server.base_url, "--max_workers", "2", "--max_minutes", "0.02", "--processes", processes))
-    assert (done.code, done.is_clean()) == (130, True), done.text
-    assert "--max_minutes 0.02 are over" in done.err
-    assert "Resume with: vqa-client mc" in done.err
+    asked = of.arguments(fault_server(first_n(9, answer("A"), then=hang())).base_url, "--max_workers", "2")
+    for minutes in ("0.02", "0.2", "1"):  # a busy machine begins late
+        done = ran([*asked, "--max_minutes", minutes, "--processes", processes])
+        assert (done.code, done.is_clean()) == (130, True), done.text
+        assert f"--max_minutes {minutes} are over" in done.err
+        assert "Resume with: vqa-client mc" in done.err
+        if of.report_path().exists():
+            break
     assert 0 < len(of.report()["results"]) < 60

@@ -239,9 +239,9 @@ class _Start:
         """The questions without an answer that holds, in order; a list of them would grow with the run."""
         again = self.stage.settings.asked_again
         for question in self.plan.loaded.questions if questions is None else questions:
-            if self.stage.budget.over:
-                return
             if not self.log.is_done(question.key, again):
+                if not self.stage.budget.has_room(self.stage.crew.in_flight):
+                    return
                 yield question
 
     def _online(self, waiting: Iterator[Question], line: Line) -> Ask:
@@ -275,7 +275,7 @@ class _Start:
         rejected_again = record.status == "rejected" and self._was_rejected(record)
         self.log.append(record)
         self.figures.add(record)
-        stage.budget.finished(record, stage.crew.in_flight)
+        stage.budget.finished(record, stage.crew.in_flight - 1)
         stage.progress.finished(record)
         limit = stage.breaker.limit
         if not rejected_again and not stage.settings.by_batches and stage.breaker.note(record.status):

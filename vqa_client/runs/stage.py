@@ -46,7 +46,7 @@ class Budget:
             )
 
     def finished(self, record: Record, in_flight: int) -> None:
-        """One of the questions in flight has its record."""
+        """A question has its record, and so many others are in flight."""
         if self._dollars is None or self._prices is None or record.status not in ANSWERED:
             return
         if record.prompt_tokens is None:
@@ -55,8 +55,14 @@ class Budget:
         tokens = record.prompt_tokens * self._prices.input + (record.completion_tokens or 0) * self._prices.output
         self.spent += tokens / MILLION
         self._answers += 1
-        if self.spent + in_flight * self.spent / self._answers > self._dollars:
+        self.has_room(in_flight)
+
+    def has_room(self, in_flight: int) -> bool:
+        """Whether one more question may be asked beside those in flight; it is noted once that none may."""
+        each = self.spent / self._answers if self._answers else 0.0
+        if self._dollars is not None and self.spent + (in_flight + 1) * each > self._dollars:
             self._end(f"${self.spent:,.2f} of --max_cost ${self._dollars:,.2f} are spent: questions in flight end")
+        return not self.over
 
     def _end(self, why: str) -> None:
         if not self.over:
