@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,6 +29,9 @@ for name in FOREIGN_VARIABLES:
 
 os.fsync = os.fstat  # type: ignore[assignment]
 """No test cuts the power, and waiting for the disk takes a fifth of the time; a wrong descriptor is still an error."""
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""A shell ignores it for what runs in the background, and so would every command that a test starts and interrupts."""
 
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -63,7 +63,7 @@ def request(*images: Image) -> Request:
 
 @asynccontextmanager
 async def session(server: FaultServer, notes: list[str] | None = None, **changes: Any) -> AsyncIterator[Session]:
-    given: dict[str, Any] = {"base_url": server.base_url, "api_key": None, "max_retries": 0, "wait_for_server": 2.0}
+    given: dict[str, Any] = {"base_url": server.base_url, "api_key": None, "max_retries": 0, "wait_for_server": 60.0}
     said = notes if notes is not None else []
     async with open_session(RunSettings(**(given | changes)), MODEL, note=said.append) as opened:
         yield opened

@@ -66,7 +66,7 @@ def picture(size_bytes: int) -> Image:
 @asynccontextmanager
 async def asker(server: FaultServer, engine: Engine = "direct", **changes: Any) -> AsyncIterator[ChatClient]:
     given: dict[str, Any] = {"base_url": server.base_url, "api_key": None, "engine": engine, "max_retries": 0}
-    settings = RunSettings(**(given | {"wait_for_server": 2.0, "timeout": 5.0} | changes))
+    settings = RunSettings(**(given | {"wait_for_server": 60.0, "timeout": 60.0} | changes))
     model = ModelSettings(model_name="tiny-vlm", max_tokens=5)
     async with open_session(settings, model, note=lambda text: None) as session:
         yield session.chat

@@ -13,6 +13,8 @@ from typing import Any
 from tests.fakes.server import FaultServer
 
 TIMEOUT_S = 60.0
+WHILES_S = (0.15, 1.5, 15.0)
+"""For how long a server is away, until one is found away: on a busy machine a test may look for it too late."""
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg=="
 )

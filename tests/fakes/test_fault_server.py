@@ -13,6 +13,7 @@ import pytest
 
 from tests.fakes.asking import (
     PNG,
+    WHILES_S,
     ask,
     asked,
     chat_body,
@@ -26,6 +27,7 @@ from tests.fakes.asking import (
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
 from tests.fakes.words import answer, barrier, delay, error, hang, hold, only_path, restart
+from tests.faults.commands import wait_until
 
 
 def test_a_request_is_logged_with_prompt_images_sizes_and_times(fault_server: StartsServers) -> None:
@@ -134,22 +136,26 @@ def test_a_script_may_be_a_text_a_sequence_or_a_function_and_may_change(fault_se
     assert ask(server, "echo").text == "ECHO"
 
 
+def is_refused(server: FaultServer) -> bool:
+    try:
+        return ask(server).status != 200
+    except ConnectionRefusedError:
+        return True
+
+
 def test_a_server_refuses_connections_until_its_time_has_come(fault_server: StartsServers) -> None:
-    server = fault_server(start_after_s=0.15)
-    with pytest.raises(ConnectionRefusedError):
-        ask(server)
-    time.sleep(0.2)
-    assert ask(server).status == 200
+    assert any(is_refused(server := fault_server(start_after_s=seconds)) for seconds in WHILES_S)
+    assert wait_until(lambda: not is_refused(server))
 
 
 def test_a_restart_refuses_for_a_while_and_comes_back_on_the_same_port(fault_server: StartsServers) -> None:
-    server = fault_server(lambda received: restart(0.15) if received.number == 1 else "B")
-    with pytest.raises(ConnectionError):
-        ask(server)
-    with pytest.raises(ConnectionRefusedError):
-        ask(server)
-    time.sleep(0.2)
-    assert ask(server).text == "B"
+    for seconds in WHILES_S:
+        server = fault_server(lambda received, down_s=seconds: restart(down_s) if received.number == 1 else "B")
+        with pytest.raises(ConnectionError):
+            ask(server)
+        if is_refused(server):
+            break
+    assert wait_until(lambda: not is_refused(server))
     assert [received.status for received in server.requests] == [None, 200]
 
 

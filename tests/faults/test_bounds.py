@@ -151,15 +151,15 @@ class Lag(Progress):
 
 
 async def longest_lag_s(of: Questions, base_url: str, **changes: object) -> float:
+    """Of one run; infinite where it left a question without an answer."""
     lag = Lag()
     watching = asyncio.create_task(lag.watch())
     try:
         records = await of.ask(base_url, progress=lag, **changes)
     finally:
         watching.cancel()
-    assert {record["status"] for record in records.values()} == {"ok"}
     assert len(records) == len(of.ids)
-    return lag.longest_s
+    return lag.longest_s if all(record["status"] == "ok" for record in records.values()) else float("inf")
 
 
 async def stays_free(of: Questions, base_url: str, **changes: object) -> float:

@@ -70,7 +70,9 @@ async def test_a_run_in_progress_is_changed_paused_resumed_and_stopped(
 
         code, said = await ctl(capsys, str(of.output / "clean_mc_eval.records.jsonl"), "--pause")
         assert (code, "paused" in said) == (0, True)
-        await asyncio.sleep(0.15)
+        async with asyncio.timeout(60):
+            while "0 in flight" not in said:
+                code, said = await ctl(capsys, str(of.output))
         asked = len(server.chats)
         await asyncio.sleep(0.1)
         code, said = await ctl(capsys, str(of.output))

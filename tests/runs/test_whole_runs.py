@@ -348,17 +348,17 @@ async def test_a_stop_while_it_is_planned_moves_nothing_aside(
     settings = of.settings(fault_server(answer("B")).base_url)
     await vqa_client.arun(settings)
     before = sorted(path.name for path in of.output.iterdir())
-    stop, planned = asyncio.Event(), threading.Event()
+    stop, planned, loop = asyncio.Event(), threading.Event(), asyncio.get_running_loop()
 
     def slowly(*given: Any, **more: Any) -> Any:
+        loop.call_soon_threadsafe(stop.set)
         time.sleep(0.3)
         planned.set()
         return make_plans(*given, **more)
 
     monkeypatch.setattr("vqa_client.evaluation.make_plans", slowly)
-    asyncio.get_running_loop().call_later(0.05, stop.set)
     with pytest.raises(Interrupted):
         await vqa_client.arun(replace(settings, fresh=True), stop=stop)
-    await asyncio.to_thread(planned.wait, 5)
+    assert await asyncio.to_thread(planned.wait, 60)
     await asyncio.sleep(0.2)
     assert sorted(path.name for path in of.output.iterdir()) == before

@@ -5,13 +5,17 @@ import sys
 from pathlib import Path
 
 SERVES = """
-import http.server, sys
+import http.server, os, sys
 
 class Answers(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
         self.send_header("content-length", "0")
         self.end_headers()
+
+    def do_DELETE(self):
+        print("engine died", flush=True)
+        os._exit(9)
 
     def log_message(self, *words):
         pass
@@ -23,16 +27,6 @@ http.server.ThreadingHTTPServer(where, Answers).serve_forever()
 """
 DIES = "import sys; print('loading the weights'); sys.exit('CUDA out of memory')"
 NEVER_READY = "import os, time; print('loading shard 1 of 9 as', os.getpid(), flush=True); time.sleep(60)"
-SERVES_AND_DIES = f"""
-import os, threading, time
-
-def die():
-    time.sleep(3)
-    print("engine died", flush=True)
-    os._exit(9)
-
-threading.Thread(target=die, daemon=True).start()
-{SERVES}"""
 
 
 def program(folder: Path, name: str, code: str) -> Path:

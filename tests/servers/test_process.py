@@ -5,6 +5,7 @@ import sys
 import textwrap
 import threading
 import time
+from types import SimpleNamespace
 
 import anyio
 import pytest
@@ -91,10 +92,17 @@ def test_a_server_that_announces_itself_and_dies_is_not_taken_for_ready():
         anyio.run(main)
 
 
-def test_a_server_that_is_never_ready_is_stopped_and_reported():
+def test_a_server_that_is_never_ready_is_stopped_and_reported(monkeypatch):
+    now_s = 0.0
+    monkeypatch.setattr("vqa_client.servers.process.time", SimpleNamespace(monotonic=lambda: now_s))
+
+    async def never(log):
+        nonlocal now_s
+        now_s += 0.6 * ("loading as" in log)
+
     code = "import os, time; print('loading as', os.getpid(), flush=True); time.sleep(60)"
     with pytest.raises(ServerUnusable, match=r"was not ready after 0.5 s") as caught:
-        run_once(code, start_timeout_s=0.5)
+        run_once(code, ready=never, start_timeout_s=0.5)
     assert not alive(int(str(caught.value).rsplit(" ", 1)[1]))
     assert caught.value.hint == BY_HAND
 
@@ -150,14 +158,12 @@ def test_an_error_inside_the_block_stops_the_server_and_goes_on():
 def test_a_cancelled_block_stops_the_server():
     seen = []
 
-    async def inside(server):
-        seen.append(server.pid)
-        await anyio.sleep(60)
-
     async def main():
-        with anyio.move_on_after(0.5):
+        with anyio.CancelScope() as scope:
             async with running(python(SLEEPER)) as server:
-                await inside(server)
+                seen.append(server.pid)
+                scope.cancel()
+                await anyio.sleep(60)
 
     anyio.run(main)
     assert not alive(seen[0])
@@ -177,10 +183,8 @@ def test_a_server_that_tidies_up_within_its_grace_is_not_disturbed(tmp_path):
 
 
 STARTER = textwrap.dedent(f"""
-    import anyio, signal, sys
+    import anyio, sys
     from vqa_client.servers.process import Launch
-
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests in the background
 
     async def ready(log):
         return "url" if "up at" in log else None
