@@ -1,5 +1,6 @@
 """`python -m vqa_client`, and where the program `vqa-client` begins."""
 
+import signal
 import sys
 from contextlib import nullcontext
 
@@ -14,6 +15,7 @@ def entry() -> None:
             return
         from vqa_client.cli.main import main
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # else a second one is a traceback
         raise SystemExit(130) from None
     with page.keeping() if page else nullcontext():
         main()

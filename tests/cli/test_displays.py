@@ -13,7 +13,7 @@ from vqa_client.cli import progress as displays
 from vqa_client.cli.progress import LiveCounts, LiveDisplay, PlainDisplay, display
 from vqa_client.cli.runs import _line
 from vqa_client.cli.signals import Stopped, resume_command, until_signalled
-from vqa_client.cli.streams import count, duration, safe
+from vqa_client.cli.streams import SIGNALS, count, duration, safe
 from vqa_client.evaluation import Interrupted
 from vqa_client.runs.control import Standing
 from vqa_client.types import Record
@@ -357,11 +357,14 @@ def test_the_first_signal_ends_in_order_and_the_next_one_at_once(capsys: pytest.
             await asyncio.sleep(0.01)
             written.append("report")
 
+    before = {number: signal.getsignal(number) for number in SIGNALS}
     written: list[str] = []
     line = "stopping; waiting 1.5 s for running requests (Ctrl-C again: stop now)\n"
     impatient = f"{line}still writing what is answered\n"
     for work, code, said in ((in_order, 143, line), (at_once, 130, line), (with_a_report, 130, impatient)):
         with pytest.raises(Stopped) as caught:
             until_signalled(work, PlainDisplay())
+        for number, action in before.items():
+            assert signal.signal(number, action) == signal.SIG_IGN
         assert (caught.value.code, capsys.readouterr().err) == (code, said)
     assert written == ["report"]

@@ -80,6 +80,9 @@ def test_many_impatient_signals_end_it_as_well_as_two(tmp_path: Path, fault_serv
     with hanging(of, server, 1 + 20 + 8, "--max_workers", "8") as command:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT, signal.SIGINT):
             command.signal(number)
+        while command.process.poll() is None:  # as long as it lives, also while it says how to go on
+            command.signal(signal.SIGINT)
+            time.sleep(0.005)
         done = command.finished()
     assert done.code in CODES.values(), done.text
     assert done.is_clean(), done.text

@@ -9,8 +9,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from vqa_client.cli.progress import bar, on_terminal
-from vqa_client.cli.signals import SIGNALS, say_how_to_resume
-from vqa_client.cli.streams import count, duration, say
+from vqa_client.cli.signals import say_how_to_resume
+from vqa_client.cli.streams import SIGNALS, count, duration, say
 
 if TYPE_CHECKING:
     from vqa_client.pages.render import Step

@@ -1,9 +1,11 @@
 """The command line: flags in, one call, text out."""
 
+import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 
-from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, EXIT_USAGE, emit, prepare_streams, safe, say
+from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, EXIT_USAGE, SIGNALS, emit, prepare_streams, safe, say
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError, forbidden
 from vqa_client.version import __version__
 
@@ -13,7 +15,10 @@ _UNSET = "is a variable of the shell not set?"
 
 def main() -> None:
     """Run the command and exit with its code: 0, 1 failed questions, 2 usage or data, 3 server, 130 interrupted."""
-    sys.exit(run_command(sys.argv[1:]))
+    code = run_command(sys.argv[1:])
+    for number in SIGNALS:  # nothing is left to stop, and Python ends with a traceback where one interrupts it
+        signal.signal(number, signal.SIG_IGN)
+    sys.exit(code)
 
 
 def run_command(arguments: list[str]) -> int:
@@ -75,7 +80,8 @@ def _run_guarded(command: Callable[[], int | None]) -> int:
             raise
         return _complain(forbidden(error), EXIT_USAGE)
     except KeyboardInterrupt:
-        say("stopped")
+        with suppress(KeyboardInterrupt):
+            say("stopped")
         return 130
 
 

@@ -16,8 +16,7 @@ from zlib import crc32
 import msgspec
 
 from vqa_client.cli.progress import PROGRESS_FD, LiveCounts
-from vqa_client.cli.signals import SIGNALS
-from vqa_client.cli.streams import EXIT_SERVER, EXIT_USAGE
+from vqa_client.cli.streams import EXIT_SERVER, EXIT_USAGE, SIGNALS
 from vqa_client.cpus import CPU_COUNT, usable_cpus
 from vqa_client.errors import Busy, ServerUnusable, UsageError, VqaClientError
 from vqa_client.evaluation import Interrupted, ModelsFailed

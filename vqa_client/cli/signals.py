@@ -9,15 +9,13 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from vqa_client.cli.streams import say
+from vqa_client.cli.streams import SIGNALS, say
 from vqa_client.client.url import without_secrets
 from vqa_client.evaluation import Interrupted
 from vqa_client.progress import Progress
 from vqa_client.runner import GRACE_S
 from vqa_client.settings.batch import without_keys
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""A command that one of these stops ends with 128 and its number."""
 GC_ALLOCATIONS = 20_000
 """Objects between two looks for cycles; python's 700 cost a run 4 % of its CPU, and a run leaves hardly any cycles."""
 Result = TypeVar("Result")
@@ -70,7 +68,10 @@ async def _until_signalled(work: Callable[[asyncio.Event], Awaitable[Result]], p
 
 @contextmanager
 def signals_caught(first: Callable[[], object], again: Callable[[], object]) -> Iterator[list[int]]:
-    """Call `first` at the first signal of SIGNALS and `again` at each later one; gives the numbers of those caught."""
+    """Call `first` at the first signal of SIGNALS and `again` at each later one; gives the numbers of those caught.
+
+    After one that is caught this process ends, and ignores any further one until it has.
+    """
     caught: list[int] = []
 
     def on_signal(number: int) -> None:
@@ -85,6 +86,8 @@ def signals_caught(first: Callable[[], object], again: Callable[[], object]) -> 
     finally:
         for number in SIGNALS:
             loop.remove_signal_handler(number)
+            if caught:  # Ctrl-C once more would cut off what the command still says
+                signal.signal(number, signal.SIG_IGN)
 
 
 ADDRESSES = ("--base-url", "--endpoint")

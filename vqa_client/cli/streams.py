@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
 import textwrap
 from typing import Any, TextIO, cast
@@ -51,6 +52,8 @@ def duration(seconds: float) -> str:
 
 
 EXIT_OK, EXIT_FAILED_QUESTIONS, EXIT_USAGE, EXIT_SERVER = range(4)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""A command that one of these stops ends with 128 and its number."""
 
 
 _ASCII = str.maketrans(
