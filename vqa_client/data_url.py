@@ -73,20 +73,18 @@ PIECE_BYTES = 393_216
 of 96 KB. Larger ones gain nothing more, and each waiting upload holds one. A multiple of 3: none is padded."""
 
 
-def encoded_pieces(image: Image, piece_bytes: int = PIECE_BYTES) -> Iterator[bytes]:
+def encoded_pieces(image: Image) -> Iterator[bytes]:
     """Yield an image's base64 text, four characters for each three bytes begun; what is not at hand is read.
 
-    `piece_bytes` is counted before encoding and must be a multiple of 3. Raises `QuestionFailed` "bad_image" where
-    the file is gone or its size is no longer `image.size_bytes`; before the first piece, unless it changes later.
+    Raises `QuestionFailed` "bad_image" where the file is gone or its size is no longer `image.size_bytes`; before the
+    first piece, unless it changes later.
     """
-    if piece_bytes < 3 or piece_bytes % 3:
-        raise ValueError(f"piece_bytes must be a multiple of 3, not {piece_bytes}")
     if image.data is None and (text := BYTE_CACHE.get(image.sha256)) is not None:
-        piece_characters = piece_bytes // 3 * 4
+        piece_characters = PIECE_BYTES // 3 * 4
         for start in range(0, len(text), piece_characters):
             yield text[start : start + piece_characters]
         return
-    pieces = _file_pieces(image, piece_bytes) if image.data is None else _data_pieces(image, image.data, piece_bytes)
+    pieces = _file_pieces(image) if image.data is None else _data_pieces(image, image.data)
     encode = _encoder()
     for piece in pieces:
         yield encode(piece)
@@ -98,19 +96,19 @@ def keep_encoded(image: Image, data: bytes) -> None:
         BYTE_CACHE.put(image.sha256, _encoder()(data))
 
 
-def _data_pieces(image: Image, data: bytes, piece_bytes: int) -> Iterator[memoryview]:
+def _data_pieces(image: Image, data: bytes) -> Iterator[memoryview]:
     if len(data) != image.size_bytes:
         raise changed(image)
     view = memoryview(data)
-    return (view[start : start + piece_bytes] for start in range(0, len(data), piece_bytes))
+    return (view[start : start + PIECE_BYTES] for start in range(0, len(data), PIECE_BYTES))
 
 
-def _file_pieces(image: Image, piece_bytes: int) -> Iterator[bytes]:
+def _file_pieces(image: Image) -> Iterator[bytes]:
     """Read with bare system calls, each piece one of its own size; no file is open while a piece is being sent."""
     first: os.stat_result | None = None
     try:
-        for start in range(0, image.size_bytes, piece_bytes):
-            piece, state = _read_piece(image, start, min(start + piece_bytes, image.size_bytes))
+        for start in range(0, image.size_bytes, PIECE_BYTES):
+            piece, state = _read_piece(image, start, min(start + PIECE_BYTES, image.size_bytes))
             first = first or state
             if not os.path.samestat(state, first):
                 raise changed(image)
