@@ -273,8 +273,9 @@ async def test_twelve_megapixels_cost_the_loop_next_to_nothing(tmp_path: Path) -
     assert images[0].transforms == ("exif_transpose:6", "jpeg:90")
 
 
-async def test_closing_gives_up_what_is_queued(tmp_path: Path) -> None:
-    preparer = ImagePreparer(threads=1)
+async def test_closing_gives_up_what_is_queued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.images.prepare.MAX_THREADS", 1)
+    preparer = ImagePreparer()
     paths = [written(tmp_path, str(at), turned("PNG", 6)) for at in range(50)]
     asking = [asyncio.create_task(preparer.prepare(path)) for path in paths]
     while not preparer._making:

@@ -26,9 +26,9 @@ LOOK_TIMEOUT_S = 5.0
 class Route:
     """One server as the workers see it: what it has to do, the pause it asked for, and whether it is lost."""
 
-    def __init__(self, endpoint: Endpoint, uploads: Uploads | None = None) -> None:
+    def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
-        self.uploads = uploads
+        self.uploads: Uploads | None = None
         self.gate: BatchGate | None = None
         self.pause = Pause()
         self.window = Window()

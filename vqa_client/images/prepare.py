@@ -141,7 +141,6 @@ class ImagePreparer:
         recipe: Recipe | None = None,
         *,
         made: MadeImages | None = None,
-        threads: int | None = None,
         elsewhere: Elsewhere | None = None,
         budget: MemoryBudget | None = None,
         variant: str = "",
@@ -157,8 +156,7 @@ class ImagePreparer:
         self._making: dict[FileKey, _Making] = {}
         self._turn = asyncio.Lock()
         self._since_breath = 0
-        workers = threads or min(MAX_THREADS, os.cpu_count() or 1)
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="images")
+        self._pool = ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), thread_name_prefix="images")
         self._fetching = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="fetching")
         self._elsewhere = elsewhere
 
