@@ -101,7 +101,7 @@ def test_of_two_equal_commands_at_once_the_second_is_refused_before_it_does_anyt
     assert (refused.code, refused.out, refused.err) == (
         2,
         "",
-        f"error: another command is asking this run in {of.output}, with --processes\n"
+        f"error: another command is asking this run in {of.output}, with --processes or --ray\n"
         "hint: wait for it to end, or give another --output\n",
     )
     assert len(server.chats) == 20 + 4 + 2 * 20

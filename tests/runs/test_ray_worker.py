@@ -14,11 +14,12 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer
 from tests.faults.questions import Questions
+from vqa_client.cli.processes import alone
 from vqa_client.cli.progress import LiveCounts, PlainDisplay
 from vqa_client.cli.ray_driver import on_ray
 from vqa_client.cli.ray_worker import Asked, Sent, Worker
 from vqa_client.cpus import CPU_COUNT
-from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
+from vqa_client.errors import Busy, ServerUnusable, UsageError, VqaClientError
 from vqa_client.version import __version__
 
 LOG, RUN = "0/clean_mc_eval.shard-1-of-2.records.jsonl", "0/clean_mc_eval.shard-1-of-2.run.json"
@@ -175,3 +176,12 @@ async def test_a_cluster_that_loses_or_lacks_workers_says_so(
         await on_ray([settings], PlainDisplay(), asyncio.Event())
     assert message in str(caught.value)
     assert [line for line in capsys.readouterr().err.splitlines() if "lost" in line] == notes
+
+
+async def test_a_second_driver_of_a_run_is_refused_and_takes_no_shard_from_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", cluster(ActorDiedError()))
+    settings = Questions(tmp_path, 2).settings("http://127.0.0.1:9/v1", ray="auto", shards=1)
+    with alone([settings]), pytest.raises(Busy, match="another command is asking this run in"):
+        await on_ray([settings], LiveCounts(), asyncio.Event())

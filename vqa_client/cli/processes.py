@@ -46,9 +46,7 @@ async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, st
     display = Shown(progress, shards)
     options = {name: getattr(settings[0], name) / count for name in SHARED if getattr(settings[0], name) is not None}
     shares = [{"shard": shard, "max_workers": share_of(workers, shard), **options} for shard in shards]
-    with ExitStack() as stack:
-        for lock_file in dict.fromkeys(map(_lock_file, settings)):  # the processes refuse the same run twice
-            stack.enter_context(_alone(lock_file))
+    with alone(settings):
         ended = await asyncio.gather(
             *(_run_shard(shard, share, display, stop) for shard, share in zip(shards, shares, strict=True))
         )
@@ -57,6 +55,18 @@ async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, st
         if isinstance(error, UsageError):
             raise error
     return await joined(settings, errors, display.note, stop)
+
+
+@contextmanager
+def alone(settings: Sequence[RunSettings]) -> Iterator[None]:
+    """Lock runs: two commands would each get some of their shards and miss the others.
+
+    Raises Busy where another command has one of them, OutputError where --output takes no file.
+    """
+    with ExitStack() as stack:
+        for lock_file in dict.fromkeys(map(_lock_file, settings)):  # whoever loads them refuses the same run twice
+            stack.enter_context(_locked(lock_file))
+        yield
 
 
 def _lock_file(settings: RunSettings) -> Path:
@@ -68,12 +78,8 @@ def _lock_file(settings: RunSettings) -> Path:
 
 
 @contextmanager
-def _alone(lock_file: Path) -> Iterator[None]:
-    """Lock a run: two commands would each get some of its shards and miss the others.
-
-    A folder that is made here and stays empty is removed. Raises Busy where another command has the run, OutputError
-    where --output takes no file.
-    """
+def _locked(lock_file: Path) -> Iterator[None]:
+    """Lock a run; a folder that is made for it and stays empty is removed."""
     folder = lock_file.parent
     check_output(folder)
     made = [each for each in (folder, *folder.parents) if not each.exists()]
@@ -81,7 +87,8 @@ def _alone(lock_file: Path) -> Iterator[None]:
     try:
         descriptor = open_locked(lock_file)
     except Busy as error:
-        raise Busy(f"another command is asking this run in {folder}, with --processes", hint=error.hint) from None
+        message = f"another command is asking this run in {folder}, with --processes or --ray"
+        raise Busy(message, hint=error.hint) from None
     try:
         yield
     finally:

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vqa_client.cli.processes import Shown, joined, share_of
+from vqa_client.cli.processes import Shown, alone, joined, share_of
 from vqa_client.cli.progress import LiveCounts
 from vqa_client.cli.ray_worker import STOPPED, Asked, Sent, Worker
 from vqa_client.cli.streams import EXIT_OK, EXIT_USAGE
@@ -50,18 +50,19 @@ MOST_WAITING = 8
 async def on_ray(settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> list[Report]:
     """Ask all shards on the cluster, and merge them.
 
-    Setting `stop` stops the workers in order and raises Interrupted. Raises UsageError as they do, and ModelsFailed
-    where a shard did not come to its end.
+    Setting `stop` stops the workers in order and raises Interrupted. Raises UsageError as they do, Busy where another
+    command asks the run, and ModelsFailed where a shard did not come to its end.
     """
-    planning = asyncio.ensure_future(in_daemon_thread(partial(_make_plans, settings, progress)))
-    try:
-        async with _connection(settings[0]) as ray:
-            driver = _Driver(ray, settings, progress, stop)
-            plans = await planning
-            with minutes_at_most(settings[0].max_minutes, stop, progress.note):
-                errors = await driver.asked(plans)
-    finally:
-        planning.cancel()
+    with alone(settings):
+        planning = asyncio.ensure_future(in_daemon_thread(partial(_make_plans, settings, progress)))
+        try:
+            async with _connection(settings[0]) as ray:
+                driver = _Driver(ray, settings, progress, stop)
+                plans = await planning
+                with minutes_at_most(settings[0].max_minutes, stop, progress.note):
+                    errors = await driver.asked(plans)
+        finally:
+            planning.cancel()
     return await joined(settings, errors, progress.note, stop)
 
 
