@@ -1,9 +1,11 @@
 """A real HTTP/1.1 server on a thread of its own that misbehaves exactly as its script says."""
 
 import asyncio
+import os
 import socket
 import ssl
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -68,6 +70,7 @@ class FaultServer:
         """Bind, and serve from now on (or after `start_after_s`); OSError when the port is taken."""
         listener = self._bind()
         self.port = listener.getsockname()[1]
+        weakref.finalize(self, os.close, self._bind().detach())  # nobody else gets the port while this one is down
         if self._wants_tls:
             from tests.fakes.certificates import server_context
 

@@ -15,7 +15,7 @@ import pytest
 from tests.fakes import s3
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.s3 import BUCKET, store_of
-from tests.fakes.words import delay, error, oracle
+from tests.fakes.words import delay, error, first_n, hold, oracle
 from tests.faults.questions import Questions
 from vqa_client.cli import store_turns, turns
 from vqa_client.cli.main import run_command
@@ -226,11 +226,12 @@ async def test_a_stopped_worker_keeps_its_records_and_frees_its_shard(
     tmp_path: Path, fault_server: StartsServers, store: s3._Server
 ) -> None:
     of = Questions(tmp_path, 12)
-    server = fault_server((delay(0.05), oracle(of.replies())))
+    server = fault_server(first_n(1, oracle(of.replies()), then=(hold(), oracle(of.replies()))))
     stop = asyncio.Event()
     working = asyncio.create_task(worker(of, server.base_url, "a", stop=stop, shard="next/1"))
     await asyncio.to_thread(server.wait_for_requests, 4)
     stop.set()
+    server.release()
     with pytest.raises(Interrupted):
         await working
     assert (await worker(of, server.base_url, "b", shard="next/1")).summary.overall.total == 12
@@ -241,10 +242,11 @@ async def test_a_lease_is_renewed_while_the_files_of_its_shard_come_and_go(
     tmp_path: Path, fault_server: StartsServers, store: s3._Server
 ) -> None:
     of, stop = Questions(tmp_path, 12), asyncio.Event()
-    server = fault_server((delay(0.05), oracle(of.replies())))
+    server = fault_server(first_n(1, oracle(of.replies()), then=(hold(), oracle(of.replies()))))
     working = asyncio.create_task(worker(of, server.base_url, "a", stop=stop, shard="next/1"))
     await asyncio.to_thread(server.wait_for_requests, 4)
     stop.set()
+    server.release()
     with pytest.raises(Interrupted):
         await working
     waited: list[str] = []
