@@ -3,12 +3,12 @@ from pathlib import Path
 from tests.reports.vqa2_records import BOAT, DAY, GULLS, SETUP, THREE, Pair, asked, lost, replied, run_of
 from vqa_client.cli.report_tables import as_tables
 from vqa_client.reports.report import Report
-from vqa_client.tasks.vqa2.report import writer
+from vqa_client.tasks.vqa2.report import write
 
 
 def report(folder: Path, name: str, pairs: list[Pair]) -> Report:
     path = folder / f"{name}.json"
-    summary = writer(SETUP)(path, run_of(config=name), lambda: pairs)
+    summary = write(path, run_of(config=name), lambda: pairs, SETUP)
     return Report(
         task="vqa2",
         folder="",

@@ -8,7 +8,8 @@ import pytest
 from tests.reports.vqa2_records import BOAT, DAY, GULLS, SETUP, THREE, Pair, asked, lost, replied, run_of
 from vqa_client.reports.run import Run
 from vqa_client.tasks.vqa2.figures import SHOWN, Vqa2Summary
-from vqa_client.tasks.vqa2.report import AS_THEY_ARE, Setup, submission_path, writer
+from vqa_client.tasks.vqa2.report import AS_THEY_ARE, Setup, submission_path
+from vqa_client.tasks.vqa2.report import write as write_report
 from vqa_client.types import STATUSES
 
 METADATA = [
@@ -50,9 +51,7 @@ GOLDEN = Path(__file__).parents[3] / "shared/data/seed000_vqa2coco/results/vqa2_
 
 
 def write(path: Path, pairs: Sequence[Pair], *, run: Run | None = None, setup: Setup = SETUP) -> Vqa2Summary:
-    summary = writer(setup)(path, run or run_of(expected=len(pairs)), lambda: pairs)
-    assert isinstance(summary, Vqa2Summary)
-    return summary
+    return write_report(path, run or run_of(expected=len(pairs)), lambda: pairs, setup)
 
 
 def report(path: Path, pairs: Sequence[Pair], **options: Any) -> dict[str, Any]:
@@ -267,7 +266,7 @@ def test_foreign_text_survives(tmp_path: Path) -> None:
 def test_the_gap_to_the_official_score_is_in_the_report(tmp_path: Path) -> None:
     pairs = [replied(DAY, "Yes."), replied(BOAT, "red"), lost(GULLS)]
     path = tmp_path / "r.json"
-    writer(SETUP)(path, run_of(), lambda: pairs)
+    write_report(path, run_of(), lambda: pairs, SETUP)
     (result,) = json.loads(path.read_text())["results"].values()
     assert result["normalised_above_official"] == {
         "value": pytest.approx(1 / 3),
@@ -280,7 +279,7 @@ def test_the_gap_to_the_official_score_is_in_the_report(tmp_path: Path) -> None:
 
 def test_the_json_for_machines_has_the_gap_kinds_and_times_of_the_report(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
-    summary = writer(SETUP)(path, run_of(config="small"), lambda: THREE)
+    summary = write_report(path, run_of(config="small"), lambda: THREE, SETUP)
     result = json.loads(path.read_text())["results"]["small"]
     added = summary.added()
     assert set(added) == {"inference_time_s", "question_type_analysis", "normalised_above_official"}

@@ -6,12 +6,12 @@ import pytest
 
 from tests.reports.vqa2_records import BOAT, DAY, GULLS, SETUP, THREE, Pair, lost, replied, run_of
 from vqa_client.errors import DataError
-from vqa_client.tasks.vqa2.report import combine, writer
+from vqa_client.tasks.vqa2.report import combine, write
 
 
 def model(folder: Path, name: str, pairs: list[Pair]) -> Path:
     path = folder / f"{name}.json"
-    writer(SETUP)(path, run_of(config=name, model=f"org/{name}"), lambda: pairs)
+    write(path, run_of(config=name, model=f"org/{name}"), lambda: pairs, SETUP)
     return path
 
 

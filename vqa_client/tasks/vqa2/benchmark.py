@@ -24,7 +24,8 @@ from vqa_client.settings.own_commands import Vqa2Settings
 from vqa_client.tables.data_file import read_index
 from vqa_client.task import Loaded, Part, Source, Walk
 from vqa_client.tasks.vqa2.data import SAMPLE, ImageFolders, Vqa2Files, copy_sample, find_files
-from vqa_client.tasks.vqa2.report import Setup, combine, model_name, writer
+from vqa_client.tasks.vqa2 import report
+from vqa_client.tasks.vqa2.report import Setup, combine, model_name
 from vqa_client.tasks.vqa2.data import AnnotationRow, Pairing, QuestionRow, askable, kind_of, lost, oddities, pair
 from vqa_client.types import UNKNOWN, Answer, Question
 
@@ -127,7 +128,7 @@ def benchmark(options: Vqa2Settings) -> Benchmark:
             raw_images=options.raw_images,
             annotations_path=str(annotations) if annotations else None,
         )
-        return writer(setup)(path, run, pairs)
+        return report.write(path, run, pairs, setup)
 
     return Benchmark(
         name="vqa2",

@@ -23,7 +23,7 @@ from vqa_client.errors import DataError
 from vqa_client.files import encode, replacing
 from vqa_client.json_stream import SpooledList, place, write_entries, write_json_streamed
 from vqa_client.reports.run import common_keys, in_shares
-from vqa_client.reports.run import Pairs, Run, Write
+from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.bottleneck import time_of
 from vqa_client.reports.summary import Summary, summarise, without_scores
 from vqa_client.scoring.reply import reply_from
@@ -49,20 +49,16 @@ class Setup(Struct, frozen=True, kw_only=True):
     annotations_path: str | None = None
 
 
-def writer(setup: Setup) -> Write:
-    """What writes the report of one model of such a command."""
-
-    def write(path: Path, run: Run, pairs: Pairs) -> Vqa2Summary:
-        watch = Watch()
-        with SpooledList(path) as results:
-            records = watch.watching(results.passing(pairs(), lambda pair: question_result(*pair)))
-            summary = _summary(run, summarise(records), watch)
-            write_json_streamed(path, _content(setup, run, summary), {QUESTION_RESULTS: results})
-        if not summary.scored:
-            write_submission(submission_path(path), pairs())
-        return summary
-
-    return write
+def write(path: Path, run: Run, pairs: Pairs, setup: Setup) -> Vqa2Summary:
+    """Write the report of one model of such a command, and the submission where no answer is known."""
+    watch = Watch()
+    with SpooledList(path) as results:
+        records = watch.watching(results.passing(pairs(), lambda pair: question_result(*pair)))
+        summary = _summary(run, summarise(records), watch)
+        write_json_streamed(path, _content(setup, run, summary), {QUESTION_RESULTS: results})
+    if not summary.scored:
+        write_submission(submission_path(path), pairs())
+    return summary
 
 
 def model_name(config: str | None, served: str) -> str:
