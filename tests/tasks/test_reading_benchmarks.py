@@ -350,6 +350,7 @@ def entry(benchmark: str, id: str, answer: str, said: Callable[[str], str | None
         ("infovqa", "7", {"questionId": 7, "answer": "The Red Car."}),
         ("mp-docvqa", "7", {"questionId": 7, "answer": "The Red Car.", "answer_page": 1}),
         ("textvqa", "7", {"question_id": 7, "answer": "red car"}),
+        ("gqa", "n7", {"questionId": "n7", "prediction": "the red car."}),
         ("vizwiz", "VizWiz_test_00000007", {"image": "VizWiz_test_00000007.jpg", "answer": "red car"}),
     ],
 )

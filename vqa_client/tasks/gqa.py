@@ -47,7 +47,8 @@ def vlmevalkit(reply: str, reference: str) -> float:
 
 
 def entry(scored: Scored) -> dict[str, Any]:
-    return {"questionId": scored.question.id, "prediction": scored.answer or ""}
+    """In small letters, as the references are, which the server compares letter by letter."""
+    return {"questionId": scored.question.id, "prediction": (scored.answer or "").lower()}
 
 
 SHORT = f"{{question}}\n{SHORTLY}"
