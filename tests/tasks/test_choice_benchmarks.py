@@ -371,9 +371,18 @@ def test_an_answer_that_is_kept_back_is_no_reference(name: str, form: int, said:
     assert all(prompt(question) for prompt in prompts for question in part.loaded.questions)
 
 
-def test_a_row_whose_several_questions_can_not_be_made_is_named(tmp_path: Path) -> None:
-    rows = [row | {"qids": [20] * len(row["qids"])} for row in SAMPLES["charxiv"].rows]
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ({"qids": [20] * 4, "answers": ["a"] * 4}, "there is no descriptive question 20; they are 1 to 19"),
+        ({"qids": [1] * 4, "answers": ["a", "", "b", "c"]}, "3 answers to 4 descriptive questions"),
+    ],
+)
+def test_a_row_whose_several_questions_can_not_be_made_is_named(
+    field: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    rows = [row | field for row in SAMPLES["charxiv"].rows]
     write(benchmark_of("charxiv"), Sample(rows=rows), 1, tmp_path)
     settings = BenchmarkSettings(benchmark="charxiv", data=tmp_path)
-    with pytest.raises(DataError, match=r"val.parquet: row 1: there is no descriptive question 20; they are 1 to 19"):
+    with pytest.raises(DataError, match=f"val.parquet: row 1: {said}"):
         benchmark_of("charxiv").load(Source(settings=settings))

@@ -179,7 +179,9 @@ def question(row: Row, place: Place) -> Iterator[Question]:
         groups: dict[str, str | tuple[str, ...]] = {**chart, **kind}
         return Question(id=id, text=text, images=(row.image,), references=(answer,), groups=groups, cluster=figure)
 
-    answers = row.answers or [""] * len(row.qids)
+    answers = row.answers or ("",) * len(row.qids)
+    if len(answers) != len(row.qids):
+        raise ValueError(f"{len(answers)} answers to {len(row.qids)} descriptive questions")
     for at, (number, answer) in enumerate(zip(row.qids, answers, strict=True)):
         yield asked(f"{figure}_{at}", described(number, location), answer, of_descriptive(number))
     if row.query:
