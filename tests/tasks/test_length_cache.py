@@ -1,6 +1,5 @@
 import json
 import multiprocessing
-import os
 import sys
 from array import array
 from multiprocessing import resource_tracker
@@ -42,7 +41,7 @@ def test_buckets_are_the_same_counted_here_and_in_processes(file: DataFile, monk
     here = context_length.buckets(file, sizes())
     monkeypatch.setattr(context_length, "_PROCESS_BYTES", 1)
     monkeypatch.setattr(context_length, "_read", lambda cache: {})
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr("vqa_client.tasks.longbench.context_length.usable_cpus", lambda: 2)
     monkeypatch.setattr(DataFile, "picked", None)  # here, and not in a process of its own
     assert context_length.buckets(file, sizes()) == here == EXPECTED
 
@@ -57,7 +56,7 @@ def test_processes_that_can_not_run_cost_time_only(
         python.write_text(content)
         python.chmod(0o755)
     monkeypatch.setattr(context_length, "_PROCESS_BYTES", 1)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr("vqa_client.tasks.longbench.context_length.usable_cpus", lambda: 2)
     resource_tracker.ensure_running()
     multiprocessing.set_executable(str(python))
     try:

@@ -1,7 +1,6 @@
 """`vqa-client serve`: a model's server in the foreground, which ends with it."""
 
 import asyncio
-import os
 import shlex
 import signal
 import time
@@ -9,6 +8,7 @@ from collections.abc import Callable
 
 from vqa_client.cli.signals import signals_caught
 from vqa_client.cli.streams import EXIT_OK, duration, emit, safe, say
+from vqa_client.cpus import usable_cpus
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings, load_model
 from vqa_client.servers import by_config, guard, local, reader
@@ -47,8 +47,7 @@ def _model(name: ServerName, settings: ServeSettings) -> Launch:
 
 
 def _reader(settings: ServeSettings) -> Launch:
-    workers = os.cpu_count() or reader.WORKERS
-    return reader.launch(host=settings.host, port=settings.port, workers=workers, alone=settings.dry_run)
+    return reader.launch(host=settings.host, port=settings.port, workers=usable_cpus(), alone=settings.dry_run)
 
 
 def _local(settings: ServeSettings) -> Launch:

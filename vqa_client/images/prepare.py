@@ -1,7 +1,6 @@
 """Images as they are sent: the unchanged file wherever that is right, else encoded anew, once, away from the loop."""
 
 import asyncio
-import os
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,6 +8,7 @@ from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from threading import RLock
 
+from vqa_client.cpus import usable_cpus
 from vqa_client.data_url import BYTE_CACHE, LRUCache
 from vqa_client.images.decide import (
     FileKey,
@@ -156,7 +156,7 @@ class ImagePreparer:
         self._making: dict[FileKey, _Making] = {}
         self._turn = asyncio.Lock()
         self._since_breath = 0
-        self._pool = ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), thread_name_prefix="images")
+        self._pool = ThreadPoolExecutor(min(MAX_THREADS, usable_cpus()), thread_name_prefix="images")
         self._fetching = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="fetching")
         self._elsewhere = elsewhere
 

