@@ -57,6 +57,19 @@ def test_text_is_found_and_marked(report: Opened) -> None:
     assert report.count == "100 questions"
 
 
+def test_a_run_without_known_answers_calls_no_question_wrong(opened: Opened, tmp_path: Path) -> None:
+    unknown = [record(n, references=(), score=0.0, groups={"size": "ab"[n % 2]}) for n in range(3)]
+    opened.page.goto(report_of(write_run(tmp_path, [*unknown, failed(3)])))
+    assert opened.page.locator("#outcomes label").all_inner_texts() == ["All", "No reply"]
+    assert opened.page.locator("#detail .badge").inner_text() == "· no known answer"
+    assert opened.page.get_by_label("no known answer").count() == 3
+    opened.page.get_by_label("any size").select_option("a")
+    assert opened.count == "2 of 4 questions"
+    assert opened.page.locator(".jump a").all_inner_texts() == ["All questions", "What got no reply"]
+    assert "fully right" not in opened.page.locator("main").inner_text()
+    assert opened.wrong == []
+
+
 def test_nothing_found_is_said(report: Opened) -> None:
     report.page.locator("#find").fill("no such words")
     report.until_count("0 of")

@@ -47,12 +47,13 @@ function sharedStart() {
 function outcome(row) {
   if (!row) return "none";
   if (!answered.has(text(row, "status"))) return "failed";
+  if (!data.scored) return "unknown";
   const score = value(row, "score");
   return score >= 1 ? "right" : score > 0 ? "partial" : "wrong";
 }
 
-const SIGNS = { right: "✓", partial: "◐", wrong: "✗", failed: "!", none: "–" };
-const SAID = { right: "right", partial: "partly right", wrong: "wrong", failed: "no reply", none: "not asked" };
+const SIGNS = { right: "✓", partial: "◐", wrong: "✗", failed: "!", unknown: "·", none: "–" };
+const SAID = { right: "right", partial: "partly right", wrong: "wrong", failed: "no reply", unknown: "no known answer", none: "not asked" };
 const number = (n) => n.toLocaleString("en-US");
 const counted = (n) => `${number(n)} question${n === 1 ? "" : "s"}`;
 const percent = (share) => `${(100 * share).toFixed(1)} %`;

@@ -35,7 +35,8 @@ def data_block(overview: Overview, show: Show) -> bytes:
     """The block, without any "<": nothing in it can end its HTML element."""
     run, block = overview.run, Block(overview, show, text_limit(overview.text_lengths))
     rows = [block.row(record) for record in run.records]
-    return block.encoded(rows, request=_request(run), judges=rows_of_judges(run, block.keys(rows)))
+    judges = rows_of_judges(run, block.keys(rows))
+    return block.encoded(rows, request=_request(run), judges=judges, scored=overview.has_accuracy)
 
 
 def inside_page(content: object) -> bytes:
@@ -105,6 +106,7 @@ class Block:
             "rows": rows,
             "request": None,
             "judges": [],
+            "scored": True,
         }
         return inside_page(content | more)
 

@@ -80,7 +80,7 @@ function filter() {
     return `${data.sides ? `${plain(data.sides[at])} ` : ""}${percent(scores.reduce((sum, one) => sum + one, 0) / scores.length)}`;
   });
   const forms = new Set(matching.map((row) => text(row, "variant"))).size;
-  const share = forms === 1 ? ` · accuracy here ${shares.join(", ")}` : "";
+  const share = forms === 1 && data.scored ? ` · accuracy here ${shares.join(", ")}` : "";
   const several = forms > 1 ? ` in ${number(forms)} variants` : "";
   $("count").textContent = matching.length === data.rows.length
     ? `${counted(data.rows.length)}${several}`
@@ -110,6 +110,7 @@ function buildFilters() {
   $("outcomes").replaceChildren($("outcomes").querySelector("legend"));
   for (const [wanted, said] of Object.entries(data.sides ? IN_RUNS : OUTCOMES)) {
     if (wanted === "partial" && !data.rows.some((row) => outcome(row) === "partial")) continue;
+    if (["right", "wrong"].includes(wanted) && !data.scored) continue;
     const radio = element("input", { type: "radio", name: "outcome", value: wanted });
     radio.addEventListener("change", () => set("outcome", wanted));
     $("outcomes").append(element("label", {}, radio, said));

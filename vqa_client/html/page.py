@@ -189,7 +189,7 @@ def _content(overview: Overview, *, live: bool) -> dict[str, Any]:
         "expected": run.facts.expected,
         "started": str(sessions[0].get("started", "")).replace("T", " ") if sessions else "",
         "failed": overview.summary.overall.failed,
-        "wrong": overview.summary.overall.answered > overview.summary.overall.correct,
+        "wrong": overview.has_accuracy and overview.summary.overall.answered > overview.summary.overall.correct,
         "overall": forms.lead or figures.overall(overview),
         "measure": overview.description.measure,
         "meanings": [

@@ -55,6 +55,11 @@ class Overview(Struct, frozen=True, kw_only=True):
         """The variant that headline figures are of; None where the log has no two."""
         return self.run.headline
 
+    @property
+    def has_accuracy(self) -> bool:
+        """Whether a question was answered and an answer is known."""
+        return self.whole.overall.accuracy is not None
+
 
 class _Walk:
     """What the first walk meets."""
