@@ -169,7 +169,13 @@ def test_one_benchmark_twice_and_models_of_like_names_have_folders_of_their_own(
     assert len(server.chats) == 4 * 2 * 2
     logs = sorted(str(log.relative_to(tmp_path / "out").parent) for log in (tmp_path / "out").rglob("*.records.jsonl"))
     assert logs == [f"a_vlm-2.5-7{model}b/{entry}" for model in ("2", "") for entry in ("again_ 2", "chartqa")]
-    assert len(board(tmp_path / "out")["models"]) == 4
+    made = board(tmp_path / "out")
+    assert sorted(made["models"]) == ["a/vlm-2.5-72b", "a/vlm-2.5-7b"]
+    assert [(column["title"], len(column["cells"])) for column in made["columns"]] == [
+        ("chartqa", 2),
+        ("chartqa (again_ 2)", 2),
+    ]
+    assert (made["in_mean"], len(columns(tmp_path / "out")["chartqa"].cells)) == (2, 4), "of any runs it is a column"
     assert run_command([*asked, "--model", "x", "--model", "x"]) == 2, "two of one name are one model's"
 
 

@@ -7,7 +7,7 @@ A run that asks in several forms (corruptions, repeats, with and without images)
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from math import fsum
 from pathlib import Path
@@ -77,8 +77,11 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     """Why runs that were found are in no column."""
 
 
-def leaderboard(places: Sequence[Path]) -> Leaderboard:
-    """Read every run that the files and folders hold; raises DataError where none can be read."""
+def leaderboard(places: Sequence[Path], entries: Collection[str] = ()) -> Leaderboard:
+    """Read every run that the files and folders hold; raises DataError where none can be read.
+
+    Runs in folders of the names `entries` are in a column of their own for each: a suite's several runs of a benchmark.
+    """
     runs, left_out = list[LoggedRun](), list[str]()
     for log in dict.fromkeys(log.resolve() for place in places for log in find_logs(place)):
         try:
@@ -87,20 +90,22 @@ def leaderboard(places: Sequence[Path]) -> Leaderboard:
             left_out.append(str(error))
     if not runs:
         raise DataError("\n".join(left_out) or "there are no runs to show", hint=WAY_OUT)
-    labels = _labels(runs)
-    groups: dict[tuple[str, str], list[LoggedRun]] = {}
+    titles = {run.log: _title(run, entries) for run in runs}
+    labels = _labels(runs, titles)
+    groups: dict[str, list[LoggedRun]] = {}
     for run in runs:
-        groups.setdefault(_key(run), []).append(run)
-    ordered = sorted(groups.items(), key=lambda item: tuple(map(natural_key, item[0])))
-    columns = tuple(_column(" ".join(filter(None, key)), runs, labels) for key, runs in ordered)
+        groups.setdefault(titles[run.log], []).append(run)
+    columns = tuple(_column(title, groups[title], labels) for title in sorted(groups, key=natural_key))
     return _in_order(columns, tuple(left_out))
 
 
-def _key(run: LoggedRun) -> tuple[str, str]:
-    return run.task or run.stem, run.folder
+def _title(run: LoggedRun, entries: Collection[str]) -> str:
+    """The benchmark, with its part of the data and its name in the suite where it has these."""
+    task, entry = run.task or run.stem, run.log.parent.name
+    return " ".join(filter(None, (task, run.folder, f"({entry})" if entry in entries and entry != task else "")))
 
 
-def _labels(runs: Sequence[LoggedRun]) -> dict[Path, str]:
+def _labels(runs: Sequence[LoggedRun], titles: Mapping[Path, str]) -> dict[Path, str]:
     """What each run's row is called: its model, with its folder where runs of one model share a column."""
     root = os.path.commonpath([run.log.parent for run in runs])
 
@@ -119,7 +124,7 @@ def _labels(runs: Sequence[LoggedRun]) -> dict[Path, str]:
     for own in by_model.values():
         for way in ways:
             labels = {run.log: way(run) for run in own}
-            if all(labels.values()) and len({(_key(run), labels[run.log]) for run in own}) == len(own):
+            if all(labels.values()) and len({(titles[run.log], labels[run.log]) for run in own}) == len(own):
                 break
         all_labels |= labels
     return all_labels
