@@ -20,6 +20,7 @@ from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.settings.own_commands import ExplainSettings
 from vqa_client.tasks import explain
+from vqa_client.tasks.explain.dataset import load
 from vqa_client.types import Question, Record
 
 REAL = Path(__file__).parents[3] / "shared/data/seed001_nle"
@@ -94,7 +95,7 @@ class ExplainSample:
 
     def questions(self, vcr_mode: str = "free", n_samples: int | None = None) -> list[Question]:
         dataset = explain.dataset_of(self.task, vcr_mode)
-        return list(explain.load(dataset, self.split, self.root, n_samples=n_samples).questions)
+        return list(load(dataset, self.split, self.root, n_samples=n_samples).questions)
 
     def oracle(
         self, says: Callable[[int, Question], Script], *, vcr_mode: str = "free", n_samples: int | None = None

@@ -39,7 +39,8 @@ from vqa_client.scoring.explanation_metrics.evil import Judged, described
 from vqa_client.scoring.short_answers import majority, same
 from vqa_client.scoring.statistics import Mean, mean_of
 from vqa_client.settings.score import ScoreExplanationsSettings
-from vqa_client.tasks.explain import EXPLAIN_TASKS, FREE, dataset_of, find_file, read_questions
+from vqa_client.tasks.explain import EXPLAIN_TASKS, dataset_of
+from vqa_client.tasks.explain.dataset import FREE, find_file, read_questions
 from vqa_client.tasks.explain.report import export_captions, judge_explanations
 from vqa_client.types import ANSWERED, Question, Record
 

@@ -8,12 +8,13 @@ import pytest
 from tests.tasks.explain.samples import actx, esnlive, only, put, vqax, vqax_root
 from vqa_client.errors import DataError, UsageError
 from vqa_client.tasks import explain
+from vqa_client.tasks.explain.dataset import find_file, load, read_questions
 
 IMAGE = "val2014/COCO_val2014_{:012d}.jpg"
 
 
 def test_a_vqax_record_becomes_a_question_with_its_ten_answers(tmp_path: Path) -> None:
-    loaded = explain.load(explain.dataset_of("vqax"), "val", vqax_root(tmp_path))
+    loaded = load(explain.dataset_of("vqax"), "val", vqax_root(tmp_path))
     question = only(loaded.questions)
     assert (question.id, question.text) == ("42", "What stands on the stove?")
     assert question.images == (str(tmp_path / "images" / IMAGE.format(7)),)
@@ -31,8 +32,8 @@ def test_a_vqax_record_becomes_a_question_with_its_ten_answers(tmp_path: Path) -
 def test_an_activity_and_a_hypothesis_are_loaded_with_their_columns(tmp_path: Path) -> None:
     put(tmp_path, "actx", "test", {"5": actx()}, images=("mpi/015601864.jpg",))
     put(tmp_path, "esnlive", "test", {"0": esnlive()}, images=("flickr30k/3416050.jpg",))
-    activity = only(explain.load(explain.dataset_of("actx"), "test", tmp_path).questions)
-    hypothesis = only(explain.load(explain.dataset_of("esnlive"), "test", tmp_path).questions)
+    activity = only(load(explain.dataset_of("actx"), "test", tmp_path).questions)
+    hypothesis = only(load(explain.dataset_of("esnlive"), "test", tmp_path).questions)
     assert (activity.id, activity.references, len(activity.rationales)) == ("5", ("playing guitar",), 3)
     assert activity.extra["columns"] == {"image_id": "015601864", "gt_label": "playing guitar"}
     assert (hypothesis.text, hypothesis.references) == ("The man waits for his brother.", ("neutral",))
@@ -50,8 +51,8 @@ def test_test_stands_in_for_a_val_split_that_a_benchmark_lacks(tmp_path: Path, t
     folder = {"actx": "mpi", "esnlive": "flickr30k"}[task]
     put(tmp_path, task, "test", {"0": record}, images=(f"{folder}/{record['image_name']}",))
     assert explain.dataset_of(task).split_read("val") == "test"
-    assert explain.load(explain.dataset_of(task), "val", tmp_path).count == 1
-    assert explain.find_file(explain.dataset_of(task), "val", tmp_path).name.endswith("_test.json")
+    assert load(explain.dataset_of(task), "val", tmp_path).count == 1
+    assert find_file(explain.dataset_of(task), "val", tmp_path).name.endswith("_test.json")
     assert explain.dataset_of("vqax").split_read("val") == "val"
 
 
@@ -66,9 +67,7 @@ def test_test_stands_in_for_a_val_split_that_a_benchmark_lacks(tmp_path: Path, t
 def test_two_questions_on_one_image_stay_two_and_have_ids_of_their_own(
     tmp_path: Path, records: Any, ids: list[str]
 ) -> None:
-    loaded = explain.load(
-        explain.dataset_of("vqax"), "val", put(tmp_path, "vqax", "val", records, images=(IMAGE.format(7),))
-    )
+    loaded = load(explain.dataset_of("vqax"), "val", put(tmp_path, "vqax", "val", records, images=(IMAGE.format(7),)))
     assert [question.id for question in loaded.questions] == ids
     assert loaded.count == len(ids)
 
@@ -78,7 +77,7 @@ def test_explanations_are_found_under_each_of_their_names(tmp_path: Path, name: 
     record = vqax()
     del record["explanation"]
     put(tmp_path, "vqax", "val", {"1": record | {name: "it has a spout"}}, images=(IMAGE.format(7),))
-    assert only(explain.load(explain.dataset_of("vqax"), "val", tmp_path).questions).rationales == ("it has a spout",)
+    assert only(load(explain.dataset_of("vqax"), "val", tmp_path).questions).rationales == ("it has a spout",)
 
 
 @pytest.mark.parametrize(
@@ -98,55 +97,55 @@ def test_an_image_is_found_by_name_by_number_and_last_anywhere(
     tmp_path: Path, changes: dict[str, Any], split: str, place: str
 ) -> None:
     put(tmp_path, "vqax", split, {"1": vqax(**changes)}, images=(place,))
-    question = only(explain.load(explain.dataset_of("vqax"), split, tmp_path).questions)
+    question = only(load(explain.dataset_of("vqax"), split, tmp_path).questions)
     assert question.images == (str(tmp_path / "images" / place),)
 
 
 def test_of_several_files_with_the_name_that_in_the_benchmarks_folder_is_taken(tmp_path: Path) -> None:
     put(tmp_path, "actx", "test", {"1": actx()}, images=("a/015601864.jpg", "mpi/deep/015601864.jpg"))
-    question = only(explain.load(explain.dataset_of("actx"), "test", tmp_path).questions)
+    question = only(load(explain.dataset_of("actx"), "test", tmp_path).questions)
     assert question.images == (str(tmp_path / "images/mpi/deep/015601864.jpg"),)
 
 
 def test_missing_images_are_named_and_the_first_samples_with_one_are_asked(tmp_path: Path) -> None:
     records = {str(number): vqax(number=number) for number in range(6)}
     put(tmp_path, "vqax", "val", records, images=tuple(IMAGE.format(number) for number in (1, 2, 4)))
-    loaded = explain.load(explain.dataset_of("vqax"), "val", tmp_path, n_samples=2)
+    loaded = load(explain.dataset_of("vqax"), "val", tmp_path, n_samples=2)
     assert [question.id for question in loaded.questions] == ["1", "2"]
     assert loaded.left_out == {"no_image": ("0",)}
-    whole = explain.load(explain.dataset_of("vqax"), "val", tmp_path)
+    whole = load(explain.dataset_of("vqax"), "val", tmp_path)
     assert (whole.count, whole.left_out) == (3, {"no_image": ("0", "3", "5")})
-    assert explain.load(explain.dataset_of("vqax"), "val", tmp_path, n_samples=0).count == 0
+    assert load(explain.dataset_of("vqax"), "val", tmp_path, n_samples=0).count == 0
 
 
 def test_a_missing_image_stops_a_run_that_requires_them(tmp_path: Path) -> None:
     records = {str(number): vqax(number=number) for number in range(3)}
     put(tmp_path, "vqax", "val", records, images=(IMAGE.format(0), IMAGE.format(1)))
     with pytest.raises(DataError, match=r"1 of 3 images are missing .*000000000002\.jpg"):
-        explain.load(explain.dataset_of("vqax"), "val", tmp_path, require_images=True)
-    assert explain.load(explain.dataset_of("vqax"), "val", tmp_path, n_samples=2, require_images=True).count == 2
+        load(explain.dataset_of("vqax"), "val", tmp_path, require_images=True)
+    assert load(explain.dataset_of("vqax"), "val", tmp_path, n_samples=2, require_images=True).count == 2
 
 
 def test_without_any_image_there_is_no_run(tmp_path: Path) -> None:
     put(tmp_path, "vqax", "val", {"1": vqax()})
     with pytest.raises(DataError, match="1 of 1 images are missing"):
-        explain.load(explain.dataset_of("vqax"), "val", tmp_path)
+        load(explain.dataset_of("vqax"), "val", tmp_path)
 
 
 def test_records_without_a_gold_answer_are_left_out_and_named(tmp_path: Path) -> None:
     put(tmp_path, "vqax", "val", {"1": vqax(), "2": vqax(answers=[]), "3": vqax("")}, images=(IMAGE.format(7),))
     put(tmp_path, "esnlive", "test", [esnlive(), esnlive("-")], images=("flickr30k/3416050.jpg",))
-    assert explain.load(explain.dataset_of("vqax"), "val", tmp_path).left_out == {"no_answer": ("2", "3")}
-    assert explain.load(explain.dataset_of("esnlive"), "test", tmp_path).left_out == {"no_label": ("1",)}
+    assert load(explain.dataset_of("vqax"), "val", tmp_path).left_out == {"no_answer": ("2", "3")}
+    assert load(explain.dataset_of("esnlive"), "test", tmp_path).left_out == {"no_label": ("1",)}
 
 
 def test_questions_are_read_without_their_images(tmp_path: Path) -> None:
     path = put(tmp_path, "vqax", "val", {"1": vqax(), "2": vqax(answers=[])}) / "nle_data/VQA-X/vqaX_val.json"
-    questions, left_out = explain.read_questions(explain.dataset_of("vqax"), path)
+    questions, left_out = read_questions(explain.dataset_of("vqax"), path)
     assert ([question.id for question in questions], left_out) == (["1"], {"no_answer": ["2"]})
     assert questions[0].cluster == "COCO_val2014_000000000007.jpg"
     with pytest.raises(DataError, match="letters"):
-        explain.read_questions(explain.dataset_of("vcr", "q2a"), path)
+        read_questions(explain.dataset_of("vcr", "q2a"), path)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +165,7 @@ def test_a_split_that_stands_in_is_told(task: str, split: str, said: str) -> Non
 def test_a_tied_majority_is_the_same_in_any_order_and_flagged(tmp_path: Path) -> None:
     tied = ["yes"] * 5 + ["no"] * 5
     put(tmp_path, "vqax", "val", {"1": vqax(*tied), "2": vqax(*reversed(tied))}, images=(IMAGE.format(7),))
-    first, second = explain.load(explain.dataset_of("vqax"), "val", tmp_path).questions
+    first, second = load(explain.dataset_of("vqax"), "val", tmp_path).questions
     assert first.extra["gold"] == second.extra["gold"] == "no"
     assert first.groups == second.groups == {"answer_kind": "yes/no", "majority": "tied"}
 
@@ -174,13 +173,13 @@ def test_a_tied_majority_is_the_same_in_any_order_and_flagged(tmp_path: Path) ->
 @pytest.mark.parametrize("answers", ["kettle", ["kettle", "kettle", "pot"]])
 def test_answers_may_be_plain_texts(tmp_path: Path, answers: Any) -> None:
     put(tmp_path, "vqax", "val", {"1": vqax(answers=answers)}, images=(IMAGE.format(7),))
-    assert only(explain.load(explain.dataset_of("vqax"), "val", tmp_path).questions).extra["gold"] == "kettle"
+    assert only(load(explain.dataset_of("vqax"), "val", tmp_path).questions).extra["gold"] == "kettle"
 
 
 def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
     path = vqax_root(tmp_path) / "nle_data/VQA-X/vqaX_val.json"
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert explain.load(explain.dataset_of("vqax"), "val", tmp_path).count == 1
+    assert load(explain.dataset_of("vqax"), "val", tmp_path).count == 1
 
 
 @pytest.mark.parametrize(
@@ -200,7 +199,7 @@ def test_a_broken_file_is_named_with_its_record(tmp_path: Path, content: bytes, 
     path = vqax_root(tmp_path) / "nle_data/VQA-X/vqaX_val.json"
     path.write_bytes(content)
     with pytest.raises(DataError, match=message):
-        explain.load(explain.dataset_of("vqax"), "val", tmp_path)
+        load(explain.dataset_of("vqax"), "val", tmp_path)
 
 
 def test_a_file_that_can_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,16 +210,16 @@ def test_a_file_that_can_not_be_read_is_named(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(Path, "read_bytes", fails)
     with pytest.raises(DataError, match=r"can't read .*vqaX_val\.json: Input/output error"):
-        explain.load(explain.dataset_of("vqax"), "val", root)
+        load(explain.dataset_of("vqax"), "val", root)
 
 
 def test_a_missing_file_is_named_with_the_layout(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"there is no .*nle_data/ACT-X/actX_test\.json") as caught:
-        explain.load(explain.dataset_of("actx"), "val", tmp_path)
+        load(explain.dataset_of("actx"), "val", tmp_path)
     assert "nle_data/" in caught.value.hint
 
 
 @pytest.mark.parametrize(("task", "mode"), [("vqa2", "free"), ("vqax", "q2a"), ("vcr", "qa")])
 def test_unknown_tasks_and_modes_are_refused(tmp_path: Path, task: str, mode: str) -> None:
     with pytest.raises(UsageError):
-        explain.load(explain.dataset_of(task, mode), "val", tmp_path)
+        load(explain.dataset_of(task, mode), "val", tmp_path)

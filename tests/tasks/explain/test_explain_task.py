@@ -11,12 +11,14 @@ from vqa_client.settings.own_commands import ExplainSettings
 from vqa_client.tasks import explain
 from vqa_client.tasks.explain import prompts
 from vqa_client.tasks.explain.accuracy_grid import ROWS
+from vqa_client.tasks.explain.dataset import load
+from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.vcr import VCR_TASKS
 from vqa_client.types import Question
 
 
 def question(tmp_path: Path) -> Question:
-    return only(explain.load(explain.dataset_of("vqax"), "val", vqax_root(tmp_path)).questions)
+    return only(load(explain.dataset_of("vqax"), "val", vqax_root(tmp_path)).questions)
 
 
 def parts(asked: Question, reply: str, *, name: str = "vqax", parser: str = "robust") -> dict[str, float]:
@@ -51,20 +53,20 @@ def test_there_is_no_soft_accuracy_where_too_few_answers_keep_it_below_1(
     tmp_path: Path, answers: tuple[str, ...]
 ) -> None:
     root = put(tmp_path, "vqax", "val", {"1": vqax(*answers)}, images=("val2014/COCO_val2014_000000000007.jpg",))
-    got = parts(only(explain.load(explain.dataset_of("vqax"), "val", root).questions), "kettle because it steams")
+    got = parts(only(load(explain.dataset_of("vqax"), "val", root).questions), "kettle because it steams")
     assert "soft_vqa" not in got
     assert got["any_of_ten"] == got["value"] == 1.0
 
 
 def test_an_answer_in_another_script_counts_softly_too(tmp_path: Path) -> None:
     root = put(tmp_path, "vqax", "val", {"1": vqax(*["寿司"] * 10)}, images=("val2014/COCO_val2014_000000000007.jpg",))
-    got = parts(only(explain.load(explain.dataset_of("vqax"), "val", root).questions), "寿司 because it is on rice")
+    got = parts(only(load(explain.dataset_of("vqax"), "val", root).questions), "寿司 because it is on rice")
     assert got["soft_vqa"] == got["value"] == 1.0
 
 
 def test_published_readings_are_scored_beside_ours_and_may_be_the_headline(tmp_path: Path) -> None:
     root = put(tmp_path, "actx", "test", {"1": actx()}, images=("mpi/015601864.jpg",))
-    asked = only(explain.load(explain.dataset_of("actx"), "test", root).questions)
+    asked = only(load(explain.dataset_of("actx"), "test", root).questions)
     reply = "playing guitar because he strums"
     assert parts(asked, reply, name="actx") == {
         "robust": 1.0,
@@ -105,7 +107,7 @@ def test_whether_there_is_an_explanation_is_a_metric_of_its_own(tmp_path: Path) 
 
 def test_a_label_is_scored_by_the_words_before_because(tmp_path: Path) -> None:
     root = put(tmp_path, "esnlive", "test", [esnlive()], images=("flickr30k/3416050.jpg",))
-    asked = only(explain.load(explain.dataset_of("esnlive"), "test", root).questions)
+    asked = only(load(explain.dataset_of("esnlive"), "test", root).questions)
     got = parts(asked, "This is not an entailment; neutral because unknown", name="esnlive")
     assert (got["robust"], got["published"], got["published_latest"]) == (1.0, 0.0, 0.0)
 
@@ -149,7 +151,7 @@ def test_prompts_stay_letter_by_letter(name: str) -> None:
 def test_a_dataset_is_called_as_its_row_in_the_grid() -> None:
     assert tuple(explain.dataset_of(name).title for name in explain.EXPLAIN_TASKS) == ROWS
     settings = ExplainSettings(task="actx", parser="published")
-    assert explain.declared(settings, explain.dataset_of("actx")).measure == "accuracy by the published parser"
+    assert declared(settings, explain.dataset_of("actx")).measure == "accuracy by the published parser"
 
 
 def test_only_visual_entailment_has_examples_by_default() -> None:
@@ -160,7 +162,7 @@ def test_only_visual_entailment_has_examples_by_default() -> None:
         "vcr": "zero",
     }
     modes = {mode: ExplainSettings(task="esnlive", prompt_mode=mode) for mode in (None, "zero")}
-    asked = {mode: explain.declared(settings, explain.dataset_of("esnlive")) for mode, settings in modes.items()}
+    asked = {mode: declared(settings, explain.dataset_of("esnlive")) for mode, settings in modes.items()}
     assert {mode: benchmark.identity["prompt_mode"] for mode, benchmark in asked.items()} == {
         None: "3shot",
         "zero": "zero",
@@ -179,7 +181,7 @@ def test_the_replies_of_the_examples_are_read_as_an_answer_and_an_explanation(tm
 def test_the_replies_of_vcrs_examples_are_read_in_every_mode(tmp_path: Path, mode: str) -> None:
     images = ("vcr1images/lsmdc_1/x@0.jpg",)
     asked = only(
-        explain.load(
+        load(
             explain.dataset_of("vcr", mode),
             "val",
             put(tmp_path, "vcr", "val", [vcr_own()], file="VCR/val.jsonl", images=images),

@@ -9,6 +9,7 @@ import pytest
 from tests.tasks.declared import task_of
 from tests.tasks.explain.samples import said
 from vqa_client.tasks import explain
+from vqa_client.tasks.explain.dataset import load
 from vqa_client.types import Question
 
 DATA = Path(__file__).parents[4] / "shared/data/seed001_nle"
@@ -25,7 +26,7 @@ def real(tmp_path: Path, name: str, split: str, folder: str) -> list[Question]:
     images.mkdir(parents=True)
     for image in {record["image_name"] for record in json.loads(path.read_bytes()).values()}:
         (images / image).touch()
-    loaded = explain.load(explain.dataset_of("vqax" if "VQA-X" in name else "esnlive"), split, tmp_path)
+    loaded = load(explain.dataset_of("vqax" if "VQA-X" in name else "esnlive"), split, tmp_path)
     questions = list(loaded.questions)
     assert loaded.left_out == {}
     assert loaded.count == len(questions) == len({question.id for question in questions})

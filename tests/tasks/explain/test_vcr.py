@@ -7,6 +7,7 @@ from tests.tasks.declared import task_of
 from tests.tasks.explain.samples import only, put, said, vcr_evil, vcr_nlx, vcr_own
 from vqa_client.errors import UsageError
 from vqa_client.tasks import explain
+from vqa_client.tasks.explain.dataset import find_file, load
 from vqa_client.types import Question
 
 IMAGES = ("vcr1images/lsmdc_1/x@0.jpg",)
@@ -15,7 +16,7 @@ OWN = "VCR/val.jsonl"
 
 
 def question_of(root: Path, mode: str = "free") -> Question:
-    return only(explain.load(explain.dataset_of("vcr", mode), "val", root).questions)
+    return only(load(explain.dataset_of("vcr", mode), "val", root).questions)
 
 
 def scored(question: Question, mode: str, reply: str, parser: str = "robust") -> tuple[float, dict[str, float]]:
@@ -118,13 +119,13 @@ def test_choices_that_a_file_lacks_are_not_invented(
 ) -> None:
     root = put(tmp_path, "vcr", "val", [record], file=file, images=IMAGES)
     with pytest.raises(UsageError, match=message) as caught:
-        explain.load(explain.dataset_of("vcr", mode), "val", root)
+        load(explain.dataset_of("vcr", mode), "val", root)
     assert "--vcr_mode free" in caught.value.hint or "or free" in caught.value.hint
 
 
 def test_a_few_records_without_choices_are_left_out_and_named(tmp_path: Path) -> None:
     records = [vcr_evil(), vcr_evil(question_id="b", answer_choices=None), vcr_evil(question_id="c", label=9)]
-    loaded = explain.load(
+    loaded = load(
         explain.dataset_of("vcr", "q2a"), "val", put(tmp_path, "vcr", "val", records, file=EVIL, images=IMAGES)
     )
     assert loaded.count == 1
@@ -141,12 +142,10 @@ def test_each_mode_takes_the_file_that_has_what_it_needs(tmp_path: Path) -> None
     put(tmp_path, "vcr", "val", {"0": vcr_nlx()}, images=IMAGES)
     put(tmp_path, "vcr", "val", [vcr_evil()], file="VCR_original/vcr_dev_split.json")
     put(tmp_path, "vcr", "val", [vcr_own()], file=OWN)
-    files = {
-        mode: explain.find_file(explain.dataset_of("vcr", mode), "val", tmp_path).name for mode in ("free", "q2ar")
-    }
+    files = {mode: find_file(explain.dataset_of("vcr", mode), "val", tmp_path).name for mode in ("free", "q2ar")}
     assert files == {"free": "vcr_val.json", "q2ar": "val.jsonl"}
     (tmp_path / "nle_data/VCR/val.jsonl").unlink()
-    assert explain.find_file(explain.dataset_of("vcr", "q2a"), "val", tmp_path).name == "vcr_dev_split.json"
+    assert find_file(explain.dataset_of("vcr", "q2a"), "val", tmp_path).name == "vcr_dev_split.json"
 
 
 @pytest.mark.parametrize(

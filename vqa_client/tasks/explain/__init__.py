@@ -6,22 +6,9 @@ from typing import Any, Final
 from vqa_client.errors import UsageError
 from vqa_client.tasks.explain.actx import ACTX_TASK
 from vqa_client.tasks.explain.dataset import FREE, Dataset, check_mode
-from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.esnlive import ESNLIVE_TASK
-from vqa_client.tasks.explain.dataset import find_file, load, read_questions
 from vqa_client.tasks.explain.vcr import VCR_TASKS
 from vqa_client.tasks.explain.vqax import VQAX_TASK
-
-__all__ = [
-    "EXPLAIN_TASKS",
-    "FREE",
-    "dataset_of",
-    "declared",
-    "find_file",
-    "load",
-    "read_questions",
-]
-
 
 EXPLAIN_TASKS: Final[Mapping[str, Dataset[Any]]] = {
     "vqax": VQAX_TASK,
