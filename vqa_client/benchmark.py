@@ -359,22 +359,16 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             names_model=self.names_model,
             description=description,
         )
-        if self.choosing and self.labels:
-            return _with_choosing(task, self.choosing)
-        return replace(task, choosing=self.choosing)
-
-
-def _with_choosing(task: Task, choosing: Choosing) -> Task:
-    """The same task with answers that a server chooses, or weighs, among labels."""
-    mode = choosing.mode
-    return replace(
-        task,
-        parse=parse_with(choosing),
-        score=score_with(choosing),
-        scoring={"choice_mode": mode, "version": SCORING_VERSION},
-        headline=mode,
-        choosing=choosing,
-        description=replace(
-            task.description, headline=mode, measure=f"accuracy by --choice_mode {mode}", metrics=MEANINGS
-        ),
-    )
+        if not (self.choosing and self.labels):
+            return replace(task, choosing=self.choosing)
+        mode = self.choosing.mode
+        measure = f"accuracy by --choice_mode {mode}"
+        return replace(
+            task,
+            parse=parse_with(self.choosing),
+            score=score_with(self.choosing),
+            scoring={"choice_mode": mode, "version": SCORING_VERSION},
+            headline=mode,
+            choosing=self.choosing,
+            description=replace(description, headline=mode, measure=measure, metrics=MEANINGS),
+        )

@@ -167,7 +167,8 @@ def check(template: str, *, known: Collection[str] = PLACEHOLDERS) -> None:
         )
 
 
-def choices_text(choices: Mapping[str, str], form: str = "{label}. {text}") -> str:
-    """Write the choices as the model sees them, one per line in the order of their letters."""
-    lines = [form.replace("{label}", label).replace("{text}", text) for label, text in sorted(choices.items())]
-    return "\n".join(lines)
+def choices_text(choices: Mapping[str, str], form: str = "{label}. {text}", between: str = "\n") -> str:
+    """Write the choices as the model sees them, in the order of their letters, one per line unless said otherwise."""
+    return between.join(
+        form.replace("{label}", label).replace("{text}", text) for label, text in sorted(choices.items())
+    )

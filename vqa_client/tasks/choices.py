@@ -92,10 +92,9 @@ def asking(
 
     def text(question: Question) -> str:
         clue, asked = without_hint(question)
-        lines = [choices_text({label: choice}, line) for label, choice in sorted(question.choices.items())]
         values = {
             "question": asked,
-            "choices": between.join(lines),
+            "choices": choices_text(question.choices, line, between),
             "hint": hint.replace("{hint}", clue) if clue else no_hint,
             "letters": ", ".join(sorted(question.choices)),
         }

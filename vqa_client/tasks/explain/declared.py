@@ -10,7 +10,6 @@ from vqa_client.benchmark import Benchmark, Metric, Parse, Prompt
 from vqa_client.errors import UsageError
 from vqa_client.files import sha256_of
 from vqa_client.reports.run import Pairs, Run
-from vqa_client.reports.summary import Summary
 from vqa_client.scoring.short_answers import same
 from vqa_client.scoring.published.explained_answer import PLACEHOLDERS, READINGS, UNKNOWN
 from vqa_client.scoring.reply import Reply
@@ -137,27 +136,23 @@ def _is_right_text(answer: str, question: Question) -> float:
 def _writer(options: ExplainSettings, dataset: Dataset[Any]) -> Callable[[Path, Run, Pairs], ExplainSummary]:
     def write(path: Path, run: Run, pairs: Pairs) -> ExplainSummary:
         summary = write_table(path, options.task, pairs, csv_safe=options.csv_safe)
-        complete = summary.overall.total >= run.expected
-        judged = judge_explanations(pairs()) if complete else None
-        if judged:
-            write_scores(path.with_suffix(".explanations.json"), run, judged)
-            if options.coco_captions:
-                export_captions(path.with_suffix(""), pairs())
-            _into_grid(options, dataset, run, summary)
+        if summary.overall.total < run.expected:
+            return ExplainSummary(**asdict(summary))
+        judged = judge_explanations(pairs())
+        write_scores(path.with_suffix(".explanations.json"), run, judged)
+        if options.coco_captions:
+            export_captions(path.with_suffix(""), pairs())
+        entry = accuracy_grid.entry_of(
+            run,
+            summary,
+            title=dataset.title,
+            model=options.model_label,
+            split=options.split,
+            conditions=options.conditions,
+            images=options.recoding,
+        )
+        if entry:
+            accuracy_grid.update(options.results_dir, entry)
         return ExplainSummary(**asdict(summary), explanations=judged)
 
     return write
-
-
-def _into_grid(options: ExplainSettings, dataset: Dataset[Any], run: Run, summary: Summary) -> None:
-    entry = accuracy_grid.entry_of(
-        run,
-        summary,
-        title=dataset.title,
-        model=options.model_label,
-        split=options.split,
-        conditions=options.conditions,
-        images=options.recoding,
-    )
-    if entry:
-        accuracy_grid.update(options.results_dir, entry)
