@@ -17,9 +17,9 @@ from vqa_client.files import BUFFER_BYTES
 from vqa_client.types import Record, Status
 
 _OPEN = b',"crc":"'
-_COVERED, _KEY, _SUM = slice(-18), slice(-18, -10), slice(-10, -2)
-"""What of a record's text is checked, where its end says that it is, and the eight digits."""
-_LINE_COVERED, _LINE_KEY, _LINE_SUM = slice(-19), slice(-19, -11), slice(-11, -3)
+_COVERED, _END = slice(-18), slice(-18, None)
+"""What of a record's text is checked, and the end that says so."""
+_LINE_COVERED, _LINE_END = slice(-19), slice(-19, -1)
 """The same of a line, which has a line feed behind it."""
 _BEGIN = re.compile(r'(?:\A|(?<=\}))\s*(?=\{)|(?=\{\s*"question_id"\s*:)')
 """Where a record may begin in a line that is not a single one; a quote inside a text has a backslash before it."""
@@ -91,8 +91,13 @@ def line_of(record: Record, run: str = "") -> bytearray:
     del line[-1:]
     if run:
         line += b',"run":%b' % _encoder.encode(run)
-    line += b',"crc":"%08x"}\n' % crc32(line)
+    line += _end_of(line) + b"\n"
     return line
+
+
+def _end_of(covered: bytes | bytearray) -> bytes:
+    """How a record ends: its checksum in eight digits."""
+    return b'%b%08x"}' % (_OPEN, crc32(covered))
 
 
 def run_name(identity: Mapping[str, Any]) -> str:
@@ -130,7 +135,7 @@ def records_in(path: Path, bad: Bad) -> Iterator[Place]:
     place = 0
     with path.open("rb", buffering=BUFFER_BYTES) as file:
         for number, line in enumerate(file, 1):
-            if line[_LINE_KEY] == _OPEN and line[_LINE_SUM] == b"%08x" % crc32(line[_LINE_COVERED]):
+            if line[_LINE_END] == _end_of(line[_LINE_COVERED]):
                 try:
                     yield place, line, head_of(line)
                 except UNDECODABLE:  # of a later version, perhaps
@@ -184,8 +189,8 @@ def _objects(line: bytes) -> Iterator[Place]:
 
 def _intact(text: bytes) -> Head | None:
     try:
-        if text[_KEY] == _OPEN:
-            return head_of(text) if text[_SUM] == b"%08x" % crc32(text[_COVERED]) else None
+        if text[_END].startswith(_OPEN):
+            return head_of(text) if text[_END] == _end_of(text[_COVERED]) else None
         record_of(text)
         return head_of(text)
     except UNDECODABLE:

@@ -128,9 +128,9 @@ class _Start:
         unchanged = Unchanged(since_ns=before.first_start_ns if before is not None else 0)
         again, most, task = self.stage.settings.asked_again, self.stage.settings.max_pages, self.plan.task
         earlier = self.stage.progress.earlier
-        questions, number, n_found, missing = iter(loaded.questions), 0, 0, 0
+        questions, number, n_found, n_kept, missing = iter(loaded.questions), 0, 0, len(log), 0
         waiting, stale = list[Question](), set()
-        while n_found < len(log) and (question := next(questions, None)) is not None:
+        while n_found < n_kept and (question := next(questions, None)) is not None:
             if number % QUESTIONS_BETWEEN_LOOKS == 0:
                 await asyncio.sleep(0)
                 if self.stage.stop.is_set():
