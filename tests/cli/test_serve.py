@@ -16,6 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests import forked
+from tests.fakes.listening import bind
 from tests.servers.processes import alive, children, gone
 from tests.servers.programs import DIES, NEVER_READY, SERVES, program
 
@@ -30,9 +31,11 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
-def free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return str(free.getsockname()[1])
+@pytest.fixture
+def port() -> Iterator[str]:
+    """A port on which nothing listens, and which only those get who name it."""
+    with bind("127.0.0.1", 0) as free:
+        yield str(free.getsockname()[1])
 
 
 @contextmanager
@@ -92,10 +95,10 @@ def test_a_server_without_a_config_is_no_command() -> None:
     assert "serve vllm needs --config" in err
 
 
-def test_a_server_that_is_not_installed_is_named(config: Path) -> None:
+def test_a_server_that_is_not_installed_is_named(config: Path, port: str) -> None:
     if any((Path(folder) / "vllm").is_file() for folder in os.environ["PATH"].split(os.pathsep)):
         pytest.skip("vLLM is installed here")
-    code, _, err = ended("vllm", "-c", str(config), "--port", free_port())
+    code, _, err = ended("vllm", "-c", str(config), "--port", port)
     assert code == 2
     assert "pip install 'vqa-client[vllm]'" in err
 
@@ -113,9 +116,9 @@ def test_a_taken_port_is_found_before_anything_is_started(config: Path, tmp_path
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)]
 )
-def test_no_server_outlives_the_command(number: int, code: int, config: Path, tmp_path: Path) -> None:
+def test_no_server_outlives_the_command(number: int, code: int, config: Path, tmp_path: Path, port: str) -> None:
     path = program(tmp_path / "bin", "vllm", SERVES)
-    with serving("vllm", "-c", str(config), "--port", free_port(), path=path) as process:
+    with serving("vllm", "-c", str(config), "--port", port, path=path) as process:
         servers = server_of(process)
         assert len(servers) == 1
         assert all(map(alive, servers))
@@ -124,16 +127,16 @@ def test_no_server_outlives_the_command(number: int, code: int, config: Path, tm
         assert gone(servers)
 
 
-def test_a_server_that_dies_at_once_is_told_with_its_last_words(config: Path, tmp_path: Path) -> None:
+def test_a_server_that_dies_at_once_is_told_with_its_last_words(config: Path, tmp_path: Path, port: str) -> None:
     path = program(tmp_path / "bin", "vllm", DIES)
-    code, out, err = ended("vllm", "-c", str(config), "--port", free_port(), path=path)
+    code, out, err = ended("vllm", "-c", str(config), "--port", port, path=path)
     assert (code, out) == (3, "")
     assert "vLLM ended with exit status 1 before it was ready" in err
     assert "| CUDA out of memory" in err
 
 
-def test_a_server_that_dies_later_is_told_too(config: Path, tmp_path: Path) -> None:
-    path, port = program(tmp_path / "bin", "mlx_vlm.server", SERVES), free_port()
+def test_a_server_that_dies_later_is_told_too(config: Path, tmp_path: Path, port: str) -> None:
+    path = program(tmp_path / "bin", "mlx_vlm.server", SERVES)
     with serving("mlx", "-c", str(config), "--port", port, path=path) as process:
         assert process.stdout
         assert process.stdout.readline() == f"http://127.0.0.1:{port}/v1\n"
@@ -145,10 +148,10 @@ def test_a_server_that_dies_later_is_told_too(config: Path, tmp_path: Path) -> N
     assert "| engine died" in err
 
 
-def test_a_server_that_is_never_ready_is_given_up_and_stopped(config: Path, tmp_path: Path) -> None:
+def test_a_server_that_is_never_ready_is_given_up_and_stopped(config: Path, tmp_path: Path, port: str) -> None:
     path = program(tmp_path / "bin", "vllm", NEVER_READY)
     for seconds in ("1", "10", "60"):  # a busy machine starts it late
-        words = ("vllm", "-c", str(config), "--port", free_port(), "--start_timeout", seconds)
+        words = ("vllm", "-c", str(config), "--port", port, "--start_timeout", seconds)
         code, out, err = ended(*words, path=path)
         assert (code, out) == (3, "")
         assert f"vLLM was not ready after {seconds} s" in err
@@ -158,9 +161,9 @@ def test_a_server_that_is_never_ready_is_given_up_and_stopped(config: Path, tmp_
     assert gone([pid])
 
 
-def test_a_start_can_be_interrupted(config: Path, tmp_path: Path) -> None:
+def test_a_start_can_be_interrupted(config: Path, tmp_path: Path, port: str) -> None:
     path = program(tmp_path / "bin", "vllm", NEVER_READY)
-    with serving("vllm", "-c", str(config), "--port", free_port(), path=path) as process:
+    with serving("vllm", "-c", str(config), "--port", port, path=path) as process:
         assert process.stderr
         assert process.stderr.readline().startswith(str(path / "vllm"))
         time.sleep(0.5)
@@ -171,8 +174,7 @@ def test_a_start_can_be_interrupted(config: Path, tmp_path: Path) -> None:
 
 
 @needs_tesseract
-def test_the_page_reader_is_served_at_the_port_that_was_named() -> None:
-    port = free_port()
+def test_the_page_reader_is_served_at_the_port_that_was_named(port: str) -> None:
     with serving("reader", "--port", port) as process:
         servers = server_of(process)
         check = subprocess.run(

@@ -14,6 +14,11 @@ from vqa_client.client.watching.server_memory import ask_memory_bytes
 RESIDENT = body_of(b"process_resident_memory_bytes 2.5e+09\n", content_type="text/plain; version=0.0.4")
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.client.watching.server_memory.ASK_S", 60.0)
+
+
 async def asked(base_url: str) -> int | None:
     base = httpx2.URL(base_url)
     async with DirectTransport(None) as transport:

@@ -22,7 +22,7 @@ LONG = PROMPT * 900
 
 @asynccontextmanager
 async def asker(server: RealServer, model: str | None = None, **changes: Any) -> AsyncIterator[ChatClient]:
-    given: dict[str, Any] = {"base_url": server.base_url, "api_key": None, "wait_for_server": 5.0}
+    given: dict[str, Any] = {"base_url": server.base_url, "api_key": None, "wait_for_server": 60.0}
     settings = ModelSettings(model_name=model or server.model, max_tokens=16, temperature=0.0, timeout=60.0)
     run = RunSettings(**(given | changes))
     async with open_session(run, settings, note=lambda text: None) as session:

@@ -25,7 +25,7 @@ from vqa_client.types import Completion, Request
 @asynccontextmanager
 async def session(*servers: RealServer, notes: list[str] | None = None, **changes: Any) -> AsyncIterator[Session]:
     given: dict[str, Any] = {"endpoint": tuple(server.base_url for server in servers), "api_key": None}
-    settings = RunSettings(**(given | {"wait_for_server": 5.0, "max_retries": 0} | changes))
+    settings = RunSettings(**(given | {"wait_for_server": 60.0, "max_retries": 0} | changes))
     model = ModelSettings(model_name=servers[0].model, max_tokens=16, temperature=0.0, timeout=60.0)
     said = notes if notes is not None else []
     async with open_session(settings, model, note=said.append) as opened:
