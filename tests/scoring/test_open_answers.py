@@ -170,7 +170,7 @@ COUNTS = [
     ),
     *((reply, "9") for reply in ("nicht 8, sondern 9", "pas 8 mais 9", "no 8 sino 9", "не 8, а 9", "8ではなく9")),
     ("There are not 8 black birds but 9 or 10 white ones, not 7 cats", None),
-    ("Not 8 cats but 9 dogs", None),
+    *((reply, None) for reply in ("Not 8 cats but 9 dogs", "8, no 9.", "I see 8 birds, no 9 birds.")),
     ("In image 1 there are 3 birds", "3"),
     ("twenty-one", "21"),
     ("There is one bird.", "1"),

@@ -69,12 +69,12 @@ _NO: Final = rf"(?:\bnot|n't|{NOT})"
 _CORRECTED = re.compile(
     rf"{_NO} ?(?:\w{{1,9}} |是)?{_NUMBER.pattern}(?P<of> [^\W\d]{{1,20}})?(?:[,，]? ?{RATHER}|;) ?"
     rf"(?={_NUMBER.pattern}(?(of)(?:(?P=of)\b|(?! ?[^\W\d]))))"
-    rf"|(?P<meant>{_NUMBER.pattern}(?P<things> [^\W\d]{{1,20}})?),? \(?(?:(?:and |but )?{_NO}|rather than|instead of)"
-    rf" {_NUMBER.pattern}(?:(?P=things)\b)?\)?(?=[.,;!]|\Z)"
+    rf"|(?P<meant>{_NUMBER.pattern}(?P<things> [^\W\d]{{1,20}})?),? \(?"
+    rf"(?:(?:and|but|y) {_NO}|(?!no\b){_NO}|rather than|instead of) {_NUMBER.pattern}(?:(?P=things)\b)?\)?(?=[.,;!]|\Z)"
     rf"|{_NUMBER.pattern}[^\W\d]{{0,4}} ?{NOT_THAT}[,、]? ?(?={_NUMBER.pattern})",
     re.IGNORECASE,
 )
-"""A denied number beside the one that is meant: "not 8 but 9", "9, not 8"."""
+"""A denied number beside the one that is meant: "not 8 but 9", "9, not 8"; in "8, no 9" the second one is."""
 _FORMULA_ALONE = re.compile(r"\W{0,9}\$[^$\n]+\$\W{0,9}")
 _IN_FORMULA = re.compile(r"(?<=\$)[^$\n]{1,80}(?=\$)|(?<=\\\()[^()\n]{1,80}(?=\\\))")
 _MINUS = re.compile(r"(?<=\d)-(?=\d)")
