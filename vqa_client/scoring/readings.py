@@ -16,7 +16,7 @@ from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.denials import denied_before
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.restated import affirms, answer_in
-from vqa_client.scoring.wrappers import Unwrapped, above_explanation, labelled, own_answer, unwrapped
+from vqa_client.scoring.wrappers import above_explanation, labelled, own_answer, unwrapped
 from vqa_client.scoring.yes_no import YesNo, yes_or_no
 from vqa_client.types import Answer, Question
 
@@ -134,8 +134,7 @@ def _answers(apart: re.Match[str]) -> bool:
 
 def _bare_answer(declared: str) -> str:
     """A declared answer without wrappers, the reason behind it and a full stop."""
-    answer = without_stop(_REASON.split(declared, maxsplit=1)[0]).rstrip("*`")
-    return (unwrapped(answer) or Unwrapped(answer)).answer
+    return unwrapped(without_stop(_REASON.split(declared, maxsplit=1)[0]).rstrip("*`")).answer
 
 
 def without_stop(text: str) -> str:

@@ -55,7 +55,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     @property
     def unwrapped(self) -> Unwrapped:
         """The answer without what it is wrapped in, "" where wrappers hold nothing, and what stands beside it."""
-        return unwrapped(self.marked.strip()) or Unwrapped(self.visible)
+        return unwrapped(self.marked.strip() if MARKED[0] in self.marked else self.visible)
 
     @property
     def text(self) -> str:

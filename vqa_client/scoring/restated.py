@@ -94,14 +94,8 @@ def answer_in(reply: str, question: str) -> str:
         return ""
     asked, text = _stems_asked(question), _question(question)
     reply = _IS_ABROAD.sub("is", reply) if _ABROAD.search(text) else _SEEMS.sub("is", _INSTEAD.sub("", reply))
-    if (
-        not (asked and (_OPEN.search(text) or _ABROAD.search(text)))
-        or _POLAR.match(text)
-        or _DENIES.search(text)
-        or _COMPARES.search(text)
-    ):
-        return ""
-    if _DOUBTS.search(reply):
+    open_question = asked and (_OPEN.search(text) or _ABROAD.search(text)) and not _POLAR.match(text)
+    if not open_question or _DENIES.search(text) or _COMPARES.search(text) or _DOUBTS.search(reply):
         return ""
     first, *others = _SENTENCE_END.split(_UNIT_APART.sub("", _MARKS.sub("", reply)))
     more = (other for other in others if not _ITEM.match(other) and _bare(other.partition(" ")[0]) not in _PRONOUNS)
@@ -150,9 +144,8 @@ def _words_between(words: Sequence[str], asked: frozenset[str]) -> str:
     names = bool(around) and (_bare(words[0]) in _PRONOUNS or any(_stem(word) in asked for word in around))
     if not names or len(answer) > LONGEST_ANSWER or all(_restates(word, asked) for word in kept):
         return ""
-    if _NEVER.intersection(map(_bare, kept)) or _DENIES.search(answer):
-        return ""
-    if not linked and any(_stem(word) in asked for word in kept):
+    restates = not linked and any(_stem(word) in asked for word in kept)
+    if restates or _NEVER.intersection(map(_bare, kept)) or _DENIES.search(answer):
         return ""
     for form in (_EQUATION, _QUOTED):
         if apart := form.fullmatch(answer.rstrip(".")):

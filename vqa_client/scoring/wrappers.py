@@ -89,15 +89,13 @@ class Unwrapped(NamedTuple):
     explanation: str = ""
 
 
-def unwrapped(text: str) -> Unwrapped | None:
-    """Take off every wrapper, the outermost first, None without one; of several answers set apart the last counts."""
-    if not (_SIGNS.search(text) or text.startswith(_OPENINGS)):
-        return None
+def unwrapped(text: str) -> Unwrapped:
+    """Take off every wrapper, the outermost first; of several answers set apart the last counts."""
     answer, explanation = text, ""
-    for layer in range(_MOST_LAYERS):
+    for _ in range(_MOST_LAYERS if _SIGNS.search(text) or text.startswith(_OPENINGS) else 0):
         parts = answer_and_explanation(answer) or _set_apart(answer) or _enclosed(answer)
         if parts is None:
-            return Unwrapped(answer, explanation) if layer else None
+            break
         answer, explanation = parts[0].strip(), explanation or parts[1].strip()
     return Unwrapped(answer, explanation)
 
@@ -124,9 +122,7 @@ def labelled(text: str) -> Unwrapped | None:
     match = _LABELLED.search(text)
     if match is None or _ASKS.search(text, 0, match.start()):
         return None
-    return Unwrapped(
-        (unwrapped(match["inside"]) or Unwrapped(match["inside"])).answer, _explanation(text[: match.start()], "")
-    )
+    return Unwrapped(unwrapped(match["inside"]).answer, _explanation(text[: match.start()], ""))
 
 
 def _set_apart(text: str) -> tuple[str, str] | None:

@@ -22,6 +22,7 @@ from vqa_client.scoring.choices.grammar import (
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.refuted import (
     LEAST_RIGHT,
+    STOP,
     UNREAL,
     affirmed,
     judged_right,
@@ -48,7 +49,6 @@ _CONCLUDED: Final = lazily(
 _BEST: Final = lazily(BEST)
 _CONNECTION: Final = lazily(CONNECTION)
 _RIGHT = lazily(rf"{RIGHT_SIGNS}|\b(?:{SAYS_RIGHT}|yes)\b", re.IGNORECASE)
-_SENTENCE_END: Final = lazily(r"[.!?;\n]")
 _CLOSES: Final = lazily(r"[\"')]*[.!]?(?:\n|$)| (?:fits|is (?:correct|right|the|best))\b")
 _STEM = lazily(f"{JOINER}*")
 _HYPOTHETICAL = lazily(r"[^.!?\n]{0,60}\?|[ )]*(?:answer |option |choice )?(?:only )?(?:if|unless)\b")
@@ -266,7 +266,7 @@ def _links(lower: str, end: int, cue: Cue) -> list[int]:
     """The ends of the first few links after a cue, within its sentence."""
     if cue.link != LINK:
         return [end]
-    sentence = _SENTENCE_END.split(lower[end : end + 120], maxsplit=1)[0]
+    sentence = STOP.split(lower[end : end + 120], maxsplit=1)[0]
     return [end + link.end() for link in islice(_CONNECTION.finditer(sentence), 4)]
 
 

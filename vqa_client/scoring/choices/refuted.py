@@ -148,7 +148,7 @@ def mentioned(reply: ChoiceReply, *, conceded: bool = True) -> set[str]:
     return labels
 
 
-_STOP: Final = lazily(r"[.!?;\n।]")
+STOP: Final = lazily(r"[.!?;\n।]")
 _CLAUSE: Final = lazily(rf"(?:(?!{NOT_THAT})[^,]){{1,120}}(?:{NOT_THAT}(?:\s?है)?)?", re.IGNORECASE)
 _NOT: Final = lazily(NOT, re.IGNORECASE)
 _NOT_THAT: Final = lazily(rf"{NOT_THAT}(?:\s?है)?$", re.IGNORECASE)
@@ -161,7 +161,7 @@ _REACH: Final = 24
 def affirmed(reply: ChoiceReply, at: int) -> tuple[str, int] | None:
     """The only label that the sentence around `at` affirms, and where it ends."""
     start = at - len(sentence_before(reply.text, at))
-    ends = _STOP.search(reply.text, at, at + SENTENCE_READ)
+    ends = STOP.search(reply.text, at, at + SENTENCE_READ)
     stop = ends.start() if ends else min(len(reply.text), at + SENTENCE_READ)
     if reply.text[stop : stop + 1] == "?":
         return None
