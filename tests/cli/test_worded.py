@@ -379,7 +379,7 @@ OPTIONS = [
     (
         ["mc", "-d", "x", "--pages", "all"],
         "unknown option --pages",
-        "`vqa-client run` takes --pages, for benchmarks of documents",
+        "benchmarks of long documents, such as `run mp-docvqa`, take --pages",
     ),
     *(
         (["niah", f"--{given}", "x"], f"unknown option --{given}", f"the option is --{meant}")

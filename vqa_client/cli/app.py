@@ -132,7 +132,7 @@ HINTS = {  # by the option, or by command and option
     **dict.fromkeys(
         ("corruptions", "levels"), "`vqa-client robustness run --task NAME` takes --corruptions and --levels"
     ),
-    "pages": "`vqa-client run` takes --pages, for benchmarks of documents",
+    "pages": "benchmarks of long documents, such as `run mp-docvqa`, take --pages",
     **dict.fromkeys(
         ("circular", "shuffle_choices", "choice_mode"), "`ask`, `mc` and benchmarks with choices, such as mmmu, take it"
     ),
@@ -140,6 +140,8 @@ HINTS = {  # by the option, or by command and option
     "map": "a field's column has its own option: --question COLUMN, --image COLUMN, --answer COLUMN",
 }
 _MOST_COMMANDS = 8
+_ALIKE = 0.75
+"""difflib's ratio, from which another word may be meant: --htlm and --html have 0.83, --split and --limit 0.71."""
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -185,7 +187,7 @@ def _kind(kind: Any) -> str:
 
 def _nearest(word: str, known: Iterable[str]) -> str:
     """A hint with the known word that is most like another, if any is."""
-    near = get_close_matches(word, known, n=1)
+    near = get_close_matches(word, known, n=1, cutoff=_ALIKE)
     return f"did you mean {near[0]}?" if near else ""
 
 

@@ -88,14 +88,14 @@ def leaderboard(places: Sequence[Path], entries: Collection[str] = ()) -> Leader
             runs.append(read_run(log))
         except (DataError, IdentityError) as error:
             left_out.append(str(error))
-    if not runs:
-        raise DataError("\n".join(left_out) or "there are no runs to show", hint=WAY_OUT)
     titles = {run.log: _title(run, entries) for run in runs}
-    labels = _labels(runs, titles)
+    labels = _labels(runs, titles) if runs else {}
     groups: dict[str, list[LoggedRun]] = {}
     for run in runs:
         groups.setdefault(titles[run.log], []).append(run)
     columns = tuple(_column(title, groups[title], labels) for title in sorted(groups, key=natural_key))
+    if not any(column.cells for column in columns):
+        raise DataError("\n".join((*left_out, *(note for column in columns for note in column.notes))), hint=WAY_OUT)
     return _in_order(columns, tuple(left_out))
 
 
