@@ -65,7 +65,7 @@ def as_table(board: Leaderboard) -> str:
     rows = []
     for column in board.columns:
         cells = [column.cells.get(model) for model in board.models]
-        rows += [[column.title, *map(_figure, cells)], [f"  {column.measure}", *map(_interval_and_rank, cells)]]
+        rows += [[column.title, *map(_figure, cells)], [f"  {column.measure}", *map(_counts_and_rank, cells)]]
     if board.means:
         means = (f"{100 * board.means[model]:.1f}" for model in board.models)
         rows.append([f"mean of the {board.in_mean} that all have", *means])
@@ -82,15 +82,5 @@ def _figure(cell: Cell | None) -> str:
     return figure_text(cell.value, cell.low, cell.high, 100.0 if cell.most == 1 else 1.0) if cell else "-"
 
 
-def _interval_and_rank(cell: Cell | None) -> str:
-    if cell is None:
-        return ""
-    of = f", {cell.of}" if cell.of else ""
-    rank = ""
-    if cell.best is not None:
-        rank = f", rank {cell.best}" + (f"-{cell.worst}" if cell.worst != cell.best else "")
-    elif cell.apart:
-        rank = ", not comparable"
-    failed = f", {cell.failed:,} failed" if cell.failed else ""
-    left = f", {(cell.expected or 0) - cell.n:,} not asked" if cell.incomplete else ""
-    return f"n {cell.n:,}{of}{failed}{left}{rank}"
+def _counts_and_rank(cell: Cell | None) -> str:
+    return ", ".join(filter(None, (cell.counts, cell.rank))) if cell else ""

@@ -55,6 +55,20 @@ class Cell(Struct, frozen=True, kw_only=True):
         """Whether questions are still to be asked."""
         return self.expected is not None and self.n < self.expected
 
+    @property
+    def counts(self) -> str:
+        """How many questions the figures are of, in which form, and how many have no reply or are still to be asked."""
+        failed = f"{self.failed:,} failed" if self.failed else ""
+        left = f"{(self.expected or 0) - self.n:,} not asked" if self.incomplete else ""
+        return ", ".join(filter(None, (f"n {self.n:,}", self.of, failed, left)))
+
+    @property
+    def rank(self) -> str:
+        """The rank as a range, or that the run isn't comparable; "" where there is no other one."""
+        if self.best is None:
+            return "not comparable" if self.apart else ""
+        return f"rank {self.best}" if self.best == self.worst else f"rank {self.best}-{self.worst}"
+
 
 class Column(Struct, frozen=True, kw_only=True):
     """One benchmark, or one part of its data: what its figures are, its cells by model, and what differs among them."""
