@@ -45,6 +45,7 @@ def test_a_level_that_was_not_run_leaves_null_what_needs_it():
     assert values["first_drop"] == pytest.approx(0.5)
     assert values["error_rate"] is values["average_error"] is values["range_of_error"] is None
     assert reasons["average_error"] == "level 2 was not run"
+    assert metrics_of([0.2, None, None, 0.4])[1]["average_error"] == "levels 1, 2 were not run"
 
 
 def test_a_series_shorter_than_the_others_of_its_pool_lacks_the_levels_above():

@@ -178,7 +178,8 @@ def _values(errors: Errors, n_levels: int, sort_levels: bool, name: str, reasons
 def _levels_run(series: Sequence[float | None], needed: int) -> list[float]:
     missing = [str(level) for level, error in enumerate(series[:needed]) if error is None]
     if missing:
-        raise Undefined(f"level {', '.join(missing)} was not run")
+        levels = f"level {missing[0]} was" if len(missing) == 1 else f"levels {', '.join(missing)} were"
+        raise Undefined(f"{levels} not run")
     return [error for error in series[:needed] if error is not None]
 
 
