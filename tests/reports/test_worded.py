@@ -102,6 +102,7 @@ def judged(**changes: Any) -> Verdicts:
 def test_a_judge_goes_by_its_name_and_the_models_that_answered() -> None:
     assert name_of(judged()) == "judge"
     assert name_of(judged(answered_by=("a", "b"))) == "judge (answered as a, b)"
+    assert name_of(judged(answered_by=("judge",))) == "judge"
     assert name_of(judged(name=MAJORITY)) == "majority of all judges"
 
 

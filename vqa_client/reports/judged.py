@@ -151,8 +151,9 @@ def reason(rule: str) -> str:
 
 
 def name_of(of: Verdicts) -> str:
-    """Who judges, and as which models it answered."""
-    answered = f" (answered as {', '.join(of.judge.answered_by)})" if of.judge.answered_by else ""
+    """Who judges, and as which models it answered where these are named otherwise."""
+    others = set(of.judge.answered_by) - {of.judge.name}
+    answered = f" (answered as {', '.join(of.judge.answered_by)})" if others else ""
     return f"{'majority of all judges' if of.judge.name == MAJORITY else of.judge.name}{answered}"
 
 
