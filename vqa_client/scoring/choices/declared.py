@@ -49,6 +49,10 @@ _CONCLUDED: Final = lazily(
 _BEST: Final = lazily(BEST)
 _CONNECTION: Final = lazily(CONNECTION)
 _RIGHT = lazily(rf"{RIGHT_SIGNS}|\b(?:{SAYS_RIGHT}|yes)\b", re.IGNORECASE)
+_JUDGES = lazily(
+    rf"{RIGHT_SIGNS}|[☐❌✗✘✖]|\(\s?\)|\b(?:{SAYS_RIGHT}|yes|no|false|wrong|incorrect|not)\b", re.IGNORECASE
+)
+"""All that judges a choice, right or wrong: a search for judged choices takes as long as all else that is read."""
 _CLOSES: Final = lazily(r"[\"')]*[.!]?(?:\n|$)| (?:fits|is (?:correct|right|the|best))\b")
 _STEM = lazily(f"{JOINER}*")
 _HYPOTHETICAL = lazily(r"[^.!?\n]{0,60}\?|[ )]*(?:answer |option |choice )?(?:only )?(?:if|unless)\b")
@@ -137,7 +141,7 @@ def declarations(reply: ChoiceReply) -> list[Declaration]:
 
 
 def _verdicts(reply: ChoiceReply) -> Iterator[Declaration]:
-    if not _RIGHT.search(reply.text):
+    if not _RIGHT.search(reply.text) or len(list(islice(_JUDGES.finditer(reply.text), 2))) < 2:
         return
     if judged := judged_right(reply):
         label, end = judged
@@ -147,6 +151,8 @@ def _verdicts(reply: ChoiceReply) -> Iterator[Declaration]:
 def _fits(reply: ChoiceReply) -> Iterator[Declaration]:
     """Labels of which the reply says that they fit; where it is not the only one, another label leaves it open."""
     text = reply.text
+    if not ("ption " in text or "hoice " in text or "nly " in text or _BEST.search(text)):
+        return  # the search takes a tenth of the time that reading takes
     for match in deque(reply.patterns.fitting.finditer(text), maxlen=DECLARATIONS_READ):
         if not refuted(sentence_before(text, match.start()), match[0]):
             rule = "fit" if match["only"] or _BEST.match(text, match.end()) else "hedge"
