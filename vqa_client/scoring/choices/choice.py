@@ -155,8 +155,8 @@ def _with_letters(text: str, choices: dict[str, str]) -> str:
 
 def _restates(reply: ChoiceReply, at: int) -> bool:
     """Whether the question at `at` has choices of this one: the reply's own, restated."""
-    rest, owned = reply.lower[at:], [reply.texts.own[label] for label in reply.texts.labels]
-    return sum(len(own) > 1 and own in rest for own in owned) > 1
+    rest = reply.lower[at:]
+    return sum(len(own) > 1 and own in rest for own in reply.texts.folded.values()) > 1
 
 
 def _breaks(reply: ChoiceReply, *, cut: bool) -> list[int]:
@@ -199,8 +199,7 @@ def _with_names_joined(text: str, choices: dict[str, str]) -> str:
 
 def text_read(text: str, choices: dict[str, str], *, cut: bool) -> str:
     """The plain text in which a choice is looked for."""
-    text = _POINTED.sub("✓", _with_letters(text, choices))
-    text = _with_names_joined(text, choices)
+    text = _with_names_joined(_POINTED.sub("✓", _with_letters(text, choices)), choices)
     if cut and (article := _ARTICLE.search(text)) and article[1] not in choices:
         return text[: article.start()]
     return text

@@ -178,12 +178,9 @@ def affirmed(reply: ChoiceReply, at: int) -> tuple[str, int] | None:
 
 def _labels_between(reply: ChoiceReply, start: int, stop: int) -> list[tuple[str, int]]:
     """The labels between two places that are no words and no part of a choice's text, each with its end."""
-    texts = reply.texts.own
     matches = [each for each in reply.patterns.labels.exact.finditer(reply.text, start, stop) if each[0].isupper()]
-    if not matches:
-        return []
     lower = reply.lower[start:stop]
-    quoted = [text for text in map(texts.__getitem__, reply.texts.labels) if len(text) > 1 and text in lower]
+    quoted = [text for text in reply.texts.folded.values() if len(text) > 1 and text in lower]
     return [
         (reply.written[each[0]], each.end())
         for each in matches

@@ -97,7 +97,8 @@ def leading_label(reply: ChoiceReply) -> Found | None:
     distinct, concluding = set(labels), _is_choice(reply, lines[-1])
     if len(distinct) == 1 and (concluding or lines[0].start() == 0):
         return Found(labels=(labels[0],), rule="leading label")
-    if lines[0].start() == 0 and _precedes(reply, labels[1], labels[0]):
+    place = reply.texts.labels.index
+    if lines[0].start() == 0 and place(labels[1]) <= place(labels[0]):  # the question's list begins behind it
         return Found(labels=(labels[0],), rule="label before list")
     if len(labels) == len(distinct) + 1 and labels[-1] in labels[:-1] and concluding:
         return Found(labels=(labels[-1],), rule="label after list")
@@ -108,7 +109,7 @@ def _lists_labels(reply: ChoiceReply, start: int) -> bool:
     """Whether further labels follow on the line, at once or with the texts of their choices."""
     line = reply.text[start : start + LINE_READ].split("\n", 1)[0]
     return any(
-        (_joins(line[: match.start()]) and _is_offered(reply, start + match.end()))
+        (_JOINING.fullmatch(line, 0, match.start()) and _is_offered(reply, start + match.end()))
         or _KEY.match(line, match.end())
         or (_ITEM.match(line, match.end()) and line[: match.start()].rstrip().endswith(_ITEM_ENDS))
         or own_end(reply, start + match.end()) > start + match.end()
@@ -121,17 +122,6 @@ def _is_offered(reply: ChoiceReply, end: int) -> bool:
     token = reply.tokens.get(end)
     stands = token is not None and token.stands_alone
     return stands or EXCLUDED.match(reply.text, end) is not None or bool(reply.patterns.further.match(reply.text, end))
-
-
-def _joins(between: str) -> bool:
-    """Whether nothing but signs is between two labels, or a word that joins them."""
-    return not WORD.search(between) or _JOINING.fullmatch(between) is not None
-
-
-def _precedes(reply: ChoiceReply, label: str, other: str) -> bool:
-    """Whether `label` is not after `other` in the question: a list that starts with `label` cannot begin at `other`."""
-    order = reply.texts.labels
-    return order.index(label) <= order.index(other)
 
 
 def _is_choice(reply: ChoiceReply, line: re.Match[str]) -> bool:
@@ -259,7 +249,8 @@ _ONLY_SHARES = lazily(
 )
 _ROUNDED: Final = 0.03
 _WEIGHS = lazily(r"\b(?:i'd|i would|i) (?:put|give|assign)|\b(?:confiden|probabilit|likelihood|certain|chance)")
-_JOINING = lazily(r"(?i:\W{0,6}\b(?:and|or|oder|und|ou|et|o|y|e|of|en|lub|и|или|veya|ve)\b\W{0,6})")
+_JOINING = lazily(r"[\W_]*|(?i:\W{0,6}\b(?:and|or|oder|und|ou|et|o|y|e|of|en|lub|и|или|veya|ve)\b\W{0,6})")
+"""Nothing but signs between two labels, or a word that joins them."""
 _SEPARATOR = lazily(r"[ \"')\x03]*(?:[).:]|\x03|[ ]?[-|] )|[)\"]")
 _REASON = lazily(
     r",? ?(?:(?:because|since|as|due|based|given|but|not|rather|instead|although|though|however|i think|i believe"
