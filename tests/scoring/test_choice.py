@@ -233,3 +233,14 @@ def test_only_declarations_hold_for_a_reply_that_was_cut_off() -> None:
     assert {read(reply, finish_reason="length").status for reply in undeclared} == {"truncated"}
     assert read("The answer is C. It", finish_reason="length").text == "C"
     assert RULES[0].name == "declaration"
+
+
+def test_judged_choices_are_looked_for_only_where_two_words_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take longer to look for than all else that is read of an ordinary reply."""
+    looked: list[object] = []
+    monkeypatch.setattr("vqa_client.scoring.choices.declared.judged_right", looked.append)
+    texts = {"A": "a slow car", "B": "a slow bus", "C": "a slow tram"}
+    assert read("The correct answer is (B).", texts).text == "B"
+    assert not looked
+    read("A is wrong. B is right.", texts)
+    assert looked
