@@ -65,6 +65,10 @@ def test_a_run_without_known_answers_calls_no_question_wrong(opened: Opened, tmp
     assert opened.page.get_by_label("no known answer").count() == 3
     opened.page.get_by_label("any size").select_option("a")
     assert opened.count == "2 of 4 questions"
+    with opened.page.expect_download() as found:
+        opened.page.get_by_role("button", name="JSONL", exact=True).click()
+    rows = map(msgspec.json.decode, found.value.path().read_text().splitlines())
+    assert [row["score"] for row in rows] == [None, None]
     assert opened.page.locator(".jump a").all_inner_texts() == ["All questions", "What got no reply"]
     assert "fully right" not in opened.page.locator("main").inner_text()
     assert opened.wrong == []

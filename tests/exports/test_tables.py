@@ -54,6 +54,13 @@ def test_a_row_has_scores_groups_and_lists(tmp_path: Path) -> None:
     assert (lost["output"], lost["error"], lost["http_status"]) == ("", "no reply within 60 s", "502")
 
 
+def test_without_a_known_answer_no_row_is_scored(tmp_path: Path) -> None:
+    rows = table(tmp_path, [record(n, references=(), score=0.0, parts={}) for n in range(2)])
+    assert [(row["correct"], row["score"]) for row in rows] == [("", "")] * 2
+    (lost,) = table(tmp_path, [failed(1, references=("A",))])
+    assert (lost["correct"], lost["score"]) == ("False", "0.0")
+
+
 def test_hostile_texts_come_back_from_csv(tmp_path: Path) -> None:
     rows = table(tmp_path, hostile())
     assert [row["output"] for row in rows] == [text * 3 for text in HOSTILE]

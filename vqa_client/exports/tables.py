@@ -63,12 +63,14 @@ Data = Mapping[str, Mapping[str, Any]]
 """The user's own columns of each question, by its id."""
 
 
-def columns(overview: Overview, data: Data | None = None) -> tuple[Column, ...]:
+def columns(overview: Overview, data: Data | None) -> tuple[Column, ...]:
     """The columns of a run: a record's own, one for each metric and each breakdown field, and those of the data."""
+    unknown = () if overview.has_accuracy else ("correct", "score")
+    first = (_where_known(column) if column.name in unknown else column for column in _FIRST)
     metrics = (_of_metric(name) for name in overview.summary.parts)
     fields = (_of_field(name) for name in overview.fields if name not in ("variant", "rule"))
     names = dict.fromkeys(name for cells in (data or {}).values() for name in cells)
-    return (*_FIRST, *metrics, *fields, *_LAST, *(_of_data(name, data or {}) for name in names))
+    return (*first, *metrics, *fields, *_LAST, *(_of_data(name, data or {}) for name in names))
 
 
 def rows(records: Iterable[Record], selected: Iterable[Column]) -> Iterator[list[Any]]:
@@ -76,6 +78,11 @@ def rows(records: Iterable[Record], selected: Iterable[Column]) -> Iterator[list
     gets = [column.get for column in selected]
     for record in records:
         yield [get(record) for get in gets]
+
+
+def _where_known(column: Column) -> Column:
+    """The column, empty where no answer is known."""
+    return Column(column.name, column.kind, lambda record: column.get(record) if record.references else None)
 
 
 def _of_metric(name: str) -> Column:

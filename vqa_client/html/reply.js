@@ -118,7 +118,7 @@ function kept(row) {
   const numbers = ["id", "score", "prompt_tokens", "completion_tokens", "latency_s"].map((name) => [name, value(row, name)]);
   const said = ["variant", "status", "answer", "prompt", "output", "reasoning"].map((name) => [name, text(row, name)]);
   const ours = notes ? { note: noteOf(row)?.note ?? "", tags: tagsOf(row) } : {};
-  return { ...Object.fromEntries([...numbers, ...said]), references: texts(row, "references"), ...ours };
+  return { ...Object.fromEntries([...numbers, ...said]), ...(data.scored || texts(row, "references").length ? {} : { score: null }), references: texts(row, "references"), ...ours };
 }
 
 // In a comparison a question has an entry for each run.
