@@ -5,12 +5,17 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
+from tests.contract.forms import draw
 from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import by_question, error, oracle
 from vqa_client.cli.main import run_command
+from vqa_client.evaluation import arun
+from vqa_client.settings.declared import ChoiceSettings
 
 BENCHMARK = '''
 """Shapes on pages, asked in pairs."""
@@ -197,3 +202,23 @@ def test_choices_are_shown_in_other_orders_where_the_benchmark_has_labels(
     asked = ["run", "pope", "--circular", "--data", str(shapes.data), "--base_url", server.base_url]
     assert run_command(asked) == 2
     assert "--circular" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [{"circular": True}, {"shuffle_choices": True}])
+async def test_choices_that_the_prompt_does_not_list_stay_in_their_order(
+    option: dict[str, bool], tmp_path: Path, fault_server: StartsServers
+) -> None:
+    write_sample("mmmu-pro", tmp_path / "data")
+    screenshot = {"id": "q", "image": {"bytes": draw(1), "path": None}, "options": "['4', '5']", "answer": "B"}
+    (tmp_path / "data/vision").mkdir()
+    parquet.write_table(pa.Table.from_pylist([screenshot]), tmp_path / "data/vision/test-0.parquet")
+    settings = ChoiceSettings(
+        benchmark="mmmu-pro",
+        data=tmp_path / "data",
+        output=tmp_path,
+        base_url=fault_server("A").base_url,
+        **option,
+    )
+    (report,) = await arun(settings)
+    assert report.left_out == {"choices_not_in_prompt": ("vision/q",)}
+    assert report.expected == (16 if option.get("circular") else 4)

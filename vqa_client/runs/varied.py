@@ -22,11 +22,14 @@ from vqa_client.scoring.choices.circular import as_shown, names_others, rotation
 from vqa_client.scoring.stratified import drawn
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
+from vqa_client.task import Task
 from vqa_client.types import Question, group_text
 
 FIXED = "choices_name_each_other"
 """Why a question is left out: in another order, "all of the above" means something else."""
 NONE = "no_choices"
+UNLISTED = "choices_not_in_prompt"
+"""Why a question is left out: its choices are in its image or its text, where their order stays."""
 CLEAN = "clean"
 CORRUPTED = "corrupted"
 """Where a run file has the settings of the corruptions."""
@@ -113,11 +116,11 @@ def in_all_orders(plan: Plan, settings: RunSettings) -> Plan:
 
 
 def _movable(plan: Plan) -> Plan:
-    """The plan without the questions whose choices name each other, or that have none."""
+    """The plan without the questions that have no choices, or some whose order can't be changed."""
     fixed_ids: dict[str, list[str]] = {}
     for question in plan.loaded.questions:
-        if len(question.choices) < 2 or names_others(question.choices):
-            fixed_ids.setdefault(FIXED if question.choices else NONE, []).append(question.id)
+        if reason := _unmovable(question, plan.task):
+            fixed_ids.setdefault(reason, []).append(question.id)
     if not fixed_ids:
         return plan
     fixed = frozenset(id for ids in fixed_ids.values() for id in ids)
@@ -126,6 +129,14 @@ def _movable(plan: Plan) -> Plan:
     )
     left_out = {**plan.loaded.left_out, **{reason: tuple(ids) for reason, ids in fixed_ids.items()}}
     return replace(left, loaded=replace(left.loaded, left_out=left_out))
+
+
+def _unmovable(question: Question, task: Task) -> str:
+    """Why the choices of a question stay in their order, "" where they can be moved."""
+    if len(question.choices) < 2 or names_others(question.choices):
+        return FIXED if question.choices else NONE
+    turned = as_shown(replace(question, variant=rotation(1)))
+    return UNLISTED if task.content(turned) == task.content(question) else ""
 
 
 @per_plan
