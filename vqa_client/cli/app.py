@@ -113,20 +113,17 @@ app.command(robustness)
 app.register_install_completion_command(add_to_startup=False, help="Install completion for this shell.")
 
 
-OF_A_CONFIG = {
-    "prompt_template": "prompt",
-    "system_prompt": "system",
-    "max_completion_tokens": "max_tokens",
-    "corruption": "corruptions",
-    "images_dir": "images",
-    "output_dir": "output",
-}
-"""Keys of a config, or options of other programs, by the option that means the same."""
 HELP_FLAGS = frozenset({"--help", "-h"})
 Options = Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]
 """Options that the command reads by itself."""
 _NO_SHOTS = "mc, niah, vqa2 and explain ask as published, without worked examples; `run` and `ask` take --shots"
-HINTS = {  # by the option, or by command and option
+HINTS = {  # by an option, a config's key or another program's option; or by command and option
+    "prompt_template": "the option is --prompt",
+    "system_prompt": "the option is --system",
+    "max_completion_tokens": "the option is --max_tokens",
+    "corruption": "the option is --corruptions",
+    "images_dir": "the option is --images",
+    "output_dir": "the option is --output",
     "shots": _NO_SHOTS,
     "shots_from": _NO_SHOTS,
     **dict.fromkeys(
@@ -194,10 +191,7 @@ def _nearest(word: str, known: Iterable[str]) -> str:
 def _unknown_option(error: UnknownOptionError) -> UsageError:
     option = error.token.keyword or error.token.value
     name = option.lstrip("-").replace("-", "_")
-    if name in OF_A_CONFIG:
-        hint = f"the option is --{OF_A_CONFIG[name]}"
-    else:
-        hint = HINTS.get(" ".join((*(error.command_chain or ()), name))) or HINTS.get(name, "")
+    hint = HINTS.get(" ".join((*(error.command_chain or ()), name))) or HINTS.get(name)
     known = (spelling for argument in error.argument_collection if argument.parse for spelling in argument.names)
     return UsageError(f"unknown option {option}", hint=hint or _nearest(option, known) or "--help lists all options")
 
