@@ -106,12 +106,9 @@ def test_a_content_length_too_large_leaves_the_client_waiting(fault_server: Star
 
 
 def test_a_content_length_too_small_leaves_bytes_over(fault_server: StartsServers) -> None:
-    server = fault_server(wrong_content_length(-1))
-    with plugged(server) as sock:
-        sock.sendall(request_bytes())
-        sock.settimeout(0.1)
-        head, _, body = sock.recv(65536).partition(b"\r\n\r\n")
-        assert f"content-length: {len(body) - 1}".encode() in head
+    server = fault_server((wrong_content_length(-1), connection_close()))
+    head, _, body = speak(server, request_bytes()).partition(b"\r\n\r\n")
+    assert f"content-length: {len(body) - 1}".encode() in head
 
 
 def test_headers_may_be_huge(fault_server: StartsServers) -> None:

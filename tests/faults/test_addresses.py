@@ -310,7 +310,7 @@ async def test_a_way_that_falls_silent_before_the_first_byte_ends_questions_in_t
                 engine=engine,
                 ca_bundle=tmp_path / "ca.pem",
                 timeout=1.0,
-                wait_for_server=0.5,
+                wait_for_server=60.0 if probes else 0.5,
                 breaker_after=0,
                 max_workers=1,
                 metrics=False,
