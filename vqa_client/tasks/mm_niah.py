@@ -48,8 +48,6 @@ TASKS: Final = {
     "visual-reasoning": "reasoning-image",
 }
 """What VLMEvalKit calls the tasks."""
-FORMS: Final = {"official": "", "vlmevalkit": "\n"}
-"""What comes before an image in published forms of the prompt."""
 _EDGES: Final = (1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 64)
 LENGTHS: Final = tuple(f"{thousands}k" for thousands in _EDGES)
 """Bins of the context's length in tokens, called by the least of each."""
@@ -110,9 +108,9 @@ def asked(of_choices: str, of_list: str, otherwise: str, before_image: str = "")
     return text
 
 
-def published(before_image: str) -> Callable[[Question], str]:
+def published(before_image: str = "") -> Prompt:
     """The same in the published wording."""
-    return asked(DIRECTLY, SHORTLY, SHORTLY, before_image)
+    return Prompt(asked(DIRECTLY, SHORTLY, SHORTLY, before_image), images="marked")
 
 
 def pair(cell: str) -> tuple[Any, Any]:
@@ -215,7 +213,7 @@ BENCHMARK = Benchmark(
         split="val",
     ),
     prompt=Prompt(OURS, images="marked"),
-    prompt_forms={name: Prompt(published(before), images="marked") for name, before in FORMS.items()},
+    prompt_forms={"official": published(), "vlmevalkit": published("\n")},
     parse=short_answer,
     metrics=(
         Metric("accuracy", right, "by the kind of answer: a choice, a list of counts, or words"),

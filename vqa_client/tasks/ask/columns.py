@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from vqa_client.errors import UsageError
 from vqa_client.tables.rows import Here, reach
+from vqa_client.tasks.ask.values import LABELS
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "messages": ("messages", "conversations", "conversation"),
@@ -35,7 +36,6 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What columns are called, best first."""
 _SURE: Final = ("answer", "answers", "target", "label", "gold", "groundtruth", "gt")
-_LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _SERIES: Final = re.compile(r"(?P<start>choice|option|image|picture)s?_?(?P<end>[A-Za-z]|\d{1,2})", re.IGNORECASE)
 MOST_GROUPS: Final = 50
 """A field with more values than this isn't a group."""
@@ -213,7 +213,7 @@ def _choices(
             return names, ()
         decisions.append(("choices", f"{', '.join(names)} for all rows, as --choices says"))
         return (), names
-    letters = tuple(name for name in _LETTERS if name in columns and columns[name].present)
+    letters = tuple(name for name in LABELS if name in columns and columns[name].present)
     letters = letters if len(letters) > 1 and letters[0] == "A" else ()
     ways = [way for way in (letters, _series(columns, ("choice", "option"))) if way]
     if name := _first_column("choices", columns):
