@@ -129,6 +129,7 @@ def test_choices_are_crossed_and_lead_to_their_questions(tmp_path: Path) -> None
         {"A": [1, 2, 0, 0], "B": [0, 0, 0, 1], "C": [0, 0, 0, 1]},
     )
     assert of.confusion.rows[0][1][1][2] == "#right=A&chosen=B"
+    assert of.confusion.of == "", "of all records"
     assert (of.chance, of.same_chance) == (pytest.approx(1 / 3), True)
     assert of.confusion.places.positions["A"].recall.value == pytest.approx(1 / 3)
 

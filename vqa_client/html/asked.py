@@ -47,8 +47,12 @@ class Gap(Struct, frozen=True, kw_only=True):
 
 
 class Confusion(Struct, frozen=True, kw_only=True):
-    """How often each choice was given where another was right: `rows` are right ones, each with its count by column."""
+    """How often each choice was given where another was right: `rows` are right ones, each with its count by column.
 
+    `of` names the variant that is counted, "" where all are.
+    """
+
+    of: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[tuple[int, float, str], ...]], ...]
     places: PositionBias
@@ -136,15 +140,16 @@ class _Choices:
         if not n or self._other > n:
             return {}
         calibration = self._calibrating.calibration()
+        of, within = ("", {}) if self._variant is None else (overview.run.of_words, only(overview))
         return {
             "chance": sum(times / count for count, times in self._counts.items()) / n if not self._other else None,
             "same_chance": len(self._counts) == 1 and not self._other,
-            "confusion": self._confusion({} if self._variant is None else only(overview)),
+            "confusion": self._confusion(of, within),
             "calibration": calibration if calibration.n else None,
             "bins": self._calibrating.bins(),
         }
 
-    def _confusion(self, within: Mapping[str, str]) -> Confusion:
+    def _confusion(self, of: str, within: Mapping[str, str]) -> Confusion:
         columns = (*self._labels, NO_ANSWER)
         rows = []
         for right in self._labels:
@@ -155,7 +160,7 @@ class _Choices:
                 for answer, n in numbers
             )
             rows.append((right, cells))
-        return Confusion(columns=columns, rows=tuple(rows), places=self._positions.bias())
+        return Confusion(of=of, columns=columns, rows=tuple(rows), places=self._positions.bias())
 
 
 def _circular(questions: Iterable[list[Record]]) -> dict[str, Any]:
