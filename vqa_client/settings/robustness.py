@@ -50,7 +50,7 @@ class RobustnessRun(CheckedSettings):
     corruptions: Annotated[str, CORRUPTIONS] = "all"
     """all (the fourteen), or names with commas, such as snow,gaussian_noise."""
     levels: Annotated[str, CORRUPTIONS] = "0-5"
-    """Levels, such as 0-5 or 0,3."""
+    """Levels, such as 0-5 or 0,3; 0 is the clean images."""
     profile: Annotated[Profile, CORRUPTIONS] = "vqa-vrb"
     """Constants of VQA-VRB or ImageNet-C; they differ in shot noise and pixelate."""
     corruption_seed: Annotated[int, CORRUPTIONS] = 0
