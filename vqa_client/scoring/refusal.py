@@ -41,43 +41,37 @@ _FEW: Final = r"(?:\w+ ){0,5}?"
 _OTHERS: Final[dict[str, str]] = {
     # German, Dutch, Swedish, Norwegian, Danish
     "kann|kan|darf": (
-        rf"(?:kann|darf|kan|mag) {_FEW}(?:nicht|keine?|niet|geen|inte|ikke) {_FEW}(?:(?:weiter)?helfen"
-        r"|unterstützen|beantworten|erfüllen|bearbeiten|nachkommen|helpen|assisteren|beantwoorden|voldoen"
-        r"|verwerken|hjälpa|hjelpe|hjælpe|besvara|svara på (?:den|din)|svare på (?:det|dette|den)|assistera"
-        r"|bistå)|(?:kann|kan) (?:ich |ik |jag |jeg )?(?:leider |helaas |das |dieses |die |diese |keine |de "
-        r"|deze |geen |inte |ikke ){1,3}(?:se )?(?:bild|foto|afbeelding|billed)\w*(?: (?:leider |helaas )?(?:nicht "
-        r"|niet )?(?:direkt |direct )?(?:sehen|ansehen|anzeigen|analysieren|betrachten|öffnen|zien|bekijken"
-        r"|openen|analyseren)|[.,!]|$)"
+        rf"(?:kann|darf|kan|mag) {_FEW}(?:nicht|keine?|niet|geen|inte|ikke) {_FEW}(?:(?:weiter)?helfen|unterstützen"
+        r"|beantworten|erfüllen|bearbeiten|nachkommen|helpen|assisteren|beantwoorden|voldoen|verwerken|hjälpa|hjelpe"
+        r"|hjælpe|besvara|svara på (?:den|din)|svare på (?:det|dette|den)|assistera|bistå)|(?:kann|kan) (?:ich |ik "
+        r"|jag |jeg )?(?:leider |helaas |das |dieses |die |diese |keine |de |deze |geen |inte "
+        r"|ikke ){1,3}(?:se )?(?:bild|foto|afbeelding|billed)\w*(?: (?:leider |helaas )?(?:nicht |niet )?(?:direkt "
+        r"|direct )?(?:sehen|ansehen|anzeigen|analysieren|betrachten|öffnen|zien|bekijken|openen|analyseren)|[.,!]|$)"
     ),
     # French
     "je ne": (
         r"je ne (?:peux|suis) (?:malheureusement )?pas (?:en mesure (?:de |d'))?(?:vous |t')?(?:aider|assister"
-        r"|répondre à (?:cette|votre|ta) (?:question|demande)|satisfaire|traiter"
-        r"|fournir (?:cette|ces|ce) \w+|identifier (?:\w+ )?person|accéder à (?:cette"
-        r"|votre) demande|(?:voir|visualiser|analyser|afficher) (?:les |l'|d'|cette |votre |des )?(?:image"
-        r"|photo))"
+        r"|répondre à (?:cette|votre|ta) (?:question|demande)|satisfaire|traiter|fournir (?:cette|ces|ce) \w+"
+        r"|identifier (?:\w+ )?person|accéder à (?:cette|votre) demande|(?:voir|visualiser|analyser|afficher) (?:les "
+        r"|l'|d'|cette |votre |des )?(?:image|photo))"
     ),
     # Spanish
     "no pued|no podr": (
-        rf"no (?:puedo|podré|podría) {_FEW}(?:ayudar|asistir|cumplir|procesar|responder (?:a )?(?:esa|esta|tu|su"
-        r"|eso)"
-        r"|proporcionar es[ate]\w* \w+|identificar (?:a )?(?:las? )?person"
-        r"|(?:ver|visualizar|analizar) (?:la |las |esta |tu |su )?(?:im[aá]gen|foto))"
+        rf"no (?:puedo|podré|podría) {_FEW}(?:ayudar|asistir|cumplir|procesar|responder (?:a )?(?:esa|esta|tu|su|eso)"
+        r"|proporcionar es[ate]\w* \w+|identificar (?:a )?(?:las? )?person|(?:ver|visualizar|analizar) (?:la |las "
+        r"|esta |tu |su )?(?:im[aá]gen|foto))"
     ),
     # Portuguese
     "não": (
-        rf"não (?:posso|consigo|poderei) {_FEW}(?:ajud|auxili|atender|processar|cumprir|responder (?:a )?(?:essa"
-        r"|esta|sua|isso)"
-        r"|fornecer es[st][ae]\w* \w+|identificar (?:as? )?pesso"
-        r"|(?:ver|visualizar|analisar) (?:a |as |essa |esta |sua )?(?:image|foto))"
+        rf"não (?:posso|consigo|poderei) {_FEW}(?:ajud|auxili|atender|processar|cumprir|responder (?:a )?(?:essa|esta"
+        r"|sua|isso)|fornecer es[st][ae]\w* \w+|identificar (?:as? )?pesso|(?:ver|visualizar|analisar) (?:a |as |essa "
+        r"|esta |sua )?(?:image|foto))"
     ),
     # Italian
     "non ": (
-        rf"non (?:posso|sono in grado di|riesco a) {_FEW}(?:aiutar|assister|fornire assistenza|soddisfare"
-        r"|elaborare"
-        r"|fornire quest\w+ \w+|identificare (?:l[ae] )?person"
-        r"|rispondere a (?:questa|quella|tale)|(?:vedere|visualizzare|analizzare) (?:l'|le |la "
-        r"|questa )?(?:immagin|foto))"
+        rf"non (?:posso|sono in grado di|riesco a) {_FEW}(?:aiutar|assister|fornire assistenza|soddisfare|elaborare"
+        r"|fornire quest\w+ \w+|identificare (?:l[ae] )?person|rispondere a (?:questa|quella|tale)|(?:vedere"
+        r"|visualizzare|analizzare) (?:l'|le |la |questa )?(?:immagin|foto))"
     ),
     # Finnish
     "en voi|en pysty|en kykene|en valitettavasti": (
@@ -125,10 +119,9 @@ _OTHERS: Final[dict[str, str]] = {
     # Russian, Ukrainian
     "не ": (
         rf"не (?:могу|смогу|можем|в состоянии|можу|зможу|в змозі) {_FEW}(?:помо[чг]|допомогти|выполнить|виконати"
-        r"|предоставить (?:эту|такую|данную) \w+"
-        r"|обработать|обробити|обсуждать|с этим|ответить на (?:этот|ваш|данный|твой)|відповісти на (?:це|ваше"
-        r"|твоє)|(?:видеть|просматривать|анализировать|бачити|переглядати|аналізувати) (?:\w+ )?(?:изображени"
-        r"|картинк|фото|зображен))"
+        r"|предоставить (?:эту|такую|данную) \w+|обработать|обробити|обсуждать|с этим|ответить на (?:этот|ваш|данный"
+        r"|твой)|відповісти на (?:це|ваше|твоє)|(?:видеть|просматривать|анализировать|бачити|переглядати"
+        r"|аналізувати) (?:\w+ )?(?:изображени|картинк|фото|зображен))"
     ),
     # Greek
     "δεν": (
