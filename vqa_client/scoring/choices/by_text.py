@@ -11,6 +11,7 @@ from vqa_client.scoring.choices.refuted import SENTENCE_READ, denied, mentioned,
 from vqa_client.scoring.choices.undeclared import CLAUSE_END, PLACES_READ, SHORT, conclusion_of
 from vqa_client.scoring.number_words import SMALL
 from vqa_client.scoring.patterns import find_whole, lazily
+from vqa_client.scoring.plain import plain
 
 LABEL_READ: Final = 12
 LOOP: Final = 30
@@ -199,7 +200,7 @@ def parts(reply: ChoiceReply) -> Found | None:
 
 def difference(reply: ChoiceReply) -> Found | None:
     """The choice whose one word that the others lack is stated: "the one on the top" for "the top one"."""
-    words = reply.texts.words
+    words = {label: plain(choice).rstrip(".").split() for label, choice in reply.texts.choices.items()}
     lengths = {len(each) for each in words.values()}
     if len(words) < 2 or len(lengths) > 1 or not 1 < max(lengths) <= FRAME:
         return None

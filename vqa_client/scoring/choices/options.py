@@ -123,11 +123,6 @@ class Texts:
         return names if not self.letters and all(map(_ABBREVIATION.fullmatch, names)) else {}
 
     @cached_property
-    def words(self) -> Mapping[str, list[str]]:
-        """The words of each choice."""
-        return {label: plain(choice).rstrip(".").split() for label, choice in self.choices.items()}
-
-    @cached_property
     def silent(self) -> frozenset[str]:
         """Labels whose text says nothing inside a sentence, such as "yes"."""
         return frozenset(label for label, own in self.folded.items() if not telling(own))
