@@ -355,13 +355,13 @@ def test_a_hint_that_says_nothing_is_not_asked(said: str) -> None:
     ("name", "form", "said"),
     [
         *(("mmbench", 1, said) for said in ("", "?", "nan", "hidden")),
-        *(("blink", 0, "hidden"), ("mmmu", 0, "?"), ("seedbench", 0, ""), ("hallusionbench", 0, "")),
+        *(("blink", 0, "hidden"), ("mmmu", 0, "?"), ("seedbench", 0, ""), ("hallusionbench", 0, ""), ("pope", 0, "")),
         *(("mathvista", 1, ""), ("mathvista", 1, None), ("charxiv", 1, ""), ("gqa", 0, None), ("mm-niah", 1, "")),
         *(("ocrbench", 0, [""]), ("textvqa", 0, []), ("docvqa", 0, [""])),
     ],
 )
 def test_an_answer_that_is_kept_back_is_no_reference(name: str, form: int, said: Any, tmp_path: Path) -> None:
-    answers = ("answer", "answers", "references", "gt_answer")
+    answers = ("answer", "answers", "references", "gt_answer", "label")
     rows = [row | {field: said for field in row if field.rpartition(":")[2] in answers} for row in SAMPLES[name].rows]
     write(benchmark_of(name), Sample(rows=rows), form, tmp_path)
     settings = BenchmarkSettings(benchmark=name, data=tmp_path)

@@ -33,7 +33,7 @@ def question(row: Row, place: Place) -> Question:
         id=f"{'+'.join(kinds)}/{row.question_id}",
         text=row.text,
         images=(row.image,),
-        references=("no" if row.label.lower() == "no" else "yes",),
+        references=({"": "", "no": "no"}.get(row.label.lower(), "yes"),),
         groups={"kind": kinds if len(kinds) > 1 else kinds[0], "label": row.label.lower()},
         cluster=row.photograph or row.image,
     )
