@@ -40,7 +40,7 @@ async def test_every_form_of_an_address_leads_to_the_chats(
     of = Questions(tmp_path, 2)
     server = fault_server(only_path(path, then=oracle(of.replies())))
     notes = Notes()
-    records = await of.ask(typed.format(at=f"127.0.0.1:{server.port}"), progress=notes, wait_for_server=0)
+    records = await of.ask(typed.format(at=f"127.0.0.1:{server.port}"), progress=notes, wait_for_server=60.0)
     assert {record["status"] for record in records.values()} == {"ok"}
     assert {chat.path for chat in server.chats} == {path}
     assert notes.about(server.origin + path.removesuffix("/chat/completions"))
@@ -51,14 +51,14 @@ async def test_every_form_of_an_address_leads_to_the_chats(
 async def test_a_prefix_is_kept(prefix: str, ending: str, tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 1)
     server = fault_server(only_path(f"{prefix}/chat/completions", then=oracle(of.replies())))
-    records = await of.ask(f"{server.origin}{prefix}{ending}", wait_for_server=0)
+    records = await of.ask(f"{server.origin}{prefix}{ending}", wait_for_server=60.0)
     assert records["q0"]["status"] == "ok"
 
 
 async def test_a_prefix_without_its_v1_is_found(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 1)
     server = fault_server(only_path("/api/v1/chat/completions", then=oracle(of.replies())))
-    records = await of.ask(f"{server.origin}/api", wait_for_server=0)
+    records = await of.ask(f"{server.origin}/api", wait_for_server=60.0)
     assert records["q0"]["status"] == "ok"
 
 
@@ -82,7 +82,7 @@ async def test_no_proxy_is_ever_asked_for_this_machine(
     of = Questions(tmp_path, 2)
     server = fault_server(oracle(of.replies()))
     monkeypatch.setenv(variable, proxy)
-    records = await of.ask(f"http://{host}:{server.port}/v1", wait_for_server=0)
+    records = await of.ask(f"http://{host}:{server.port}/v1", wait_for_server=60.0)
     assert {record["status"] for record in records.values()} == {"ok"}
 
 
@@ -94,7 +94,7 @@ async def test_no_form_of_no_proxy_hides_this_machine(
     server = fault_server(oracle(of.replies()))
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", no_proxy)
-    records = await of.ask(server, wait_for_server=0)
+    records = await of.ask(server, wait_for_server=60.0)
     assert records["q0"]["status"] == "ok"
 
 
@@ -210,7 +210,7 @@ async def test_localhost_is_reached_at_whichever_address_it_listens(
     except OSError:
         pytest.skip("no IPv6 here")
     started_s = time.monotonic()
-    records = await of.ask(f"http://localhost:{server.port}/v1", wait_for_server=0)
+    records = await of.ask(f"http://localhost:{server.port}/v1", wait_for_server=60.0)
     assert {record["status"] for record in records.values()} == {"ok"}
     assert time.monotonic() - started_s < 60
 
