@@ -123,14 +123,15 @@ def _labels(runs: Sequence[LoggedRun], titles: Mapping[Path, str]) -> dict[Path,
     """What each run's row is called: its model, with its folder where runs of one model share a column."""
     root = os.path.commonpath([run.log.parent for run in runs])
 
-    def folder(run: LoggedRun) -> str:
-        place = os.path.relpath(run.log.parent, root)
+    def at(run: LoggedRun, path: Path) -> str:
+        place = os.path.relpath(path, root)
         return f"{run.facts.model} ({place})".strip() if place != os.curdir else run.facts.model
 
-    def file(run: LoggedRun) -> str:
-        return f"{run.facts.model} ({os.path.relpath(run.log.with_name(run.stem), root)})".strip()
-
-    ways: tuple[Callable[[LoggedRun], str], ...] = (lambda run: run.facts.model, folder, file)
+    ways: tuple[Callable[[LoggedRun], str], ...] = (
+        lambda run: run.facts.model,
+        lambda run: at(run, run.log.parent),
+        lambda run: at(run, run.log.with_name(run.stem)),
+    )
     by_model: dict[str, list[LoggedRun]] = {}
     for run in runs:
         by_model.setdefault(run.facts.model, []).append(run)

@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from vqa_client.compare.figures import FULL_MARKS, Accuracy, Compared, Comparison, Group, compare
+from vqa_client.compare.figures import FULL_MARKS, Compared, Comparison, Group, compare
 from vqa_client.compare.matching import Matched, Pair
 from vqa_client.compare.sections import sentence, tests
 from vqa_client.compare.sides import Kept, Key, Side, read_sides, tell_apart
@@ -98,14 +99,10 @@ def _charted_runs(side: Side, variant: str | None) -> Iterator[ChartedRun]:
 
 def _accuracies(compared: Compared) -> Iterator[Figure]:
     first = compared[0][0]
-    for at, (label, n, of) in enumerate(
-        [(first.a, first.n, first.accuracy_a), *((of.b, of.n, of.accuracy_b) for of, _ in compared)]
-    ):
-        yield _figure(label, n, of, at)
-
-
-def _figure(label: str, n: int, of: Accuracy, at: int) -> Figure:
-    return Figure(label=label, n=n, share=of.value, interval=of.interval, link=state_link(**{f"side.{at}": "not"}))
+    every = [(first.a, first.n, first.accuracy_a), *((of.b, of.n, of.accuracy_b) for of, _ in compared)]
+    for at, (label, n, of) in enumerate(every):
+        link = state_link(**{f"side.{at}": "not"})
+        yield Figure(label=label, n=n, share=of.value, interval=of.interval, link=link)
 
 
 def _gap(label: str, before: float, after: float, of: Comparison | Group, p_holm: float, link: str = "") -> Gap:
@@ -174,9 +171,8 @@ def _blind(every: Sequence[ChartedRun]) -> list[tuple[str, list[Gap]]]:
     gaps: dict[str, list[Gap]] = {}
     for charted in asked_both:
         for gap in asked(charted.overview).gaps:
-            label, values = "all questions" if gap.label == "all" else gap.label, (gap.before, gap.after)
-            same = Gap(label=charted.name, before=values[0], after=values[1], difference=gap.difference)
-            gaps.setdefault(label, []).append(same)
+            label = "all questions" if gap.label == "all" else gap.label
+            gaps.setdefault(label, []).append(replace(gap, label=charted.name, link=""))
     return list(gaps.items())
 
 
@@ -227,7 +223,7 @@ def comparison_page(logs: Sequence[Path], show: Show) -> bytes:
 def write_comparison(
     folder: Path, sides: Sequence[Side], compared: Compared, *, html_images: int, csv_safe: bool
 ) -> tuple[Path, ...]:
-    """Write everything and name the files, the page where Jinja is installed; raises UsageError for a full disk."""
+    """Write everything and name the files, the page where Jinja is installed; raises OutputError for a full disk."""
     write_json(folder / JSON_NAME, content(sides, compared), rb'\{\n  "vqa_client": ')
     write_rows(folder / CSV_NAME, _questions(sides, compared), rb"question_id,variant,", csv_safe=csv_safe)
     write_rows(folder / GROUPS_NAME, _groups(compared), rb"a,b,field,value,", csv_safe=csv_safe)
