@@ -2,12 +2,13 @@
 
 Draws changes of one line over all of `vqa_client/`, finds the tests that reach each line by one run of the suite, makes
 each change in a copy of the tree, runs its tests, and prints the share that was noticed by room, with Wilson intervals,
-and the changes that were not.
+and the changes that were not. All of it in a copy from the start: who goes on editing the tree changes no result.
 """
 
 import argparse
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
@@ -17,13 +18,14 @@ from queue import SimpleQueue
 from typing import Final
 
 from tests.mutants.changes import ROOT, Change, drawn
-from tests.mutants.reach import AT_ONCE, Reach, reach_of, run_pytest
+from tests.mutants.reach import AT_ONCE, Reach, environment_of, reach_of, run_pytest
 from vqa_client.scoring.statistics import wilson
 
-MOST_S: Final = 60
-"""Of the tests that reach a line, so many seconds are run."""
-LIMIT_S: Final = 300
+MOST_S: Final = 240
+"""Of the tests that reach a line, so many seconds are run: on a busy machine a quarter of it is work."""
+LIMIT_S: Final = 900
 """A change that hangs is noticed by then."""
+COPY: Final = ".mutants-"
 
 
 def chosen(change: Change, reach: Reach) -> list[str]:
@@ -72,7 +74,7 @@ def is_noticed(change: Change, tests: list[str], tree: Path) -> bool:
 
 def copied(stack: ExitStack) -> Path:
     """A copy of the tree, beside it: the data of the tests is found from there."""
-    folder = stack.enter_context(tempfile.TemporaryDirectory(dir=ROOT.parent, prefix=".mutants-"))
+    folder = stack.enter_context(tempfile.TemporaryDirectory(dir=ROOT.parent, prefix=COPY))
     ignored = shutil.ignore_patterns(".git", ".venv", "build", ".*_cache", "__pycache__")
     return Path(shutil.copytree(ROOT, folder, ignore=ignored, dirs_exist_ok=True))
 
@@ -117,6 +119,11 @@ def main() -> None:
     parser.add_argument("--rooms", default="", help="only these folders of vqa_client/, with commas")
     parser.add_argument("tests", nargs="*", help="run only these tests; default: the suite")
     given = parser.parse_args()
+    if not ROOT.name.startswith(COPY):
+        with ExitStack() as stack:
+            tree = copied(stack)
+            command = [sys.executable, "-m", "tests.mutants", *sys.argv[1:]]
+            sys.exit(subprocess.run(command, cwd=tree, env=environment_of(tree), check=False).returncode)
     changes = drawn(given.seed, given.n, set(filter(None, given.rooms.split(","))))
     with ExitStack() as stack:
         reach = reach_of(changes, copied(stack), given.tests)

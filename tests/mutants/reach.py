@@ -223,7 +223,11 @@ def naming(change: Change) -> set[str]:
 def run_pytest(tree: Path, *words: str, timeout: float | None = None) -> "subprocess.CompletedProcess[str]":
     """Run pytest in a copy of the tree; raises TimeoutExpired."""
     command = [sys.executable, "-W", "error", "-m", "pytest", *words]
-    environment = os.environ | {"PYTHONPATH": str(tree)}
     return subprocess.run(
-        command, cwd=tree, env=environment, capture_output=True, text=True, timeout=timeout, check=False
+        command, cwd=tree, env=environment_of(tree), capture_output=True, text=True, timeout=timeout, check=False
     )
+
+
+def environment_of(tree: Path) -> dict[str, str]:
+    """In which Python imports the library of a tree."""
+    return os.environ | {"PYTHONPATH": str(tree)}
