@@ -129,6 +129,7 @@ def test_every_question_has_the_replies_of_all_runs(tmp_path: Path) -> None:
         "same": ["It is a kettle.", "It is a kettle.", None],
     }
     assert page.data["sides"] == ["org/one", "org/two", "org/three"]
+    assert "org/one, %the run, %" in page.text
     assert page.data["fields"] == [{"name": "kind", "values": ["x"]}]
 
 
@@ -136,6 +137,7 @@ def test_numbers_of_the_square_lead_to_their_questions(tmp_path: Path) -> None:
     a, b = scored("pqrstuvwxy", *(1,) * 3, *(0,) * 7), scored("pqrstuvwxy", 1, 0, 0, *(1,) * 3, *(0.9,) * 4)
     page = Page(written(tmp_path, a, b) / "compare.html")
     assert re.findall(r"side\.1=\w+\">(\d+)<small>(\S+?)&", page.source) == [(str(n), f"{n}0.0") for n in (1, 2, 3, 4)]
+    assert ("org/one, %org/two, %" in page.text, "the run, %" in page.text) == (True, False)
     links = [str(link["href"]) for link in page.all("a") if str(link.get("href")).startswith("#side.0=")]
     assert [link for link in links if "side.1" in link] == [
         f"#side.0={one}&side.1={other}" for one in ("right", "not") for other in ("right", "not")
