@@ -174,6 +174,9 @@ def test_several_splits_are_a_choice_of_the_user(served: Hub) -> None:
     with pytest.raises(DataError, match="own/set has no data of this benchmark") as missing:
         fetch(Address("own/set", "", ""), [("*.tsv", "*.json"), ("*.csv",)], yes=True, note=lambda line: None)
     assert missing.value.hint == "known forms are *.tsv; *.csv"
+    served.files = {f"{ending}.{ending}": b"" for ending in ("csv", "json", "jsonl", "md", "parquet", "tar", "tsv")}
+    with pytest.raises(UsageError, match="own/set has 6 splits: csv, json, jsonl, parquet, tar, tsv"):
+        fetch(Address("own/set", "", ""), [], yes=True, note=lambda line: None)
 
 
 @pytest.mark.parametrize(
