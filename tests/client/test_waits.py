@@ -145,7 +145,7 @@ async def test_answers_widen_the_window_only_while_it_keeps_others_waiting() -> 
     leave_refused(window, 124)
     window.answered(late=False)
     assert window.size == 4
-    waiting = [asyncio.create_task(window.enter()) for _ in range(60)]
+    waiting = [asyncio.create_task(window.enter(first=False)) for _ in range(60)]
     await asyncio.sleep(0)
     for _ in range(8):
         window.answered(late=True)
@@ -182,7 +182,7 @@ async def test_places_are_given_in_order_and_a_refused_question_goes_first() -> 
 async def test_a_cancelled_wait_takes_no_place_and_passes_it_on() -> None:
     window = filled(2)
     leave_refused(window, 1)
-    gone, woken, last = (asyncio.create_task(window.enter()) for _ in range(3))
+    gone, woken, last = (asyncio.create_task(window.enter(first=False)) for _ in range(3))
     await asyncio.sleep(0)
     gone.cancel()
     await asyncio.sleep(0)

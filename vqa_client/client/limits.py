@@ -64,7 +64,7 @@ class Window:
         self.inside += 1
         return True
 
-    async def enter(self, *, first: bool = False) -> None:
+    async def enter(self, *, first: bool) -> None:
         """Wait for a place and take it."""
         while not self.enters(first=first):
             place = asyncio.get_running_loop().create_future()
