@@ -24,7 +24,7 @@ AT_ONCE: Final = 2
 PASSED: Final = "passed.log"
 FUNCTION: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 SAID: Final = re.compile(r"^(\d+) (tests/.*) (\(\w+\))$", re.MULTILINE)
-"""A line of what the probes say; a process with a limit of file sizes leaves half a line."""
+"""A line of what the probes say; a process with a limit of file sizes leaves half a line, and so a number of none."""
 PROBE: Final = '''"""Which test comes by a drawn line."""
 import os
 from pathlib import Path
@@ -204,8 +204,10 @@ def reach_of(changes: list[Change], tree: Path, suite: Sequence[str] = ()) -> Re
     if done.returncode > 1:  # 1 is a test that fails: of the style of the files, for one
         raise RuntimeError(done.stdout + done.stderr)
     tests = {change: naming(change) for change in changes}
+    by_number = {str(number): tests[change] for number, change in enumerate(changes)}
     for number, test, phase in SAID.findall((tree / "reached.log").read_text(encoding="utf-8")):
-        tests[changes[int(number)]].add(test if phase == "(call)" else test.partition("::")[0])  # others use it, too
+        if number in by_number:
+            by_number[number].add(test if phase == "(call)" else test.partition("::")[0])  # others use it, too
     passed = (line.split(" ", 1) for line in (tree / PASSED).read_text(encoding="utf-8").splitlines())
     return Reach(tests, {test: float(seconds) for seconds, test in passed})
 
