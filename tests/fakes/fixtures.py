@@ -35,10 +35,11 @@ class StartsProcesses(Protocol):
 def fault_server() -> Iterator[StartsServers]:
     """A factory of servers in this process."""
     strict: list[FaultServer] = []
-    with ExitStack() as running:
+    with ExitStack() as running, ExitStack() as ports:
 
         def start(script: Script = (), *, tolerates_violations: bool = False, **options: Any) -> FaultServer:
             server = running.enter_context(FaultServer(script, **options))
+            ports.callback(server.leave_port)
             if not tolerates_violations:
                 strict.append(server)
             return server

@@ -70,7 +70,7 @@ class FaultServer:
         """Bind, and serve from now on (or after `start_after_s`); OSError when the port is taken."""
         listener = self._bind()
         self.port = listener.getsockname()[1]
-        weakref.finalize(self, os.close, self._bind().detach())  # nobody else gets the port while this one is down
+        self.leave_port = weakref.finalize(self, os.close, self._bind().detach())  # kept while the server is down
         if self._wants_tls:
             from tests.fakes.certificates import server_context
 

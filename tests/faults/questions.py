@@ -36,21 +36,25 @@ class Notes(Progress):
 
 
 class StopsAfter(Notes):
-    """Stops a run once so many questions have ended, or it has said one of the words."""
+    """Stops a run once so many questions have ended and it has said the words."""
 
     def __init__(self, questions: int = 0, words: str = "") -> None:
         super().__init__()
         self.stop = asyncio.Event()
-        self._left, self._words = questions, words
+        self._left, self._unsaid = questions, words
 
     def finished(self, record: Record) -> None:
         self._left -= 1
-        if self._left == 0:
-            self.stop.set()
+        self._stop_when_due()
 
     def note(self, text: str) -> None:
         super().note(text)
-        if self._words and self._words in text:
+        if self._unsaid in text:
+            self._unsaid = ""
+            self._stop_when_due()
+
+    def _stop_when_due(self) -> None:
+        if self._left <= 0 and not self._unsaid:
             self.stop.set()
 
 

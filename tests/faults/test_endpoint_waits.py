@@ -74,7 +74,7 @@ async def test_a_long_wish_stops_all_workers_says_so_and_loses_no_question(
     monkeypatch.setattr("vqa_client.runner.GRACE_S", 0.1)
     of = Questions(tmp_path, 12)
     server = fault_server(first_n(3, "B", then=retry_after(429, "600")))
-    stops = StopsAfter(words="600")
+    stops = StopsAfter(3, words="600")
     with pytest.raises(Interrupted):
         await vqa_client.arun(of.settings(server.base_url, max_workers=4), stop=stops.stop, progress=stops)
     assert len(server.chats) <= 3 + 4

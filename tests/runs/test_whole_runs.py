@@ -214,11 +214,10 @@ async def test_no_limit_of_open_files_is_hit(tmp_path: Path, fault_process: Star
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     of = sample(tmp_path, 300)
     server = fault_process("first_n(201, (barrier(201), answer('B')), then=answer('B'))")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (250, before[1]))
     try:
         with ExitStack() as open_already:
-            for _ in range(100):
-                open_already.enter_context(open(os.devnull))
+            highest = max([open_already.enter_context(open(os.devnull)).fileno() for _ in range(100)])
+            resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 150, before[1]))
             (report,) = await vqa_client.arun(of.settings(server.base_url, max_workers=256))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
