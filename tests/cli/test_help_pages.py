@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -53,6 +54,18 @@ def test_a_page_is_made_once_and_again_where_it_looks_otherwise_or_its_sources_c
     for page in tmp_path.rglob("help-*"):
         page.write_bytes(b"older sources\nan older page\n")
     assert helped(tmp_path, "serve", "--help", COLUMNS="80").stdout == first.stdout
+
+
+@pytest.mark.parametrize("terminal", ["stdin", "stdout", "stderr"])
+def test_a_page_is_as_wide_as_the_terminal_at_any_of_the_three_streams(tmp_path: Path, terminal: str) -> None:
+    termios, (leader, follower), wide = pytest.importorskip("termios"), os.openpty(), tmp_path / "wide"
+    termios.tcsetwinsize(follower, (24, 61))
+    code = f"import vqa_client.cli.help_pages as of\nopen({str(wide)!r}, 'w').write(str(of.columns()))"
+    given: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL) | {terminal: follower}
+    subprocess.run([sys.executable, "-c", code], timeout=300, check=True, **given)
+    os.close(leader)
+    os.close(follower)
+    assert wide.read_text() == "61"
 
 
 def test_a_benchmarks_page_is_kept_until_a_package_is_installed_which_may_bring_one(tmp_path: Path) -> None:

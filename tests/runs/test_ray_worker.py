@@ -1,10 +1,11 @@
 """What a worker of `--ray` sends is its shard's files, from wherever they leave off; no Ray is needed for that."""
 
 import asyncio
+import itertools
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -119,11 +120,16 @@ class ActorDiedError(RayError):
     """As Ray's: a worker is gone."""
 
 
-def cluster(error: Exception, *, version: str = __version__, at_start: bool = False) -> SimpleNamespace:
-    """A module as Ray's: a node with two processors and one that is gone, whose workers all end with the error."""
+def cluster(
+    error: Exception, *, version: str = __version__, fails: Iterator[bool] = itertools.repeat(False)
+) -> SimpleNamespace:
+    """A module as Ray's: a node with two processors and one that is gone, whose workers all end with the error.
+
+    `fails` says of each start in turn whether the worker ends at once.
+    """
 
     async def about() -> dict[str, str]:
-        if at_start:
+        if next(fails):
             raise error
         return {"vqa_client": version, "node": "n1"}
 
@@ -154,7 +160,13 @@ LOST = ["shard 1/1: its worker on n1 is lost (ActorDiedError); another resumes i
 CLUSTERS = [
     (cluster(ActorDiedError()), {}, "shard 1/1: lost 3 workers (ActorDiedError)", LOST),
     (cluster(RayTaskError("a bug")), {}, "a bug", []),
-    (cluster(RayError("a\nno room\n"), at_start=True), {}, "no worker starts on the Ray cluster: no room", []),
+    (cluster(ActorDiedError(), fails=itertools.cycle((True, True, False))), {}, "shard 1/1: lost 3 workers", LOST),
+    (
+        cluster(RayError("a\nno room\n"), fails=itertools.repeat(True)),
+        {},
+        "no worker starts on the Ray cluster: no room",
+        [],
+    ),
     (cluster(RayError(), version="0"), {}, f"node n1 has vqa-client 0, this one {__version__}", []),
     (cluster(RayError()), {"ray_cpus": 4}, "--ray_cpus is 4; no node has more than 2", []),
 ]

@@ -38,7 +38,7 @@ class HelpPage:
     """One command's help at this width; the first line of its file says which sources it was made from."""
 
     def __init__(self, words: list[str]) -> None:
-        looks = (_columns(), sys.stdout.isatty(), sys.stdout.encoding, *map(os.environ.get, _LOOKS))
+        looks = (columns(), sys.stdout.isatty(), sys.stdout.encoding, *map(os.environ.get, _LOOKS))
         key = hashlib.sha256(repr((_PACKAGE, words, looks)).encode()).hexdigest()[:16]
         self._path = cache_folder() / f"help-{key}.txt"
         self._sources = _sources()
@@ -92,7 +92,8 @@ class _Copied:
         return getattr(self._stream, name)
 
 
-def _columns() -> int:
+def columns() -> int:
+    """The width of the terminal at any of the three streams; 0 without one."""
     for descriptor in (0, 1, 2):
         with suppress(OSError):
             return os.get_terminal_size(descriptor).columns

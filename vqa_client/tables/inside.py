@@ -116,7 +116,7 @@ def short_name(name: str) -> str:
     return os.path.basename(path) + (f"#{place}" if place else "")
 
 
-class _OpenTables:
+class OpenTables:
     """The tables that images were read from last, for all threads, each with `lock`; a changed one is opened again."""
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ class _OpenTables:
         return table, state
 
 
-_TABLES = _OpenTables()
+_TABLES = OpenTables()
 
 
 def image_inside(path: str, place: str) -> tuple[bytes, FileState]:
