@@ -103,17 +103,74 @@ async def test_only_servers_that_are_there_and_tell_something_are_asked_again() 
     assert (len(asked), len(shown)) == (3, 2)
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "silent"),
+    [
+        *((200, vllm(FULL), False), (200, b"a page", True), (200, vllm(FULL) + b"\n" * 4_000_000, True)),
+        *((404, vllm(FULL), True), (500, b"", False), (501, b"", True), (503, b"", False)),
+    ],
+)
+async def test_a_server_that_has_no_metrics_is_told_from_one_that_fails(status: int, body: bytes, silent: bool) -> None:
+    transport = httpx2.MockTransport(lambda request: httpx2.Response(status, content=body))
+    watch = ServerWatch(Route(Endpoint(httpx2.URL("http://host/v1"), transport, {})))
+    await watch.look(1.0)
+    assert (watch.silent, watch.readings) == (silent, int(status == 200 and not silent))
+
+
+async def test_metrics_that_fail_later_are_noted_once_and_tell_no_queue_any_more() -> None:
+    away, asked, notes = set[str](), list[str](), list[str]()
+
+    def reply(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.url.host)
+        if request.url.host in away:
+            raise httpx2.ConnectError("no way")
+        memory = b"process_resident_memory_bytes 3e+09\n" if request.url.host == "tells" else b""
+        return httpx2.Response(200, content=vllm(FULL) + memory)
+
+    hosts = ("tells", "other")
+    routes = [Route(Endpoint(httpx2.URL(f"http://{host}/v1"), httpx2.MockTransport(reply), {})) for host in hosts]
+    reader = MetricsReader(routes, show=lambda text: None, note=notes.append)
+    away.update(hosts)
+    assert await reader.look(1.0)
+    assert notes == []
+    away.clear()
+    assert await reader.look(1.0)
+    assert (await reader.queue(0.0), reader.memory_bytes()) == ((6, 4), None)
+    away.add("tells")
+    for _ in range(2):
+        assert await reader.look(1.0)
+    assert notes == ["http://tells/v1: its /metrics can't be read now (no way); the run continues without"]
+    assert await reader.queue(0.0) == (0, 0)
+    before = len(asked)
+    await reader.last_look()
+    assert len(asked) == before
+
+
+async def test_the_memory_of_all_servers_is_unknown_where_one_never_told() -> None:
+    def route(host: str, body: bytes) -> Route:
+        transport = httpx2.MockTransport(lambda request: httpx2.Response(200, content=body))
+        return Route(Endpoint(httpx2.URL(f"http://{host}/v1"), transport, {}))
+
+    tells, silent = route("tells", vllm(FULL) + b"process_resident_memory_bytes 3e+09\n"), route("silent", b"")
+    for routes, memory in (([tells], 3_000_000_000), ([tells, tells], 6_000_000_000), ([tells, silent], None)):
+        reader = MetricsReader(routes, show=lambda text: None, note=lambda text: None)
+        await reader.look(1.0)
+        await reader.last_look()
+        assert reader.memory_bytes() == memory
+
+
 def test_readings_are_means_over_the_time_between_them_and_a_server_counts_from_0_after_a_restart() -> None:
     watch = ServerWatch(cast(Route, SimpleNamespace(address="http://localhost:8000/v1")))
     assert watch.described() == {}
     caches = {"prefix_queries": 100.0, "prefix_hits": 50.0, "mm_queries": 0.0, "mm_hits": 0.0}
     tokens = {"prompt_tokens": 1000.0, "generation_tokens": 10.0, "preemptions": 1.0}
-    watch.take(Reading(running=9, waiting=9, kv_use=0.75, counters=caches | tokens, memory_bytes=5), 10.0)
+    watch.take(Reading(running=9, waiting=9, kv_use=0.75004, counters=caches | tokens, memory_bytes=5), 10.0)
     assert watch.described() == {}
-    later = {"prefix_queries": 300.0, "prefix_hits": 100.0, "prompt_tokens": 1500.0, "preemptions": 3.0}
+    later = {"prefix_queries": 300.0, "prefix_hits": 100.004, "prompt_tokens": 1500.0, "preemptions": 3.0}
+    later |= {"mm_queries": 2.0, "mm_hits": 3.0}
     watch.take(Reading(running=4, waiting=2, kv_use=0.25, counters=caches | tokens | later, memory_bytes=6), 12.0)
     restarted = tokens | {"generation_tokens": 4.0}
-    watch.take(Reading(running=1, waiting=0, kv_use=0.5, counters=restarted, memory_bytes=7), 14.0)
+    watch.take(Reading(running=1, waiting=0, kv_use=0.5, counters=restarted, memory_bytes=7), 14.0004)
     assert watch.described() == {
         "address": "http://localhost:8000/v1",
         "readings": 3,
@@ -123,7 +180,8 @@ def test_readings_are_means_over_the_time_between_them_and_a_server_counts_from_
         "kv_use": 0.375,
         "kv_use_max": 0.75,
         "prefix_hit_rate": 0.25,
-        "prompt_tokens_s": 375.0,
+        "mm_hit_rate": 1.0,
+        "prompt_tokens_s": 374.96,
         "generation_tokens_s": 1.0,
         "preemptions": 3,
         "memory_bytes": [5, 7],

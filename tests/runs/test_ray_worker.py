@@ -5,7 +5,7 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -120,16 +120,15 @@ class ActorDiedError(RayError):
     """As Ray's: a worker is gone."""
 
 
-def cluster(
-    error: Exception, *, version: str = __version__, fails: Iterator[bool] = itertools.repeat(False)
-) -> SimpleNamespace:
+def cluster(error: Exception, *, version: str = __version__, fails: Sequence[bool] = (False,)) -> SimpleNamespace:
     """A module as Ray's: a node with two processors and one that is gone, whose workers all end with the error.
 
-    `fails` says of each start in turn whether the worker ends at once.
+    `fails` says of each start in turn, over and over, whether the worker ends at once.
     """
+    failing = itertools.cycle(fails)
 
     async def about() -> dict[str, str]:
-        if next(fails):
+        if next(failing):
             raise error
         return {"vqa_client": version, "node": "n1"}
 
@@ -160,9 +159,9 @@ LOST = ["shard 1/1: its worker on n1 is lost (ActorDiedError); another resumes i
 CLUSTERS = [
     (cluster(ActorDiedError()), {}, "shard 1/1: lost 3 workers (ActorDiedError)", LOST),
     (cluster(RayTaskError("a bug")), {}, "a bug", []),
-    (cluster(ActorDiedError(), fails=itertools.cycle((True, True, False))), {}, "shard 1/1: lost 3 workers", LOST),
+    (cluster(ActorDiedError(), fails=(True, True, False)), {}, "shard 1/1: lost 3 workers", LOST),
     (
-        cluster(RayError("a\nno room\n"), fails=itertools.repeat(True)),
+        cluster(RayError("a\nno room\n"), fails=(True,)),
         {},
         "no worker starts on the Ray cluster: no room",
         [],
