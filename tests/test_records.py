@@ -16,7 +16,7 @@ from vqa_client import compact_index, files
 from vqa_client.errors import OutputError, UsageError
 from vqa_client.records import RecordLog, damaged_beside, locked
 from vqa_client.reports.log_reader import LogReader
-from vqa_client.types import FAILED, Record, Status
+from vqa_client.types import FAILED, Failure, Record, Status
 
 
 def record(name: str, status: Status = "ok", **fields: object) -> Record:
@@ -119,6 +119,13 @@ def test_only_a_reply_or_a_lasting_failure_is_done(
     with RecordLog(path) as log:
         assert log.is_done(("1", "")) == done
         assert log.is_done(("1", ""), FAILED) == done_when_retrying
+
+
+@pytest.mark.parametrize(("transient", "done"), [(False, True), (True, False)])
+def test_a_failure_that_may_pass_is_not_done(path: Path, transient: bool, done: bool) -> None:
+    fill(path, record("1", "bad_image", error=Failure(message="no memory", transient=transient)))
+    with RecordLog(path) as log:
+        assert (log.is_done(("1", "")), log.failed_permanently) == (done, int(done))
 
 
 @pytest.mark.parametrize("status", [status for status, *_ in DONE])

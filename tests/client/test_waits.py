@@ -222,6 +222,14 @@ def test_a_silent_server_is_given_time_for_what_timed_out_and_no_more() -> None:
 
 
 LIMITS: Final = {
+    "batch.asking": {"AHEAD": 8},
+    "batch.run": {"MOST_POLL_S": 300.0, "POLL_GROWTH": 1.25, "FETCHES": 3, "PAUSES_S": (1.0, 5.0, 25.0, 125.0)},
+    "batch.service": {"EXPIRY_S": 7 * 86_400, "RETRIES": 4},
+    "cli.files_progress": {"LEAST_S": 5.0},
+    "cli.processes": {"STARTS": 2},
+    "cli.progress": {"RATE_WINDOW_S": 10.0, "REPORTED_S": 0.5},
+    "cli.ray_driver": {"LOSSES": 3, "REACHED_S": 10.0, "MOST_WAITING": 8},
+    "cli.ray_worker": {"SHIPPED_S": 0.25},
     "client.allowance": {"BURST_S": 1.0, "BYTES_A_TOKEN": 4, "PIXELS_A_TOKEN": 784, "UNKNOWN_IMAGE_TOKENS": 1_000},
     "client.chat": {"LEAST_IMAGE_TOKENS": 10, "MISSES": 2},
     "client.check.examine": {"CONNECT_S": 2.0, "SLOW_S": 0.5},
@@ -263,10 +271,19 @@ LIMITS: Final = {
     },
     "client.watching.server_memory": {"ASK_S": 1.0},
     "model_config": {"DEFAULT_TIMEOUT_S": 600.0},
+    "runs.adaptive": {"ENOUGH": 8, "QUEUED": 0.1, "GAIN": 0.25, "APART": 1.2},
+    "runs.control": {"REPLY_S": 10.0, "LINE_BYTES": 10_000},
+    "runs.figures": {"TICK_S": 0.025, "TICKS_A_LOOK": 10, "SPANS": 32, "FIRST_SPAN_S": 0.25},
+    "runs.run_plan": {"SYNC_S": 5.0, "QUESTIONS_BETWEEN_LOOKS": 500, "MOST_FIRST": 256},
     "runner": {"GRACE_S": 1.5, "LOOP_CHARACTERS": 1_000, "PROMPT_CHARACTERS": 10_000},
     "servers.by_config": {"USUAL_IMAGES": 999, "TOP_LOGPROBS": 20},
     "servers.process": {"LOG_TAIL_BYTES": 65_536, "LOG_LINES_TOLD": 12, "LEFTOVER_GRACE_S": 0.5},
     "servers.serving": {"PROBE_S": 0.5, "PROBE_TIMEOUT_S": 2.0, "NEWS_S": 5.0, "LINE_CHARACTERS": 160},
+    "settings.batch": {"UPLOAD_MB": 90.0, "COMMAND_MB": 2_000.0},
+    "settings.divided": {"MOST_PROCESSES": 1_000, "MOST_PARTS": 100_000},
+    "tables.data_file": {"SHOWN_FIELDS": 8},
+    "tables.parquet_table": {"BATCH_BYTES": 2_097_152, "BOMB_BYTES": 1_073_741_824, "BOMB_RATIO": 200},
+    "tables.pictures": {"MOST_CHARACTERS": 100_000},
 }
 
 
