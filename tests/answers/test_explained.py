@@ -39,9 +39,17 @@ def ours(path: Path) -> Path:
     return write_csv(path, columns, rows)
 
 
+def several(path: Path) -> Path:
+    """With columns of several names for the same, of which one counts."""
+    rows = [("0", key, "blue", answer, "none", "it glows", explanation) for key, (answer, explanation) in SAID.items()]
+    columns = ("id", "question_id", "generated_label", "generated_answer", "rationale", "explanation")
+    return write_csv(path, (*columns, "generated_explanation"), rows)
+
+
 FORMS: dict[str, Callable[[Path], Path]] = {
     "vqax_val_eval.records.jsonl": lambda path: write_log(path, SAID),
     "vqax_val_eval.csv": ours,
+    "vqax_val_eval-several.csv": several,
     "vqax_val_eval-published.csv": lambda path: write_published(path, SAID),
     "vqax_val_eval_pred_full.json": lambda path: write_captions(path, full(SAID)),
 }
@@ -240,6 +248,7 @@ NEEDED = (
     "each row needs an id (sample_id, question_id, image_id) or the published table's columns, and an explanation "
     "(rationale, explanation, generated_explanation) or a caption"
 )
+TABLE = "image_name,question,answer,rationale\nx.jpg,how,a,b\n"
 HINTS = {
     **dict.fromkeys(("the columns are", "has no explanation", "has no id", "contains no prediction"), NEEDED),
     "nothing says what": "give --task and --split with --data, or a file with --references",
@@ -260,6 +269,7 @@ HINTS = {
         ("m.json", '[{"image_id": null, "caption": "x"}]', {}, DataError, "item 1 has no id"),
         ("m.json", '[{"image_id": 1, "caption": "x"}]', {"task": "vqax", "split": "val"}, DataError, "no question of"),
         ("m.json", "", {}, DataError, "is empty"),
+        ("vcr_val_eval.csv", TABLE, {"task": "vqax", "split": "val"}, DataError, "first ids are 'x.jpg / how' and '11'"),
         ("vqax_val_eval.csv", "sample_id,answer,rationale\n12,2,3\n", {"vcr_mode": "q2a"}, UsageError, "vcr_mode q2a"),
         ("actx_train_eval.csv", "sample_id,answer,rationale\n12,2,3\n", {}, DataError, "there is no .*actX_train"),
     ],

@@ -49,10 +49,11 @@ def test_the_record_log_of_a_run_is_read_with_its_statuses(tmp_path: Path) -> No
         log.append(Record(question_id="3", status="bad_image"))
     with path.open("a") as file:
         file.write('{"question_id": "4", "sta')
+    path.write_text("{\n" + path.read_text())  # a line that ended too soon may be the first one, too
     found = read_predictions(path)
     assert texts(found) == {"1": "Yes.", "2": None, "3": None}
     assert [prediction.status for prediction in found.by_id.values()] == ["ok", "unparsed", "bad_image"]
-    assert (found.by_id["2"].cluster, found.unreadable, found.repeated) == ("image 7", 1, {"1": 2})
+    assert (found.by_id["2"].cluster, found.unreadable, found.repeated) == ("image 7", 2, {"1": 2})
 
 
 def test_of_several_variants_one_has_to_be_picked(tmp_path: Path) -> None:
@@ -72,7 +73,9 @@ def test_of_several_variants_one_has_to_be_picked(tmp_path: Path) -> None:
         read_predictions(path, "blur")
     with RecordLog(path) as log:
         log.append(Record(question_id="1", folder="dpi_56", status="ok", answer="small"))
+        log.append(Record(question_id="1", folder="dpi_56", variant="snow/1", status="ok", answer="white"))
     assert texts(read_predictions(path, "dpi_56")) == {"1": "small"}
+    assert texts(read_predictions(path, "snow/1")) == {"1": "white"}
 
 
 def test_the_last_of_several_answers_counts_and_ids_are_compared_as_text(tmp_path: Path) -> None:

@@ -61,6 +61,8 @@ def test_a_run_without_a_value_has_no_dot_there() -> None:
     [chart] = slopes([("all questions", gaps)], "without", "with")
     assert [said for *_, said in chart.lines[0].points] == ["50.0 %"]
     assert chart.lines[0].words == "run 50.0 %"
+    [chart] = slopes([("all questions", [replace(gap, label=str(n)) for gap in gaps for n in range(9)])], "a", "b")
+    assert [line.style for line in chart.lines] == [*range(8), 0]
 
 
 def test_charts_are_drawn_to_scale(tmp_path: Path) -> None:
@@ -97,6 +99,8 @@ def test_charts_are_drawn_to_scale(tmp_path: Path) -> None:
     ]
     [slope] = slopes([("q", [Gap(label="run", before=1.0, after=0.5, difference=None)])], "without", "with")
     assert (slope.ticks, slope.lines[0].path) == (((40, "without"), (116, "with")), "40.0,8.0 116.0,67.0")
+    assert slope.lines[0].ends == ((40, 8.0, "100.0"), (116, 67.0, "50.0"))
+    assert curves(overview(read_run(write_run(tmp_path / "two", records[:8])))) == []
     long, _ = steps([("a", MAP)], Description(headline="", breakdowns=(Breakdown("depth", steps=True),)))
     assert (long.width, long.ticks, long.lines[0].path) == (
         151,

@@ -138,6 +138,7 @@ SPANS = [
     ([session(0, 10.0, shard=[1, 2]), session(2, 10.0, shard=[2, 2])], 12.0),
     ([session(0, 10.0, shard=[1, 2]), session(30, 5.0, shard=[2, 2])], 15.0),
     ([session(0, 20.0, shard=[1, 2]), session(5, 5.0, shard=[2, 2])], 20.0),
+    ([session(0, 20.0, shard=[1, 3]), session(5, 5.0, shard=[2, 3]), session(12, 2.0, shard=[3, 3])], 20.0),
     ([{"questions": 3}, session(0, 1.0, shard=[1, 1])], 1.0),
     ([], 0.0),
 ]

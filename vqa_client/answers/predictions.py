@@ -93,7 +93,7 @@ class Predictions(Struct, frozen=True, kw_only=True):
     @property
     def has_answers(self) -> bool:
         """Whether it holds answers, and not explanations alone."""
-        return self.captions != "exp" and any(each.text or each.status != "ok" for each in self.by_id.values())
+        return any(each.text or each.status != "ok" for each in self.by_id.values())
 
 
 class _Row(Struct, frozen=True, gc=False):
@@ -288,7 +288,7 @@ def _prediction_of(where: str, row: _Row, answer: Any) -> Prediction:
         text=text,
         status=status,
         cluster=row.cluster,
-        rule="" if row.output is None else row.rule,
+        rule=row.rule,
         reply=None
         if row.output is None
         else Completion(
