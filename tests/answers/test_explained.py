@@ -269,7 +269,7 @@ HINTS = {
         ("m.json", '[{"image_id": null, "caption": "x"}]', {}, DataError, "item 1 has no id"),
         ("m.json", '[{"image_id": 1, "caption": "x"}]', {"task": "vqax", "split": "val"}, DataError, "no question of"),
         ("m.json", "", {}, DataError, "is empty"),
-        ("vcr_val_eval.csv", TABLE, {"task": "vqax", "split": "val"}, DataError, "first ids are 'x.jpg / how' and '11'"),
+        ("vcr_val_eval.csv", TABLE, {"task": "vqax", "split": "val"}, DataError, "ids are 'x.jpg / how' and '11'"),
         ("vqax_val_eval.csv", "sample_id,answer,rationale\n12,2,3\n", {"vcr_mode": "q2a"}, UsageError, "vcr_mode q2a"),
         ("actx_train_eval.csv", "sample_id,answer,rationale\n12,2,3\n", {}, DataError, "there is no .*actX_train"),
     ],

@@ -112,6 +112,8 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     ),
     (start(repeating=5, at_server=1), "repeats", "a lower --max_retries gives up sooner"),
     (start(paused=6, at_server=4), "rate limit", "6.0 of 32 workers waited for a rate limit"),
+    (start(repeating=5, paused=6, at_server=4), "rate limit", "6.0 of 32 workers waited for a rate limit"),
+    (start(sending=16, at_server=16, servers=[served(12, 4)]), "GPU queue", "had 4.0 waiting, at 32 workers"),
     (
         start(at_server=10),
         "last replies",

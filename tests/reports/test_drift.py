@@ -32,6 +32,7 @@ def test_a_server_that_grows_slower_is_told_with_a_way_out() -> None:
         ((0.5, 0.5, 0.55, 0.6), {}),  # a fifth
         ((0.5, 0.5, 1.0, 2.0), {"replies": 10}),  # too few
         ((0.5, 0.5, 0.6, 0.7), {"replies": 25}),  # may be chance
+        ((0.5, 0.0, 1.0, 2.0), {}),  # no latency is known
         ((0.5, 0.5, 1.0, 2.0), {"prompt_tokens": [100, 100, 200, 400]}),  # longer documents
         ((0.5, 0.5, 1.0, 2.0), {"completion_tokens": [10, 10, 20, 40]}),
         ((0.5, 0.5, 1.0, 2.0), {"request_bytes": [10, 10, 20, 40]}),
