@@ -127,6 +127,19 @@ def test_a_pause_is_told_with_what_is_left_of_it(clock: Clock) -> None:
     assert "0.1 q/s · 16 min 30 s left" in tally.line()
 
 
+def test_several_processes_are_paused_when_all_are_and_their_numbers_are_added_up(clock: Clock) -> None:
+    parts = [LiveCounts(), LiveCounts()]
+    for part, score in zip(parts, (1.0, 0.0), strict=True):
+        part.begin("mc clean", 10)
+        part.earlier("ok", score)
+        part.asking()
+    tally = LiveCounts()
+    for paused_s, said in ((0.0, "0.0 q/s"), (20.0, "paused, 20 s left")):
+        parts[0].paused_s, parts[1].paused_s = paused_s, 95.0
+        tally.sum_of([part.numbers() for part in parts])
+        assert tally.line() == f"2/20 · {said} · accuracy 50.0 % · 2 in flight"
+
+
 def test_a_log_file_gets_a_sign_of_life_where_no_question_ends(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:

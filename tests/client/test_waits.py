@@ -5,6 +5,7 @@ import importlib
 import math
 import random
 import time
+from contextlib import suppress
 from email.utils import formatdate
 from typing import Final
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from vqa_client.client.limits import Breaker, Outage, Patience, Pause, Window
 from vqa_client.client.retry import CAP_S, backoff_s, retry_after_s
+from vqa_client.errors import ServerAway
 
 NOW_S = 1_800_000_000.0
 
@@ -92,6 +94,20 @@ async def test_one_worker_finds_out_that_the_server_is_back_for_all() -> None:
     assert looks == 2
 
 
+async def test_a_server_that_stayed_away_is_only_looked_for_until_it_answers() -> None:
+    patience, away, waits = Patience(30.0), iter((True, True, False, False)), list[float]()
+
+    async def wait(patience_s: float) -> None:
+        waits.append(patience_s)
+        if next(away):
+            raise ServerAway("it stays away")
+
+    for _ in range(4):
+        with suppress(ServerAway):
+            await patience.wait(wait)
+    assert waits == [30.0, 0.0, 0.0, 30.0]
+
+
 def test_the_breaker_counts_failures_in_a_row_and_any_reply_resets_it() -> None:
     breaker = Breaker(3)
     trips = [breaker.note(status) for status in ("timeout", "server_error", "unparsed", "timeout", "too_long")]
@@ -159,6 +175,23 @@ async def test_answers_widen_the_window_only_while_it_keeps_others_waiting() -> 
     window.open()
     await asyncio.gather(*waiting)
     assert window.inside == 64
+
+
+async def test_after_a_limit_at_one_request_half_of_what_was_taken_comes_back_quickly() -> None:
+    window = filled(8)
+    leave_refused(window, 3)
+    for _ in range(4):
+        window.leave()
+    leave_refused(window, 1)
+    waiting = [asyncio.create_task(window.enter(first=False)) for _ in range(8)]
+    await asyncio.sleep(0)
+    sizes = [window.size]
+    for _ in range(4):
+        window.answered(late=False)
+        sizes.append(window.size)
+    assert sizes == [1, 2, 3, 3, 3]
+    window.open()
+    await asyncio.gather(*waiting)
 
 
 async def test_places_are_given_in_order_and_a_refused_question_goes_first() -> None:

@@ -187,10 +187,9 @@ class PlainDisplay(LiveCounts):
         self._step = 0
 
     def tick(self) -> None:
-        since_s = time.monotonic() - self._said_s
-        step = self.done * STEPS // max(self.total, 1)
-        if self.done == self.total:  # the end says it
+        if self.done >= self.total:  # the end says it
             return
+        since_s, step = time.monotonic() - self._said_s, self.done * STEPS // self.total
         if since_s >= MOST_S or (since_s >= LEAST_S and step > self._step):
             say(f"{self.title}: {' · '.join(filter(None, (self.line(), self.served)))}")
             self._said_s, self._step = time.monotonic(), step
@@ -279,7 +278,6 @@ class PipedDisplay(ForwardedDisplay):
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
-        os.set_inheritable(descriptor, False)
         self._descriptor = descriptor
 
     def tell(self, message: dict[str, Any]) -> None:

@@ -140,7 +140,7 @@ class Window:
         self._answered, self._step = 0, 1
 
     def _let_in(self) -> None:
-        for _ in range(int(min(len(self._waiting), max(0, self.size - self.inside)))):
+        for _ in range(int(min(len(self._waiting), self.size - self.inside))):
             place = self._waiting.popleft()
             if not place.done():
                 place.set_result(None)
