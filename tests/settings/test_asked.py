@@ -21,6 +21,16 @@ def test_the_server_that_is_asked_unless_one_is_named_is_vllms() -> None:
     assert DEFAULT_BASE_URL == "http://localhost:8000/v1"
 
 
+def test_a_path_that_is_there_is_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path("old:/rows.json")
+    with pytest.raises(UsageError, match="--data can't be an address: old://rows.json"):
+        McSettings(data_json=path)
+    path.parent.mkdir()
+    path.touch()
+    assert McSettings(data_json=path).data_json == path
+
+
 def test_the_help_of_an_option_is_below_its_field_and_a_class_within_a_block_may_have_none() -> None:
     assert option_helps(McSettings)["data_json"] == "Questions in LongBench-v2's form."
 
