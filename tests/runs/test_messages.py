@@ -10,11 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from vqa_client import AskSettings, run
-from vqa_client.batch.parts import Parts
+from vqa_client.batch.parts import Parts, refuse_open
 from vqa_client.client.endpoint import tls_context
 from vqa_client.errors import DataError, IdentityError, QuestionFailed, UsageError
 from vqa_client.reports.robustness.evaluation import FoundRun
 from vqa_client.runs.control import Order, order_all
+from vqa_client.runs.merge import merge_folder
 from vqa_client.runs.reopened import reopen
 from vqa_client.runs.resume import RunPaths, any_answer, carry_over
 from vqa_client.runs.robustness import first_image, read_runs
@@ -32,6 +33,9 @@ FILES = {
     "plain.records.jsonl": "",
     "empty/a.txt": "",
     "torn.batches/part-0001.json": "{",
+    "open.batches/part-0001.json": '{"number": 1, "name": "n", "ids": ["a", "b"], "size_bytes": 9, "state": "open"}',
+    "half/a.shard-1-of-2.records.jsonl": "{}\n",
+    "far/a.ctl": '{"socket": "/no/socket", "host": "elsewhere", "pid": 7}',
 }
 
 
@@ -43,6 +47,12 @@ def asking(**given: Any) -> None:
     run(AskSettings(data=Path("nowhere.csv"), output=Path("out"), **given))
 
 
+def merged(folder: Path) -> None:
+    list(merge_folder(folder, partial=False, tidy=False, note=print))
+
+
+SHARDS = "--shard K/N writes NAME.shard-K-of-N.records.jsonl"
+UNSHARDED = {"no": "no does not exist", "empty": "empty has no shard of a run"}
 COMMAND_LINE = "--processes, --ray and next/N are of the command line"
 ROWS: list[tuple[Callable[[], Any], str, str]] = [
     (
@@ -104,6 +114,17 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "was it edited?",
     ),
     (
+        lambda: refuse_open(Path("open.records.jsonl")),
+        "2 questions already in batches (open.batches)",
+        "the same command with --batch collects them; `vqa-client batch cancel` ends them",
+    ),
+    (
+        lambda: merged(Path("half")),
+        "half/a.shard-1-of-2.run.json is missing, which identifies the shard's run",
+        "put it back",
+    ),
+    *((partial(merged, Path(name)), said, SHARDS) for name, said in UNSHARDED.items()),
+    (
         lambda: tls_context(Path("no.pem"), insecure=False),
         "--ca_bundle no.pem can't be read: No such file or directory",
         "",
@@ -120,6 +141,11 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         lambda: order_all(Path("empty"), Order()),
         "no run is asking questions in empty now",
         "RUN is a folder of runs, or a log, run file or report",
+    ),
+    (
+        lambda: order_all(Path("far"), Order()),
+        "a.ctl: the run is on elsewhere, as process 7",
+        "run ctl on that machine",
     ),
     (
         lambda: order_all(Path("no"), Order()),
