@@ -8,7 +8,7 @@ import pytest
 from vqa_client.errors import UsageError
 from vqa_client.settings.own_commands import ExplainSettings, McSettings, Vqa2Settings
 from vqa_client.settings.robustness import EvaluateSettings
-from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings
+from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings, names_report
 from vqa_client.settings.validation import option_helps
 from vqa_client.types import FAILED, STATUSES
 
@@ -29,6 +29,12 @@ def test_a_path_that_is_there_is_no_address(tmp_path: Path, monkeypatch: pytest.
     path.parent.mkdir()
     path.touch()
     assert McSettings(data_json=path).data_json == path
+
+
+def test_a_folder_may_be_called_as_a_report_is(tmp_path: Path) -> None:
+    (tmp_path / "folder.json").mkdir()
+    for name, is_report in {"a.json": True, "a.JSON": True, "a.jsonl": False, "a": False, "folder.json": False}.items():
+        assert names_report(tmp_path / name) == is_report
 
 
 def test_the_help_of_an_option_is_below_its_field_and_a_class_within_a_block_may_have_none() -> None:
@@ -81,6 +87,8 @@ def test_one_repeat_is_an_ordinary_run() -> None:
 
 def test_a_sample_is_drawn_from_all_questions_unless_another_option_has_chosen() -> None:
     assert Vqa2Settings(sample=5).sample == ExplainSettings(sample=5).sample == 5
+    assert Vqa2Settings(sample=5, num_questions=0).draws == Vqa2Settings(sample=5, num_questions=None).draws == ()
+    assert ExplainSettings(sample=5, n_samples=None).draws == ()
     with pytest.raises(UsageError, match="--sample and --num_questions"):
         Vqa2Settings(sample=5, num_questions=100)
     with pytest.raises(UsageError, match="--sample and --n_samples"):
