@@ -21,7 +21,7 @@ from vqa_client.html.serving import ReportServer
 from vqa_client.judge.benchmark import for_people, only_run
 from vqa_client.judge.labelling import Labelling
 from vqa_client.judge.loading import JudgedRun
-from vqa_client.judge.people import write_sheet
+from vqa_client.judge.people import key_of, write_sheet
 from vqa_client.settings.judge import JudgeSettings, LabelSettings
 
 REPLIES = [f"It is city {n if n % 3 else n + 1}<script>{n}</script>" for n in range(12)]
@@ -67,6 +67,14 @@ def test_a_label_is_in_the_sheet_at_once_and_can_be_taken_back(tmp_path: Path) -
     pages = labelling(Run(tmp_path, REPLIES).log)
     assert [give(pages, 0, "correct"), give(pages, 2, "unclear"), give(pages, 0, "")] == [200, 200, 200]
     assert column(pages.sheet, "label") == pages.labels() == ["", "", "unclear", *[""] * 9]
+
+
+def test_fewer_replies_are_drawn_by_the_seed_and_each_stands_for_more(tmp_path: Path) -> None:
+    sheet = labelling(Run(tmp_path, REPLIES).log, number=7).sheet
+    assert column(sheet, "question_id") == ["q1", "q3", "q4", "q5", "q7", "q9", "q11"]
+    assert column(sheet, "weight") == ["1.71429"] * 7
+    row = {"question_id": "'=1", "variant": "'s"}  # what a spreadsheet would take for a formula, and what it wouldn't
+    assert (key_of(row), key_of({"question_id": "'\t1"})) == (("=1", "'s"), ("\t1", ""))
 
 
 def test_grades_are_labels_on_the_scale_of_the_judges(tmp_path: Path, fault_server: StartsServers) -> None:
