@@ -235,7 +235,7 @@ def test_markdown_of_several_variants_says_which_one_its_figures_are_of(tmp_path
 def test_markdown_has_totals_in_per_cent_and_in_points(tmp_path: Path) -> None:
     totals = {
         "f1": {"strict": {"value": 0.25, "low": 0.1, "high": 0.5}, "loose": {"value": None}},
-        "grade": {"strict": {"value": 1234.56}},
+        "grade": {"strict": {"value": 1234.56, "low": 1000.0}},
     }
     benchmark = {"headline": "strict", "totals": {"f1": "", "grade": ""}, "points": {"grade": 2000.0}}
     run = read_run(write_run(tmp_path, [record(1)], run=facts(totals=totals, benchmark=benchmark)))
@@ -259,3 +259,8 @@ def test_markdown_names_what_is_measured_and_what_is_missing(tmp_path: Path) -> 
     assert "Intervals: Wilson, cluster\\-robust t." in markdown(read(tmp_path / "two", records))
     assert "| all questions | - | - | 0 |" in markdown(read(tmp_path / "empty", []))
     assert "Not finished: 2 of 3 questions have no record yet." in lines
+    whole = list(markdown(overview(read_run(write_run(tmp_path, [record(1, groups={})], run=facts(expected=1))))))
+    assert "Intervals: Wilson." in whole
+    assert not [line for line in whole if line.startswith("Not finished")]
+    assert not [line for line in markdown(read(tmp_path / "empty", [])) if line.startswith("Intervals")]
+    assert any(line.startswith("| unchanged |") for line in markdown(read(tmp_path, [record(1), *corrupted(1)])))
