@@ -115,7 +115,12 @@ def test_pictures_are_made_up_to_the_limit_and_of_wrong_answers_first(tmp_path: 
     run = read_run(write_run(tmp_path, records, run=facts(images_dir=str(tmp_path / "pages"))))
     shown = list(map(embedded(run, tmp_path, Kept(most=2, of_few=40)), images))
     assert [bool(one.picture) for one in shown] == [True, False, True, False]
-    assert all(one.href for one in shown)
+    assert all(one.href and not one.note for one in shown)
+    first, second, third, fourth = images
+    few = record(8, images=(first, second, fourth), right=False)
+    many = record(9, images=(third, fourth, first, second))
+    sides = chosen([few, many], Kept(most=9, of_many=30, of_few=40))
+    assert list(sides.items()) == [(first, 40), (third, 30), (second, 40), (fourth, 40)]
 
 
 def test_what_is_not_there_or_has_changed_is_said(tmp_path: Path) -> None:
