@@ -34,7 +34,7 @@ _LOG = str(Path(__file__).parents[1] / "reached.log")
 _seen, caches = set(), []
 
 
-def reached_for(number):
+def _reached_for(number):
     test = os.environ.get("PYTEST_CURRENT_TEST")  # in the processes that a test starts, too
     if test and (number, test) not in _seen:
         _seen.add((number, test))
@@ -46,7 +46,7 @@ def reached_for(number):
             pass
 
 
-def cleared_for_tests(function):
+def _cleared_for_tests(function):
     """Have each test come by, not only the first with these arguments."""
     caches.append(function)
     return function
@@ -132,7 +132,7 @@ def with_probes(path: Path, numbers: dict[int, set[int]]) -> str:
     module = parsed(path)
 
     def calls(place: ast.AST) -> list[ast.stmt]:
-        return [ast.parse(f"reached_for({each})").body[0] for each in sorted(numbers.get(id(place), ()))]
+        return [ast.parse(f"_reached_for({each})").body[0] for each in sorted(numbers.get(id(place), ()))]
 
     def enter(node: ast.AST) -> bool:
         holds = id(node) in numbers
@@ -145,12 +145,12 @@ def with_probes(path: Path, numbers: dict[int, set[int]]) -> str:
             start = _after_docstring(node)
             node.body[start:start] = calls(node)
         if isinstance(node, FUNCTION) and holds and any(map(_is_a_cache, node.decorator_list)):
-            node.decorator_list.insert(0, ast.Name("cleared_for_tests"))
+            node.decorator_list.insert(0, ast.Name("_cleared_for_tests"))
         return holds
 
     enter(module)
     start = _after_docstring(module)
-    module.body[start:start] = ast.parse("from vqa_client.reached import cleared_for_tests, reached_for").body
+    module.body[start:start] = ast.parse("from vqa_client.reached import _cleared_for_tests, _reached_for").body
     return ast.unparse(ast.fix_missing_locations(module))
 
 

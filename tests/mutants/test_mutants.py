@@ -128,23 +128,23 @@ def test_a_test_that_walks_over_a_room_is_run_for_what_its_imports_run(
 
 
 PROBED = '''"""What it is."""
-from vqa_client.reached import cleared_for_tests, reached_for
+from vqa_client.reached import _cleared_for_tests, _reached_for
 
-@cleared_for_tests
+@_cleared_for_tests
 @lru_cache(maxsize=4)
 def f(a):
     """Words."""
-    reached_for(1)
+    _reached_for(1)
     if a:
         return 1
     else:
-        reached_for(2)
+        _reached_for(2)
         if b:
             return 2
     try:
         return 3
     except OSError:
-        reached_for(3)
+        _reached_for(3)
         return 4'''
 
 
