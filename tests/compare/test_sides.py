@@ -152,3 +152,11 @@ def test_a_run_without_a_record_is_named_below_its_column_of_the_leaderboard(tmp
     empty = put(tmp_path / "b", [], model="org/two")
     [column] = leaderboard([tmp_path]).columns
     assert (list(column.cells), column.notes) == (["org/one"], (f"{empty}: no record in it can be compared",))
+
+
+def test_models_as_good_are_in_natural_order_and_have_no_mean_where_no_column_has_all(tmp_path: Path) -> None:
+    for task, model in (("vqa2", "org/10"), ("vqa2", "org/9"), ("mc", "org/9"), ("mc", "org/8")):
+        put(tmp_path / task / model, [record("1"), failed("2")], task=task, model=model)
+    board = leaderboard([tmp_path])
+    assert (board.models, board.means, board.in_mean) == (("org/8", "org/9", "org/10"), {}, 0)
+    assert [(column.title, column.notes) for column in board.columns] == [("mc", ()), ("vqa2", ())]
