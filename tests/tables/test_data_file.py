@@ -81,7 +81,7 @@ def test_records_nested_deeper_than_any_benchmark_are_found(tmp_path: Path) -> N
         (b"question,answer\n", "looks like CSV, not JSON"),
         ("[]".encode("utf-16"), "not a list of records"),
         (b"%PDF-1.7", "is a PDF file, not JSON; `vqa-client render --pdf` draws its pages"),
-        (b"hello, wonderful", "looks like CSV"),
+        (b'a"b,c', "looks like CSV"),
         (b"hello wonderful world", "begins with 'hello wonder': not a list of records"),
         (b"[1, 2]", r"record 1: not an object: line 1, at '1, 2\]'$"),
         (b"[%b]" % (b"1" * 60), f"record 1: not an object: line 1, at '{'1' * 40}'$"),

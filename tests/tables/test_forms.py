@@ -165,10 +165,10 @@ def test_a_tsv_refers_to_the_image_of_another_row_and_counts_lost_options(tmp_pa
         ["9", "z?", "3", "b", f"['{B64[1]}', '{B64[2]}']"],
         ["10", "w?", "3", "b", "9"],
     ]
+    said = "{} a word for a missing value, such as None or N/A, {} left out, as in VLMEvalKit"
     table = tsv(tmp_path / "x.tsv", header, *rows)
-    assert table.notes == (
-        "x.tsv: 1 option that is a word for a missing value, such as None or N/A, is left out, as in VLMEvalKit",
-    )
+    assert table.notes == (f"x.tsv: 1 option {said.format('that is', 'is')}",)
+    assert tsv(tmp_path / "y", header, *rows, rows[0]).notes == (f"y: 2 options {said.format('that are', 'are')}",)
 
     class WithChoices(Struct):
         text: str
