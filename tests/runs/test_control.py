@@ -68,7 +68,8 @@ async def test_a_run_in_progress_is_changed_paused_resumed_and_stopped(
             while server.in_flight_peak < 9:
                 await asyncio.sleep(0.01)
 
-        code, said = await ctl(capsys, str(of.output / "clean_mc_eval.records.jsonl"), "--pause")
+        for _ in range(2):
+            code, said = await ctl(capsys, str(of.output / "clean_mc_eval.records.jsonl"), "--pause")
         assert (code, "paused" in said) == (0, True)
         async with asyncio.timeout(60):
             while "0 in flight" not in said:
@@ -84,7 +85,7 @@ async def test_a_run_in_progress_is_changed_paused_resumed_and_stopped(
                 await asyncio.sleep(0.01)
         code, said = await ctl(capsys, str(of.output), "--stop")
         assert (code, "stopping" in said) == (0, True)
-    assert [bool(notes.about(words)) for words in ("ctl: 9 workers", "ctl: paused", "ctl: resumed")] == [True] * 3
+    assert [len(notes.about(words)) for words in ("ctl: 9 workers", "ctl: paused", "ctl: resumed")] == [1, 1, 1]
     assert (records(of), place.parent.exists()) == ([], False)
     workers = of.run_file()["sessions"][-1].get("workers", {})
     assert workers.get("paused", 0) == 0, "what a person pauses is not held up"
