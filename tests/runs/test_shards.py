@@ -274,8 +274,8 @@ async def test_missing_and_unfinished_shards_are_named(tmp_path: Path, fault_ser
         merged(questions.output)
     assert caught.value.hint == "run them with the same options, or merge what is there with --partial"
     assert not questions.report_path().exists()
-    [found] = merged(questions.output, partial=True)
-    assert (found.reports[0].incomplete, found.reports[0].summary.overall.total) == (True, 5)
+    [found] = merged(questions.output, partial=True, tidy=True)
+    assert (found.reports[0].incomplete, found.reports[0].summary.overall.total, log.exists()) == (True, 5, True)
     [done] = await arun(questions.settings(server.base_url))
     assert (done.incomplete, len(server.chats)) == (False, 13)
 
