@@ -10,8 +10,8 @@ import pytest
 from tests.tasks.declared import benchmark_of, compute, task_of
 from vqa_client.aggregates import MEAN, Scored
 from vqa_client.runner import judge
-from vqa_client.scoring.numbers import number
-from vqa_client.scoring.readings import Parse, short_answer
+from vqa_client.scoring.numbers import formula, number
+from vqa_client.scoring.readings import Parse, short_answer, whole_reply
 from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.short_answers import relaxed, relaxed_published
 from vqa_client.types import Answer, Completion, Question, Record
@@ -239,6 +239,14 @@ def test_a_ratio_is_read_where_every_reference_is_one(reading: Parse) -> None:
         assert reading(reply_from(Completion(text=reply, finish_reason="stop")), question).text == answer
     either = Question(id="1", text="When is it?", references=("12:00", "noon"))
     assert short_answer(reply_from(Completion(text="noon, 12:00", finish_reason="stop")), either).text == "noon, 12:00"
+
+
+@pytest.mark.parametrize("reading", [short_answer, whole_reply, formula])
+@pytest.mark.parametrize("reply", ['{"thought": "It is a pine", "answer": "', '{"answer": ""}'])
+def test_an_object_without_its_answer_is_no_answer(reading: Parse, reply: str) -> None:
+    question = Question(id="1", text="What is it?", references=("pine",))
+    answer = reading(reply_from(Completion(text=reply, finish_reason="stop")), question)
+    assert (answer.text, answer.status) == (None, "empty")
 
 
 def test_a_sentence_stays_whole_where_a_reference_is_one() -> None:

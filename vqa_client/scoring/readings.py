@@ -65,12 +65,14 @@ _AS_IT_CAME: Final = re.compile(rf"(?:^|[>\]|]){_BEGINS}", re.IGNORECASE | re.MU
 
 
 def whole_reply(reply: Reply, question: Question) -> Answer:
-    """Everything that was said; a cut reply has no answer."""
+    """Everything that was said; a cut reply and one without words have no answer."""
     del question
     if reply.declines:
         return Answer(status="refused", rule="refusal")
     if reply.cut:
         return Answer(status="truncated", rule="cut")
+    if not reply.text:
+        return Answer(status="empty", rule="no_text")  # such as JSON that ends behind its answer's key
     return Answer(text=reply.text, rule="whole_reply", source=reply.source)
 
 
