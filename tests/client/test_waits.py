@@ -297,7 +297,7 @@ LIMITS: Final = {
     "client.servers": {"FIRST_LOOK_S": 1.0, "LAST_LOOK_S": 30.0, "HURRY_S": 0.5},
     "client.session": {"SPARE": 64, "LEAST_SPARE": 16, "MOST_LISTED": 20},
     "client.uploading.file_proof": {"MOST_TOKENS": 16, "TRIES": 2},
-    "client.uploading.uploads": {"MOST_IMAGES": 16_384, "WORTH_WAITING_BYTES": 1_000_000},
+    "client.uploading.uploads": {"MOST_IMAGES": 16_384, "WORTH_WAITING_BYTES": 1_000_000, "ENOUGH_MISSES": 32},
     "client.watching.metrics": {
         **{"FIRST_S": 1.0, "SHARE": 0.2, "EVERY_S": 5.0},
         **{"TIMEOUT_S": 5.0, "LAST_TIMEOUT_S": 1.0, "LARGEST_BYTES": 4_000_000},

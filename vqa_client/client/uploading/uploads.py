@@ -81,7 +81,7 @@ MISS = re.compile(r"cache miss for image at index (\d+)", re.IGNORECASE)
 """How vLLM says that it has no image of that name, or none any more."""
 
 
-ENOUGHMISSES = 32
+ENOUGH_MISSES = 32
 """After so many, and more of them than hits, the server keeps too little for names to be worth anything."""
 
 
@@ -135,7 +135,7 @@ class Uploads:
         if self.held is None or miss is None:
             return False
         self.counted.misses += 1
-        if self.counted.misses >= ENOUGHMISSES and self.counted.misses > self.hits:
+        if self.counted.misses >= ENOUGH_MISSES and self.counted.misses > self.hits:
             self._give_up_names()
             return True
         at = int(miss[1])
