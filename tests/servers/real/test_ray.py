@@ -21,8 +21,11 @@ SHARDS = "6"
 NUMBER = 240
 PATIENCE_S = 300.0
 """Workers start in some five seconds, on a busy machine in a minute."""
-ON_ITS_WAY = 15
-"""Answers of the lost worker that the driver doesn't have: in flight, or logged since the last message."""
+WORKERS = 4
+AT_ONCE, ARRIVED = 24, 8
+"""Questions that a server answers before it holds all others, and how many of their answers the driver has seen."""
+ON_ITS_WAY = AT_ONCE - ARRIVED + 2 * WORKERS
+"""Answers of the lost worker that the driver may not have: logged since the last message, or in flight."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +39,7 @@ def cluster() -> Iterator[Ray]:
 
 def held_after_some() -> Script:
     """A run can't end before the server is released, however late a busy machine sends a signal or loses its node."""
-    return first_n(24, answer(reply), then=(hold(), delay(0.1), answer(reply)))
+    return first_n(AT_ONCE, answer(reply), then=(hold(), delay(0.1), answer(reply)))
 
 
 def logged(of: Questions) -> int:
@@ -57,7 +60,7 @@ def test_a_run_on_ray_survives_a_lost_node_and_an_interrupt(
 ) -> None:
     of = Questions(tmp_path, NUMBER)
     first, server = (fault_server(held_after_some(), keep_bodies=False) for _ in range(2))
-    more = ["--max_workers", "4", "--config", of.config()]
+    more = ["--max_workers", str(WORKERS), "--config", of.config()]
     more += ["--ray", cluster.address, "--shards", SHARDS, "--api_key", KEY]
     with running(of.arguments(first.base_url, *more), cluster.env) as command:
         assert wait_until(lambda: logged(of) >= 6 or command.process.poll() is not None, PATIENCE_S)
@@ -71,7 +74,7 @@ def test_a_run_on_ray_survives_a_lost_node_and_an_interrupt(
     assert before == len(first.chats) == len(of.report()["results"])
 
     with running(of.arguments(server.base_url, *more), cluster.env) as command:
-        assert wait_until(lambda: logged(of) >= before + 8 or command.process.poll() is not None, PATIENCE_S)
+        assert wait_until(lambda: logged(of) >= before + ARRIVED or command.process.poll() is not None, PATIENCE_S)
         cluster.kill_node()
         server.release()
         done = command.finished(PATIENCE_S)
