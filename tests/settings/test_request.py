@@ -119,3 +119,8 @@ def test_a_tilde_is_the_home_folder_in_every_path(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(os.environ, "HOME", "/home/me")
     assert mc(images_dir="~/pages").images_dir == Path("/home/me/pages")
     assert CompareSettings(("~/a", Path("~/b"))).runs == (Path("/home/me/a"), Path("/home/me/b"))  # type: ignore[arg-type]
+
+
+def test_a_batch_may_take_hours_or_days() -> None:
+    windows = {"36h": 36, "7d": 168}
+    assert {window: mc(batch=True, batch_window=window).batch_hours for window in windows} == windows
