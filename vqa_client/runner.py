@@ -174,9 +174,9 @@ def read_again(record: Record, question: Question, task: Task) -> Record:
 
 
 class Crew:
-    """How many workers there are, which may be changed while they work; none takes a question up in a break.
+    """How many workers there are, which may be changed while they work; none starts a question in a break.
 
-    `in_flight` are the questions that they are at.
+    `in_flight` counts the questions that are being answered.
     """
 
     def __init__(self, size: int) -> None:

@@ -64,7 +64,7 @@ def alone(settings: Sequence[RunSettings]) -> Iterator[None]:
     Raises Busy where another command has one of them, OutputError where --output takes no file.
     """
     with ExitStack() as stack:
-        for lock_file in dict.fromkeys(map(_lock_file, settings)):  # whoever loads them refuses the same run twice
+        for lock_file in dict.fromkeys(map(_lock_file, settings)):  # a run named twice is refused later
             stack.enter_context(_locked(lock_file))
         yield
 

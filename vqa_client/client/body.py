@@ -25,7 +25,7 @@ class Body:
     def pieces(self) -> Iterator[bytes]:
         """Walk the body in order; base64 never passes through a JSON encoder.
 
-        Raises QuestionFailed "bad_image" where a file is no longer what it was.
+        Raises QuestionFailed "bad_image" where a file has changed.
         """
         for segment in self._segments:
             if isinstance(segment, bytes):

@@ -64,7 +64,7 @@ class Cell(Struct, frozen=True, kw_only=True):
 
     @property
     def rank(self) -> str:
-        """The rank as a range, or that the run isn't comparable; "" where there is no other one."""
+        """The rank as a range, or that the run isn't comparable; "" where no other run is ranked."""
         if self.best is None:
             return "not comparable" if self.apart else ""
         return f"rank {self.best}" if self.best == self.worst else f"rank {self.best}-{self.worst}"

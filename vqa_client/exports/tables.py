@@ -22,7 +22,7 @@ Get = Callable[[Record], Any]
 class Column(Struct, frozen=True):
     """A column's name, the type of its values, and where they come from; None is an empty cell.
 
-    A `list` is a list of texts, and SentImage stands for a list of images.
+    A `list` is a list of texts, and SentImage means a list of images.
     """
 
     name: str

@@ -106,7 +106,7 @@ def settings_of(file: RunFile, *, as_given: bool = False) -> tuple[RunSettings, 
     settings = file.described.get("settings") or {}
     entry = registry.find(settings.get("benchmark") or str(file.identity.get("task")))
     decided = {name: value for name, value in (file.identity | file.scoring).items() if isinstance(value, str | bool)}
-    decided.pop("asked", None)  # in which forms all questions were asked, and maybe the name of a benchmark's option
+    decided.pop("asked", None)  # names the forms that were asked; a benchmark may have an option of that name
     return entry.settings_from(settings, decided, as_given=as_given), entry
 
 

@@ -219,8 +219,8 @@ def answer_in_json(text: str) -> str | None:
 def answer_and_explanation(text: str) -> tuple[str, str] | None:
     """What the object in a reply gives as its answer and as its explanation ("" for none); None without an answer.
 
-    It may stand in a code fence after other words, be cut off behind the answer, or break JSON's rules for escapes. Of
-    one that is cut off behind the answer's key both are "".
+    It may stand in a code fence after other words, be cut off behind the answer, or break JSON's rules for escapes.
+    Where it ends right behind the answer's key, both are "".
     """
     if "{" not in text or len(text) > _LONGEST:
         return None
