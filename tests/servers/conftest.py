@@ -1,4 +1,4 @@
-"""Readiness is probed at a real socket server."""
+"""The health of a server is tested at a real socket server."""
 
 from tests.fakes.fixtures import fault_server
 

@@ -1,4 +1,4 @@
-"""Whether a process still runs, for tests that must leave none behind."""
+"""Whether a process still runs, for tests that must leave no process behind."""
 
 import subprocess
 import time
@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 
 def alive(pid: int) -> bool:
-    """Whether the process runs; one that has ended and was not yet collected by anybody does not."""
+    """Whether the process runs; a zombie doesn't."""
     state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout.strip()
     return bool(state) and not state.startswith("Z")
 
 
 def gone(pids: Iterable[int], *, within_s: float = 120.0) -> bool:
-    """Whether all of the processes end in time."""
+    """Whether all the processes end in time."""
     waiting, deadline = set(pids), time.monotonic() + within_s
     while waiting and time.monotonic() < deadline:
         waiting = {pid for pid in waiting if alive(pid)}

@@ -1,4 +1,4 @@
-"""Small programs that are called like a model's server and stand on the PATH in its place."""
+"""Small programs with the names of model servers, which the tests put on the PATH."""
 
 import stat
 import sys
@@ -30,7 +30,7 @@ NEVER_READY = "import os, time; print('loading shard 1 of 9 as', os.getpid(), fl
 
 
 def program(folder: Path, name: str, code: str) -> Path:
-    """A shell script of that name which runs Python code, as installed servers do."""
+    """A shell script of that name that runs Python code, as installed servers are."""
     folder.mkdir(exist_ok=True)
     source = folder / f"{name}.code.py"
     source.write_text(code)

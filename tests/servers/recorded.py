@@ -1,4 +1,4 @@
-"""What the recorded replies of real servers are to a client: a table, read and decided sample by sample."""
+"""What the client should make of each recorded reply of real servers, as a table."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from vqa_client.types import Status
 
 
 class Said(NamedTuple):
-    """A completion: its text, its two token counts, and what else it has."""
+    """A completion: its text, its two token counts, its finish reason and its reasoning."""
 
     text: str
     prompt_tokens: int | None
@@ -16,7 +16,7 @@ class Said(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """A failure: its status, the way out that it names, and how often a client that may repeat once has asked."""
+    """A failure: its status, its hint, and the attempts of a client that may retry once."""
 
     status: Status
     hint: str = ""
@@ -56,7 +56,7 @@ TOO_LONG = Failed("too_long", hint="max-model-len")
 TOO_MANY = Failed("too_many_images", hint="--limit-mm-per-prompt")
 NO_CHAT = Failed("bad_response", attempts=2)
 FAULT = Failed("server_error", attempts=2)
-LOST = Failed("connection", attempts=3)  # once more for a connection that may have been closed before
+LOST = Failed("connection", attempts=3)  # once more because the connection may have been closed before
 RED_TOLD = Said("red", None, None)
 CUT_TOLD = Said("red because the", None, None, "length")
 PIECES = "the image shows a red triangle.\n"
@@ -98,7 +98,7 @@ BY_PROBE: dict[str, tuple[Expected, Expected, Expected]] = {
     "bad_empty_url": (REJECTED, BAD_IMAGE, BAD_IMAGE),
     "bad_path": (REJECTED, RED, BAD_IMAGE),
     "bad_file_url": (NO_FILES, BAD_IMAGE, NO_FILES),
-    "bad_http_url": (FAULT, BAD_IMAGE, FAULT),  # another machine may answer the server the next time
+    "bad_http_url": (FAULT, BAD_IMAGE, FAULT),  # the other machine may answer the next time
     # texts, turns and roles
     "chat_text": (Said(" rectangle.", 20, 3), Said("rectangle.", 20, 3), Said(" rectangle.", 20, 3)),
     "chat_system": (Said("red", 51, 2), Said("red", 51, 2), Said("red", 51, 2)),
@@ -154,15 +154,15 @@ BY_PROBE: dict[str, tuple[Expected, Expected, Expected]] = {
     "ctx_images": (TOO_LONG, TOO_LONG, TOO_LONG),
     "ctx_stream": (TOO_LONG, TOO_LONG, TOO_LONG),
     "ctx_max_tokens": (NO_ROOM, RED, RED),
-    # models, and requests that are none
+    # models, and invalid requests
     "unknown_model": (NO_MODEL, NO_MODEL, RED),
     "empty_model": (RED, NO_MODEL, RED),
     "no_model": (RED, REJECTED, RED),
     "no_messages": (REJECTED, REJECTED, REJECTED),
-    "empty_messages": (REJECTED, FAULT, Said("yes", 5, 2)),  # "list index out of range" says nothing of a request
+    "empty_messages": (REJECTED, FAULT, Said("yes", 5, 2)),  # "list index out of range" names no fault of the request
     "empty_body": (REJECTED, REJECTED, REJECTED),
     "bad_json": (REJECTED, REJECTED, REJECTED),
-    # streams, which nobody asked for: put together and read
+    # streams that were not requested: joined and read
     "stream": (RED_TOLD, RED_TOLD, RED_TOLD),
     "stream_usage": (RED, RED, RED),
     "stream_usage_continuous": (RED, RED, RED),
@@ -186,7 +186,7 @@ BY_PROBE: dict[str, tuple[Expected, Expected, Expected]] = {
     "root_version": (NO_CHAT, NO_PATH, NO_PATH),
 }
 BY_FOLDER: dict[str, dict[str, Expected]] = {
-    "vllm-reasoning-key-sekret": {  # a model that did not think: all that it says is taken for its thoughts
+    "vllm-reasoning-key-sekret": {  # the model did not think, so the server takes its answer for its thoughts
         "chat_image": Said("", 36, 2, reasoning="red"),
         "chat_images3": TOO_MANY,
         "chat_reasoning_effort": THOUGHT_APART,
@@ -216,4 +216,4 @@ EXPECTED: dict[str, dict[str, Expected]] = {
     **{server: {probe: row[at] for probe, row in BY_PROBE.items()} for at, server in enumerate(SERVERS)},
     **BY_FOLDER,
 }
-"""What each sample is, by its folder and its probe."""
+"""The expected outcome of each sample, by its folder and its probe."""

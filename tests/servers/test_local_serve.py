@@ -1,4 +1,4 @@
-"""`vqa-client serve local` as people type it."""
+"""`vqa-client serve local` as users type it."""
 
 import os
 import socket
@@ -20,14 +20,14 @@ def ended(*words: str, path: str | None = None) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_dry_run_prints_the_command_and_needs_no_config_and_nothing_installed() -> None:
+def test_a_dry_run_prints_the_command_without_a_config_and_without_mlx_vlm() -> None:
     words = f"PYTHONPATH={shipped('serve')} {sys.executable} -m tiny_vlm --host 127.0.0.1 --port 8000\n"
     assert ended("--dry_run") == (0, words, "")
     assert ended("--host", "0.0.0.0", "--port", "9001", "--dry-run")[1].endswith("--host 0.0.0.0 --port 9001\n")
 
 
 @pytest.mark.skipif(find_spec("mlx_vlm") is not None, reason="mlx-vlm is installed here")
-def test_without_the_extra_the_way_to_it_is_told() -> None:
+def test_without_the_extra_the_error_names_the_install_command() -> None:
     code, out, err = ended()
     assert (code, out) == (2, "")
     assert "the tiny VLM needs mlx-vlm" in err

@@ -1,4 +1,4 @@
-"""The tiny VLM as a child process: a fake mlx-vlm in place of the real one, which tests/servers/real starts."""
+"""The tiny VLM as a child process, on a fake mlx-vlm; tests/servers/real starts the real one."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def test_without_mlx_vlm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert shown.command == [sys.executable, "-m", "tiny_vlm", "--host", "::1", "--port", "8001"]
 
 
-def test_every_server_has_its_time_to_start_and_to_stop() -> None:
+def test_each_server_has_its_own_limits_for_start_and_stop() -> None:
     assert (local.START_TIMEOUT_S, reader.START_TIMEOUT_S) == (120, 60)
     assert signature(process.finished).parameters["grace_s"].default == 5
     assert local.launch(host="127.0.0.1", port=8000, dry_run=True, note=print).grace_s == 5
@@ -69,7 +69,7 @@ def test_every_server_has_its_time_to_start_and_to_stop() -> None:
 
 
 @pytest.mark.usefixtures("fake_mlx")
-def test_it_is_served_under_its_name_whatever_the_folder_and_leaves_no_process(
+def test_the_tiny_vlm_starts_from_any_folder_and_leaves_no_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -51,7 +51,7 @@ def test_a_server_runs_while_the_block_runs_and_is_gone_after_it():
     assert not alive(server.pid)
 
 
-def test_the_environment_is_added_to_and_not_replaced():
+def test_a_server_gets_the_environment_and_its_own_variables():
     async def word_seen(log):
         return "url" if "PATH and word" in log else None
 
@@ -79,7 +79,7 @@ def test_a_server_that_was_killed_early_is_reported_with_the_signal():
         run_once("import os; os.kill(os.getpid(), 9)")
 
 
-def test_a_server_that_announces_itself_and_dies_is_not_taken_for_ready():
+def test_a_server_that_dies_after_its_announcement_is_not_ready():
     async def late(log):
         await anyio.sleep(0.3)
         return None
@@ -119,19 +119,19 @@ def test_a_command_that_does_not_exist_is_named(capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_bytes_that_are_no_text_do_not_hide_the_last_lines():
+def test_bytes_that_are_not_utf_8_do_not_hide_the_last_lines():
     with pytest.raises(ServerUnusable, match="real reason"):
         run_once(r"import os, sys; os.write(1, b'\xff\xfe real reason\n'); sys.exit(1)")
 
 
-def test_a_server_deaf_to_the_request_to_stop_is_killed_after_the_grace():
+def test_a_server_that_ignores_sigterm_is_killed_after_the_grace_time():
     started = time.monotonic()
     server = run_once(DEAF, grace_s=0.3)
     assert time.monotonic() - started < 30
     assert not alive(server.pid)
 
 
-def test_what_the_server_has_started_ends_with_it():
+def test_the_servers_child_processes_end_with_it():
     groups = []
 
     async def inside(server):
@@ -143,7 +143,7 @@ def test_what_the_server_has_started_ends_with_it():
     assert gone(groups)
 
 
-def test_an_error_inside_the_block_stops_the_server_and_goes_on():
+def test_an_error_inside_the_block_stops_the_server_and_is_raised():
     seen = []
 
     async def inside(server):
@@ -169,7 +169,7 @@ def test_a_cancelled_block_stops_the_server():
     assert not alive(seen[0])
 
 
-def test_a_server_that_tidies_up_within_its_grace_is_not_disturbed(tmp_path):
+def test_a_server_may_tidy_up_within_its_grace_time(tmp_path):
     tidied = tmp_path / "tidied"
     ends = f"def end(*_):\n    time.sleep(0.2)\n    open({str(tidied)!r}, 'w').close()\n    sys.exit()"
     code = (
@@ -177,7 +177,7 @@ def test_a_server_that_tidies_up_within_its_grace_is_not_disturbed(tmp_path):
     )
     with subprocess.Popen(python(code), stdout=subprocess.PIPE, start_new_session=True) as server:
         server.stdout.readline()
-        threading.Thread(target=server.wait).start()  # else it would stay in its group
+        threading.Thread(target=server.wait).start()  # else the zombie would stay in its group
         guard.end_group(server.pid, grace_s=10.0)
     assert (server.returncode, tidied.exists()) == (0, True)
 
@@ -200,7 +200,7 @@ STARTER = textwrap.dedent(f"""
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_no_server_outlives_its_starter(number):
+def test_a_server_ends_with_its_starter(number):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(python(STARTER), **pipes, start_new_session=True) as starter:
         server = int(starter.stdout.readline())

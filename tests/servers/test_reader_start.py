@@ -23,7 +23,7 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch)
     assert caught.value.hint.endswith("pip install 'vqa-client[reader]'")
 
 
-def test_the_users_own_python_path_is_kept(monkeypatch):
+def test_the_users_python_path_is_kept(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "/mine")
     monkeypatch.setattr(reader, "EXTRA", ())
     ours, theirs = reader.launch().env["PYTHONPATH"].split(os.pathsep)
@@ -31,7 +31,7 @@ def test_the_users_own_python_path_is_kept(monkeypatch):
     assert theirs == "/mine"
 
 
-def test_only_a_whole_announcement_counts():
+def test_the_reader_is_ready_only_after_its_whole_announcement():
     assert anyio.run(reader.ready, "listening on http://127.0.0.1:80") == "http://127.0.0.1:80/v1"
     assert anyio.run(reader.ready, "loading\nlistening on \n") is None
 
@@ -92,7 +92,7 @@ time.sleep(60)
 
 
 @needs_tesseract
-def test_the_reader_itself_ends_when_whoever_started_it_is_killed():
+def test_the_reader_ends_by_itself_when_its_starter_is_killed():
     with subprocess.Popen([sys.executable, "-c", UNGUARDED], stdout=subprocess.PIPE) as starter:
         pid = int(starter.stdout.readline())
         family = [pid, *children(pid)]
@@ -102,7 +102,7 @@ def test_the_reader_itself_ends_when_whoever_started_it_is_killed():
 
 @needs_tesseract
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_the_reader_run_by_hand_takes_its_workers_with_it(number):
+def test_a_reader_started_by_hand_ends_with_its_workers(number):
     launch = reader.launch()
     environment = {**os.environ, **launch.env}
     with subprocess.Popen(
@@ -118,7 +118,7 @@ def test_the_reader_run_by_hand_takes_its_workers_with_it(number):
 
 
 @needs_tesseract
-def test_a_taken_port_is_one_clear_line():
+def test_a_taken_port_is_an_error_of_one_line():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         launch = reader.launch(port=port)

@@ -1,4 +1,4 @@
-"""What the recipes in serve/ show is what the commands take."""
+"""The commands accept the configs and arguments that the recipes in serve/ show."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import pytest
 
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.model_config import ServeBlock, parse_model
-from vqa_client.servers.by_config import mlx_arguments, vllm_arguments
+from vqa_client.servers.by_config import mlx, vllm
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.own_commands import NiahSettings
 from vqa_client.shipped import shipped
@@ -23,20 +23,20 @@ def blocks(recipe: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.name)
-def test_every_config_that_is_shown_is_one(recipe: Path) -> None:
+def test_every_config_in_a_recipe_is_valid(recipe: Path) -> None:
     for shown in blocks(recipe):
         model = parse_model(json.loads(shown), recipe.name)
-        assert vllm_arguments(model, host="127.0.0.1", port=8000, images=None)
-        assert mlx_arguments(model, host="127.0.0.1", port=8000)
+        for launch in (vllm, mlx):
+            assert launch(model, host="127.0.0.1", port=8000, images=None, dry_run=True, note=print).command[1:]
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.name)
-def test_every_serve_block_that_is_shown_alone_is_one(recipe: Path) -> None:
+def test_every_serve_block_in_a_recipe_is_valid(recipe: Path) -> None:
     for shown in re.findall(r'^ {4}"serve": (\{.*\})$', recipe.read_text("utf-8"), re.MULTILINE):
         parse_model({"model_name": "any", "max_tokens": 1, "serve": json.loads(shown)}, recipe.name)
 
 
-def test_the_recipes_show_some() -> None:
+def test_the_recipes_contain_configs() -> None:
     assert sum(len(blocks(recipe)) for recipe in RECIPES) >= 3
 
 
@@ -45,19 +45,19 @@ def test_every_key_of_the_block_is_explained() -> None:
     assert all(f"| `{key}` |" in readme for key in [each.name for each in fields(ServeBlock)])
 
 
-def test_every_file_that_the_readme_names_is_there() -> None:
+def test_every_file_that_the_readme_names_exists() -> None:
     readme = (shipped("serve") / "README.md").read_text("utf-8")
     named = re.findall(r"\]\(([^)]+)\)", readme)
     assert "vllm.sbatch" in named
     assert all((shipped("serve") / name).exists() for name in named)
 
 
-def test_the_slurm_script_is_a_script() -> None:
+def test_the_slurm_script_has_valid_syntax() -> None:
     checked = subprocess.run(["bash", "-n", str(shipped("serve") / "vllm.sbatch")], capture_output=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, b"")
 
 
-def test_the_kubernetes_job_asks_its_own_shard(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kubernetes_job_asks_the_shard_of_its_index(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JOB_COMPLETION_INDEX", "63")
     args = re.findall(r"^ {12}- (\S+)$", (shipped("serve") / "kubernetes-job.yaml").read_text("utf-8"), re.MULTILINE)
     assert args[0] == "niah"

@@ -1,4 +1,4 @@
-"""Commands made from configs, and what a start needs beside them."""
+"""The servers' commands, made from configs, and the checks before and during a start."""
 
 import socket
 import sys
@@ -11,7 +11,7 @@ import pytest
 from tests.servers.programs import program
 from vqa_client.errors import DataError, UsageError
 from vqa_client.model_config import ModelSettings, parse_model
-from vqa_client.servers.by_config import mlx, mlx_arguments, vllm_arguments
+from vqa_client.servers.by_config import mlx, vllm
 from vqa_client.servers.serving import check_port, installed, last_line, most_images, when_healthy
 
 
@@ -20,18 +20,18 @@ def config(**serve: Any) -> ModelSettings:
 
 
 def of_vllm(model: ModelSettings, images: int | None = None) -> list[str]:
-    return vllm_arguments(model, host="127.0.0.1", port=8000, images=images)
+    return [*vllm(model, host="127.0.0.1", port=8000, images=images, dry_run=True, note=print).command[1:]]
 
 
 def of_mlx(model: ModelSettings) -> list[str]:
-    return mlx_arguments(model, host="127.0.0.1", port=8000)
+    return [*mlx(model, host="127.0.0.1", port=8000, images=None, dry_run=True, note=print).command[1:]]
 
 
 def value(words: list[str], option: str) -> str:
     return words[words.index(option) + 1]
 
 
-def test_vllm_serves_the_model_under_the_name_that_the_config_asks_for() -> None:
+def test_vllm_serves_the_model_under_the_configs_model_name() -> None:
     words = of_vllm(config(model="/weights/7b"))
     assert words[:2] == ["serve", "/weights/7b"]
     assert value(words, "--served-model-name") == "org/Model-7B"
@@ -51,7 +51,7 @@ def test_the_limit_of_images_covers_the_longest_document(limit: int | None, page
     assert value(words, "--limit-mm-per-prompt") == f'{{"image": {given}}}'
 
 
-def test_what_the_block_names_is_passed_on_and_extra_arguments_come_last() -> None:
+def test_the_settings_of_the_block_are_passed_on_and_extra_arguments_come_last() -> None:
     words = of_vllm(config(max_model_len=32768, tensor_parallel_size=4, dtype="bfloat16", extra_args=["--seed", "1"]))
     assert value(words, "--max-model-len") == "32768"
     assert value(words, "--tensor-parallel-size") == "4"
@@ -60,7 +60,7 @@ def test_what_the_block_names_is_passed_on_and_extra_arguments_come_last() -> No
     assert "--tensor-parallel-size" not in of_vllm(config())
 
 
-def test_mlx_gets_what_it_has_a_setting_for_and_tells_the_rest() -> None:
+def test_mlx_gets_the_settings_that_it_has_and_notes_name_the_others() -> None:
     model = config(model="mlx-community/Model-4bit", max_model_len=4096, dtype="bfloat16")
     words = of_mlx(model)
     assert value(words, "--model") == "mlx-community/Model-4bit"
@@ -86,7 +86,7 @@ def test_an_unknown_key_of_the_block_is_named_with_the_nearest() -> None:
         *(("model", "a\0b"), ("dtype", "\0"), ("extra_args", ["--x", "\0"])),
     ],
 )
-def test_a_value_that_the_block_cant_have_is_named(name: str, wrong: object) -> None:
+def test_an_invalid_value_of_the_block_is_named(name: str, wrong: object) -> None:
     with pytest.raises(UsageError, match=rf"serve\.{name}(\.1)? = "):
         config(**{name: wrong})
 
@@ -109,7 +109,7 @@ def test_a_missing_server_is_named_with_the_command_that_installs_it(
 @pytest.mark.parametrize(
     ("port", "reason"), [(None, "Address already in use"), (70_000, "bind(): port must be 0-65535.")]
 )
-def test_a_port_that_cant_be_had_is_named(port: int | None, reason: str) -> None:
+def test_a_port_that_cant_be_used_is_named(port: int | None, reason: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         wanted = port or taken.getsockname()[1]
         with pytest.raises(UsageError) as caught:
@@ -130,7 +130,9 @@ def test_a_port_that_cant_be_had_is_named(port: int | None, reason: str) -> None
         (["a.png", "b.png", "notes.txt"], 1),
     ],
 )
-def test_the_longest_document_of_a_folder_is_counted(names: list[str], pages: int, tmp_path: Path) -> None:
+def test_the_pages_of_the_longest_document_in_a_folder_are_counted(
+    names: list[str], pages: int, tmp_path: Path
+) -> None:
     images = tmp_path / "clean" / "images"
     images.mkdir(parents=True)
     for name in names:
@@ -143,13 +145,15 @@ def test_a_folder_without_images_is_an_error(tmp_path: Path) -> None:
         most_images(tmp_path)
 
 
-def test_of_a_progress_bar_the_last_state_is_told() -> None:
+def test_the_last_line_of_a_progress_bar_is_its_last_state() -> None:
     assert last_line("loading\n 10%\r 20%\r\n\n") == "20%"
     assert last_line("\n") == "it has printed nothing yet"
     assert last_line("x" * 161) == "x" * 160
 
 
-async def test_nobody_at_the_port_is_not_ready_and_news_come_from_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_port_without_a_server_is_not_ready_and_the_note_has_the_last_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("vqa_client.servers.serving.PROBE_S", 0.0)
     monkeypatch.setattr("vqa_client.servers.serving.NEWS_S", 0.0)
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -161,7 +165,7 @@ async def test_nobody_at_the_port_is_not_ready_and_news_come_from_the_log(monkey
 
 
 @pytest.mark.parametrize(("status", "up"), [(200, True), (401, True), (503, False), (500, False)])
-async def test_ready_is_whoever_says_so_at_health(
+async def test_a_server_is_ready_once_health_says_so(
     status: int, up: bool, fault_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.fakes.words import at_path, body_of
@@ -181,7 +185,7 @@ async def test_ready_is_whoever_says_so_at_health(
         ("::1", "::1", "[::1]"),
     ],
 )
-async def test_a_server_that_listens_everywhere_is_asked_on_this_machine(
+async def test_a_server_that_listens_on_all_addresses_is_probed_on_this_machine(
     listens: str, host: str, origin: str, fault_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vqa_client.servers.serving.PROBE_S", 0.0)
@@ -193,7 +197,7 @@ async def test_a_server_that_listens_everywhere_is_asked_on_this_machine(
     assert await ready("") == f"http://{origin}:{server.port}/v1"
 
 
-async def test_a_server_is_asked_twice_a_second_and_its_news_come_every_five(
+async def test_a_server_is_probed_twice_a_second_and_noted_every_five_seconds(
     fault_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.fakes.words import at_path, body_of

@@ -11,7 +11,7 @@ from vqa_client.shipped import shipped
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A package folder of its own, with nothing beside it."""
+    """A separate package folder with nothing next to it."""
     folder = tmp_path / "vqa_client"
     folder.mkdir()
     monkeypatch.setattr(module, "__file__", str(folder / "shipped.py"))
@@ -20,7 +20,7 @@ def package(tmp_path, monkeypatch):
 
 
 def installed_from(monkeypatch, url):
-    """The package was installed from this address, as pip writes it down; None: from an index."""
+    """Record that the package was installed from this address, as pip does; None: from an index."""
     origin = url and json.dumps({"url": url, "dir_info": {}})
     monkeypatch.setattr(importlib.metadata, "distribution", lambda _: SimpleNamespace(read_text=lambda _: origin))
 
@@ -30,7 +30,7 @@ def test_a_checkout_has_the_folders_beside_the_package():
     assert (shipped("serve") / "reader" / "__main__.py").is_file()
 
 
-def test_an_installed_package_has_them_inside(package):
+def test_an_installed_package_has_its_folders_inside(package):
     (package / "config").mkdir()
     assert shipped("config") == package / "config"
 
@@ -44,8 +44,8 @@ def test_an_installed_package_finds_the_clone_it_was_installed_from(package, mon
 @pytest.mark.parametrize(
     "url", [None, "file:///nowhere/vqa_client-0.1.0-py3-none-any.whl", "https://example.org/x.whl"]
 )
-def test_a_wheel_alone_says_what_the_sample_data_need(package, monkeypatch, url):
-    (package.parent / "data").mkdir()  # a folder beside an installed package is somebody else's
+def test_without_a_clone_the_error_says_what_the_sample_data_need(package, monkeypatch, url):
+    (package.parent / "data").mkdir()  # a folder next to an installed package belongs to another package
     installed_from(monkeypatch, url)
     with pytest.raises(UsageError, match="data/ isn't part of the installed package") as caught:
         shipped("data")

@@ -1,4 +1,4 @@
-"""Every recorded reply of three real servers, sent again over a socket to the client that a run has."""
+"""Every recorded reply of three real servers, sent over a socket to the client of a run."""
 
 import json
 import re
@@ -30,12 +30,12 @@ pytestmark = pytest.mark.skipif(not WIRE.is_dir(), reason="the samples of real s
 
 
 def response_of(folder: str, probe: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((WIRE / folder / f"{probe}.json").read_text("utf-8"))["response"]
-    return found
+    response: dict[str, Any] = json.loads((WIRE / folder / f"{probe}.json").read_text("utf-8"))["response"]
+    return response
 
 
 def body_of(response: dict[str, Any]) -> bytes:
-    """The bytes of a body that was kept as JSON, as text, or as the lines of a stream."""
+    """The bytes of a body that was recorded as JSON, as text, or as the lines of a stream."""
     body = response.get("body", "".join(f"{event['line']}\n\n" for event in response.get("events", ())))
     if "events" in response and not body.startswith("data:"):
         body = body.strip()
@@ -43,7 +43,7 @@ def body_of(response: dict[str, Any]) -> bytes:
 
 
 def replayed(response: dict[str, Any]) -> Script:
-    """The reply as it was sent, in chunks where it came in chunks."""
+    """The reply as the server sent it, chunked if it was chunked."""
     if response["status"] is None:
         return close_without_reply()
     headers = {name.lower(): value for name, value in response["headers"].items()}
@@ -53,7 +53,7 @@ def replayed(response: dict[str, Any]) -> Script:
 
 
 def words_of(body: Any) -> str:
-    """A server's own words about an error, in the three places where these servers have them."""
+    """The server's error message, from the three places where these servers put it."""
     if not isinstance(body, dict):
         return ""
     error = body.get("error") or body.get("detail")
@@ -63,7 +63,7 @@ def words_of(body: Any) -> str:
 
 @asynccontextmanager
 async def asker(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ChatClient]:
-    """The client of a run that repeats once what may succeed."""
+    """The client of a run that retries once."""
     monkeypatch.setattr("vqa_client.client.retry.BASE_S", 0.001)
     monkeypatch.setattr("vqa_client.client.servers.FIRST_LOOK_S", 0.01)
     settings = RunSettings(base_url=server.base_url, api_key=None, max_retries=1, wait_for_server=5.0)
@@ -82,7 +82,7 @@ async def outcome(chat: ChatClient) -> tuple[Expected, QuestionFailed | None]:
 
 
 @pytest.mark.parametrize(("folder", "probe"), SAMPLES)
-async def test_a_recorded_reply_is_what_it_was(
+async def test_a_recorded_reply_has_its_expected_outcome(
     folder: str, probe: str, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected, response = EXPECTED[folder][probe], response_of(folder, probe)
@@ -92,11 +92,11 @@ async def test_a_recorded_reply_is_what_it_was(
         found = found._replace(hint=expected.hint)
     assert found == expected
     if failed is not None:
-        keeps_the_servers_words(failed, response)
+        check_the_servers_words(failed, response)
 
 
-def keeps_the_servers_words(failed: QuestionFailed, response: dict[str, Any]) -> None:
-    """A failure tells what the server said, its HTTP status, and nothing of an image that it echoed."""
+def check_the_servers_words(failed: QuestionFailed, response: dict[str, Any]) -> None:
+    """A failure has the server's message and HTTP status, and no part of an image that the server echoed."""
     if response["status"] is None:
         return
     assert failed.http_status == response["status"]
@@ -106,7 +106,7 @@ def keeps_the_servers_words(failed: QuestionFailed, response: dict[str, Any]) ->
 
 
 def without_image(words: str) -> str:
-    """Up to where an image may begin: what stands for it is the client's own."""
+    """The words before an image: the client replaces the image."""
     return words.partition("data:")[0]
 
 

@@ -1,4 +1,4 @@
 """Servers as child processes: vLLM, mlx-vlm, the tiny model and the page reader.
 
-Each is one module with its command and how to know that it is ready.
+Each module contains a server's command and the test that it is ready.
 """

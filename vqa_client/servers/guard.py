@@ -1,7 +1,7 @@
-"""Ends a server whose starter is gone: `python guard.py GRACE_S`, standard library only.
+"""Stop a server whose starter was killed: `python guard.py GRACE_S`, standard library only.
 
-Its stdin is a pipe that only the starter holds. A line names the server's process group, a further byte says that the
-server has been stopped in order; when the pipe ends without that byte, the starter was killed, and the group is ended.
+Only the starter has the other end of stdin, a pipe. It writes the server's process group on a line, and one more byte
+once it has stopped the server itself. If the pipe closes without that byte, the guard ends the group.
 """
 
 import os
@@ -14,7 +14,7 @@ LOOK_S = 0.05
 
 
 def signal_group(group: int, number: int) -> bool:
-    """Signal a process group; whether there was any process left in it. Number 0 only asks."""
+    """Signal a process group; False if no process of it is left. Number 0 sends nothing."""
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):  # macOS: EPERM for a group of zombies
@@ -23,7 +23,7 @@ def signal_group(group: int, number: int) -> bool:
 
 
 def end_group(group: int, grace_s: float) -> None:
-    """SIGTERM, and SIGKILL for what is left after `grace_s`."""
+    """Send SIGTERM, and after `grace_s` SIGKILL to the processes that are left."""
     signal_group(group, signal.SIGTERM)
     deadline = time.monotonic() + grace_s
     while signal_group(group, 0) and time.monotonic() < deadline:
@@ -32,7 +32,7 @@ def end_group(group: int, grace_s: float) -> None:
 
 
 def main() -> None:
-    """Wait for the word of the starter, or for its end."""
+    """Wait until the starter has stopped the server, or has died."""
     with suppress(KeyboardInterrupt):
         group = sys.stdin.buffer.readline()
         if group.endswith(b"\n") and not sys.stdin.buffer.read(1):

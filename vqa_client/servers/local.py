@@ -1,13 +1,12 @@
-"""The tiny VLM of serve/tiny_vlm on mlx-vlm's server: a real model of its kind that needs no GPU and no download."""
+"""The tiny VLM of serve/tiny_vlm on mlx-vlm's server: a real but tiny model, without a GPU or a download."""
 
-import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
 
 from vqa_client.errors import UsageError
-from vqa_client.servers.process import Launch, Server
+from vqa_client.servers.process import Launch, Server, option_words, python_path
 from vqa_client.servers.serving import free_port, when_healthy
 from vqa_client.shipped import install, shipped
 
@@ -16,22 +15,19 @@ START_TIMEOUT_S = 120.0
 
 
 def missing() -> bool:
-    """Whether mlx-vlm, which serves it, is not installed."""
+    """Whether mlx-vlm, which serves the model, is not installed."""
     return find_spec("mlx_vlm") is None
 
 
 def launch(*, host: str, port: int, dry_run: bool, note: Callable[[str], None]) -> Launch:
-    """What starts it; raises UsageError where mlx-vlm is not installed, or the source tree not found."""
+    """How to start it; raises UsageError if mlx-vlm is not installed or the source tree is missing."""
     if missing() and not dry_run:
         raise UsageError(f"{NAME} needs mlx-vlm", hint=install("local"))
-    options = {"--host": host, "--port": port}
-    words = [str(word) for option in options.items() for word in option]
-    paths = [str(shipped("serve/tiny_vlm").parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     return Launch(
         name=NAME,
-        command=[sys.executable, "-m", "tiny_vlm", *words],
+        command=[sys.executable, "-m", "tiny_vlm", *option_words({"--host": host, "--port": port})],
         ready=when_healthy(host, port, name=NAME, note=note),
-        env={"PYTHONPATH": os.pathsep.join(paths)},
+        env=python_path(shipped("serve/tiny_vlm").parent),
         grace_s=5.0,
     )
 

@@ -1,4 +1,4 @@
-"""A server as a child process: started, waited for, and stopped with all that it started."""
+"""A server as a child process: start it, wait until it is ready, and stop it with its own child processes."""
 
 import os
 import signal
@@ -22,13 +22,23 @@ LOG_LINES_TOLD = 12
 LEFTOVER_GRACE_S = 0.5
 
 Ready = Callable[[str], Awaitable[str | None]]
-"""From what the server has printed so far (the last LOG_TAIL_BYTES) to its base_url, or None: not ready yet."""
+"""Takes the server's output so far (its last LOG_TAIL_BYTES); gives its base_url, or None if it isn't ready yet."""
+
+
+def option_words(options: Mapping[str, object]) -> list[str]:
+    """Options and their values as words of a command; those of None are left out."""
+    return [str(word) for option in options.items() if option[1] is not None for word in option]
+
+
+def python_path(folder: Path) -> dict[str, str]:
+    """The environment in which Python also finds modules in `folder`."""
+    return {"PYTHONPATH": os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
 class Server(Struct, frozen=True, kw_only=True):
     """A running server; `pid` is its process and its process group.
 
-    `ended` tells how it ended, with its last lines, once it has; None while it runs.
+    `ended` gives None while the server runs, then how it ended, with its last lines.
     """
 
     base_url: str
@@ -37,9 +47,10 @@ class Server(Struct, frozen=True, kw_only=True):
 
 
 class Launch(Struct, frozen=True, kw_only=True):
-    """A server to be started: its command, what that needs in its environment, and when it is ready.
+    """How to start a server: its command, the environment that it needs, and the test that it is ready.
 
-    `grace_s` is the time it gets to end in order; `notes` are things to know before; messages call it `name`.
+    `grace_s` is the time between SIGTERM and SIGKILL, `notes` are for the user before the start, `name` is for
+    messages.
     """
 
     name: str
@@ -51,11 +62,11 @@ class Launch(Struct, frozen=True, kw_only=True):
 
     @asynccontextmanager
     async def running(self, start_timeout_s: float) -> AsyncIterator[Server]:
-        """Run it while the block runs.
+        """Run the server during the block.
 
-        The server gets its own process group, so that Ctrl-C reaches it only from here. It is stopped however the block
-        ends, by a cancellation too, and by a guard process where this process is killed. Raises ServerUnusable, with
-        the server's last lines, when it can't be started, ends early or isn't ready in time.
+        The server has its own process group, so that Ctrl-C doesn't reach it. It is stopped when the block ends or is
+        cancelled; if this process is killed, a guard process stops it. Raises ServerUnusable, with the server's last
+        lines, if it can't be started, ends early or isn't ready in time.
         """
         async with _child(self.command, env=self.env, name=self.name, grace_s=self.grace_s) as (process, log):
             base_url = await _until_ready(process, self.ready, log=log, name=self.name, start_timeout_s=start_timeout_s)
@@ -63,7 +74,7 @@ class Launch(Struct, frozen=True, kw_only=True):
 
 
 async def finished(command: Sequence[str], *, name: str, grace_s: float = 5.0) -> None:
-    """Run a command to its end under the same care; raises ServerUnusable, with its last lines, where it fails."""
+    """Run a command to its end, guarded as a server is; if it fails, raises ServerUnusable with its last lines."""
     async with _child(command, env={}, name=name, grace_s=grace_s) as (process, log):
         while process.poll() is None:
             await anyio.sleep(LOOK_S)
@@ -75,7 +86,7 @@ async def finished(command: Sequence[str], *, name: str, grace_s: float = 5.0) -
 async def _child(
     command: Sequence[str], *, env: Mapping[str, str], name: str, grace_s: float
 ) -> AsyncIterator[tuple[subprocess.Popen[bytes], Path]]:
-    """A child process and the file with what it prints; it is stopped however the block ends."""
+    """A child process and the file of its output; it is stopped when the block ends or is cancelled."""
     with TemporaryDirectory(prefix="vqa-client-") as folder:
         log = Path(folder, "server.log")
         with _guard(grace_s) as watch:
@@ -99,14 +110,17 @@ def _start(command: Sequence[str], *, env: Mapping[str, str], log: Path, name: s
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-    except (OSError, ValueError) as error:  # ValueError: a word that no command line can have, such as one with a NUL
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # ValueError: an argument that no command line can contain, such as one with a NUL
         message = f"{name} can't be started: {command[0]}: {getattr(error, 'strerror', None) or error}"
         raise ServerUnusable(message, hint="install it, or check the path") from None
 
 
 @contextmanager
 def _guard(grace_s: float) -> Iterator[Callable[[int], None]]:
-    """A guard process, started ahead of the server so that none is ever without; call what it yields with the group."""
+    """A guard process, started before the server; it yields the function that tells it the server's process group."""
     command = [sys.executable, "-I", "-S", guard.__file__, str(grace_s)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdin is not None
@@ -119,7 +133,7 @@ def _guard(grace_s: float) -> Iterator[Callable[[int], None]]:
         try:
             yield watch
         finally:
-            with suppress(BrokenPipeError):  # somebody has ended the guard
+            with suppress(BrokenPipeError):  # the guard was killed
                 pipe.write(b".")
                 pipe.close()
 
@@ -162,7 +176,7 @@ def _lines(log: Path) -> str:
 
 
 async def _stop(process: subprocess.Popen[bytes], grace_s: float) -> None:
-    """End the server, then whatever of its process group has outlived it."""
+    """Stop the server, then the processes of its group that are still running."""
     guard.signal_group(process.pid, signal.SIGTERM)
     if not await _happens_within(grace_s, lambda: process.poll() is not None):
         guard.signal_group(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What starting a model's server takes, whichever it is: a free port, patience with news, and how many images."""
+"""What the start of any model's server needs: its program, a free port, a test of its health, and a limit of images."""
 
 import re
 import shutil
@@ -24,15 +24,15 @@ PROBE_TIMEOUT_S = 2.0
 NEWS_S = 5.0
 LINE_CHARACTERS = 160
 _UP = frozenset({HTTPStatus.OK, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
-"""A server that asks for a key is up, too."""
+"""A server that wants a key is up, too."""
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 _PAGE = re.compile(r"(?P<document>.+?)[_-](?P<word>(?:page|pg|p)[_-]?)?(?P<number>\d+)", re.IGNORECASE)
 
 
 def installed(program: str, *, name: str, extra: str, dry_run: bool) -> str:
-    """Where a server's program is: on the PATH, or beside this Python; its bare name for a dry run.
+    """The path of a server's program, on the PATH or beside this Python; for a dry run its bare name.
 
-    Raises UsageError that names the extra.
+    Raises UsageError, which names the extra, if it is not installed.
     """
     if dry_run:
         return program
@@ -43,7 +43,7 @@ def installed(program: str, *, name: str, extra: str, dry_run: bool) -> str:
 
 
 def check_port(host: str, port: int) -> None:
-    """Raise UsageError where something listens already: it would be taken for the server that is started."""
+    """Raise UsageError if another program listens there: it would be mistaken for the new server."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM) as trial:
@@ -55,13 +55,13 @@ def check_port(host: str, port: int) -> None:
 
 
 def free_port() -> int:
-    """A loopback port that nothing listens on just now, for a server that can't take one by itself."""
+    """A loopback port on which nothing listens now, for a server that can't choose one."""
     with socket.create_server(("127.0.0.1", 0)) as trial:
         return int(trial.getsockname()[1])
 
 
 def when_healthy(host: str, port: int, *, name: str, note: Callable[[str], None]) -> Ready:
-    """Ready once /health answers; `note` hears every few seconds for how long, and the server's last line."""
+    """Ready once /health answers; until then `note` gets the server's last line every few seconds."""
     named = _EVERYWHERE.get(host, host)
     origin = httpx2.URL(f"http://[{named}]:{port}" if ":" in named else f"http://{named}:{port}")
     started_s = time.monotonic()
@@ -91,13 +91,13 @@ async def _healthy(origin: httpx2.URL) -> bool:
 
 
 def last_line(log: str) -> str:
-    """The last line with anything on it; of a progress bar, its last state."""
+    """The last line that isn't blank; for a progress bar, its last state."""
     lines = [line.strip() for line in log.replace("\r", "\n").splitlines() if line.strip()]
     return lines[-1][:LINE_CHARACTERS] if lines else "it has printed nothing yet"
 
 
 def most_images(root: Path) -> int:
-    """The most pages of one document in any image folder below `root`.
+    """The largest number of pages of one document in any image folder below `root`.
 
     Raises DataError as `page_folders` does.
     """
@@ -108,7 +108,7 @@ def most_images(root: Path) -> int:
 
 
 def _most_pages(stems: Iterable[str]) -> int:
-    """Files called DOCUMENT_page_N, or DOCUMENT_N without a gap: photographs have numbers, too, but with gaps."""
+    """Count files called DOCUMENT_page_N, or DOCUMENT_N without a gap: photographs have numbers with gaps."""
     worded, bare = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
     for stem in stems:
         if match := _PAGE.fullmatch(stem):
