@@ -42,6 +42,7 @@ def found_in(case: "Case") -> dict[str, Any]:
     forms = {name: benchmark.formed(name) for name in benchmark.prompt_forms}
     found = {
         "benchmark": benchmark.name,
+        "split": getattr(benchmark.load, "split", ""),
         "ids": ids(case),
         "questions": [_said(question, case) for question in case.questions],
         "description": msgspec.to_builtins(benchmark.description()),

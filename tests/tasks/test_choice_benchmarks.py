@@ -330,15 +330,18 @@ def test_mmstars_choices_are_taken_out_of_the_question_or_stay_there(
 BLINK_TURNED = "index\tquestion\tA\tB\tanswer\tcategory\timage\n{}\tWhich?\tcat\tdog\tA\tJigsaw\t1.png\n"
 
 
+@pytest.mark.parametrize("option", ["circular", "shuffle_choices"])
 @pytest.mark.parametrize(("name", "turned"), [("mmbench", "1000001"), ("blink", "1000007")])
-def test_data_with_rotations_refuses_to_be_rotated_again(name: str, turned: str, tmp_path: Path) -> None:
+def test_choices_of_data_with_rotations_are_not_reordered(name: str, turned: str, option: str, tmp_path: Path) -> None:
     write_sample(name, tmp_path)
     split = {"mmbench": "dev", "blink": "circular"}[name]
     (tmp_path / "BLINK_circular.tsv").write_text(BLINK_TURNED.format(turned))
-    settings = ChoiceSettings(benchmark=name, data=tmp_path, circular=True, split=split)
-    with pytest.raises(DataError, match=f"question '{turned}' of the data is a rotation of '{turned[-1]}'"):
-        registry.open_benchmark(settings).parts(finds_images=False)
-    (part,) = registry.open_benchmark(with_settings(settings, circular=False)).parts(finds_images=False)
+    settings = ChoiceSettings(benchmark=name, data=tmp_path, split=split)
+    refused = registry.open_benchmark(with_settings(settings, **{option: True}))
+    with pytest.raises(DataError, match=f"question '{turned}' of the data is a rotation of '{turned[-1]}'") as error:
+        refused.parts(finds_images=False)
+    assert error.value.hint == f"leave --{option} out: the data has the choices in every order"
+    (part,) = registry.open_benchmark(settings).parts(finds_images=False)
     assert turned in [question.id for question in part.loaded.questions]
 
 

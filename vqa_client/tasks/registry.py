@@ -117,11 +117,18 @@ class Opened(Struct, frozen=True, kw_only=True):
         source = Source(settings=self.settings, notify=self.notify, finds_images=finds_images)
         if not (parts := list(self.benchmark.load(source))):
             raise UsageError(f"{self.benchmark.name} loads no part of its data", hint="its load gives one Part or more")
-        if (of := self.benchmark.rotation_of) and isinstance(self.settings, ChoiceOptions) and self.settings.circular:
-            for question in (each for part in parts for each in part.loaded.questions if of(each) != each.id):
-                rotates = f"question {question.id!r} of the data is a rotation of {of(question)!r}"
-                raise DataError(rotates, hint="leave --circular out: the data has the choices in every order")
+        self._check_orders(parts)
         return parts
+
+    def _check_orders(self, parts: Iterable[Part]) -> None:
+        """Raise DataError where an option reorders choices and rows of the data are rotations of others already."""
+        original = self.benchmark.rotation_of
+        given = [each for each in self.settings.variations if each in ("--circular", "--shuffle_choices")]
+        if original is None or not given:
+            return
+        for question in (each for part in parts for each in part.loaded.questions if original(each) != each.id):
+            rotates = f"question {question.id!r} of the data is a rotation of {original(question)!r}"
+            raise DataError(rotates, hint=f"leave {given[0]} out: the data has the choices in every order")
 
     def check_images(self, parts: Iterable[Part]) -> None:
         """Raise DataError where a part's first image is at an address of a store that doesn't have it."""
