@@ -102,12 +102,18 @@ def asked_as(question: Question, variant: str, groups: Mapping[str, Group]) -> Q
 
 
 def settings_of(file: RunFile, *, as_given: bool = False) -> tuple[RunSettings, registry.Entry]:
-    """A run's settings and benchmark; raises UsageError for one that isn't installed, KeyError for a lost setting."""
+    """A run's settings and benchmark; a setting that was not given has the value that the run used.
+
+    Raises UsageError for a benchmark that isn't installed, KeyError for a missing setting.
+    """
     settings = file.described.get("settings") or {}
     entry = registry.find(settings.get("benchmark") or str(file.identity.get("task")))
-    decided = {name: value for name, value in (file.identity | file.scoring).items() if isinstance(value, str | bool)}
-    decided.pop("asked", None)  # names the forms that were asked; a benchmark may have an option of that name
-    return entry.settings_from(settings, decided, as_given=as_given), entry
+    used = {
+        name: value
+        for name, value in (file.identity | file.scoring).items()
+        if isinstance(value, str | bool) and settings.get(name) is None
+    }
+    return entry.settings_from(settings | used, as_given=as_given), entry
 
 
 _FORMERLY = {"seed": "published", "seed_head": "published_latest"}

@@ -69,23 +69,21 @@ class Entry(Struct, frozen=True, kw_only=True):
             if mark in getattr(hints[name], "__metadata__", ()) and value != default
         }
 
-    def settings_from(
-        self, file: Mapping[str, Any], decided: Mapping[str, Any], *, as_given: bool = False
-    ) -> RunSettings:
-        """Settings from a run file, where paths are texts and tuples lists; `decided` overrides what was given.
+    def settings_from(self, file: Mapping[str, Any], *, as_given: bool = False) -> RunSettings:
+        """Settings from a run file, where paths are texts and tuples lists.
 
         They ask all of the data: nothing is drawn from it, unless they are wanted `as_given`; the data is not divided.
         Raises KeyError for a setting that isn't there.
         """
-        file, decided = ({_RENAMED.get(name, name): value for name, value in of.items()} for of in (file, decided))
+        file = {_RENAMED.get(name, name): value for name, value in file.items()}
         hints = get_type_hints(self.settings)
         values: dict[str, Any] = {}
         for field in fields(self.settings):
             required = field.default is MISSING and field.default_factory is MISSING
-            if field.init and (field.name in file or field.name in decided or required):
-                values[field.name] = _from_json(decided.get(field.name, file.get(field.name)), hints[field.name])
             if required and field.name not in file:
                 raise KeyError(field.name)
+            if field.init and field.name in file:
+                values[field.name] = _from_json(file[field.name], hints[field.name])
         values |= {"dry_run": False, "rate": None, "processes": "1", "shard": "", "share": ""}
         values |= {"batch": False, "no_wait": False}  # which not every option may be beside
         if not as_given:
