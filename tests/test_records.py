@@ -23,6 +23,12 @@ def record(name: str, status: Status = "ok", **fields: object) -> Record:
     return Record(question_id=name, status=status, **fields)  # type: ignore[arg-type]
 
 
+def kept(log: RecordLog, name: str, form: str = "") -> Record:
+    record = log.get((name, form))
+    assert record is not None
+    return record
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "run.records.jsonl"
@@ -39,14 +45,14 @@ def test_records_come_back_equal_whatever_line_ends_a_reply_holds(path: Path) ->
     fill(path, odd, record("2"))
     assert path.read_bytes().count(b"\n") == 2
     with RecordLog(path) as log:
-        assert log.read(("1", "")) == odd
+        assert kept(log, "1") == odd
 
 
 def test_the_last_record_of_a_question_counts(path: Path) -> None:
     fill(path, record("1", "timeout"), record("2"), record("1", output="B"))
     with RecordLog(path) as log:
         assert len(log) == 2
-        assert log.read(("1", "")).output == "B"
+        assert kept(log, "1").output == "B"
         assert log.is_done(("1", ""))
 
 
@@ -65,7 +71,7 @@ def test_reading_and_appending_do_not_disturb_each_other(path: Path) -> None:
         for number in range(300):
             log.append(record(str(number), output="x" * (number % 97)))
             for earlier in {0, number // 2, number}:
-                assert log.read((str(earlier), "")).output == "x" * (earlier % 97)
+                assert kept(log, str(earlier)).output == "x" * (earlier % 97)
 
 
 def test_variants_of_a_question_are_kept_apart(path: Path) -> None:
@@ -85,8 +91,8 @@ def test_a_record_with_a_folder_is_found_as_older_logs_have_it(
     fill(path, *older, record("3", folder="clean", output="third"), record("1", variant="blur/1", folder="clean"))
     with RecordLog(path) as log:
         log.append(record("2", folder="clean", output="again"))
-        assert [log.read((name, "clean")).output for name in "123"] == [None, "again", "third"]
-        assert log.read(("1", "blur/1")).folder == "clean"
+        assert [kept(log, name, "clean").output for name in "123"] == [None, "again", "third"]
+        assert kept(log, "1", "blur/1").folder == "clean"
         assert not any(log.get((name, "")) for name in "123")
         assert [each.key for each in log] == [("1", "clean"), ("2", "clean"), ("3", "clean"), ("1", "blur/1")]
     assert LogReader(path).keys() == {*((name, "clean") for name in "123"), ("1", "blur/1")}
@@ -186,7 +192,7 @@ def test_a_file_cut_anywhere_keeps_every_whole_line(cut: int, twenty: Path) -> N
     with RecordLog(path) as log:
         whole = part.count(b"\n")
         assert len(log) in (whole, whole + 1)  # one more where only the newline is missing
-        assert all(log.read((str(n), "")).output == "ü" * n for n in range(whole))
+        assert all(kept(log, str(n)).output == "ü" * n for n in range(whole))
 
 
 DISK = {
@@ -220,7 +226,7 @@ def test_a_disk_that_fails_is_one_message_whatever_it_was_asked(path: Path, monk
     with RecordLog(path) as log:
         monkeypatch.setattr(os, "pread", fails)
         with pytest.raises(OutputError, match=r"run\.records\.jsonl can't be read: Input/output error"):
-            log.read(("1", ""))
+            kept(log, "1")
 
 
 def test_what_keeps_a_log_from_being_locked_or_mended_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,7 +290,7 @@ def test_keys_are_told_apart_even_where_their_hashes_are_the_same(path: Path, mo
     variants = [f"blur/{level}" for level in range(5)]
     fill(path, *(record(str(n), variant=one, output=f"{n} {one}") for n in range(20) for one in variants))
     with RecordLog(path) as log:
-        assert all(log.read((str(n), one)).output == f"{n} {one}" for n in range(20) for one in variants)
+        assert all(kept(log, str(n), one).output == f"{n} {one}" for n in range(20) for one in variants)
         assert log.get(("20", "blur/0")) is None
         log.append(record("3", "timeout", variant="blur/1"))
         assert not log.is_done(("3", "blur/1"))
@@ -294,7 +300,7 @@ def test_keys_are_told_apart_even_where_their_hashes_are_the_same(path: Path, mo
 def test_lines_that_were_written_otherwise_are_found_too(path: Path) -> None:
     path.write_text('{"status": "ok", "output": "B", "question_id": "\\u0031"}\n')
     with RecordLog(path) as log:
-        assert log.read(("1", "")).output == "B"
+        assert kept(log, "1").output == "B"
         assert log.get(("1", "other")) is None
 
 
@@ -337,6 +343,6 @@ def test_lines_of_any_length_are_read_in_any_order(path: Path) -> None:
     fill(path, *(record(name, output="x" * length) for name, length in lengths.items()))
     with RecordLog(path) as log:
         for name in [*lengths, *reversed(lengths), *sorted(lengths)]:
-            assert log.read((name, "")).output == "x" * lengths[name]
+            assert kept(log, name).output == "x" * lengths[name]
         log.append(record("last", output="y" * 9_000))
-        assert log.read(("last", "")).output == "y" * 9_000
+        assert kept(log, "last").output == "y" * 9_000

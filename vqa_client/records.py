@@ -136,13 +136,6 @@ class RecordLog:
         number, _ = self._numbers.find(key)
         return None if number < 0 else self[number]
 
-    def read(self, key: Key) -> Record:
-        """The last record of a question; KeyError where there is none, UsageError as in `get`."""
-        record = self.get(key)
-        if record is None:
-            raise KeyError(key)
-        return record
-
     def answers_to(self, questions: Iterable[Question]) -> Iterator[tuple[Question, Record]]:
         """The questions that have a record, in their order, whatever order they ended in."""
         for question in questions:

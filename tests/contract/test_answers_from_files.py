@@ -239,7 +239,8 @@ def test_a_blank_in_a_file_is_compared_as_the_official_evaluator_does(vqa2: Case
     report = vqa2.score(vqa2.predictions([" ", *vqa2.replies[1:]]))
     assert report.summary.status_counts["empty"] == 1
     with RecordLog(report.log) as log:
-        record = log.read((vqa2.questions[0].id, ""))
+        record = log.get((vqa2.questions[0].id, ""))
+    assert record is not None
     assert {name: record.parts[name] for name in ("normalised", "official")} == pytest.approx(
         {"normalised": 0.6, "official": 0.6}
     )
