@@ -41,7 +41,8 @@ def find_sources(images: Path, output: Path) -> list[Source]:
     Raises DataError where there is none or two would get the same name, UsageError where `output` is `images`.
     """
     if not images.is_dir():
-        raise DataError(f"{images}: is not a folder", hint="give the folder with the images")
+        fault = "is not a folder" if images.exists() else "does not exist"
+        raise DataError(f"{images} {fault}", hint="give the folder with the images")
     if os.path.realpath(images) == os.path.realpath(output):
         raise UsageError(f"--output {output} is the folder of images itself", hint="give a folder of its own")
     paths = sorted(_paths(images, os.path.realpath(output)), key=natural_key)

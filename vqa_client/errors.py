@@ -48,10 +48,16 @@ def forbidden(error: OSError) -> DataError:
     return DataError(f"{error.filename}: {error.strerror}", hint=_RIGHT)
 
 
-def unreadable(path: "str | os.PathLike[str]", error: OSError) -> DataError:
-    """Say why a data file can't be read."""
-    hint = _RIGHT if isinstance(error, PermissionError) else ""
-    return DataError(f"can't read {os.fspath(path)}: {error.strerror or error}", hint=hint)
+def unreadable(path: "str | os.PathLike[str]", error: OSError, hint: str = "") -> DataError:
+    """Say why a data file can't be read; a missing right has its own hint."""
+    return DataError(read_fault(path, error), hint=_RIGHT if isinstance(error, PermissionError) else hint)
+
+
+def read_fault(path: "str | os.PathLike[str]", error: OSError) -> str:
+    """Say in one line why a file can't be read."""
+    if isinstance(error, FileNotFoundError):
+        return f"{os.fspath(path)} does not exist"
+    return f"can't read {os.fspath(path)}: {error.strerror or error}"
 
 
 class IdentityError(VqaClientError):

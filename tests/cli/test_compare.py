@@ -61,7 +61,7 @@ def test_machines_get_the_same_json_alone_on_standard_output(
         (["compare"], "RUNS is missing"),
         (["compare", "a"], "there is 1 run to compare"),
         (["compare", "a", "a"], "are one run"),
-        (["compare", "a", "missing"], "missing: does not exist"),
+        (["compare", "a", "missing"], "missing does not exist"),
         (["compare", "a", "b", "--html_images", "-1"], "--html_images is -1"),
         (["parse", "--explain", "zzz", "a"], "'zzz' was not asked"),
         (["rescore", "a"], "needs the data that its questions are from"),

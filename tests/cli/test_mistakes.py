@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import shlex
 import tempfile
 from pathlib import Path
@@ -31,7 +32,7 @@ MISTAKES = [
     (json.dumps([RECORD]), ["--max_workers", "2.5"], "--max_workers is '2.5'; it must be a whole number or auto"),
     (json.dumps([RECORD]), ["--limit", "2.5"], "--limit is '2.5'; it must be a whole number\n"),
     (json.dumps([RECORD]), ["--config", "bad.json"], "unknown key 'max_token'\nhint: did you mean max_tokens?"),
-    (json.dumps([RECORD]), ["--images", "~/pages"], "/pages: No such file or directory"),
+    (json.dumps([RECORD]), ["--images", "~/pages"], "/pages does not exist"),
     ('[{"_id": "a", "quest', [], "record 1: the JSON breaks off"),
     (json.dumps([RECORD]), ["--temperature", "hot"], "--temperature is 'hot'; it must be a number\n"),
     (json.dumps([RECORD]), ["--output", ""], "--output is empty\nhint: is a variable of the shell not set?"),
@@ -63,11 +64,11 @@ OTHER_COMMANDS = [
     (["mc", "--data", "hf://a/b", "--images", "."], "`vqa-client ask` and `run` read hf://OWNER/NAME"),
     (["mc", "--data", ".", "--images", "."], ". is a folder, not a file"),
     (["mc", "--data", "nowhere.json"], "nowhere.json"),
-    (["render", "--pdf", "nowhere", "-o", "p"], "there is no nowhere"),
+    (["render", "--pdf", "nowhere", "-o", "p"], "nowhere does not exist"),
     (["render", "-o", "p"], "--data or --pdf is missing"),
     (["render", "--data", "pdfs", "-o", "p"], "--pdf pdfs draws its PDF files"),
     (["robustness", "run", "--task", "mc", "--data", "x", "--images", "y", "--corruption", "snow"], "is --corruptions"),
-    (["vqa2", "--data", "nowhere"], "there is no folder nowhere"),
+    (["vqa2", "--data", "nowhere"], "nowhere does not exist"),
     (["explain", "--n_samples", "few"], "--n_samples is 'few'; it must be a whole number of at least 0, None or all"),
     (
         ["ask", "rows.csv", "--split", "x", "--base_url", "http://h"],
@@ -106,7 +107,7 @@ OTHER_COMMANDS = [
     (["run", "chartqa", "--data", "hf://nobody"], "hf://nobody is not a dataset\nhint: hf://owner/name"),
     (["run", "ask"], "there is no data to ask\nhint: --data FILE, a folder, or a quoted glob"),
     (["score", "-p", "a.json"], "--annotations or --task is missing\nhint: for example: vqa-client score"),
-    (["score", "-p", "a.json", "-atypo.py"], "can't read a.json"),
+    (["score", "-p", "a.json", "-atypo.py"], "a.json does not exist"),
     (["score", "-p", "photo.jpg", "-a", "typo.py"], "\nhint: a file is a JSON list, one JSON object per line, or CSV"),
     (["score", "-p", "pdfs/a.pdf", "-a", "typo.py"], "pdfs/a.pdf is empty\nhint: a file is a JSON list"),
     (["leaderboard", "."], "cut.records.jsonl: no record in it can be compared\nhint: give a run"),
@@ -161,7 +162,7 @@ def test_all_samples_may_be_asked_where_another_program_has_imported_pydantic(
     """The library of the command line has pydantic check values by their types, where that is imported."""
     pytest.importorskip("pydantic")
     assert run_command(["explain", "--task", "vqax", "--data", str(tmp_path), "--n_samples", "ALL"]) == 2
-    assert capsys.readouterr().err.startswith("error: VQA-X: there is no ")
+    assert re.match(r"error: VQA-X: .* does not exist\n", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("words", [["merge", "results"], ["robustness", "evaluate", "results"], ["run", "pope"]])

@@ -115,7 +115,7 @@ def test_characters_that_no_font_has_are_named_in_one_line(
         (["--page_size", "999999999x842"], "megapixels a page"),
         (["--dpi", "1"], "--dpi is 1"),
         (["--workers", "0"], "--workers is 0"),
-        (["--font", "/nowhere.ttf"], "can't read the font /nowhere.ttf"),
+        (["--font", "/nowhere.ttf"], "the font /nowhere.ttf does not exist"),
     ],
 )
 def test_a_setting_that_cant_be_is_named(

@@ -90,9 +90,9 @@ def test_runs_of_one_name_from_several_folders_stay_apart(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["report", "absent"], "absent: does not exist"),
+        (["report", "absent"], "absent does not exist"),
         (["report", "absent", "--html_images", "all"], "thumbs"),
-        (["view", "absent"], "absent: does not exist"),
+        (["view", "absent"], "absent does not exist"),
         (["view", "absent", "--port", "70000"], "--port is 70000"),
     ],
 )

@@ -237,7 +237,7 @@ def test_a_dry_run_makes_nothing_and_tells_about_how_much_it_would_be(
         (["--profile", "imagenet"], "vqa-vrb"),
         (["--quality", "0"], "--quality"),
         (["--workers", "0"], "--workers"),
-        (["--images", "nowhere"], "nowhere: is not a folder"),
+        (["--images", "nowhere"], "nowhere does not exist"),
     ],
 )
 def test_a_wrong_word_is_one_clear_error(

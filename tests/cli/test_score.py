@@ -81,7 +81,7 @@ def test_a_table_has_three_metrics_and_twelve_question_types(tmp_path: Path) -> 
     [
         (("--metrics", "bleu"), "error: --metrics is 'bleu'"),
         (("--variant", "blur"), "error: "),
-        (("-p", "missing.json"), "error: can't read missing.json"),
+        (("-p", "missing.json"), "error: missing.json does not exist"),
     ],
 )
 def test_what_can_not_be_scored_is_one_line_and_exit_code_2(

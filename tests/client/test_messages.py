@@ -59,7 +59,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     ),
     (
         lambda: tls_context(Path("nowhere.pem"), insecure=False),
-        "--ca_bundle nowhere.pem can't be read: No such file or directory",
+        "--ca_bundle nowhere.pem does not exist",
         "",
     ),
     (

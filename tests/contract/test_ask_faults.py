@@ -112,7 +112,7 @@ def test_all_faults_are_reported_together_and_may_be_left_out(
     assert "and 2 more" in said
     assert "rows.csv row 9, column `image`: " in said
     assert "(rows count from 1, without a header)" in said
-    assert "9.png doesn't exist" in said
+    assert "9.png does not exist" in said
     assert ask(path, server.base_url, "--skip_faulty") == 0
     assert len(report(tmp_path)["left_out"]["faulty"]) == 8
 

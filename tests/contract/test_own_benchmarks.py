@@ -116,7 +116,7 @@ def test_a_run_of_a_file_that_is_gone_is_still_shown(
     assert "accuracy (relaxed)" in capsys.readouterr().out
     assert "a number within 5 %" in (tmp_path / "out/receipts.html").read_text()
     assert run_command(["rescore", out]) == 2
-    assert "there is no" in capsys.readouterr().err
+    assert "receipts.py does not exist" in capsys.readouterr().err
 
 
 def test_a_package_brings_one_by_an_entry_point(
@@ -150,7 +150,7 @@ def _other_packages() -> Iterator[None]:
     ("name", "text", "told"),
     [
         ("chartka", None, "did you mean chartqa?"),
-        ("lost.py", None, "there is no lost.py"),
+        ("lost.py", None, "lost.py does not exist"),
         ("empty.py", "", "declares no benchmark"),
         ("bare.py", "def benchmark(options): ...", "no options that extend BenchmarkSettings"),
         (

@@ -310,7 +310,7 @@ def test_a_foreign_file_in_the_place_of_the_table_stays(tmp_path: Path, capsys: 
         ("[chartqa\n", "two.toml"),
         ("[nothing]\n", "there is no benchmark 'nothing'"),
         ('[chartqa]\ndata = "chartqa"\ncolour = 3\n', "colour"),
-        ('[chartqa]\ndata = "elsewhere"\n', "there is no"),
+        ('[chartqa]\ndata = "elsewhere"\n', "elsewhere does not exist"),
         ('[chartqa]\ndata = "chartqa"\n[pope]\n', "pope: there is no data to ask"),
         ('[chartqa]\nlimit = "many"\n', "suite, [chartqa]: --limit is 'many'; it must be a whole number"),
         ('[[chartqa]]\ndata = "chartqa"\n', "chartqa is a table, not an option"),

@@ -214,7 +214,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.mark.parametrize(
     ("sheet", "told"),
     [
-        (None, "labels.csv can't be read: No such file or directory\nhint: --for_people N writes a sheet\n"),
+        (None, "labels.csv does not exist\nhint: --for_people N writes a sheet\n"),
         ("a,b\n1,2\n", "has no columns question_id and label\nhint: --for_people N writes a sheet\n"),
         (
             "question_id,label\nq9999,correct\n",

@@ -79,13 +79,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
             ["--choice_mode", "logprob", "--kind", "match"],
             "capitals has no labels that all choices share\nhint: leave it out\n",
         ),
-        (["--rubric", "nowhere.txt"], "can't be read: No such file or directory\nhint: give a text file in UTF-8\n"),
+        (["--rubric", "nowhere.txt"], "nowhere.txt does not exist\n"),
         (["--rubric", "/dev/null"], "is empty\nhint: write into it when a reply is right, or how good\n"),
         *(
             ([f"--scale={scale}"], f"--scale is {scale}")
             for scale in ("1000", "0", "5-5", "10-0", "-1", "0.5", "0-101")
         ),
-        (["--labels", "nowhere.csv"], "nowhere.csv can't be read"),
+        (["--labels", "nowhere.csv"], "nowhere.csv does not exist"),
         (["--labels", "{root}/labels.csv"], "has no verdicts of kind correct"),
     ],
 )

@@ -93,9 +93,9 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "bare: no image in it or in its `images` folder",
         "give the folder with images/ID_page_001.png, or those files themselves",
     ),
-    (lambda: image_names(Path("no")), f"no: {MISSING}", "give the folder with the page images"),
+    (lambda: image_names(Path("no")), "no does not exist", "give the folder with the page images"),
     (lambda: page_bytes(Path("no")), f"can't read no: {MISSING}", "the page is gone or not readable"),
-    (lambda: chain("no.ttf", "chinese"), f"can't read the font no.ttf: {MISSING}", ""),
+    (lambda: chain("no.ttf", "chinese"), "the font no.ttf does not exist", ""),
     (lambda: chain("font.ttf", "chinese"), "font.ttf is not a font with Latin letters", "give a .ttf or .otf file"),
     (lambda: text_of("no.png"), f"no.png: [Errno 2] {MISSING}: 'no.png'", "make the page again"),
     (lambda: kept("bare"), "bare has page images and no metadata.json that says how", AGAIN),
@@ -164,7 +164,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     ),
     (
         lambda: pdf_pages(Path("no"), Path("new"), dpi=72, max_pages=None),
-        "nothing to draw: there is no no",
+        "nothing to draw: no does not exist",
         "--pdf takes a PDF file, or a folder of them",
     ),
     (

@@ -324,7 +324,7 @@ def test_the_sheet_names_its_levels_and_corruptions(picture: Path, monkeypatch: 
 
 
 def test_an_image_that_is_gone_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"gone\.png can't be read") as raised:
+    with pytest.raises(DataError, match=r"gone\.png does not exist") as raised:
         contact_sheet(tmp_path / "gone.png", tmp_path, profile="vqa-vrb", seed=0)
     assert raised.value.hint == "give another --image"
 
@@ -372,7 +372,7 @@ def test_without_the_image_the_other_figures_are_drawn(
     assert CONTACT_SHEET not in streams.out
     assert "no contact_sheet: the runs' first image was not found; --image names one" in streams.err
     assert plot(tmp_path, "-o", tmp_path / "out", "--image", tmp_path / "no.png") == 2
-    assert "no.png can't be read" in capsys.readouterr().err
+    assert "no.png does not exist" in capsys.readouterr().err
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def test_what_is_not_a_run_is_named_with_what_is(tmp_path: Path) -> None:
         ("shards", " contains only shards of runs", f"vqa-client merge {tmp_path / 'shards'}"),
         ("empty", ": no record log in it or its folders", RUN),
         ("file", ": no record log belongs to it", RUN),
-        ("no", ": does not exist", RUN),
+        ("no", " does not exist", RUN),
     ):
         with pytest.raises(DataError) as caught:
             find_logs(tmp_path / name)

@@ -126,7 +126,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     *((partial(merged, Path(name)), said, SHARDS) for name, said in UNSHARDED.items()),
     (
         lambda: tls_context(Path("no.pem"), insecure=False),
-        "--ca_bundle no.pem can't be read: No such file or directory",
+        "--ca_bundle no.pem does not exist",
         "",
     ),
     (lambda: read_runs([Path("no")]), "no does not exist", ROBUST),

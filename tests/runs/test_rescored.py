@@ -159,7 +159,7 @@ async def test_a_missing_data_file_is_named_with_the_way_out(tmp_path: Path, fau
     of = await mc_run(tmp_path, fault_server, count=2)
     of.data_json.unlink()
     with pytest.raises(
-        DataError, match=rf"needs the data that its questions are from: can't read {of.data_json}"
+        DataError, match=rf"needs the data that its questions are from: {of.data_json} does not exist"
     ) as one:
         rescore(log_of(of), write=True)
     assert "start from the folder that it was started in" in one.value.hint

@@ -86,7 +86,7 @@ def test_without_the_data_file_the_prompt_tells_the_choices_and_that_is_told(tmp
     of, log = mc_log(tmp_path, said("a tug", prompt="Which?\n\nA. a ferry\nB. a barge\nC. a tug\nD. none\n"))
     of.data_json.unlink()
     found = why(log, "q1", None)
-    assert "can't read" in found.unknown
+    assert "does not exist" in found.unknown
     assert found.today is None
     assert found.choice is not None
     assert found.choice.answer.text == "C"

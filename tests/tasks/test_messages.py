@@ -76,7 +76,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     ),
     (
         lambda: registry.find("no.py"),
-        "there is no no.py",
+        "no.py does not exist",
         "give the path of a file that declares a benchmark",
     ),
     (
@@ -94,7 +94,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "{here}/required.py: the option own has no default",
         "give every option one",
     ),
-    (lambda: read_blacklist("no.txt"), "can't read blacklist no.txt: No such file or directory", ""),
+    (lambda: read_blacklist("no.txt"), "blacklist no.txt does not exist", ""),
     (lambda: read_blacklist("latin.txt"), "blacklist latin.txt is not UTF-8", "save it as UTF-8, one id per line"),
     (
         lambda: registry.find("mc").make(
@@ -133,15 +133,15 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "test has no questions of val2014, but of test2015, train2014",
         "--questions_file FILE",
     ),
-    (lambda: find_files(Path("no")), "there is no folder no", f"--data FOLDER, or --mode sample; {LAYOUT}"),
+    (lambda: find_files(Path("no")), "no does not exist", f"--data FOLDER, or --mode sample; {LAYOUT}"),
     (lambda: find_files(Path("none")), "none has no questions of VQA 2.0", LAYOUT),
     (
         lambda: tables_of(Path("*.tsv")),
         "no file matches *.tsv",
         "quote the pattern, so that the shell leaves it alone",
     ),
-    (lambda: tables_of(Path("a/b/c")), "there is no a/b/c", "give a file, a folder or a quoted glob"),
-    (lambda: tables_of(Path("own/set")), "there is no own/set", "--data hf://own/set gets a dataset of this name"),
+    (lambda: tables_of(Path("a/b/c")), "a/b/c does not exist", "give a file, a folder or a quoted glob"),
+    (lambda: tables_of(Path("own/set")), "own/set does not exist", "--data hf://own/set gets a dataset of this name"),
     (
         lambda: tables_of(Path("two")),
         "two has several data files: a.csv, b.csv",

@@ -21,7 +21,7 @@ from vqa_client.client.direct import CONNECT_TIMEOUT_S, IDLE_S, DirectTransport
 from vqa_client.client.messages import Response, Target, read_whole
 from vqa_client.client.reply_room import ReplyRoom, without_frames
 from vqa_client.client.url import CHAT, can_exist, join, port_of, root_of, secrets_in, without_secrets, written_forms
-from vqa_client.errors import UsageError
+from vqa_client.errors import UsageError, read_fault
 from vqa_client.version import __version__
 
 GET_TIMEOUT_S = 10.0
@@ -195,7 +195,7 @@ def tls_context(ca_bundle: Path | None, *, insecure: bool) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=str(ca_bundle))
     except (OSError, ssl.SSLError) as error:
-        raise UsageError(f"--ca_bundle {ca_bundle} can't be read: {error.strerror or error}") from None
+        raise UsageError(read_fault(f"--ca_bundle {ca_bundle}", error)) from None
 
 
 def proxy_for(url: httpx2.URL) -> str | None:

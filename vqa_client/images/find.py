@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from msgspec import Struct
 
-from vqa_client.errors import DataError
+from vqa_client.errors import DataError, unreadable
 from vqa_client.files import natural_key
 from vqa_client.tables.objects import Entry, objects_in
 from vqa_client.tables.pictures import is_address, url_of
@@ -185,7 +185,7 @@ def entries(folder: Path) -> Iterator[os.DirEntry[str] | Entry]:
         with os.scandir(folder) as entries:
             yield from (entry for entry in entries if not entry.name.startswith(_HIDDEN))
     except OSError as error:
-        raise DataError(f"{folder}: {error.strerror}", hint="give the folder with the page images") from None
+        raise unreadable(folder, error, "give the folder with the page images") from None
 
 
 def _is_folder(entry: os.DirEntry[str] | Entry) -> bool:

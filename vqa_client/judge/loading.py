@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from vqa_client.errors import DataError, UsageError
+from vqa_client.errors import DataError, UsageError, unreadable
 from vqa_client.judge.kinds import Judged, expected, keys_of, label_and_text, labels_of, prompt_for, variant_of, worth
 from vqa_client.log_lines import run_name
 from vqa_client.reports.log_reader import JUDGED_BY, Key, LogReader, find_logs, run_file_of
@@ -239,11 +239,10 @@ def given_rubric(settings: JudgeSettings) -> str:
         return ""
     try:
         rubric = settings.rubric.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(
-            f"--rubric {settings.rubric} can't be read: {getattr(error, 'strerror', error)}",
-            hint="give a text file in UTF-8",
-        ) from None
+    except OSError as error:
+        raise unreadable(f"--rubric {settings.rubric}", error) from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"can't read --rubric {settings.rubric}: {error}", hint="give a text file in UTF-8") from None
     if not rubric:
         raise DataError(f"--rubric {settings.rubric} is empty", hint="write into it when a reply is right, or how good")
     return rubric

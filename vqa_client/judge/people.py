@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.aggregates import Figure
-from vqa_client.errors import DataError
+from vqa_client.errors import DataError, unreadable
 from vqa_client.files import alone_in
 from vqa_client.judge.columns import RIGHT
 from vqa_client.judge.kinds import worth
@@ -123,7 +123,7 @@ def read_sheet(path: Path) -> list[dict[str, str]]:
             reader = csv.DictReader(chain([first], file), delimiter=separator_of(first))
             rows = [{name: cell or "" for name, cell in row.items() if name} for row in reader]
     except OSError as error:
-        raise DataError(f"{path} can't be read: {error.strerror}", hint="--for_people N writes a sheet") from None
+        raise unreadable(path, error, "--for_people N writes a sheet") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} can't be read: {error}", hint="give the sheet as CSV in UTF-8") from None
     if not rows or "question_id" not in rows[0] or not columns_of(rows):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from vqa_client.errors import UsageError
+from vqa_client.errors import UsageError, read_fault
 
 if TYPE_CHECKING:
     import uharfbuzz
@@ -154,7 +154,7 @@ def _user_face(font: str) -> Face:
     try:
         face = Face(Path(font).name, uharfbuzz.Blob(Path(font).read_bytes()), is_chosen=True)
     except OSError as error:
-        raise UsageError(f"can't read the font {font}: {error.strerror}") from None
+        raise UsageError(read_fault(f"the font {font}", error)) from None
     if not face.has("e"):
         raise UsageError(f"{font} is not a font with Latin letters", hint="give a .ttf or .otf file")
     return face

@@ -100,7 +100,7 @@ def pdf_pages(folder: Path, output: Path, *, dpi: int, max_pages: int | None) ->
             place = output / IMAGES / f"{document.stem}_page_{page:03}.png"
             pages.append((PageJob(str(document), page, dpi), place))
     if not pages:
-        why = "; ".join(faults[:3]) or (f"{folder} has no .pdf file" if folder.exists() else f"there is no {folder}")
+        why = "; ".join(faults[:3]) or (f"{folder} has no .pdf file" if folder.exists() else f"{folder} does not exist")
         raise DataError(f"nothing to draw: {why}", hint="--pdf takes a PDF file, or a folder of them")
     return pages, faults
 

@@ -4,7 +4,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vqa_client.errors import DataError
+from vqa_client.errors import unreadable
 from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, Profile, needs_extra
 from vqa_client.images.corruptions.codec import corrupted, decoded
 from vqa_client.plots.style import WIDTH_IN, figure, save, styled, titled
@@ -33,7 +33,7 @@ def contact_sheet(image: Path, folder: Path, *, profile: Profile, seed: int) -> 
         with open_image(str(image)) as file:
             data = file.read()
     except OSError as error:
-        raise DataError(f"{image} can't be read: {error.strerror}", hint="give another --image") from None
+        raise unreadable(image, error, "give another --image") from None
     needs_extra()
     with styled():
         sheet, tile = _sheet(data, profile=profile, seed=seed, path=str(image))

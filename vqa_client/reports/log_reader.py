@@ -59,7 +59,7 @@ def find_logs(place: Path) -> list[Path]:
         found = [path for path in _candidates(place) if path.is_file()][:1]
     if not found:
         reason = "no record log in it or its folders" if place.is_dir() else "no record log belongs to it"
-        raise DataError(f"{place}: {reason if place.exists() else 'does not exist'}", hint=WAY_OUT)
+        raise DataError(f"{place}: {reason}" if place.exists() else f"{place} does not exist", hint=WAY_OUT)
     return found
 
 

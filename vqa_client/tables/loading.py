@@ -175,7 +175,7 @@ class Tables(Struct, frozen=True, kw_only=True):
             if splits := {each for form in self.forms for name in names if (each := form.split_of(name))}:
                 raise _no_split(data, split, splits)
             raise DataError(f"{data} has no data of this benchmark", hint=f"known forms are {known}")
-        raise DataError(f"there is no {data}", hint=f"--data takes a folder with {known}, or one such file")
+        raise DataError(f"{data} does not exist", hint=f"--data takes a folder with {known}, or one such file")
 
 
 def tables(

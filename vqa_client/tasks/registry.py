@@ -251,7 +251,7 @@ def find(name: str) -> Entry:
 def _module_at(path: Path) -> ModuleType:
     """The module of a user's file; what the file raises is shown from its own first line on."""
     if not path.is_file():
-        raise UsageError(f"there is no {path}", hint="give the path of a file that declares a benchmark")
+        raise UsageError(f"{path} does not exist", hint="give the path of a file that declares a benchmark")
     spec = importlib.util.spec_from_file_location(f"_file_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} can't be imported", hint="a benchmark is a Python file")

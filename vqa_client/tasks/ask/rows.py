@@ -57,7 +57,7 @@ def tables_of(data: Path) -> list[Table]:
     if not data.is_dir():
         owner = str(data).count("/") == 1 and not data.suffix
         hint = f"--data hf://{data} gets a dataset of this name" if owner else "give a file, a folder or a quoted glob"
-        raise DataError(f"there is no {data}", hint=hint)
+        raise DataError(f"{data} does not exist", hint=hint)
     files = sorted((path for path in data.iterdir() if path.suffix.lower() in _DATA), key=lambda p: natural_key(p.name))
     metadata = [path for path in files if path.stem == "metadata"]
     parquet = [path for path in files if path.suffix == ".parquet"]
@@ -152,8 +152,8 @@ class Reader:
             if not ("#" in name or is_address(name) or name.startswith(table.start) or os.path.isfile(name)):
                 if os.path.isdir(name):
                     raise ValueError(f"column `{column}`: {name} is a folder")
-                where = f"looked in {base}" if Path(base).is_dir() else f"there is no folder {base}"
-                raise ValueError(f"column `{column}`: {name} doesn't exist; {where}")
+                where = f"looked in {base}" if Path(base).is_dir() else f"{base} does not exist"
+                raise ValueError(f"column `{column}`: {name} does not exist; {where}")
         return names
 
     def _choices(self, cells: dict[str, Any]) -> dict[str, str]:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from vqa_client.benchmark import Metric
-from vqa_client.errors import UNDECODABLE, DataError, UsageError
+from vqa_client.errors import UNDECODABLE, DataError, UsageError, unreadable
 from vqa_client.not_json import fault
 from vqa_client.scoring.reply import Reply
 from vqa_client.task import Loaded
@@ -178,7 +178,7 @@ def find_file(dataset: Dataset[Any], split: str, data_root: str | os.PathLike[st
     path = next((place for place in places if place.is_file()), None)
     if path is None:
         looked_for = " or ".join(map(str, places)) or f"a file of the split {split!r}"
-        raise DataError(f"{dataset.title}: there is no {looked_for}", hint=_LAYOUT)
+        raise DataError(f"{dataset.title}: {looked_for} does not exist", hint=_LAYOUT)
     return path
 
 
@@ -270,7 +270,7 @@ def _read_rows(path: Path, row_type: type[AnyRow]) -> tuple[list[tuple[str, AnyR
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise DataError(f"can't read {path}: {error.strerror or error}", hint=_HINT) from None
+        raise unreadable(path, error, _HINT) from None
     rows: dict[str, AnyRow] = {}
     for index, (key, record) in enumerate(_records(path, data.removeprefix(_BOM))):
         row = _decode(path, repr(key) if key else str(index + 1), record, row_type)

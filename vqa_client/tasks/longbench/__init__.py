@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from vqa_client.errors import UNDECODABLE, DataError, UsageError
+from vqa_client.errors import UNDECODABLE, DataError, UsageError, unreadable
 from vqa_client.images.find import PageIndex, folder_name, page_folders
 from vqa_client.reports.names import first_and_more
 from vqa_client.settings.own_commands import McSettings, NiahSettings
@@ -335,7 +335,7 @@ def read_blacklist(path: PathLike | None) -> frozenset[str]:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise DataError(f"can't read blacklist {os.fspath(path)}: {error.strerror}") from None
+        raise unreadable(f"blacklist {os.fspath(path)}", error) from None
     except UnicodeDecodeError:
         raise DataError(f"blacklist {os.fspath(path)} is not UTF-8", hint="save it as UTF-8, one id per line") from None
     lines = (line.strip() for line in text.split("\n"))

@@ -70,8 +70,8 @@ def _questions_in(folder: Path) -> Path:
         raise DataError(
             f"{folder} has no questions of {DEFAULT_SUBTYPE}, but of {splits}", hint="--questions_file FILE"
         )
-    if not folder.is_dir():
-        raise DataError(f"there is no folder {folder}", hint=f"--data FOLDER, or --mode sample; {_LAYOUT}")
+    if not folder.exists():
+        raise DataError(f"{folder} does not exist", hint=f"--data FOLDER, or --mode sample; {_LAYOUT}")
     raise DataError(f"{folder} has no questions of VQA 2.0", hint=_LAYOUT)
 
 
