@@ -1,6 +1,6 @@
-"""Corrupted copies of a folder of images, one folder for each corruption and level, and a metadata.json beside them.
+"""Writes corrupted copies of a folder of images: a folder for each corruption and level, and a metadata.json.
 
-The images are found, each copy is made, and metadata.json says how, and whether a later command goes on with it.
+metadata.json says how the copies were made; a later command reads it to decide whether it may continue them.
 """
 
 import os
@@ -29,16 +29,16 @@ _WAY_OUT = "give another --output, or remove that folder"
 
 
 class Source(Struct, frozen=True):
-    """An image file, and its path inside the folder without the suffix."""
+    """An image file, and its path in the folder without the suffix."""
 
     path: str
     stem: str
 
 
 def find_sources(images: Path, output: Path) -> list[Source]:
-    """Find all images below `images` in natural order, hidden files and `output` left out.
+    """Find all images below `images` in natural order, without hidden files and `output`.
 
-    Raises DataError where there is none or two would get the same name, UsageError where `output` is `images`.
+    Raises DataError if there are none or two would get the same name, UsageError if `output` is `images`.
     """
     if not images.is_dir():
         fault = "is not a folder" if images.exists() else "does not exist"
@@ -83,7 +83,7 @@ SUFFIXES: dict[FileFormat, str] = {"png": ".png", "jpeg": ".jpg"}
 
 
 class Order(Struct, frozen=True, kw_only=True):
-    """What all files of a dataset have in common."""
+    """The parameters of all files of a dataset."""
 
     output: str
     profile: Profile
@@ -92,12 +92,12 @@ class Order(Struct, frozen=True, kw_only=True):
     quality: int
 
     def target(self, source: Source, variant: Variant) -> str:
-        """Where the copy of an image lies."""
+        """The path of an image's copy."""
         return os.path.join(self.output, variant.folder, source.stem + SUFFIXES[self.format])
 
 
 class Job(Struct, frozen=True):
-    """One image, one corruption, some of its levels."""
+    """One image, one corruption, some levels."""
 
     order: Order
     source: Source
@@ -105,19 +105,19 @@ class Job(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What became of a job: the sizes in bytes of its files, and why it was not all of them."""
+    """The result of a job: the sizes in bytes of its files, and the problem if some are missing."""
 
     sizes: tuple[int, ...]
     problem: str = ""
 
 
 def make(job: Job) -> Outcome:
-    """Write the files of a job; raises UsageError where the disk can't take one."""
+    """Write the files of a job; raises UsageError if one can't be written."""
     return _outcome(_written(job))
 
 
 def measure(job: Job) -> Outcome:
-    """Make the files of a job and keep none of them."""
+    """Make the files of a job without writing them."""
     return _outcome(len(encoded) for _, encoded in _files(job))
 
 
@@ -131,7 +131,7 @@ def _outcome(made: Iterator[int]) -> Outcome:
 
 
 def changed_ns(path: str) -> int:
-    """When a file was last written; -1 where there is none."""
+    """The modification time of a file in ns; -1 if there is none."""
     try:
         return os.stat(path).st_mtime_ns
     except OSError:
@@ -139,7 +139,7 @@ def changed_ns(path: str) -> int:
 
 
 def _written(job: Job) -> Iterator[int]:
-    """Each copy gets the time of its image, by which `plan` knows that it is of that one."""
+    """Each copy gets the time of its image, so that `plan` sees which state of the image it was made from."""
     time_ns = changed_ns(job.source.path)
     for target, encoded in _files(job):
         with replacing(target) as file:
@@ -150,7 +150,7 @@ def _written(job: Job) -> Iterator[int]:
 
 
 def _files(job: Job) -> Iterator[tuple[str, bytes]]:
-    """Yield path and bytes of each file; raises QuestionFailed for an image that can't be taken."""
+    """Yield path and bytes of each file; raises QuestionFailed for an image that can't be used."""
     codec.prepare_process()
     order, path = job.order, job.source.path
     data = _read(path)
@@ -175,11 +175,11 @@ def _read(path: str) -> bytes:
 
 
 _FINEST_NS = 1_000
-"""Some file systems keep microseconds."""
+"""Some file systems store times in microseconds."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """Everything before the first file: `jobs` make what is missing, `files` are all that there will be."""
+    """The work to do: `jobs` make the missing files, `files` counts all files of the dataset."""
 
     images: Path
     order: Order
@@ -189,17 +189,17 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def files(self) -> int:
-        """How many files the dataset has."""
+        """The number of files in the dataset."""
         return len(self.sources) * len(self.variants)
 
     @property
     def missing(self) -> int:
-        """How many of them are still to be made."""
+        """The number of files that are missing."""
         return sum(len(job.variants) for job in self.jobs)
 
 
 def plan(settings: GenerateSettings) -> Plan:
-    """Look at what there is; raises UsageError or DataError where nothing can be made."""
+    """Plan the missing files; raises UsageError or DataError if nothing can be made."""
     variants = chosen(settings.corruptions, settings.levels)
     needs_extra()
     sources = find_sources(settings.images, settings.output)
@@ -225,20 +225,20 @@ def _jobs(order: Order, sources: list[Source], variants: tuple[Variant, ...]) ->
 
 
 def _is_of(copy: str, time_ns: int) -> bool:
-    """Whether a copy has the time of its image; one that is only newer may be of an image that has changed since."""
+    """Whether a copy has the time of its image; if it is only newer, the image may have changed since."""
     made_ns = changed_ns(copy)
-    return min(made_ns, time_ns) >= 0 and abs(made_ns - time_ns) < _FINEST_NS  # an image that is gone is to be named
+    return min(made_ns, time_ns) >= 0 and abs(made_ns - time_ns) < _FINEST_NS  # a missing image needs a job
 
 
 def expected_bytes(plan: Plan, *, workers: int) -> int:
-    """Estimate the size of what is missing, from one image for each corruption: another one each time."""
+    """Estimate the bytes of the missing files from one image per corruption, each time another image."""
     by_name: dict[str, list[Job]] = {}
     for job in plan.jobs:
         by_name.setdefault(job.variants[0].name, []).append(job)
     samples = [jobs[len(jobs) * number // len(by_name)] for number, jobs in enumerate(by_name.values())]
     outcomes = in_processes(measure, samples, workers=workers)
     measured = {job.variants[0].name: outcome.sizes for job, outcome in zip(samples, outcomes, strict=True)}
-    usual = fmean(size for sizes in measured.values() for size in sizes or (0,))  # for one whose sample was a bad image
+    usual = fmean(size for sizes in measured.values() for size in sizes or (0,))  # if the sample was a bad image
     return round(
         sum(
             fmean(measured[name] or (usual,)) * sum(len(job.variants) for job in jobs) for name, jobs in by_name.items()
@@ -247,9 +247,9 @@ def expected_bytes(plan: Plan, *, workers: int) -> int:
 
 
 class Metadata(Struct, kw_only=True):
-    """What metadata.json holds; `variants` are by folder.
+    """The contents of metadata.json; `variants` are by folder.
 
-    `input_dir` is seen from the folder that the file lies in: both may move together.
+    `input_dir` is relative to the folder of this file, so both can be moved together.
     """
 
     perturbation_type: str = "corruptions"
@@ -261,7 +261,7 @@ class Metadata(Struct, kw_only=True):
 
 
 def describe(plan: Plan) -> Metadata:
-    """Say what this command makes."""
+    """Describe the dataset that this command makes."""
     import cv2
     import numpy
     import PIL
@@ -288,10 +288,10 @@ def _described(order: Order, variant: Variant) -> dict[str, Any]:
 
 
 def joined(now: Metadata, output: Path) -> tuple[Metadata, str]:
-    """Give what `metadata.json` must say after this command, and a note on what has changed since the last one.
+    """Return the new contents of `metadata.json`, and a note on versions that have changed since it was written.
 
-    Raises IdentityError where `output` holds a dataset of other images or parameters, DataError where it holds folders
-    of these names and nothing says what they are.
+    Raises IdentityError if `output` contains a dataset of other images or parameters, DataError if it contains folders
+    of these names without a metadata.json.
     """
     path = output / METADATA
     before = _read_metadata(path)

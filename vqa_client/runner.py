@@ -50,7 +50,7 @@ class Asks(Protocol):
 class Prepares(Protocol):
     """What the runner needs of the images room."""
 
-    async def prepare_all(self, paths: Sequence[str]) -> tuple[Image, ...]:
+    async def prepare(self, paths: Sequence[str]) -> tuple[Image, ...]:
         """Raises QuestionFailed."""
 
 
@@ -83,7 +83,7 @@ async def answer_one(question: Question, line: Line) -> Record:
         return replace(record, system=kept_prompt(system) or UNSET, shots=ids or UNSET)
 
     try:
-        images = await line.images_for(question.variant).prepare_all(shown.images)
+        images = await line.images_for(question.variant).prepare(shown.images)
         request = Request(
             content=_with_images(content, images),
             system=system,
@@ -114,7 +114,7 @@ async def _examples(
     sent: list[Example] = []
     for shot, reply in shots:
         shown = first_pages(shot, line.max_pages)
-        own = await line.images_for("").prepare_all(shown.images)
+        own = await line.images_for("").prepare(shown.images)
         sent.append(Example(content=_with_images(line.task.content(shown), own), reply=reply))
     turns = [Example(content=_with_images(turn.content, images), reply=turn.reply) for turn in question.turns]
     return (*sent, *turns)

@@ -9,6 +9,9 @@ from typing import Any
 
 from PIL import Image, features
 
+from vqa_client.images.prepare import ImagePreparer
+from vqa_client.types import Image as PreparedImage
+
 WIDTH, HEIGHT = 24, 16
 
 
@@ -136,3 +139,9 @@ def _corpus() -> Iterator[tuple[str, bytes]]:
         yield "avif", encoded(spotted(), "AVIF", quality=100, subsampling="4:4:4")
     if features.check("jpg_2000"):
         yield "jp2", encoded(spotted(), "JPEG2000")
+
+
+async def prepared(preparer: ImagePreparer, path: str) -> PreparedImage:
+    """Prepare a single image."""
+    [image] = await preparer.prepare((path,))
+    return image

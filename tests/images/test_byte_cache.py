@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.images.pictures import encoded, spotted
+from tests.images.pictures import encoded, prepared, spotted
 from vqa_client.data_url import BYTE_CACHE, ByteCache, encoded_pieces, keep_encoded
 from vqa_client.errors import QuestionFailed
 from vqa_client.images.prepare import ImagePreparer
@@ -62,7 +62,7 @@ async def test_neighbours_send_what_was_hashed_though_the_file_has_changed_and_w
     path, data = tmp_path / "a.png", encoded(spotted(), "PNG")
     path.write_bytes(data)
     preparer = ImagePreparer()
-    (image,), (again,) = await preparer.prepare_all([str(path)]), await preparer.prepare_all([str(path)])
+    (image,), (again,) = await preparer.prepare([str(path)]), await preparer.prepare([str(path)])
     expected = b"".join(encoded_pieces(image))
     path.write_bytes(b"gone")
     assert b"".join(encoded_pieces(again)) == expected
@@ -77,7 +77,7 @@ async def test_a_closed_preparer_leaves_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "a.png"
     path.write_bytes(encoded(spotted(), "PNG"))
     preparer = ImagePreparer()
-    image = await preparer.prepare(str(path))
+    image = await prepared(preparer, str(path))
     assert BYTE_CACHE.get(image.sha256)
     preparer.close()
     assert BYTE_CACHE.get(image.sha256) is None

@@ -32,7 +32,7 @@ async def images() -> AsyncIterator[CorruptedImages]:
 
 
 async def prepared(images: CorruptedImages, variant: str, path: str) -> Image:
-    [image] = await images.of_variant(variant).prepare_all((path,))
+    [image] = await images.of_variant(variant).prepare((path,))
     return image
 
 
@@ -104,9 +104,9 @@ async def test_a_run_that_only_makes_images_says_which_corruption_holds_it_up(tm
         Pillow.effect_noise((400, 300), 50).convert("RGB").save(path)
         paths.append(str(path))
     with CorruptedImages(Recipe(), profile="vqa-vrb", seed=0, workers=1) as images:
-        await images.of_variant("brightness/1").prepare_all(paths[:1])  # the process has started
+        await images.of_variant("brightness/1").prepare(paths[:1])  # the process has started
         images._costs.clear()
-        await asyncio.gather(*(images.of_variant(f"elastic/{level}").prepare_all(paths) for level in (1, 2)))
+        await asyncio.gather(*(images.of_variant(f"elastic/{level}").prepare(paths) for level in (1, 2)))
         images._started_s = time.monotonic() - sum(took_s for _, took_s in images._costs.values())
         assert images.limit().startswith("making the images held this run up: elastic took ")
         images._started_s -= 1000

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image as Pillow
 
-from tests.images.pictures import encoded, spotted, turned, veiled
+from tests.images.pictures import encoded, prepared, spotted, turned, veiled
 from vqa_client.errors import QuestionFailed
 from vqa_client.images.decide import MAX_FILE_BYTES, read_and_decide
 from vqa_client.images.prepare import ImagePreparer, made_images
@@ -28,7 +28,7 @@ def written(folder: Path, name: str, data: bytes) -> str:
 async def test_a_common_file_is_named_by_its_path_and_digest_and_not_held(tmp_path: Path) -> None:
     data = encoded(spotted(), "PNG")
     path = written(tmp_path, "page_1.jpg", data)
-    image = await ImagePreparer().prepare(path)
+    image = await prepared(ImagePreparer(), path)
     assert (image.name, image.mime, image.path) == ("page_1.jpg", "image/png", path)
     assert (image.sha256, image.size_bytes) == (sha256(data).hexdigest(), len(data))
     assert (image.data, image.transforms, image.file_sha256, image.file_size_bytes) == (None, (), "", 0)
@@ -36,7 +36,7 @@ async def test_a_common_file_is_named_by_its_path_and_digest_and_not_held(tmp_pa
 
 async def test_a_made_image_names_its_file_as_well(tmp_path: Path) -> None:
     data = turned("JPEG", 6)
-    image = await ImagePreparer().prepare(written(tmp_path, "a.jpg", data))
+    image = await prepared(ImagePreparer(), written(tmp_path, "a.jpg", data))
     assert image.data is not None
     assert (image.sha256, image.size_bytes) == (sha256(image.data).hexdigest(), len(image.data))
     assert (image.file_sha256, image.file_size_bytes, image.path) == (sha256(data).hexdigest(), len(data), "")
@@ -46,8 +46,8 @@ async def test_a_made_image_names_its_file_as_well(tmp_path: Path) -> None:
 async def test_a_file_is_looked_at_once_however_many_ask_at_once_and_later(tmp_path: Path, data: bytes) -> None:
     path = written(tmp_path, "a", data)
     preparer = ImagePreparer()
-    images = await asyncio.gather(*(preparer.prepare(path) for _ in range(32)))
-    again = await preparer.prepare(path)
+    images = await asyncio.gather(*(prepared(preparer, path) for _ in range(32)))
+    again = await prepared(preparer, path)
     assert {id(image) for image in images} == {id(again)}
 
 
@@ -65,19 +65,19 @@ async def test_a_refusal_that_may_pass_is_not_remembered(
     path, preparer = written(tmp_path, "a", turned("PNG", 3)), ImagePreparer()
     for _ in range(2):
         with pytest.raises(QuestionFailed, match="can't be decoded"):
-            await preparer.prepare(path)
+            await prepared(preparer, path)
     assert len(calls) == decoded
 
 
 async def test_another_file_at_the_same_path_is_seen(tmp_path: Path) -> None:
     path = written(tmp_path, "a", encoded(Pillow.new("L", (9, 9), 1), "PNG"))
     preparer = ImagePreparer()
-    before = await preparer.prepare(path)
+    before = await prepared(preparer, path)
     times = os.stat(path)
     written(tmp_path, "b", encoded(Pillow.new("L", (9, 9), 2), "PNG"))
     os.utime(tmp_path / "b", ns=(times.st_atime_ns, times.st_mtime_ns))
     os.replace(tmp_path / "b", path)
-    after = await preparer.prepare(path)
+    after = await prepared(preparer, path)
     assert after.size_bytes == before.size_bytes
     assert after.sha256 == sha256(Path(path).read_bytes()).hexdigest() != before.sha256
 
@@ -86,19 +86,19 @@ async def test_a_bad_file_that_was_mended_is_sent(tmp_path: Path) -> None:
     preparer = ImagePreparer()
     path = written(tmp_path, "a.png", b"")
     with pytest.raises(QuestionFailed, match="empty"):
-        await preparer.prepare(path)
+        await prepared(preparer, path)
     written(tmp_path, "a.png", encoded(spotted(), "PNG"))
-    assert (await preparer.prepare(path)).mime == "image/png"
+    assert (await prepared(preparer, path)).mime == "image/png"
 
 
 async def test_made_images_are_forgotten_beyond_the_byte_limit(tmp_path: Path) -> None:
     first, second = (written(tmp_path, name, turned("PNG", 6 if name == "a" else 8)) for name in "ab")
-    size = (await ImagePreparer().prepare(first)).size_bytes
+    size = (await prepared(ImagePreparer(), first)).size_bytes
     preparer = ImagePreparer(made=made_images(size + size // 2))
-    image = await preparer.prepare(first)
-    assert await preparer.prepare(first) is image
-    await preparer.prepare(second)
-    made_again = await preparer.prepare(first)
+    image = await prepared(preparer, first)
+    assert await prepared(preparer, first) is image
+    await prepared(preparer, second)
+    made_again = await prepared(preparer, first)
     assert made_again is not image
     assert made_again == image
 
@@ -106,8 +106,8 @@ async def test_made_images_are_forgotten_beyond_the_byte_limit(tmp_path: Path) -
 async def test_who_gives_up_does_not_take_the_image_from_the_others(tmp_path: Path) -> None:
     path = written(tmp_path, "a", turned("PNG", 6))
     preparer = ImagePreparer()
-    impatient = asyncio.create_task(preparer.prepare(path))
-    patient = asyncio.create_task(preparer.prepare(path))
+    impatient = asyncio.create_task(prepared(preparer, path))
+    patient = asyncio.create_task(prepared(preparer, path))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     impatient.cancel()
@@ -119,16 +119,16 @@ async def test_who_gives_up_does_not_take_the_image_from_the_others(tmp_path: Pa
 async def test_the_pages_of_a_question_keep_their_order(tmp_path: Path) -> None:
     datas = [turned("PNG", 8), encoded(spotted(), "JPEG"), encoded(veiled(), "PNG"), encoded(spotted("L"), "PNG")]
     paths = [written(tmp_path, f"{at}.png", data) for at, data in enumerate(datas)]
-    images = await ImagePreparer().prepare_all(paths)
+    images = await ImagePreparer().prepare(paths)
     assert [image.name for image in images] == ["0.png", "1.png", "2.png", "3.png"]
-    assert await ImagePreparer().prepare_all([]) == ()
+    assert await ImagePreparer().prepare([]) == ()
 
 
 async def test_the_first_bad_page_is_the_one_that_is_named(tmp_path: Path) -> None:
     cut = encoded(spotted(), "JPEG")[:300]
     paths = [written(tmp_path, name, data) for name, data in (("1", turned("PNG", 8)), ("2", cut), ("3", b""))]
     with pytest.raises(QuestionFailed, match="/2: can't be decoded"):
-        await ImagePreparer().prepare_all(paths)
+        await ImagePreparer().prepare(paths)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ async def test_what_cant_be_read_is_a_bad_image_with_path_and_reason(
     with open(tmp_path / "huge.png", "wb") as file:
         file.truncate(MAX_FILE_BYTES + 1)
     with pytest.raises(QuestionFailed) as caught:
-        await ImagePreparer().prepare(f"{tmp_path}/{name}")
+        await prepared(ImagePreparer(), f"{tmp_path}/{name}")
     assert caught.value.status == "bad_image"
     assert (str(caught.value), caught.value.hint) == (f"{tmp_path}/{name}: {reason}", hint)
 
@@ -178,7 +178,7 @@ async def test_a_file_that_the_system_does_not_give_is_asked_for_again(
     path = written(tmp_path, "a.png", encoded(spotted(), "PNG"))
     monkeypatch.setattr("vqa_client.images.decide._read", failing)
     with pytest.raises(QuestionFailed) as caught:
-        await ImagePreparer().prepare(path)
+        await prepared(ImagePreparer(), path)
     assert (str(caught.value), caught.value.hint, caught.value.transient) == (f"{path}: {reason}", hint, True)
 
 
@@ -187,13 +187,13 @@ async def test_a_file_without_the_right_to_read_it_is_a_bad_image(tmp_path: Path
     path = written(tmp_path, "a.png", encoded(spotted(), "PNG"))
     os.chmod(path, 0)
     with pytest.raises(QuestionFailed, match="permission denied"):
-        await ImagePreparer().prepare(path)
+        await prepared(ImagePreparer(), path)
 
 
 async def test_a_link_to_an_image_is_an_image(tmp_path: Path) -> None:
     path = written(tmp_path, "a.png", encoded(spotted(), "PNG"))
     (tmp_path / "b.png").symlink_to(path)
-    assert (await ImagePreparer().prepare(str(tmp_path / "b.png"))).name == "b.png"
+    assert (await prepared(ImagePreparer(), str(tmp_path / "b.png"))).name == "b.png"
 
 
 async def test_the_same_verdict_is_given_again_without_an_older_traceback(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ async def test_the_same_verdict_is_given_again_without_an_older_traceback(tmp_pa
     caught = []
     for _ in range(3):
         with pytest.raises(QuestionFailed) as one:
-            await preparer.prepare(path)
+            await prepared(preparer, path)
         caught.append(one.value)
     assert len({str(error) for error in caught}) == 1
     assert len({id(error) for error in caught}) == 3
@@ -235,12 +235,12 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 async def test_other_tasks_get_a_turn_after_so_many_bytes(small: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vqa_client.images.prepare.AT_ONCE_BYTES", 0)
     preparer = ImagePreparer()
-    assert await turns_while(preparer.prepare_all(small[at::6]) for at in range(6)) >= len(small) // 2 - 6
+    assert await turns_while(preparer.prepare(small[at::6]) for at in range(6)) >= len(small) // 2 - 6
 
 
 async def test_questions_with_small_files_do_not_queue(small: list[str]) -> None:
     preparer = ImagePreparer()
-    assert await turns_while(preparer.prepare(path) for path in small) < 10
+    assert await turns_while(prepared(preparer, path) for path in small) < 10
 
 
 async def test_a_small_file_of_many_questions_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +256,7 @@ async def test_a_small_file_of_many_questions_is_read_once(tmp_path: Path, monke
     monkeypatch.setattr("vqa_client.images.prepare.read_and_decide", reading)
     monkeypatch.setattr("vqa_client.images.prepare.BREATH_BYTES", 1)  # others have a turn between a question's files
     preparer = ImagePreparer()
-    await asyncio.gather(*(preparer.prepare_all(paths if at % 2 else paths[::-1]) for at in range(20)))
+    await asyncio.gather(*(preparer.prepare(paths if at % 2 else paths[::-1]) for at in range(20)))
     assert sorted(read) == sorted([*paths, *paths])  # its head, and then its pixels
 
 
@@ -268,7 +268,7 @@ async def test_twelve_megapixels_cost_the_loop_next_to_nothing(tmp_path: Path) -
     big = written(tmp_path, "big.jpg", encoded(photo, "JPEG", quality=95) + bytes(5_000_000))
     preparer = ImagePreparer(Recipe(image_format="jpeg"))
     loop_s, all_s = time.thread_time(), time.process_time()
-    images = await asyncio.gather(*(preparer.prepare(path) for path in (*paths, big)))
+    images = await asyncio.gather(*(prepared(preparer, path) for path in (*paths, big)))
     assert time.thread_time() - loop_s < 0.2 * (time.process_time() - all_s)
     assert images[0].transforms == ("exif_transpose:6", "jpeg:90")
 
@@ -277,7 +277,7 @@ async def test_closing_gives_up_what_is_queued(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("vqa_client.images.prepare.MAX_THREADS", 1)
     preparer = ImagePreparer()
     paths = [written(tmp_path, str(at), turned("PNG", 6)) for at in range(50)]
-    asking = [asyncio.create_task(preparer.prepare(path)) for path in paths]
+    asking = [asyncio.create_task(prepared(preparer, path)) for path in paths]
     while not preparer._making:
         await asyncio.sleep(0)
     preparer.close()

@@ -121,7 +121,7 @@ async def test_images_are_as_large_as_they_are_sent(
     most, side = limits
     Image.new("RGB", size).save(tmp_path / "a.png")
     preparer = ImagePreparer(Recipe(max_pixels=most, max_side=side))
-    [image] = await preparer.prepare_all([str(tmp_path / "a.png")])
+    [image] = await preparer.prepare([str(tmp_path / "a.png")])
     preparer.close()
 
     class Limited(RunSettings):

@@ -132,7 +132,7 @@ async def test_each_form_gives_the_same_four_questions_and_sends_the_same_bytes(
     preparer = ImagePreparer()
     for question, pictures in zip(found, PICTURES, strict=True):
         assert [content(name) for name in question.images] == pictures
-        sent = await preparer.prepare_all(question.images)
+        sent = await preparer.prepare(question.images)
         assert [image.data or Path(image.path).read_bytes() for image in sent] == pictures
         assert [image.transforms for image in sent] == [()] * len(pictures)
     preparer.close()

@@ -1,4 +1,4 @@
-"""One image corrupted just before it is sent: the work of one process at a time."""
+"""Corrupts one image just before it is sent; runs in a process of the pool."""
 
 import time
 from hashlib import sha256
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vqa_client.images.corruptions.pixels import Pixels
 
 OPENED_BYTES = 64 << 20
-"""Pixels that a process keeps: of 70 photographs, or of a document of 20 pages."""
+"""Pixels that a process keeps in memory: those of 70 photographs, or of a document of 20 pages."""
 
 
 class Corruption(Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Corruption(Struct, frozen=True, kw_only=True):
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """One file and what becomes of it: first the recipe, then the corruption."""
+    """One file, the recipe that is applied to it first, and the corruption that is applied last."""
 
     path: str
     recipe: Recipe
@@ -39,7 +39,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class Made(Struct, frozen=True):
-    """What became of a job, and how long it took in its process."""
+    """The result of a job, and its duration in seconds."""
 
     key: FileKey | None
     verdict: Verdict | None
@@ -47,7 +47,7 @@ class Made(Struct, frozen=True):
 
 
 class _Opened(Struct, frozen=True):
-    """An image as the recipe leaves it, the key of its file, and its pixels."""
+    """An image after the recipe, the key of its file, and its pixels."""
 
     key: FileKey
     image: Image
@@ -55,11 +55,11 @@ class _Opened(Struct, frozen=True):
 
 
 _opened: LRUCache[tuple[FileKey, Recipe], _Opened] = LRUCache(OPENED_BYTES, lambda opened: opened.pixels.nbytes)
-"""The next jobs of a process are mostly other corruptions of the same images."""
+"""Decoded images, because the next jobs of a process are mostly other corruptions of the same images."""
 
 
 def make(job: Job) -> Made:
-    """Read a file, apply the recipe and corrupt what comes out; the corruption is the last thing done to it."""
+    """Read a file, apply the recipe, then the corruption."""
     started_s = time.monotonic()
     key, verdict = _make(job)
     return Made(key, verdict, time.monotonic() - started_s)
@@ -77,7 +77,7 @@ def _make(job: Job) -> tuple[FileKey | None, Verdict | None]:
 
 
 def _open(job: Job) -> _Opened | tuple[FileKey | None, Verdict | None]:
-    """Read and decode a file, or say why not; raises QuestionFailed where its pixels can't be decoded."""
+    """Read and decode a file, or give the reason why it is refused; raises QuestionFailed where it can't be decoded."""
     codec.prepare_process()
     file = read(job.path)
     if isinstance(file, Refused):

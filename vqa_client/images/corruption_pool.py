@@ -1,4 +1,4 @@
-"""Images corrupted just before they are sent, in processes of their own; nothing is written to the disk."""
+"""A pool of processes that corrupt images just before they are sent; nothing is written to disk."""
 
 import time
 from concurrent.futures import Future
@@ -16,11 +16,11 @@ from vqa_client.images.steps import Recipe
 from vqa_client.parallel import Processes, ProcessLost
 
 BUSY = 0.8
-"""The share of the processes' time from which on they are what holds a run up."""
+"""If the processes are busy for this share of the time or more, they are what slows the run down."""
 
 
 class CorruptedImages:
-    """Preparers of all variants of a run, which share their processes and what they made."""
+    """The image preparers of all variants of a run, which share their processes and their cache."""
 
     def __init__(self, recipe: Recipe, *, profile: Profile, seed: int, workers: int | None = None) -> None:
         self._recipe = recipe
@@ -37,7 +37,7 @@ class CorruptedImages:
         self._preparers: dict[str, ImagePreparer] = {}
 
     def of_variant(self, variant: str) -> ImagePreparer:
-        """Give what prepares the images of a variant such as "gaussian_noise/3"; one without a level is clean."""
+        """Return the preparer of a variant such as "gaussian_noise/3"; a variant without a level is clean."""
         name, _, level = variant.partition("/")
         if not level:
             return self._clean
@@ -49,7 +49,7 @@ class CorruptedImages:
         return self._preparers[variant]
 
     def limit(self) -> str:
-        """Say that making the images slowed the run down, and which corruption most; "" where it didn't."""
+        """Report whether corrupting images slowed the run down, and which corruption did most; "" if it didn't."""
         busy_s = sum(took_s for _, took_s in self._costs.values())
         if busy_s < BUSY * self._workers * (time.monotonic() - self._started_s):
             return ""
@@ -91,7 +91,7 @@ class CorruptedImages:
 
 
 def _name_job(error: BaseException, job: Job) -> BaseException:
-    """What a job raised; where its process is gone, with the image and the corruption that it was at."""
+    """The error of a job; if its process died, an error that names the image and the corruption."""
     if not isinstance(error, ProcessLost):
         return error
     variant = f"{job.corruption.name}/{job.corruption.level}"

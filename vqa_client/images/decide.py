@@ -1,4 +1,4 @@
-"""One image, read and decided: sent unchanged, encoded anew, or refused. Runs in the loop or in a thread alike."""
+"""Reads one image and decides: send it unchanged, encode it again, or refuse it. Runs in the event loop or a thread."""
 
 import os
 import ssl
@@ -21,15 +21,15 @@ from vqa_client.tables.pictures import is_address, is_object
 from vqa_client.types import Image
 
 FETCH_S = 60.0
-"""From the first byte asked for to the last; a silence of half as long ends it too."""
+"""The most seconds for a whole download; half as long without a byte ends it too."""
 MOST_FETCHED_BYTES = 64 << 20
 _MOST_REDIRECTS = 5
 _GONE = (400, 401, 403, 404, 405, 410, 451)
-"""Of an address that answers so, another try would get the same."""
+"""With these HTTP statuses, another try would get the same answer."""
 
 
 def handed_over(address: str) -> Image:
-    """The image as its address alone: digest and size are the address's, since nobody here sees the image."""
+    """The image as its address; digest and size are those of the address, because the image is not downloaded."""
     written = address.encode("utf-8", "replace")
     return Image(
         name=short_name(address),
@@ -42,7 +42,7 @@ def handed_over(address: str) -> Image:
 
 
 def fetched(address: str) -> bytes:
-    """The bytes at an address; raises QuestionFailed "bad_image", transient where another try may do better."""
+    """Download the bytes at an address; raises QuestionFailed "bad_image", transient if another try may succeed."""
     if is_object(address):
         return _from_store(address)
     import httpx2
@@ -92,14 +92,14 @@ def _certificates() -> ssl.SSLContext:
 MAX_FILE_BYTES = 512 << 20
 
 FileKey = tuple[str, int, int, int, int]
-"""Name, and of its file size, mtime and ctime in ns, inode: another file, or other bytes in it, is another key."""
+"""Name, and the file's size, mtime and ctime in ns, and inode: another file, or other bytes in it, has another key."""
 Read = tuple[FileKey, bytes]
 
 
 class Refused(Struct, frozen=True, kw_only=True):
-    """A verdict that can be kept and raised again; a kept exception would gather tracebacks.
+    """A refusal that can be cached and raised again; a cached exception would collect tracebacks.
 
-    `transient` says that it is on the disk or the memory of that moment, not on the image.
+    `transient` says that the cause was the disk or the memory at that moment, not the image.
     """
 
     message: str
@@ -114,7 +114,7 @@ class Refused(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def by(cls, failed: QuestionFailed, key: FileKey) -> "Refused":
-        """What an error says of a file, without its traceback."""
+        """The refusal that an error describes, without its traceback."""
         return cls(message=str(failed), hint=failed.hint, transient=failed.transient, stamp=stamp_of(key))
 
 
@@ -133,7 +133,7 @@ _AGAIN_HINT = "the same command asks this question again"
 
 
 def file_key(name: str) -> FileKey | Refused:
-    """Identify the image of this name, and the state of its file now, without reading it."""
+    """Return the key of the image of this name in its present state, without reading it."""
     if is_address(name):
         return name, 0, 0, 0, 0
     path, place = split_name(name)
@@ -152,24 +152,24 @@ def file_key(name: str) -> FileKey | Refused:
 
 
 def stamp_of(key: FileKey) -> str:
-    """The stamp of an image that is a file, or that is inside one; "" of one at an address."""
+    """The stamp of an image that is a file or inside a file; "" for an image at an address."""
     if is_address(key[0]):
         return ""
     return stamp(key[1:], split_name(key[0])[1])
 
 
 def read_and_decide(name: str, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None, Verdict | None]:
-    """Read an image and decide on it; None as the verdict where that takes a decoder and `decode` is off.
+    """Read an image and decide on it; the verdict is None if the image must be decoded and `decode` is off.
 
-    The key is of the bytes that were read, whatever was at `name` before; None where nothing could be read. Without
-    `decode` this is the thread that sends, in which the bytes of a file that goes unchanged are kept at hand.
+    The key is that of the bytes that were read; None if nothing could be read. Without `decode` this is the thread
+    that sends, so the bytes of a file that is sent unchanged are cached there.
     """
     file = read(name)
     return (None, file) if isinstance(file, Refused) else decide(file, recipe, decode=decode)
 
 
 def read(name: str) -> Read | Refused:
-    """The bytes of an image and the key of its file, or why it can't be read."""
+    """The key of an image's file and its bytes, or why it can't be read."""
     path, place = split_name(name)
     try:
         if is_address(name):
@@ -183,7 +183,7 @@ def read(name: str) -> Read | Refused:
 
 
 def read_at_once(name: str) -> Read | Refused | None:
-    """As `read`, of an image that is inside a file; None where that takes longer than reading a file of its size."""
+    """Read an image that is inside a file; None if that takes longer than reading a file of its size."""
     try:
         image = image_at_once(*split_name(name))
     except (OSError, MemoryError, ValueError, DataError) as error:
@@ -200,7 +200,7 @@ def _refusal(name: str, error: Exception) -> Refused:
 
 
 def decide(read: Read, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None, Verdict | None]:
-    """Decide on an image that was read, as `read_and_decide` does."""
+    """Decide on an image that has been read, as `read_and_decide` does."""
     key, data = read
     name = key[0]
     try:
@@ -221,7 +221,7 @@ def _key(name: str, status: os.stat_result) -> FileKey:
 
 
 def _unreadable(name: str, error: Exception) -> Refused:
-    """Whatever the system says of a file may be otherwise next time: a mount that is away has no files."""
+    """Errors of the system are transient: a file may be back next time, for example when its disk is mounted again."""
     reason, hint = f"can't be read: {getattr(error, 'strerror', None) or str(error) or 'memory ran out'}", _AGAIN_HINT
     for kind, known, way_out in _OS_REASONS:
         if isinstance(error, kind):
@@ -230,7 +230,7 @@ def _unreadable(name: str, error: Exception) -> Refused:
 
 
 def _read(path: str) -> tuple[FileKey, bytes]:
-    descriptor = os.open(path, os.O_RDONLY)  # bare calls: FileIO asks the system three times more for each page
+    descriptor = os.open(path, os.O_RDONLY)  # FileIO would make three more system calls per file
     try:
         key = _key(path, os.fstat(descriptor))
         data = _read_all(descriptor, key[1])
@@ -242,7 +242,7 @@ def _read(path: str) -> tuple[FileKey, bytes]:
 
 
 def _read_all(descriptor: int, size_bytes: int) -> bytes:
-    """All there is to read; where the size holds, asking for one byte more shows the end at once."""
+    """Read to the end; asking for one byte more than the size shows at once whether the file has grown."""
     data = os.read(descriptor, size_bytes + 1)
     while len(data) != size_bytes and (more := os.read(descriptor, size_bytes + 1)):
         data += more
@@ -250,7 +250,7 @@ def _read_all(descriptor: int, size_bytes: int) -> bytes:
 
 
 def _plain_image(key: FileKey, image_facts: ImageFacts, data: bytes) -> Image:
-    """The image as it is; what isn't a file of its own keeps its bytes until it was sent."""
+    """The unchanged image; if it isn't a file of its own, its bytes stay in memory until it has been sent."""
     has_file = not (split_name(key[0])[1] or is_address(key[0]))
     return Image(
         name=short_name(key[0]),

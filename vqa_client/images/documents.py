@@ -1,4 +1,4 @@
-"""The images that belong to a file: the pages of a document, and the picture beside a text."""
+"""Finds the images that belong to a file: the pages of a document, or the image beside a text file."""
 
 import os
 from functools import lru_cache
@@ -10,11 +10,11 @@ from vqa_client.tables.pdf_pages import page_count
 
 
 def pages_of(document: str) -> tuple[str, ...]:
-    """The pages of a document that is named by its path, such as documents/report.pdf, in reading order.
+    """The pages, in reading order, of a document with a path such as documents/report.pdf.
 
-    They are the images in the folder documents/report, else report_page_001.png and so on, as `PageIndex` finds them,
-    in documents or its `images`, or in the folder above; else the pages of the PDF itself, drawn at 144 dpi.
-    Without pages it is the path itself.
+    They are the images in the folder documents/report; else report_page_001.png and so on, as `PageIndex` finds them,
+    in documents, in its `images`, or in the folder above; else the pages of the PDF itself, drawn at 144 dpi.
+    Without pages, the path itself is returned.
     """
     return _drawn_before(document) or _in_document(document)
 
@@ -22,7 +22,7 @@ def pages_of(document: str) -> tuple[str, ...]:
 def picture_of(text: str, apart: str) -> tuple[str, str]:
     """The image of the same name as a text file, and the name of the folder that both are in.
 
-    They are side by side, or the text is in a folder that is called `apart` and the image in `images` beside that.
+    Both are in one folder, or the text is in a folder called `apart` and the image in the folder `images` beside it.
     """
     folder, name = Path(text).parent, Path(text).stem
     pictures = folder.parent / "images" if folder.name == apart else folder
@@ -35,7 +35,7 @@ def _in_document(document: str) -> tuple[str, ...]:
     try:
         count = page_count(document)
     except (ValueError, OSError):
-        return (document,)  # the question fails by its image, which says why
+        return (document,)  # the question fails with this image, and its error says why
     return tuple(f"{document}#{number}@144" for number in range(1, count + 1))
 
 

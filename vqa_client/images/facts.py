@@ -1,4 +1,4 @@
-"""What a file is, told from its bytes alone: the format, the size in pixels, and why it can't be sent as it is."""
+"""Reads from an image file's bytes its format, its size in pixels, and why it can't be sent unchanged."""
 
 import struct
 from collections.abc import Callable
@@ -11,10 +11,10 @@ from vqa_client.images.headers import Header, Oddity
 
 
 class ImageFacts(Struct, frozen=True, kw_only=True):
-    """What the header says; `width` and `height` are in pixels as stored, 0 where only a decoder could tell.
+    """The facts in a file's header; `width` and `height` are in pixels as stored, 0 if only a decoder can tell.
 
-    Without `oddities` every server reads the bytes alike; each oddity asks for a look at the pixels and may come to
-    nothing there.
+    Without `oddities` all servers decode the file to the same pixels. With an oddity the pixels have to be looked at,
+    and then may turn out to be fine.
     """
 
     format: str
@@ -89,13 +89,13 @@ _MARKUP = (
 )
 _HEAD_BYTES = 4096
 _CONTROL = bytes({*range(9), *range(14, 27), *range(28, 32), 127})
-"""Bytes that no text file holds."""
+"""Bytes that no text file contains."""
 
 
 def facts(data: bytes, path: str = "the image") -> ImageFacts:
-    """Read the header of an image file; pure, and no pixel is decoded.
+    """Read the header of an image file without decoding its pixels.
 
-    Raises `QuestionFailed` "bad_image", naming `path` and the reason, where the bytes are no image.
+    Raises `QuestionFailed` "bad_image", naming `path` and the reason, if the bytes are not an image.
     """
     name = _format(data)
     if name is None:
@@ -124,7 +124,7 @@ def _format(data: bytes) -> str | None:
 
 
 def _what_else(data: bytes) -> tuple[str, str]:
-    """Name what lies there in place of an image: the reason and a hint."""
+    """Name what these bytes are instead of an image: the reason and a hint."""
     head = data[:_HEAD_BYTES]
     for magic, reason, hint in _NO_IMAGE:
         if head.startswith(magic):
@@ -143,7 +143,7 @@ def _what_else(data: bytes) -> tuple[str, str]:
 
 
 def _markup(head: bytes) -> bytes:
-    """The text without its byte order mark; of UTF-16 what is ASCII."""
+    """The text without its byte order mark; for UTF-16, its ASCII characters."""
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return head.decode("utf-16", "ignore").encode("ascii", "ignore")
     return head.removeprefix(b"\xef\xbb\xbf")
@@ -152,5 +152,5 @@ def _markup(head: bytes) -> bytes:
 def _is_text(head: bytes) -> bool:
     if head.translate(None, _CONTROL) != head:
         return False
-    # At most one character of up to four bytes is cut in two at the end of the head.
+    # The end of the head may cut one character of up to four bytes.
     return len(head.decode("utf-8", "ignore").encode()) >= len(head) - 3

@@ -21,17 +21,17 @@ IMAGE_SUFFIXES = (
     *(".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".mpo"),
     *(".avif", ".heic", ".heif", ".jp2", ".jxl", ".ppm", ".pgm", ".pbm", ".qoi"),
 )
-"""Compared in lower case. The suffix only says that a file is meant as an image; its bytes say what it is."""
+"""In lower case. A suffix only selects files; the bytes decide what a file is."""
 _HIDDEN = (".", "~")
 _nfc = partial(normalize, "NFC")
 _DIGITS = re.compile("([0-9]+)")
 _NUMBERED = re.compile(r"[_-](?:(?:page|pg|p)[_-]?([0-9]+(?:[_-][0-9]+)*)|([0-9]+))", re.IGNORECASE)
 Page = tuple[tuple[int, ...], str]
-"""The numbers and the name of a page."""
+"""The numbers of a page, and its file name."""
 
 
 class PageFolder(Struct, frozen=True, kw_only=True):
-    """A folder that directly holds page images, and the name that its results go by."""
+    """A folder that directly contains page images, and the name of its results."""
 
     name: str
     path: Path
@@ -40,9 +40,9 @@ class PageFolder(Struct, frozen=True, kw_only=True):
 def page_folders(root: Path) -> list[PageFolder]:
     """Find the image folders of `root`: itself, `images` in it, and each of its folders or the `images` in that.
 
-    A folder called "images" goes by its parent's name; a name that is taken gets the folder's own name behind it.
-    `root` comes first, then its folders in natural order; hidden ones (".x", "~x") are left out. Raises `DataError`
-    where `root` is no folder, a folder can't be listed, or none holds an image.
+    A folder called "images" gets its parent's name; if a name is taken, the folder's own name is appended.
+    `root` comes first, then its folders in natural order, without hidden ones (".x", "~x"). Raises `DataError`
+    if `root` is not a folder, a folder can't be listed, or no folder contains an image.
     """
     folders = sorted((entry.path for entry in entries(root) if _is_folder(entry)), key=natural_key)
     by_name: dict[str, PageFolder] = {}
@@ -79,9 +79,9 @@ class PackedNames:
 
 
 class PageIndex:
-    """The pages of every document in one folder, found by exact id with one look at the folder.
+    """The pages of every document in one folder, found by exact id; the folder is listed once.
 
-    `missing` names, for each document that was asked for, the page numbers that a gap leaves out.
+    `missing` has, for each document that was asked for, the page numbers that are missing between others.
 
     A page of document ID is a file called, with any image suffix in any case and "-" for "_" anywhere:
 
@@ -89,12 +89,12 @@ class PageIndex:
     2. ID_1, ID_001;
     3. ID alone, for a document of one page.
 
-    Only the first of these three forms that a document has counts, so that ID_page_1 is never a page of both ID and
-    of a document "ID_page". Pages come in the order of their numbers (2 before 10). Nothing else matches: neither ID1
-    nor IDf_page_1 nor ID_1_page_1. The id is compared letter by letter (after Unicode NFC: some systems take the
-    accents in file names apart). Left out are hidden and temporary files (names that begin with "." or "~") and files
-    without an image suffix. A page that is a folder or a link to nothing stays a page, and fails as one: a document
-    is never asked without it.
+    Only the first of these three forms that a document has counts, so ID_page_1 is never a page of both ID and a
+    document "ID_page". Pages are in the order of their numbers (2 before 10). Nothing else matches: neither ID1
+    nor IDf_page_1 nor ID_1_page_1. The id is compared letter by letter, after Unicode NFC, because some systems store
+    accents in file names as separate characters. Hidden and temporary files (names that begin with "." or "~") and
+    files without an image suffix are left out. A page that is a folder or a broken link still counts as a page, and
+    the question fails: a document is never asked without one of its pages.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -109,9 +109,9 @@ class PageIndex:
         return len(self._names)
 
     def pages(self, document_id: str) -> tuple[str, ...]:
-        """Give the paths of a document's pages in reading order; none for an id that has no file.
+        """Return the paths of a document's pages in reading order; empty for an id without files.
 
-        Raises `DataError` where two files are the same page.
+        Raises `DataError` if two files are the same page.
         """
         owner = _nfc(document_id)
         pages = _pages_of(owner, names_behind(self._names, owner)) if owner else []
@@ -127,9 +127,9 @@ class PageIndex:
 
 
 def names_behind(names: Sequence[str] | PackedNames, start: str) -> Iterator[str]:
-    """Of names sorted by their NFC, those that continue `start`, in NFC, with "-", "." or "_"."""
+    """Select, from names sorted by their NFC, those that begin with `start` (in NFC) and then "-", "." or "_"."""
     at = 0
-    for begins in ((start + "-", start + "."), (start + "_",)):  # other documents may lie between these two
+    for begins in ((start + "-", start + "."), (start + "_",)):  # names of other documents may be between these two
         at = bisect_left(names, begins[0], at, key=_nfc)
         while at < len(names) and _nfc(names[at]).startswith(begins):
             yield names[at]
@@ -150,7 +150,7 @@ def _pages_of(owner: str, names: Iterable[str]) -> list[Page]:
 
 
 def _missing_numbers(pages: list[Page]) -> tuple[int, ...]:
-    """The numbers between the first page (0 or 1) and the last that no page has; pages of parts are not counted."""
+    """The missing numbers between the first page (0 or 1) and the last; pages with part numbers are not counted."""
     if not pages or any(len(numbers) != 1 for numbers, _ in pages):
         return ()
     there = [numbers[0] for numbers, _ in pages]
@@ -160,14 +160,14 @@ def _missing_numbers(pages: list[Page]) -> tuple[int, ...]:
 
 
 def _with_pages(folder: Path) -> Path:
-    """Step into the `images` of a folder where there are some."""
+    """Return the folder's `images` if that contains images, else the folder."""
     inner = folder / "images"
     is_there = is_address(inner) or inner.is_dir()
     return inner if folder.name != "images" and is_there and _holds_images(inner) else folder
 
 
 def folder_name(path: Path) -> str:
-    """What the images of a folder go by: its name, or its parent's where it is called "images"."""
+    """The name for the images of a folder: the folder's name, or its parent's if it is called "images"."""
     whole = Path(os.path.abspath(path))
     return (whole.parent.name if whole.name == "images" else whole.name) or "images"
 
@@ -177,7 +177,7 @@ def _holds_images(folder: Path) -> bool:
 
 
 def entries(folder: Path) -> Iterator[os.DirEntry[str] | Entry]:
-    """What is in a folder but for hidden files; raises DataError where it can't be listed."""
+    """List a folder without its hidden files; raises DataError if it can't be listed."""
     if is_address(folder):
         yield from (entry for entry in objects_in(url_of(folder)) if not entry.name.startswith(_HIDDEN))
         return
@@ -189,7 +189,7 @@ def entries(folder: Path) -> Iterator[os.DirEntry[str] | Entry]:
 
 
 def _is_folder(entry: os.DirEntry[str] | Entry) -> bool:
-    """A link that leads round to itself is none."""
+    """A link that points to itself is not a folder."""
     try:
         return entry.is_dir()
     except OSError:
@@ -197,5 +197,5 @@ def _is_folder(entry: os.DirEntry[str] | Entry) -> bool:
 
 
 def is_named_as_image(entry: os.DirEntry[str] | Entry) -> bool:
-    """Whether a name ends as those of images do."""
+    """Whether a name has an image suffix."""
     return entry.name.lower().endswith(IMAGE_SUFFIXES)

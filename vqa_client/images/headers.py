@@ -1,6 +1,6 @@
-"""What PNG, JPEG, GIF and WEBP files say of themselves, read by walking their blocks; no pixel is decoded.
+"""Reads the headers of PNG, JPEG, GIF and WEBP files block by block, without decoding pixels.
 
-Each walker returns the width and height in pixels (0 where the file does not get that far) and what is odd. A block
+Each function returns the width and height in pixels (0 if the file ends before them) and a set of oddities. A block
 that runs past the end of the bytes raises `struct.error` or `IndexError`: the file is cut.
 """
 
@@ -86,7 +86,7 @@ def _png_turns(kind: bytes, body: memoryview) -> bool:
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_COMMON_FRAMES = frozenset({0xC0, 0xC1, 0xC2})
 _JPEG_MARKER = re.compile(rb"(?:\xff++[\x01\xd0-\xd7])*+\xff++[^\x01\xd0-\xd7\xff]")
-"""The next marker of a segment, behind fill bytes and markers that stand alone."""
+"""The next marker of a segment, after fill bytes and markers without a segment."""
 _JPEG_SEGMENT = re.compile(rb"\xff[\xc0-\xcf\xda-\xef\xfe]")
 _JPEG_END = b"\xff\xd9"
 
@@ -131,7 +131,7 @@ def _jpeg_application(body: bytes) -> set[Oddity]:
 
 
 def _jpeg_end(data: bytes, start: int, all_in_one_scan: bool) -> set[Oddity]:
-    """Look for the end marker: inside coded data FF D9 can't stand, but inside a table between two scans it can."""
+    """Look for the end marker, FF D9, which can't occur in coded data but can in a table between two scans."""
     end = len(data) - 2
     if end < start or not data.endswith(_JPEG_END):
         return {"trailer"} if data.find(_JPEG_END, start) >= 0 else {"cut"}
@@ -224,12 +224,12 @@ def _webp_chunk(kind: bytes, body: memoryview) -> set[Oddity]:
 _TAG_ORIENTATION = 0x0112
 _BYTE_ORDERS = {b"II*\0": "<", b"MM\0*": ">"}
 _XMP_ORIENTATION = re.compile(rb"tiff:Orientation(?:=\s*[\"']|>)\s*([0-9])")
-"""The same places that Pillow looks at, a little wider: what is found here is looked at again with the pixels."""
+"""Matches a little more than Pillow does; the pixels decide afterwards."""
 _TURNED = range(2, 9)
 
 
 def exif_turns(exif: bytes) -> bool:
-    """Say whether these EXIF bytes ask for another orientation than 1, or can't be read to the end.
+    """Whether these EXIF bytes ask for another orientation than 1, or can't be read to the end.
 
     `exif` may begin with "Exif\\0\\0". Values outside 1..8 mean 1, as in Pillow and in browsers.
     """
@@ -242,7 +242,7 @@ def exif_turns(exif: bytes) -> bool:
 
 
 def xmp_turns(xmp: bytes) -> bool:
-    """Say whether an XMP packet names an orientation other than 1; Pillow heeds it where EXIF names none."""
+    """Whether an XMP packet names an orientation other than 1; Pillow uses it if EXIF names none."""
     return any(int(orientation) in _TURNED for orientation in _XMP_ORIENTATION.findall(xmp))
 
 
@@ -253,7 +253,7 @@ def _orientation(tiff: bytes) -> int:
     for entry in range(offset + 2, offset + 2 + 12 * count, 12):
         tag, kind = struct.unpack_from(order + "HH", tiff, entry)
         if tag == _TAG_ORIENTATION:
-            # A wrong type is read as the pixels' reader would: SHORT (3) and BYTE (1) at the front, LONG (4) whole.
+            # A wrong type is read as Pillow reads it: SHORT (3) and BYTE (1) from the first bytes, LONG (4) whole.
             form = {1: "B", 3: "H", 4: "I"}[kind]
             return int(struct.unpack_from(order + form, tiff, entry + 8)[0])
     return 1

@@ -1,4 +1,4 @@
-"""Opening a picture with Pillow, without its limit on pixels and the warning that comes before it: ours apply."""
+"""Opens images with Pillow, with our limit on pixels instead of Pillow's limit and warning."""
 
 import struct
 from collections.abc import Iterator, Sequence
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 _HEAD_BYTES = 16
 _lock = Lock()
 _decoding: list[int] = []
-"""How many pixels the pictures have that are being decoded, a picture for each thread."""
+"""The number of pixels of each image that a thread is decoding now."""
 _usual: list[int | None] = []
-"""Pillow's limit before."""
+"""Pillow's limit before it was raised."""
 
 
 class NoDecoder(Exception):
-    """Pillow knows the format, and was built without what decodes it."""
+    """Pillow knows the format but was built without its decoder."""
 
 
 def opened(file: IO[bytes], formats: Sequence[str] | None = None) -> "Pixels":
-    """Open a picture of one of these formats as `PIL.Image.open` does; nothing is decoded yet.
+    """Open an image of one of these formats as `PIL.Image.open` does; nothing is decoded yet.
 
-    Raises PIL.UnidentifiedImageError, NoDecoder, and whatever a damaged file makes a decoder stumble over.
+    Raises PIL.UnidentifiedImageError, NoDecoder, and any error that a decoder raises for a damaged file.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -37,7 +37,7 @@ def opened(file: IO[bytes], formats: Sequence[str] | None = None) -> "Pixels":
         factory, accept = Image.OPEN[name]
         try:
             accepted = accept(head) if accept else True
-        except (IndexError, struct.error):  # it looks further than so few bytes
+        except (IndexError, struct.error):  # it reads more bytes than these
             continue
         if isinstance(accepted, str):
             lacking = accepted
@@ -54,9 +54,9 @@ def opened(file: IO[bytes], formats: Sequence[str] | None = None) -> "Pixels":
 
 @contextmanager
 def limited_to(n_pixels: int) -> Iterator[None]:
-    """Raise Pillow's limit for a picture of so many pixels, which were checked, while it is decoded.
+    """Raise Pillow's limit to this number of pixels, which has been checked, while an image is decoded.
 
-    Pillow's decoders look at it too. It is raised no further, since a file may hold more than its header says.
+    Pillow's decoders check it too. It isn't raised further: a file may contain more pixels than its header says.
     """
     from PIL import Image
 

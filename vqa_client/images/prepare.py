@@ -1,4 +1,4 @@
-"""Images as they are sent: the unchanged file wherever that is right, else encoded anew, once, away from the loop."""
+"""Prepares images for sending: the unchanged file if possible, else encoded again, once, outside the event loop."""
 
 import asyncio
 import weakref
@@ -29,14 +29,14 @@ from vqa_client.types import Image
 
 LIMIT_BYTES = 1 << 30
 FIRST_GUESS_BYTES = 8 << 20
-"""What a page of 1700 x 2200 takes under noise; counted for each image until the first one is there."""
+"""The bytes of a noisy page of 1700 x 2200; the estimate for each image until the first one is made."""
 
 
 class MemoryBudget:
-    """Delays making images until they fit; frees their share when they are released.
+    """Limits the memory of images that are made but not yet sent; a question waits until its images fit.
 
-    `kept_bytes` of the limit may be taken permanently, by a cache. A question larger than all the rest is let in
-    alone, so that none waits for ever. For one event loop.
+    A cache may keep `kept_bytes` of the limit permanently. A question that needs more than the rest of the limit is
+    admitted alone, so that it doesn't wait for ever. For one event loop.
     """
 
     def __init__(self, limit_bytes: int = LIMIT_BYTES, *, kept_bytes: int) -> None:
@@ -46,13 +46,13 @@ class MemoryBudget:
         self._largest = 0
         self._expected = 0
         self._counted: dict[int, weakref.ref[Image]] = {}
-        self._lock = RLock()  # images are let go in any thread, and by the garbage collector amid anything
+        self._lock = RLock()  # images are released in any thread, and by the garbage collector at any moment
         self._turn = asyncio.Lock()
         self._waiting: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
     @asynccontextmanager
     async def reserved(self, images: int) -> AsyncIterator[None]:
-        """Wait for memory for as many of the largest image so far; `count` what was made before this ends."""
+        """Wait until this many images of the largest size so far fit; call `count` for each image before this ends."""
         if self._turn.locked() or not self._has_room(images):
             await self._wait(images)
         self._expected += images
@@ -71,7 +71,7 @@ class MemoryBudget:
             self._waiting = None
 
     def count(self, images: Iterable[Image]) -> None:
-        """Count images until they are let go, each once."""
+        """Count each image once, until it is released."""
         for image in images:
             with self._lock:
                 if id(image) not in self._counted:
@@ -96,28 +96,28 @@ class MemoryBudget:
 
 
 INLINE_BYTES = 4 << 20
-"""Up to here a file is read and hashed in the loop (3 ms at most): a thread costs more than it would spare."""
+"""A file of at most this size is read and hashed in the event loop (3 ms at most): a thread would cost more."""
 BREATH_BYTES = 256 << 10
 AT_ONCE_BYTES = 64 << 10
-"""Files of a question that are no larger together are read at once. A turn would take a round of the event loop: of 128
-workers with small images, 125 would wait."""
+"""Files of a question of at most this size together are read without yielding to the event loop: with 128 workers and
+small images, 125 workers would wait at each yield."""
 CACHE_BYTES = 256 << 20
 CELL_BYTES = 16 << 20
-"""Images inside files that were sent last: neighbours often ask about the same one."""
+"""The most recently sent images inside files: neighbouring questions often ask about the same image."""
 KNOWN_FILES = 2_048
 MAX_THREADS = 16
 """A 12-megapixel image takes some 150 MB while it is decoded and encoded, so more threads would cost gigabytes."""
 
 _Making = asyncio.Future[tuple[FileKey | None, Verdict | None]]
 Elsewhere = Callable[[str], Future[tuple[FileKey | None, Verdict | None]]]
-"""Decides on the file at a path, in processes of its own."""
+"""Decides on the file at a path, in other processes."""
 
 MadeImages = LRUCache[tuple[str, FileKey], Verdict]
-"""Images encoded anew, by variant and file."""
+"""Images that were encoded again, by variant and file."""
 
 
 def made_images(limit_bytes: int = CACHE_BYTES) -> MadeImages:
-    """Give a place that keeps what was made and used last, up to `limit_bytes`."""
+    """Return a cache of encoded images, which drops the least recently used above `limit_bytes`."""
     return LRUCache(limit_bytes, _size)
 
 
@@ -126,14 +126,14 @@ def _size(made: Verdict) -> int:
 
 
 class ImagePreparer:
-    """Turns names into images that every server reads alike, for one event loop.
+    """Turns names into images that every server decodes to the same pixels, for one event loop.
 
     A file without oddities (see `ImageFacts`) and without an asked transform is sent unchanged. Any other is decoded,
     made upright, 8-bit, RGB or grey, opaque and small enough, and encoded: as PNG, or as `image_format`. A lossy
     `image_format` encodes every file, at `image_quality` in 1..100. What was encoded is kept in `made`, which several
     preparers may share, each for a `variant` of its own. With `elsewhere`, that decides on every file instead.
-    What it makes, and an image inside another file or at an address, is kept in memory until it was sent, within a
-    `budget`; with `hands_over` addresses go to the server as they are.
+    Encoded images, images inside files and downloaded images stay in memory until they have been sent, within a
+    `budget`. With `hands_over`, addresses go to the server unchanged.
     """
 
     def __init__(
@@ -160,14 +160,11 @@ class ImagePreparer:
         self._fetching = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="fetching")
         self._elsewhere = elsewhere
 
-    async def prepare(self, path: str) -> Image:
-        """Give the image at `path` as it is sent; raises `QuestionFailed` "bad_image" where it can't be."""
-        return (await self.prepare_all((path,)))[0]
+    async def prepare(self, paths: Sequence[str]) -> tuple[Image, ...]:
+        """Prepare the images of one question, decoding several at once.
 
-    async def prepare_all(self, paths: Sequence[str]) -> tuple[Image, ...]:
-        """Give the images of one question in order, decoding side by side; the first bad one is the one raised.
-
-        One question's new files are looked at before the next one's: the first is on its way while the others wait.
+        The new files of one question are read before those of the next, so that the first question can be sent early.
+        Raises `QuestionFailed` "bad_image" for the first image that can't be sent.
         """
         if self._elsewhere is None and all(map(_is_file, paths)):
             return await self._prepare(paths)
@@ -187,13 +184,13 @@ class ImagePreparer:
         return tuple([one if isinstance(one, Image) else await _image_of(one) for one in started if one is not None])
 
     def close(self) -> None:
-        """Give up what is queued and let the threads end; nothing can be decoded afterwards."""
+        """Cancel queued work and end the threads; afterwards nothing can be decoded."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._fetching.shutdown(wait=False, cancel_futures=True)
         BYTE_CACHE.clear()
 
     async def _start(self, path: str, key: FileKey | Refused) -> Verdict | _Making:
-        """Look at a file; `key` says what lay there when the question came up."""
+        """Read and decide on a file; `key` identifies its state when the question was asked."""
         if isinstance(key, Refused):
             return key
         if self._hands_over and is_address(path) and not is_object(path):
@@ -203,13 +200,13 @@ class ImagePreparer:
         if self._elsewhere is None and key[1] <= INLINE_BYTES and not is_address(path):
             actual, verdict = read_and_decide(path, self._recipe, decode=False)
             self._keep(actual, verdict)
-            started = self._make_in_pool(path, key) if verdict is None else verdict  # its pixels have to be looked at
-            await self._yield_to_loop(key[1])  # others find what was started
+            started = self._make_in_pool(path, key) if verdict is None else verdict  # it has to be decoded
+            await self._yield_to_loop(key[1])  # other questions wait for the same decoding
             return started
         return self._make_in_pool(path, key)
 
     async def _start_inside(self, path: str, key: FileKey) -> Verdict | _Making:
-        """Look at an image inside a file; its bytes go along to where it is decoded, since reading may have gone on."""
+        """Read and decide on an image inside a file; the decoder gets the bytes, as the reader may have moved on."""
         file = read_at_once(path)
         if file is None:
             file = await asyncio.get_running_loop().run_in_executor(self._pool, read, path)
@@ -224,7 +221,7 @@ class ImagePreparer:
         return self._make_in_pool(path, key, file)
 
     async def _yield_to_loop(self, size_bytes: int) -> None:
-        """Let the loop turn now and then: 128 workers that start with 20 pages each would else stop it for seconds."""
+        """Yield to the event loop at times: 128 workers that start with 20 pages each would block it for seconds."""
         self._since_breath += size_bytes
         if self._since_breath >= BREATH_BYTES:
             self._since_breath = 0
@@ -273,7 +270,7 @@ def _is_file(path: str) -> bool:
 
 
 async def _image_of(started: Refused | _Making) -> Image:
-    # Shielded: one worker's cancellation must not take the image away from the others that wait for it.
+    # Shielded: cancelling one worker must not cancel the image for the others that wait for it.
     verdict = (await asyncio.shield(started))[1] if isinstance(started, asyncio.Future) else started
     if isinstance(verdict, Image):
         return verdict

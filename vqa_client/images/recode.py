@@ -1,4 +1,4 @@
-"""Making any image file mean the same on every server: decode, a row of steps, encode. No loop, no cache."""
+"""Decodes an image file, applies the steps and encodes it, so that every server sees the same pixels."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Recoded(Struct, frozen=True, kw_only=True):
-    """An image encoded anew, and the steps that made it from the file."""
+    """An image that was encoded again, and the steps that were applied to the file."""
 
     data: bytes
     mime: str
@@ -32,16 +32,16 @@ class Recoded(Struct, frozen=True, kw_only=True):
 
 
 def is_plain(facts: ImageFacts, recipe: Recipe) -> bool:
-    """Say whether the file can go unchanged without a look at its pixels."""
+    """Whether the file can be sent unchanged without decoding it."""
     few = recipe.max_pixels is None or 0 < facts.width * facts.height <= recipe.max_pixels
     short = recipe.max_side is None or 0 < max(facts.width, facts.height) <= recipe.max_side
     return not facts.oddities and few and short and not _format_is_asked(facts, recipe)
 
 
 def recode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recoded | None:
-    """Decode the whole file and encode it anew; None where the pixels show that it can go unchanged.
+    """Decode the whole file and encode it again; None if its pixels show that it can be sent unchanged.
 
-    The bytes are the same at every call. Raises `QuestionFailed` "bad_image" where the file can't be decoded.
+    The bytes are the same at every call. Raises `QuestionFailed` "bad_image" if the file can't be decoded.
     Colour profiles are not applied, since no server applies them; CMYK becomes RGB without one.
     """
     with _memory_for(path):
@@ -61,9 +61,9 @@ def recode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recoded
 
 
 def decoded(data: bytes, path: str) -> "Pixels":
-    """The pixels of an image file as servers see them: upright, 8 bits a value, transparent ones on white.
+    """Decode an image file to the pixels that servers see: upright, 8 bits per value, transparent pixels on white.
 
-    Raises `QuestionFailed` "bad_image" where the file is no image, has too many pixels or can't be decoded.
+    Raises `QuestionFailed` "bad_image" if the file is not an image, has too many pixels or can't be decoded.
     """
     image_facts, recipe = read_facts(data, path), Recipe()
     check_pixels(image_facts.width, image_facts.height, recipe, path)
@@ -101,19 +101,19 @@ def _as_sent(pixels: "Pixels") -> "Pixels":
 
 
 _ALWAYS: frozenset[Oddity] = frozenset({"animated", "mpo", "format", "coding", "cut", "damaged"})
-"""Oddities that no look at the pixels takes away."""
+"""Oddities that always need encoding."""
 _DECODERS = {"jpeg": ("JPEG", "MPO"), "avif": ("AVIF", "HEIF"), "heic": ("HEIF", "AVIF"), "jp2": ("JPEG2000",)}
-"""Names in Pillow, where they are not the format's own; no format that would start another program is in the list."""
+"""Pillow's names of formats that it calls differently; none of them starts another program."""
 _MODES = frozenset({"1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "I", "F"})
 
 
 def _format_is_asked(facts: ImageFacts, recipe: Recipe) -> bool:
-    """A PNG is a PNG whatever made it; a lossy format is asked for its quality, so it is encoded again."""
+    """Whether `image_format` needs encoding: not from PNG to PNG; a lossy format has a quality, so it does."""
     return recipe.image_format is not None and not recipe.image_format == facts.format == "png"
 
 
 def _decode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> tuple["Pixels", Job]:
-    """Decode the first picture of a file, and say what the steps need to know of it."""
+    """Decode the first image of a file, and collect what the steps need."""
     from PIL import Image
 
     Image.init()
@@ -134,8 +134,7 @@ def _decode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> tuple[
         if isinstance(error, NoDecoder) or names[0] not in known:
             kind = facts.format.upper()
             raise refused(path, f"is {kind}, which can't be decoded here", "convert it to PNG or JPEG") from None
-        # Pillow's decoders raise whatever a damaged file makes them stumble over: OSError, SyntaxError, struct.error,
-        # IndexError, zlib.error ...
+        # For a damaged file Pillow's decoders raise OSError, SyntaxError, struct.error, IndexError, zlib.error ...
         raise refused(path, f"can't be decoded: {error}", "the file is damaged or cut; fetch it again") from None
     if pixels.mode not in _MODES and not pixels.mode.startswith("I;16"):
         raise refused(path, f"has pixels of a rare kind ({pixels.mode})", "convert it to 8-bit RGB")
@@ -145,16 +144,16 @@ def _decode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> tuple[
 
 _TOO_LARGE = "make the image smaller first"
 MAX_DECODED_BYTES = 2 << 30
-"""What a large image may take while it is decoded; of those above servers' limit one is decoded at a time."""
+"""The most memory to decode one image; images above the servers' limit on pixels are decoded one at a time."""
 _VALUE_BYTES = {"1": 1, "L": 1, "P": 1}
 _PIXEL_BYTES = 4
 _alone = Lock()
 
 
 def _draft(pixels: "Pixels", recipe: Recipe, path: str) -> str | None:
-    """Have a JPEG of more pixels than servers take shrunk while it is decoded; None for images of fewer.
+    """Shrink a JPEG with more pixels than servers accept while it is decoded; None for images with fewer.
 
-    Raises QuestionFailed for an image that isn't asked to be shrunk below that, or would take too much memory.
+    Raises QuestionFailed if no option shrinks it below the limit, or if decoding it takes too much memory.
     """
     width, height = pixels.size
     check_pixels(width, height, recipe, path)
@@ -162,7 +161,7 @@ def _draft(pixels: "Pixels", recipe: Recipe, path: str) -> str | None:
         return None
     change = pixels.draft(None, sent_size(width, height, recipe)) if pixels.format in ("JPEG", "MPO") else None
     each = _VALUE_BYTES.get(pixels.mode, _PIXEL_BYTES)
-    scans = 2 * each if pixels.info.get("progressive") else 0  # all its coefficients are held until the last scan
+    scans = 2 * each if pixels.info.get("progressive") else 0  # the decoder keeps all coefficients until the last scan
     needed = pixels.width * pixels.height * each + width * height * scans
     if needed > MAX_DECODED_BYTES:
         reason = f"has {width}x{height} pixels, which take {needed / 1e9:.1f} GB to decode; at most "
@@ -171,11 +170,11 @@ def _draft(pixels: "Pixels", recipe: Recipe, path: str) -> str | None:
 
 
 def _frames(pixels: "Pixels") -> int:
-    """Count the pictures and go back to the first; before `load`, since counting undoes it (TIFF)."""
+    """Count the images in the file and return to the first; before `load`, because counting undoes it (TIFF)."""
     try:
         return int(getattr(pixels, "n_frames", 1))
     except Exception:
-        # A later page is cut, and Pillow raises anything; the first one may be whole.
+        # A later image is cut, and Pillow raises any error; the first image may be whole.
         pixels.seek(0)
         return 2
 
@@ -186,7 +185,7 @@ _PROFILE_SPACES = {"RGB": b"RGB ", "L": b"GRAY", "1": b"GRAY"}
 def _encode(pixels: "Pixels", profile: bytes | None, job: Job) -> tuple[bytes, str]:
     name: ImageFormat = job.recipe.image_format or "png"
     quality = job.recipe.image_quality
-    # PNG level 3: a page takes 71 ms and 608 KB against 104 ms and 544 KB at 6, a photograph a third of the time.
+    # PNG level 3: a page takes 71 ms and 608 KB; level 6: 104 ms and 544 KB. A photograph takes a third of the time.
     options: dict[str, Any] = {"compress_level": 3} if name == "png" else {"quality": quality}
     pixels = _as_sent(pixels)
     pixels.info = {}

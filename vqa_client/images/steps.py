@@ -1,4 +1,4 @@
-"""The steps from a decoded file to pixels that mean the same on every server; each names what it did."""
+"""The steps that make the pixels of a decoded file the same on every server; each returns the name of its change."""
 
 from collections.abc import Callable
 from functools import cache
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 ImageFormat = Literal["png", "jpeg", "webp"]
 MAX_IMAGE_PIXELS = 178_956_970
-"""Where Pillow, and with it vLLM and mlx-vlm, refuses an image as a decompression bomb."""
+"""Above this limit Pillow, and so vLLM and mlx-vlm, refuses an image as a decompression bomb."""
 
 
 class Recipe(Struct, frozen=True, kw_only=True):
-    """What is asked of every image: at most `max_pixels`, no side above `max_side`, a format of a quality in 1..100.
+    """What every image is changed to: at most `max_pixels`, no side above `max_side`, a format, a quality in 1..100.
 
-    `white_value` is what the value of white is in images of 32 bits a value.
+    `white_value` is the value of white in images with 32 bits per value.
     """
 
     max_pixels: int | None = None
@@ -34,9 +34,9 @@ class Recipe(Struct, frozen=True, kw_only=True):
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """One file on its way: what its header says, its pictures, what is asked, and a PNG's `depth` in bits a channel.
+    """One file: the facts of its header, its number of frames, the recipe, and a PNG's `depth` in bits per channel.
 
-    `drafted` says how it was shrunk while it was decoded, "" where it wasn't.
+    `drafted` says how it was shrunk while it was decoded, "" if it wasn't.
     """
 
     facts: ImageFacts
@@ -48,24 +48,24 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class Limits(Protocol):
-    """What images are shrunk to: a recipe's limits, or those of a run's settings."""
+    """Limits to which images are shrunk: a recipe's, or those of a run's settings."""
 
     @property
     def max_pixels(self) -> int | None:
-        """The most that width times height may be."""
+        """The largest width times height."""
 
     @property
     def max_side(self) -> int | None:
-        """The most that the longer side may be."""
+        """The largest longer side."""
 
 
 def sent_size(width: int, height: int, limits: Limits) -> tuple[int, int]:
-    """Width and height, in pixels, in which an image is sent."""
+    """The width and height in pixels of the image that is sent."""
     return _within_pixels(*_within_side(width, height, limits.max_side), limits.max_pixels)
 
 
 def _within_side(width: int, height: int, limit: int | None) -> tuple[int, int]:
-    """Both sides cut to whole pixels, as the VQA 2.0 framework does."""
+    """Round both sides down to whole pixels, as the VQA 2.0 framework does."""
     longest = max(width, height)
     if limit is None or longest <= limit:
         return width, height
@@ -81,7 +81,7 @@ def _within_pixels(width: int, height: int, limit: int | None) -> tuple[int, int
 
 
 def check_pixels(width: int, height: int, recipe: Recipe, path: str) -> None:
-    """Raise QuestionFailed for an image of more pixels than servers take, unless it is shrunk to fewer."""
+    """Raise QuestionFailed for an image with more pixels than servers accept, unless it will be shrunk to fewer."""
     if width * height <= MAX_IMAGE_PIXELS:
         return
     sent_width, sent_height = sent_size(width, height, recipe)
@@ -91,7 +91,7 @@ def check_pixels(width: int, height: int, recipe: Recipe, path: str) -> None:
 
 
 def refused(path: str, reason: str, hint: str, *, transient: bool = False) -> QuestionFailed:
-    """Make the error that names the file, the reason and the way out."""
+    """Return the error that names the file, the reason and the way out."""
     return QuestionFailed("bad_image", f"{path}: {reason}", hint=hint, transient=transient)
 
 
@@ -115,7 +115,7 @@ def _turn_upright(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
     try:
         orientation = pixels.getexif().get(0x0112, 1)
     except Exception:
-        # A server that reads EXIF through Pillow refuses the whole image here; the pixels are all right.
+        # Broken EXIF: a server that reads it with Pillow would refuse the image, although its pixels are fine.
         return pixels, "exif_removed"
     if orientation not in turns:
         return pixels, ""
@@ -134,14 +134,14 @@ def _eight_bit(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
         return _from_32_bits(pixels, job)
     if "16bit" not in job.facts.oddities:
         return pixels, ""
-    # Pillow has kept the high byte of each value, and compares a 16-bit transparent colour with it: never right.
+    # Pillow keeps the high byte of each value and compares a 16-bit transparent colour with it, which never matches.
     if pixels.mode == "RGB":
         pixels.info.pop("transparency", None)
     return pixels, "16bit_to_8bit"
 
 
 def _from_32_bits(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
-    """Scale values so that `white_value` becomes 255; what lies outside is black or white."""
+    """Scale values so that `white_value` becomes 255; values outside the range become black or white."""
     white = job.recipe.white_value
     if white is None:
         low, high = pixels.getextrema()
@@ -163,7 +163,7 @@ def _to_rgb(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
 
 
 def _lay_on_white(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
-    """Lay transparent pixels on white, as vLLM does; mlx-vlm would show what colour lies under them."""
+    """Put transparent pixels on white, as vLLM does; mlx-vlm would show their hidden colour."""
     from PIL import Image
 
     if not pixels.has_transparency_data:
@@ -171,7 +171,7 @@ def _lay_on_white(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
     grey_levels = {2: 85, 4: 17}.get(job.depth)
     key = pixels.info.get("transparency")
     if pixels.mode == "L" and grey_levels and isinstance(key, int):
-        pixels.info["transparency"] = key * grey_levels  # Pillow scales the pixels to 8 bits and leaves the key
+        pixels.info["transparency"] = key * grey_levels  # Pillow scales the pixels, not the key
     rgba = pixels if pixels.mode == "RGBA" else pixels.convert("RGBA")
     if rgba.getchannel("A").getextrema() == (255, 255):
         return rgba, ""
@@ -210,4 +210,4 @@ STEPS: tuple[Callable[["Pixels", Job], tuple["Pixels", str]], ...] = (
     _fit_side,
     _fit_pixels,
 )
-"""In this order: a corruption or a resize must see the picture upright, in 8 bits and without holes."""
+"""In this order, because a resize or a corruption needs the image upright, in 8 bits and without transparency."""

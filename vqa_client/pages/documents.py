@@ -1,6 +1,6 @@
-"""The documents that become page images: records of a data file, or the text files of a folder.
+"""Finds the documents that become page images: records of a data file, or the text files of a folder.
 
-Also which of them a folder of pages shows, and on which pages.
+Also finds the pages of these documents in a folder.
 """
 
 import os
@@ -22,13 +22,13 @@ from vqa_client.tasks.longbench import Row
 
 _LONGEST_ID_BYTES = 200
 _NO_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|^[.~]|^$")
-"""Names with these can't be made, or are taken for hidden files by what looks for page images."""
+"""A file name with one of these can't be created, or would count as hidden."""
 _SUFFIX = ".txt"
 _HINT = "a record needs _id and context"
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """A text and the id that its page files are named after; `place` says where it stands, for errors."""
+    """A text, and the id that its page files are named after; `place` says where the text is, for errors."""
 
     id: str
     text: str
@@ -66,7 +66,7 @@ def read_documents(path: Path) -> Walk[Document]:
 
 
 def checked(documents: Iterable[Document]) -> Iterator[Document]:
-    """Pass documents on; raises DataError for an empty one, an id that names no file, and one that came before."""
+    """Yield the documents; raises DataError for an empty one, an id that can't be a file name, and a repeated id."""
     names: set[str] = set()
     for document in documents:
         place = document.place or f"document {document.id!r}"
@@ -77,7 +77,7 @@ def checked(documents: Iterable[Document]) -> Iterator[Document]:
                 f"{place}: the id {document.id[:_LONGEST_ID_BYTES]!r} can't begin the name of a page file",
                 hint=f"an id has no slash or control character, no dot in front, at most {_LONGEST_ID_BYTES} bytes",
             )
-        name = normalize("NFC", document.id).casefold()  # some file systems see no difference in case
+        name = normalize("NFC", document.id).casefold()  # some file systems ignore case
         if name in names:
             raise DataError(
                 f"{place}: another document has this id, or one that differs only in case", hint="rename one"
@@ -96,7 +96,7 @@ def _read(path: Path) -> str:
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """The documents of `place` that have both a text and pages, in their order; the pages by id; the texts' length."""
+    """The documents of `place` that have a text and pages, in order; their pages by id; the texts' total length."""
 
     place: Path
     source: Walk[Document]
@@ -112,7 +112,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 def shown(documents: Path, folder: Path, *, limit: int | None = None) -> Shown:
-    """Find the first `limit` documents whose pages are in a folder; raises DataError where there are none.
+    """Find the first `limit` documents whose pages are in a folder; raises DataError if there are none.
 
     `documents` is a data file or a folder of text files.
     """

@@ -1,4 +1,4 @@
-"""What rendering would make, before it makes it: pages by laying out, megabytes by a sample, image tokens by a rule."""
+"""Estimates a rendering: pages by laying out the text, megabytes from a sample, image tokens by a rule."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
@@ -16,13 +16,13 @@ from vqa_client.pages.perturbations import Perturbation, parse
 from vqa_client.parallel import in_processes
 
 TOKEN_SIDES = {"qwen2.5-vl": 28, "qwen3-vl": 32}
-"""Pixels along a side of the square that is one image token: a patch of 14 or 16, and 2 x 2 patches merged. A side is
+"""Pixels along the side of the square that makes one image token: 2 x 2 patches of 14 or 16. Each side of an image is
 rounded to the nearest multiple, as in the models' image processors; their limits on a whole image are not applied."""
 SAMPLED_DOCUMENTS = 32
 
 
 class Expected(Struct, frozen=True, kw_only=True):
-    """What a run would make; `tokens` by the name of the rule, `sampled` pages were made to tell the size."""
+    """What a run would make; `tokens` are by the name of the rule; the size was estimated from `sampled` pages."""
 
     pages: int
     size_bytes: int
@@ -43,16 +43,16 @@ class _Job(Struct, frozen=True, kw_only=True):
 
 
 class _Measured(Struct, frozen=True, kw_only=True):
-    """The sizes in pixels of a document's pages, and in bytes of those that were drawn."""
+    """The sizes in pixels of a document's pages, and the sizes in bytes of the pages that were drawn."""
 
     sizes_pixels: list[tuple[int, int]]
     sampled_bytes: list[int]
 
 
 def estimate(documents: Iterable[Document], style: Style, *, workers: int, advance: Callable[[int], None]) -> Estimate:
-    """Lay all documents out and draw a few pages of the first ones in memory; `advance` hears of documents.
+    """Lay out all documents and draw a few pages of the first ones in memory; `advance` gets finished documents.
 
-    Raises DataError, and UsageError where the extra is missing.
+    Raises DataError, and UsageError if the extra is missing.
     """
     versions()
     image_tokens, sampled_bytes = dict.fromkeys(TOKEN_SIDES, 0), list[int]()
@@ -95,12 +95,12 @@ def measure(job: _Job) -> _Measured:
 
 
 def tokens(width: int, height: int, side: int) -> int:
-    """How many image tokens a picture of these pixels is."""
+    """The number of image tokens of an image of this size."""
     return max(1, round(width / side)) * max(1, round(height / side))
 
 
 def size_pixels(page: Page, style: Style) -> tuple[int, int]:
-    """A page's width and height after the crop, by the boxes of its lines."""
+    """A page's width and height after the crop, computed from the boxes of its lines."""
     width, height = style.pixels(style.page_width_pt), style.pixels(style.page_height_pt)
     line_boxes = [box for _, box in boxes(page, style)]
     if style.crop_width and line_boxes:
@@ -114,7 +114,7 @@ SAMPLED_PAGES = 8
 
 
 def estimate_forms(source: PageFiles, perturbations: Sequence[Perturbation], *, seed: int) -> list[Expected]:
-    """Perturb a few pages of a folder in memory; raises what perturbing them raises."""
+    """Perturb a few pages of a folder in memory; raises the same errors as perturbing."""
     names = source.names[:: max(1, len(source.names) // SAMPLED_PAGES)][:SAMPLED_PAGES]
     paths = [source.path / name for name in names]
     sampled = [(path, read_page(page_bytes(path), str(path))) for path in paths]
@@ -136,7 +136,7 @@ def estimate_forms(source: PageFiles, perturbations: Sequence[Perturbation], *, 
 
 
 def _on_clean_pages(perturbation: Perturbation) -> Perturbation:
-    """Enlarged pages are made of ones that aren't drawn yet; clean pages shrunk and enlarged are about the same."""
+    """Imitate an enlarged page, whose source isn't drawn yet, by shrinking and enlarging the clean page."""
     if perturbation.kind != "upscale":
         return perturbation
     low, high = int(perturbation.values["dpi"]), int(perturbation.values["to_dpi"])

@@ -1,9 +1,9 @@
-"""The free fonts that pages are set in, which of them has a character, and what of a text can be drawn.
+"""The free fonts for pages, which of them has a character, and which characters of a text can be drawn.
 
 Extra `render` brings pymupdf-fonts (SIL OFL 1.1): Noto Sans for Latin, Greek and Cyrillic, FiraGO for Hebrew, Arabic,
-Devanagari, Thai and Georgian, and Noto's symbols. Extra `cjk` brings Noto Sans CJK. No font of the machine is used, so
-that the same packages draw the same page everywhere. What is invisible in a text is removed, what no font has is
-replaced, and both are counted.
+Devanagari, Thai and Georgian, and Noto's symbols. Extra `cjk` brings Noto Sans CJK. The machine's own fonts are not
+used, so that the same packages draw the same page everywhere. Invisible characters are removed, characters without a
+font are replaced, and both are counted.
 """
 
 import hashlib
@@ -34,13 +34,13 @@ PACKAGED = {
     "Fira Mono": "fimo",  # the lines of boxes
     "Noto Music": "music",
 }
-"""Names in the package, in the order in which they are asked for a character."""
+"""Names in the package, in the order in which they are searched for a character."""
 CJK_FACES: dict[Script, tuple[str, int]] = {
     "japanese": ("Noto Sans CJK JP", 0),
     "korean": ("Noto Sans CJK KR", 1),
     "chinese": ("Noto Sans CJK SC", 2),
 }
-"""Each has all characters; they differ in how a character is written that the three scripts share."""
+"""Each has all characters; they differ in the forms of characters that the three scripts share."""
 _KANA = re.compile(r"[\u3041-\u30ff\uff66-\uff9d]")
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _HANGUL = re.compile(r"[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]")
@@ -54,8 +54,8 @@ _REMOVED = (
     r"\U000e0000-\U000e0fff"
 )
 _INVISIBLE = re.compile(f"[{_REMOVED}]")
-"""Controls, soft hyphens, zero-width spaces, variation selectors and tags. The marks that say which way a text runs
-stay until its lines are set, and so do joiners."""
+"""Controls, soft hyphens, zero-width spaces, variation selectors and tags. Marks of the text's direction, and joiners,
+stay until its lines are set."""
 _GUIDES = r"\u061c\u200c-\u200f\u202a-\u202e\u2066-\u2069"
 UNDRAWN = re.compile(f"[{_GUIDES}]")
 _VISIBLE = re.compile(rf"[^\s{_REMOVED}{_GUIDES}]")
@@ -63,7 +63,7 @@ _BROKEN_LINES = re.compile(r"[ \t]*\n\s*")
 
 
 class Glyph(Struct, frozen=True):
-    """Which face of a chain has a character, its number there, and how far it moves the pen, in ems."""
+    """The face of a chain that has a character, the glyph's number there, and its advance in ems."""
 
     face: int
     number: int
@@ -71,9 +71,9 @@ class Glyph(Struct, frozen=True):
 
 
 class Face:
-    """One font file: its bytes, and what HarfBuzz reads from them; `index` counts the faces of a collection.
+    """One font file: its bytes, and HarfBuzz's face; `index` is the number of the face in a collection.
 
-    What a font has in the private areas of Unicode is what a text means by it only if the user chose that font.
+    Glyphs in Unicode's private areas are used only if the user chose the font: elsewhere they mean something else.
     """
 
     def __init__(self, name: str, blob: "uharfbuzz.Blob", index: int = 0, *, is_chosen: bool = False) -> None:
@@ -90,7 +90,7 @@ class Face:
         return hashlib.sha256(self._blob.data).hexdigest()
 
     def alone(self) -> bytes:
-        """The bytes of a file whose first face is this one: PDFium only ever draws the first."""
+        """The bytes of a file whose first face is this one, because PDFium always draws the first face."""
         data: bytes = self._blob.data
         if data[:4] != _COLLECTION:
             return data
@@ -98,17 +98,17 @@ class Face:
         return data[:_OFFSETS_AT] + struct.pack(">I", offset) + data[_OFFSETS_AT + 4 :]
 
     def has(self, character: str) -> bool:
-        """Say whether the face draws it."""
+        """Whether the face has the character."""
         return ord(character) in self._characters and (self._is_chosen or not _PRIVATE.match(character))
 
     def glyph(self, character: str) -> tuple[int, float]:
-        """The number of a character's glyph and its advance in ems; 0, a box, for one that the face lacks."""
+        """The number of a character's glyph and its advance in ems; 0, a box, for a character that the face lacks."""
         number = self.shaper.get_nominal_glyph(ord(character)) or 0
         return number, self.shaper.get_glyph_h_advance(number) / self.units
 
 
 class Chain(dict[str, Glyph]):
-    """Faces in the order in which they are asked; looks characters up as a dictionary does."""
+    """Faces in the order in which they are searched; a dictionary of characters."""
 
     def __init__(self, faces: tuple[Face, ...]) -> None:
         super().__init__()
@@ -120,30 +120,30 @@ class Chain(dict[str, Glyph]):
         return glyph
 
     def digests(self, text: str) -> dict[str, str]:
-        """The names and digests of the faces that draw a text."""
+        """The names and digests of the faces that a text needs."""
         used = {self.face_of(character) for character in set(text)}
         return {face.name: face.sha256 for at, face in enumerate(self.faces) if at in used}
 
     def face_of(self, character: str) -> int:
-        """The first face that has a character, -1 when none does."""
+        """The number of the first face that has a character, -1 if none does."""
         return next((at for at, face in enumerate(self.faces) if face.has(character)), -1)
 
 
 def script_of(text: str) -> Script:
-    """Whose way of writing shared characters a document follows."""
+    """The script whose forms of shared characters a document uses."""
     if _KANA.search(text):
         return "japanese"
     return "korean" if _HANGUL.search(text) else "chinese"
 
 
 def has_cjk(text: str) -> bool:
-    """Say whether a text has Chinese, Japanese or Korean letters."""
+    """Whether a text has Chinese, Japanese or Korean letters."""
     return bool(_HAN.search(text) or _KANA.search(text) or _HANGUL.search(text))
 
 
 @cache
 def chain(font: str, script: Script) -> Chain:
-    """The user's font file, if any, and the packages' fonts behind it; raises UsageError for a font of no use."""
+    """The user's font file, if any, then the packages' fonts; raises UsageError for a font that can't be used."""
     faces = [_user_face(font)] if font else []
     return Chain((*faces, *_packaged_faces(), *_cjk(script)))
 
@@ -170,7 +170,7 @@ def _packaged_faces() -> tuple[Face, ...]:
 
 @cache
 def _cjk(script: Script) -> tuple[Face, ...]:
-    """The face of Chinese, Japanese and Korean where its package is there; without it they count as missing."""
+    """The face for Chinese, Japanese and Korean if its package is installed; without it they count as missing."""
     try:
         from noto_cjk_sans_otc import FONT_PATH
     except ImportError:
@@ -181,14 +181,14 @@ def _cjk(script: Script) -> tuple[Face, ...]:
 
 @cache
 def _map_file(path: str) -> "uharfbuzz.Blob":
-    """A large file that is in memory only where it is looked at."""
+    """Map a large file, so that only the pages that are read are in memory."""
     import uharfbuzz
 
     return uharfbuzz.Blob.from_file_path(path)
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
-    """A text of which every character is drawn or guides the drawing, and by character what was not kept as it was."""
+    """A text whose characters can be drawn or control the drawing, and counts of the characters that were changed."""
 
     text: str
     missing: dict[str, int]
@@ -196,7 +196,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
 
 
 def is_blank(text: str) -> bool:
-    """Say whether its pages would be white."""
+    """Whether its pages would be white."""
     return not _VISIBLE.search(text)
 
 

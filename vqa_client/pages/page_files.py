@@ -1,6 +1,6 @@
-"""Page images on disk: any file in, grey or RGB pixels; a PNG out, with a stamp that says what it was made from.
+"""Reads page images of any format as grey or RGB pixels, and writes PNG files with a stamp of what they were made from.
 
-Also their names, and which of them are whole.
+Also names page files and checks whether they are whole.
 """
 
 import hashlib
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from PIL.PngImagePlugin import PngInfo
 
 COMPRESSION = {"compress_level": 4, "compress_type": 0}
-"""As small as Pillow's default on pages of text and a quarter faster: 10.3 ms and 129 KB a page against 14.1 ms and
-129 KB at dpi 96."""
+"""On pages of text as small as Pillow's default and a quarter faster: 10.3 instead of 14.1 ms for 129 KB at dpi 96."""
 COMPRESS_LEVEL = 6
-"""Of perturbed pages: one takes 11 ms and 70 KB, at 3 it takes 7 ms and 82 KB, at 9 73 ms and 68 KB."""
+"""For perturbed pages: 11 ms and 70 KB a page; level 3 takes 7 ms and 82 KB, level 9 73 ms and 68 KB."""
 _KEYWORD = "vqa-client"
 _CHUNK = b"tEXt" + _KEYWORD.encode() + b"\0"
 _STAMP_WITHIN_BYTES = 256
@@ -38,7 +37,7 @@ _NUMBERED = re.compile(r"(.+)_page_(\d+)\.png", re.DOTALL)
 
 
 def read_page(data: bytes, path: str) -> "Image":
-    """The pixels of an image file, upright, opaque, 8 bits a channel: mode L where they are stored as greys, else RGB.
+    """Decode an image file: upright, opaque, 8 bits per channel, mode L if it is stored in greys, else RGB.
 
     Raises DataError that names the file.
     """
@@ -56,7 +55,7 @@ def _is_grey(pixels: "Image") -> bool:
 
 
 def png(pixels: "Image", stamped: str = "") -> bytes:
-    """The page as PNG, always the same bytes, with a text inside that `stamp_of` finds again."""
+    """Encode a page as PNG, always to the same bytes, with a text chunk that `stamp_of` reads."""
     buffer = io.BytesIO()
     pixels.save(buffer, "PNG", compress_level=COMPRESS_LEVEL, pnginfo=_png_info(stamped))
     return buffer.getvalue()
@@ -72,7 +71,7 @@ def _png_info(stamped: str) -> "PngInfo":
 
 
 def stamp_of(data: bytes) -> str | None:
-    """What a PNG says that it was made from; "" where it is cut, None where `png` didn't write it."""
+    """The stamp in a PNG; "" if the file is cut, None if `png` didn't write it."""
     at = data.find(_CHUNK, 0, _STAMP_WITHIN_BYTES)
     if at < 0:
         return None if data else ""
@@ -82,24 +81,24 @@ def stamp_of(data: bytes) -> str | None:
 
 
 def page_name(document_id: str, number: int) -> str:
-    """Name a page; numbers count from 1."""
+    """The file name of a page; numbers count from 1."""
     return f"{document_id}_page_{number:03d}.png"
 
 
 def stamp(made_sha256: str, text_sha256: str, number: int) -> str:
-    """Say what decides a page's pixels: style, fonts and versions, the document's text, and which page of it."""
+    """The stamp of a page: a digest of style, fonts and versions, the document's text, and the page number."""
     return hashlib.sha256(f"{made_sha256} {text_sha256} {number}".encode()).hexdigest()[:32]
 
 
 def write_page(path: Path, image: "Image", dpi: int, stamped: str) -> int:
-    """Write a PNG with its stamp and give its size in bytes; raises OutputError where it can't be written."""
+    """Write a PNG with its stamp and return its size in bytes; raises OutputError if it can't be written."""
     with replacing(path) as file:
         image.save(file, "PNG", **COMPRESSION, dpi=(dpi, dpi), pnginfo=_png_info(stamped))
         return file.tell()
 
 
 def whole_page_bytes(path: Path, stamped: str) -> int:
-    """The size of a page that is whole and carries this stamp, else 0."""
+    """The size in bytes of a page that is whole and has this stamp, else 0."""
     try:
         with open(path, "rb") as file:
             head = file.read(_STAMP_WITHIN_BYTES)
@@ -110,7 +109,7 @@ def whole_page_bytes(path: Path, stamped: str) -> int:
 
 
 def last_pages(folder: Path) -> dict[str, int]:
-    """The highest page number of each document that has pages in a folder."""
+    """The highest page number of each document in a folder."""
     highest: dict[str, int] = {}
     for name in _names(folder):
         if match := _NUMBERED.fullmatch(name):
@@ -119,7 +118,7 @@ def last_pages(folder: Path) -> dict[str, int]:
 
 
 def remove_pages(folder: Path, document_id: str, first: int, last: int) -> None:
-    """Delete pages that an earlier text had and this one hasn't; raises UsageError where that isn't allowed."""
+    """Delete pages that an earlier, longer text had; raises UsageError if they can't be deleted."""
     for number in range(first, last + 1):
         path = folder / page_name(document_id, number)
         try:
@@ -129,7 +128,7 @@ def remove_pages(folder: Path, document_id: str, first: int, last: int) -> None:
 
 
 def whole_pages(folder: Path, document_id: str, made_sha256: str, text_sha256: str) -> Iterator[int]:
-    """The sizes in bytes of a document's pages from the first on, as far as they are whole."""
+    """The sizes in bytes of a document's pages, from the first to the last before one that isn't whole."""
     for number in count(1):
         size_bytes = whole_page_bytes(folder / page_name(document_id, number), stamp(made_sha256, text_sha256, number))
         if not size_bytes:
@@ -152,7 +151,7 @@ IMAGES = "images"
 
 
 class PageFiles(Struct, frozen=True, kw_only=True):
-    """The image files of one folder in natural order, and its metadata.json ({} where there is none)."""
+    """The image files of one folder in natural order, and its metadata.json ({} if there is none)."""
 
     path: Path
     names: tuple[str, ...]
@@ -160,7 +159,7 @@ class PageFiles(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """The pages of a folder laid out as `folder/images` or flat; raises DataError where it has none."""
+        """The pages in `folder/images` or in the folder itself; raises DataError if there are none."""
         inner = folder / IMAGES
         path = inner if inner.is_dir() and image_names(inner) else folder
         names = image_names(path)
@@ -171,28 +170,28 @@ class PageFiles(Struct, frozen=True, kw_only=True):
 
     @property
     def root(self) -> Path:
-        """The folder that people name it by: the one around `images`."""
+        """The folder that gives the name: the parent of `images`."""
         return _parent_of(self.path)
 
     @property
     def name(self) -> str:
-        """The name of `root`, also where that is "."."""
+        """The name of `root`, also if that is "."."""
         return os.path.basename(os.path.abspath(self.root))
 
     @property
     def task(self) -> str:
-        """The benchmark that the pages were made for, "" where nothing says it."""
+        """The benchmark that the pages were made for, "" if the metadata doesn't say."""
         task = self.metadata.get("task")
         return task if isinstance(task, str) else ""
 
 
 def image_names(folder: Path) -> tuple[str, ...]:
-    """The names of the image files in a folder, hidden and temporary ones left out; raises DataError."""
+    """The names of the image files in a folder, without hidden and temporary files; raises DataError."""
     return tuple(sorted((entry.name for entry in entries(folder) if is_named_as_image(entry)), key=natural_key))
 
 
 def page_bytes(path: Path) -> bytes:
-    """A page file as it is; raises DataError."""
+    """The bytes of a page file; raises DataError."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -200,7 +199,7 @@ def page_bytes(path: Path) -> bytes:
 
 
 def beside(folder: Path, output: Path) -> str:
-    """How a folder is called in the metadata of one in `output`: never by where this machine keeps it."""
+    """A folder's path for the metadata of a folder in `output`: relative, so that it isn't this machine's."""
     whole, around = Path(os.path.abspath(folder)), Path(os.path.abspath(output)).parent
     return whole.relative_to(around).as_posix() if whole.is_relative_to(around) else whole.name
 
@@ -210,7 +209,7 @@ def _parent_of(images: Path) -> Path:
 
 
 def read_metadata(folder: Path) -> dict[str, Any]:
-    """What the metadata.json of a folder says, {} where there is none; raises DataError for one that can't be read."""
+    """The metadata.json of a folder, {} if there is none; raises DataError if it can't be read."""
     path = folder / METADATA
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])

@@ -1,4 +1,4 @@
-"""Damaged forms of pages, a folder for each perturbation: of pixels, or the text drawn again in another style."""
+"""Makes perturbed forms of pages, a folder for each: changed pixels, or the text drawn again in another style."""
 
 import hashlib
 import os
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 RULES = 1
-"""Counts up when the same perturbation of the same page comes to give other pixels."""
+"""Raised when the same perturbation of the same page gives other pixels."""
 
 
 class Recipe(Struct, frozen=True, kw_only=True):
-    """The folder of clean pages, the perturbations, the folder that gets a folder for each, and what decides chance."""
+    """The folder of clean pages, the perturbations, the output with a folder for each, and the random seed."""
 
     source: Path
     output: Path
@@ -65,12 +65,12 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 def page_name(name: str) -> str:
-    """The file name of a page's perturbed forms."""
+    """The file name of the page's perturbed forms."""
     return os.path.splitext(name)[0] + ".png"
 
 
 def make_page(recipe: Recipe, name: str) -> Page:
-    """Make what is missing of one page; raises DataError for a page that can't be read, UsageError for the output."""
+    """Make the missing forms of one page; raises DataError for a page that can't be read, UsageError for the output."""
     path = recipe.source / name
     data = page_bytes(path)
     digest = hashlib.sha256(data)
@@ -90,17 +90,17 @@ def make_page(recipe: Recipe, name: str) -> Page:
 
 
 def form(pixels: "Image", perturbation: Perturbation, seed: int, path: Path) -> "Image":
-    """Perturb the pixels of a page, whose file's name and the seed decide chance; raises DataError."""
+    """Perturb the pixels of a page; its file name and the seed give the random numbers; raises DataError."""
     chance = hashlib.sha256(f"{seed}/{page_name(path.name)}/{perturbation.spec}".encode()).digest()
     try:
         return perturbed(pixels, perturbation, chance)
-    except (OSError, ValueError, MemoryError) as error:  # WebP ends at 16,383 pixels
+    except (OSError, ValueError, MemoryError) as error:  # WebP allows at most 16,383 pixels
         message = f"{path}: {perturbation.spec} can't be made of {pixels.width}x{pixels.height} pixels: {error}"
         raise DataError(message, hint="render smaller pages, or leave this perturbation out") from None
 
 
 def _stamp(perturbation: Perturbation, seed: int, source: str) -> str:
-    """Everything that decides a form, so that a finished one is known again and an outdated one is made anew."""
+    """Everything that decides a form, so that a finished form is recognised and an outdated one is made again."""
     return (
         f"perturbed {RULES}; {perturbation.spec}"
         + (f"; seed {seed}" if perturbation.by_chance else "")
@@ -135,9 +135,9 @@ class Perturbed(Struct, frozen=True, kw_only=True):
 
 
 def lacking(source: PageFiles, folder: Path) -> int:
-    """How many pages a perturbed folder lacks; whether those it has are up to date shows when they are read.
+    """The number of missing pages in a perturbed folder; existing pages are checked when they are read.
 
-    Raises UsageError where it contains pages that the clean folder hasn't: a model would be shown them too.
+    Raises UsageError if it contains pages that the clean folder doesn't: a model would see them too.
     """
     images = folder / IMAGES
     there = set(image_names(images)) if images.is_dir() else set()
@@ -157,10 +157,10 @@ def perturb_pages(
     workers: int,
     advance: Callable[[int], None],
 ) -> list[Perturbed]:
-    """Make what is missing of `output/{adv_x}/images/*.png`, then `output/{adv_x}/metadata.json`.
+    """Make the missing files of `output/{adv_x}/images/*.png`, then `output/{adv_x}/metadata.json`.
 
-    `advance` hears of finished files. Raises OutputError for an output that can't be written or that something else
-    has written, DataError for a page that can't be read.
+    `advance` gets finished files. Raises OutputError for an output that can't be written or was written by another
+    program, DataError for a page that can't be read.
     """
     _check(source, output, perturbations)
     tallies = [_Tally(output / perturbation.folder) for perturbation in perturbations]
@@ -176,7 +176,7 @@ def perturb_pages(
 
 
 def about(source: PageFiles, output: Path, perturbation: Perturbation) -> dict[str, Any]:
-    """The published part of a perturbed folder's metadata.json; folders are named beside each other."""
+    """The published part of a perturbed folder's metadata.json; paths of folders are relative."""
     return {
         "perturbation_type": perturbation.kind,
         "params": dict(perturbation.values),
@@ -204,7 +204,7 @@ def _check(source: PageFiles, output: Path, perturbations: tuple[Perturbation, .
 
 
 class _Tally:
-    """What is known of one perturbed folder; its metadata.json comes last, since it says that the folder is whole."""
+    """The results for one perturbed folder; its metadata.json is written last, as a sign that the folder is whole."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -223,7 +223,7 @@ class _Tally:
         self.size_bytes += form.size_bytes
 
     def about(self, seed: int, perturbation: Perturbation) -> dict[str, Any]:
-        """Our part of metadata.json; a digest is that of the files' SHA-256 digests, in natural order of the names."""
+        """Our part of metadata.json; a folder's digest is that of its files' SHA-256 digests, in natural order."""
         packages = ("pillow", "numpy") if perturbation.by_chance else ("pillow",)
         return {
             "seed": seed,
@@ -241,7 +241,7 @@ _HINT = "render the clean pages with `vqa-client render`, which notes their styl
 
 
 def clean_style(source: PageFiles) -> Style:
-    """The style that a folder's metadata.json notes; raises DataError where it notes none."""
+    """The style in a folder's metadata.json; raises DataError if there is none."""
     noted = source.metadata.get("style")
     if noted is None:
         raise DataError(f"{source.root / METADATA} is missing or doesn't say in which style the pages are", hint=_HINT)
@@ -252,9 +252,9 @@ def clean_style(source: PageFiles) -> Style:
 
 
 class Variants(Struct, frozen=True, kw_only=True):
-    """The folders to be made of clean pages.
+    """The folders to make.
 
-    `drawn` come from `documents`, `damaged` from the clean pages, `enlarged` from the drawn folder that
+    `drawn` are made from `documents`, `damaged` from the clean pages, `enlarged` from the drawn folder that
     `low_folder` names.
     """
 
@@ -270,7 +270,7 @@ class Variants(Struct, frozen=True, kw_only=True):
 
 
 def variants(images: Path, perturbations: tuple[str, ...], documents: Path | None) -> Variants:
-    """Sort out what is asked for; raises UsageError and DataError before anything is made."""
+    """Plan the folders to make; raises UsageError and DataError before anything is made."""
     parsed = parse_all(perturbations)
     clean = PageFiles.of(images)
     enlarged = tuple(each for each in parsed if each.kind == "upscale")
@@ -289,7 +289,7 @@ def variants(images: Path, perturbations: tuple[str, ...], documents: Path | Non
 
 
 def low_folder(enlarged: Perturbation) -> str:
-    """The folder of pages that an upscaled one is made of."""
+    """The folder of pages from which an enlarged one is made."""
     return _low_resolution(enlarged).folder
 
 
@@ -306,7 +306,7 @@ def _to_clean_size(enlarged: Perturbation, clean: PageFiles) -> Perturbation:
 
 
 def changed(style: Style, perturbation: Perturbation) -> Style:
-    """The style of a perturbation: another resolution, or a type with a line height of one point more."""
+    """The style of a perturbation: another resolution, or another type size with a line height of one point more."""
     value = int(next(iter(perturbation.values.values())))
     if perturbation.kind == "dpi":
         return replace(style, dpi=value)
@@ -322,10 +322,9 @@ def rerender(
     workers: int,
     advance: Callable[[Step], None],
 ) -> Perturbed:
-    """Draw the documents of the clean pages into `output/{adv_x}`; `advance` hears of every few pages.
+    """Draw the documents of the clean pages into `output/{adv_x}`; `advance` is called after every few pages.
 
-    Raises DataError where a document's text is not the one that its clean pages show, and what `render_documents`
-    raises.
+    Raises DataError if a document's text isn't the text of its clean pages, and the errors of `render_documents`.
     """
     drawn = render_documents(
         _with_same_text(source, documents),

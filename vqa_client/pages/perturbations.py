@@ -1,4 +1,4 @@
-"""The perturbations of pages, and the functions that damage pixels."""
+"""The perturbations of pages, and the functions that change their pixels."""
 
 import difflib
 import io
@@ -24,7 +24,7 @@ NOISES = ("gaussian", "salt_and_pepper")
 
 
 class Perturbation(Struct, frozen=True, kw_only=True):
-    """One perturbation with its values; `folder` is the published name of the folder that its pages go to."""
+    """One perturbation with its values; `folder` is the published name of its folder."""
 
     kind: str
     values: Mapping[str, Value]
@@ -32,17 +32,17 @@ class Perturbation(Struct, frozen=True, kw_only=True):
 
     @property
     def spec(self) -> str:
-        """How it is written, with every value: `noise:gaussian:0.1`."""
+        """Its text with every value, such as `noise:gaussian:0.1`."""
         return ":".join((self.kind, *map(_shorten, self.values.values())))
 
     @property
     def by_rendering(self) -> bool:
-        """Whether its pages are drawn from the text."""
+        """Whether its pages are drawn again from the text."""
         return _KINDS[self.kind].damage is None
 
     @property
     def by_chance(self) -> bool:
-        """Whether the seed plays a part."""
+        """Whether it depends on the seed."""
         return _KINDS[self.kind].by_chance
 
 
@@ -82,7 +82,7 @@ _Parameter = _Number | _Choice
 
 
 class _Kind(Struct, frozen=True):
-    """What a perturbation is written with, and what it does to pixels; None where the text is drawn again."""
+    """The parts of a perturbation's text, and its function on pixels; None if the text is drawn again."""
 
     parameters: tuple[_Parameter, ...]
     damage: "Damage | None" = None
@@ -94,7 +94,7 @@ resample:METHOD:SCALE"
 
 
 def parse(text: str) -> Perturbation:
-    """Read `jpeg:10`, `noise:gaussian:0.2`, `blur`; raises UsageError that names what is known or nearest to it."""
+    """Read `jpeg:10`, `noise:gaussian:0.2`, `blur`; raises UsageError that suggests the nearest or lists all."""
     kind, *words = text.strip().split(":")
     if kind not in _KINDS:
         raise UsageError(f"--perturbation {text!r} is unknown", hint=_nearest(kind))
@@ -112,7 +112,7 @@ def parse(text: str) -> Perturbation:
 
 
 def parse_all(texts: tuple[str, ...]) -> tuple[Perturbation, ...]:
-    """Read several; one that is asked for twice is made once."""
+    """Read several; a repeated one is made once."""
     by_folder = {perturbation.folder: perturbation for perturbation in map(parse, texts)}
     return tuple(by_folder.values())
 
@@ -147,10 +147,10 @@ GAUSSIAN_SPAN = 128
 
 
 def perturbed(pixels: "Pixels", perturbation: Perturbation, digest: bytes) -> "Pixels":
-    """The page, grey or RGB with 8 bits, after a perturbation of its pixels.
+    """Perturb the pixels of a page, grey or RGB with 8 bits.
 
-    `digest` (a multiple of 4 bytes) decides chance: the same one gives the same noise.
-    Raises UsageError when numpy is missing (noise).
+    `digest` (a multiple of 4 bytes) is the random seed: the same digest gives the same noise.
+    Raises UsageError if numpy is missing (noise).
     """
     damage = _KINDS[perturbation.kind].damage
     assert damage, f"{perturbation.spec} is drawn from the text"
@@ -163,7 +163,7 @@ def _reencoding(kind: str) -> "Damage":
 
         buffer = io.BytesIO()
         pixels.save(buffer, kind, quality=int(values["quality"]))
-        return Image.open(buffer).convert(pixels.mode)  # WebP gives grey pages back as RGB, with equal channels
+        return Image.open(buffer).convert(pixels.mode)  # WebP decodes grey pages to RGB with equal channels
 
     return reencoded
 
@@ -179,7 +179,7 @@ def _noise(pixels: "Pixels", values: Mapping[str, Value], digest: bytes) -> "Pix
         raise UsageError("noise needs numpy", hint=install("render")) from None
     from PIL import Image
 
-    # Not default_rng: only RandomState's numbers are promised to stay the same in every version of numpy.
+    # Not default_rng: numpy promises only for RandomState that its numbers stay the same in every version.
     chance = np.random.RandomState(np.frombuffer(digest, np.uint32))
     page, intensity = np.asarray(pixels), float(values["intensity"])
     if values["noise_type"] == "gaussian":

@@ -1,4 +1,4 @@
-"""Documents become folders of page images: laid out here, drawn in as many processes as asked."""
+"""Renders documents as folders of page images: laid out in this process, drawn in several."""
 
 import contextlib
 import hashlib
@@ -32,15 +32,15 @@ from vqa_client.parallel import in_processes
 from vqa_client.tables.pdf_pages import PageJob, draw, page_count
 
 _CHUNK_PAGES = 4
-"""Pages a process draws before it gives word."""
+"""The number of pages that a process draws before it reports."""
 _NO_ABOUT: Mapping[str, Any] = {"perturbation_type": "clean"}
 
 
 class Rendered(Struct, frozen=True, kw_only=True):
-    """What a folder of page images holds of a run's documents.
+    """The result of rendering documents into a folder.
 
-    `pages_made` are those that were not there already; `missing` counts, by character, those that no font has;
-    `cut_documents` are those that `max_pages` left some of out.
+    `pages_made` counts new pages; `missing` counts, by character, those that no font has; `cut_documents` counts
+    documents of which `max_pages` left a part out.
     """
 
     documents: int
@@ -52,7 +52,7 @@ class Rendered(Struct, frozen=True, kw_only=True):
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """How far a run has come since the step before; `made` are the new ones of the pages, which show `characters`."""
+    """Progress since the previous step; `made` counts new pages, `characters` their characters."""
 
     documents: int
     pages: int
@@ -61,7 +61,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class _Chunk(Struct, frozen=True, kw_only=True):
-    """A few pages of one document for one process."""
+    """A few pages of one document, for one process."""
 
     folder: str
     document: DocumentPages
@@ -80,13 +80,13 @@ class _Drawn(Struct, frozen=True):
 
 
 PdfPage = tuple[PageJob, Path]
-"""A page of a PDF file, and where its image goes."""
+"""A page of a PDF file, and the path of its image."""
 
 
 def pdf_pages(folder: Path, output: Path, *, dpi: int, max_pages: int | None) -> tuple[list[PdfPage], list[str]]:
-    """The pages of a PDF file, or of all in a folder, as images/{name}_page_{NNN}.png, and why files can't be opened.
+    """The pages of a PDF file, or of all in a folder, as images/{name}_page_{NNN}.png; and why files can't be opened.
 
-    Raises DataError where no file has a page.
+    Raises DataError if no file has a page.
     """
     pages, faults = list[PdfPage](), list[str]()
     documents = [folder] if folder.is_file() else sorted(folder.glob("*.pdf"), key=lambda path: natural_key(path.name))
@@ -106,7 +106,7 @@ def pdf_pages(folder: Path, output: Path, *, dpi: int, max_pages: int | None) ->
 
 
 def draw_pdf_page(job: PdfPage) -> str:
-    """Draw a page unless it is there already; gives the reason where it can't be drawn, else ""."""
+    """Draw a page unless it exists; returns the reason if it can't be drawn, else ""."""
     page, place = job
     if not place.is_file():
         try:
@@ -128,12 +128,12 @@ def render_documents(
     about: Mapping[str, Any] = _NO_ABOUT,
     line_bbox: bool = False,
 ) -> Rendered:
-    """Write `output/images/{id}_page_{NNN}.png` and `output/metadata.json`; `advance` hears of every few pages.
+    """Write `output/images/{id}_page_{NNN}.png` and `output/metadata.json`; `advance` is called after every few pages.
 
-    Whole pages of the same text, style, fonts and versions are not made again. `about` stands first in the metadata;
-    `line_bbox` also writes `output/line_bbox.jsonl`. The same documents give the same bytes however many `workers`.
-    Raises DataError for a document that can't be drawn, OutputError where something can't be written, IdentityError
-    where the folder has pages of another style.
+    Whole pages of the same text, style, fonts and versions are not made again. `about` comes first in the metadata;
+    `line_bbox` also writes `output/line_bbox.jsonl`. The bytes don't depend on `workers`. Raises DataError for a
+    document that can't be drawn, OutputError if a file can't be written, IdentityError if the folder has pages of
+    another style.
     """
     run = _Run(output, style, about)
     with contextlib.ExitStack() as open_files:
@@ -145,7 +145,7 @@ def render_documents(
             for result in drawn:
                 advance(run.take(result))
         except BaseException:
-            with contextlib.suppress(VqaClientError):  # the disk may be full, which is being said already
+            with contextlib.suppress(VqaClientError):  # the disk may be full, and another error reports that
                 run.write(complete=False)
             raise
     run.write(complete=True)
@@ -153,7 +153,7 @@ def render_documents(
 
 
 class _Run:
-    """What is known of each document while chunks of them are drawn; results come in the order of the chunks."""
+    """The state of each document while its chunks are drawn; results come in the order of the chunks."""
 
     def __init__(self, output: Path, style: Style, about: Mapping[str, Any]) -> None:
         self._style, self._purpose = style, about
@@ -170,7 +170,7 @@ class _Run:
         remove_leftovers(self._folder)
 
     def chunks(self, documents: Iterable[Document], lines: IO[bytes] | None) -> Iterator[_Chunk]:
-        """Lay documents out, a few pages at a time; a finished one is an empty chunk unless its `lines` are asked."""
+        """Lay out documents, a few pages at a time; a finished one is an empty chunk unless its `lines` are needed."""
         for document in checked(documents):
             script = script_of(document.text)
             about = self._new_document(document, script)
@@ -217,7 +217,7 @@ class _Run:
         return (len(sizes_bytes), sum(sizes_bytes)) == (earlier.pages, earlier.size_bytes)
 
     def take(self, drawn: _Drawn) -> Step:
-        """Note what became of a chunk."""
+        """Record the result of a chunk."""
         self._sizes_bytes += drawn.sizes_bytes
         self._pages_made += drawn.made
         rest = self._begun[0][1] - self._characters
@@ -241,7 +241,7 @@ class _Run:
         return document
 
     def write(self, *, complete: bool) -> None:
-        """Write the metadata: this run's documents first, then those of earlier runs that it hasn't come to."""
+        """Write the metadata: this run's documents first, then those of earlier runs that it hasn't reached."""
         others = {name: pages for name, pages in self._earlier.items() if name not in self._done}
         write_metadata(self._metadata, self._made, self._done | others, self._purpose, complete=complete)
 
@@ -258,7 +258,7 @@ class _Run:
 
 
 def draw_chunk(chunk: _Chunk) -> _Drawn:
-    """Draw and write the pages of a chunk that aren't there yet."""
+    """Draw and write the missing pages of a chunk."""
     sizes_bytes, made = [], 0
     for page in chunk.pages:
         path = Path(chunk.folder) / page_name(chunk.document.id, page.number)

@@ -1,4 +1,4 @@
-"""A contact sheet: pages beside their perturbed forms, as a model sees them."""
+"""Draws a contact sheet: pages beside their perturbed forms, as a model sees them."""
 
 import difflib
 import os
@@ -28,22 +28,22 @@ INK, PALE, MARK, MISSING = "black", (96, 96, 96), (200, 0, 0), (235, 235, 235)
 
 
 class Column(Struct, frozen=True, kw_only=True):
-    """A folder of pages: its name, and its files by their names without suffix."""
+    """A folder of pages: its name, and its files by name without suffix."""
 
     name: str
     files: dict[str, Path]
 
 
 def column(folder: PageFolder) -> Column:
-    """Look at a folder's files."""
+    """List a folder's files."""
     names = image_names(folder.path)
     return Column(name=folder.name, files={os.path.splitext(name)[0]: folder.path / name for name in names})
 
 
 def chosen(pages: Sequence[str], names: Sequence[str], limit: int) -> list[str]:
-    """The pages that are asked for by name or document, else `limit` pages evenly spread.
+    """The pages that are named, by file or document, else `limit` evenly spaced pages.
 
-    Raises UsageError for one that isn't there.
+    Raises UsageError for a name without a page.
     """
     if not names:
         n = min(max(1, limit), len(pages))
@@ -60,9 +60,9 @@ def _page_named(pages: Sequence[str], name: str) -> str:
 
 
 def contact_sheet(columns: Sequence[Column], pages: Sequence[str]) -> "Image.Image":
-    """One row a page, one column a folder: the whole page, and below it a piece of it pixel for pixel.
+    """Draw one row per page and one column per folder: the whole page, and below it a crop at full resolution.
 
-    Raises UsageError for a sheet too large to be looked at, DataError for a page that can't be read.
+    Raises UsageError for a sheet that is too large, DataError for a page that can't be read.
     """
     from PIL import Image
 
@@ -99,7 +99,7 @@ class _Pen:
         self.draw.text(at, text, fill=colour, font=self.font)
 
     def cell(self, at: tuple[int, int], path: Path | None, spot: Spot | None) -> Spot | None:
-        """Draw a page and a piece of it; `spot` is the piece's middle, chosen here where it is None."""
+        """Draw a page and a crop of it; `spot` is the crop's middle, chosen here if it is None."""
         if path is None:
             self.draw.rectangle((*at, at[0] + CELL_PX[0], at[1] + CELL_PX[1] + CROP_PX[1]), fill=MISSING)
             self.write((at[0] + GAP_PX, at[1] + GAP_PX), "no such page", MARK)
@@ -127,7 +127,7 @@ class _Pen:
 
 
 def _most_ink(page: "Image.Image") -> Spot:
-    """The middle of the piece with the most ink, as shares of the page's sides."""
+    """The middle of the crop with the most ink, as shares of the page's sides."""
     from PIL import Image
 
     left, top = max(1, page.width - CROP_PX[0]), max(1, page.height - CROP_PX[1])
@@ -146,7 +146,7 @@ def _mean(quarter: "Image.Image", place: tuple[int, int]) -> float:
 
 
 def _box_around(spot: Spot, size: tuple[int, int]) -> Box:
-    """A piece of CROP_PX, or of the whole side where that is less, inside the page and about the spot."""
+    """A crop of CROP_PX, or of the whole side if that is shorter, inside the page and around the spot."""
     width, height = min(CROP_PX[0], size[0]), min(CROP_PX[1], size[1])
     left = min(max(0, round(spot[0] * size[0] - width / 2)), size[0] - width)
     top = min(max(0, round(spot[1] * size[1] - height / 2)), size[1] - height)

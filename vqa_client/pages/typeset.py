@@ -1,4 +1,4 @@
-"""Text becomes placed glyphs: simple scripts by a table of advances, joined and right-to-left ones by HarfBuzz.
+"""Sets text as placed glyphs: simple scripts with a table of advances, joined and right-to-left scripts with HarfBuzz.
 
 Simple scripts get neither kerning nor ligatures, as in the published renderer.
 """
@@ -19,12 +19,13 @@ _MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
 _JOINERS = "\u200c\u200d"
 _SHAPED = rf"{_RTL}{_MARKS}{_JOINERS}\u0900-\u109f\u1780-\u18af\ua8e0-\ua8ff\ua9e0-\uaaff\uabc0-\uabff"
 _SHAPED_WORD = re.compile(rf"[^ {_SHAPED}]?[{_SHAPED}]+")
-"""Letters that join, reorder or carry marks, and the one letter before a mark."""
+"""Letters that join, are reordered or have marks, and the letter before a mark."""
 _RTL_WORD = re.compile(rf"[{_MARKS}{_JOINERS}]{{0,16}}[{_RTL}][{_RTL}{_MARKS}{_JOINERS}]*")
 _NEEDS_SHAPING = re.compile(f"[{_SHAPED}]")
 _RUNS_LEFT = re.compile(f"[{_RTL}\u200f\u202b\u202e\u2067]")
 _FOLLOWER = "\u034f"
-"""A mark takes the direction of what it follows; `prepare` has removed this one from the text itself."""
+"""Put after each character with a mirror image: its side in the visual order shows the text's direction there.
+`prepare` has removed this character from the text itself."""
 _CACHED_WIDTHS, _CACHED_WORDS = 50_000, 5_000
 _CACHED_CHARACTERS = 40
 
@@ -33,7 +34,7 @@ Value = TypeVar("Value")
 
 
 class Run(Struct, frozen=True):
-    """Glyphs of one face that follow one another; x and y in ems from the start of the line's baseline."""
+    """Consecutive glyphs of one face; x and y are in ems from the start of the line's baseline."""
 
     face: int
     glyphs: "array[int]"
@@ -42,7 +43,7 @@ class Run(Struct, frozen=True):
 
 
 class Shaped(Struct, frozen=True):
-    """The glyphs of a word with places of their own, and how far the word moves the pen."""
+    """The glyphs of a word with their places, and the word's advance."""
 
     runs: tuple[Run, ...]
     advance_em: float
@@ -57,7 +58,7 @@ class Typesetter:
         self._words: dict[tuple[str, str], Shaped] = {}
 
     def width_em(self, text: str) -> float:
-        """How wide a piece of a line is; its letters may yet join those of the next piece."""
+        """The width of a piece of a line; its last letters may still join the next piece."""
         width = self._widths.get(text)
         if width is None:
             width = self._measure(text)
@@ -66,7 +67,7 @@ class Typesetter:
         return width
 
     def advances_em(self, text: str) -> Iterator[float]:
-        """How far each character moves the pen when it stands alone."""
+        """The advance of each character by itself."""
         chain = self._chain
         return (chain[character].advance_em for character in text)
 
@@ -131,7 +132,7 @@ class Typesetter:
         return Shaped(tuple(runs), x_em)
 
     def _stretches(self, word: str) -> Iterator[tuple[int, str]]:
-        """Cut a word where the face changes; a mark stays with its letter where that one's face has it."""
+        """Cut a word where the face changes; a mark stays with its letter if the letter's face has the mark."""
         face, start = -1, 0
         for at, character in enumerate(word):
             stays = face >= 0 and (character in _JOINERS or self._carries(face, character))
@@ -147,7 +148,7 @@ class Typesetter:
 
 
 def runs_left(text: str) -> bool:
-    """Say whether the paragraph's first letter with a direction runs to the left."""
+    """Whether the paragraph's first letter with a direction is written right to left."""
     if not _RUNS_LEFT.search(text):
         return False
     import bidi
@@ -156,7 +157,7 @@ def runs_left(text: str) -> bool:
 
 
 def _parts(line: str, right_to_left: bool) -> Iterator[tuple[str, str]]:
-    """Cut a line into what is set simply, with direction "", and words to shape, from left to right as they stand."""
+    """Cut a line, from left to right, into simple pieces with direction "" and words for HarfBuzz with theirs."""
     if not _NEEDS_SHAPING.search(line):
         yield UNDRAWN.sub("", line), ""
         return
@@ -168,7 +169,7 @@ def _parts(line: str, right_to_left: bool) -> Iterator[tuple[str, str]]:
 
 
 def _visual_order(line: str, right_to_left: bool) -> str:
-    """Give the characters from left to right; brackets and the like are turned round where text runs left."""
+    """Return the characters from left to right; brackets and the like are mirrored in right-to-left text."""
     import bidi
     from bidi.mirror import MIRRORED
 
@@ -179,7 +180,7 @@ def _visual_order(line: str, right_to_left: bool) -> str:
 
 @cache
 def _mirrored_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What has a mirror image, alone and with its follower: before it where text runs left, else behind it."""
+    """Patterns of a character with a mirror image: alone, and with _FOLLOWER after it, or before it if mirrored."""
     from bidi.mirror import MIRRORED
 
     any_of = "[" + "".join(map(re.escape, MIRRORED)) + "]"

@@ -1,4 +1,4 @@
-"""Which pages of its document a question comes with: all, those with its evidence, or those that a search finds."""
+"""Chooses the pages that a question is asked with: all, those with its evidence, or those that a search finds."""
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,12 +25,12 @@ from vqa_client.types import Question
 
 KEPT_TEXTS = 4096
 Choose = Callable[[int, Question], tuple[str, ...]]
-"""The images of a question, which has this number in the data."""
+"""The images of the question with this number in the data."""
 
 
 @per_plan
 def with_pages(plan: Plan, settings: PageOptions) -> Plan:
-    """The plan with the pages that its benchmark declares, drawn at --dpi, and of one form where one is named."""
+    """The plan with the pages that its benchmark declares, drawn at --dpi, and with one form of --pages if given."""
     declared = plan.opened.benchmark.pages
     assert declared is not None
     dpi = settings.dpi or declared.dpi
@@ -50,7 +50,7 @@ def with_pages(plan: Plan, settings: PageOptions) -> Plan:
 
 @per_plan
 def in_page_forms(plan: Plan, settings: PageOptions) -> Plan:
-    """The plan with a variant for each form of --pages, so that one sees whether reading or finding fails."""
+    """The plan with a variant for each form of --pages, which shows whether reading or finding fails."""
     choosers = {form: _chooser(form, plan) for form in settings.page_forms}
     numbers = {question.id: number for number, question in enumerate(plan.loaded.questions)}
 
@@ -69,7 +69,7 @@ def _with_chosen_pages(questions: Iterable[Question], choose: Choose) -> Iterato
 
 
 def _at_resolution(names: tuple[str, ...], dpi: int) -> tuple[str, ...]:
-    """Pages that are drawn from a PDF, at this resolution; pages that are images stay as they are."""
+    """The pages; those of a PDF are drawn at this resolution, images stay unchanged."""
     return tuple(f"{name.rpartition('@')[0]}@{dpi}" if document_of(name)[1] else name for name in names)
 
 
@@ -98,7 +98,7 @@ def _chooser(form: str, plan: Plan) -> Choose:
 
 
 class _Search:
-    """Finds pages by BM25 over their texts: the text layer of a PDF's, what OCR reads, in processes, on others.
+    """Finds pages by BM25 over their texts: a PDF's text layer, else what OCR reads in other processes.
 
     Source: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), as bm25s computes it (method Lucene).
     """
@@ -110,8 +110,8 @@ class _Search:
         self._scores: Callable[[str], Sequence[float]] = lambda question: ()
 
     def best_pages(self, question: Question, most: int) -> list[int]:
-        """The places of the pages that match the question best, in the order of the document."""
-        if question.images != self._pages:  # neighbours are mostly on one document
+        """The indexes of the pages that match the question best, in the order of the document."""
+        if question.images != self._pages:  # neighbouring questions are mostly about one document
             self._pages, self._scores = question.images, self._scorer(question.images)
         scores = self._scores(question.text)
         ranked = sorted(range(len(question.images)), key=lambda page: (-scores[page], page))
@@ -122,7 +122,7 @@ class _Search:
             self._processes.close()
 
     def _scorer(self, pages: tuple[str, ...]) -> Callable[[str], Sequence[float]]:
-        """What scores the pages of a document for a question; without any text, all alike."""
+        """A function that scores the pages of a document for a question; without any text all scores are equal."""
         try:
             import bm25s
         except ImportError:

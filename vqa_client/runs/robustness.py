@@ -1,4 +1,4 @@
-"""Finished robustness runs, read from their logs or result files, ready to be evaluated."""
+"""Reads finished robustness runs from their logs or result files, for their evaluation."""
 
 import contextlib
 import re
@@ -24,7 +24,7 @@ from vqa_client.scoring.corrupted_scores import CorruptedScores
 from vqa_client.tables.inside import split_name
 
 _FOLDERS = ("images_dir", "images", "data_dir", "input")
-"""The settings that name a folder of images, or one with such a folder in it."""
+"""Settings that name a folder of images, or its parent."""
 
 
 class _Name(Struct):
@@ -44,7 +44,7 @@ _report = msgspec.json.Decoder(_Report)
 
 
 def first_image(run: FoundRun) -> Path | None:
-    """The image's file; None where it is not there any more, or the run is of result files."""
+    """The image's file; None if it no longer exists, or if the run was read from result files."""
     if run.report is None or (name := _first_name(run.path)) is None:
         return None
     for folder in _places(run.report):
@@ -68,7 +68,7 @@ def _first_name(log: Path) -> str | None:
 
 
 def _places(report: Path) -> list[Path]:
-    """Folders named by the run's report and its settings, those that are there."""
+    """The existing folders that the run's report and settings name."""
     named: list[str | None] = []
     with contextlib.suppress(OSError, ValueError):  # an interrupted run may have no report
         named.append(_report.decode(report.read_bytes()).images_dir)
@@ -95,9 +95,9 @@ _results = msgspec.json.Decoder(_Results)
 
 
 def read_result_files(folder: Path) -> list[FoundRun]:
-    """Read all models' files below a folder; none is an empty list. Raises DataError for a file of another form.
+    """Read all models' files below a folder; empty if there are none. Raises DataError for a file of another form.
 
-    A question that is missing from a file counts in no figure: the published script leaves out those that failed.
+    A question that is missing from a file counts in no figure, because the published script leaves out failed ones.
     """
     scores: dict[str, CorruptedScores] = {}
     datasets: dict[str, str] = {}
@@ -147,10 +147,10 @@ _line = msgspec.json.Decoder(ScoredLine)
 
 
 def read_runs(places: Sequence[Path]) -> list[FoundRun]:
-    """Read the runs that files and folders name, each once, under models' names that differ.
+    """Read the runs in these files and folders, each once, and give each a different model name.
 
     A folder without a run is searched for result files in the documented form. Raises DataError for a place without
-    any, IdentityError where two runs can't be compared.
+    runs, IdentityError if two runs can't be compared.
     """
     by_path: dict[Path, FoundRun] = {}
     for place in places:
@@ -179,7 +179,7 @@ def _read(place: Path) -> Iterator[FoundRun]:
 
 
 def _paths(report: Path) -> RunPaths:
-    """The files of a report's run, which don't have the date that the report may have in its name."""
+    """The files of a report's run; their names lack the date that the report's name may have."""
     paths = RunPaths.beside(report)
     if paths.run.exists():
         return paths
@@ -188,7 +188,7 @@ def _paths(report: Path) -> RunPaths:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The run files of robustness runs; other runs may lie beside them."""
+    """The run files of robustness runs; the folder may contain other runs too."""
     paths = sorted(files_below(folder, ".run.json"))
     return [path for path in paths if (file := RunFile.read(path)) and _corrupted(file)]
 
@@ -218,7 +218,7 @@ def _run(paths: RunPaths) -> FoundRun:
 
 
 def _facts(file: RunFile) -> dict[str, Any]:
-    """What two runs must have in common to be compared."""
+    """What must be equal in two runs that are compared."""
     names = ("task", "variant", "profile", "corruption_seed")
     scoring = {f"scoring.{name}": value for name, value in file.scoring.items()}
     named = {name: file.identity.get(name) for name in names}
@@ -226,7 +226,7 @@ def _facts(file: RunFile) -> dict[str, Any]:
 
 
 def _scores(log: Path, identity: dict[str, Any], question_type: str) -> tuple[CorruptedScores, int]:
-    """The scores in a log, and how many of its lines can't be read; the last record of a question counts."""
+    """The scores in a log, and the number of lines that can't be read; the last record of a question counts."""
     scores, unreadable = CorruptedScores(), list[bytes]()
     try:
         for _, text, head in records_in(log, lambda _, rest: unreadable.append(rest) if rest else None):
@@ -244,13 +244,13 @@ def _added(text: bytes, scores: CorruptedScores, question_type: str) -> bool:
     try:
         record = _line.decode(text)
         add_to(scores, record, question_type)
-    except ValueError:  # msgspec's errors are such, too
+    except ValueError:  # msgspec's errors are ValueErrors, too
         return False
     return True
 
 
 def _check_comparable(first: FoundRun, other: FoundRun) -> None:
-    """A fact that one of them doesn't know is no difference."""
+    """A fact that one of them lacks isn't a difference."""
     facts = {name: (first.facts[name], other.facts[name]) for name in sorted(first.facts.keys() & other.facts.keys())}
     changed = {name: pair for name, pair in facts.items() if pair[0] != pair[1]}
     if changed:
@@ -262,7 +262,7 @@ def _check_comparable(first: FoundRun, other: FoundRun) -> None:
 
 
 def _with_distinct_names(runs: Sequence[FoundRun]) -> list[FoundRun]:
-    """Two runs of one model go by their files' names, too."""
+    """The names of the models; two runs of one model get their files' names added."""
     names = [run.model for run in runs]
     taken: set[str] = set()
     apart = []
@@ -277,7 +277,7 @@ def _with_distinct_names(runs: Sequence[FoundRun]) -> list[FoundRun]:
 
 
 def notes_on(runs: Iterable[FoundRun]) -> list[str]:
-    """What a reader of the comparison should know."""
+    """Notes for the reader of the comparison."""
     runs = list(runs)
     every = frozenset().union(*(run.questions for run in runs))
     notes = [note for run in runs for note in run.notes]

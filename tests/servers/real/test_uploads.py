@@ -37,7 +37,7 @@ async def asked(opened: Session, questions: Sequence[Asked]) -> list[Completion]
     try:
 
         async def ask(question: Asked) -> Completion:
-            images = await preparer.prepare_all([str(path) for path in question.pictures])
+            images = await preparer.prepare([str(path) for path in question.pictures])
             return await opened.chat.complete(Request(content=(*images, question.text), document=question.id))
 
         return list(await asyncio.gather(*map(ask, questions)))

@@ -1,7 +1,7 @@
-"""Pictures made worse on purpose: fourteen corruptions at five levels, the same bytes whoever makes them and when.
+"""Fourteen image corruptions at five levels. The same image, corruption, level and seed always give the same bytes.
 
-The bytes hold for one version of numpy, OpenCV and Pillow. On processors of another kind the smallest differences of
-floating-point sums reach some pixels of elastic and snow: measured, 16 of 929,000 values at most, by one grey level.
+This is true for one version of numpy, OpenCV and Pillow. On another kind of processor, rounding of floating-point sums
+changes a few pixels of elastic and snow: at most 16 of 929,000 values were measured, by one grey level.
 """
 
 from vqa_client.images.corruptions.codec import corrupt, image_seed, needs_extra

@@ -1,4 +1,4 @@
-"""One image, one corruption, one level: its pixels, and its file."""
+"""Applies one corruption at one level to one image, and encodes the result."""
 
 import contextlib
 from functools import cache
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def corrupt(pixels: "Pixels", name: str, level: int, *, profile: Profile = "vqa-vrb", seed: int) -> "Pixels":
-    """Give the corrupted picture: (H, W, 3) uint8 RGB of the same size, `pixels` itself at level 0.
+    """Return the corrupted image: (H, W, 3) uint8 RGB of the same size; at level 0, `pixels` itself.
 
-    Only VQA-VRB's pixelate gives a smaller one. `seed` is this image's own, see `image_seed`: the same seed gives
-    the same pixels, with one and the same version of numpy and OpenCV, whatever else is made and by how many.
-    Raises UsageError for a name, level or profile that there is not, pixels of another form, or a missing package.
+    Only VQA-VRB's pixelate returns a smaller image. `seed` is this image's, see `image_seed`: with one version of numpy
+    and OpenCV, the same seed gives the same pixels, in any order and any number of processes.
+    Raises UsageError for an unknown name, level or profile, for pixels of another form, and for a missing package.
     """
     needs_extra()
     corruption = named(name)
@@ -52,7 +52,7 @@ def needs_extra() -> None:
 
 
 def image_seed(seed: int, digest: str, name: str, level: int) -> int:
-    """Give the seed of one corrupted image: the SHA-256 of "SEED/DIGEST/NAME/LEVEL", read as a number.
+    """Return the seed of one corrupted image: the SHA-256 of "SEED/DIGEST/NAME/LEVEL" as a number.
 
     `digest` is the SHA-256 of the image file in hexadecimal, `name` the corruption's.
     """
@@ -60,7 +60,7 @@ def image_seed(seed: int, digest: str, name: str, level: int) -> int:
 
 
 def generator(seed: int) -> "Generator":
-    """Make the source of one image's random numbers: Philox, seeded with the whole number."""
+    """Return the random generator of one image: Philox, seeded with the whole number."""
     from numpy.random import Generator, Philox
 
     return Generator(Philox(seed))
@@ -69,15 +69,15 @@ def generator(seed: int) -> "Generator":
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _ROWS_APART = 16
 _OFTEN = 0.1
-"""Measured: 0.63 to 0.87 on pages, 0.13 to 0.45 on what JPEG made of photographs, under 0.1 on most others of these."""
+"""Measured: 0.63 to 0.87 on pages, 0.13 to 0.45 on photographs after JPEG, below 0.1 on most other photographs."""
 
 
 @cache
 def prepare_process() -> None:
-    """Keep OpenCV from starting threads, as many processes as cores are at work already, and memory at hand.
+    """Switch off OpenCV's threads, since each core already has a process, and keep freed memory in the process.
 
-    glibc gives blocks of megabytes back to the system whenever they are free, and every page of the next ones is
-    cleared anew: 18 % of the CPU of a corruption. Other C libraries are left as they are.
+    glibc returns large blocks to the system when they are freed, and the system clears every page of the next block:
+    18 % of the CPU of a corruption. Other C libraries are left as they are.
     """
     import ctypes
 
@@ -93,10 +93,10 @@ def prepare_process() -> None:
 def corrupted(
     pixels: "Pixels", name: str, level: int, *, profile: Profile, seed: int, digest: str, path: str
 ) -> "Pixels":
-    """As `corrupt`, by the run's `seed` and the `digest` of the image file, see `image_seed`.
+    """Apply `corrupt` with the seed that `image_seed` gives for the run's `seed` and the image file's `digest`.
 
-    Raises QuestionFailed "bad_image", naming `path`, for a picture that OpenCV can't take, such as one of over 32,766
-    pixels a side.
+    Raises QuestionFailed "bad_image", naming `path`, for an image that OpenCV can't process, such as one with a side
+    above 32,766 pixels.
     """
     import cv2
 
@@ -111,9 +111,9 @@ def corrupted(
 
 
 def decoded(data: bytes, path: str = "the image") -> "Pixels":
-    """Give the pixels of an image file: upright, 8 bits, RGB, transparent ones on white.
+    """Decode an image file: upright, 8 bits, RGB, transparent pixels on white.
 
-    Raises QuestionFailed "bad_image", naming `path`, where the file is no image or can't be decoded.
+    Raises QuestionFailed "bad_image", naming `path`, if the file is not an image or can't be decoded.
     """
     import numpy as np
 
@@ -121,9 +121,9 @@ def decoded(data: bytes, path: str = "the image") -> "Pixels":
 
 
 def encoded_png(pixels: "Pixels", name: str) -> bytes:
-    """Encode without loss what a corruption made.
+    """Encode corrupted pixels as PNG.
 
-    Pixels are not searched for repetitions that they don't have, nor noisy ones predicted.
+    Noisy pixels are neither searched for repetitions nor predicted, because that gains nothing.
 
     Measured on a noisy photograph of 640 x 480: 7 ms and 804 KB, against 31 ms and 885 KB by Pillow at level 1; on a
     brighter one 6 ms and 548 KB against 11 ms and 569 KB with the search, on a page 3 ms and 79 KB with it.
@@ -139,7 +139,7 @@ def encoded_png(pixels: "Pixels", name: str) -> bytes:
 
 
 def _repeats(pixels: "Pixels") -> bool:
-    """Whether eight bytes together are often those of the row above, as on pages, at JPEG's blocks, never on photos."""
+    """Whether eight bytes often equal those of the row above: true for pages and JPEG's blocks, not for photographs."""
     import numpy as np
 
     height, width = pixels.shape[:2]
@@ -151,7 +151,7 @@ def _repeats(pixels: "Pixels") -> bool:
 
 
 def encoded_jpeg(pixels: "Pixels", *, quality: int) -> bytes:
-    """Encode with loss."""
+    """Encode pixels as JPEG."""
     import cv2
 
     return _encode(pixels, ".jpg", [cv2.IMWRITE_JPEG_QUALITY, quality])

@@ -36,7 +36,7 @@ def speckle_noise(pixels: "Pixels", sigma: float, random: "Generator") -> "Pixel
 
 
 def shot_noise_added(pixels: "Pixels", rate: float, random: "Generator") -> "Pixels":
-    """x + Poisson(rate), as VQA-VRB has it: x is in [0, 1], so that any count but 0 makes a value white."""
+    """x + Poisson(rate), as in VQA-VRB: x is in [0, 1], so any count except 0 makes a value white."""
     import math
 
     import numpy as np
@@ -46,12 +46,12 @@ def shot_noise_added(pixels: "Pixels", rate: float, random: "Generator") -> "Pix
 
 
 def shot_noise(pixels: "Pixels", photons: float, random: "Generator") -> "Pixels":
-    """Poisson(x photons) / photons, as ImageNet-C has it: the fewer photons a full value takes, the noisier."""
+    """Poisson(x photons) / photons, as in ImageNet-C: the fewer photons, the more noise."""
     return rounded(random.poisson(pixels * (photons / 255)) * (255 / photons))
 
 
 def impulse_noise(pixels: "Pixels", amount: float, random: "Generator") -> "Pixels":
-    """Salt and pepper: this share of the values becomes 255 or 0, evenly."""
+    """Salt and pepper: this share of the values becomes 255 or 0, with equal probability."""
     import numpy as np
 
     draws = random.integers(0, _DRAWS, pixels.shape, dtype=np.uint32)
@@ -60,7 +60,7 @@ def impulse_noise(pixels: "Pixels", amount: float, random: "Generator") -> "Pixe
 
 
 _LEAST_RADIUS = 8
-"""A smaller disk lies in a square of this radius, so that it has room for its soft edge."""
+"""The kernel of a smaller disk has this radius too, so that the soft edge fits in."""
 
 
 def defocus_blur(pixels: "Pixels", disk: tuple[int, float], _random: "Generator") -> "Pixels":
@@ -68,15 +68,15 @@ def defocus_blur(pixels: "Pixels", disk: tuple[int, float], _random: "Generator"
     import cv2
     import numpy as np
 
-    # In double precision the rounding is the same on every processor; it is no slower.
+    # In double precision every processor rounds alike, and it takes the same time.
     return rounded(cv2.filter2D(pixels.astype(np.float64), -1, disk_kernel(*disk)))
 
 
 def disk_kernel(radius: int, softness: float) -> "Floats":
-    """An even disk with a blurred edge.
+    """A uniform disk with a blurred edge.
 
-    The square ends where the disks of radius 8 and 10 do, and what is blurred beyond it comes back as in a mirror:
-    these brighten the picture by 1.3 and 1.1 per cent. So it is in both published scripts.
+    The kernel is as large as the disks of radius 8 and 10, and what is blurred beyond its border is reflected: these
+    two brighten the image by 1.3 and 1.1 per cent. Both published scripts do the same.
     """
     import cv2
     import numpy as np
@@ -107,7 +107,7 @@ def zoom_blur(pixels: "Pixels", zooms: tuple[float, float], _random: "Generator"
 
 
 def pixelate_smaller(pixels: "Pixels", scale: float, _random: "Generator") -> "Pixels":
-    """Shrink by area, as VQA-VRB has it: the result keeps its smaller size."""
+    """Shrink by area, as in VQA-VRB: the result stays smaller."""
     import cv2
 
     height, width = pixels.shape[:2]
@@ -116,7 +116,7 @@ def pixelate_smaller(pixels: "Pixels", scale: float, _random: "Generator") -> "P
 
 
 def pixelate(pixels: "Pixels", scale: float, _random: "Generator") -> "Pixels":
-    """Shrink and enlarge by Pillow's box filter, as ImageNet-C has it."""
+    """Shrink and enlarge with Pillow's box filter, as in ImageNet-C."""
     import numpy as np
     from PIL import Image
 
@@ -128,7 +128,7 @@ def pixelate(pixels: "Pixels", scale: float, _random: "Generator") -> "Pixels":
 
 
 def jpeg_compression(pixels: "Pixels", quality: int, _random: "Generator") -> "Pixels":
-    """Through a JPEG file of this quality and back."""
+    """Encode as JPEG of this quality and decode again."""
     import cv2
 
     _, encoded = cv2.imencode(".jpg", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality])
@@ -136,7 +136,7 @@ def jpeg_compression(pixels: "Pixels", quality: int, _random: "Generator") -> "P
 
 
 def brightness(pixels: "Pixels", more: float, _random: "Generator") -> "Pixels":
-    """V + more in HSV, hue and saturation kept: every channel grows in proportion to the largest."""
+    """V + more in HSV, with the same hue and saturation: every channel grows in proportion to the largest."""
     import cv2
     import numpy as np
 
@@ -159,9 +159,9 @@ def contrast(pixels: "Pixels", kept: float, _random: "Generator") -> "Pixels":
 
 
 def saturation(pixels: "Pixels", line: tuple[float, float], _random: "Generator") -> "Pixels":
-    """S factor + offset in HSV, hue and value kept; levels 1 and 2 fade the colours, 3 to 5 exaggerate them.
+    """S factor + offset in HSV, with the same hue and value; levels 1 and 2 fade the colours, 3 to 5 exaggerate them.
 
-    A grey pixel has hue 0, so that an offset tints it red: so it is in both published scripts.
+    A grey pixel has hue 0, so an offset tints it red, as in both published scripts.
     """
     import cv2
     import numpy as np

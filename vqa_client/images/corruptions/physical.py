@@ -1,4 +1,4 @@
-"""Corruptions that bend a picture, or put snow and drops on it."""
+"""The corruptions elastic, spatter and snow."""
 
 import math
 from typing import TYPE_CHECKING
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 Spatter = tuple[float, float, float, float, float, int]
-"""Mean, deviation and sigma of the noise, the threshold, the strength of water or softness of mud, and which it is."""
+"""Mean, deviation and sigma of the noise; the threshold; the strength of water or softness of mud; 0 water, 1 mud."""
 _WATER = (175, 238, 238)
 _MUD = (63, 42, 20)
 _FAR = 20
-"""Pixels from a drop's edge beyond which it looks the same."""
+"""Farther than this many pixels from its edge, a drop looks the same everywhere."""
 _SLOPE = ((-2, -1, 0), (-1, 1, 1), (0, 1, 2))
-"""Light from one side on the drops."""
+"""A filter that lights the drops from one side."""
 _FINEST_SIGMA = 16
-"""A field so smooth is made on a coarser grid, where its sigma is this many cells: 5 ms instead of 110."""
+"""A smooth field is made on a coarse grid, where its sigma is at least this many cells: 5 ms instead of 110."""
 
 
 def elastic(pixels: "Pixels", bend: tuple[float, float, float], random: "Generator") -> "Pixels":
-    """Move three points at random, and every pixel a little more in a field of a strength and a sigma in pixels."""
+    """Move three points at random, then each pixel by a smooth random field; `bend`: strength, sigma, jolt (pixels)."""
     import cv2
     import numpy as np
 
@@ -49,13 +49,13 @@ def _jolt(
 ) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
     """The affine map that moves three points around the middle by up to `jolt` pixels each.
 
-    The published scripts take the middle as (row, column) where OpenCV reads (x, y), and so does this.
+    As in the published scripts, the middle is (row, column) although OpenCV reads (x, y).
     """
     import cv2
     import numpy as np
 
     middle = np.array([height // 2, width // 2])
-    reach = max(min(height, width) // 3, 1)  # of a picture under 3 pixels the three points would be one
+    reach = max(min(height, width) // 3, 1)  # below 3 pixels the three points would be one
     points = np.array([middle + reach, (middle[0] + reach, middle[1] - reach), middle - reach], np.float32)
     moved = points + random.uniform(-jolt, jolt, points.shape).astype(np.float32)
     return cv2.getAffineTransform(points, moved)  # type: ignore[return-value]
@@ -81,7 +81,7 @@ def spatter(pixels: "Pixels", constants: Spatter, random: "Generator") -> "Pixel
 
 
 def spatter_cut(pixels: "Pixels", constants: Spatter, random: "Generator") -> "Pixels":
-    """The same as ImageNet-C's script makes it: values in [0, 1], and fractions cut off in the end."""
+    """As in ImageNet-C's script: values in [0, 1], and the fractions are cut off at the end."""
     import numpy as np
 
     kept, added = _splashes(pixels, constants, random)
@@ -89,7 +89,7 @@ def spatter_cut(pixels: "Pixels", constants: Spatter, random: "Generator") -> "P
 
 
 def _splashes(pixels: "Pixels", constants: Spatter, random: "Generator") -> "tuple[Floats | int, Floats]":
-    """How much stays of the picture, and what is added to it, in 0..255."""
+    """The share of the image that stays, and what is added to it, in 0..255."""
     import cv2
     import numpy as np
 
@@ -114,7 +114,7 @@ def _water(liquid: "Floats", strength: float) -> "tuple[int, Floats]":
 
 
 def _mud(liquid: "Floats", softness: float) -> "tuple[Floats, Floats]":
-    """Lay mud over the picture where at least 0.8 of the softened splashes cover it."""
+    """Paint mud where the softened splashes cover at least 0.8."""
     import cv2
     import numpy as np
 
@@ -124,12 +124,12 @@ def _mud(liquid: "Floats", softness: float) -> "tuple[Floats, Floats]":
 
 
 Snow = tuple[float, float, float, float, int, int, float]
-"""Mean and deviation of the flakes' brightness, their size, the least brightness that shows, radius and sigma of the
-streaks in pixels, and how much of the picture's own brightness stays."""
+"""Mean and deviation of the flakes' brightness; their size; the threshold below which they are dropped; radius and
+sigma of the streaks in pixels; the share of the image's own brightness that stays."""
 
 
 def snow(pixels: "Pixels", constants: Snow, random: "Generator") -> "Pixels":
-    """A whitened picture under two layers of flakes, one the other turned by 180 degrees."""
+    """Whiten the image and add two layers of flakes; the second is the first turned by 180 degrees."""
     import cv2
     import numpy as np
 
@@ -142,12 +142,12 @@ def snow(pixels: "Pixels", constants: Snow, random: "Generator") -> "Pixels":
 
 
 def snow_cut(pixels: "Pixels", constants: Snow, random: "Generator") -> "Pixels":
-    """The same as ImageNet-C's script makes it: it cuts fractions off, those of the streaks and those of the sum."""
+    """As in ImageNet-C's script: the fractions of the streaks and of the sum are cut off."""
     import cv2
     import numpy as np
 
     picture, kept = pixels.astype(np.float32) / 255, constants[-1]
-    # ImageMagick 6 blurs with 16 bits a value and gives 8.
+    # ImageMagick 6 blurs with 16 bits per value and returns 8.
     streaks = np.floor(np.rint(_streaks(pixels.shape, constants, random) * 257) / 257)[..., np.newaxis] / 255
     whitened = np.maximum(picture, cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)[..., np.newaxis] * 1.5 + 0.5)
     return cut(kept * picture + (1 - kept) * whitened + streaks + streaks[::-1, ::-1])
@@ -163,7 +163,7 @@ def _flakes(shape: tuple[int, ...], look: tuple[float, float, float, float], ran
     import numpy as np
 
     mean, deviation, size, least = look
-    # Only the part that the enlargement shows is drawn: the rest would be drawn alike and thrown away.
+    # Only the part that the enlargement shows is drawn.
     crop = [zoom_crop(length, size) for length in shape]
     brightness = random.standard_normal(crop, dtype=np.float32) * np.float32(deviation) + np.float32(mean)
     large = zoomed(brightness, size, shape[0], shape[1])
@@ -177,20 +177,20 @@ def motion_blur(grey: "Pixels", radius: int, sigma: float, angle: float) -> "npt
     import numpy as np
 
     kernel, anchor = motion_kernel(radius, sigma, angle)
-    # In double precision the rounding is the same on every processor.
+    # In double precision every processor rounds alike.
     return cv2.filter2D(  # type: ignore[return-value]
         grey.astype(np.float64), -1, kernel, anchor=anchor, borderType=cv2.BORDER_REPLICATE
     )
 
 
 def motion_kernel(radius: int, sigma: float, angle: float) -> tuple["npt.NDArray[np.float64]", tuple[int, int]]:
-    """The kernel and its anchor (x, y): half a Gaussian, laid from the anchor along the direction of `angle`."""
+    """The kernel and its anchor (x, y): half a Gaussian that starts at the anchor in the direction of `angle`."""
     import numpy as np
 
     along = np.arange(2 * radius + 1)
     weights = np.exp(-(along**2) / (2 * sigma**2))
     direction = math.radians(angle)
-    # Halves go down: ImageMagick's rule.
+    # ImageMagick rounds halves down.
     x, y = (np.ceil(along * part - 0.5).astype(int) for part in (math.cos(direction), math.sin(direction)))
     anchor = int(-x.min()), int(-y.min())
     kernel = np.zeros((int(np.ptp(y)) + 1, int(np.ptp(x)) + 1))

@@ -1,4 +1,4 @@
-"""What several corruptions share: rounding, blurring and zooming, all by library calls."""
+"""Rounding, blurring and zooming, which several corruptions share."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def rounded(values: "npt.NDArray[Any]") -> "Pixels":
-    """Clip to 0..255 and round to the nearest, as VQA-VRB's script does."""
+    """Clip to 0..255 and round to the nearest integer, as VQA-VRB's script does."""
     import cv2
 
-    # In one pass: numpy's clip, rint and astype make two copies of four bytes a value on the way.
+    # One pass: numpy's clip, rint and astype would make two copies of four bytes per value.
     return cv2.addWeighted(values, 1, values, 0, 0, dtype=cv2.CV_8U)  # type: ignore[return-value]
 
 
@@ -28,7 +28,7 @@ def cut(values: "npt.NDArray[Any]") -> "Pixels":
 
 
 def gaussian_blur(values: "Floats", sigma: float, *, truncate: float, border: int) -> "Floats":
-    """Blur with the kernel that scikit-image takes: as far as `truncate` times `sigma` in pixels, on each side."""
+    """Blur with scikit-image's kernel, which has `truncate` times `sigma` pixels on each side."""
     import cv2
 
     width = 2 * int(truncate * sigma + 0.5) + 1
@@ -36,16 +36,16 @@ def gaussian_blur(values: "Floats", sigma: float, *, truncate: float, border: in
 
 
 def zoom_crop(size: int, zoom: float) -> int:
-    """How many of `size` pixels are seen at this zoom; at least one."""
+    """How many of `size` pixels this zoom shows; at least one."""
     import math
 
     return math.ceil(size / zoom)
 
 
 def zoomed(crop: "Floats", zoom: float, height: int, width: int) -> "Floats":
-    """Enlarge linearly, corner pixel on corner pixel as scipy's zoom does, and cut the middle (height, width) out.
+    """Enlarge linearly, corner pixels on corner pixels as scipy's zoom does, and cut out the middle (height, width).
 
-    Exact from OpenCV 5 on: earlier ones place pixels to a 32nd only.
+    Exact from OpenCV 5 on; earlier versions place pixels with a precision of 1/32.
     """
     import cv2
     import numpy as np
@@ -61,6 +61,6 @@ def zoomed(crop: "Floats", zoom: float, height: int, width: int) -> "Floats":
 
 
 def _steps(crop_length: int, zoom: float, length: int) -> tuple[float, int]:
-    """The distance in the crop between two pixels of the enlarged one, and how many of these are cut off in front."""
+    """The step in the crop between enlarged pixels, and the number of enlarged pixels that are cut off at the start."""
     enlarged = round(crop_length * zoom)
     return (crop_length - 1) / max(enlarged - 1, 1), (enlarged - length) // 2

@@ -1,4 +1,4 @@
-"""The corruptions with their levels, and which of them are wanted."""
+"""The table of corruptions with their levels, and the choice from it."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -13,14 +13,14 @@ from vqa_client.scoring.robustness import class_of, known_name
 
 Profile = Literal["vqa-vrb", "imagenet-c"]
 PROFILES: tuple[Profile, ...] = get_args(Profile)
-"""Whose constants: the Visual Robustness Benchmark's for VQA, or ImageNet-C's. They differ in two rows; two more round
-in another way."""
+"""Sets of constants: of the Visual Robustness Benchmark for VQA, or of ImageNet-C. Two rows differ; two more round
+differently."""
 
 
 class Way(Struct, frozen=True):
     """A function (pixels, constants, random) -> pixels, and its constants from level 1 on.
 
-    `milder` names the levels that change a picture less than the level before: the published ones rise elsewhere.
+    `milder` are the published levels that change an image less than the level before.
     """
 
     function: Callable[..., Any]
@@ -29,10 +29,10 @@ class Way(Struct, frozen=True):
 
 
 class Corruption(Struct, frozen=True):
-    """One row: the name, the folder's name on disk, how to make it, and what it costs.
+    """One row: the name, the name of its folder, the functions, and the cost.
 
-    `cost` is "dear" where a 640 x 480 picture takes 12 to 15 ms of a processor's time, "cheap" where it takes 1 to 10;
-    of the two profiles' only ImageNet-C's shot noise is off that, with 40.
+    `cost` is "dear" if a 640 x 480 image takes 12 to 15 ms of CPU, "cheap" if it takes 1 to 10; the exception is
+    ImageNet-C's shot noise with 40.
     """
 
     name: str
@@ -46,11 +46,11 @@ class Corruption(Struct, frozen=True):
         return class_of(self.name)
 
     def levels(self, profile: Profile = "vqa-vrb") -> range:
-        """The levels that there are, from 1; level 0 is the picture itself."""
+        """The levels, from 1; level 0 is the clean image."""
         return range(1, len(self.ways[profile].levels) + 1)
 
     def folder_at(self, level: int) -> str:
-        """The folder's name at a level: "Snow_L3"; a corruption of a single level has its name alone."""
+        """The folder's name at a level, such as "Snow_L3"; without a level if there is only one."""
         return f"{self.folder}_L{level}" if len(self.levels()) > 1 else self.folder
 
 
@@ -60,7 +60,7 @@ def _both(
     milder: tuple[int, ...] = (),
     imagenet_c: Callable[..., Any] | None = None,
 ) -> dict[Profile, Way]:
-    """The same levels; `imagenet_c` where its script rounds in another way."""
+    """The same levels for both profiles; `imagenet_c` is the function if ImageNet-C's script rounds differently."""
     return {"vqa-vrb": Way(function, levels, milder), "imagenet-c": Way(imagenet_c or function, levels, milder)}
 
 
@@ -146,11 +146,11 @@ _ROWS = (
 )
 CORRUPTIONS: dict[str, Corruption] = {row.name: row for row in _ROWS}
 FOURTEEN: tuple[str, ...] = tuple(row.name for row in _ROWS if len(row.levels()) > 1)
-"""The benchmark's own; the two grayscales of one level are made where they are asked for by name."""
+"""The corruptions of the benchmark; the two grayscales, which have one level, are made only if named."""
 
 
 def named(name: str) -> Corruption:
-    """Find a corruption in any usual spelling, its folder's too; raises UsageError that names the nearest."""
+    """Find a corruption in any usual spelling or by its folder's name; raises UsageError that suggests the nearest."""
     key = known_name(name)
     if key in CORRUPTIONS:
         return CORRUPTIONS[key]
@@ -160,7 +160,7 @@ def named(name: str) -> Corruption:
 
 
 def milder_levels(asked: Mapping[str, Collection[int]], profile: str | None) -> list[str]:
-    """A note that names the levels of each asked corruption that are not in order of severity; none where all are."""
+    """A note that names the levels that are not in order of severity; empty if all are."""
     milder = [
         f"{name} {level} is milder than {level - 1}"
         for name, levels in asked.items()
@@ -184,10 +184,10 @@ class Variant(Struct, frozen=True, kw_only=True):
 
 
 def chosen(corruptions: str, levels: str) -> tuple[Variant, ...]:
-    """Give every corruption that is named at every level that is, each once, in the order of the table.
+    """Return every named corruption at every named level, each once, in the order of the table.
 
-    "all" means the fourteen with five levels; one of a single level, such as grayscale, has that one whatever
-    `levels` says. Raises UsageError for a name or level that there is not.
+    "all" means the fourteen with five levels. A corruption with one level, such as grayscale, ignores `levels`.
+    Raises UsageError for an unknown name or level.
     """
     wanted_levels = numbers(levels)
     names = {part.strip() for part in corruptions.split(",") if part.strip()}
