@@ -93,7 +93,8 @@ _REACHED_BY = (
 class _Job(Struct, frozen=True, kw_only=True):
     """One model under one of the command's settings; notes call it `name`, progress of several `shown_model`.
 
-    `given` are the command's settings, `settings` the same with the config's address.
+    `given` are the command's settings, `settings` the same with the config's address. `model` is None where the server
+    has to name the model.
     """
 
     name: str
@@ -101,6 +102,7 @@ class _Job(Struct, frozen=True, kw_only=True):
     given: RunSettings
     settings: RunSettings
     config: ModelSettings | None
+    model: ModelSettings | None
     plans: list[Plan]
 
     @property
@@ -110,8 +112,8 @@ class _Job(Struct, frozen=True, kw_only=True):
         Where images are known there by names, these are of one processing. A traceback that shows local variables
         shows the number too, and an address may contain a key.
         """
-        settings, model = self.settings, named_model(self.settings, self.config)
-        asked = named_model(settings, self.config, "whichever it serves")
+        settings, model = self.settings, self.model
+        asked = model or named_model(settings, self.config, "whichever it serves")
         processing = name_suffix(asked) if asked and settings.image_uuid == "auto" else ""
         reached = [getattr(settings, name) for name in _REACHED_BY]
         return hash(repr((model and model.model_name, processing, reached)))
@@ -255,6 +257,7 @@ def _plan_jobs(settings: Sequence[RunSettings], note: Callable[[str], None]) -> 
             given=each,
             settings=where,
             config=model,
+            model=named_model(where, model),
             plans=plans_of("" if len(settings) == 1 else name, each, config, model),
         )
         for name, where, (each, config, model) in zip(names, at, asked, strict=True)
@@ -300,7 +303,7 @@ async def _one_job(common: _Common, job: _Job, server: "_Server") -> list[Report
     ):
         stage = Stage(
             settings=settings,
-            model=named_model(settings, job.config),
+            model=job.model,
             connect=partial(server.session, settings, job.config),
             images_for=images_for,
             progress=common.progress,
@@ -332,9 +335,11 @@ class _Server:
         if self._failed is not None:
             raise self._failed
         try:
-            before = self._session or await self._opened(settings, config)
-            session = as_asked(before, settings, config, note=self._note)
-            is_checked = session is before and "fingerprint" in session.server
+            if self._session is None:
+                session = await self._opened(settings, config)
+            else:
+                session = as_asked(self._session, settings, config, note=self._note)
+            is_checked = session is self._session and "fingerprint" in session.server
             if settings.check and settings.shows_images and not is_checked:
                 session = await _until_stopped(self._common.stop, check_before(session, self._note))
         except ServerUnusable as error:

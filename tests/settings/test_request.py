@@ -12,7 +12,7 @@ from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.session import named_model
 from vqa_client.errors import UsageError
 from vqa_client.model_config import ModelSettings
-from vqa_client.runs.run_file import described_settings, identity
+from vqa_client.runs.plan import described_settings, model_identity
 from vqa_client.settings.own_commands import McSettings
 from vqa_client.settings.reports import CompareSettings
 
@@ -45,7 +45,7 @@ def test_a_run_is_the_same_by_the_line_and_by_a_config() -> None:
     by_line, by_config = mc(model="m", **GIVEN), mc()
     model = named_model(by_line, None)
     assert model is not None
-    assert identity(model, by_line) == identity(CONFIG, by_config)
+    assert model_identity(model, by_line) == model_identity(CONFIG, by_config)
 
 
 def test_the_line_wins_over_the_config_and_leaves_its_other_fields() -> None:

@@ -134,7 +134,9 @@ def model_of(settings: RunSettings, config: str | None) -> ModelSettings | None:
 
 def addressed(settings: RunSettings, model: ModelSettings | None) -> RunSettings:
     """The settings with the config's address where they give none; it is never shown in a traceback."""
-    return dataclasses.replace(settings, base_url=settings.base_url or (model.base_url if model else None))
+    if settings.base_url or model is None or model.base_url is None:
+        return settings
+    return dataclasses.replace(settings, base_url=model.base_url)
 
 
 def named_model(settings: RunSettings, model: ModelSettings | None, served: str = "") -> ModelSettings | None:

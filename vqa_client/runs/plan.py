@@ -1,5 +1,7 @@
-"""One run to be: its questions, its task, and where its report goes; and how a plan is made of a plan."""
+"""The plan of one run: its questions, its task, its files; what its run file says, and how its report is written."""
 
+import dataclasses
+import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,27 +19,34 @@ from vqa_client.reports.names import count
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Pairs, Run, Sample, Write
 from vqa_client.runs.resume import RunPaths
-from vqa_client.runs.run_file import RunFile, described_settings, identity, versions
+from vqa_client.runs.run_file import RunFile
+from vqa_client.settings.batch import without_keys
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.pictures import is_address, url_of
 from vqa_client.task import Loaded, Task, Walk
 from vqa_client.tasks.registry import Opened
 from vqa_client.types import Failure, Question, Record, Status
+from vqa_client.version import __version__
 
 Note = Callable[[str], None]
-"""Takes one line for whoever watches."""
+"""Shows one line to the user."""
 Step = Callable[[Sequence["Plan"], Any], list["Plan"]]
-"""Makes other plans of a command's plans, as its settings say."""
+"""Changes the plans of a command as its settings say."""
+
+
+NOT_GENERATION = frozenset({"timeout", "base_url", "serve", "prices", "system_prompt"})
+"""Model settings that don't change what the model answers: they decide when a question fails, or what it costs.
+
+The system message is left out because the command line may replace it; the identity has the one that is sent."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What is to be asked and written; `data_path` and `images_dir` are as they were given.
+    """What one run asks and writes; `data_path`, `images_dir` and `config` are as the user gave them.
 
-    `folder` is the page folder, or another part of the data, that tells the run from others of one command; `shown`
-    tells people in what forms it shows its images; `identity` is what, besides the model and the images' recipe,
-    decides what is sent; `config` is as given. `described` is what only the run file repeats: under which corruptions
-    it asks, and which shard it is. `gate` are the questions that are asked first, into the same log. `opened` is what
-    all parts of the data share.
+    `folder` names the page folder, or another part of the data: each part is a run. `shown` is added to the title: the
+    corruptions, the form of the pages, the shard. `identity` is what decides what is sent, apart from the model and the
+    image settings. `described` has fields that only the run file shows: the corruptions and the shard. The `gate`
+    questions are asked first, into the same log. All parts of the data share `opened`.
     """
 
     opened: Opened
@@ -63,7 +72,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def gates(self) -> "tuple[Plan, ...]":
-        """The plan of the questions that are asked first, where there are any."""
+        """The plan of the gate questions, if there are any."""
         write = self.opened.benchmark.gate
         if self.gate is None or write is None:
             return ()
@@ -71,33 +80,33 @@ class Plan(Struct, frozen=True, kw_only=True):
         return (replace(self, task=task, loaded=self.gate, write=write, shown="controls", gate=None),)
 
     def asking(self, walk: Callable[[Iterable[Question]], Iterator[Question]], count: int) -> "Plan":
-        """The same plan over `count` other questions: those that `walk` makes of its own."""
+        """The same plan with the `count` questions that `walk` makes of its questions."""
         questions = Walk(partial(walk, self.loaded.questions))
         return replace(self, loaded=replace(self.loaded, questions=questions, count=count))
 
     def announce(self, note: Note) -> None:
-        """Say which questions are left out, and why."""
+        """Note which questions are skipped, and why."""
         for reason, ids in self.loaded.left_out.items():
             examples = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
             folder = self.images_dir if reason == "no_images" else None
-            near = _looked_for(ids[0], folder) if folder and not is_address(folder) else ""
+            near = _expected_name(ids[0], folder) if folder and not is_address(folder) else ""
             note(f"{self.title}: skipped {count(len(ids), 'question')} ({reason.replace('_', ' ')}): {examples}{near}")
         if self.missing_pages:
             document, numbers = next(iter(self.missing_pages.items()))
             note(f"{self.title}: documents with gaps: {len(self.missing_pages)}; {document} lacks page {numbers[0]}")
 
-    def check_place(self) -> None:
-        """Raise OutputError where the report could not be written, before hours are spent on it."""
+    def check_writable(self) -> None:
+        """Raise OutputError now if the report can't be written at the end."""
         place = self.paths.report.parent
         if reason := obstacle(place):
             raise OutputError(f"{self.paths.report} can't be written: {reason}", hint="choose another --output")
 
     def report(self, pairs: Pairs, file: RunFile) -> Report:
-        """Write the report of the records there are; raises OutputError where it can't be written."""
+        """Write the report of all records so far; raises OutputError."""
         examples = Examples()
         path = self.paths.dated(file.started)
         run = self._run(file)
-        summary = self.write(path, run, lambda: examples.watching(pairs()))
+        summary = self.write(path, run, lambda: examples.collect(pairs()))
         return Report(
             task=self.task.name,
             folder=self.folder,
@@ -137,25 +146,25 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def per_plan(change: Callable[[Plan, Any], Plan]) -> Step:
-    """The step that changes each plan by itself."""
+    """The step that applies `change` to each plan."""
     return lambda plans, settings: [change(plan, settings) for plan in plans]
 
 
-def _looked_for(name: str, folder: Path) -> str:
-    """The file name that was looked for, beside one that is there."""
-    there = sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
-    more = f" and {len(there) - 1:,} more" if there[1:] else ""
-    return f"; {name}_page_001.png is not in {folder}, which has {there[0] if there else 'none'}{more}"
+def _expected_name(name: str, folder: Path) -> str:
+    """The file name that was expected, and one that the folder has."""
+    names = sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+    more = f" and {len(names) - 1:,} more" if names[1:] else ""
+    return f"; {name}_page_001.png is not in {folder}, which has {names[0] if names else 'none'}{more}"
 
 
 class Examples:
-    """The first failure of each status, and the documents that were shown in part, met on a walk over the records."""
+    """Collects from records the first failure of each status, and the documents that were not sent whole."""
 
     def __init__(self) -> None:
         self.failures: dict[Status, Failure] = {}
         self.cut_documents: set[str] = set()
 
-    def watching(self, pairs: Iterable[tuple[Question, Record]]) -> Iterator[tuple[Question, Record]]:
+    def collect(self, pairs: Iterable[tuple[Question, Record]]) -> Iterator[tuple[Question, Record]]:
         for question, record in pairs:
             if record.error is not None:
                 self.failures.setdefault(record.status, record.error)
@@ -165,7 +174,7 @@ class Examples:
 
 
 def run_file_for(plan: Plan, settings: RunSettings, model: ModelSettings) -> RunFile:
-    """What the run file of a plan says before anything is asked."""
+    """The run file of a plan before any question is asked."""
     return RunFile(
         identity=identity_of_plan(plan, model, settings),
         scoring=plan.task.scoring,
@@ -184,23 +193,65 @@ def run_file_for(plan: Plan, settings: RunSettings, model: ModelSettings) -> Run
     )
 
 
+def model_identity(model: ModelSettings, settings: RunSettings) -> dict[str, Any]:
+    """The settings of the model and of the images that must be equal for records to belong to the same run."""
+    sent = msgspec.to_builtins(model)
+    quality = settings.image_quality if settings.image_format in ("jpeg", "webp") else None
+    return {
+        "model": {key: value for key, value in sent.items() if key not in NOT_GENERATION},
+        "images": {
+            "max_pixels": settings.max_pixels,
+            **({"max_side": settings.max_side} if settings.max_side else {}),
+            **({"white_value": settings.white_value} if settings.white_value else {}),
+            "image_format": settings.image_format,
+            "image_quality": quality,
+            "max_pages": settings.max_pages,
+        },
+    }
+
+
+def described_settings(settings: RunSettings) -> dict[str, Any]:
+    """The settings as they were given, without API keys, headers and addresses, which may contain a key.
+
+    Corruptions have a field of their own in the run file.
+    """
+    values = dataclasses.asdict(settings) | {"batch_command": without_keys(settings.batch_command)}
+    return {
+        key: str(value) if isinstance(value, Path) else value
+        for key, value in values.items()
+        if key not in ("api_key", "base_url", "endpoint", "header", "corrupted")
+    }
+
+
+def versions() -> dict[str, str]:
+    """The versions of this program, Python, Pillow and the system."""
+    import PIL
+
+    return {
+        "vqa_client": __version__,
+        "python": platform.python_version(),
+        "pillow": PIL.__version__,
+        "platform": platform.platform(terse=True),
+    }
+
+
 def _absolute(path: Path) -> str:
     return url_of(path) if is_address(path) else str(path.absolute())
 
 
 def identity_of_plan(plan: Plan, model: ModelSettings, settings: RunSettings) -> dict[str, Any]:
-    """What decides what is sent, before a server adds what it is.
+    """Everything that decides what is sent, without what is known of the server.
 
-    The folder is called a variant here: the first line of a log has the digest of all this.
+    The key of the folder is "variant": the digest of the identity is in the first line of a log, so keys can't change.
     """
-    return {"task": plan.task.name, "variant": plan.folder, **plan.identity, **identity(model, settings)}
+    return {"task": plan.task.name, "variant": plan.folder, **plan.identity, **model_identity(model, settings)}
 
 
 def close_plan(plan: Plan, note: Note, file: RunFile, log: RecordLog) -> Report:
-    """Write the report, however the session ended; where nothing was answered and more is to come, no file at all."""
+    """Write the report, complete or not; delete the files of an incomplete run without any record."""
     log.sync()
     report = plan.report(lambda: log.answers_to(plan.loaded.questions), file)
-    if totals := report.summary.added().get("totals"):  # the page shows them, and asks no benchmark
+    if totals := report.summary.added().get("totals"):  # the page shows them without loading the benchmark
         file.described["totals"] = totals
         file.write(plan.paths.run)
     if not len(log) and report.incomplete:

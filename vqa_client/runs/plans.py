@@ -1,4 +1,4 @@
-"""What a command is to do: its plans, loaded, and then changed step by step before anything is asked."""
+"""The plans of a command: loads the data, then changes the plans step by step, before any question is asked."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
@@ -35,16 +35,16 @@ STEPS = (
     ("--corruptions", "varied.corrupted"),
     ("--shard", "shards.of_shard"),
 )
-"""What is made of the loaded plans, in this order: the step of a row is taken where its option is given.
+"""The steps that change the loaded plans, in this order; a step runs if its option is given.
 
-Each is a function of the plans and the settings; only the modules of those that are taken are imported.
+A step is a function of the plans and the settings. Only modules of steps that run are imported.
 """
 
 
 def make_plans(
     settings: RunSettings, config: str | None, model: ModelSettings | None, note: Note, *, finds_images: bool = True
 ) -> list[Plan]:
-    """Check and load everything a command needs; raises DataError or UsageError before any question is asked."""
+    """Check and load everything that a command needs; raises DataError or UsageError."""
     template = settings.prompt_template or (model.prompt_template if model else None)
     system = settings.system if settings.system is not None else model.system_prompt if model else None
     opened = open_benchmark(settings, note, template=template, system=system)
@@ -57,7 +57,7 @@ def make_plans(
     plans = [each for plan in plans for each in (*plan.gates, plan)]
     for plan in plans:
         plan.announce(note)
-        plan.check_place()
+        plan.check_writable()
     for line in dict.fromkeys(line for plan in plans for line in plan.loaded.notes):
         note(line)
     for plan in plans:
@@ -67,14 +67,14 @@ def make_plans(
 
 
 def plans_of(settings: RunSettings, note: Note) -> Iterator[tuple[ModelSettings | None, list[Plan]]]:
-    """The plans of each model that the settings name, with its config; raises what `make_plans` does."""
+    """The config and the plans of each model that the settings name; raises what `make_plans` does."""
     for config in settings.configs:
         model = model_of(settings, config)
         yield model, make_plans(settings, config, model, note)
 
 
 def finish(plans: Sequence[Plan], reports: Sequence[Report], errors: Mapping[str, Exception], note: Note) -> None:
-    """Write what the reports of all plans of a command together make; `errors` are of configs without a report."""
+    """Write the benchmark's report of all models; `errors` are those of configs without a report."""
     if not plans or (combine := plans[0].opened.benchmark.combine) is None:
         return
     settings = plans[0].opened.settings
@@ -83,7 +83,7 @@ def finish(plans: Sequence[Plan], reports: Sequence[Report], errors: Mapping[str
 
 
 def _options_given(opened: Opened, *, finds_images: bool) -> set[str]:
-    """The options that are given, of those in the table, and what else decides whether a step is taken."""
+    """The names in `STEPS` whose step runs."""
     settings = opened.settings
     conditions = {
         "--dpi": finds_images and isinstance(settings, PageOptions) and opened.benchmark.pages is not None,
@@ -98,7 +98,7 @@ def _options_given(opened: Opened, *, finds_images: bool) -> set[str]:
 
 
 def _load(opened: Opened, config: str | None, *, finds_images: bool) -> list[Plan]:
-    """One plan for each part of the benchmark's data."""
+    """One plan per part of the benchmark's data."""
     settings, benchmark, note = opened.settings, opened.benchmark, opened.notify
     if opened.message and settings.prompt_template and opened.template is None:
         raise UsageError(opened.message.replace("the config's prompt_template", "--prompt"), hint="leave --prompt out")
@@ -141,12 +141,12 @@ def _submits(settings: RunSettings, benchmark: Benchmark) -> bool:
 
 
 def with_revision(plans: Sequence[Plan], settings: RunSettings) -> list[Plan]:
-    """The plans of data from the hub, whose commit is part of their identity."""
+    """The plans with the commit of the hub's data in their identity."""
     return [replace(plan, identity={**plan.identity, "data_revision": plan.opened.revision}) for plan in plans]
 
 
 def checked(plans: Sequence[Plan], settings: RunSettings) -> Sequence[Plan]:
-    """The same plans, whose prompts fit all of their questions; raises DataError for one that they don't."""
+    """The same plans; raises DataError for a question that its prompt doesn't fit."""
     for plan in plans:
         if (check := plan.task.check) is not None:
             for question in plan.loaded.questions:

@@ -1,4 +1,4 @@
-"""One plan from what is on disk to its report: resume, ask, keep, report."""
+"""Runs one plan: resumes its log, asks the questions that have no answer, keeps the records, writes the report."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
@@ -30,20 +30,21 @@ from vqa_client.task import Task
 from vqa_client.types import FAILED, Question, Record
 
 Watch = Callable[[], Coroutine[Any, Any, None]]
-"""Runs until it is cancelled."""
+"""Watches a run beside its workers until it is cancelled."""
 SYNC_S = 5.0
 QUESTIONS_BETWEEN_LOOKS = 500
 MOST_FIRST = 256
-"""Questions without an answer before the last answered one that are kept: a killed run left as many as were asked."""
+"""How many unanswered questions before the last answered one are kept in a list: a killed run leaves those that were in
+flight. If there are more, all questions are walked again."""
 
 
 async def run_plan(plan: Plan, stage: Stage) -> Report | None:
-    """Ask what is not answered yet and write the report, marked incomplete when something ended the run early.
+    """Ask the questions without an answer and write the report, which is marked incomplete if the run ended early.
 
-    None where the run was asked to stop while the report of all answers was made, which may take minutes.
+    Returns None if a stop came while the report of a complete run was being written, which may take minutes.
     """
     paths = plan.paths
-    model = await _model(stage, plan)
+    model, session = await _model_of_run(stage, plan)
     file = run_file_for(plan, stage.settings, model)
     before = carry_over(paths, file)
     with RecordLog(paths.log, file.identity) as log:
@@ -55,72 +56,73 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
         if adopted:
             earlier += [RunFile.read(other.run) for other in paths.otherwise_divided()]
             stage.progress.note(f"{plan.title}: {adopted} answers are taken over from the run's other division")
-        if otherwise := len(log) > 0 and any(each is not None and _judged_otherwise(each, file) for each in earlier):
+        if rescore := len(log) > 0 and any(each is not None and _scoring_changed(each, file) for each in earlier):
             stage.progress.note(SCORED_AGAIN)
-        if adopted or otherwise:
+        if adopted or rescore:
             score_again(log, plan.loaded.questions, plan.task)
         if adopted:
             file.write(paths.run)
         stage.progress.begin(" · ".join(filter(None, (plan.title, stage.shown_model))), plan.loaded.count)
         stage.progress.measuring(plan.task.description.measure)
-        start = _Start(plan, stage, log, file)
+        start = _Start(plan, stage, log, file, session)
         try:
             await start.ask(*await start.still_to_ask(before))
         finally:
             stage.progress.end()
             closing = asyncio.ensure_future(in_daemon_thread(partial(close_plan, plan, stage.progress.note, file, log)))
-            report = await (_unless_stopped(closing, stage) if len(log) >= plan.loaded.count else closing)
+            report = await (_report_or_stop(closing, stage) if len(log) >= plan.loaded.count else closing)
     return report
 
 
-async def _unless_stopped(closing: asyncio.Future[Report], stage: Stage) -> Report | None:
-    """The report, or None where it isn't there soon after `stop` is set: the same command makes it again."""
+async def _report_or_stop(closing: asyncio.Future[Report], stage: Stage) -> Report | None:
+    """The report, or None if it is not ready soon after a stop; the same command writes it again."""
     report = await until_stopped(stage.stop, asyncio.shield(closing), grace_s=GRACE_S)
     if report is None:
-        closing.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody waits for it any more
+        closing.add_done_callback(lambda done: done.cancelled() or done.exception())
     return report
 
 
-async def _model(stage: Stage, plan: Plan) -> ModelSettings:
-    """The named model; else the served one, or, where no server can be reached, the one that has answered before.
+async def _model_of_run(stage: Stage, plan: Plan) -> tuple[ModelSettings, Session | None]:
+    """The named model; else the served one, or, if no server can be reached, the one that has answered before.
 
-    On a first start nothing is written before the server has answered.
+    Also the session, if the server was asked: on a first start nothing is written before the server has answered.
     """
     if stage.settings.serverless:
-        return stage.named(stage.settings.serverless)
+        return stage.named(stage.settings.serverless), None
     if stage.model is not None and plan.paths.log.exists():
-        return stage.model
+        return stage.model, None
     try:
-        return (await stage.connect()).model
+        session = await stage.connect()
+        return session.model, session
     except ServerUnusable as error:
         before = RunFile.read(plan.paths.run)
         if before is None or not any_answer(plan.paths.log):
             raise
         stage.progress.note(f"{plan.title}: {error}; using the saved answers of {before.model().model_name}")
-        return before.model()
+        return before.model(), None
 
 
-def _judged_otherwise(before: RunFile, now: RunFile) -> bool:
-    """Whether kept replies may be worth something else: another parser or scorer, or another answer key."""
+def _scoring_changed(before: RunFile, now: RunFile) -> bool:
+    """Whether saved replies may have another score now: the parser, the scorer or the data file has changed."""
     return before.scoring != now.scoring or before.described.get("data_sha256") != now.described["data_sha256"]
 
 
 def _same_system(record: Record, question: Question, task: Task) -> bool:
-    """Whether a question's own system message is the one that it was asked with; that of all is in the identity."""
+    """Whether a question's own system message is unchanged; the identity compares the one that all questions share."""
     return task.system_of is None or (record.system or "") == kept_prompt(task.system_of(question))
 
 
 class _Start:
-    """One start of a plan's run: unanswered questions are asked, each record is kept, and the run file says how."""
+    """One start of a run: asks the unanswered questions, keeps each record, and describes itself in the run file."""
 
-    def __init__(self, plan: Plan, stage: Stage, log: RecordLog, file: RunFile) -> None:
-        self.plan, self.stage, self.log, self.file = plan, stage, log, file
+    def __init__(self, plan: Plan, stage: Stage, log: RecordLog, file: RunFile, session: Session | None) -> None:
+        self.plan, self.stage, self.log, self.file, self.session = plan, stage, log, file, session
         self.figures = SessionFigures()
 
     async def still_to_ask(self, before: RunFile | None) -> tuple[int, Iterable[Question]]:
-        """How many questions have no answer that holds, and questions among which these all are.
+        """How many questions have no valid answer, and questions that include all of them.
 
-        Answers that no longer hold are dropped. Questions behind those that have records are not looked at yet.
+        Drops answers that are no longer valid. Doesn't walk over the questions after the last one with a record.
         """
         loaded, log = self.plan.loaded, self.log
         if not len(log):
@@ -154,12 +156,12 @@ class _Start:
         if stale:
             log.drop(stale)
         count = missing + len(stale) + loaded.count - number
-        if n_found:  # the log may only have the answers to what was asked first
-            self.stage.progress.note(self._carried(stale=len(stale), waiting=count))
+        if n_found:  # else the log only has answers to the gate questions
+            self.stage.progress.note(self._resumed_line(stale=len(stale), waiting=count))
         return count, loaded.questions if stale or missing > MOST_FIRST else chain(waiting, questions)
 
-    def _carried(self, *, stale: int, waiting: int) -> str:
-        """One line on what an earlier start left."""
+    def _resumed_line(self, *, stale: int, waiting: int) -> str:
+        """The note on how many records of earlier starts are used."""
         parts = [f"{self.plan.title}: resuming: {self.log.answered} done"]
         if stale:
             parts.append(f"{stale} whose question or images have changed since")
@@ -170,7 +172,7 @@ class _Start:
         return ", ".join([*parts, f"{waiting} {left} (--fresh starts over)"])
 
     async def ask(self, waiting: int, questions: Iterable[Question]) -> None:
-        """Ask those of the questions that wait: `waiting` in number."""
+        """Ask the `waiting` questions, in number, that have no valid answer."""
         plan, stage, file = self.plan, self.stage, self.file
         if not waiting and not (stage.settings.batch and Parts(plan.paths.log).all()):
             file.write(plan.paths.run)
@@ -179,7 +181,7 @@ class _Start:
         else:
             if not stage.settings.batch:
                 refuse_open(plan.paths.log)
-            session = await stage.connect()
+            session = self.session or await stage.connect()
             stage.crew.begin(waiting)
             await self._ask_servers(session, questions)
 
@@ -191,7 +193,7 @@ class _Start:
         self.file.start(self.figures.described([]))
         self.file.write(self.plan.paths.run)
         try:
-            await self._through(ask, [Control(self.plan, self.stage, self.log, self.figures).watch])
+            await self._ask_and_watch(ask, [Control(self.plan, self.stage, self.log, self.figures).watch])
         finally:
             self.file.sessions[-1] = self.figures.described([])
             self.file.write(self.plan.paths.run)
@@ -200,7 +202,7 @@ class _Start:
         plan, stage, file, figures = self.plan, self.stage, self.file, self.figures
         server = identity_of(session.server)
         served = identity_of_plan(plan, session.model, stage.settings) | ({"server": server} if server else {})
-        check_identity(file.identity, served, plan.paths.run)  # the server may not be the one that it was
+        check_identity(file.identity, served, plan.paths.run)  # the address may have another server now
         file.identity = served | file.identity
         file.described["server"] = session.server
         servers = ServersOfStart(session, stage.settings, show=stage.progress.serving, note=stage.progress.note)
@@ -210,22 +212,22 @@ class _Start:
         if stage.settings.max_workers == "auto" and not stage.settings.batch:
             figures.adaptive = Adaptive(stage.crew, routes, servers.queue)
             watches.append(figures.adaptive.watch)
-        chat = await asker_of(plan, session, file, stage.progress.note, stage.stop)
+        chat = await client_for(plan, session, file, stage.progress.note, stage.stop)
         file.start(figures.described([], servers.described()))
         file.write(plan.paths.run)
         line = Line(task=plan.task, chat=chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
         try:
             if stage.settings.batch:
-                from vqa_client.runs.batched import by_batches  # most runs do without
+                from vqa_client.runs.batched import by_batches  # most runs need no batches
 
                 ask = by_batches(plan, stage, session, line, self._waiting, file)
-                await self._through(ask, [control.watch])
+                await self._ask_and_watch(ask, [control.watch])
             else:
-                await self._through(self._online(self._waiting(questions), line), watches)
+                await self._ask_and_watch(self._by_workers(self._waiting(questions), line), watches)
             if not stage.stop.is_set():
                 file.described["server"] = await servers.last_look()
         except GivenUp as error:
-            raise await _alive_or_not(error, session) from None
+            raise await _with_liveness(error, session) from None
         finally:
             batches = {name: value for name, value in file.sessions[-1].items() if name == "batches"}
             file.sessions[-1] = figures.described(
@@ -236,7 +238,7 @@ class _Start:
                 stage.progress.note(f"{plan.title}: {sentence}")
 
     def _waiting(self, questions: Iterable[Question] | None = None) -> Iterator[Question]:
-        """The questions without an answer that holds, in order; a list of them would grow with the run."""
+        """The questions without a valid answer, in order; a list of them would take memory for each."""
         again = self.stage.settings.asked_again
         for question in self.plan.loaded.questions if questions is None else questions:
             if not self.log.is_done(question.key, again):
@@ -244,8 +246,8 @@ class _Start:
                     return
                 yield question
 
-    def _online(self, waiting: Iterator[Question], line: Line) -> Ask:
-        """Workers that each ask one question after the other."""
+    def _by_workers(self, waiting: Iterator[Question], line: Line) -> Ask:
+        """Asks with workers; each worker asks one question at a time."""
         stage = self.stage
 
         async def answer(question: Question) -> Record:
@@ -254,11 +256,11 @@ class _Start:
 
         return lambda keep: answer_all(waiting, answer, keep, crew=stage.crew, stop=stage.stop)
 
-    async def _through(self, ask: Ask, watches: Sequence[Watch]) -> None:
-        """Ask, and keep each record, with the watches going on beside it."""
+    async def _ask_and_watch(self, ask: Ask, watches: Sequence[Watch]) -> None:
+        """Ask and keep each record while the watches run."""
         try:
-            async with asyncio.TaskGroup() as group:  # a bug in a watch ends the run as one in a worker does
-                beside = [group.create_task(_sync_now_and_then(self.log, self.stage.progress))]
+            async with asyncio.TaskGroup() as group:  # a bug in a watch ends the run, like one in a worker
+                beside = [group.create_task(_sync_regularly(self.log, self.stage.progress))]
                 beside += [group.create_task(watch()) for watch in watches]
                 await ask(self._keep)
                 for task in beside:
@@ -271,7 +273,7 @@ class _Start:
     def _keep(self, record: Record) -> None:
         stage = self.stage
         if record.model:
-            self._same_model(record.model)
+            self._check_model_name(record.model)
         rejected_again = record.status == "rejected" and self._was_rejected(record)
         self.log.append(record)
         self.figures.add(record)
@@ -281,8 +283,8 @@ class _Start:
         if not rejected_again and not stage.settings.by_batches and stage.breaker.note(record.status):
             raise _given_up(record, limit)
 
-    def _same_model(self, name: str) -> None:
-        """Keep the name that answered as part of the server's identity; raises IdentityError for another one later."""
+    def _check_model_name(self, name: str) -> None:
+        """Add the model name of the replies to the server's identity; raises IdentityError if it changes later."""
         server = self.file.identity.setdefault("server", {})
         known = server.setdefault("answered_by", name)
         others = self.file.described.setdefault("answered_by", {})
@@ -295,7 +297,7 @@ class _Start:
             self.stage.progress.note(f"replies name {name} now, and {known} before: verdicts of both are in the log")
 
     def _was_rejected(self, record: Record) -> bool:
-        """Whether an earlier start ended likewise for this question: that says nothing of the server today."""
+        """Whether an earlier start had the same result for this question: then it is not a sign of a broken server."""
         before = self.log.get(record.key)
         return before is not None and before.status == "rejected"
 
@@ -304,8 +306,8 @@ class GivenUp(ServerUnusable):
     """Too many questions failed in a row."""
 
 
-async def _alive_or_not(error: GivenUp, session: Session) -> ServerUnusable:
-    """The same error, which says so where the server is there and only answers no questions."""
+async def _with_liveness(error: GivenUp, session: Session) -> ServerUnusable:
+    """The same error, with a note if the server still lists its models."""
     if await session.endpoint.answers():
         return GivenUp(f"{error}; the server itself is alive and still lists its models", hint=error.hint)
     return error
@@ -320,8 +322,8 @@ def _given_up(record: Record, limit: int) -> GivenUp:
     )
 
 
-async def _sync_now_and_then(log: RecordLog, progress: Progress) -> None:
-    """Group commit: a power cut loses at most the last seconds, and no answer waits for the disk."""
+async def _sync_regularly(log: RecordLog, progress: Progress) -> None:
+    """Flush the log to the disk every few seconds: a power cut loses only the last seconds."""
     while True:
         await asyncio.sleep(SYNC_S)
         try:
@@ -334,20 +336,20 @@ async def _sync_now_and_then(log: RecordLog, progress: Progress) -> None:
 FORM = "choice_form"
 
 
-async def asker_of(plan: Plan, session: Session, file: RunFile, note: Note, stop: asyncio.Event) -> Asks:
-    """The asker of this plan; the form by which servers are asked to choose goes into the run file.
+async def client_for(plan: Plan, session: Session, file: RunFile, note: Note, stop: asyncio.Event) -> Asks:
+    """The client that asks this plan's questions; the run file gets the form of request that makes servers choose.
 
-    Raises ServerUnusable where they take none; an interruption is not kept waiting, and nothing is asked after it.
+    Raises ServerUnusable if they accept no form. A stop ends the search for one at once.
     """
     choosing = plan.task.choosing
     if choosing is None:
         return session.chat
-    from vqa_client.client.constrained import choosing_client  # draws on the checks, and most runs do without
+    from vqa_client.client.constrained import choosing_client  # most runs don't need it
 
     chat = session.choosing.get(choosing) or await until_stopped(stop, choosing_client(session.chat, choosing, note))
     if chat is None:
-        return session.chat
-    session.choosing[choosing] = chat  # a command's plans share their servers
+        return session.chat  # after a stop nothing is asked
+    session.choosing[choosing] = chat  # the plans of a command share the servers
     before = file.described.get(FORM, chat.form.name)
     if before != chat.form.name:
         note(f"{plan.title}: earlier questions were asked by {before}, those now by {chat.form.name}")
