@@ -1,6 +1,6 @@
 """The nouns that travel between the rooms; this module imports nothing of ours."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import chain
 from typing import Any, Literal, TypeVar, get_args
 
@@ -244,6 +244,11 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     transient: bool = False
 
 
+def has_verdict(metrics: Collection[str]) -> bool:
+    """Whether a record has more than the bounds by which a judge's missing verdict counts."""
+    return "judged" in metrics or not {"at_least", "at_most"} <= set(metrics)
+
+
 class Record(Struct, frozen=True, kw_only=True):
     """One line of the record log: everything about one question in one variant.
 
@@ -298,6 +303,11 @@ class Record(Struct, frozen=True, kw_only=True):
         Older logs have such a folder as the variant, so that a record has the same form in these.
         """
         return self.variant or self.folder or ""
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether its score was measured: an answer is known, and a judge gave a verdict."""
+        return bool(self.parts) and has_verdict(self.parts)
 
     @property
     def key(self) -> tuple[str, str]:

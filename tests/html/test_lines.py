@@ -69,7 +69,7 @@ def test_charts_are_drawn_to_scale(tmp_path: Path) -> None:
     records = [
         record(
             n,
-            groups={"level": str(n // 4)},
+            groups={"needle_depth": str(n // 4)},
             score=float(n % 4 > n // 4),
             latency_s=1.0 + n,
             completion_tokens=5 + n % 3,

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.html.samples import corrupted, mixed, needles, record, write_run
+from vqa_client.html.charts import curves
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import Overview, in_order, overview, quantile
 from vqa_client.reports.summary import DOCUMENTS
@@ -30,6 +31,17 @@ def test_where_no_answer_is_known_there_is_no_accuracy(tmp_path: Path, variants:
     assert (seen.summary.overall.total, seen.whole.overall.total) == (3, len(records))
     known = [*records[1:], replace(records[0], references=("red",))]
     assert found(tmp_path / "known", known).whole.overall.accuracy == 0
+
+
+@pytest.mark.parametrize("variants", [("",), ("repeat/1", "repeat/2"), ("seen", "blind")])
+def test_a_group_called_level_is_broken_down_unless_images_are_corrupted(
+    tmp_path: Path, variants: tuple[str, ...]
+) -> None:
+    levels = ("easy", "hard", "odd")
+    records = [record(n, variant=each, groups={"level": levels[n]}) for n in range(3) for each in variants]
+    seen = found(tmp_path, records)
+    assert tuple(seen.summary.breakdowns["level"]) == levels
+    assert curves(seen) == []
 
 
 def test_a_reply_that_no_rule_read_is_counted_as_none(tmp_path: Path) -> None:

@@ -1,18 +1,23 @@
 """What of a judge's reply is its verdict, and what a judge is shown of a reply that tries to decide it."""
 
+import json
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import answer
 from tests.html.samples_judged import sample_judged
 from tests.judge.injections import INJECTIONS
-from tests.judge.judged import material
+from tests.judge.judged import Run, material, on_judgements
 from vqa_client.aggregates import Figure
 from vqa_client.cli.judge import _sections
 from vqa_client.cli.tables import as_text
 from vqa_client.judge.kinds import fence_number, prompt_for
 from vqa_client.reports.judged import Form
+from vqa_client.reports.logged_run import read_run
+from vqa_client.reports.overview import overview
 from vqa_client.scoring.choices.modes import Calibration
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.readings import label_in, verdict_in
@@ -178,3 +183,21 @@ def test_what_judges_come_to_is_written_out_in_the_terminal() -> None:
         "note: m: note",
         "r.json",
     ]
+
+
+@pytest.mark.parametrize(("replies", "shown"), [(("unclear", "none"), False), (("unclear", "incorrect"), True)])
+def test_a_judge_without_a_verdict_has_no_score(
+    tmp_path: Path,
+    fault_server: StartsServers,
+    capsys: pytest.CaptureFixture[str],
+    replies: tuple[str, str],
+    shown: bool,
+) -> None:
+    run = Run(tmp_path, ["It is city 0", "It is city 1"])
+    says = on_judgements(lambda received: answer(f"VERDICT: {replies['land 1' in received.prompt]}"))
+    assert run.judged(fault_server(says).base_url) == 0
+    assert ("right by the judge 0.0 %" in capsys.readouterr().err) is shown
+    log = run.log.parent / "capitals.judge-correct.records.jsonl"
+    report = json.loads(log.with_name("capitals.judge-correct.json").read_text())
+    assert report["accuracy"] == overview(read_run(log)).summary.overall.accuracy == (0.0 if shown else None)
+    assert report["scores"]["at_most"]["overall"]["accuracy"] == (0.5 if shown else 1.0)

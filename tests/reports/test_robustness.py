@@ -219,8 +219,11 @@ def test_the_terminal_tells_of_failed_questions_missing_levels_and_what_is_to_co
     rows = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
     assert rows["corruption"][1:5] == ["1", "2", "3", "5"]  # nobody ran level 4
     assert (rows["snow"][2], rows["snow"][4], rows["contrast"][3]) == ("-", "-", "-")
-    only_snow = [pair(0, "snow", 1)]
-    assert "clean: not run" in as_tables([report(tmp_path / "r.json", only_snow)])
+    only_snow = as_tables([report(tmp_path / "r.json", [pair(0, "snow", level) for level in (1, 5)])])
+    clean = "clean: not run, so no drop can be measured; the same command with --levels 0,1,5 asks the clean images too"
+    assert clean in only_snow
+    assert "differs from clean" in text
+    assert "differs from clean" not in only_snow
 
 
 def test_levels_that_are_published_out_of_order_are_named_in_the_report_and_its_table(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ class LiveCounts(Progress):
     def finished(self, record: Record) -> None:
         self.in_flight -= 1
         self.tokens += record.completion_tokens or 0
-        self._count(record.status, record.score if record.parts else nan)
+        self._count(record.status, record.score if record.is_scored else nan)
         self.tick()
 
     def pulse(self, paused_s: float) -> None:

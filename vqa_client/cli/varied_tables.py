@@ -32,19 +32,21 @@ EXAMPLES = 3
 def of_robustness(report: Report, summary: RobustnessSummary) -> Iterator[Section]:
     """A run's accuracies by corruption and level."""
     curves, clean = summary.curves, summary.curves.clean
-    of_clean = "not run"
+    asked = sorted({level for levels in curves.levels.values() for level in levels})
     if clean:
         of_clean = f"{percent(clean.accuracy)} ({interval_text(clean.interval)}) of {clean.total:,} questions"
+    else:
+        with_clean = f"--levels {','.join(map(str, (0, *asked)))}"
+        of_clean = f"not run, so no drop can be measured; the same command with {with_clean} asks the clean images too"
     what = "accuracy in % by corruption and level; questions without a reply count as wrong"
     yield Section(notes=[what, f"clean: {of_clean}"])
-    asked = sorted({level for levels in curves.levels.values() for level in levels})
     rows = [
         [name, *(_marked_accuracy(levels.get(level)) for level in asked), *_worst_level(levels)]
         for name, levels in curves.levels.items()
     ]
-    differs = f"{DIFFERS} differs from clean: the 95 % interval of the paired difference leaves out 0"
+    legend = f"{DIFFERS} differs from clean: the 95 % interval of the paired difference leaves out 0"
     columns = ["corruption", *map(str, asked), "worst drop", "at", "95 % interval"]
-    yield Section(columns=columns, rows=rows, notes=[differs, *summary.notes])
+    yield Section(columns=columns, rows=rows, notes=[*([legend] if clean else []), *summary.notes])
 
 
 def of_pool(evaluation: Evaluation, notes: Sequence[str], paths: Sequence[Path]) -> Iterator[Section]:

@@ -105,7 +105,7 @@ def curves(overview: Overview) -> list[Curve]:
     """One curve a field whose values are steps."""
     drawn = []
     steps = [each.field for each in overview.description.breakdowns if each.steps]
-    for field in (*steps, LEVELS[1]):
+    for field in steps:
         tallies = overview.summary.breakdowns.get(field, {})
         if len(tallies) > 2:
             drawn.append(_curve(overview, field.replace("_", " "), field, tallies, 460.0, 200.0))

@@ -75,7 +75,7 @@ class _Walk:
         self.text_lengths: list[int] = []
         self.attempts = self.sent_bytes = 0
         self.failures: dict[Status, Failure] = {}
-        self.has_known_answers = False
+        self.has_scores = False
         for record in records:
             self._add(record)
 
@@ -84,7 +84,7 @@ class _Walk:
             self.having[field] += 1
             self.values.setdefault(field, Counter()).update(group_values(group))
         self.count += 1
-        self.has_known_answers |= bool(record.references or record.score)
+        self.has_scores |= bool(record.references or record.score)
         self.variants[record.form] += 1
         self.rules[record.rule] += 1
         if record.latency_s:
@@ -118,7 +118,7 @@ def overview(run: LoggedRun) -> Overview:
     walk = _Walk(iter(run.records))
     added = tuple(walk.added_fields())
     whole, summary = _summaries(run, walk, added)
-    if not walk.has_known_answers:
+    if not walk.has_scores:
         whole, summary = without_scores(whole), without_scores(summary)
     return Overview(
         run=run,
@@ -149,7 +149,8 @@ def _summaries(run: LoggedRun, walk: _Walk, added: tuple[str, ...]) -> tuple[Sum
     alone = (_with_fields(record, added) for record in run.records.of_variant(run.headline))
     own = summarise(alone, crossings=[pair for pair in pairs if pair != LEVELS])
     tallies = whole.breakdowns[VARIANT]
-    breakdowns = {field: of_field for field, of_field in own.breakdowns.items() if field not in LEVELS}
+    is_corrupted = set(LEVELS) <= walk.values.keys()  # else "level" is a group of the benchmark's own
+    breakdowns = {name: of for name, of in own.breakdowns.items() if not (is_corrupted and name in LEVELS)}
     summary = replace(
         own,
         parts={name: own.parts.get(name, _NO_PART) for name in whole.parts},

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from vqa_client.reports.record_counts import ClusterSums, Group, Kind, KindCounts, TokenSum, count_kinds
 from vqa_client.scoring.statistics import Interval, Mean, interval
 from vqa_client.task import Breakdown, Description
-from vqa_client.types import STATUSES, Record, Status
+from vqa_client.types import STATUSES, Record, Status, has_verdict
 
 
 class Tally(Struct, frozen=True, kw_only=True):
@@ -90,7 +90,8 @@ def summary_of(counts: KindCounts, *, crossings: Sequence[tuple[str, str]] = ())
         prompt_tokens=counts.prompt_tokens,
         completion_tokens=counts.completion_tokens,
     )
-    return summary if overall.answered else without_scores(summary)  # no reply at all says nothing of the model
+    has_score = any(kind.answered and has_verdict(kind.metrics) for kind in counts.kinds)
+    return summary if has_score else without_scores(summary)
 
 
 def without_scores(summary: Summary) -> Summary:

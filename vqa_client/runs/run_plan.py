@@ -150,7 +150,7 @@ class _Start:
                 if missing <= MOST_FIRST:
                     waiting.append(question)
             elif unchanged(record := log[place], prompt, pages.images) and _same_system(record, question, task):
-                earlier(record.status, record.score if record.parts else nan)
+                earlier(record.status, record.score if record.is_scored else nan)
             else:
                 stale.add(key)
         if stale:
