@@ -3,7 +3,9 @@
 import importlib
 import inspect
 import json
+import selectors
 import shlex
+import socket
 import subprocess
 import sys
 from contextlib import suppress
@@ -20,6 +22,7 @@ from tests.runs.sample import Sample
 from vqa_client.cli import commands
 from vqa_client.cli.app import app
 from vqa_client.cli.commands import COMMANDS
+from vqa_client.cli.signals import MOST_EVENTS, FewEvents
 from vqa_client.version import __version__
 
 
@@ -275,3 +278,24 @@ def test_options_that_tests_put_together_once_are_those_that_are_put_together_af
             app.parse_args(shlex.split(line), print_error=False, exit_on_error=False)
     assert compared
     assert all(compared)
+
+
+def test_a_turn_of_the_loop_handles_few_sockets_and_none_that_was_closed_or_registered_again() -> None:
+    pairs = [socket.socketpair() for _ in range(3 * MOST_EVENTS)]
+    with FewEvents() as selector:
+        for number, (ours, theirs) in enumerate(pairs):
+            selector.register(ours, selectors.EVENT_READ, number)
+            theirs.send(b"x")
+        first = [key.data for key, _ in selector.select()]
+        assert len(first) == MOST_EVENTS
+        later = sorted(set(range(len(pairs))) - set(first))
+        for number in later:
+            selector.unregister(pairs[number][0])
+            if number % 2:
+                selector.register(pairs[number][0], selectors.EVENT_READ, number)
+        seen = [key.data for _ in range(6) for key, _ in selector.select(0)]
+    assert {number for number in later if number % 2} <= set(seen)
+    assert not {number for number in later if not number % 2} & set(seen)
+    for pair in pairs:
+        for end in pair:
+            end.close()
