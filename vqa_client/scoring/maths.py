@@ -31,12 +31,12 @@ _SIGNS: Final = (
     *(("\\approx", "="), ("≈", "="), ("\\infty", "infinity")),
 )
 _COMMAND = re.compile(r"\\(?:text|math|operatorname|mbox|textbf|boldsymbol|boxed)[a-z]{0,6}\s{0,9}\{([^{}]*)\}")
-_MULTIPLES: Final = {"dozen": 12, "hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9}
+_MULTIPLES: Final = {"dozen": 12, "hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "bn": 10**9}
 _WRITTEN: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), written)
     for pattern, written in (
         (r"^(?:(?:it|the answer) is|is|are|about|approximately|approx\.?|roughly|around|exactly)\s", ""),
-        (r"^(?:minus|negative)\s", "-"),
+        (r"^(?:minus|negative)\s|^(?=\d.*\sbelow (?:zero|freezing)$)", "-"),
         (r"\bper ?cent\b", "%"),
         (r"(?<![\\a-z])sqrt\s?(\d[\d.]*)", r"\\sqrt{\1}"),
         (r"(?<![\\a-z])(pi|sqrt|sin|cos|tan|ln|log|theta|alpha|beta)(?![a-z])", r"\\\1 "),
@@ -47,7 +47,7 @@ _WRITTEN: Final = tuple(
     )
 )
 """What is written without LaTeX."""
-_UNIT = re.compile(r"(?:(?<=[\d)}.%])|(?<=\\pi))\s*(?P<unit>[A-Za-z][A-Za-z\s/.*^{}\d-]*)$")
+_UNIT = re.compile(r"(?:(?<=[\d)}.%])|(?<=\\pi))\s*(?P<unit>[A-Za-z](?:[A-Za-z/.*^{}\d-]|\s(?!\s*\d)|(?<=\bof)\s)*)$")
 _DECIMAL = re.compile(r"[-+]?[\d,]*\.(\d+)")
 _PROSE = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}")
 _ONE_LETTER_UNITS: Final = frozenset("mgslthdLNJWVAKCFT")
@@ -90,7 +90,7 @@ def number_of(text: str) -> Value | None:
     """
     if len(text) > MOST_LENGTH:
         return None
-    plain = _without_unit(_plain(text))[0].rstrip("% \\")
+    plain = _without_unit(_plain(text))[0].lstrip("= ").rstrip("% \\")
     words = number_words.value_of(plain)
     try:
         return int(words) if words else value_of(plain, _NUMBERS)

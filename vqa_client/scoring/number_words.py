@@ -15,6 +15,12 @@ _LARGE: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_0
 _WORD = "|".join(sorted((*SMALL, "hundred", *_LARGE), key=len, reverse=True))
 SPELLED = re.compile(rf"(?<![\w-])(?:{_WORD})(?:(?:,? (?:and )?|-)(?:{_WORD})\b)*(?![\w-])", re.IGNORECASE)
 """A number in words; some match that spell none."""
+_DOZENS = re.compile(rf"\b(?:(half an?|an?|\d{{1,3}}|{_WORD}) )?dozen\b", re.IGNORECASE)
+_PARTS: Final = {"third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
+_FRACTION = re.compile(
+    rf"\b(an?|{'|'.join(list(SMALL)[1:10])})[ -]({'|'.join(_PARTS)})(?:s(?<!quarters)\b|s?(?= of\b|\W*\Z))",
+    re.IGNORECASE,
+)
 _APART = re.compile(r"\d(?<![\w.,:/+-]\d)(?<!\d \d)(?:(?:, ?| - |[ -])\d){2,11}(?![\w/-]|[ .,:]\d)")
 _SPLIT = re.compile(r"[\s,-]+(?:and )?")
 _NOT_DIGIT = re.compile(r"\D+")
@@ -25,6 +31,19 @@ DIGITS: Final = 12
 def value_of(words: str) -> str | None:
     """The number that `words` spell, in digits; None where they spell none or several."""
     return _value_of_words(_SPLIT.split(words.lower())) if SPELLED.fullmatch(words) else None
+
+
+def with_dozens_and_fractions(text: str) -> str:
+    """Write "half a dozen", "two dozen", "two thirds" and "three quarters of" in digits: "6", "24", "2/3", "3/4"."""
+
+    def digits(match: re.Match[str]) -> str:
+        count = (match[1] or "a").lower()
+        if count.startswith("half"):
+            return "6"
+        return str(12 * int(value_of(count) or (count if count.isdecimal() else 1)))
+
+    text = _DOZENS.sub(digits, text)
+    return _FRACTION.sub(lambda match: f"{SMALL.get(match[1].lower(), 1)}/{_PARTS[match[2].lower()]}", text)
 
 
 def with_digits(text: str, number: str) -> str:

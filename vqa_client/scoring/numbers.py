@@ -1,14 +1,14 @@
-"""Readings of replies whose answer is a number, a list of numbers or a formula; what isn't said clearly stays unread.
+"""Read a number, a list of numbers or a formula from a reply; an unclear reply stays unread.
 
-`number` takes, in this order: all that was said, where it is a number; what the reply declares ("the answer is 14");
-the only bold number; the number of its conclusion ("So there are 14"); a total ("14 in total"); the number of what was
-asked for ("14 birds", for "How many birds ..."); the only number of the reply, or of its last sentence. Of a sentence
-with "=" what follows counts. Numbers may be spelled out.
+`number` tries in this order: the whole reply, if it is a number; what the reply declares ("the answer is 14"); the only
+bold number; the number of its conclusion ("So there are 14"); a total ("14 in total"); the number of what the question
+counts ("14 birds", for "How many birds ..."); the only number of the reply, or of its last sentence. In a sentence with
+"=", the number after it counts. Numbers may be words. A number that the question has ("in 2015") isn't the answer.
 """
 
 import re
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterator
+from itertools import islice, takewhile
 from typing import Final
 
 from msgspec.structs import replace
@@ -16,25 +16,28 @@ from msgspec.structs import replace
 from vqa_client.scoring.choices.grammar import RATHER
 from vqa_client.scoring.denials import NOT, NOT_THAT, denied_before
 from vqa_client.scoring.maths import number_of, same_maths
-from vqa_client.scoring.number_words import SPELLED, value_of
+from vqa_client.scoring.number_words import SPELLED, value_of, with_dozens_and_fractions
+from vqa_client.scoring.patterns import TRIES
 from vqa_client.scoring.readings import choice, ratio_in, short_answer, whole_reply
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.strict.containment import SPACED_THOUSANDS
 from vqa_client.types import Answer, Question
 
 _NUMBER = re.compile(
-    r"(?<![A-Za-zÀ-ÖØ-öø-ԯＡ-Ｚａ-ｚ\d_.,/第])(?<!\d:)(?<!第 )(?:(?<![\w)%] )-)?\d+(?:,\d{3}(?!\d))*(?:\.\d+)?(?:/\d+)?"
-    r"(?![\d/]|[.,:]\d|-?[A-Za-z_]| ?(?:[万萬亿億만억]|千(?![克米瓦])|番目|번째))"
+    r"(?<![A-Za-zÀ-ÖØ-öø-ԯＡ-Ｚａ-ｚ\d_.,/第])(?<!\d:)(?<!第 )(?:(?<![\d)%] )(?<!\b[A-Za-z] )-)?"
+    r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?(?:/\d+)?(?![\d/]|[.,:]\d|-?(?!(?:[ckm]m|[km]g|ml|kcal|lbs?|ft|oz|mph)\b)[A-Za-z_]"
+    r"| ?(?:[万萬亿億만억]|千(?![克米瓦])|番目|번째))"
 )
-"""Neither a part of a name ("A5") or a time, nor an ordinal of Chinese, Japanese or Korean, nor before its scale."""
+"""Not part of a name ("A5") or a time, not a Chinese, Japanese or Korean ordinal, and not before such a scale."""
 _DECORATION = re.compile(r"\*{1,3}|`|\\[()\[\]]|\$|\\text\b|[{}]|^[ \t]*(?:#{1,6}|[-•])[ \t]+", re.MULTILINE)
 _NAMED = re.compile(
     r"^[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)"
     r"|\b\d{1,3}(?:\.\d)? ?% (?:sure|certain|confident|confidence)\b|\bconfidence:? (?:of )?\d{1,3}(?:\.\d)? ?%"
+    r"|\bto (?:the )?\w+ (?:decimal|significant|places?\b)"
     r"|\b(?:image|figure|fig\.?|step|option|question|page|row|column|part|table|line|group)s? #?\d+:?",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Numbers of list items and of other things, which are not amounts."""
+"""Numbers that are not amounts: those of list items, of places and figures, of decimals."""
 _DECLARED = re.compile(
     r"\b(?:answer|count|result)\b(?: to [a-z ]{1,40}?)?(?: is| would be| should be|:| =)+:?\s*([^\n]{1,80})",
     re.IGNORECASE,
@@ -45,13 +48,28 @@ _TOTAL = re.compile(
     rf"|(?:共[计計]?|合[计計])有?[:：]? ?({_NUMBER.pattern})",
     re.IGNORECASE,
 )
-_ASKED_FOR = re.compile(r"\b(?:how many|number of|count(?: of)?(?: all)?(?: the)?)\s([a-z' -]{1,60})", re.IGNORECASE)
+_COUNTS = re.compile(r"\b(?:how many|number of|count(?: of)?(?: all)?(?: the)?)\s([a-z' -]{1,60})", re.IGNORECASE)
 _NOT_NAMES: Final = frozenset(
     {"are", "is", "do", "does", "did", "can", "were", "was", "have", "has", "in", "on", "at", "of", "that", "which"}
     | {"with", "there", "you", "will", "would", "the"}
 )
+_IN_QUESTION = re.compile(
+    rf"\b(?:in|during|from|since|after|before|until|above|below|over|under|than|exceeding) {_NUMBER.pattern}",
+    re.IGNORECASE,
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-_NONE = re.compile(r"(?:there (?:is|are) |i (?:can )?see )?(?:no|none|not any|nothing)\b[^.\d]{0,60}\.?", re.IGNORECASE)
+_LISTED = re.compile(
+    r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t][^\n=\d]*\d[^\n=]*\n+[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t][^\n=\d]*\d[^\n=]*\Z",
+    re.MULTILINE,
+)
+"""A reply ends with two items of a list, each with its number."""
+_NONE = re.compile(
+    r"(?:(?:there (?:is|are) |i (?:can )?see )?(?:no|none|not any|nothing)"
+    r"|(?:there (?:is|are)|i (?:do|can))(?:n't|n’t|not| not) (?:see )?any)\b[^.\d]{0,60}\.?",
+    re.IGNORECASE,
+)
+_COMPARES: Final = frozenset({"more", "fewer", "less"})
+_ONE = re.compile(r"\b(is|has|have|only|just|exactly) one\b(?! of)", re.IGNORECASE)
 _MOST_NUMBERS: Final = 1000
 _BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
 _CONCLUDES = re.compile(
@@ -74,7 +92,7 @@ _CORRECTED = re.compile(
     rf"|{_NUMBER.pattern}[^\W\d]{{0,4}} ?{NOT_THAT}[,、]? ?(?={_NUMBER.pattern})",
     re.IGNORECASE,
 )
-"""A denied number beside the one that is meant: "not 8 but 9", "9, not 8"; in "8, no 9" the second one is."""
+"""A denied number beside the right one: "not 8 but 9", "9, not 8"; in "8, no 9" the second one may be right."""
 _FORMULA_ALONE = re.compile(r"\W{0,9}\$[^$\n]+\$\W{0,9}")
 _IN_FORMULA = re.compile(r"(?<=\$)[^$\n]{1,80}(?=\$)|(?<=\\\()[^()\n]{1,80}(?=\\\))")
 _MINUS = re.compile(r"(?<=\d)-(?=\d)")
@@ -98,53 +116,58 @@ _LIST = re.compile(r"\[([^\[\]]*)\]")
 
 
 def number(reply: Reply, question: Question) -> Answer:
-    """The number that a reply gives as its answer, in digits; a ratio as it is written, where the reference is one."""
+    """The number that a reply gives as its answer, in digits; a ratio as written, if the reference is a ratio."""
     whole = whole_reply(reply, question)
-    text, asked = _plain(reply.text), _ASKED_FOR.search(question.text)
+    text, counted = _without_markup(reply.text), _COUNTS.search(question.text)
     if whole.status == "ok":
         if ratio := ratio_in(reply.text, question):
             return Answer(text=ratio, rule="ratio", source=reply.source)
         is_range = not _FORMULA_ALONE.fullmatch(reply.visible) and _without_ranges(text) != text
         if not is_range and (value := _value(text)):
             return Answer(text=value, rule="whole_reply", source=reply.source)
-        if asked and _NONE.fullmatch(text):
+        if counted and _NONE.fullmatch(text):
             return Answer(text="0", rule="none", source=reply.source)
-    text = _in_digits(text)
-    rules: tuple[tuple[str, Callable[[str], Iterable[str]]], ...] = (
-        ("declaration", _numbers_declared),
-        ("bold", lambda text: [value for each in _BOLD.findall(reply.text) for value in _amounts(_in_digits(each))]),
-        ("conclusion", _numbers_concluded),
-        ("total", _totals),
-        ("asked for", partial(_numbers_of_things, asked[1] if asked else "")),
-        ("only number", _amounts),
-        ("last sentence", _numbers_last),
-    )
+    text = _without_restated(_in_digits(text), question.text)
     values: tuple[str, ...] = ()
-    for name, numbers in rules if whole.status == "ok" else rules[:1]:
-        values = tuple(dict.fromkeys(numbers(text)))
-        if len(values) == 1 and not _denies(text, values[0]):
-            return Answer(text=values[0], rule=name, source=reply.source)
-    if whole.status != "ok":
-        return whole
+    for rule, numbers in _candidates(reply, text, counted[1] if counted else ""):
+        values = tuple(dict.fromkeys(numbers))
+        if len(values) == 1 and not _is_denied(text, values[0]):
+            return Answer(text=values[0], rule=rule, source=reply.source)
+        if whole.status != "ok":
+            return whole
     rivals = values if len(values) > 1 else ()
     return Answer(status="ambiguous" if rivals else "unparsed", rule="number", rivals=rivals, source=reply.source)
 
 
+def _candidates(reply: Reply, text: str, counted: str) -> Iterator[tuple[str, list[str]]]:
+    """Each rule with the numbers that it finds, the surest rule first; of a cut reply only the first rule counts."""
+    yield "declaration", _declared_numbers(text)
+    yield "bold", [value for bold in _BOLD.findall(reply.text) for value in _numbers_in(_in_digits(bold))]
+    yield "conclusion", _concluded_numbers(text)
+    yield "total", ["".join(groups).rstrip(".,").replace(",", "") for groups in _TOTAL.findall(text)]
+    yield "asked for", _counted_numbers(text, counted)
+    yield "only number", _numbers_in(text)
+    if not _LISTED.search(reply.text):
+        yield "last sentence", _last_numbers(text)
+
+
 def numbers(reply: Reply, question: Question) -> Answer:
-    """The last list of numbers in brackets, or all that was said where it is one: "[0, 2, 1.5]"."""
+    """The last list of numbers in brackets, or the whole reply if it is a list: "[0, 2, 1.5]"."""
     whole = whole_reply(reply, question)
-    for items_text in reversed(_LIST.findall(reply.text) or [reply.text]):
-        values = [_value(part) for part in items_text.split(",")] if items_text.count(",") < _MOST_NUMBERS else []
-        if whole.status == "ok" and values and all(values):
+    if whole.status != "ok":
+        return whole
+    for items in reversed(_LIST.findall(reply.text) or [reply.text]):
+        values = [_value(item) for item in items.split(",")] if items.count(",") < _MOST_NUMBERS else []
+        if values and all(values):
             return Answer(text=f"[{', '.join(filter(None, values))}]", rule="list", source=reply.source)
-    return whole if whole.status != "ok" else Answer(status="unparsed", rule="list", source=reply.source)
+    return Answer(status="unparsed", rule="list", source=reply.source)
 
 
 def formula(reply: Reply, question: Question) -> Answer:
-    """The formula that a reply gives as its answer; where there are choices, the one that it names or that is equal.
+    """The formula that a reply gives as its answer; if there are choices, the one that it names or that is equal.
 
-    The formula is what is boxed or otherwise set apart, what is declared, all of a short reply, or the only number or
-    the last formula of the last sentence.
+    The formula is what is boxed or otherwise set apart, what is declared, the whole of a short reply, or the last
+    formula or number of the last sentence.
     """
     if not question.choices:
         return _formula(reply, question)
@@ -165,28 +188,29 @@ def _formula(reply: Reply, question: Question) -> Answer:
     if short and len(whole.text.split()) < 4:
         return whole
     sentence = next(filter(None, reversed(_SENTENCE_END.split(whole.text))), "").rstrip(".")
-    formulas = [next(filter(None, groups)) for groups in _FORMULA.findall(sentence)] or [*_amounts(sentence)]
+    formulas = [next(filter(None, groups)) for groups in _FORMULA.findall(sentence)] or _numbers_in(sentence)
     if formulas:
         return replace(whole, text=formulas[-1], rule="last formula")
     return whole if short else Answer(status="unparsed", rule="formula", source=reply.source)
 
 
-def _plain(text: str) -> str:
+def _without_markup(text: str) -> str:
     text = _DIGIT.sub(lambda digit: str(int(digit[0])), text)
     text = SPACED_THOUSANDS.sub(lambda thousands: _SEPARATOR.sub("", thousands[0]), text)
     text = _IN_FORMULA.sub(lambda formula: _MINUS.sub(" − ", formula[0]), text)
     return _DECORATION.sub(" ", text.replace("−", "-")).strip() if number_of(text) is None else text
 
 
-def _denies(text: str, value: str) -> bool:
-    """Whether the text denies a number, or calls it a bound, wherever it has it: "there aren't 3", "more than 3"."""
-    places = [each.span() for each in _NUMBER.finditer(text) if each[0].replace(",", "") == value]
-    return places != [] and all(
+def _is_denied(text: str, value: str) -> bool:
+    """Whether the text denies a number or calls it a bound in every place: "there aren't 3", "more than 3"."""
+    places = (match.span() for match in _NUMBER.finditer(text) if match[0].replace(",", "") == value)
+    denied = [
         denied_before(text, start)
         or _MORE_THAN.search(text[max(0, start - _BOUND_READ) : start])
         or _DENIED_AFTER.match(text, end)
-        for start, end in places
-    )
+        for start, end in islice(places, TRIES)
+    ]
+    return denied != [] and all(denied)
 
 
 def _value(text: str) -> str | None:
@@ -199,15 +223,15 @@ def _value(text: str) -> str | None:
 
 
 def _in_digits(text: str) -> str:
-    """The text with digits for number words and without what it corrects.
+    """The text with digits for number words, and without numbers that it corrects, ranges and names.
 
-    "one" is mostly a pronoun, and counts where it is the only number.
+    "one" is mostly a pronoun: it counts behind a word such as "only", or if it is the only number.
     """
-    text = _NAMED.sub(" ", text)
-    most = SPELLED.sub(lambda match: match[0] if match[0].lower() == "one" else value_of(match[0]) or match[0], text)
-    if not _NUMBER.search(most):
-        most = re.sub(r"\bone\b(?! of| can|'s)", "1", most, flags=re.IGNORECASE)
-    return _without_ranges(_CORRECTED.sub(lambda match: match["meant"] or " ", most))
+    text = _ONE.sub(r"\1 1", with_dozens_and_fractions(_NAMED.sub(" ", text)))
+    text = SPELLED.sub(lambda words: words[0] if words[0].lower() == "one" else value_of(words[0]) or words[0], text)
+    if not _NUMBER.search(text):
+        text = re.sub(r"\bone\b(?! of| can|'s)", "1", text, flags=re.IGNORECASE)
+    return _without_ranges(_CORRECTED.sub(lambda match: match["meant"] or " ", text))
 
 
 def _without_ranges(text: str) -> str:
@@ -216,51 +240,55 @@ def _without_ranges(text: str) -> str:
     return _FROM_TO.sub(lambda match: " " if int(match[1]) < int(match[2]) else match[0], text)
 
 
-def _numbers_declared(text: str) -> Iterable[str]:
+def _without_restated(text: str, question: str) -> str:
+    """The text without numbers that are in the question, too ("in 2015"); the text itself if it has no others."""
+    asked = {phrase.lower() for phrase in _IN_QUESTION.findall(question)}
+    left = _IN_QUESTION.sub(lambda phrase: " " if phrase[0].lower() in asked else phrase[0], text) if asked else text
+    return left if _NUMBER.search(left) else text
+
+
+def _declared_numbers(text: str) -> list[str]:
     for words in reversed(_DECLARED.findall(text)):
-        if values := [_value(words)] if _value(words) else [*_amounts(_SENTENCE_END.split(words)[0])]:
-            return [value for value in values if value]
-    return ()
+        value = _value(words)
+        if values := [value] if value else _numbers_in(_SENTENCE_END.split(words)[0]):
+            return values
+    return []
 
 
-def _numbers_concluded(text: str) -> Iterable[str]:
+def _concluded_numbers(text: str) -> list[str]:
     """Those of the last sentence that begins like a conclusion, after its last verb or "="."""
     for sentence in reversed(_SENTENCE_END.split(text)):
         if _CONCLUDES.match(sentence.strip()) and (
-            values := [*_amounts(_IS.split(sentence)[-1])] or [*_amounts(sentence)]
+            values := _numbers_in(_IS.split(sentence)[-1]) or _numbers_in(sentence)
         ):
             return values
-    return ()
+    return []
 
 
-def _totals(text: str) -> Iterable[str]:
-    return ["".join(values).rstrip(".,").replace(",", "") for values in _TOTAL.findall(text)]
+def _counted_numbers(text: str, counted: str) -> list[str]:
+    """Numbers directly before what the question counts, or one word away from it.
 
-
-def _numbers_of_things(asked_for: str, text: str) -> Iterable[str]:
-    """Numbers directly before what the question counts, or one word away from it."""
-    names = []
-    for word in asked_for.lower().split():
-        if word in _NOT_NAMES:
-            break
-        names.append(word)
+    "How many more birds than cats ..." counts neither of them: there it is the number before "more".
+    """
+    names = list(takewhile(lambda word: word not in _NOT_NAMES, counted.lower().split()))
     if not names:
-        return ()
-    stem = re.escape(names[-1].removesuffix("s").removesuffix("e"))
-    counted = re.compile(rf"({_NUMBER.pattern})(?: (?!\d)[\w-]+)? {stem}", re.IGNORECASE)
-    return [number.replace(",", "") for number in counted.findall(text)]
+        return []
+    name = names[0] if names[0] in _COMPARES else names[-1].removesuffix("s").removesuffix("e")
+    counting = re.compile(rf"(\bone\b|{_NUMBER.pattern})(?: (?!\d)[\w-]+)? {re.escape(name)}", re.IGNORECASE)
+    return ["1" if number.lower() == "one" else number.replace(",", "") for number in counting.findall(text)]
 
 
-def _amounts(text: str) -> Iterable[str]:
+def _numbers_in(text: str) -> list[str]:
     return [match[0].replace(",", "") for match in _NUMBER.finditer(text)]
 
 
-def _numbers_last(text: str) -> Iterable[str]:
-    """Those of the last sentence that has any, after its last "="; all where each sentence is nothing but one."""
+def _last_numbers(text: str) -> list[str]:
+    """Those of the last sentence that has any, after its last "="; all if every sentence is only a number."""
     sentences = _SENTENCE_END.split(text)
     if all(_NUMBER.fullmatch(sentence.rstrip(".!")) for sentence in sentences):
-        return _amounts(text)
+        return _numbers_in(text)
     for sentence in reversed(sentences):
-        if values := [*_amounts(sentence.rpartition("=")[2])] or [*_amounts(sentence)]:
+        said = sentence.partition(" because ")[0]
+        if values := _numbers_in(said.rpartition("=")[2]) or _numbers_in(said) or _numbers_in(sentence):
             return values
-    return ()
+    return []

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.denials import denied_before
+from vqa_client.scoring.number_words import SPELLED, value_of
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.restated import affirms, answer_in
 from vqa_client.scoring.wrappers import above_explanation, labelled, own_answer, unwrapped
@@ -23,12 +24,15 @@ from vqa_client.types import Answer, Question
 Parse = Callable[[Reply, Question], Answer]
 
 _LEAD = re.compile(
-    r"(?:^|[.\n]\s*)(?:[*_#]{1,3}\s?)?(?:(?:so|therefore|thus|hence),?\s+)?(?:the\s+)?(?:(?:final|correct|short)\s+)?"
+    r"(?:^|[.\n]\s*)(?:[*_#]{1,3}\s?)?(?:(?:so|therefore|thus|hence|i\s(?:think|believe)),?\s+)?(?:the\s+)?(?:(?:final|correct|short)\s+)?"
     r"answer(?:\*\*)?\s*(?:is\s*:?|:)\s*"
     r"(?P<answer>[^\n]+)",
     re.IGNORECASE,
 )
+_AMOUNT: Final = rf"(?<![\d.:])\d+(?:\.\d+)?(?!\d|\.\d)|{SPELLED.pattern}"
 _RATIO = re.compile(r"(?<![\d.:])(\d+(?:\.\d+)?) ?: ?(\d+(?:\.\d+)?)(?!\d| ?:|\.\d)")
+_RATIO_IN_WORDS = re.compile(rf"(?<!from )({_AMOUNT})[ -]to[ -]({_AMOUNT})", re.IGNORECASE)
+_ASKS_RATIO = re.compile(r"\b(?:ratio|proportion|odds|scale|aspect)s?\b", re.IGNORECASE)
 _REASON = re.compile(r"(?<=[\w)\"%]),? (?:because|since)\b", re.IGNORECASE)
 _SET_APART = (
     re.compile(r"(?P<before>[^*\n]{0,200})\*\*(?P<answer>[^*\n]{0,199}[^*\n:])\*\*(?P<after>[^*\n]{0,200})"),
@@ -111,9 +115,14 @@ def declared_in(text: str) -> str:
 
 
 def ratio_in(text: str, question: Question) -> str:
-    """The only ratio that a text has and does not deny, as "3:2", where all references are ratios; else ""."""
+    """The only ratio that a text has and does not deny, as "3:2", if all references are ratios or times; else "".
+
+    A question that asks for a ratio may be answered with "3 to 2", and "three to two".
+    """
     if not question.references or not all(map(_RATIO.fullmatch, question.references)):
         return ""
+    if _ASKS_RATIO.search(question.text):
+        text = _RATIO_IN_WORDS.sub(lambda match: ":".join(value_of(part) or part for part in match.groups()), text)
     places = [each for each in _RATIO.finditer(text) if not denied_before(text, each.start())]
     ratios = {f"{each[1]}:{each[2]}" for each in places}
     return ratios.pop() if len(ratios) == 1 else ""

@@ -145,7 +145,7 @@ def _first_turn(text: str) -> tuple[str, bool]:
     return turn, bool(further) or (end is not None and _without_marks(turn) != "")
 
 
-READING_VERSION: Final = "7"
+READING_VERSION: Final = "8"
 """Changes when replies are read otherwise, whatever the benchmark: kept replies are then scored again."""
 READ_CHARACTERS: Final = 100_000
 """Of a longer reply the first and the last half of so many are read."""

@@ -62,7 +62,8 @@ _INSTEAD = re.compile(
     r"\bnot [\w' -]{1,40}(?:[;,] (?:it|he|she|they|that)(?:'s| is| are| was| were)|,? but(?! (?:it|the)\b)) "
 )
 _TAIL = re.compile(
-    r",? (?:as|because|since|according|based|while|which|compared)\b|, (?:with|at|followed by|up|down|not|rather)\b"
+    r",? (?:as|because|since|according|based|while|which|compared)\b"
+    r"|, (?:I (?:think|believe|guess)|with|at|followed by|up|down|not|rather)\b"
 )
 _MEASURE = re.compile(r" (?:at|with|of) [$€£]?\d[\d.,]*%?(?: \w+)?\W*\Z")
 _EQUATION = re.compile(r"(?:a total of )?[\d\s.,+*/×÷()$€£%−–-]+[=≈]\s?([$€£]?[-−]?\d[\d.,]*%?)")
@@ -79,6 +80,7 @@ _DOUBTS = re.compile(
 _POLAR = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will)\b", re.IGNORECASE)
 _SHOWN = re.compile(r" (?:in|on) (?:the|this) (?:image|picture|photo|photograph|scene)\Z", re.IGNORECASE)
 _SEES = re.compile(r"\s*(?i:(?:i|we) (?:can )?see|(?:the|this) (?:image|picture|photo) (?:shows|contains|has))\b")
+_ASIDE = re.compile(r" \([^()]*\)")
 _AUXILIARIES: Final = _words(
     "is are was were be do does did has have had can could will the a an there any some it this that in of"
 )
@@ -117,7 +119,7 @@ def affirms(reply: str, question: str) -> bool:
     reply = behind(_SEES, reply) if " there " in text[:10] else reply
     if len(reply) > LONGEST or not _POLAR.match(text) or _DENIES.search(f"{text} {reply}") or _DOUBTS.search(reply):
         return False
-    wanted, words = [_stem(word) for word in _sense(text.split())], reply.split()
+    wanted, words = [_stem(word) for word in _sense(text.split())], _ASIDE.sub("", reply).split()
     stated = _sense(words)[: len(wanted)]
     if not wanted or " or " in text or [_stem(word) for word in stated] != wanted:
         return False

@@ -18,11 +18,12 @@ YesNo = Literal["yes", "no"]
 _YES: Final = r"(?:yes|yeah|yep|yup|correct|true|affirmative)"
 _NO: Final = r"(?:no|nope|nah|not|false|wrong|incorrect|negative)"
 _YES_ABROAD: Final = (
-    r"(?:ja|oui|sí|sim|sì|da|да|так|tak|evet|ναι|نعم|(?:जी )?हाँ|(?:जी )?हां|はい|ええ|네|예|是的?|有的?|对的?|對)"
+    r"(?:ja|oui|sí|sim|sì|da|да|так|tak|evet|ναι|نعم|(?:जी )?हाँ|(?:जी )?हां|はい|ええ|네|예|是的?|有的?|对的?|對"
+    r"|y(?=\W*\Z))"
 )
 _NO_ABROAD: Final = (
     r"(?:nein|non|nee|não|nej|nei|нет|ні|hayır|όχι|لا|(?:जी )?नहीं|いいえ|아니요|아니오|아뇨"
-    r"|不(?:是的?)?|没有|沒有|不对|否)"
+    r"|不(?:是的?)?|没有|沒有|不对|否|n(?=\W*\Z))"
 )
 """Without "no", "nie", "ne", "si" and the like, which mean something else in another language."""
 _LOOSE: Final = (
@@ -102,6 +103,10 @@ _TURNED = (
     (re.compile(rf"{_DENIED} \"?no(?=[.,;:!\"]|$)"), "yes"),
     (re.compile(rf"{_DENIED} \"?yes(?=[.,;:!\"]|$)"), "no"),
     (re.compile(r"\bi (?:think|believe|guess|suppose) so\b"), "yes"),
+    (
+        re.compile(r"^(?:it|this|that|there|he|she|they|we|i) (?:is|are|was|were|do|does|did|has|have|had|can)\W*$"),
+        "yes",
+    ),
     (re.compile(r"\bnot (?:false|wrong|incorrect)\b|\bis not (?:a )?no(?=[.,;:!]|$)"), "yes"),
     (re.compile(r"\bnot (?:correct|true|right)\b|\bis not (?:a )?yes(?=[.,;:!]|$)"), "no"),
 )
