@@ -1,4 +1,4 @@
-"""An image as the pieces of a `data:` URL, encoded while they are sent; and a cache of what is sent again soon."""
+"""An image as the pieces of a `data:` URL, encoded while they are sent, and a cache of encoded files."""
 
 import os
 import threading
@@ -12,18 +12,18 @@ from vqa_client.errors import QuestionFailed
 from vqa_client.types import Image
 
 LIMIT_BYTES = 16 << 20
-"""Two documents of 20 pages. Neighbours ask about the same one, so each page is sent soon after it was looked at."""
+"""Two documents of 20 pages. Neighbouring questions share a document, so its pages are sent again soon."""
 LARGEST_BYTES = 1 << 20
-"""Of a file: an upload holds on to what it sends, and 128 slow uploads of larger ones would contain gigabytes."""
+"""The largest file to cache: 128 slow uploads of larger ones would keep gigabytes in memory."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
 class LRUCache(Generic[Key, Value]):
-    """Keeps values until their weights add up to more than `limit`, then forgets the least recently used.
+    """Keeps values until their weights add up to more than `limit`, then drops the least recently used ones.
 
-    A value heavier than the whole limit is not kept at all. For one thread.
+    Drops a value heavier than the whole limit at once. For one thread.
     """
 
     def __init__(self, limit: int, weigh: Callable[[Value], int]) -> None:
@@ -33,7 +33,7 @@ class LRUCache(Generic[Key, Value]):
         self._values: OrderedDict[Key, Value] = OrderedDict()
 
     def get(self, key: Key) -> Value | None:
-        """Give the value and count it as used, or None."""
+        """The value, counted as used, or None."""
         value = self._values.get(key)
         if value is not None:
             self._values.move_to_end(key)
@@ -54,10 +54,9 @@ class LRUCache(Generic[Key, Value]):
 
 
 class ByteCache(LRUCache[str, bytes], threading.local):
-    """Keeps the base64 text of files that was used last, by the SHA-256 of their bytes.
+    """Keeps the base64 text of the files used last, by the SHA-256 of their bytes.
 
-    Text that is no longer here is read from its file again: only time depends on it. Each thread, and so each event
-    loop, has its own.
+    A dropped text is made from its file again. Each thread, and so each event loop, has its own cache.
     """
 
     def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
@@ -65,19 +64,24 @@ class ByteCache(LRUCache[str, bytes], threading.local):
 
 
 BYTE_CACHE = ByteCache()
-"""Shared by those who look at files and those who send them."""
+"""Filled when files are prepared, used when they are sent."""
 
 
 PIECE_BYTES = 393_216
-"""524,288 characters once encoded. A page is mostly one piece: a document of 20 costs an eighth less CPU than in pieces
-of 96 KB. Larger ones gain nothing more, and each waiting upload holds one. A multiple of 3: none is padded."""
+"""524,288 characters of base64. Most pages are one piece: a document of 20 takes an eighth less CPU than in pieces of
+96 KB. Larger pieces save nothing more, and each waiting upload keeps one. A multiple of 3 needs no padding."""
+
+
+def encoded_size(size_bytes: int) -> int:
+    """The characters of base64 for so many bytes: four for each three bytes begun."""
+    return (size_bytes + 2) // 3 * 4
 
 
 def encoded_pieces(image: Image) -> Iterator[bytes]:
-    """Yield an image's base64 text, four characters for each three bytes begun; what is not at hand is read.
+    """Yield an image's base64 text, from the cache, from memory or from its file.
 
-    Raises `QuestionFailed` "bad_image" where the file is gone or its size is no longer `image.size_bytes`; before the
-    first piece, unless it changes later.
+    Raises `QuestionFailed` "bad_image" if the file is gone or its size is no longer `image.size_bytes`; before the
+    first piece, unless the file changes later.
     """
     if image.data is None and (text := BYTE_CACHE.get(image.sha256)) is not None:
         piece_characters = PIECE_BYTES // 3 * 4
@@ -91,7 +95,7 @@ def encoded_pieces(image: Image) -> Iterator[bytes]:
 
 
 def keep_encoded(image: Image, data: bytes) -> None:
-    """Keep a file's text for the questions that send it next, unless it is large."""
+    """Cache a file's text for the next questions, unless the file is large."""
     if len(data) <= LARGEST_BYTES:
         BYTE_CACHE.put(image.sha256, _encoder()(data))
 
@@ -104,7 +108,7 @@ def _data_pieces(image: Image, data: bytes) -> Iterator[memoryview]:
 
 
 def _file_pieces(image: Image) -> Iterator[bytes]:
-    """Read with bare system calls, each piece one of its own size; no file is open while a piece is being sent."""
+    """Read each piece with bare system calls, and close the file before the piece is sent."""
     first: os.stat_result | None = None
     try:
         for start in range(0, image.size_bytes, PIECE_BYTES):
@@ -118,7 +122,7 @@ def _file_pieces(image: Image) -> Iterator[bytes]:
 
 
 def _read_piece(image: Image, start: int, end: int) -> tuple[bytes, os.stat_result]:
-    """The bytes from `start` to `end`, and the state of the file that they are from."""
+    """The bytes from `start` to `end`, and the file's state."""
     descriptor = os.open(image.path, os.O_RDONLY)
     try:
         state = os.fstat(descriptor)
@@ -147,7 +151,7 @@ def _encoder() -> Callable[[bytes | memoryview], bytes]:
 
 
 def changed(image: Image) -> QuestionFailed:
-    """The failure of a question whose image was written to meanwhile."""
+    """The failure of a question whose image file was written to while it was being sent."""
     return QuestionFailed(
         "bad_image",
         f"{image.path or image.name}: changed while it was being sent; it had {image.size_bytes} bytes",

@@ -15,6 +15,7 @@ from vqa_client.scoring.reply import kept_completion, reply_from
 from vqa_client.task import Shot, Task, visible
 from vqa_client.types import (
     Answer,
+    Asks,
     Completion,
     Content,
     Example,
@@ -38,13 +39,6 @@ _TASKS_READ: set[str] = set()
 """Tasks of which a reply was read: at the first one patterns are compiled, which takes up to 40 ms."""
 PROMPT_CHARACTERS = 10_000
 """A longer prompt, as in text-only runs, is kept by its ends."""
-
-
-class Asks(Protocol):
-    """What the runner needs of a server's client."""
-
-    async def complete(self, request: Request) -> Completion:
-        """Raises QuestionFailed."""
 
 
 class Prepares(Protocol):

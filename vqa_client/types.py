@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from itertools import chain
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -205,6 +205,13 @@ class Completion(Struct, frozen=True, kw_only=True):
     ttft_s: float | None = None
     attempts: int = 1
     request_bytes: int = 0
+
+
+class Asks(Protocol):
+    """A client of a server, or a replacement for it."""
+
+    async def complete(self, request: Request) -> Completion:
+        """The completion of a request; raises QuestionFailed."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):

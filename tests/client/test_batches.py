@@ -16,6 +16,7 @@ from vqa_client.client.body import Dialect
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.limits import BatchGate, Outage, Patience
+from vqa_client.client.retry import Limits
 from vqa_client.client.routes import Route, Routes
 from vqa_client.errors import QuestionFailed
 from vqa_client.model_config import ModelSettings
@@ -57,8 +58,7 @@ class Batches:
         return ChatClient(
             Routes([route], outage=Outage(_never, Patience(1.0))),
             ModelSettings(model_name="m", max_tokens=9, temperature=0.0, timeout=5.0),
-            max_retries=max_retries,
-            loading_patience_s=1.0,
+            limits=Limits(max_retries, 5.0, 1.0),
             note=print,
             dialect=Dialect(),
         )

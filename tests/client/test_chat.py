@@ -12,6 +12,7 @@ from vqa_client.client.body import Dialect
 from vqa_client.client.chat import ChatClient, Doubts
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.limits import Outage, Patience, Pause
+from vqa_client.client.retry import Limits
 from vqa_client.client.routes import Route, Routes
 from vqa_client.errors import QuestionFailed, ServerAway
 from vqa_client.model_config import ModelSettings
@@ -47,8 +48,7 @@ class Server:
                 outage=Outage(self._back, Patience(1.0)),
             ),
             ModelSettings(model_name="m", max_tokens=9, temperature=temperature, timeout=timeout),
-            max_retries=max_retries,
-            loading_patience_s=1.0,
+            limits=Limits(max_retries, timeout, 1.0),
             note=self.notes.append,
             dialect=Dialect(),
         )

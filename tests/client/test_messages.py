@@ -22,7 +22,7 @@ from vqa_client.client.probe import Served, wait_for_server
 from vqa_client.client.probing.findings import Fingerprint, Sight
 from vqa_client.client.probing.identity import ShortCheck
 from vqa_client.client.reply_room import ReplyRoom
-from vqa_client.client.servers import Nature, difference
+from vqa_client.client.servers import difference
 from vqa_client.client.session import Session, open_session
 from vqa_client.client.streamed import completion_in_events
 from vqa_client.client.uploading.file_proof import not_allowed, unchanged_state
@@ -133,13 +133,13 @@ STREAMS = [
 
 @pytest.mark.parametrize(("version", "said"), [("0.32.0", "vllm 0.32.0"), (None, "vllm"), ("", "vllm")])
 def test_a_server_that_does_not_name_its_version_goes_by_its_kind(version: str | None, said: str) -> None:
-    check = ShortCheck(fingerprint=Fingerprint(kind="vllm", version=version))
-    assert Nature(served=Served(base=BASE), check=check).version == said
+    seen = Fingerprint(kind="vllm", version=version)
+    assert ShortCheck(served=Served(base=BASE), fingerprint=seen).version == said
 
 
-def nature(models: str = "m", context: int | None = None, picture: int | None = None) -> Nature:
-    served = Served(base=BASE, models=tuple(models.split()), context_length=context)
-    return Nature(served=served, check=ShortCheck(fingerprint=Fingerprint(picture_tokens=picture)))
+def nature(models: str = "m", context: int | None = None, picture: int | None = None) -> ShortCheck:
+    cards = tuple({"id": each, "max_model_len": context} for each in models.split())
+    return ShortCheck(served=Served(base=BASE, cards=cards), fingerprint=Fingerprint(picture_tokens=picture))
 
 
 UNLIKE = [
@@ -156,7 +156,7 @@ UNLIKE = [
 
 
 @pytest.mark.parametrize(("one", "other", "said"), UNLIKE)
-def test_servers_that_are_not_alike_are_named_with_what_differs(one: Nature, other: Nature, said: str) -> None:
+def test_servers_that_are_not_alike_are_named_with_what_differs(one: ShortCheck, other: ShortCheck, said: str) -> None:
     assert difference(one, other, "m") == said
 
 
@@ -328,7 +328,8 @@ async def test_what_a_check_before_a_run_finds_is_said_whole(
 ) -> None:
     notes, trusted = list[str](), list[bool]()
     error = f"HTTP {http_status}" if http_status else ""
-    check = ShortCheck(fingerprint=Fingerprint(sight=sight), error=error, http_status=http_status)
+    seen = Fingerprint(sight=sight)
+    check = ShortCheck(served=Served(base=BASE), fingerprint=seen, error=error, http_status=http_status)
     doubts = SimpleNamespace(trust_sight=lambda: trusted.append(True))
     session = Session(
         chat=cast(Any, SimpleNamespace(routes=SimpleNamespace(check=check), doubts=doubts)),

@@ -17,7 +17,7 @@ from vqa_client.cli.streams import safe
 from vqa_client.client import retry
 from vqa_client.client.failures import error_message, excerpt
 from vqa_client.client.messages import _unpack
-from vqa_client.client.probe import _read_models
+from vqa_client.client.probe import Served, cards_of, json_object
 from vqa_client.client.reply_room import REPLY_LIMIT_BYTES
 from vqa_client.client.url import candidates, join, without_secrets
 from vqa_client.client.wire import NotACompletion, read_reply
@@ -110,8 +110,10 @@ def _wire(data: bytes) -> None:
 
 
 def _probes(data: bytes) -> None:
-    served = _read_models(httpx2.URL("http://localhost"), data)
-    assert served is None or all(isinstance(name, str) for name in served.models)
+    served = Served(base=httpx2.URL("http://localhost"), cards=cards_of(json_object(data)))
+    assert all(isinstance(name, str) for name in served.models)
+    assert served.loaded is None or served.loaded in served.models
+    assert served.context_length is None or isinstance(served.context_length, int)
 
 
 def _words(data: bytes) -> None:

@@ -16,8 +16,8 @@ from vqa_client.client.failures import BODY_CHARACTERS
 from vqa_client.client.uploading.file_proof import file_address
 from vqa_client.client.wire import NotACompletion
 from vqa_client.errors import UNDECODABLE, QuestionFailed
-from vqa_client.runner import Asks, Line, answer_one
-from vqa_client.types import Completion, Question, Record, Request
+from vqa_client.runner import Line, answer_one
+from vqa_client.types import Asks, Completion, Question, Record, Request
 
 
 class Results:

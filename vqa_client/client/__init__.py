@@ -1,4 +1,4 @@
-"""One server, or several that serve the same model: bodies, connections, retries, and what replies mean.
+"""One server, or several that serve the same model: request bodies, connections, retries, and the reading of replies.
 
-A benchmark is unknown here. The modules' order is in pyproject.toml, and lint-imports checks it.
+Nothing here knows a benchmark. pyproject.toml lists the order of the modules, and lint-imports checks it.
 """

@@ -1,15 +1,16 @@
-"""How many requests and tokens a minute may be sent, by --rpm and --tpm and by what the server says is left."""
+"""The requests and tokens that may be sent per minute, from --rpm, --tpm and the server's own headers."""
 
 import asyncio
 import math
 import re
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from vqa_client.types import Completion, Image, Request
 
 BURST_S = 1.0
-"""What was not used may be sent at once, but only that of a second: servers count in windows that short."""
+"""At most the unused allowance of this time may be sent at once: servers count in windows that short."""
 BYTES_A_TOKEN = 4
 PIXELS_A_TOKEN = 28 * 28
 UNKNOWN_IMAGE_TOKENS = 1_000
@@ -20,10 +21,10 @@ _SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class Bucket:
-    """A token bucket, kept as the time since when it fills.
+    """A token bucket, kept as the time since which it has been filling.
 
-    Whoever takes waits until it is not in debt, so that a request may be larger than the bucket and those behind it
-    wait for the rest; or, where it is taken `whole`, until all of the amount is there.
+    A request may take more than is left and leaves the bucket in debt; the next request waits until the debt is paid.
+    With `whole`, a request waits until its whole amount is there.
     """
 
     def __init__(self, a_second: float, *, whole: bool = False) -> None:
@@ -31,7 +32,7 @@ class Bucket:
         self._free_s = -math.inf
 
     def take(self, amount: float) -> float:
-        """Take so much; returns the seconds to wait before it may be sent."""
+        """Take an amount; returns the seconds to wait before sending."""
         now_s = time.monotonic()
         self._free_s = max(self._free_s, now_s - self._burst_s)
         debt_s = self._free_s - now_s
@@ -39,19 +40,19 @@ class Bucket:
         return max(0.0, self._free_s - now_s if self._whole else debt_s)
 
     def correct(self, more: float) -> None:
-        """Add to what was taken; `more` is negative where that was too much."""
+        """Correct the amount taken by `more`, which is negative if it was too large."""
         self._free_s += more / self._a_second
 
     def set(self, left: float, limit: float, a_second: float) -> None:
-        """Set it to what is `left` of `limit`, and to how fast it fills."""
+        """Set how much is `left` of the `limit`, and how much comes back per second."""
         self._a_second, self._burst_s = a_second, limit / a_second
         self._free_s = time.monotonic() - left / a_second
 
 
 class Allowance:
-    """All workers' buckets: those that were asked for, and the server's own as its replies describe them.
+    """The buckets of all workers: those of the settings, and the server's as its headers describe them.
 
-    `waiting` counts the workers that wait for one.
+    `waiting` counts the workers that wait for a bucket.
     """
 
     def __init__(self, rpm: float | None = None, tpm: float | None = None) -> None:
@@ -84,7 +85,7 @@ class Allowance:
         return tokens
 
     def leave(self, tokens: float, outcome: object) -> None:
-        """The request has ended: correct its estimate by what the server counted."""
+        """End a request: replace its estimate by the tokens that the server counted."""
         self._out[REQUESTS] -= 1
         self._out[TOKENS] -= tokens
         if not isinstance(outcome, Completion) or outcome.prompt_tokens is None:
@@ -96,7 +97,7 @@ class Allowance:
             bucket.correct(outcome.prompt_tokens + reply - tokens)
 
     def read_headers(self, headers: Mapping[str, str]) -> None:
-        """Take over what a reply's x-ratelimit headers say, less what is on its way and not counted there yet."""
+        """Set the server's buckets from a reply's x-ratelimit headers, less the requests in flight."""
         for name, header in _LEFT.items():
             if header not in headers:
                 continue
@@ -108,7 +109,7 @@ class Allowance:
             self._stated.setdefault(name, Bucket(a_second, whole=True)).set(left - self._out[name], limit, a_second)
 
     def _estimated_tokens(self, request: Request, max_tokens: int) -> float:
-        """Tokens of prompt, images and reply; a reply is taken to be as long as those before it were on average."""
+        """Tokens of prompt, images and reply; the mean of earlier replies stands for the reply."""
         reply = min(self._reply_tokens / self._replies, max_tokens) if self._replies else max_tokens
         return reply + sum(map(_tokens, request.parts()))
 
@@ -127,10 +128,10 @@ def seconds(text: str) -> float | None:
     return number(text)
 
 
-def number(text: str | bytes | None) -> float | None:
-    """A finite number of at least 0; None for anything else."""
+def number(value: Any) -> float | None:
+    """A finite number of at least 0, from text too; None for anything else."""
     try:
-        value = float(text or "")
-    except ValueError:
+        value = float(value)
+    except (TypeError, ValueError, OverflowError):
         return None
     return value if 0 <= value < math.inf else None

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 import httpx2
 import msgspec
 
-from vqa_client.data_url import encoded_pieces
+from vqa_client.data_url import encoded_pieces, encoded_size
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Image, Parts, Request, without_none
 
@@ -18,9 +18,7 @@ class Body:
 
     def __init__(self, segments: Sequence[bytes | Image]) -> None:
         self._segments = segments
-        self.size_bytes = sum(
-            [len(s) if isinstance(s, bytes) else (s.size_bytes + 2) // 3 * 4 for s in segments]
-        )  # base64 writes 4 characters for each started 3 bytes
+        self.size_bytes = sum([len(s) if isinstance(s, bytes) else encoded_size(s.size_bytes) for s in segments])
 
     def pieces(self) -> Iterator[bytes]:
         """Walk the body in order; base64 never passes through a JSON encoder.

@@ -111,15 +111,14 @@ class ChatClient:
         routes: Routes,
         model: ModelSettings,
         *,
-        max_retries: int,
-        loading_patience_s: float,
-        note: Callable[[str], None],
+        limits: Limits,
         dialect: Dialect,
+        note: Callable[[str], None],
     ) -> None:
         self.routes = routes
         self.model = model
         self.late_s = model.timeout_s / 2
-        self.limits = Limits(max_retries, model.timeout_s, loading_patience_s)
+        self.limits = limits
         self.note = note
         self.chance = random.Random()
         self.doubts = Doubts(note)

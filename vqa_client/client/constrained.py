@@ -1,9 +1,9 @@
-"""Replies that are held to a question's labels, and how each server is told."""
+"""Replies that are constrained to a question's labels, and the request fields for that on each server."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import httpx2
 import msgspec
@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import GET_TIMEOUT_S, Endpoint
-from vqa_client.client.probing.asks import MOST_TOKENS, Ask, Asker, Reply, json_object
+from vqa_client.client.probe import json_object
+from vqa_client.client.probing.asks import MOST_TOKENS, Ask, Asker, Reply
 from vqa_client.client.probing.findings import colour_asks
 from vqa_client.client.probing.parameters import (
     PARAMETERS,
@@ -26,14 +27,14 @@ from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.scoring.choices.modes import constrained, label_probabilities, thinks
-from vqa_client.types import Choosing, Completion, Request
+from vqa_client.types import Asks, Choosing, Completion, Request
 
 BEFORE: Final = ("", " ", "\n", "(")
-"""What may stand before a label: the last token of " A" is " A" in one vocabulary and "A" in another."""
+"""Characters before a label: the last token of " A" is " A" in one vocabulary and "A" in another."""
 
 
 async def ids_of_labels(endpoint: Endpoint, model_name: str, labels: Sequence[str]) -> list[int]:
-    """All tokens that end in a label of one letter; none where the server doesn't say, or takes labels for the same."""
+    """All tokens that end in a one-letter label; none if the server can't tokenise or two labels share a token."""
     ids_by_label: dict[str, set[int]] = {}
     if not await _tokens(endpoint, model_name, "".join(labels)):
         return []
@@ -45,7 +46,7 @@ async def ids_of_labels(endpoint: Endpoint, model_name: str, labels: Sequence[st
 
 
 async def _tokens(endpoint: Endpoint, model_name: str, text: str) -> list[int]:
-    """The tokens of a text; none where that isn't told."""
+    """The tokens of a text; none if the server doesn't tokenise."""
     body = msgspec.json.encode({"model": model_name, "prompt": text, "add_special_tokens": False})
     try:
         async with asyncio.timeout(GET_TIMEOUT_S):
@@ -59,9 +60,9 @@ async def _tokens(endpoint: Endpoint, model_name: str, text: str) -> list[int]:
 
 
 TOP_LOGPROBS: Final = (20, 5)
-"""What vLLM, mlx-vlm and OpenAI tell at most, and what is left at services that refuse as many."""
+"""The most alternatives of vLLM, mlx-vlm and OpenAI, and a number for services that refuse so many."""
 PUT_OFF_S: Final = (1.0, 3.0, 9.0, 27.0)
-"""Waits for a server that limits the rate of requests, or is full."""
+"""Waits between attempts at a server that limits the rate of requests or is full."""
 NO_FORM = (
     "vLLM from 0.12 on takes structured_outputs, older ones guided_choice, others a JSON schema in response_format; "
     "--choice_mode logprob needs logprobs alone, and text nothing"
@@ -74,7 +75,7 @@ THINKS = (
 
 
 class ChoiceForm(Struct, frozen=True, kw_only=True):
-    """The fields by which a server is asked to choose; `name` says which of its ways that is."""
+    """The request fields that make a server choose among labels; `name` is the form's name."""
 
     name: str
     fields: dict[str, Any]
@@ -85,11 +86,11 @@ CONSTRAINED: Mapping[str, Callable[[Sequence[str]], dict[str, Any]]] = {
     "guided_choice": lambda labels: {"guided_choice": list(labels)},
     "response_format": lambda labels: {"response_format": answer_in_json("choice", labels)},
 }
-"""Ways to allow some texts only, the shortest reply first: vLLM's, that of vLLM before 0.12, and JSON."""
+"""Forms that constrain a reply to some texts, the shortest reply first: vLLM, vLLM before 0.12, JSON."""
 
 
 async def choice_form(endpoint: Endpoint, model: ModelSettings, choosing: Choosing) -> ChoiceForm:
-    """The form that this server honours; raises ServerUnusable, with what it did, where it honours none."""
+    """The form that this server honours; if it honours none, raises ServerUnusable with its replies."""
     asker = Asker(endpoint, model, timeout_s=model.timeout_s)
     plain = await _ask(asker, colour_asks()[0])
     if plain.completion is None:
@@ -99,13 +100,13 @@ async def choice_form(endpoint: Endpoint, model: ModelSettings, choosing: Choosi
 
 
 async def _constrained_form(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm:
-    """The first way in which a picture of a square can only be called a zebra or a quartz."""
+    """The first form that makes the model call a picture of a square a zebra or a quartz."""
     reasons = []
     for name, form in CONSTRAINED.items():
         reply = await _ask(asker, _picture({"max_tokens": asker.model.max_tokens, **form(UNLIKELY)}))
         if reply.completion is not None and constrained(reply.completion.text, UNLIKELY) is not None:
             return ChoiceForm(name=name, fields=form(choosing.labels))
-        reasons.append(f"{name} is {_made_of(reply)}")
+        reasons.append(f"{name} is {_effect_in_words(reply)}")
     raise _unusable(asker.endpoint, choosing, "; ".join(reasons), NO_FORM)
 
 
@@ -127,7 +128,7 @@ async def _logprobs_form(asker: Asker, choosing: Choosing, plain: Reply) -> Choi
 
 
 async def _thinks(asker: Asker, plain: Reply) -> bool:
-    """Whether thoughts come first; a model whose template opens them shows it only where they end."""
+    """Whether the model thinks first; if its template opens the reasoning, only the reasoning's end shows it."""
     replies = [plain]
     if plain.completion and plain.completion.finish_reason == "length" and asker.model.max_tokens > MOST_TOKENS:
         replies.append(await _ask(asker, _picture({"max_tokens": asker.model.max_tokens})))
@@ -136,7 +137,7 @@ async def _thinks(asker: Asker, plain: Reply) -> bool:
 
 
 async def _by_token_ids(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm | None:
-    """Exact probabilities of the labels' own tokens, where a server names tokens by number and tells those."""
+    """The form for exact probabilities of the labels' own tokens, if the server takes tokens by their ids."""
     ids = await ids_of_labels(asker.endpoint, asker.model.model_name, choosing.labels)
     if not ids:
         return None
@@ -149,7 +150,7 @@ async def _by_token_ids(asker: Asker, choosing: Choosing, plain: Reply) -> Choic
 
 
 async def _ask(asker: Asker, ask: Ask) -> Reply:
-    """The reply, or the last refusal of a server that puts questions off: it says nothing of what it would take."""
+    """The reply; a server that is busy is asked again, because its refusal doesn't show what it accepts."""
     for wait_s in PUT_OFF_S:
         reply = await asker.ask(ask)
         if reply.status != "rate_limited" and reply.http_status != HTTPStatus.SERVICE_UNAVAILABLE:
@@ -163,7 +164,7 @@ def _picture(fields: dict[str, Any]) -> Ask:
 
 
 def _one_token(asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
-    """The limit under the name that the server turned out to want."""
+    """The fields and a limit of one token, under the name that the server accepts."""
     return {asker.dialect.max_tokens_name: 1, **fields}
 
 
@@ -176,7 +177,7 @@ def _why_no_logprobs(reply: Reply) -> str:
     return f"of a first token it reports {others} alternatives, and {min(TOP_LOGPROBS)} at least are needed"
 
 
-def _made_of(reply: Reply) -> str:
+def _effect_in_words(reply: Reply) -> str:
     if reply.completion is None:
         return f"refused ({reply.error})"
     cut = not reply.completion.text and reply.completion.finish_reason == "length"
@@ -189,7 +190,7 @@ def _unusable(endpoint: Endpoint, choosing: Choosing, reason: str, way_out: str)
 
 
 async def common_form(endpoints: Sequence[Endpoint], model: ModelSettings, choosing: Choosing) -> ChoiceForm:
-    """The one form of all servers of a run; raises ServerUnusable where they differ."""
+    """The form of all servers of a run; raises ServerUnusable if their forms differ."""
     first, *others = await asyncio.gather(*(choice_form(endpoint, model, choosing) for endpoint in endpoints))
     for endpoint, form in zip(endpoints[1:], others, strict=True):
         if form != first:
@@ -198,29 +199,23 @@ async def common_form(endpoints: Sequence[Endpoint], model: ModelSettings, choos
     return first
 
 
-class Completes(Protocol):
-    """A client, or what takes its place."""
-
-    async def complete(self, request: Request) -> Completion: ...
-
-
 class ChoosingClient:
-    """Asks through a client with the fields of the form that its servers honour."""
+    """Asks through a client, with the fields of the form that its servers honour."""
 
-    def __init__(self, chat: Completes, form: ChoiceForm, choosing: Choosing) -> None:
+    def __init__(self, chat: Asks, form: ChoiceForm, choosing: Choosing) -> None:
         self.form = form
         self._chat = chat
         self._one_token = choosing.mode == "logprob"
 
     async def complete(self, request: Request) -> Completion:
-        """As the client itself; a reply of the one token that was asked for is whole, and ends at no limit."""
+        """Complete as the client does; a reply of one token is whole, so its finish reason "length" is removed."""
         completion = await self._chat.complete(replace(request, parameters={**request.parameters, **self.form.fields}))
         cut = completion.finish_reason == "length"
         return replace(completion, finish_reason=None) if cut and self._one_token else completion
 
 
 async def choosing_client(chat: ChatClient, choosing: Choosing, note: Callable[[str], None]) -> ChoosingClient:
-    """Find out the servers' form first; raises ServerUnusable where they have none, or none in common."""
+    """Find the form of all servers; raises ServerUnusable if a server has none, or if they differ."""
     routes = [route for route in chat.routes.all if not route.lost]
     form = await common_form([route.endpoint for route in routes], chat.model, choosing)
     note(f"--choice_mode {choosing.mode}: asked by {form.name}")

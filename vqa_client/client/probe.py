@@ -1,8 +1,8 @@
-"""What is at the other end: wait until a server answers, find its address form and the model it serves."""
+"""Wait until a server answers, and find which form of its address works and which models it lists."""
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -18,46 +18,56 @@ from vqa_client.errors import UNDECODABLE, ServerAway, ServerUnusable
 POLL_S = 0.5
 _BUSY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 IN_BATCHES = "mlx_vlm"
-"""How the Server header begins of those that answer in batches."""
+"""The start of the Server header of servers that answer in batches."""
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
-    """What /models says: the ids, the one that is loaded, and the base address that answered.
+    """The reply to GET /models: the model cards, and the base address that answered.
 
-    `models` is empty if the server has no such path; `loaded` is None if none of several is; `context_length` is in
-    tokens, None where it is not said;
-    `in_batches` of a server whose batches take the settings of one request and fail together; `instead` is what came
-    where no list of models did.
+    Without a list of models, `cards` is empty and `instead` describes the reply. `in_batches`: the server answers in
+    batches, whose requests share the sampling settings of one request and fail together.
     """
 
     base: httpx2.URL
-    models: tuple[str, ...] = ()
-    loaded: str | None = None
-    context_length: int | None = None
+    cards: tuple[dict[str, Any], ...] = ()
     in_batches: bool = False
     instead: str = ""
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The ids of all models."""
+        return tuple(card["id"] for card in self.cards)
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """One server: the bases that its address may mean, and what it serves; `lost` says why it serves nothing yet."""
+    @property
+    def loaded(self) -> str | None:
+        """The model that the server has loaded, or its only one; else None."""
+        return self._loaded_card.get("id")
 
-    endpoint: Endpoint
-    bases: list[httpx2.URL]
-    served: Served
-    lost: str = ""
+    @property
+    def context_length(self) -> int | None:
+        """The most tokens of prompt and reply together, if the card of `loaded` says so."""
+        return context_of_card(self._loaded_card)
+
+    @property
+    def _loaded_card(self) -> dict[str, Any]:
+        """An adapter or a second name of a model doesn't count as a model."""
+        loaded = next((card for card in self.cards if card.get("loaded") is True), {})
+        own = [card for card in self.cards if not card.get("parent")]
+        roots = {str(card.get("root") or card["id"]) for card in own}
+        return loaded or (own[0] if len(roots) == 1 else {})
 
 
 async def wait_for_server(
     endpoint: Endpoint,
-    bases: list[httpx2.URL],
+    bases: Sequence[httpx2.URL],
     *,
     patience_s: float,
     note: Callable[[str], None],
     model_is_named: bool = False,
 ) -> Served:
-    """Ask until the server answers; raises ServerAway after `patience_s` seconds, ServerUnusable when waiting is vain.
+    """Ask until the server answers; raises ServerAway after `patience_s` seconds, ServerUnusable if waiting can't help.
 
-    Where the model `model_is_named`, a key that may not list models (HTTP 403) is no obstacle.
+    If the model `model_is_named`, the key need not be allowed to list models (HTTP 403).
     """
     started_s = time.monotonic()
     is_noted = False
@@ -79,9 +89,9 @@ async def wait_for_server(
 
 
 async def _probe(
-    endpoint: Endpoint, bases: list[httpx2.URL], timeout_s: float, model_is_named: bool
+    endpoint: Endpoint, bases: Sequence[httpx2.URL], timeout_s: float, model_is_named: bool
 ) -> tuple[Served | None, str]:
-    """One look at each address form; a server that answers but lists no models is taken as it is."""
+    """Try each form of the address once; a server that answers without a list of models is accepted."""
     missing = True
     reason = ""
     for base in bases:
@@ -99,11 +109,12 @@ async def _probe(
                 f"{without_secrets(base)} {refuses} (HTTP {response.status_code}): {_words(endpoint, response)}",
                 hint="give it as --api_key, or in VQA_CLIENT_API_KEY",
             )
-        if response.status_code == HTTPStatus.OK and (served := _read_models(base, response.content)) is not None:
+        listed = json_object(response.content) if response.status_code == HTTPStatus.OK else {}
+        if isinstance(listed.get("data"), list):
             in_batches = response.headers.get("server", "").startswith(IN_BATCHES)
-            return msgspec.structs.replace(served, in_batches=in_batches), ""
+            return Served(base=base, cards=cards_of(listed), in_batches=in_batches), ""
         busy = response.status_code in _BUSY or response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
-        if not reason or (busy and missing):  # the first one that may yet change
+        if not reason or (busy and missing):  # the first reason that may change while we wait
             reason = f"HTTP {response.status_code}: {_words(endpoint, response)}"
         missing = missing and not busy
     return (Served(base=bases[0], instead=reason), "") if missing else (None, reason)
@@ -113,39 +124,31 @@ def _words(endpoint: Endpoint, response: Response) -> str:
     return endpoint.redacted(error_message(response.content))[:200]
 
 
-def _read_models(base: httpx2.URL, body: bytes) -> Served | None:
+def json_object(content: bytes) -> dict[str, Any]:
+    """The JSON object in a body; {} if the body is anything else."""
     try:
-        cards = msgspec.json.decode(body)["data"]
-        models = [card for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str)]
-    except (*UNDECODABLE, KeyError, TypeError):
-        return None
-    loaded = _intended_card(models)
-    return Served(
-        base=base,
-        models=tuple(card["id"] for card in models),
-        loaded=loaded["id"] if loaded else None,
-        context_length=context_of_card(loaded or {}),
-    )
+        value = msgspec.json.decode(content)
+    except UNDECODABLE:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
-def _intended_card(cards: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The model that a server has loaded, or the only one; adapters and further names of one model are none of their
-    own."""
-    loaded = next((card for card in cards if card.get("loaded") is True), None)
-    own = [card for card in cards if not card.get("parent")]
-    roots = {card.get("root") or card["id"] for card in own}
-    return loaded or (own[0] if len(roots) == 1 else None)
+def cards_of(models: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    """The model cards with an id in the body of /models."""
+    data = models.get("data")
+    cards = data if isinstance(data, list) else []
+    return tuple(card for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str))
 
 
 def context_of_card(card: Mapping[str, Any]) -> int | None:
-    """Tokens of prompt and reply together, as vLLM and llama.cpp name them."""
+    """The most tokens of prompt and reply together, from the fields of vLLM and llama.cpp."""
     meta = card.get("meta")
     value = card.get("max_model_len") or (meta.get("n_ctx") if isinstance(meta, dict) else None)
     return value if isinstance(value, int) else None
 
 
 def _why_unreached(base: httpx2.URL, error: Exception) -> str:
-    """Why no connection came about, in words for its two usual causes."""
+    """Why there is no connection, in words for the two usual causes."""
     text = str(error) or type(error).__name__
     if "Errno 111" in text or "refused" in text.lower():
         return f"nothing listens on {base.host}:{port_of(base)}"

@@ -10,6 +10,7 @@ import httpx2
 from vqa_client.client.allowance import Allowance
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.limits import BatchGate, Deadlines, Outage, Pause, Window
+from vqa_client.client.probe import Served
 from vqa_client.client.probing.identity import ShortCheck
 from vqa_client.client.retry import MOVE_S
 from vqa_client.client.uploading.uploads import Uploads
@@ -24,10 +25,17 @@ LOOK_TIMEOUT_S = 5.0
 
 
 class Route:
-    """One server as the workers see it: what it has to do, the pause it asked for, and whether it is lost."""
+    """One server as the workers see it: its requests, the pause that it asked for, and whether it is lost.
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    `bases` are the base addresses that its address may mean, `served` is what it lists, and `away` is why it didn't
+    answer at the start.
+    """
+
+    def __init__(self, endpoint: Endpoint, bases: Sequence[httpx2.URL] = ()) -> None:
         self.endpoint = endpoint
+        self.bases = bases
+        self.served = Served(base=endpoint.base)
+        self.away = ""
         self.uploads: Uploads | None = None
         self.gate: BatchGate | None = None
         self.pause = Pause()

@@ -1,18 +1,16 @@
-"""All servers of a run, from their addresses to routes: opened, waited for, found to be alike, and looked after."""
+"""Connect to all servers of a run, compare them, and look for lost ones until they are back."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 
 import httpx2
-from msgspec import Struct
-from msgspec.structs import replace
 
 from vqa_client.client.endpoint import Endpoint, headers_for, is_signed, open_transport
 from vqa_client.client.limits import BatchGate, Outage, Patience
-from vqa_client.client.probe import Found, Served, wait_for_server
-from vqa_client.client.probing.findings import Fingerprint
+from vqa_client.client.probe import Served, wait_for_server
 from vqa_client.client.probing.identity import ShortCheck, short_check
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.routes import Route, Routes
@@ -23,9 +21,9 @@ from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings
 
 FIRST_LOOK_S = 1.0
 LAST_LOOK_S = 30.0
-"""The wait between two looks at a lost server doubles up to here."""
+"""The wait between two looks at a lost server doubles up to this."""
 HURRY_S = 0.5
-"""The wait where every server is lost."""
+"""The wait between two looks if every server is lost."""
 Note = Callable[[str], None]
 
 
@@ -37,13 +35,14 @@ async def open_servers(
     named: bool,
     patience: Patience,
     note: Note,
-) -> AsyncIterator[list[Found]]:
-    """Connect to each address of the settings; a `transport` given replaces the wire of all.
+) -> AsyncIterator[list[Route]]:
+    """Connect to each address of the settings: first the servers that answer, then those that may answer later.
 
-    `named` says whether the model is. Raises ServerUnusable where none answers in time, or UsageError.
+    A `transport` replaces the wire of all servers; `named` says whether the settings name the model. Raises
+    ServerUnusable if no server answers in time, or UsageError.
     """
     async with AsyncExitStack() as stack:
-        opened: list[Found] = []
+        opened: list[Route] = []
         room = ReplyRoom()
         for bases in _addresses(settings, note):
             wire = transport or open_transport(
@@ -57,14 +56,15 @@ async def open_servers(
             if transport is None or not opened:
                 await stack.enter_async_context(wire)
             endpoint = Endpoint(bases[0], wire, headers_for(bases[0], settings.api_key, settings.headers))
-            opened.append(Found(endpoint=endpoint, bases=bases, served=Served(base=bases[0])))
+            opened.append(Route(endpoint, bases))
         if settings.insecure:
             note("--insecure: the server's certificate is not verified (recorded)")
-        yield await patience.wait(lambda patience_s: _answering(opened, patience_s, named, note))
+        await patience.wait(lambda patience_s: _wait_for_all(opened, patience_s, named, note))
+        yield sorted(opened, key=lambda route: bool(route.away))
 
 
 def _addresses(settings: RunSettings, note: Note) -> list[list[httpx2.URL]]:
-    """The bases of each server: --endpoint goes before any other way to name one."""
+    """The possible base addresses of each server; --endpoint overrides the other ways to name one."""
     if settings.endpoint and settings.base_url and settings.base_url not in settings.endpoint:
         note(f"--endpoint is given: {without_secrets(settings.base_url)} is not asked")
     addresses = [candidates(url, "--endpoint") for url in settings.endpoint]
@@ -77,63 +77,62 @@ def _addresses(settings: RunSettings, note: Note) -> list[list[httpx2.URL]]:
     return addresses
 
 
-async def _answering(opened: list[Found], patience_s: float, named: bool, note: Note) -> list[Found]:
-    """Those that answer first, in the order given, then those that may come later."""
+async def _wait_for_all(routes: Sequence[Route], patience_s: float, named: bool, note: Note) -> None:
+    """Find out what each server lists, or why it is `away`; raises ServerUnusable if all are."""
 
-    async def wait(server: Found) -> Found:
+    async def wait(route: Route) -> None:
         try:
             served = await wait_for_server(
-                server.endpoint, server.bases, patience_s=patience_s, note=note, model_is_named=named
+                route.endpoint, route.bases, patience_s=patience_s, note=note, model_is_named=named
             )
         except ServerUnusable as error:
             errors.append(error)
-            return replace(server, lost=str(error))
-        return replace(server, endpoint=server.endpoint.at(served.base), served=served)
+            route.away = str(error)
+        else:
+            route.endpoint, route.served = route.endpoint.at(served.base), served
 
     errors: list[ServerUnusable] = []
-    waited = await asyncio.gather(*map(wait, opened))
-    if len(errors) == len(opened):
+    await asyncio.gather(*map(wait, routes))
+    if len(errors) == len(routes):
         raise errors[0]
-    return sorted(waited, key=lambda server: bool(server.lost))
 
 
 @asynccontextmanager
 async def open_routes(
-    servers: Sequence[Found],
+    servers: Sequence[Route],
     model: ModelSettings,
     settings: RunSettings,
     *,
     patience: Patience,
     note: Note,
 ) -> AsyncIterator[Routes]:
-    """Routes to all servers, alike as far as small questions show; raises ServerUnusable where they are not."""
-    routes = {Route(server.endpoint): server for server in servers}
-    for route, server in routes.items():
-        route.gate = BatchGate() if server.served.in_batches else None
+    """Routes to all servers; raises ServerUnusable if the replies to small questions show that the servers differ."""
+    for route in servers:
+        route.gate = BatchGate() if route.served.in_batches else None
     if (settings.image_uuid != "off" or settings.file_urls) and not settings.dry_run:
-        from vqa_client.client.uploading.choose import (
-            ways_of,  # draws on the checks, as what follows: most runs do without
-        )
+        from vqa_client.client.uploading.choose import ways_of  # most runs don't need it
 
-        for route, server in routes.items():
-            route.uploads = await ways_of(server, model, settings, note)
+        for route in servers:
+            route.uploads = await ways_of(route.endpoint, model, settings, note, is_away=bool(route.away))
     if len(servers) == 1 or settings.dry_run:
-        only = next(iter(routes))
-        before = routes[only].served
-
-        async def back(patience_s: float) -> None:
-            await _back_again(only.endpoint, before, model.model_name, patience_s, note)
-
-        yield Routes(tuple(routes), outage=Outage(back, patience))
+        back = partial(_wait_until_back, servers[0].endpoint, servers[0].served, model.model_name, note)
+        yield Routes(servers, outage=Outage(back, patience))
         return
-    async with several_routes(routes, model, patience=patience, note=note) as all_routes:
-        yield all_routes
+    recovery = Recovery(servers, model, patience, note)
+    await recovery.compare()
+    try:
+        for route in servers:
+            if route.away:
+                recovery.routes.drain(route, route.away)
+        yield recovery.routes
+    finally:
+        await recovery.aclose()
 
 
-async def _back_again(endpoint: Endpoint, before: Served, model: str, patience_s: float, note: Note) -> None:
-    """Wait until the server answers again; raises ServerUnusable where it stays away, or is back without the model."""
+async def _wait_until_back(endpoint: Endpoint, before: Served, model: str, note: Note, patience_s: float) -> None:
+    """Wait until the server answers again; raises ServerUnusable if it doesn't, or no longer serves the model."""
     started_s = time.monotonic()
-    await asyncio.sleep(0.1)  # one reset connection is no outage; a restarting server needs a moment anyway
+    await asyncio.sleep(0.1)  # one reset connection isn't an outage, and a restart takes longer anyway
     now = await wait_for_server(endpoint, [endpoint.base], patience_s=patience_s, note=note, model_is_named=True)
     if model in before.models and now.models and model not in now.models:
         raise ServerUnusable(
@@ -145,23 +144,41 @@ async def _back_again(endpoint: Endpoint, before: Served, model: str, patience_s
 
 
 class Recovery:
-    """Watches lost servers; `look` gives "" for one that may have questions again, else why it may not."""
+    """Compares the servers of a run at its start, and gives questions to a lost one again once it is back."""
 
-    def __init__(self, routes: Routes, look: Callable[[Route], Awaitable[str]], note: Callable[[str], None]) -> None:
-        self._routes = routes
-        self._look = look
+    def __init__(self, routes: Sequence[Route], model: ModelSettings, patience: Patience, note: Note) -> None:
+        self.routes = Routes(routes, outage=Outage(self.first_back, patience))
+        self.routes.on_lost = self.lost
+        self._model = model
         self._note = note
+        self._noted: set[str] = set()
         self._watching: set[asyncio.Task[None]] = set()
         self._all_lost = asyncio.Event()
         self._some_back = asyncio.Event()
         self._why: dict[Route, str] = {}
         self._since_s: dict[Route, float] = {}
+        self._first: ShortCheck
+
+    async def compare(self) -> None:
+        """Send each server two or three small questions; raises ServerUnusable if the servers differ."""
+        routes = [route for route in self.routes.all if not route.away]
+        checks = await asyncio.gather(*(short_check(route.endpoint, route.served, self._model) for route in routes))
+        first, self._first = routes[0], checks[0]
+        for route, check in zip(routes, checks, strict=True):
+            if reason := difference(self._first, check, self._model.model_name):
+                raise ServerUnusable(
+                    f"{route.address} is not like {first.address}: {reason}",
+                    hint="serve the same model with the same settings everywhere, or leave one --endpoint out",
+                )
+            if check.version != self._first.version:
+                self._note(f"{route.address} is {check.version}, {first.address} is {self._first.version}")
+        self.routes.check = self._first
 
     def lost(self, route: Route, why: str) -> None:
-        """Say so, and look after it from now on."""
+        """Note that a server is lost, and look for it from now on."""
         self._why[route], self._since_s[route] = why, time.monotonic()
-        left = sum(not other.lost for other in self._routes.all)
-        self._note(f"{route.address} is out ({why}); {left} of {len(self._routes.all)} servers continue")
+        left = sum(not other.lost for other in self.routes.all)
+        self._note(f"{route.address} is out ({why}); {left} of {len(self.routes.all)} servers continue")
         if not left:
             self._some_back.clear()
             self._all_lost.set()
@@ -170,16 +187,17 @@ class Recovery:
         task.add_done_callback(self._watching.discard)
 
     async def first_back(self, patience_s: float) -> None:
-        """Return as soon as one is back; raises ServerAway after `patience_s` seconds, with 0 after a look at each."""
-        if not all(route.lost for route in self._routes.all):
+        """Wait until one server is back; raises ServerAway after `patience_s` seconds; 0 means one look at each."""
+        routes = self.routes.all
+        if not all(route.lost for route in routes):
             return
         with suppress(TimeoutError):
             async with asyncio.timeout(patience_s or LAST_LOOK_S):
-                await (self._some_back.wait() if patience_s else asyncio.gather(*map(self._is_back, self._routes.all)))
+                await (self._some_back.wait() if patience_s else asyncio.gather(*map(self._is_back, routes)))
         if not self._some_back.is_set():
-            reasons = "; ".join(f"{route.address}: {self._why.get(route, 'lost')}" for route in self._routes.all)
+            reasons = "; ".join(f"{route.address}: {self._why.get(route, 'lost')}" for route in routes)
             raise ServerAway(
-                f"none of {len(self._routes.all)} servers answers: {reasons}",
+                f"none of {len(routes)} servers answers: {reasons}",
                 hint="start one again and run the same command again; --wait_for_server SECONDS waits longer",
             )
 
@@ -195,17 +213,6 @@ class Recovery:
             wait_s = min(2 * wait_s, LAST_LOOK_S)
             await self._pause(wait_s)
 
-    async def _is_back(self, route: Route) -> bool:
-        """Look at it, and give it questions again if it is as it was; another look may have found it back meanwhile."""
-        if route.lost and (why := await self._look(route)):
-            self._why[route] = why
-        elif route.lost:
-            self._routes.restore(route)
-            self._all_lost.clear()
-            self._some_back.set()
-            self._note(f"{route.address} is back after {time.monotonic() - self._since_s[route]:.0f} s")
-        return not route.lost
-
     async def _pause(self, seconds: float) -> None:
         """Wait so long, or less once every server is lost."""
         try:
@@ -215,101 +222,47 @@ class Recovery:
             pass
         await asyncio.sleep(min(seconds, HURRY_S))
 
+    async def _is_back(self, route: Route) -> bool:
+        """Look at a lost server, and give it questions again if nothing has changed; another look may have done so."""
+        if route.lost and (why := await self._why_not_back(route)):
+            self._why[route] = why
+        elif route.lost:
+            self.routes.restore(route)
+            self._all_lost.clear()
+            self._some_back.set()
+            self._note(f"{route.address} is back after {time.monotonic() - self._since_s[route]:.0f} s")
+        return not route.lost
 
-class Nature(Struct, frozen=True, kw_only=True):
-    """What a server lists, and how it took two small pictures."""
-
-    served: Served
-    check: ShortCheck
-
-    @property
-    def seen(self) -> Fingerprint:
-        return self.check.fingerprint
-
-    @property
-    def version(self) -> str:
-        """Its kind and version, where it tells them."""
-        return f"{self.seen.kind} {self.seen.version or ''}".strip()
-
-
-def difference(one: Nature, other: Nature, model: str) -> str:
-    """Why the second may not stand in for the first, in words; "" where nothing speaks against it."""
-    lists = [model in nature.served.models for nature in (one, other) if nature.served.models]
-    if lists == [True, False]:
-        return f"it lists {', '.join(other.served.models[:5])}, and not {model}"
-    if lists == [False, True]:
-        return f"it lists {model}, and the first only {', '.join(one.served.models[:5])}"
-    for what, mine, theirs in (
-        ("longest prompt in tokens", one.served.context_length, other.served.context_length),
-        ("prompt tokens of a small picture", one.seen.picture_tokens, other.seen.picture_tokens),
-    ):
-        if mine is not None and theirs is not None and mine != theirs:
-            return f"its {what}: {theirs}, the first's: {mine}"
-    return ""
-
-
-@asynccontextmanager
-async def several_routes(
-    servers: Mapping[Route, Found], model: ModelSettings, *, patience: Patience, note: Note
-) -> AsyncIterator[Routes]:
-    """Routes to servers that small questions found to be alike; raises ServerUnusable where they are not."""
-    look = _Look(servers, model, note)
-    await look.compare()
-    routes = Routes(tuple(servers), outage=Outage(lambda patience_s: recovery.first_back(patience_s), patience))
-    routes.check = look.first.check
-    recovery = Recovery(routes, look.at, note)
-    routes.on_lost = recovery.lost
-    try:
-        for route, server in servers.items():
-            if server.lost:
-                routes.drain(route, server.lost)
-        yield routes
-    finally:
-        await recovery.aclose()
-
-
-class _Look:
-    """Looks at the servers of a run: at first whether they are alike, later whether a lost one still is."""
-
-    def __init__(self, servers: Mapping[Route, Found], model: ModelSettings, note: Note) -> None:
-        self._servers = servers
-        self._model = model
-        self._note = note
-        self._noted: set[str] = set()
-        self.first: Nature
-
-    async def compare(self) -> None:
-        served = [(route, server.served) for route, server in self._servers.items() if not server.lost]
-        natures = await asyncio.gather(*(self._nature(route, answered) for route, answered in served))
-        first, self.first = served[0][0], natures[0]
-        for (route, _), nature in zip(served, natures, strict=True):
-            if reason := difference(self.first, nature, self._model.model_name):
-                raise ServerUnusable(
-                    f"{route.address} is not like {first.address}: {reason}",
-                    hint="serve the same model with the same settings everywhere, or leave one --endpoint out",
-                )
-            if nature.version != self.first.version:
-                self._note(f"{route.address} is {nature.version}, {first.address} is {self.first.version}")
-
-    async def _nature(self, route: Route, served: Served) -> Nature:
-        """Ask two or three small questions; never raises for what the server does."""
-        return Nature(served=served, check=await short_check(route.endpoint, self._model))
-
-    async def at(self, route: Route) -> str:
-        """Say nothing of a server that answers questions as the first one did; else what is wrong."""
-        bases = self._servers[route].bases
+    async def _why_not_back(self, route: Route) -> str:
+        """Why a server can't have questions; "" if it answers as the first one did at the start."""
         try:
             served = await wait_for_server(
-                route.endpoint, bases, patience_s=0, note=lambda _: None, model_is_named=True
+                route.endpoint, route.bases, patience_s=0, note=lambda _: None, model_is_named=True
             )
         except ServerUnusable as error:
             return str(error)
         route.endpoint = route.endpoint.at(served.base)
-        nature = await self._nature(route, served)
-        if nature.seen.sight == "unknown":
+        check = await short_check(route.endpoint, served, self._model)
+        if check.fingerprint.sight == "unknown":
             return "it answers no questions"
-        reason = difference(self.first, nature, self._model.model_name)
+        reason = difference(self._first, check, self._model.model_name)
         if reason and reason not in self._noted:
             self._noted.add(reason)
             self._note(f"{route.address} is there and gets no questions: {reason}")
         return reason
+
+
+def difference(first: ShortCheck, other: ShortCheck, model: str) -> str:
+    """Why the other server can't replace the first one; "" if no difference was found."""
+    lists = [model in check.served.models for check in (first, other) if check.served.models]
+    if lists == [True, False]:
+        return f"it lists {', '.join(other.served.models[:5])}, and not {model}"
+    if lists == [False, True]:
+        return f"it lists {model}, and the first only {', '.join(first.served.models[:5])}"
+    for what, firsts, others in (
+        ("longest prompt in tokens", first.served.context_length, other.served.context_length),
+        ("prompt tokens of a small picture", first.fingerprint.picture_tokens, other.fingerprint.picture_tokens),
+    ):
+        if firsts is not None and others is not None and firsts != others:
+            return f"its {what}: {others}, the first's: {firsts}"
+    return ""

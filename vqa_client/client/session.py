@@ -1,4 +1,4 @@
-"""From settings to an asker: open the transport, wait for the server, choose the model."""
+"""Open a session: connect to the servers, wait for them, and choose the model."""
 
 import dataclasses
 import os
@@ -16,7 +16,8 @@ from vqa_client.client.body import Dialect
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.limits import Patience
-from vqa_client.client.probe import Found
+from vqa_client.client.retry import Limits
+from vqa_client.client.routes import Route, Routes
 from vqa_client.client.servers import open_routes, open_servers
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable, UsageError
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from vqa_client.types import Choosing
 
 SPARE = 64
-"""For the log, the reports, the libraries and the images being read, and some more, beside what is open already."""
+"""Files for the log, the reports, the libraries and the images being read, beside those already open."""
 LEAST_SPARE = 16
-"""For the same, where the system allows no more."""
+"""The same, if the system allows no more."""
 
 
 def affordable_workers(workers: int, note: Callable[[str], None]) -> int:
-    """Raise the process's soft limit of open files for so many workers, or say how many it is enough for."""
+    """Raise the process's limit of open files for so many workers; returns the number of workers that it allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     open_already = len(os.listdir("/dev/fd"))
     needed = workers + SPARE + open_already
@@ -53,9 +54,9 @@ MOST_LISTED = 20
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """An asker, the settings it asks with, the server's address, and what is known of the server.
+    """The client, its model's settings, the first server's endpoint, and the record of the server for the run file.
 
-    `choosing` holds the askers that have been found to let the server choose.
+    `choosing` keeps the clients that constrain replies to labels.
     """
 
     chat: ChatClient
@@ -74,7 +75,7 @@ async def open_session(
     transport: httpx2.AsyncBaseTransport | None = None,
     patience: Patience | None = None,
 ) -> AsyncIterator[Session]:
-    """Connect as the settings say, with a server's own `patience` where it has one; a `transport` replaces the wire.
+    """Connect as the settings say; a given `patience` is shared by sessions, and a `transport` replaces the wire.
 
     Raises ServerUnusable or UsageError.
     """
@@ -84,16 +85,9 @@ async def open_session(
         model = _served_model(settings, model, servers, note)
         async with open_routes(servers, model, settings, patience=patience, note=note) as routes:
             routes.allowance = Allowance(settings.rpm, settings.tpm)
-            chat = ChatClient(
-                routes,
-                model,
-                max_retries=settings.max_retries,
-                loading_patience_s=settings.wait_for_server,
-                note=note,
-                dialect=Dialect(stream=settings.stream),
-            )
+            chat = _chat_client(routes, model, settings, Dialect(stream=settings.stream), note)
             server = _server_record(servers, settings)
-            if settings.image_uuid != "off":  # which servers were found to know images by a uuid
+            if settings.image_uuid != "off":  # the servers that know images by a uuid
                 knowing = [each for each in routes.all if each.uploads is not None and each.uploads.held is not None]
                 server["image_uuid"] = [each.address for each in knowing]
             yield Session(chat=chat, model=model, endpoint=routes.all[0].endpoint, server=server)
@@ -106,25 +100,24 @@ def as_asked(
     *,
     note: Callable[[str], None],
 ) -> Session:
-    """The session with what these settings send to its model; connections, pauses and dialect are those it has."""
+    """The session with these settings for its model; it keeps its connections, pauses and dialect."""
     model = named_model(settings, config, session.model.model_name)
     if model is None or model == session.model:
         return session
-    before = session.chat
-    chat = ChatClient(
-        before.routes,
-        model,
-        max_retries=settings.max_retries,
-        loading_patience_s=settings.wait_for_server,
-        note=note,
-        dialect=before.template.dialect,
-    )
+    chat = _chat_client(session.chat.routes, model, settings, session.chat.template.dialect, note)
     note(_sent_to(model))
     return replace(session, chat=chat, model=model, choosing={})
 
 
+def _chat_client(
+    routes: Routes, model: ModelSettings, settings: RunSettings, dialect: Dialect, note: Callable[[str], None]
+) -> ChatClient:
+    limits = Limits(settings.max_retries, model.timeout_s, settings.wait_for_server)
+    return ChatClient(routes, model, limits=limits, dialect=dialect, note=note)
+
+
 def model_of(settings: RunSettings, config: str | None) -> ModelSettings | None:
-    """The model of one of the settings' configs; what is no config is a model's name where either may be given."""
+    """The model of one of the settings' configs; some settings accept a model's name instead of a config."""
     if config is None:
         return None
     if isinstance(settings, ConfiguredSettings) and not names_config(config):
@@ -133,16 +126,16 @@ def model_of(settings: RunSettings, config: str | None) -> ModelSettings | None:
 
 
 def addressed(settings: RunSettings, model: ModelSettings | None) -> RunSettings:
-    """The settings with the config's address where they give none; it is never shown in a traceback."""
+    """The settings, with the config's address if they have none; no traceback shows the address."""
     if settings.base_url or model is None or model.base_url is None:
         return settings
     return dataclasses.replace(settings, base_url=model.base_url)
 
 
 def named_model(settings: RunSettings, model: ModelSettings | None, served: str = "") -> ModelSettings | None:
-    """The config's model, or defaults for one that is named; options given by hand win.
+    """The config's model, or one with default settings; options of the command line win.
 
-    Without a name it is the `served` one; None: the server must say.
+    Its name is that of the settings, the config or the server (`served`); None if none of them gives one.
     """
     name = settings.served_name or (model.model_name if model else served)
     return _model_settings(settings, model, name) if name else None
@@ -161,7 +154,7 @@ def _model_settings(settings: RunSettings, model: ModelSettings | None, name: st
 
 
 def _served_model(
-    settings: RunSettings, model: ModelSettings | None, servers: Sequence[Found], note: Callable[[str], None]
+    settings: RunSettings, model: ModelSettings | None, servers: Sequence[Route], note: Callable[[str], None]
 ) -> ModelSettings:
     served = servers[0].served
     chosen = named_model(settings, model, served.loaded or "")
@@ -189,11 +182,11 @@ def _sent_to(model: ModelSettings, where: str = "") -> str:
     return f"model {model.model_name}{where}, max_tokens {model.max_tokens}, temperature {temperature}"
 
 
-def _addresses(servers: Sequence[Found]) -> list[str]:
-    return [without_secrets(server.served.base) for server in servers]
+def _addresses(servers: Sequence[Route]) -> list[str]:
+    return [route.address for route in servers]
 
 
-def _server_record(servers: Sequence[Found], settings: RunSettings) -> dict[str, Any]:
+def _server_record(servers: Sequence[Route], settings: RunSettings) -> dict[str, Any]:
     served, addresses = servers[0].served, _addresses(servers)
     return {
         "base_url": ", ".join(addresses),

@@ -21,7 +21,7 @@ from vqa_client.errors import Busy, DataError, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.records import locked
 from vqa_client.reports.names import count
-from vqa_client.runner import Asks, Line, until_stopped
+from vqa_client.runner import Line, until_stopped
 from vqa_client.runs.dry_run import answered_before
 from vqa_client.runs.plan import Note, Plan, run_file_for
 from vqa_client.runs.plans import plans_of
@@ -30,7 +30,7 @@ from vqa_client.runs.stage import Ask, Stage, prepared_images
 from vqa_client.servers.process import finished
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in
-from vqa_client.types import Question, Record
+from vqa_client.types import Asks, Question, Record
 
 GIGABYTE = 1e9
 Waiting = Callable[[], Iterator[Question]]

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from vqa_client.batch.parts import Limits, Sizes
 from vqa_client.client.session import addressed, named_model, open_session
+from vqa_client.data_url import encoded_size
 from vqa_client.errors import DataError, ServerUnusable
 from vqa_client.images.pillow import NoDecoder, opened
 from vqa_client.images.steps import sent_size
@@ -174,6 +175,6 @@ def _image_sizer(settings: RunSettings) -> Callable[[str], tuple[int, int] | Non
                 size_bytes = file.seek(0, os.SEEK_END)
         except (OSError, ValueError, SyntaxError, NoDecoder, DataError):
             return None
-        return (size_bytes + 2) // 3 * 4, tokens(*sent_size(width, height, settings), side)
+        return encoded_size(size_bytes), tokens(*sent_size(width, height, settings), side)
 
     return look

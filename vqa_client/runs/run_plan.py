@@ -18,7 +18,7 @@ from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.reports.limiting import limits_of
 from vqa_client.reports.report import Report
-from vqa_client.runner import GRACE_S, Asks, Line, answer_all, answer_one, first_pages, kept_prompt, until_stopped
+from vqa_client.runner import GRACE_S, Line, answer_all, answer_one, first_pages, kept_prompt, until_stopped
 from vqa_client.runs.adaptive import Adaptive
 from vqa_client.runs.control import Control
 from vqa_client.runs.figures import ServersOfStart, SessionFigures
@@ -27,7 +27,7 @@ from vqa_client.runs.resume import SCORED_AGAIN, Unchanged, adopt, any_answer, c
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.runs.stage import Ask, Stage, in_daemon_thread
 from vqa_client.task import Task
-from vqa_client.types import FAILED, Question, Record
+from vqa_client.types import FAILED, Asks, Question, Record
 
 Watch = Callable[[], Coroutine[Any, Any, None]]
 """Watches a run beside its workers until it is cancelled."""

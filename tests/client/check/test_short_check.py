@@ -10,6 +10,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer, error, ignores_images
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
+from vqa_client.client.probe import Served
 from vqa_client.client.probing.findings import Fingerprint
 from vqa_client.client.probing.identity import ShortCheck, short_check
 from vqa_client.client.url import candidates
@@ -18,7 +19,7 @@ from vqa_client.client.url import candidates
 async def shortly(base_url: str) -> ShortCheck:
     base = candidates(base_url)[0]
     async with DirectTransport(None) as transport:
-        return await short_check(Endpoint(base, transport, headers_for(base, None)), model())
+        return await short_check(Endpoint(base, transport, headers_for(base, None)), Served(base=base), model())
 
 
 @pytest.mark.parametrize(("kind", "named"), [("vllm", "vllm"), ("mlx-vlm", "mlx-vlm"), ("llamacpp", "llama.cpp")])
@@ -47,5 +48,20 @@ async def test_a_server_that_is_gone_is_unknown() -> None:
     def play(body: dict[str, Any], request: Any) -> Any:
         raise httpx2.ConnectError("gone")
 
-    found = await short_check(endpoint_playing(play), model())
-    assert found == ShortCheck(fingerprint=Fingerprint(model="tiny-vlm"), error="gone")
+    endpoint = endpoint_playing(play)
+    served = Served(base=endpoint.base)
+    found = await short_check(endpoint, served, model())
+    assert found == ShortCheck(served=served, fingerprint=Fingerprint(model="tiny-vlm"), error="gone")
+
+
+async def test_the_model_cards_that_are_known_are_not_read_again() -> None:
+    paths = list[str]()
+
+    def play(body: dict[str, Any], request: httpx2.Request) -> httpx2.Response:
+        paths.append(request.url.path)
+        return httpx2.Response(200, json={"choices": [{"message": {"content": "B"}}]})
+
+    endpoint = endpoint_playing(play)
+    served = Served(base=endpoint.base, cards=({"id": "tiny-vlm", "owned_by": "sglang"},))
+    assert (await short_check(endpoint, served, model())).fingerprint.kind == "sglang"
+    assert set(paths) == {"/v1/chat/completions", "/version"}

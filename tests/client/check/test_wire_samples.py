@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from vqa_client.client.check.sizes import found_image_limit
+from vqa_client.client.probe import cards_of
 from vqa_client.client.probing.asks import Reply, parse_reply
 from vqa_client.client.probing.findings import found_sight
-from vqa_client.client.probing.identity import Evidence, cards_of, context_length, kind_of, loaded_model
+from vqa_client.client.probing.identity import Evidence, context_length, kind_of, loaded_model
 from vqa_client.client.probing.parameters import PARAMETERS, effect_of, found_parameters, found_reasoning
 
 WIRE = Path(__file__).parents[4] / "shared" / "data" / "wire"

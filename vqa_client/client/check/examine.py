@@ -1,4 +1,4 @@
-"""The whole check of a server, in some dozens of small requests: address, images, fields, and answers under load."""
+"""The whole check of a server, in a few dozen small requests: address, images, fields, and answers under load."""
 
 import asyncio
 import os
@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from vqa_client.client.check.sizes import find_image_limit, find_sizes
 from vqa_client.client.endpoint import Endpoint, proxy_for
+from vqa_client.client.probe import cards_of
 from vqa_client.client.probing.asks import COLOURS, SIDE_PX, Ask, Asker, Reply
 from vqa_client.client.probing.findings import (
     Checked,
@@ -26,7 +27,7 @@ from vqa_client.client.probing.findings import (
     found_sight,
     sight_of,
 )
-from vqa_client.client.probing.identity import READER, Evidence, cards_of, found_identity, kind_of, loaded_model
+from vqa_client.client.probing.identity import READER, Evidence, found_identity, kind_of, loaded_model
 from vqa_client.client.probing.parameters import (
     PARAMETERS,
     asked_with,
@@ -43,10 +44,10 @@ Note = Callable[[str], None]
 
 
 async def examine(endpoint: Endpoint, model: ModelSettings, *, timeout_s: float, note: Note) -> Checked:
-    """Find out all there is; `timeout_s` is for each request, `note` hears of each step.
+    """Make the whole check; `timeout_s` is for each request, `note` gets each step.
 
-    Nothing is asked at once but the questions at the end, which are alike: some servers take the sampling settings of
-    a batch from its first request.
+    Only the last questions, whose settings are equal, are sent at once: some servers take the sampling settings of a
+    batch from its first request.
     """
     started_s = time.monotonic()
     check = _Check(endpoint, model, timeout_s, note)
@@ -60,7 +61,7 @@ async def examine(endpoint: Endpoint, model: ModelSettings, *, timeout_s: float,
 
 
 class _Check:
-    """A check under way: what was found so far, and the replies that later steps compare with."""
+    """A check in progress: the findings so far, and the replies that later steps compare with."""
 
     def __init__(self, endpoint: Endpoint, model: ModelSettings, timeout_s: float, note: Note) -> None:
         self.asker = Asker(endpoint, model, timeout_s=timeout_s)
@@ -72,7 +73,7 @@ class _Check:
         self._bare = Reply()
 
     async def all(self) -> None:
-        """Each step in its order; without a sight of images the rest would tell nothing."""
+        """Make each step; if the server doesn't see images, stop: the other steps would show nothing."""
         evidence = await self._asked_for_itself()
         colours = await self._colours(evidence)
         if any(finding.level == "unusable" for finding in self.findings):
@@ -91,7 +92,7 @@ class _Check:
         version = await self.asker.get("/version", at_root=True)
         evidence = Evidence(cards=cards_of(models), health=health, version=version)
         loaded = loaded_model(evidence)
-        if loaded and loaded != self._named:  # whoever names another makes the server drop the one it has
+        if loaded and loaded != self._named:  # a request for another model would make the server drop this one
             self.asker.model = replace(self.asker.model, model_name=loaded)
         return evidence
 
@@ -116,7 +117,7 @@ class _Check:
         return colours
 
     async def _elsewhere(self, colours: list[Reply]) -> list[Reply]:
-        """The other form of the address may take chats though it was this one that was probed."""
+        """Ask at the other form of the address: it may accept chats although the first form was probed."""
         here = self.asker.endpoint
         self.asker.endpoint = here.at(other_form(here.base))
         there = [await self.asker.ask(ask) for ask in colour_asks()]
@@ -165,20 +166,20 @@ _HINT = "run with --max_workers 1, or another version of the server: more worker
 
 
 def canary_asks(sight: Sight) -> tuple[Ask, ...]:
-    """Eight pictures whose right answers differ: colours, or codes for a server that only reads."""
+    """Eight pictures with different right answers: colours, or codes for a server that only reads text."""
     if sight == "text":
         return tuple(map(code_ask, CODES))
     return tuple(map(colour_ask, COLOURS))
 
 
 def mark_of(reply: Reply) -> str:
-    """What counts of an answer: the colour or the code that it names, else its words in small letters."""
+    """The part of an answer to compare: the colour or the code that it names, else its words in lower case."""
     code = re.search(r"\b\d{4}\b", reply.text)
     return colour_in(reply.text) or (code[0] if code else " ".join(reply.text.lower().split()))
 
 
 def found_canary(alone: Sequence[Reply], together: Sequence[Reply]) -> Finding:
-    """Compare the two; a difference makes the server unusable, one that can't show is said."""
+    """Compare the answers alone with those under load; a difference makes the server unusable."""
     failed = [reply for reply in together if reply.completion is None]
     pairs = [
         (at, mark_of(before), mark_of(after))
@@ -211,7 +212,7 @@ SLOW_S = 0.5
 
 
 class Connected(Struct, frozen=True, kw_only=True):
-    """One address of a host's name: how long a connection took, or why there is none."""
+    """One address of a host: how long a connection took, or why there is none."""
 
     address: str
     took_s: float = 0.0
@@ -219,7 +220,7 @@ class Connected(Struct, frozen=True, kw_only=True):
 
 
 def found_forms(base: httpx2.URL, other: httpx2.URL, reply: Reply) -> Finding:
-    """Which base answers, and what a chat at the other form (with /v1 for without, or the reverse) got."""
+    """Which base answers, and the reply to a chat at the other form (with /v1 instead of without, or the reverse)."""
     form = "with /v1" if other.path.rstrip("/").endswith("/v1") else "without /v1"
     also = "answers too" if reply.completion is not None else f"doesn't ({reply.error})"
     text = f"{without_secrets(base)}; {form} it {also}"
@@ -229,13 +230,13 @@ def found_forms(base: httpx2.URL, other: httpx2.URL, reply: Reply) -> Finding:
 
 
 def found_proxy(proxy: str | None) -> Finding:
-    """What stands between."""
+    """The proxy between here and the server."""
     address = without_secrets(proxy) if proxy else None
     return Finding(name="proxy", level="note" if proxy else "ok", value=address, text=address or "none")
 
 
 def found_connections(host: str, tried: Sequence[Connected]) -> Finding:
-    """Whether the first address of a name takes connections, and at once."""
+    """Whether the first address of a host accepts connections, and quickly."""
     if not tried:
         return Finding(name="connection", level="warning", text=f"{host} is not known here")
     first = tried[0]
@@ -248,7 +249,7 @@ def found_connections(host: str, tried: Sequence[Connected]) -> Finding:
 
 
 async def try_connections(url: httpx2.URL) -> list[Connected]:
-    """Connect to each address of the host, in the order in which the system names them."""
+    """Connect to each address of the host, in the system's order."""
     port = port_of(url)
     try:
         async with asyncio.timeout(CONNECT_S):

@@ -1,4 +1,4 @@
-"""The check before a run: a server that sees no images is found before the first question, and what it is is kept."""
+"""The check before a run: it refuses a server that sees no images, and keeps the server's fingerprint."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,9 +15,9 @@ from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
 
 STABLE = ("kind", "version", "picture_tokens")
-"""What of a fingerprint two starts of one run must have in common: how a weak model sees may change with the load."""
+"""The fields of a fingerprint that must not change between starts of a run; a weak model's sight may."""
 LATE_S = 2.0
-"""A check that takes longer is announced."""
+"""A check that takes longer is noted."""
 WAY_OUT = "`vqa-client check` shows details; --no_check runs anyway"
 DOUBTS: dict[Sight, str] = {
     "same": "gave the same answer for a red and a blue image; does it see images? run `vqa-client check`",
@@ -27,10 +27,10 @@ DOUBTS: dict[Sight, str] = {
 
 
 async def check_before(session: Session, note: Callable[[str], None]) -> Session:
-    """The same session with the server's fingerprint; two or three small requests, once for all who share its routes.
+    """The session with the server's fingerprint, from a few small requests; sessions with the same routes share them.
 
-    Raises ServerUnusable where the server answers and counts no tokens for images: every number would be a blind
-    model's; or where it neither lists nor knows the model. Whatever else it does is a note at most.
+    Raises ServerUnusable if the server sees no images, because every score would be that of a blind model, or if it
+    neither lists nor knows the model. Anything else is at most a note.
     """
     check = session.chat.routes.check = session.chat.routes.check or await _check_announced(session, note)
     fingerprint = check.fingerprint
@@ -57,7 +57,7 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
 
 
 async def _usual_address_hint(session: Session) -> str:
-    """The server's usual address where models are listed there, as the begin of a hint."""
+    """The start of a hint: the server's usual address, if it lists models."""
     root = session.endpoint.at_root()
     usual = root.at(root.base.copy_with(raw_path=b"/v1"))
     try:
@@ -72,12 +72,13 @@ async def _check_announced(session: Session, note: Callable[[str], None]) -> Sho
     message = f"testing the server (up to {timeout_s:.0f} s per request)"
     late = asyncio.get_running_loop().call_later(LATE_S, note, message)
     try:
-        return await short_check(session.endpoint, session.model, timeout_s=timeout_s)
+        served = session.chat.routes.all[0].served
+        return await short_check(session.endpoint, served, session.model, timeout_s=timeout_s)
     finally:
         late.cancel()
 
 
 def identity_of(server: dict[str, Any]) -> dict[str, Any]:
-    """The part of a session's `server` that belongs to the identity of a run; {} where it was not checked."""
+    """The part of a session's `server` that belongs to a run's identity; {} if the server was not checked."""
     fingerprint = server.get("fingerprint", {})
     return {name: fingerprint[name] for name in STABLE if fingerprint.get(name) is not None}

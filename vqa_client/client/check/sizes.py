@@ -1,4 +1,4 @@
-"""How many images a prompt may have, and how many tokens a picture costs by its size."""
+"""The limit of images per prompt, and the tokens of a picture by its size."""
 
 import re
 import time
@@ -15,19 +15,19 @@ _HINT = "raise the server's --limit-mm-per-prompt, or use --max_pages"
 
 
 def many_ask(count: int, sight: Sight) -> Ask:
-    """A prompt with so many pictures: small ones, or for a server that only reads some with words."""
+    """A prompt with so many pictures: small squares, or lines of text for a server that only reads text."""
     png = sentence("one page") if sight == "text" else square(SHOWN[0], SIDE_PX)
     return Ask(prompt=PROMPT, pictures=(Picture(png=png),) * count, fields={"max_tokens": 1})
 
 
 def limit_in(refusal: str) -> int | None:
-    """The number that a refusal of too many images names."""
+    """The limit in a refusal of too many images."""
     match = _LIMIT.search(refusal)
     return int(match[1]) if match else None
 
 
 async def find_image_limit(ask: Callable[[Ask], Awaitable[Reply]], sight: Sight, bare_tokens: int | None) -> Finding:
-    """Ask with many pictures, and with fewer where it isn't their number that is refused."""
+    """Ask with many pictures, then with fewer while the refusal doesn't name a limit."""
     reply = Reply()
     for count in LADDER:
         reply = await ask(many_ask(count, sight))
@@ -40,7 +40,7 @@ async def find_image_limit(ask: Callable[[Ask], Awaitable[Reply]], sight: Sight,
 
 
 def found_image_limit(count: int, reply: Reply, bare_tokens: int | None) -> Finding | None:
-    """What a reply to so many pictures says; None where fewer have to be tried."""
+    """The finding from a reply to so many pictures; None if fewer have to be tried."""
     if reply.completion is not None:
         return _accepted_images(count, reply.prompt_tokens, bare_tokens)
     limit = limit_in(reply.refusal) if reply.status == "too_many_images" else None
@@ -74,20 +74,20 @@ def _accepted_images(count: int, tokens: int | None, bare_tokens: int | None) ->
 
 SIDES_PX = (256, 512, 1024, 2048)
 SHRUNK = 1.5
-"""Four times the pixels for less than so many times the tokens were not all looked at; models that see an image in
-tiles pay for some tiles more or less, so that 4 can't be asked for."""
+"""If four times the pixels cost less than this factor in tokens, the image was shrunk. The factor is below 4 because
+models that see an image in tiles count a few tiles more or less."""
 SLOW_S = 5.0
-"""A size that takes longer is the last: the next would take four times as long and more."""
+"""A size that takes longer is the last one: the next would take over four times as long."""
 NAME = "picture_tokens_by_size"
 
 
 def size_ask(side_px: int) -> Ask:
-    """The same picture at one size, and no more of a reply than a token."""
+    """The picture at one size, with a reply of one token."""
     return Ask(prompt=PROMPT, pictures=(Picture(png=square(SHOWN[0], side_px)),), fields={"max_tokens": 1})
 
 
 async def find_sizes(ask: Callable[[Ask], Awaitable[Reply]], bare_tokens: int | None) -> Finding:
-    """Ask with larger and larger pictures until one is refused, slow, or costs no more than the last."""
+    """Ask with larger and larger pictures until one is refused, slow, or hardly costs more than the last."""
     replies: dict[int, Reply] = {}
     for side_px in SIDES_PX:
         started_s = time.monotonic()
@@ -99,7 +99,7 @@ async def find_sizes(ask: Callable[[Ask], Awaitable[Reply]], bare_tokens: int | 
 
 
 def found_sizes(replies: Mapping[int, Reply], bare_tokens: int | None) -> Finding:
-    """What the replies to pictures of these sides say; `bare_tokens` are those of the text alone."""
+    """The finding from the replies by the picture's side; `bare_tokens` are those of the text alone."""
     tokens = _tokens(replies, bare_tokens)
     value = {str(side): count for side, count in tokens.items()}
     costs = [f"{count:,} at {side} px" for side, count in tokens.items()]
@@ -125,5 +125,5 @@ def _tokens(replies: Mapping[int, Reply], bare_tokens: int | None) -> dict[int, 
 
 
 def _stopped_growing(tokens: Mapping[int, int]) -> bool:
-    """The last size cost hardly more than the one before it."""
+    """Whether the last size hardly cost more than the one before it."""
     return any(large < SHRUNK * small for small, large in list(pairwise(tokens.values()))[-1:])

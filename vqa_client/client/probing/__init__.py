@@ -1,1 +1,1 @@
-"""Small questions that show what a server does, for all who need to know before a run or within it."""
+"""Small requests that show what a server does, before a run or during it."""

@@ -1,4 +1,4 @@
-"""What a check sends and makes of the replies, and the wire under it: whatever becomes of a request is a reply."""
+"""The requests of a check and their replies; a failed request is a reply too."""
 
 import asyncio
 from collections.abc import Mapping
@@ -13,16 +13,16 @@ from msgspec import Struct
 
 from vqa_client.client.body import Dialect, Part, RequestTemplate, by_bytes, by_name
 from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.probe import json_object
 from vqa_client.client.wire import NotACompletion, read_reply
-from vqa_client.errors import UNDECODABLE
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Completion, Image, Request, Status
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """A reply taken apart; `http_status` is 0 where none came, `headers` have lower-case names.
+    """A parsed reply; `http_status` is 0 if none came, and the names of `headers` are lower-case.
 
-    `completion` is None for a refusal, whose words are `refusal` and whose kind is `status`.
+    If the reply is not a completion, `completion` is None, `refusal` is the message and `status` the kind of failure.
     """
 
     http_status: int = 0
@@ -34,14 +34,14 @@ class Reply(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What the model said, or thought where it said nothing."""
+        """The model's answer, or its reasoning if the answer is empty."""
         if self.completion is None:
             return ""
         return self.completion.text.strip() or (self.completion.reasoning or "").strip()
 
     @property
     def prompt_tokens(self) -> int | None:
-        """As the server counted them."""
+        """The server's count."""
         return self.completion.prompt_tokens if self.completion else None
 
     @property
@@ -51,13 +51,13 @@ class Reply(Struct, frozen=True, kw_only=True):
 
     @property
     def message(self) -> dict[str, Any]:
-        """The first choice's message as it came."""
+        """The first choice's message as the server sent it."""
         message = self.choices[0].get("message") if self.choices else None
         return message if isinstance(message, dict) else {}
 
     @property
     def error(self) -> str:
-        """A refusal in one line."""
+        """The refusal in one line."""
         words = " ".join(self.refusal.split())[:_WORDS]
         return f"HTTP {self.http_status}: {words}" if self.http_status else words
 
@@ -66,7 +66,7 @@ _WORDS = 200
 
 
 def parse_reply(http_status: int, headers: Mapping[str, str], content: bytes) -> Reply:
-    """Take a reply to a chat request apart."""
+    """Parse a reply to a chat request."""
     named = {name.lower(): value for name, value in headers.items()}
     body = json_object(content)
     try:
@@ -75,15 +75,6 @@ def parse_reply(http_status: int, headers: Mapping[str, str], content: bytes) ->
         status = reply.verdict.status
         return Reply(http_status=http_status, headers=named, body=body, refusal=reply.message, status=status)
     return Reply(http_status=http_status, headers=named, body=body, completion=completion)
-
-
-def json_object(content: bytes) -> dict[str, Any]:
-    """The JSON object in a body; an empty one for anything else."""
-    try:
-        value = msgspec.json.decode(content)
-    except UNDECODABLE:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 COLOURS: dict[str, tuple[int, int, int]] = {
@@ -102,7 +93,7 @@ PAGE_PX = 448
 
 @lru_cache(maxsize=32)
 def square(colour: str, side_px: int = SIDE_PX) -> bytes:
-    """A square of one of COLOURS, three fifths of the picture's side wide, amid white; a PNG file."""
+    """A PNG file: a square of one of COLOURS on white, three fifths as wide as the picture."""
     from PIL import Image, ImageDraw
 
     picture = Image.new("RGB", (side_px, side_px), "white")
@@ -113,7 +104,7 @@ def square(colour: str, side_px: int = SIDE_PX) -> bytes:
 
 @lru_cache(maxsize=32)
 def sentence(words: str, side_px: int = PAGE_PX) -> bytes:
-    """A white page with one line of black text across it; a PNG file."""
+    """A PNG file: a white page with one line of black text across it."""
     from PIL import Image, ImageDraw, ImageFont
 
     picture = Image.new("RGB", (side_px, side_px), "white")
@@ -132,11 +123,11 @@ def _png(picture: object) -> bytes:
 
 
 MOST_TOKENS = 256
-"""Room for a model that thinks before it names a colour; others stop after a word."""
+"""Enough for a model that thinks before it names a colour; others stop after a word."""
 
 
 class Picture(Struct, frozen=True, kw_only=True):
-    """An image of a request: its PNG file, the `uuid` it is called by, and whether its bytes are sent at all."""
+    """An image of a request: its PNG file, its `uuid` if it has one, and whether its bytes are sent."""
 
     png: bytes
     uuid: str = ""
@@ -144,7 +135,7 @@ class Picture(Struct, frozen=True, kw_only=True):
 
 
 class Ask(Struct, frozen=True, kw_only=True):
-    """One request; `fields` are set in it, and those that are None are left out."""
+    """One request; `fields` are added to it, and a field of None is removed from it."""
 
     prompt: str
     pictures: tuple[Picture, ...] = ()
@@ -152,11 +143,11 @@ class Ask(Struct, frozen=True, kw_only=True):
 
 
 USUAL: dict[str, Any] = {"temperature": 0, "presence_penalty": None}
-"""What of a config's settings a check sends otherwise: its replies are to be the same every time."""
+"""Settings of the config that a check overrides, so that its replies are always the same."""
 
 
 def body_of(ask: Ask, model: ModelSettings, dialect: Dialect) -> bytes:
-    """The body: what the model's config sends with every question, greedy and short, and the fields of this one."""
+    """The body: a request as the model's config sends it, but greedy and short, with the fields of this ask."""
     short = replace(model, **USUAL, max_tokens=min(model.max_tokens, MOST_TOKENS))
     request = Request(content=(*map(_image, ask.pictures), ask.prompt), parameters=ask.fields)
     body = RequestTemplate(short, dialect).body(request, map(_way, ask.pictures))
@@ -176,17 +167,17 @@ GET_TIMEOUT_S = 3.0
 
 
 class Asker:
-    """Sends the requests of a check to one address, and keeps the replies that were completions in `answered`."""
+    """Sends the requests of a check to one server; `answered` are the replies that were completions."""
 
     def __init__(self, endpoint: Endpoint, model: ModelSettings, *, timeout_s: float = TIMEOUT_S) -> None:
         self.endpoint = endpoint
-        self.model = replace(model, thinking=None)  # its form is what the check finds out
+        self.model = replace(model, thinking=None)  # the check finds out the form of this switch
         self.timeout_s = timeout_s
         self.dialect = Dialect()
         self.answered: list[Reply] = []
 
     async def ask(self, ask: Ask) -> Reply:
-        """Ask, and once more for each way in which the server wants a plain request to be different."""
+        """Ask; if the server wants a plain request in another form, adapt it and ask again."""
         sent = self.dialect
         reply = await self._ask(ask, sent)
         while (
@@ -204,7 +195,7 @@ class Asker:
         return list(await asyncio.gather(*map(self.ask, asks)))
 
     async def get(self, path: str, *, at_root: bool = False) -> dict[str, Any]:
-        """GET a JSON object under the base address, or under what stands before /v1; {} where none comes."""
+        """GET a JSON object under the base address, or under the address before /v1; {} if none comes."""
         endpoint = self.endpoint.at_root() if at_root else self.endpoint
         try:
             response = await endpoint.get(path, timeout_s=GET_TIMEOUT_S)

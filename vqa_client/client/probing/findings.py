@@ -1,4 +1,4 @@
-"""What a check finds, the verdict over it, and what of it a run keeps; first of all, whether a server sees images."""
+"""The findings of a check, the part of them that a run keeps, and the test whether a server sees images."""
 
 import re
 from collections.abc import Sequence
@@ -9,17 +9,17 @@ from msgspec import Struct
 from vqa_client.client.probing.asks import COLOURS, PAGE_PX, Ask, Picture, Reply, sentence, square
 
 Level = Literal["ok", "note", "warning", "unusable"]
-"""How much a finding matters: "note" is a limit or a habit to know, "unusable" would spoil every number."""
+"""How serious a finding is: "note" is a limit or a habit, "unusable" makes every score wrong."""
 Sight = Literal["colours", "text", "differs", "same", "blind", "unknown"]
-"""Whether the server sees images, from what it says of drawn pictures.
+"""Whether the server sees images, from its replies to drawn pictures.
 
-It names their colours, or reads their text; or it is wrong, and yet says different things of different pictures; or it
-says the same of all of them, though it counts tokens for them; or it doesn't even count any; "unknown": no replies.
+"colours": it names their colours. "text": it reads their text. "differs": it is wrong, but its replies differ. "same":
+its replies are the same, but it counts tokens for pictures. "blind": it counts none. "unknown": it doesn't reply.
 """
 
 
 class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing found: `name` for machines, `value` in plain JSON types, `text` and `hint` for people."""
+    """One finding: `name` for machines, `value` in plain JSON types, `text` and `hint` for people."""
 
     name: str
     text: str
@@ -29,7 +29,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Checked(Struct, frozen=True, kw_only=True):
-    """All findings in the order in which they are told; `took_s` is the time that the check took."""
+    """All findings, in the order of the report; `took_s` is the duration of the check."""
 
     base_url: str
     model: str
@@ -46,10 +46,10 @@ class Checked(Struct, frozen=True, kw_only=True):
 
 
 class Fingerprint(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What of a server decides its answers and doesn't change from one check to the next.
+    """The properties of a server that decide its answers and don't change between checks.
 
     `picture_tokens` are the prompt tokens of one fixed picture and question: they change with the model's processor
-    and its limits on pixels. `parameters` says of request fields whether they are honoured, ignored or refused.
+    and its limits on pixels. `parameters` has "honoured", "ignored" or "refused" for each request field.
     """
 
     kind: str = "unknown"
@@ -66,7 +66,7 @@ class Fingerprint(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 PARAMETER = "parameter "
-"""How the name of a finding about a request's field begins."""
+"""The start of the name of a finding about a request field."""
 _KEPT = ("kind", "version", "sight", "picture_tokens", "context_length", "image_limit", "reasoning", "uuid")
 
 
@@ -85,11 +85,11 @@ SHOWN = ("red", "blue")
 CODE = "4821"
 CODE_PROMPT = "What is the secret code in the above context? Answer with the code only."
 TEMPLATE_TOKENS, CHARACTERS_PER_TOKEN = 40, 3
-"""Generous for what a chat template adds, and for how many characters of a text make a token."""
+"""Generous limits: tokens that a chat template adds, and characters of a text per token."""
 
 
 def colour_asks() -> tuple[Ask, Ask]:
-    """One question on a red and on a blue square; a model that thinks gets the room to name a colour."""
+    """The question on a red and on a blue square."""
     return colour_ask(SHOWN[0]), colour_ask(SHOWN[1])
 
 
@@ -104,19 +104,19 @@ def bare_ask() -> Ask:
 
 
 def code_ask(code: str = CODE) -> Ask:
-    """A question that only a reader of the picture can answer; one that does nothing but OCR can."""
+    """A question that needs the text in the picture; pure OCR can answer it too."""
     return Ask(prompt=CODE_PROMPT, pictures=(Picture(png=sentence(f"The secret code is {code}.", PAGE_PX)),))
 
 
 def colour_in(text: str) -> str | None:
-    """The one colour of COLOURS that a text names; None for none and for several."""
+    """The colour of COLOURS that a text names; None if it names none or several."""
     words = set(re.findall(r"[a-z]+", text.lower().replace("grey", "gray")))
     named = [colour for colour in COLOURS if colour in words]
     return named[0] if len(named) == 1 else None
 
 
 def sight_of(colours: Sequence[Reply], code: Reply | None = None, bare: Reply | None = None) -> Sight:
-    """Judge the replies to `colour_asks`, `code_ask` and `bare_ask`; the last two may not have been asked."""
+    """Judge the replies to `colour_asks`, and to `code_ask` and `bare_ask` if they were asked."""
     if all(colour_in(reply.text) == colour for reply, colour in zip(colours, SHOWN, strict=True)):
         return "colours"
     if code is not None and CODE in code.text:
@@ -155,7 +155,7 @@ _ALIVE = "the server answers probes and completes nothing: look at its log, and 
 
 
 def found_sight(colours: Sequence[Reply], code: Reply | None, bare: Reply | None) -> Finding:
-    """What is said of `sight_of`."""
+    """The finding about `sight_of`."""
     sight = sight_of(colours, code, bare)
     if sight == "unknown":
         refused = next(reply for reply in colours if reply.completion is None)

@@ -1,13 +1,12 @@
-"""Which server it is, in which version, what it serves, how long a prompt may be; and by few requests, if it sees."""
+"""A server's kind, version, models and context length; and, from a few requests, whether it sees images."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.probe import context_of_card
+from vqa_client.client.probe import Served, context_of_card
 from vqa_client.client.probing.asks import Asker, Reply
 from vqa_client.client.probing.findings import Finding, Fingerprint, bare_ask, code_ask, colour_asks, sight_of
 from vqa_client.model_config import ModelSettings
@@ -21,29 +20,22 @@ OWNERS = {
     "library": "ollama",
     "vqa-client": READER,
 }
-"""What servers write into `owned_by` of their model cards."""
+"""Kinds of servers by the `owned_by` of their model cards."""
 _HEADER = re.compile(r"^(mlx_vlm|llama\.cpp)(?:/(\S+))?")
 _HEADER_KINDS = {"mlx_vlm": MLX_VLM, "llama.cpp": LLAMA_CPP}
 _FINGERPRINT = re.compile(r"^vllm-([0-9][^-]*)")
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """What a server says of itself: cards of /models, the object at /health and the one at /version."""
+    """What a server reports: its model cards, and the JSON objects at /health and /version."""
 
     cards: tuple[dict[str, Any], ...] = ()
     health: dict[str, Any] = {}
     version: dict[str, Any] = {}
 
 
-def cards_of(models: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    """The model cards in the body of /models that have an id."""
-    data = models.get("data")
-    cards = data if isinstance(data, list) else []
-    return tuple(card for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str))
-
-
 def kind_of(reply: Reply, evidence: Evidence) -> tuple[str, str | None]:
-    """The server's kind ("unknown" where nothing tells) and its version, from any reply of its own and the rest."""
+    """The server's kind ("unknown" if nothing shows it) and its version, from any of its replies and its reports."""
     stated = evidence.version.get("version")
     version = stated if isinstance(stated, str) else None
     if header := _HEADER.match(reply.headers.get("server", "")):
@@ -55,13 +47,13 @@ def kind_of(reply: Reply, evidence: Evidence) -> tuple[str, str | None]:
 
 
 def loaded_model(evidence: Evidence) -> str | None:
-    """The model in memory where the server tells it apart from those it could load, as mlx-vlm does."""
+    """The model in memory, if the server marks it among those that it could load, as mlx-vlm does."""
     marked = [card["id"] for card in evidence.cards if card.get("loaded") is True]
     return marked[0] if marked else _text(evidence.health.get("loaded_model"))
 
 
 def context_length(evidence: Evidence, model: str) -> int | None:
-    """Tokens of prompt and reply together; None where the server doesn't say."""
+    """The most tokens of prompt and reply together; None if the server doesn't report it."""
     own = [card for card in evidence.cards if card["id"] == model] or list(evidence.cards[:1])
     limits = (
         context_of_card(own[0] if own else {}),
@@ -72,11 +64,10 @@ def context_length(evidence: Evidence, model: str) -> int | None:
 
 
 def found_identity(reply: Reply, evidence: Evidence, model: str, max_tokens: int) -> list[Finding]:
-    """The server, the models it serves and the context they have."""
+    """The server's kind and version, its models and their context length."""
     kind, version = kind_of(reply, evidence)
-    named = Finding(name="kind", text=kind, value=kind)
     return [
-        named,
+        Finding(name="kind", text=kind, value=kind),
         Finding(name="version", text=version or "not reported", value=version),
         _models(evidence, kind, model),
         _context(context_length(evidence, model), max_tokens),
@@ -128,18 +119,28 @@ TIMEOUT_S = 60.0
 
 
 class ShortCheck(Struct, frozen=True, kw_only=True):
-    """What two small pictures showed; `error` and `http_status` say why, if there was no reply."""
+    """What a server lists, and what it replied to two small pictures.
 
+    Without a reply, `error` and `http_status` say why.
+    """
+
+    served: Served
     fingerprint: Fingerprint
     error: str = ""
     http_status: int = 0
 
+    @property
+    def version(self) -> str:
+        """The server's kind, and its version if it reports one."""
+        return f"{self.fingerprint.kind} {self.fingerprint.version or ''}".strip()
 
-async def short_check(endpoint: Endpoint, model: ModelSettings, *, timeout_s: float = TIMEOUT_S) -> ShortCheck:
-    """Ask for the colours of two pictures; where they are not named, for a drawn code, and without a picture.
 
-    Never raises for what the server does: `sight` is "unknown" where it didn't reply, "blind" or "same" where no image
-    was seen. `timeout_s` is for each request.
+async def short_check(
+    endpoint: Endpoint, served: Served, model: ModelSettings, *, timeout_s: float = TIMEOUT_S
+) -> ShortCheck:
+    """Ask for the colours of two pictures; if the replies don't name them, ask for a drawn code, and without a picture.
+
+    Never raises for an error of the server: `sight` is then "unknown". `timeout_s` is for each request.
     """
     asker = Asker(endpoint, model, timeout_s=timeout_s)
     colours = await asker.all(colour_asks())
@@ -149,14 +150,16 @@ async def short_check(endpoint: Endpoint, model: ModelSettings, *, timeout_s: fl
     sight = sight_of(colours, code, bare)
     kind, version = kind_of(colours[0], Evidence())
     if kind == "unknown":
-        stated = await asker.get("/version", at_root=True)
-        models = await asker.get("/models")
-        kind, version = kind_of(colours[0], Evidence(cards=cards_of(models), version=stated))
+        evidence = Evidence(cards=served.cards, version=await asker.get("/version", at_root=True))
+        kind, version = kind_of(colours[0], evidence)
     fingerprint = Fingerprint(
         kind=kind, version=version, model=model.model_name, sight=sight, picture_tokens=colours[0].prompt_tokens
     )
     if sight != "unknown":
-        return ShortCheck(fingerprint=fingerprint)
+        return ShortCheck(served=served, fingerprint=fingerprint)
     return ShortCheck(
-        fingerprint=fingerprint, error=endpoint.redacted(colours[0].error), http_status=colours[0].http_status
+        served=served,
+        fingerprint=fingerprint,
+        error=endpoint.redacted(colours[0].error),
+        http_status=colours[0].http_status,
     )

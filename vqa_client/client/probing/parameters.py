@@ -1,6 +1,6 @@
-"""What a run may rely on or can save by: request fields, usage, reasoning, images named by a uuid.
+"""Whether a server honours request fields, counts tokens, separates reasoning, and knows images by a uuid.
 
-Fields that a server may take and ignore are sent where ignoring them shows in the reply.
+Each field is sent with a value whose effect shows in the reply.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,18 +15,18 @@ from vqa_client.client.probing.findings import PARAMETER, PROMPT, SHOWN, Finding
 
 Effect = Literal["honoured", "ignored", "refused", "unclear"]
 UNLIKELY = ("zebra", "quartz")
-"""What no model says of a red square by itself."""
+"""Words that no model says of a red square."""
 SHORT = 32
-"""Tokens of a reply here: models that think are cut, and most of what they would show stays unclear."""
+"""The token limit of a reply; models that think are cut off, which leaves most fields unclear."""
 
 
 Fields: TypeAlias = dict[str, Any]
 Judge: TypeAlias = Callable[[Reply, Reply, Fields], Effect]
-"""From the plain reply, the one with the fields, and the fields, to what was made of them."""
+"""Takes the plain reply, the reply to the fields, and the fields; gives their effect."""
 
 
 class Parameter(Struct, frozen=True):
-    """A field of a request: what is sent after the plain question was answered, and who judges the reply to that."""
+    """A request field: the fields to send after the plain question was answered, and the judge of the reply."""
 
     name: str
     fields: Fields | Callable[[Reply], Fields]
@@ -44,18 +44,18 @@ def asked_with(parameter: Parameter, plain: Reply) -> Ask:
 
 
 def effect_of(parameter: Parameter, plain: Reply, reply: Reply, fields: Fields | None = None) -> Effect:
-    """What the server made of the parameter, or of other `fields` of the same kind."""
+    """What the server did with the parameter, or with other `fields` of the same kind."""
     if reply.completion is None:
         return "refused" if reply.http_status else "unclear"
     return parameter.judge(plain, reply, parameter.sent(plain) if fields is None else fields)
 
 
 def found_parameters(replies: Mapping[str, Reply], plain: Reply, config_fields: frozenset[str]) -> list[Finding]:
-    """A finding for each reply, by the parameter's name; `config_fields` are those that the model's config sends."""
+    """A finding per parameter from the replies by its name; `config_fields` are the fields that the config sends."""
     effects = {row.name: effect_of(row, plain, replies[row.name]) for row in PARAMETERS.values() if row.name in replies}
     for switch, other in (SWITCHES, SWITCHES[::-1]):
         if effects.get(switch) == "honoured" and effects.get(other) == "unclear":
-            effects[other] = "ignored"  # the template has the switch, and this name for it doesn't reach it
+            effects[other] = "ignored"  # the template has the switch, but not under this name
     return [_finding(name, effect, replies[name], config_fields) for name, effect in effects.items()]
 
 
@@ -77,7 +77,7 @@ def _finding(name: str, effect: Effect, reply: Reply, config_fields: frozenset[s
 
 
 def _second_half(plain: Reply) -> Fields:
-    """Stop at the second half of what the model says anyway, whatever that is."""
+    """Stop at the second half of the plain answer."""
     text = _answer_of(plain).strip()
     return {"stop": [text[len(text) // 2 :] or "\n"]}
 
@@ -90,7 +90,7 @@ def _stop_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
 
 
 def _length_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
-    """Fewer tokens were allowed than the plain reply took."""
+    """The reply was allowed fewer tokens than the plain reply had."""
     if reply.completion and reply.completion.finish_reason == "length":
         return "honoured"
     allowed = fields.get("max_completion_tokens") or fields["max_tokens"]
@@ -117,7 +117,7 @@ def _json_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
 
 
 def _template_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
-    """A template that has none of these variables is no less honoured."""
+    """Unclear without an effect: the template may have none of these variables."""
     return "honoured" if _other_length(plain, reply) else "unclear"
 
 
@@ -128,13 +128,13 @@ def _picture_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
 
 
 def _logprobs_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
-    """As many alternatives as were asked for, or with none asked for any logprobs at all."""
+    """Honoured if there are logprobs, with as many alternatives as requested."""
     reported = alternatives(reply)
     return "honoured" if reported is not None and reported >= fields.get("top_logprobs", 0) else "ignored"
 
 
 def _named_tokens_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
-    """The named tokens and at most the sampled one: a server that ignores them tells none or its usual number."""
+    """Honoured if there are logprobs of the named tokens, and of at most one more, the sampled token."""
     named = len(fields["logprob_token_ids"])
     return "honoured" if alternatives(reply) in (named, named + 1) else "ignored"
 
@@ -144,12 +144,12 @@ def _ignored(plain: Reply, reply: Reply, fields: Fields) -> Effect:
 
 
 def _answer_of(reply: Reply) -> str:
-    """The answer alone, without thoughts."""
+    """The answer without the reasoning."""
     return reply.completion.text if reply.completion else ""
 
 
 def _cut_in_thought(reply: Reply) -> bool:
-    """Nothing was said, because there was no room after the thoughts."""
+    """The answer is empty because the reasoning used up the tokens."""
     return reply.completion is not None and not _answer_of(reply) and reply.completion.finish_reason == "length"
 
 
@@ -158,7 +158,7 @@ def _other_length(plain: Reply, reply: Reply) -> bool:
 
 
 def alternatives(reply: Reply) -> int | None:
-    """How many logprobs stand beside that of the first token; None where there are no logprobs at all."""
+    """The number of alternatives to the first token with a logprob; None without logprobs."""
     logprobs = reply.choices[0].get("logprobs") if reply.choices else None
     tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
     if not isinstance(tokens, list) or not tokens or not isinstance(tokens[0], dict):
@@ -167,7 +167,7 @@ def alternatives(reply: Reply) -> int | None:
 
 
 def answer_in_json(name: str, texts: Sequence[str]) -> Fields:
-    """The response_format of an object whose answer is one of some texts."""
+    """A response_format: an object whose answer is one of these texts."""
     schema = {
         "type": "object",
         "properties": {"answer": {"type": "string", "enum": list(texts)}},
@@ -178,9 +178,9 @@ def answer_in_json(name: str, texts: Sequence[str]) -> Fields:
 
 
 SWITCHES = ("chat_template_kwargs", "enable_thinking")
-"""Two names for a variable of the chat template: one of them is vLLM's, the other mlx-vlm's."""
+"""Two names for a variable of the chat template: vLLM's and mlx-vlm's."""
 _TEMPLATE = {"enable_thinking": True, "thinking": True, "add_vision_id": True}
-"""Variables of common templates that change the prompt's length; a template takes those that it knows."""
+"""Variables of common templates that change the prompt's length; a template uses those that it knows."""
 _LOGPROBS = {"logprobs": True, "max_tokens": 2}
 
 _ROWS = (
@@ -207,7 +207,7 @@ _MARKS = ("<think>", "</think>")
 
 
 def uuid_asks() -> tuple[Ask, Ask]:
-    """A picture with its bytes and a uuid, then the uuid alone; the uuid is the picture's digest, so never wrong."""
+    """A picture with its bytes and a uuid, then the uuid alone; the uuid is the digest, so it can't be wrong."""
     png = square(SHOWN[0])
     named = Picture(png=png, uuid=sha256(png).hexdigest())
     unsent = Picture(png=png, uuid=named.uuid, sent=False)
@@ -215,7 +215,7 @@ def uuid_asks() -> tuple[Ask, Ask]:
 
 
 def found_uuid(first: Reply, again: Reply) -> Finding:
-    """Whether the second request, without the bytes, was the first for the server."""
+    """Whether the server treated the request without the bytes as the one with them."""
     if first.completion is None:
         text = f"an image with a uuid is refused ({first.error})"
     elif again.completion is None and "cache miss" in again.refusal.lower():
@@ -230,7 +230,7 @@ def found_uuid(first: Reply, again: Reply) -> Finding:
 
 
 def found_usage(replies: Sequence[Reply]) -> Finding:
-    """Whether tokens are counted."""
+    """Whether the server counts tokens."""
     if all(reply.prompt_tokens is not None for reply in replies):
         cached = any("cached_tokens" in _details(reply) for reply in replies)
         return Finding(name="usage", value=True, text="counted" + (", cached tokens too" if cached else ""))
@@ -245,7 +245,7 @@ def _details(reply: Reply) -> dict[str, object]:
 
 
 def found_reasoning(replies: Sequence[Reply]) -> Finding:
-    """Where a model's thoughts are, if it has told any."""
+    """Where the model's reasoning is, if the replies have any."""
     for field in REASONING_FIELDS:
         if any(isinstance(reply.message.get(field), str) and reply.message[field] for reply in replies):
             return Finding(name="reasoning", value=field, text=f"in the field {field}")

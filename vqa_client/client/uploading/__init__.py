@@ -1,1 +1,1 @@
-"""Other ways for an image than its bytes in every request."""
+"""Ways to send an image other than its bytes in every request."""

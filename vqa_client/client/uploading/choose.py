@@ -1,4 +1,4 @@
-"""How a server's images may go, found out before the run relies on it."""
+"""Find out, before the run, in which ways a server takes images."""
 
 import hashlib
 import secrets
@@ -7,7 +7,6 @@ from collections.abc import Callable
 import msgspec
 
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.probe import Found
 from vqa_client.client.probing.asks import Ask, Asker, Picture, square
 from vqa_client.client.probing.findings import PROMPT
 from vqa_client.client.probing.parameters import found_uuid, uuid_asks
@@ -18,34 +17,34 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
 
 PROCESSING = ("mm_processor_kwargs", "media_io_kwargs")
-"""Fields of a request by which vLLM makes something else of the same image."""
+"""Request fields that change how vLLM processes an image."""
 
 
 async def ways_of(
-    server: Found, model: ModelSettings, settings: RunSettings, note: Callable[[str], None]
+    endpoint: Endpoint, model: ModelSettings, settings: RunSettings, note: Callable[[str], None], *, is_away: bool
 ) -> Uploads | None:
-    """The ways besides plain bytes that the settings ask for and this server has; None for none."""
-    named = settings.image_uuid == "auto" and not server.lost and await _takes_names(server.endpoint, model, note)
+    """The ways other than bytes that the settings ask for and this server has; None if there are none."""
+    named = settings.image_uuid == "auto" and not is_away and await _knows_names(endpoint, model, note)
     if not named and not settings.file_urls:
         return None
     return Uploads(
         held=HeldImages() if named else None,
         suffix=name_suffix(model),
-        proof=FileProof(server.endpoint, model) if settings.file_urls else None,
+        proof=FileProof(endpoint, model) if settings.file_urls else None,
         note=note,
     )
 
 
 def name_suffix(model: ModelSettings) -> str:
-    """What keeps one image's names apart under different processing; "" for the server's own."""
+    """A suffix for an image's name that depends on its processing; "" for the server's default."""
     processing = {key: (model.extra_body or {})[key] for key in PROCESSING if key in (model.extra_body or {})}
     if not processing:
         return ""
     return "-" + hashlib.sha256(msgspec.json.encode(processing, order="sorted")).hexdigest()[:16]
 
 
-async def _takes_names(endpoint: Endpoint, model: ModelSettings, note: Callable[[str], None]) -> bool:
-    """Whether it refuses a name it can't know, and sees the picture of one it knows: else images would be dropped."""
+async def _knows_names(endpoint: Endpoint, model: ModelSettings, note: Callable[[str], None]) -> bool:
+    """Whether it refuses an unknown name and sees the image of a known one; else images would be lost."""
     asker = Asker(endpoint, model)
     picture = Picture(png=square("green"), uuid=f"never-sent-{secrets.token_hex(16)}", sent=False)
     unknown = await asker.ask(Ask(prompt=PROMPT, pictures=(picture,)))

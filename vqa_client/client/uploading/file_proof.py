@@ -1,4 +1,4 @@
-"""Whether a server reads image files itself: shown by one of the run's own files, before others go that way."""
+"""Prove with one of the run's own files that a server reads image files itself, before it gets others by address."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ from vqa_client.types import Completion, Image, Request
 
 
 def file_address(image: Image) -> str:
-    """The file:// address of an image that is sent as its file is; "" for one made anew or of a name without UTF-8."""
+    """The file:// address of an unchanged image file; "" for a transformed image or a name that isn't UTF-8."""
     if image.data is not None or not image.path:
         return ""
     try:
@@ -29,7 +29,7 @@ def file_address(image: Image) -> str:
 
 
 def unchanged_state(image: Image, before: FileState | None = None) -> FileState:
-    """The state of an image's file; raises QuestionFailed "bad_image" where it is gone, or not as it was `before`."""
+    """The state of an image's file; raises QuestionFailed "bad_image" if the file is gone or differs from `before`."""
     try:
         state = state_of(os.stat(image.path))
     except OSError as error:
@@ -42,7 +42,7 @@ def unchanged_state(image: Image, before: FileState | None = None) -> FileState:
 PROMPT = "Describe the image in a few words."
 MOST_TOKENS = 16
 TRIES = 2
-"""A busy server may word the same thing in two ways; an image that it didn't see differs each time."""
+"""A busy server may word the same image in two ways; an image that it doesn't see differs each time."""
 HINT = (
     "start the server with --allowed-local-media-path DIR (llama.cpp: --media-path), DIR being a folder above the "
     "images, on the machine that has them; or leave --file_urls out"
@@ -53,12 +53,12 @@ _NOT_ALLOWED = re.compile(
 
 
 def not_allowed(message: str) -> bool:
-    """Whether a server says that it reads no files, or not this one."""
+    """Whether a server's message says that it may not read files, or not this one."""
     return _NOT_ALLOWED.search(message) is not None
 
 
 class FileProof:
-    """One server's: `given` once it has answered the same for a file's address as for the file's bytes."""
+    """A server's proof: `given` once it has replied the same to a file's address as to the file's bytes."""
 
     def __init__(self, endpoint: Endpoint, model: ModelSettings) -> None:
         self.given = False
@@ -69,9 +69,9 @@ class FileProof:
         self._asking = asyncio.Lock()
 
     async def by(self, images: Sequence[Image]) -> bool:
-        """Try with the first of these that is an unchanged file; False where that can't tell, for whatever reason.
+        """Try the first of these that is an unchanged file; False if that proves nothing.
 
-        Raises ServerUnusable where the server reads no files, or other ones; httpx2.TransportError.
+        Raises ServerUnusable if the server can't read files, or reads different ones; httpx2.TransportError.
         """
         image = next((image for image in images if file_address(image)), None)
         if image is None:
@@ -82,7 +82,7 @@ class FileProof:
         return self.given
 
     def refused(self, message: str) -> ServerUnusable:
-        """What ends a run whose server reads no files."""
+        """The error that ends a run whose server can't read files."""
         address = without_secrets(self._endpoint.base)
         return ServerUnusable(f"{address} reads no image files by itself (--file_urls): {message}", hint=HINT)
 
@@ -92,7 +92,7 @@ class FileProof:
             try:
                 sent = await self._ask(image, by_bytes(image))
             except (NotACompletion, TimeoutError):
-                return False  # this image shows nothing: its question is asked in the ordinary way
+                return False  # this image proves nothing: its question sends its bytes
             try:
                 read = await self._ask(image, by_address(file_address(image)))
             except NotACompletion as reply:

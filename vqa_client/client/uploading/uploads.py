@@ -1,4 +1,4 @@
-"""How images go to one server: as bytes, as the address of a file that it reads itself, or by name once it has them."""
+"""How images are sent to one server: as bytes, as the address of a file that it reads, or by name once it has them."""
 
 import asyncio
 import re
@@ -10,18 +10,19 @@ from msgspec import Struct
 from vqa_client.client.body import Part, by_address, by_bytes, by_name
 from vqa_client.client.failures import MEGABYTE
 from vqa_client.client.uploading.file_proof import FileProof, file_address, not_allowed, unchanged_state
+from vqa_client.data_url import encoded_size
 from vqa_client.errors import ServerUnusable
 from vqa_client.files import FileState
 from vqa_client.types import Image
 
 MOST_IMAGES = 16_384
-"""Far more than a server keeps: vLLM's 4 GiB hold some hundreds of pages."""
+"""Far more than a server keeps: vLLM's cache of 4 GiB has room for a few hundred pages."""
 WORTH_WAITING_BYTES = MEGABYTE
-"""From here on a question waits for the answer to another one that is bringing its images to the server."""
+"""With missing images of this size, a question waits while another question sends them."""
 
 
 class HeldImages:
-    """The digests of images that a server has answered about, the least recently used first."""
+    """The digests of the images that a server has, the least recently used first."""
 
     def __init__(self, limit: int = MOST_IMAGES) -> None:
         self._limit = limit
@@ -32,9 +33,9 @@ class HeldImages:
         return sha256 in self._held
 
     async def lead(self, images: Sequence[Image]) -> str:
-        """Wait while another question brings these images; "" then, or the digest to give to `brought`.
+        """Wait while another question sends these images; returns "", or a digest if the caller has to send them.
 
-        Whoever gets a digest is to bring the images itself, and others wait for it until it calls `brought`.
+        With a digest, other questions wait until the caller passes it to `brought`.
         """
         while True:
             missing = [image for image in images if image.sha256 not in self._held]
@@ -48,11 +49,11 @@ class HeldImages:
             await coming.wait()
 
     def brought(self, sha256: str) -> None:
-        """Let those go on that wait for these images, whether they are there now or not."""
+        """Wake the questions that wait for these images, whether or not the server has them now."""
         self._coming.pop(sha256).set()
 
     def keep(self, images: Sequence[Image]) -> None:
-        """Remember what the server has now, or has used again."""
+        """Remember images that the server has received or used again."""
         for image in images:
             self._held.pop(image.sha256, None)
             self._held[image.sha256] = None
@@ -60,7 +61,7 @@ class HeldImages:
             del self._held[next(iter(self._held))]
 
     def missed(self, sha256: str) -> None:
-        """The server has let go of this image, and so of all that it used before."""
+        """Forget an image that the server has dropped, and all images that it used before that one."""
         if sha256 not in self._held:
             return
         for older in list(self._held):
@@ -69,7 +70,7 @@ class HeldImages:
                 return
 
     def drop(self, images: Sequence[Image]) -> None:
-        """Send these with their bytes again."""
+        """Forget these images, so that their bytes are sent again."""
         for image in images:
             self._held.pop(image.sha256, None)
 
@@ -78,17 +79,17 @@ class HeldImages:
 
 
 MISS = re.compile(r"cache miss for image at index (\d+)", re.IGNORECASE)
-"""How vLLM says that it has no image of that name, or none any more."""
+"""vLLM's message that it doesn't have the image of that name."""
 
 
 ENOUGH_MISSES = 32
-"""After so many, and more of them than hits, the server keeps too little for names to be worth anything."""
+"""After so many misses, and more misses than hits, names aren't worth it: the server keeps too few images."""
 
 
 class Counted(Struct):
-    """How images went: `named` without their bytes, `pointed_at` as files; requests with `misses`: a name not known.
+    """Images sent by name (`named`) and as a file's address (`pointed_at`).
 
-    `spared_bytes` were not sent, counted as they would be in a request: base64 has four for each three.
+    `misses` are the requests with an unknown name, `spared_bytes` is the base64 text that was not sent.
     """
 
     named: int = 0
@@ -98,10 +99,10 @@ class Counted(Struct):
 
 
 class Uploads:
-    """The ways of one server: names where it has a memory (`held`), addresses where it gives a `proof`.
+    """The ways to send images to one server: by name if it keeps them (`held`), as files if it reads them (`proof`).
 
-    `suffix` keeps the names apart of images that it is told to process in different ways; `hits` counts the requests
-    with names that were answered.
+    `suffix` goes behind each name and depends on how the server processes images; `hits` counts the requests with names
+    that were answered.
     """
 
     def __init__(
@@ -120,9 +121,9 @@ class Uploads:
         self._note = note
 
     async def sending(self, images: Sequence[Image], *, whole: bool) -> "Sending":
-        """Begin an attempt with these images; `whole` names none of them without its bytes.
+        """Begin an attempt with these images; with `whole`, the bytes of all of them are sent.
 
-        Waits while another question brings the same ones. Raises what FileProof does.
+        Waits while another question sends the same images. Raises the errors of FileProof.
         """
         held = self.held
         files = self.proof is not None and (self.proof.given or await self.proof.by(images))
@@ -130,7 +131,7 @@ class Uploads:
         return Sending(uploads=self, images=images, held=held, leads=leads, is_by_file=files, whole=whole)
 
     def missed(self, message: str, images: Sequence[Image]) -> bool:
-        """Whether a refusal says that an image is not there any more: the question's are forgotten then."""
+        """Whether a refusal says that the server lacks an image; if so, forget the question's images."""
         miss = MISS.search(message)
         if self.held is None or miss is None:
             return False
@@ -145,7 +146,7 @@ class Uploads:
         return True
 
     def _give_up_names(self) -> None:
-        """Waiting for an image that the server lets go of at once would cost more than to send it."""
+        """Send all images as bytes from now on: that costs less than to wait for images that are dropped at once."""
         self.held = None
         self._note(
             f"--image_uuid: after {self.counted.misses} images that the server had let go of, all are sent whole "
@@ -153,11 +154,11 @@ class Uploads:
         )
 
     def ends(self, message: str) -> ServerUnusable | None:
-        """The end of a run whose server reads no files any more."""
+        """The error that ends the run, if a refusal says that the server can no longer read files."""
         return self.proof.refused(message) if self.proof is not None and not_allowed(message) else None
 
     def forget(self) -> None:
-        """The server was away, and may be another one."""
+        """Forget everything: the server was away and may have been replaced."""
         if self.held is not None:
             self.held.clear()
         if self.proof is not None:
@@ -165,10 +166,10 @@ class Uploads:
 
 
 class Sending(Struct, kw_only=True):
-    """The images of one attempt, from the request's making to the reply's end; to be left by `with`.
+    """The images of one attempt, from the request to its reply; a context manager.
 
-    `leads` is the digest of an image that others wait for, or ""; `files` are those that the server reads itself, as
-    they were.
+    `leads` is the digest of an image for which other questions wait, or ""; `files` are the images that the server
+    reads from their files, with the state of each file.
     """
 
     uploads: Uploads
@@ -182,11 +183,11 @@ class Sending(Struct, kw_only=True):
     named: int = 0
 
     def parts(self) -> list[Part]:
-        """Choose each image's way; raises QuestionFailed for a file that is not what it was."""
+        """Choose how to send each image; raises QuestionFailed for a file that has changed."""
         return [self._part(image) for image in self.images]
 
     def arrived(self) -> None:
-        """The server has answered about them; raises QuestionFailed for a file that changed under its eyes."""
+        """Count the images after the reply; raises QuestionFailed for a file that changed while the server read it."""
         for image, before in self.files:
             unchanged_state(image, before)
         counted = self.uploads.counted
@@ -219,4 +220,4 @@ class Sending(Struct, kw_only=True):
         return by_bytes(image, name)
 
     def _spare(self, image: Image) -> None:
-        self.spared_bytes.append((image.size_bytes + 2) // 3 * 4)
+        self.spared_bytes.append(encoded_size(image.size_bytes))

@@ -1,19 +1,18 @@
-"""How much memory the server's process takes, where it tells, and how many of our sockets still have bytes unsent."""
+"""The memory of the server's process, if it reports it, and the number of our sockets with unsent bytes."""
 
 import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
 import httpx2
-import msgspec
 
+from vqa_client.client.allowance import number
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.errors import UNDECODABLE
+from vqa_client.client.probe import json_object
 
 DESCRIPTORS = Path("/proc/self/fd")
 
@@ -22,10 +21,10 @@ if sys.platform == "linux":
     from termios import TIOCOUTQ
 
     def unsent_sockets() -> int | None:
-        """Count them, in some 2 us a descriptor; None where the system doesn't tell.
+        """Count them, in some 2 us per descriptor; None if the system doesn't report it.
 
-        A request is on its way until the server's machine has acknowledged its last byte: what a socket has taken is
-        not sent yet, since the system holds megabytes itself. Linux alone answers TIOCOUTQ for sockets (tcp(7)).
+        The system buffers megabytes: a request is sent only once the server's machine has acknowledged its last byte.
+        Only Linux answers TIOCOUTQ for sockets (tcp(7)).
         """
         try:
             return sum(_holds_bytes(int(name)) for name in os.listdir(DESCRIPTORS))
@@ -35,13 +34,13 @@ if sys.platform == "linux":
     def _holds_bytes(descriptor: int) -> bool:
         try:
             return stat.S_ISSOCK(os.fstat(descriptor).st_mode) and any(ioctl(descriptor, TIOCOUTQ, bytes(4)))
-        except OSError:  # closed meanwhile, or a kind of socket that has no such queue
+        except OSError:  # closed meanwhile, or a kind of socket without such a queue
             return False
 
 else:
 
     def unsent_sockets() -> int | None:
-        """None: only Linux tells."""
+        """None: only Linux reports it."""
         return None
 
 
@@ -62,11 +61,11 @@ _UNITS: Final = {
     "memory_gb": 1 << 30,
     "rss_gb": 1 << 30,
 }
-"""Fields of a JSON answer that mean the process's memory, and their unit in bytes."""
+"""Fields of a JSON reply for the process's memory, and their unit in bytes."""
 
 
 async def ask_memory_bytes(endpoint: Endpoint) -> int | None:
-    """Ask the server once, about a second for each of two paths at most; None where it doesn't tell or is gone."""
+    """Ask the server once, for at most a second at each of two paths; None if it doesn't report it or is gone."""
     for path in _PATHS:
         try:
             response = await endpoint.at_root().get(path, timeout_s=ASK_S)
@@ -79,39 +78,21 @@ async def ask_memory_bytes(endpoint: Endpoint) -> int | None:
 
 
 def memory_bytes(body: bytes) -> int | None:
-    """Read the answer of /metrics (Prometheus text or JSON) or /health (JSON); None where it doesn't tell.
+    """Read the reply of /metrics (Prometheus text or JSON) or /health (JSON); None if it doesn't contain the memory.
 
-    Several processes behind one address, as with vLLM's API servers, are added up. mlx-vlm tells the peak of its
-    arrays (`peak_memory_gb`, in 10^9 bytes), which is no process's memory: it is not taken for one.
+    Adds up several processes behind one address, such as vLLM's API servers. Ignores mlx-vlm's `peak_memory_gb`, which
+    is the peak of its arrays and not the process's memory.
     """
-    text = body.decode("utf-8", "replace")
-    sizes = [_number(value) for value in _RESIDENT.findall(text)]
-    if not sizes:
-        sizes = [_number(value, unit) for value, unit in _fields(_decoded_json(body))]
-    known = [value for value in sizes if value is not None]
+    sizes = [number(text) for text in _RESIDENT.findall(body.decode("utf-8", "replace"))]
+    known = [int(size) for size in sizes or [_reported_size(json_object(body))] if size]
     return sum(known) if known else None
 
 
-def _decoded_json(body: bytes) -> Any:
-    try:
-        return msgspec.json.decode(body)
-    except UNDECODABLE:
-        return None
-
-
-def _fields(value: Any) -> Iterator[tuple[Any, int]]:
-    """The first level of an object and that of the objects in it; deeper ones may be of single requests."""
-    if isinstance(value, dict):
-        for inner in (value, *(part for part in value.values() if isinstance(part, dict))):
-            for name, unit in _UNITS.items():
-                if name in inner:
-                    yield inner[name], unit
-                    return
-
-
-def _number(value: Any, unit: int = 1) -> int | None:
-    try:
-        size = float(value) * unit
-    except (TypeError, ValueError):
-        return None
-    return int(size) if 0 < size < float("inf") else None
+def _reported_size(report: dict[str, Any]) -> float | None:
+    """The size in bytes in the first known field of an object or of the objects in it; deeper ones are per request."""
+    for part in (report, *(part for part in report.values() if isinstance(part, dict))):
+        for name, unit in _UNITS.items():
+            if name in part:
+                size = number(part[name])
+                return None if size is None else number(size * unit)
+    return None
