@@ -1,4 +1,4 @@
-"""Writes mmlongbench/samples.json: the secrets of niah/data.json as questions on documents, with the page of each.
+"""Writes mmlongbench/samples.json: the secrets of niah/data.json as questions about documents, with the page of each.
 
 python data/evidence.py                          # needs the extra `reader`: a page is where its secret can be read
 """

@@ -1,4 +1,4 @@
-"""Writes longbench/data.json from `documents/`: a record for each file, in the order of their names.
+"""Writes longbench/data.json from `documents/`: a record for each file, in order of names.
 
 python data/records.py longbench/data.json
 """

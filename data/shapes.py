@@ -15,7 +15,7 @@ from tiny_vlm.forms import LETTERS, options, own_question
 
 SEED = 7
 QUESTIONS = 3
-"""Asked of each picture by vqa2."""
+"""The questions about each image for vqa2."""
 PEOPLE = 10
 """Answers to each question of VQA; here all ten are the same."""
 
@@ -71,7 +71,7 @@ def _explain(folder: Path, shapes: list[Shape], chance: random.Random) -> None:
 
 
 def _different(shape: Shape, chance: random.Random, count: int) -> list[Asked]:
-    """Questions of which no two are alike."""
+    """Questions that are all different."""
     found: dict[str, Asked] = {}
     while len(found) < count:
         asked = own_question(shape, chance)

@@ -1,6 +1,6 @@
-"""Makes the sample of `vqa-client vqa2 --mode sample`: twenty drawn pictures whose answer can be seen, with questions.
+"""Makes the sample of `vqa-client vqa2 --mode sample`: twenty drawings with questions.
 
-They ask for a car's colour, how many people there are, a hat, the weather and a place.
+The questions ask for a car's colour, the number of people, a hat, the weather and a place.
 
 python data/vqa2_sample.py vqa_client/tasks/vqa2/sample
 """
@@ -17,7 +17,7 @@ from PIL import Image, ImageDraw
 
 SIZE = (640, 480)
 _FINER = 2
-"""A picture is drawn this many times larger and averaged down, so that edges are smooth."""
+"""Images are drawn this many times larger and averaged down, so that edges are smooth."""
 Color = str
 Point = tuple[float, float]
 SKIN = "#e0ac86"
@@ -316,7 +316,7 @@ SCENES: Final = (
         draw=_place,
     ),
 )
-"""The published framework's five questions; its first answer to each comes first."""
+"""The published framework's five questions; its first answer to each is the first here."""
 
 
 FIRST_ID = 1000
@@ -326,7 +326,7 @@ IMAGE_IDS: Final = (
     *(139, 285, 632, 724, 776, 785, 802, 872, 885, 1000),
     *(1268, 1296, 1353, 1584, 1818, 2006, 2149, 2153, 2157, 2261),
 )
-"""The published framework's; the pictures are not COCO's, so their names don't say COCO."""
+"""The published framework's names, without COCO, because the images aren't COCO's."""
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """The page reader: an OpenAI-compatible server that reads page images with Tesseract and quotes what it read.
 
-An OCR baseline and no vision-language model: it looks at the pixels, finds words, and knows nothing else.
+It is an OCR baseline, not a vision-language model: it finds words in the pixels and knows nothing else.
 """
 
 MODEL = "page-reader-ocr-baseline"

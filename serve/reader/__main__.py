@@ -1,4 +1,4 @@
-"""`python -m reader`: serve until told to stop."""
+"""`python -m reader`: serve until stopped."""
 
 import argparse
 import os
@@ -21,10 +21,10 @@ LIMIT_IMAGES = 999  # vLLM's own default
 
 
 class AnnouncingServer(uvicorn.Server):
-    """Says on stdout where it listens, once it does."""
+    """A uvicorn server that prints its address on stdout as soon as it listens."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to accept, then print the one line."""
+        """Start to accept connections, then print the line with the address."""
         await super().startup(sockets)
         if self.started and sockets:
             host, port = sockets[0].getsockname()[:2]
@@ -32,7 +32,7 @@ class AnnouncingServer(uvicorn.Server):
 
 
 def main() -> int:
-    """Serve; the exit status."""
+    """Serve and return the exit status."""
     options = _options()
     try:
         language_data()
@@ -47,7 +47,7 @@ def main() -> int:
     server = AnnouncingServer(config)
     try:
         server.run(sockets=[bound])
-    except KeyboardInterrupt:  # uvicorn has shut down in order and passes the signal on
+    except KeyboardInterrupt:  # uvicorn raises the signal again after its orderly shutdown
         return 130
     return 0 if server.started else 1
 
@@ -59,7 +59,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that read pages")
     parser.add_argument("--cache-dir", type=Path, help="folder that keeps the texts of pages between runs")
     parser.add_argument("--limit-images", type=int, default=LIMIT_IMAGES, help="most images in one request")
-    text = "stop when the process with this id (without a value: whoever started the server) is gone"
+    text = "stop when the process with this id ends (without a value: the process that started the server)"
     parser.add_argument("--exit-with-parent", type=int, nargs="?", const=0, metavar="PID", help=text)
     return parser.parse_args()
 

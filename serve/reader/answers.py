@@ -1,4 +1,4 @@
-"""From a prompt and the text of its pages to the reply: one rule for each kind of question, and no knowledge."""
+"""Makes the reply from a prompt and the text of its pages: one rule for each kind of question, and no knowledge."""
 
 import re
 
@@ -6,11 +6,11 @@ from reader import CANT_FIND, CANT_TELL, NO_PAGES, choices, needles
 from reader.words import Rarity, roots, sentences
 
 _BRIEF = re.compile(r"\bin a few words\b|\b(single )?word or phrase\b", re.IGNORECASE)
-"""How a prompt asks for an answer without a sentence around it."""
+"""Phrases with which a prompt asks for an answer without a sentence around it."""
 
 
 def answer(prompt: str, pages: list[str]) -> str:
-    """The reply to a prompt, taken from the page texts alone."""
+    """The reply to a prompt, taken only from the page texts."""
     text = "\n".join(pages)
     if not pages:
         return NO_PAGES

@@ -1,4 +1,4 @@
-"""The HTTP face: /health, /v1/models and /v1/chat/completions."""
+"""The HTTP endpoints: /health, /v1/models and /v1/chat/completions."""
 
 import asyncio
 import json
@@ -67,13 +67,13 @@ def _json(body: bytes) -> Any:
     try:
         return json.loads(body)
     except ValueError as error:
-        raise RequestError(f"The request body is no JSON: {error}") from None
+        raise RequestError(f"The request body is not JSON: {error}") from None
 
 
 async def _complete(chat: ChatRequest, readings: Readings) -> dict[str, Any]:
     pages = await _texts(chat.images, readings)
     content = await asyncio.to_thread(answer, chat.prompt, pages)
-    # Words stand for tokens: there is no tokenizer here, and only their proportions matter.
+    # Words are counted instead of tokens, since only proportions matter here.
     prompt_tokens = len(chat.prompt.split()) + sum(len(page.split()) for page in pages)
     completion_tokens = len(content.split())
     return {

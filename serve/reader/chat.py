@@ -1,4 +1,4 @@
-"""A chat request taken apart: the prompt and the images, or an error in the words that vLLM uses."""
+"""Reads a chat request: its prompt and images, or an error worded like vLLM's."""
 
 import base64
 import binascii
@@ -10,7 +10,7 @@ from reader import MODEL
 
 
 class RequestError(Exception):
-    """A request that can't be answered; `status` is the HTTP status, `param` the field at fault."""
+    """A request that can't be answered; `status` is the HTTP status, `param` the wrong field."""
 
     def __init__(self, message: str, *, status: HTTPStatus = HTTPStatus.BAD_REQUEST, param: str | None = None) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class ChatRequest:
 
 
 def parse(body: Any, *, limit_images: int) -> ChatRequest:
-    """Take a request body apart.
+    """Read a request body.
 
     Raises RequestError.
     """
@@ -84,7 +84,7 @@ def _part(part: Any) -> dict[str, str]:
 def _bytes(url: str) -> bytes:
     header, comma, data = url.partition(",")
     if not url.startswith("data:") or not comma:
-        raise RequestError(f"Failed to load image: {url[:40]!r} is no data URL, and this server fetches nothing.")
+        raise RequestError(f"Failed to load image: {url[:40]!r} is not a data URL, and this server fetches nothing.")
     if not header.endswith(";base64"):
         raise RequestError("Only base64 data URLs are supported for now.", status=HTTPStatus.NOT_IMPLEMENTED)
     try:

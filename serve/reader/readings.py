@@ -1,4 +1,4 @@
-"""The readings of pages: each page is read once, in a worker process, and remembered by its SHA-256."""
+"""Reads each page once, in a worker process, and caches its text by the image's SHA-256."""
 
 import asyncio
 import hashlib
@@ -11,11 +11,11 @@ from pathlib import Path
 from reader import ocr
 
 KEPT_PAGES = 4096
-"""About 3 KB each."""
+"""The number of cached texts, about 3 KB each."""
 
 
 class Readings:
-    """Reads pages in `workers` processes; `folder`, if given, keeps the texts beyond this process."""
+    """Reads pages in `workers` processes; `folder`, if given, stores the texts for later processes."""
 
     def __init__(self, *, workers: int, folder: Path | None = None, kept_pages: int = KEPT_PAGES) -> None:
         self.workers = workers
@@ -27,13 +27,13 @@ class Readings:
         self._pool = self._new_pool()
 
     async def start(self) -> None:
-        """Start the workers now, so that the first page finds them ready; fails where Tesseract can't start."""
+        """Start the workers now, so that the first page doesn't wait for them; fails if Tesseract can't start."""
         if self._folder:
             self._folder.mkdir(parents=True, exist_ok=True)
         await asyncio.gather(*(asyncio.wrap_future(self._pool.submit(ocr.ready)) for _ in range(self.workers)))
 
     async def text(self, image: bytes) -> str:
-        """The text of a page. Requests for one page at the same time wait for the same reading.
+        """The text of a page. Simultaneous requests for one page share one reading.
 
         Raises ocr.UnreadableImage.
         """
@@ -46,13 +46,13 @@ class Readings:
                 self._known.popitem(last=False)
         self._known.move_to_end(digest)
         try:
-            return await asyncio.shield(task)  # others may wait for it after this request has gone
+            return await asyncio.shield(task)  # other requests may still wait for it when this one has ended
         except Exception:
             self._known.pop(digest, None)
             raise
 
     async def close(self) -> None:
-        """End the workers; pages that nobody has begun to read are dropped."""
+        """End the workers; pages that wait to be read are dropped."""
         await asyncio.to_thread(self._pool.shutdown, wait=True, cancel_futures=True)
 
     async def _read(self, digest: str, image: bytes) -> str:
@@ -72,7 +72,7 @@ class Readings:
         try:
             return await asyncio.wrap_future(pool.submit(ocr.read, image))
         except BrokenProcessPool:
-            if self._pool is pool:  # a worker was killed, most likely for memory: the next page gets a new pool
+            if self._pool is pool:  # a worker was killed, probably for lack of memory: the next page gets a new pool
                 self._pool = self._new_pool()
             raise
 

@@ -1,4 +1,4 @@
-"""Text as the answering rules see it: sentences, roots of words, and how rare a root is."""
+"""Splits text into sentences and roots of words, and weighs a root by how rare it is."""
 
 import math
 import re
@@ -14,12 +14,12 @@ Roots = frozenset[str]
 
 
 def one_line(text: str) -> str:
-    """The text without its line breaks; a word that was divided at the end of a line is whole again."""
+    """The text without line breaks; words that were hyphenated at the end of a line are joined."""
     return " ".join(HYPHEN_AT_LINE_END.sub("", text).split())
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a page text, each on one line."""
+    """The sentences of a page text."""
     return [sentence for sentence in SENTENCE_END.split(one_line(text)) if WORD.search(sentence.lower())]
 
 
@@ -29,12 +29,12 @@ def roots(text: str) -> Roots:
 
 
 class Rarity:
-    """Inverse document frequency, a sentence being a document: log((N + 1) / (n + 1)), never below 0."""
+    """Inverse document frequency with sentences as documents: log((N + 1) / (n + 1)), never below 0."""
 
     def __init__(self, documents: Sequence[Roots]) -> None:
         self._of = Counter(root for each in documents for root in each)
         self._total = len(documents)
 
     def weight(self, wanted: Iterable[str]) -> float:
-        """The summed rarity of the roots; one that occurs nowhere counts most."""
+        """The sum of the roots' rarities; a root that occurs nowhere counts most."""
         return sum(math.log((self._total + 1) / (self._of[root] + 1)) for root in sorted(wanted))

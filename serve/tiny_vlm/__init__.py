@@ -1,5 +1,5 @@
 """The tiny VLM: a vision-language model of two million parameters that knows coloured shapes and nothing else.
 
-Its pictures and questions are those of the easy-VQA package, and drawings and forms of question of our own; see the
-README beside this for how it was trained and what it can do.
+It was trained on the images and questions of the easy-VQA package, and on drawings and questions of our own; see the
+README in this folder.
 """

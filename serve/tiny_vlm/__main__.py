@@ -1,4 +1,4 @@
-"""`python -m tiny_vlm`: mlx-vlm's server with this model, until told to stop."""
+"""`python -m tiny_vlm`: run mlx-vlm's server with this model until stopped."""
 
 import argparse
 import gc
@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 NAME = "tiny-vlm"
-"""The model's folder here, and so, since mlx-vlm calls a model by its path, its name at the server."""
+"""The model's folder, and its name at the server, because mlx-vlm names a model by its path."""
 TOP_LOGPROBS = 20
-"""Without a number here mlx-vlm takes `top_logprobs` and returns none."""
+"""Without this setting mlx-vlm accepts `top_logprobs` but returns none."""
 
 
 def main() -> None:
@@ -18,7 +18,7 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     given = parser.parse_args()
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing is to be downloaded
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing may be downloaded
     if sys.platform != "darwin":
         os.environ.setdefault("MLX_DISABLE_COMPILE", "1")  # MLX on a CPU would call a C++ compiler
     os.chdir(Path(__file__).parent)
@@ -29,7 +29,7 @@ def main() -> None:
     from mlx_vlm.server.cli import main as serve
 
     gc.collect()
-    gc.freeze()  # mlx-vlm collects after every request, which would cost more than the model does
+    gc.freeze()  # mlx-vlm collects garbage after every request, which takes longer than the model
     serve()
 
 

@@ -110,15 +110,15 @@ CHAT_TEMPLATE = """\
 {%- endif -%}
 {%- endif -%}
 """
-"""Images stand before the text, whatever their order in the request: all three servers then see one prompt."""
+"""Images come before the text in any order of the request, so that all three servers see the same prompt."""
 
 
 def new_model() -> Any:
-    """A model with fresh weights; at this width the library's spread of 0.02 would leave attention uniform."""
+    """A model with random weights; at this width the library's deviation of 0.02 would leave attention uniform."""
     import torch
     from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration
 
-    given = copy.deepcopy(CONFIG)  # the library writes into what it is given
+    given = copy.deepcopy(CONFIG)  # the library changes its argument
     del given["torch_dtype"]
     model = Qwen2VLForConditionalGeneration(Qwen2VLConfig(**given))
     with torch.no_grad():
@@ -135,7 +135,7 @@ def new_model() -> Any:
 
 
 def load(folder: Path) -> Any:
-    """The model of a checkpoint in transformers, in float32."""
+    """Load a checkpoint's model with transformers, in float32."""
     from transformers import Qwen2VLForConditionalGeneration
 
     return Qwen2VLForConditionalGeneration.from_pretrained(folder, dtype="float32")
@@ -164,14 +164,14 @@ def save(model: Any, tokenizer: Any, folder: Path) -> None:
 
 
 def _published(name: str) -> str:
-    """The name that a weight had when Qwen2-VL came out."""
+    """The name of a weight when Qwen2-VL was released."""
     return name.removeprefix("model.") if ".visual." in name else name.replace("model.language_model.", "model.")
 
 
 def patches(picture: Any) -> tuple[Any, tuple[int, int, int]]:
-    """What the image processor makes of a picture whose sides are multiples of 16: patches, and their grid.
+    """Do what the image processor does with an image whose sides are multiples of 16: return patches and their grid.
 
-    Patches are (N, 3 * FRAMES * PATCH_PX ** 2) float32 in [-1, 1], those that will be merged next to each other.
+    Patches are (N, 3 * FRAMES * PATCH_PX ** 2) float32 in [-1, 1]; patches that are merged later are neighbours.
     """
     import numpy
     import torch

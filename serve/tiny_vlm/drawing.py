@@ -1,4 +1,4 @@
-"""Drawings of one coloured shape, in the manner of easy-VQA's: the same three shapes and eight colours."""
+"""Draws images of one coloured shape like easy-VQA's: the same three shapes and eight colours."""
 
 import random
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ COLOURS: dict[str, tuple[int, int, int]] = {
 }
 SMALLEST_PX, PALEST = 10, 225
 SIDES_PX = (64, 64, 80, 96, 112)
-"""Pictures of easy-VQA have 64 pixels a side; models are shown others, too. Multiples of 16, a merged patch."""
+"""Images of easy-VQA are 64 pixels wide; the model also learns other sizes, all multiples of a merged patch (16)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a picture shows; None where nothing tells."""
+    """The shape and colour in an image; None if unknown."""
 
     shape: str | None
     colour: str | None
 
     @property
     def known(self) -> bool:
-        """Whether both are known."""
+        """Whether shape and colour are known."""
         return self.shape is not None and self.colour is not None
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ class Shape:
 
 
 def drawn(shape: Shape, chance: random.Random, side_px: int = 64) -> Any:
-    """A PIL image of the shape, of a size and in a place by chance, on a pale ground; colours vary a little."""
+    """Draw the shape with a random size and place on a pale ground; colours vary a little."""
     from PIL import Image, ImageDraw
 
     assert shape.shape
@@ -61,5 +61,5 @@ def drawn(shape: Shape, chance: random.Random, side_px: int = 64) -> Any:
 
 
 def some_shape(chance: random.Random) -> Shape:
-    """Any of the 24."""
+    """A random shape and colour."""
     return Shape(chance.choice(SHAPES), chance.choice(tuple(COLOURS)))

@@ -1,4 +1,4 @@
-"""easy-VQA's questions by picture, and what each picture shows as far as its questions tell."""
+"""Reads easy-VQA's questions by image, and what each image shows as far as its questions tell."""
 
 import re
 from collections import defaultdict
@@ -17,7 +17,7 @@ class Asked(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A picture's file, what it shows, and what is asked about it."""
+    """An image file, what it shows, and its questions."""
 
     path: str
     shape: Shape
@@ -25,7 +25,7 @@ class Shown(NamedTuple):
 
 
 def shape_told(asked: list[Asked]) -> Shape:
-    """What questions and answers say of their picture: open answers, and what is said to be there."""
+    """What the questions and answers of an image tell about it."""
     shape = colour = None
     for question, answer in asked:
         words = set(_WORDS.findall(question))
@@ -37,7 +37,7 @@ def shape_told(asked: list[Asked]) -> Shape:
 
 
 def pictures(split: str) -> list[Shown]:
-    """All pictures of "train" or "test"; needs the package easy-vqa."""
+    """All images of "train" or "test"; needs the package easy-vqa."""
     import easy_vqa
 
     paths: dict[int, str] = getattr(easy_vqa, f"get_{split}_image_paths")()

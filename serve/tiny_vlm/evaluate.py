@@ -1,7 +1,7 @@
-"""`python -m tiny_vlm.evaluate`: what the checkpoint answers, by transformers itself, to easy-VQA's test questions.
+"""`python -m tiny_vlm.evaluate`: run the checkpoint with transformers on easy-VQA's test questions.
 
-Open questions as they are, and each other form of question about the same pictures; greedy, one request after another
-in batches of one length. `--answers FILE` writes the open questions' answers, to compare a server's with.
+Asks the open questions and every other form of question about the same images; greedy, in batches of equal length.
+`--answers FILE` writes the answers to the open questions, to compare a server's answers with them.
 """
 
 import argparse
@@ -26,7 +26,7 @@ OTHERS = (forms.choice_form, forms.because_form, forms.entailment_form, forms.th
 
 
 class Request(NamedTuple):
-    """Pictures as patches with their grids, and a pair whose reply is the right one."""
+    """Images as patches with their grids, and a prompt with its right reply."""
 
     pictures: tuple[tuple[Any, tuple[int, int, int]], ...]
     pair: forms.Pair
@@ -41,7 +41,7 @@ class Model:
         self._packer = Packer(self._tokenizer)
 
     def replies(self, requests: Sequence[Request]) -> list[str]:
-        """The reply to each; those whose prompts have one length go together."""
+        """The reply to each request; requests with prompts of equal length form a batch."""
         by_length = defaultdict[tuple[int, int], list[int]](list)
         prompts = [self._packer.prompt([grid for _, grid in each.pictures], each.pair.prompt) for each in requests]
         for at, prompt in enumerate(prompts):
@@ -76,7 +76,7 @@ class Model:
 
 
 def requests_of(shown: Iterable[Shown], form: forms.Form | None, chance: random.Random) -> list[Request]:
-    """A request for each question of each picture; without a form the question as it is."""
+    """A request for each question of each image; without a form, the question itself."""
     from PIL import Image
 
     found = []
@@ -91,7 +91,7 @@ def requests_of(shown: Iterable[Shown], form: forms.Form | None, chance: random.
 
 
 def several_of(shown: Sequence[Shown], count: int, chance: random.Random) -> list[Request]:
-    """Requests about two to four pictures."""
+    """Requests about two to four images."""
     from PIL import Image
 
     known = [each for each in shown if each.shape.known]
@@ -105,7 +105,7 @@ def several_of(shown: Sequence[Shown], count: int, chance: random.Random) -> lis
 
 
 def main() -> None:
-    """Print the share of right replies of each form."""
+    """Print the share of right replies for each form."""
     parser = argparse.ArgumentParser(prog="python -m tiny_vlm.evaluate", description=__doc__)
     parser.add_argument("--checkpoint", type=Path, default=HERE)
     parser.add_argument("--pictures", type=int, default=1000, help="how many of the 1,000 test pictures")

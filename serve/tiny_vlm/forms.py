@@ -1,6 +1,6 @@
-"""The forms that questions take: what `vqa-client`'s benchmarks ask of a model, about pictures of one shape each.
+"""The forms of questions that `vqa-client`'s benchmarks ask, about images of one shape each.
 
-Every form gives the text of a prompt and the reply to it. Prompts are as the commands send them, or our own wordings.
+Every form makes a prompt and its reply. Prompts are those that the commands send, or of our own wording.
 """
 
 import random
@@ -85,12 +85,12 @@ THINK = ("{} Think first.", "{} Think step by step.", "Think before you answer. 
 
 
 def capital(text: str) -> str:
-    """The text with a capital at its beginning, as people write."""
+    """The text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
 def asked_anyhow(question: str, chance: random.Random) -> str:
-    """A question of easy-VQA, which has none of its capitals, with one or without."""
+    """A question of easy-VQA, which are in lower case, with a capital first letter or without."""
     return capital(question) if chance.random() < 0.5 else question
 
 
@@ -115,7 +115,7 @@ def own_question(shape: Shape, chance: random.Random) -> Asked:
 
 
 def square_question(shape: Shape) -> Asked:
-    """What a check of a server asks; a square is a rectangle here."""
+    """The questions of `vqa-client check`; a square counts as a rectangle."""
     assert shape.colour
     return Asked("What color is the square?", shape.colour)
 
@@ -126,7 +126,7 @@ def open_form(asked: Asked, _: Shape, chance: random.Random) -> Pair:
 
 
 def options(asked: Asked, chance: random.Random) -> list[str]:
-    """Four answers by chance, the right one among them."""
+    """Four random answers, one of them right."""
     alike: Sequence[str] = next(
         (all_ for all_ in (tuple(COLOURS), SHAPES, ("yes", "no")) if asked.answer in all_), ("1", "2", "3", "4", "5")
     )
@@ -143,7 +143,7 @@ def options(asked: Asked, chance: random.Random) -> list[str]:
 
 
 def choice_form(asked: Asked, _: Shape, chance: random.Random) -> Pair:
-    """A question with four choices as mc asks it; the reply is the letter, or the sentence that is asked for."""
+    """A question with four choices as mc asks it; the reply is the letter, or the sentence that the prompt asks for."""
     chosen = options(asked, chance)
     letter = LETTERS[chosen.index(asked.answer)]
     lines = "\n".join(f"{label}. {text}" for label, text in zip(LETTERS, chosen, strict=True))
@@ -160,7 +160,7 @@ def because_form(asked: Asked, shape: Shape, chance: random.Random) -> Pair:
 
 
 def entailment_form(_: Asked, shape: Shape, chance: random.Random) -> Pair:
-    """A hypothesis, what the image says of it, and why."""
+    """A hypothesis, whether it follows from the image, and why."""
     assert shape.shape
     assert shape.colour
     label = chance.choice(("entailment", "contradiction", "neutral"))
@@ -198,18 +198,18 @@ SINGLE: dict[Form, float] = {
     entailment_form: 0.14,
     thinking_form: 0.08,
 }
-"""How often each form of a question about one picture is drawn."""
+"""The weight of each form of question about one image in the random draw."""
 
 
 def single(asked: Asked, shape: Shape, chance: random.Random) -> Pair:
-    """A question about one picture in one of its forms; where the shape isn't known, one that needs no more."""
+    """A question about one image in a random form; if its shape isn't known, a form that doesn't need it."""
     forms = SINGLE if shape.known else {open_form: 0.6, choice_form: 0.4}
     (form,) = chance.choices(tuple(forms), tuple(forms.values()))
     return form(asked, shape, chance)
 
 
 def several(shapes: Sequence[Shape], chance: random.Random) -> Pair:
-    """A question about two to four pictures of known shapes."""
+    """A question about two to four images of known shapes."""
     at = chance.randrange(len(shapes))
     shape, place = shapes[at], NUMBERS[at]
     kind = chance.choice(("colour", "shape", "whole", "count"))

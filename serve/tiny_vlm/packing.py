@@ -1,7 +1,7 @@
-"""One set of pictures with several questions as one sequence, in which every question sees what a single request would.
+"""Packs images and several questions into one sequence, in which each question sees what its own request would.
 
-The pictures stand before the text in every prompt, so they are shared: each question is a block that attends to them
-and to itself, and its positions go on where the pictures' ended.
+Images come before the text in every prompt, so questions share them: each question is a block that attends to the
+images and to itself, and its positions continue those of the images.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,15 +13,15 @@ from tiny_vlm.forms import Pair
 from tiny_vlm.tokens import END, IMAGE, PAD, START, VISION_END, VISION_START
 
 NOT_LEARNED = -100
-"""The label of a token that no loss is taken of."""
+"""The label of a token without a loss."""
 Grid = tuple[int, int, int]
 Position = tuple[int, int, int]
-"""Of a token in time, height and width."""
+"""The position of a token in time, height and width."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Tokens, their labels one place ahead, positions, and the block of each; 0 is that of the pictures."""
+    """Tokens, labels shifted by one, positions, and the block of each token; block 0 is the images."""
 
     tokens: list[int]
     labels: list[int]
@@ -30,7 +30,7 @@ class Packed:
 
 
 class Packer:
-    """Knows the tokens that never change."""
+    """Packs sequences; keeps the tokens that are the same in all prompts."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._encode: Callable[..., Any] = tokenizer.encode
@@ -42,7 +42,7 @@ class Packer:
         return ids
 
     def pack(self, grids: Sequence[Grid], pairs: Sequence[Pair]) -> Packed:
-        """Pictures of these grids, and the questions about them with their replies."""
+        """Pack images of these grids, and the questions about them with their replies."""
         tokens, positions = self._pictures(grids)
         labels, blocks = [NOT_LEARNED] * len(tokens), [0] * len(tokens)
         start = positions[-1][0] + 1
@@ -55,11 +55,11 @@ class Packer:
         return Packed(tokens, labels, positions, blocks)
 
     def prompt(self, grids: Sequence[Grid], text: str) -> list[int]:
-        """The tokens of a single request, up to where its reply begins."""
+        """The tokens of a single request up to its reply."""
         return [*self._pictures(grids)[0], *self._ids(text), *self._turn]
 
     def _pictures(self, grids: Sequence[Grid]) -> tuple[list[int], list[Position]]:
-        """The opening and the pictures; in a picture height and width count, as Qwen2-VL's rotary positions do."""
+        """The beginning of the prompt and the images, whose positions count height and width as in Qwen2-VL."""
         tokens, at = list(self._opening), len(self._opening)
         positions = [(place, place, place) for place in range(at)]
         for _, rows, columns in grids:
@@ -73,7 +73,7 @@ class Packer:
 
 
 def batch(sequences: Sequence[Packed]) -> dict[str, Any]:
-    """Tensors of several: tokens and labels (B, T), positions (3, B, T), and the mask (B, 1, T, T), True to attend."""
+    """Batch several: tokens and labels (B, T), positions (3, B, T), and the mask (B, 1, T, T), True to attend."""
     import torch
 
     length = max(len(each.tokens) for each in sequences)

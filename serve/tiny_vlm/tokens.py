@@ -1,4 +1,4 @@
-"""The tokenizer: byte-level BPE of 768 tokens, learned on the prompts themselves; digits stand alone."""
+"""The tokenizer: byte-level BPE of 768 tokens, trained on the prompts; each digit is a token."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,11 +16,11 @@ SPECIAL = (
 )
 PAD, START, END, VISION_START, VISION_END, IMAGE, VIDEO = range(len(SPECIAL))
 PLAIN = ("<think>", "</think>")
-"""Tokens of their own that a server's decoder does not swallow."""
+"""Added tokens that a server's decoder doesn't remove."""
 
 
 def learn(texts: Iterable[str]) -> Any:
-    """A `tokenizers.Tokenizer` of at most VOCABULARY tokens; few words make fewer."""
+    """Train a `tokenizers.Tokenizer` of at most VOCABULARY tokens; few words make fewer."""
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -41,7 +41,7 @@ def learn(texts: Iterable[str]) -> Any:
 
 
 def load(folder: Path) -> Any:
-    """The tokenizer of a checkpoint."""
+    """Load the tokenizer of a checkpoint."""
     from tokenizers import Tokenizer
 
     return Tokenizer.from_file(str(folder / "tokenizer.json"))

@@ -1,7 +1,7 @@
-"""`python -m tiny_vlm.train --output FOLDER`: from easy-VQA's pictures to a checkpoint, in under an hour on two cores.
+"""`python -m tiny_vlm.train --output FOLDER`: train a checkpoint on easy-VQA's images in under an hour on two cores.
 
-First the vision tower alone learns what each picture shows and where: without that the language model rests on a
-plateau where it knows colours only. Then both learn the questions in all their forms.
+First the vision tower alone learns what each image shows and where: otherwise the language model stays on a plateau
+where it knows only colours. Then both learn the questions in all their forms.
 """
 
 import argparse
@@ -22,18 +22,18 @@ SEED = 20261128
 VISION_STEPS, VISION_BATCH, VISION_RATE = 1000, 96, 2e-3
 STEPS, SCENES, RATE, WARM_UP = 1500, 20, 1.5e-3, 80
 QUESTIONS, CHARACTERS = 8, 900
-"""The most questions of a scene, and the length of their prompts from which no further one is added."""
+"""The most questions of a scene, and the total length of prompts at which no more are added."""
 OWN_SHARE, SEVERAL_SHARE = 0.3, 0.25
-"""Of scenes: with a drawing of our own, and with two to four pictures."""
+"""Shares of scenes with a drawing of our own, and with two to four images."""
 VISION_SHARE = 0.2
-"""Of the rate, for the tower that has learned before."""
+"""The factor on the learning rate of the vision tower, which is already trained."""
 LOOK_STEPS = 100
 
 Patches = tuple[Any, Grid]
 
 
 class Pictures:
-    """easy-VQA's training pictures as patches, and drawings of our own without end."""
+    """easy-VQA's training images as patches, and new drawings of our own."""
 
     def __init__(self, chance: random.Random) -> None:
         from PIL import Image
@@ -44,12 +44,12 @@ class Pictures:
         self._known = [at for at, each in enumerate(self.shown) if each.shape.known]
 
     def given(self) -> tuple[Shown, Patches]:
-        """Any of easy-VQA's."""
+        """A random image of easy-VQA."""
         at = self._chance.randrange(len(self.shown))
         return self.shown[at], self._patches[at]
 
     def known(self) -> tuple[Shape, Patches]:
-        """One whose shape and colour are known, of either kind."""
+        """An image or drawing with known shape and colour."""
         if self._chance.random() < OWN_SHARE:
             return self.own()
         at = self._chance.choice(self._known)
@@ -63,7 +63,7 @@ class Pictures:
 
 
 def texts(count: int, chance: random.Random) -> Iterator[str]:
-    """Prompts and replies for the tokenizer to learn from."""
+    """Prompts and replies to train the tokenizer on."""
     shown = pictures("train")
     for _ in range(count):
         each = chance.choice(shown)
@@ -73,7 +73,7 @@ def texts(count: int, chance: random.Random) -> Iterator[str]:
 
 
 def scene(source: Pictures, packer: Packer, chance: random.Random) -> tuple[Packed, list[Patches]]:
-    """Pictures, and questions about them as one sequence."""
+    """Images, and questions about them, as one sequence."""
     draw = chance.random()
     if draw < SEVERAL_SHARE:
         drawn_ = [source.known() for _ in range(chance.randint(2, 4))]
@@ -104,7 +104,7 @@ def _own(shape: Shape, chance: random.Random) -> Asked:
 
 
 def rate_at(step: int, steps: int) -> float:
-    """The share of the highest rate: up over WARM_UP steps, then down along a cosine to a fiftieth."""
+    """The factor on the highest learning rate: rises over WARM_UP steps, then falls along a cosine to 1/50."""
     if step < WARM_UP:
         return (step + 1) / WARM_UP
     along = (step - WARM_UP) / max(1, steps - WARM_UP)
@@ -112,7 +112,7 @@ def rate_at(step: int, steps: int) -> float:
 
 
 def seen(tower: Any, chosen: Sequence[Patches]) -> Any:
-    """The merged tokens of all pictures, one after the other: (N, WIDTH)."""
+    """The merged tokens of all images in order: (N, WIDTH)."""
     import torch
 
     grids = torch.tensor([grid for _, grid in chosen])
@@ -121,7 +121,7 @@ def seen(tower: Any, chosen: Sequence[Patches]) -> Any:
 
 
 def teach_vision(model: Any, source: Pictures, steps: int) -> None:
-    """Let the tower tell colour and shape from the mean of a picture's tokens, before it is asked in words."""
+    """Train the tower to classify colour and shape from the mean of an image's tokens."""
     import torch
     from torch.nn import functional
 
@@ -152,7 +152,7 @@ def teach_vision(model: Any, source: Pictures, steps: int) -> None:
 def teach(
     model: Any, source: Pictures, packer: Packer, steps: int, rate: float, chance: random.Random, keep: Any
 ) -> None:
-    """Let the whole model answer; `keep` is called now and then."""
+    """Train the whole model to answer; `keep` is called at intervals."""
     import torch
     from torch.nn import functional
 
@@ -198,12 +198,12 @@ def _say(text: str, begun: float) -> None:
 
 
 def main() -> None:
-    """Train, and write the checkpoint."""
+    """Train and write the checkpoint."""
     import torch
 
     parser = argparse.ArgumentParser(prog="python -m tiny_vlm.train", description=__doc__)
     parser.add_argument("--output", type=Path, required=True, help="folder of the checkpoint")
-    parser.add_argument("--start", type=Path, help="a checkpoint to go on from, with its tokenizer and its vision")
+    parser.add_argument("--start", type=Path, help="a checkpoint to continue from, with its tokenizer and vision tower")
     parser.add_argument("--vision_steps", type=int, default=VISION_STEPS)
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--rate", type=float, default=RATE, help="the highest of the language model")

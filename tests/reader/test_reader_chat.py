@@ -47,8 +47,8 @@ def test_too_many_images_are_refused_in_the_words_of_vllm():
 @pytest.mark.parametrize(
     ("address", "message", "status"),
     [
-        ("https://example.org/a.png", "Failed to load image: 'https://example.org/a.png' is no data URL", 400),
-        ("file:///etc/passwd", "Failed to load image: 'file:///etc/passwd' is no data URL", 400),
+        ("https://example.org/a.png", "Failed to load image: 'https://example.org/a.png' is not a data URL", 400),
+        ("file:///etc/passwd", "Failed to load image: 'file:///etc/passwd' is not a data URL", 400),
         ("data:image/png;base64", "Failed to load image: ", 400),
         ("data:image/png;base64,AA*A", "Failed to load image: ", 400),
         ("data:image/png;base64,AAA", "Failed to load image: ", 400),
