@@ -306,7 +306,7 @@ LIMITS: Final = {
     "model_config": {"DEFAULT_TIMEOUT_S": 600.0},
     "runs.adaptive": {"ENOUGH": 8, "QUEUED": 0.1, "GAIN": 0.25, "APART": 1.2},
     "runs.control": {"REPLY_S": 10.0, "LINE_BYTES": 10_000},
-    "runs.figures": {"TICK_S": 0.025, "TICKS_A_LOOK": 10, "SPANS": 32, "FIRST_SPAN_S": 0.25},
+    "runs.figures": {"TICK_S": 0.025, "TICKS_PER_SAMPLE": 10, "SPANS": 32, "FIRST_SPAN_S": 0.25},
     "runs.run_plan": {"SYNC_S": 5.0, "QUESTIONS_BETWEEN_LOOKS": 500, "MOST_FIRST": 256},
     "runner": {"GRACE_S": 1.5, "LOOP_CHARACTERS": 1_000, "PROMPT_CHARACTERS": 10_000},
     "servers.by_config": {"USUAL_IMAGES": 999, "TOP_LOGPROBS": 20},

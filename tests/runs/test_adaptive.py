@@ -10,7 +10,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer, beyond_in_flight, delay, error
 from tests.faults.questions import Notes, Questions
 from vqa_client.evaluation import arun
-from vqa_client.runs.adaptive import HELD, MOST, Search, Seen, next_search
+from vqa_client.runs.adaptive import HELD, MOST, Measurement, Search, next_search
 
 KNOWN = (16, 160.0)
 """Sixteen workers had 160 answers a second: 0.1 s each."""
@@ -19,25 +19,25 @@ KNOWN = (16, 160.0)
 @pytest.mark.parametrize(
     ("now", "seen", "size", "why"),
     [
-        (Search(size=16), Seen(latency_s=0.1), 32, ""),
-        (Search(size=32, below=KNOWN), Seen(latency_s=0.1), 64, ""),
-        (Search(size=32, below=KNOWN), Seen(latency_s=0.15), 64, ""),  # a third more answers a second
-        (Search(size=32, below=KNOWN), Seen(latency_s=0.2), 16, "latency"),
-        (Search(size=18, below=KNOWN), Seen(latency_s=0.2), 36, ""),  # too close to compare
-        (Search(size=32, below=KNOWN), Seen(latency_s=0.1, refused=True), 16, "refused"),
-        (Search(size=1), Seen(refused=True), 1, "refused"),
-        (Search(size=28, too_many=32, why="refused"), Seen(latency_s=0.1, room=24), 24, "refused"),
-        (Search(size=16, too_many=32, why="refused"), Seen(latency_s=0.1), 24, "refused"),
-        (Search(size=24, too_many=25, why="refused"), Seen(latency_s=0.1), 24, "refused"),
-        (Search(size=24, too_many=25, why="refused", held=HELD), Seen(latency_s=0.1), 24, "refused"),
-        (Search(size=64), Seen(latency_s=0.1, running=40, waiting=24), 40, "queue"),
-        (Search(size=64), Seen(latency_s=0.1, running=4, waiting=60), 32, "queue"),
-        (Search(size=64), Seen(latency_s=0.1, running=60, waiting=4), 128, ""),  # that few keep it busy
-        (Search(size=MOST), Seen(latency_s=0.1), MOST, "most"),
-        (Search(size=16), Seen(), 16, ""),  # nothing was answered
+        (Search(size=16), Measurement(latency_s=0.1), 32, ""),
+        (Search(size=32, below=KNOWN), Measurement(latency_s=0.1), 64, ""),
+        (Search(size=32, below=KNOWN), Measurement(latency_s=0.15), 64, ""),  # a third more answers a second
+        (Search(size=32, below=KNOWN), Measurement(latency_s=0.2), 16, "latency"),
+        (Search(size=18, below=KNOWN), Measurement(latency_s=0.2), 36, ""),  # too close to compare
+        (Search(size=32, below=KNOWN), Measurement(latency_s=0.1, refused=True), 16, "refused"),
+        (Search(size=1), Measurement(refused=True), 1, "refused"),
+        (Search(size=28, too_many=32, why="refused"), Measurement(latency_s=0.1, room=24), 24, "refused"),
+        (Search(size=16, too_many=32, why="refused"), Measurement(latency_s=0.1), 24, "refused"),
+        (Search(size=24, too_many=25, why="refused"), Measurement(latency_s=0.1), 24, "refused"),
+        (Search(size=24, too_many=25, why="refused", held=HELD), Measurement(latency_s=0.1), 24, "refused"),
+        (Search(size=64), Measurement(latency_s=0.1, running=40, waiting=24), 40, "queue"),
+        (Search(size=64), Measurement(latency_s=0.1, running=4, waiting=60), 32, "queue"),
+        (Search(size=64), Measurement(latency_s=0.1, running=60, waiting=4), 128, ""),  # that few keep it busy
+        (Search(size=MOST), Measurement(latency_s=0.1), MOST, "most"),
+        (Search(size=16), Measurement(), 16, ""),  # nothing was answered
     ],
 )
-def test_workers_are_doubled_until_there_are_too_many(now: Search, seen: Seen, size: int, why: str) -> None:
+def test_workers_are_doubled_until_there_are_too_many(now: Search, seen: Measurement, size: int, why: str) -> None:
     found = next_search(now, seen)
     assert (found.size, found.why) == (size, why)
 
@@ -46,7 +46,7 @@ def test_workers_are_doubled_until_there_are_too_many(now: Search, seen: Seen, s
 def test_the_search_comes_close_to_what_a_server_refuses_to_exceed(takes: int) -> None:
     sizes, search = [], Search(size=16)
     for _ in range(60):
-        search = next_search(search, Seen(latency_s=0.1, refused=search.size > takes))
+        search = next_search(search, Measurement(latency_s=0.1, refused=search.size > takes))
         sizes.append(search.size)
     usual = median(sizes[15:])
     assert 0.8 * takes <= usual <= takes
@@ -58,7 +58,7 @@ def test_the_search_comes_close_to_what_a_server_refuses_to_exceed(takes: int) -
 def test_the_search_stops_where_a_server_only_queues_the_rest(takes: int) -> None:
     search = Search(size=16)
     for _ in range(25):
-        search = next_search(search, Seen(latency_s=0.1 * max(1.0, search.size / takes)))
+        search = next_search(search, Measurement(latency_s=0.1 * max(1.0, search.size / takes)))
     assert (takes <= search.size <= 2 * takes, search.why) == (True, "latency")
 
 

@@ -187,7 +187,7 @@ async def test_a_run_that_answered_nothing_does_not_stand_in_the_way(
     assert report.summary.overall.correct == 3
 
 
-@pytest.mark.parametrize("dies_in", ["score_again", "_Start.still_to_ask"])
+@pytest.mark.parametrize("dies_in", ["sort_log", "_Start.still_to_ask"])
 async def test_a_start_that_dies_after_taking_answers_over_is_resumed_and_scores_them(
     dies_in: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +205,7 @@ async def test_a_start_that_dies_after_taking_answers_over_is_resumed_and_scores
     notes = Notes()
     await vqa_client.arun(of.settings(server.base_url), progress=notes)
     assert len(server.chats) == 8
-    assert bool(notes.about("scored again")) == (dies_in == "score_again")
+    assert bool(notes.about("scored again")) == (dies_in == "sort_log")
 
 
 async def test_a_run_that_another_process_starts_meanwhile_is_being_written_and_not_one_without_a_run_file(

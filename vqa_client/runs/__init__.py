@@ -1,4 +1,4 @@
-"""From settings to a finished run: its plans, identity and resume, and the loop that asks and keeps.
+"""Runs: plans made from settings, resuming, asking, and what reads finished runs again.
 
-`plans` makes what is to be asked, `run_plan` asks it. Variants of a plan are plans made of a plan.
+`plans` makes the plans of a command, step by step; `run_plan` runs one.
 """

@@ -1,4 +1,4 @@
-"""`--max_workers auto`: how many requests a server takes, found out from refusals, its queue and its latency."""
+"""`--max_workers auto`: finds the number of workers from refused requests, the server's queue and its latency."""
 
 import asyncio
 import math
@@ -15,22 +15,23 @@ from vqa_client.runner import Crew
 from vqa_client.types import Record
 
 Queue = Callable[[float], Awaitable[tuple[float, float] | None]]
-"""How many requests run and wait at the servers since a time; None: not known yet."""
+"""The mean numbers of requests that run and that wait at the servers since a time; None: not known yet."""
 FIRST, MOST = 16, 1024
 ENOUGH = 8
-"""A number of workers is judged by as many answers as there are workers, and by so many at least."""
+"""The least number of answers by which a number of workers is judged; usually it is as many as there are workers."""
 QUEUED = 0.1
-"""So much of what a server runs may wait there: that keeps it busy, and more would only wait longer."""
+"""The share of a server's running requests that may wait in its queue: enough to keep it busy."""
 GAIN, APART = 0.25, 1.2
-"""Of the workers added, at least this share must show as more answers a second; closer numbers are not compared."""
+"""With x % more workers, the answers per second must grow by at least GAIN times x %; sizes closer than APART are not
+compared."""
 HELD = 20
-"""After so many judgements without a change more are tried again: the server may have got faster."""
+"""After this many judgements without a change more workers are tried: the server may be faster now."""
 TICK_S = 0.1
 Why = Literal["", "refused", "queue", "latency", "most"]
 
 
-class Seen(Struct, frozen=True, kw_only=True):
-    """What a number of workers came to: the mean latency, the server's queue, and how many its window lets in."""
+class Measurement(Struct, frozen=True, kw_only=True):
+    """Measured with one number of workers: the mean latency, the server's queue, and the room in its window."""
 
     latency_s: float = 0.0
     running: float = 0.0
@@ -40,9 +41,10 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 
 class Search(Struct, frozen=True, kw_only=True):
-    """Where the search stands: `too_many` is the least number found to be that, `why` says by what.
+    """The state of the search: `size` workers now; `too_many` is the smallest number found too large, and `why`.
 
-    `below` is the smaller number that others are compared with, and its answers a second.
+    `below` is a smaller number of workers and its answers per second, for comparison. `held` counts judgements without
+    a change.
     """
 
     size: int
@@ -52,18 +54,18 @@ class Search(Struct, frozen=True, kw_only=True):
     held: int = 0
 
 
-def next_search(now: Search, load: Seen, most: int = MOST) -> Search:
-    """Double the workers until there are too many, then halve the distance; a refusal halves the workers."""
+def next_search(now: Search, measured: Measurement, most: int = MOST) -> Search:
+    """Double the workers until they are too many, then halve the distance; a refused request halves the workers."""
     size = now.size
-    if load.refused:
+    if measured.refused:
         return Search(size=max(1, size // 2), too_many=size, why="refused")
-    if load.room < size:
-        return Search(size=max(1, int(load.room)), too_many=int(load.room) + 1, why="refused")
-    if load.waiting >= max(1.0, QUEUED * load.running):
-        return Search(size=max(1, size // 2, size - math.ceil(load.waiting)), too_many=size, why="queue")
-    if not load.latency_s:
+    if measured.room < size:
+        return Search(size=max(1, int(measured.room)), too_many=int(measured.room) + 1, why="refused")
+    if measured.waiting >= max(1.0, QUEUED * measured.running):
+        return Search(size=max(1, size // 2, size - math.ceil(measured.waiting)), too_many=size, why="queue")
+    if not measured.latency_s:
         return now
-    pace, below = size / load.latency_s, now.below
+    pace, below = size / measured.latency_s, now.below
     if below is None or size <= below[0]:
         below = size, pace
     elif size >= APART * below[0]:
@@ -81,7 +83,7 @@ def next_search(now: Search, load: Seen, most: int = MOST) -> Search:
 
 
 class Adaptive:
-    """Changes a crew as the search says while its questions are asked; its figures are `described`."""
+    """Changes the size of a crew during a run as the search says; `described` is for the run file."""
 
     def __init__(self, crew: Crew, routes: Routes, queue: Queue) -> None:
         self.active = True
@@ -94,7 +96,7 @@ class Adaptive:
         self._refusals, self._begun_s = 0, 0.0
 
     def finished(self, record: Record) -> None:
-        """A question has its record; those begun under another number of workers say nothing of this one."""
+        """Count a record, unless its question began with another number of workers."""
         if self._skipped:
             self._skipped -= 1
             return
@@ -104,29 +106,29 @@ class Adaptive:
             self._latency_s += record.latency_s
 
     async def watch(self) -> None:
-        """Until cancelled, look a few times a second whether there is enough to judge by."""
+        """Judge the number of workers as soon as there are enough answers, until cancelled."""
         self._begin()
         while True:
             await asyncio.sleep(TICK_S)
             if not self.active:
                 return
             if self._crew.in_flight > self._crew.size:
-                self._begin()  # a smaller crew has not come about yet
-            elif (load := await self._measured_step()) is not None and self.active:
-                self._search = next_search(self._search, load, self._most)
+                self._begin()  # surplus workers still finish their questions
+            elif (measured := await self._measured_step()) is not None and self.active:
+                self._search = next_search(self._search, measured, self._most)
                 self._crew.size = self._search.size
                 self._peak = max(self._peak, self._crew.size)
                 self._begin()
 
-    async def _measured_step(self) -> Seen | None:
-        """What the present number came to; None where that is not known yet."""
+    async def _measured_step(self) -> Measurement | None:
+        """The measurement of the present number of workers; None if there are too few answers yet."""
         if self._all_refusals() > self._refusals:
-            return Seen(refused=True)
+            return Measurement(refused=True)
         if self._answers < max(ENOUGH, self._crew.size):
             return None
         if (queue := await self._queue(self._begun_s)) is None:
             return None
-        return Seen(
+        return Measurement(
             latency_s=self._latency_s / self._timed if self._timed else 0.0,
             running=queue[0],
             waiting=queue[1],

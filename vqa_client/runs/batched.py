@@ -1,4 +1,4 @@
-"""A run that is asked by batches: a plan as a whole, files alone, and what became of the batches."""
+"""Runs by batches: on the session's server, by files that another program answers, and the batch commands."""
 
 import os
 import shlex
@@ -34,24 +34,24 @@ from vqa_client.types import Asks, Question, Record
 
 GIGABYTE = 1e9
 Waiting = Callable[[], Iterator[Question]]
-"""Walks the questions without an answer that holds."""
+"""Walks over the questions without a valid answer."""
 
 
 def _run_of(file: RunFile) -> str:
-    """The digest of what is known of a run without its server."""
+    """The digest of a run's identity without its server."""
     return run_digest({name: value for name, value in file.identity.items() if name != "server"})
 
 
 def by_batches(plan: Plan, stage: Stage, session: Session, line: Line, waiting: Waiting, file: RunFile) -> Ask:
-    """Asks by batches of the session's server, until interrupted; the run file's last start lists them."""
+    """Asks by batches of the session's server until interrupted; the last start in the run file lists the batches."""
     settings = stage.settings
     form = Form(
         template=session.chat.template,
         run=_run_of(file),
-        choosing=_choosing(plan, line.chat),
+        choosing=_choosing_wrapper(plan, line.chat),
         file_urls=settings.file_urls,
         redacted=session.endpoint.redacted,
-        names=_naming(plan, stage, file),
+        names=_name_counter(plan, stage, file),
     )
 
     async def run(keep: Callable[[Record], None]) -> None:
@@ -92,9 +92,9 @@ def _listener(plan: Plan, stage: Stage, keep: Callable[[Record], None]) -> Liste
     return Listener(note=lambda text: stage.progress.note(f"{plan.title}: {text}"), shows=shows, keep=kept)
 
 
-def _naming(plan: Plan, stage: Stage, file: RunFile) -> Callable[[str], None]:
-    """Counts what replies name, in this start and in earlier ones; a second name is noted once."""
-    if plan.task.names_model:  # its records have the names, which are compared as they are kept
+def _name_counter(plan: Plan, stage: Stage, file: RunFile) -> Callable[[str], None]:
+    """Counts the model names in replies, those of earlier starts included; a new name is noted once."""
+    if plan.task.names_model:  # then the names are in the records, which are compared when they are kept
         return lambda name: None
     counts: dict[str, int] = file.described.setdefault("answered_by", {})
 
@@ -107,8 +107,8 @@ def _naming(plan: Plan, stage: Stage, file: RunFile) -> Callable[[str], None]:
     return named
 
 
-def _choosing(plan: Plan, chat: Asks) -> Callable[[Asks], Asks]:
-    """Puts the fields by which the session's asker has the server choose into every request, where it does."""
+def _choosing_wrapper(plan: Plan, chat: Asks) -> Callable[[Asks], Asks]:
+    """Wraps a client so that each request has the fields that make the server choose a label, if the run wants that."""
     choosing = plan.task.choosing
     if choosing is None:
         return lambda asks: asks
@@ -118,8 +118,8 @@ def _choosing(plan: Plan, chat: Asks) -> Callable[[Asks], Asks]:
     return lambda asks: ChoosingClient(asks, chat.form, choosing)
 
 
-def form_alone(plan: Plan, settings: RunSettings, model: ModelSettings, file: RunFile) -> Form:
-    """The lines of a run whose server is not asked."""
+def serverless_form(plan: Plan, settings: RunSettings, model: ModelSettings, file: RunFile) -> Form:
+    """How the questions of a run without a server become lines."""
     if plan.task.choosing is not None:
         raise UsageError(
             f"--choice_mode {plan.task.choosing.mode} needs a server, which shows how it is asked", hint="--batch"
@@ -129,7 +129,7 @@ def form_alone(plan: Plan, settings: RunSettings, model: ModelSettings, file: Ru
 
 
 def by_results(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask:
-    """Takes over the results that are in the run's folder of batches; raises DataError without any."""
+    """Keeps the results that another program has put into the run's folder of batches; raises DataError without any."""
     parts = Parts(plan.paths.log)
     paths = parts.foreign_results()
     if not paths:
@@ -140,16 +140,16 @@ def by_results(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask
             f"vllm run-batch -i {parts.input(1)} -o {parts.result(1)} --model {stage.settings.served_name or 'MODEL'}"
         )
         raise DataError(f"{parts.folder} has no results of a batch", hint=hint)
-    alone = _Alone(plan, stage, waiting, file)
-    return lambda keep: until_stopped(stage.stop, alone.take_over(paths, keep))
+    serverless = _Serverless(plan, stage, waiting, file)
+    return lambda keep: until_stopped(stage.stop, serverless.take_over(paths, keep))
 
 
 def by_command(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask:
-    """Writes files of what is waiting, has --batch_command answer one after the other, and takes each result over.
+    """Writes files of waiting questions, runs --batch_command on one file at a time, and keeps its results.
 
-    What a command had written when it was killed counts.
+    Results that a killed command has written count.
     """
-    parts, settings, alone = Parts(plan.paths.log), stage.settings, _Alone(plan, stage, waiting, file)
+    parts, settings, serverless = Parts(plan.paths.log), stage.settings, _Serverless(plan, stage, waiting, file)
     refuse_open(plan.paths.log)
     words = shlex.split(settings.batch_command)
     memory_gb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GIGABYTE
@@ -163,7 +163,7 @@ def by_command(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask
             raise DataError(f"{words[0]} has not written {target}", hint="its results go to {output}")
 
     async def take_over(keep: Callable[[Record], None]) -> int:
-        kept = await alone.take_over(paths, keep) if (paths := parts.commanded()) else 0
+        kept = await serverless.take_over(paths, keep) if (paths := parts.commanded()) else 0
         parts.clear()
         return kept
 
@@ -171,7 +171,7 @@ def by_command(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask
         await take_over(keep)
         with PartWriter(parts, Limits(settings.batch_bytes, settings.batch_lines), 1) as writer:
             made = parts_of(
-                *(waiting(), alone.line, alone.form, writer),
+                *(waiting(), serverless.line, serverless.form, writer),
                 keep=lambda _, record: keep(record),
                 left_out=lambda question, why: stage.progress.note(f"{question.id} is left out: {why}"),
             )
@@ -185,19 +185,20 @@ def by_command(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask
     return lambda keep: until_stopped(stage.stop, run(keep))
 
 
-class _Alone:
-    """A run without a server, which takes over results of files that somebody or something has answered."""
+class _Serverless:
+    """A run without a server: it keeps results in files that another program has written."""
 
     def __init__(self, plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> None:
         settings = stage.settings
         self.form = replace(
-            form_alone(plan, settings, stage.named(settings.serverless), file), names=_naming(plan, stage, file)
+            serverless_form(plan, settings, stage.named(settings.serverless), file),
+            names=_name_counter(plan, stage, file),
         )
         self.line = Line(task=plan.task, chat=Stops(), images_for=stage.images_for, max_pages=settings.max_pages)
         self._plan, self._stage, self._waiting = plan, stage, waiting
 
     async def take_over(self, paths: Sequence[Path], keep: Callable[[Record], None]) -> int:
-        """Keep a record of each waiting question that has a result; gives how many have."""
+        """Keep a record of each waiting question that has a result; returns their number."""
         plan, listener = self._plan, _listener(self._plan, self._stage, keep)
         kept: list[str] = []
         aside = partial(Parts(plan.paths.log).set_aside, note=listener.note)
@@ -220,7 +221,7 @@ class _Alone:
 
 
 class Written(Struct, frozen=True, kw_only=True):
-    """The files of one plan, with how many lines each has; `left_out` can't be asked, by their ids."""
+    """The files of one plan with their numbers of lines; `left_out` has the ids of questions that can't be asked."""
 
     title: str
     model: str
@@ -229,7 +230,7 @@ class Written(Struct, frozen=True, kw_only=True):
 
 
 async def write_batches(settings: RunSettings, note: Note) -> list[Written]:
-    """Write the unanswered questions into files; raises UsageError where the model isn't named."""
+    """Write the unanswered questions to files; raises UsageError if no model is named."""
     written = []
     for config, plans in plans_of(settings, note):
         model = named_model(settings, config)
@@ -237,7 +238,7 @@ async def write_batches(settings: RunSettings, note: Note) -> list[Written]:
             raise UsageError("batch write asks no server: name the model", hint=settings.name_option)
         for plan in plans:
             refuse_open(plan.paths.log)
-            form = form_alone(plan, settings, model, run_file_for(plan, settings, model))
+            form = serverless_form(plan, settings, model, run_file_for(plan, settings, model))
             with (
                 drawn_pages_in(plan.paths.report.parent / DRAWN, usable_cpus()),
                 prepared_images(settings, note) as images_for,
@@ -249,7 +250,7 @@ async def write_batches(settings: RunSettings, note: Note) -> list[Written]:
 
 async def _write(plan: Plan, settings: RunSettings, model: ModelSettings, line: Line, form: Form) -> Written:
     parts, kept = Parts(plan.paths.log), answered_before(plan, settings)
-    for path in parts.inputs():  # of an earlier start
+    for path in parts.inputs():  # left by an earlier start
         path.unlink()
     left_out: list[str] = []
 
@@ -264,9 +265,9 @@ async def _write(plan: Plan, settings: RunSettings, model: ModelSettings, line: 
 
 
 async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> list[str]:
-    """The progress of each run, and a line on each part that is not finished, after its batch was cancelled if wanted.
+    """Lines with the progress of each run and of each unfinished part; `cancel` cancels the parts' batches first.
 
-    Parts that are not open yet are forgotten then, and their files deleted there, unless another process is at them.
+    It also drops parts without a batch and deletes their files at the server, unless another process is using the log.
     """
     lines = []
     for model, plans in plans_of(settings, note):
@@ -282,15 +283,15 @@ async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> li
                 open_service(session.endpoint, settings) as service,
             ):
                 for part in all_parts:
-                    how = await _of_part(part, service, cancel=cancel)
-                    lines.append(f"{plan.title}: part {part.number}, {count(len(part.ids), 'question')}: {how}")
+                    status = await _status_of(part, service, cancel=cancel)
+                    lines.append(f"{plan.title}: part {part.number}, {count(len(part.ids), 'question')}: {status}")
                 if cancel:
                     unsent = [part for part in all_parts if part.state not in ("creating", "open")]
-                    await _forget(plan.paths.log, unsent, service)
+                    await _drop_parts(plan.paths.log, unsent, service)
     return lines
 
 
-async def _of_part(part: Part, service: Service, *, cancel: bool) -> str:
+async def _status_of(part: Part, service: Service, *, cancel: bool) -> str:
     batch_made = await service.find(part.file_id) if part.state == "creating" else None
     batch_id = batch_made.id if batch_made else part.batch_id
     if not batch_id:
@@ -299,7 +300,7 @@ async def _of_part(part: Part, service: Service, *, cancel: bool) -> str:
     return f"batch {batch.id} {batch.status.replace('_', ' ')}, {batch.done:,} done"
 
 
-async def _forget(log: Path, unsent: Sequence[Part], service: Service) -> None:
+async def _drop_parts(log: Path, unsent: Sequence[Part], service: Service) -> None:
     with suppress(Busy), locked(log) if log.exists() else nullcontext():
         for part in unsent:
             if part.state == "uploading":

@@ -1,7 +1,7 @@
-"""`vqa-client ctl`: a socket of a run in progress that only its user can reach, recorded beside the run's log.
+"""`vqa-client ctl`: a run in progress listens on a socket, and a file beside its log says where the socket is.
 
-The socket has a private folder of its own: its path may have 107 characters, and a run's folder may be on a disk
-without sockets.
+Only the user who started the run can reach the socket. It is in a private folder: a socket's path may have 107
+characters, and the run's folder may be on a disk without sockets.
 """
 
 import asyncio
@@ -30,15 +30,15 @@ from vqa_client.runs.stage import Stage
 
 ENDING, PREFIX, SOCKET = ".ctl", "vqa-client-ctl-", "socket"
 LONGEST_PATH = 100
-"""Linux takes 107 bytes, macOS 103."""
+"""The limit is 107 bytes on Linux, 103 on macOS."""
 REPLY_S = 10.0
 WINDOW = 10
-"""The pace is that of the last seconds, one reading each."""
+"""The pace is measured over this many seconds."""
 LINE_BYTES = 10_000
 
 
 class Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a run is to change; nothing where it should only say how it stands."""
+    """Changes to a run; without any change it only asks for the run's state."""
 
     max_workers: int | None = None
     paused: bool | None = None
@@ -46,7 +46,7 @@ class Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """How a run stands; `refused` says why it did not follow an order."""
+    """The state of a run; `refused` is the reason why it did not follow an order."""
 
     title: str
     total: int
@@ -61,7 +61,7 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 
 class _Place(Struct, frozen=True, kw_only=True):
-    """Where a run's socket is."""
+    """The socket of a run, and its process."""
 
     socket: str
     host: str
@@ -69,7 +69,7 @@ class _Place(Struct, frozen=True, kw_only=True):
 
 
 class Control:
-    """Takes orders for the plan that is being asked; its record is named after the log."""
+    """Takes orders for the plan that is being asked; the file with the socket's path is named after the log."""
 
     def __init__(self, plan: Plan, stage: Stage, log: RecordLog, figures: SessionFigures) -> None:
         self._record = (stage.records or log.path.parent) / (log.path.name.removesuffix(LOG_ENDING) + ENDING)
@@ -80,8 +80,8 @@ class Control:
         self._marks: deque[tuple[float, int]] = deque(maxlen=WINDOW + 1)
 
     async def watch(self) -> None:
-        """Until cancelled, take orders; a run that can't be reached continues without."""
-        forget(self._record)  # of a run that was killed: this one has the log's lock
+        """Take orders until cancelled; if the socket can't be opened, the run continues without it."""
+        forget(self._record)  # left by a killed run, since this one has the log's lock
         try:
             with private_folder(PREFIX, _root()) as folder:
                 await self._listen(folder / SOCKET)
@@ -94,7 +94,7 @@ class Control:
         server = await asyncio.start_unix_server(self._serve, path, limit=LINE_BYTES, start_serving=False)
         try:
             path.chmod(0o600)
-            await server.start_serving()  # a run may end right here
+            await server.start_serving()  # the run may end here
             place = _Place(socket=str(path), host=platform.node(), pid=os.getpid())
             with open(os.open(self._record, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
                 file.write(msgspec.json.encode(place))
@@ -103,12 +103,12 @@ class Control:
                 await asyncio.sleep(1)
         finally:
             server.close()
-            for writer in self._connected:  # and says nothing
+            for writer in self._connected:  # without a reply
                 writer.transport.abort()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connected.add(writer)
-        with suppress(OSError, ValueError):  # who asked has gone, or sends what is no order
+        with suppress(OSError, ValueError):  # the client has gone, or has not sent an order
             async with asyncio.timeout(REPLY_S):
                 line = await reader.readline()
             refused = self._follow(msgspec.json.decode(line, type=Order))
@@ -118,7 +118,7 @@ class Control:
         writer.close()
 
     def _follow(self, order: Order) -> str:
-        """Do as told; gives why not, if it can't be done."""
+        """Carry out an order; returns the reason if that is not possible."""
         if self._by_batches and (order.max_workers is not None or order.paused is not None):
             return "it asks by batches, which have no workers to change or to pause"
         if order.max_workers is not None:
@@ -152,13 +152,13 @@ class Control:
 
 
 def _root() -> str:
-    """A folder for temporary ones, with a path short enough for a socket in one of them."""
+    """The folder for private folders, whose path leaves enough characters for a socket's path."""
     root = tempfile.gettempdir()
     return root if len(os.fsencode(root)) + len(f"/{PREFIX}12345678/{SOCKET}") <= LONGEST_PATH else "/tmp"
 
 
 def forget(record: Path) -> None:
-    """Remove the record of a run that ended without doing so, and its socket's folder."""
+    """Remove the file that a killed run left, and the folder of its socket."""
     with suppress(OSError, *UNDECODABLE):
         folder = Path(msgspec.json.decode(record.read_bytes(), type=_Place).socket).parent
         if folder.name.startswith(PREFIX) and _is_ours(folder):
@@ -172,15 +172,15 @@ def _is_ours(path: Path) -> bool:
 
 
 def order_all(run: Path, order: Order) -> list[Standing]:
-    """Give an order to a run in progress, or to all shards of it; UsageError where there is none.
+    """Give an order to a run in progress, or to all of its shards, among which workers are divided.
 
-    Workers are divided among several shards.
+    Raises UsageError if none is in progress.
     """
     records = _records_of(run)
     shares = [order] * len(records)
     if order.max_workers is not None:
-        each, more = divmod(order.max_workers, max(1, len(records)))
-        sizes = [max(1, each + (number < more)) for number in range(len(records))]
+        size, more = divmod(order.max_workers, max(1, len(records)))
+        sizes = [max(1, size + (number < more)) for number in range(len(records))]
         shares = [msgspec.structs.replace(order, max_workers=size) for size in sizes]
     standings = [
         standing for record, share in zip(records, shares, strict=True) if (standing := _give_order(record, share))
@@ -199,7 +199,7 @@ def _records_of(run: Path) -> Sequence[Path]:
 
 
 def _give_order(record: Path, order: Order) -> Standing | None:
-    """How the run stands after the order; None where it has ended, whose record is removed."""
+    """The state of the run after the order; None if it has ended, and its file is removed."""
     try:
         place = msgspec.json.decode(record.read_bytes(), type=_Place)
     except (OSError, *UNDECODABLE):
@@ -211,7 +211,7 @@ def _give_order(record: Path, order: Order) -> Standing | None:
     try:
         if not _is_ours(Path(place.socket)):
             raise UsageError(f"{record.name}: the run is another user's, as process {place.pid}")
-        return msgspec.json.decode(_exchanged(place.socket, order), type=Standing)
+        return msgspec.json.decode(_exchange(place.socket, order), type=Standing)
     except (FileNotFoundError, ConnectionRefusedError):
         forget(record)
     except (OSError, *UNDECODABLE) as error:
@@ -219,7 +219,7 @@ def _give_order(record: Path, order: Order) -> Standing | None:
     return None
 
 
-def _exchanged(address: str, order: Order) -> bytes:
+def _exchange(address: str, order: Order) -> bytes:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(REPLY_S)
         connection.connect(address)

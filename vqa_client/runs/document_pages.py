@@ -49,7 +49,7 @@ def with_pages(plan: Plan, settings: PageOptions) -> Plan:
 
 
 @per_plan
-def in_page_forms(plan: Plan, settings: PageOptions) -> Plan:
+def vary_pages(plan: Plan, settings: PageOptions) -> Plan:
     """The plan with a variant for each form of --pages, which shows whether reading or finding fails."""
     choosers = {form: _chooser(form, plan) for form in settings.page_forms}
     numbers = {question.id: number for number, question in enumerate(plan.loaded.questions)}

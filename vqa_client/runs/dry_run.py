@@ -1,4 +1,4 @@
-"""What a command would take, before anything is asked: requests, megabytes, tokens, and what doesn't fit."""
+"""Estimates a run before any question is asked: requests, megabytes, tokens, and questions that don't fit."""
 
 import dataclasses
 import os
@@ -27,24 +27,24 @@ from vqa_client.tables.pictures import is_address
 from vqa_client.tasks.longbench.context_length import TokenCounter
 
 LINE_BYTES, IMAGE_BYTES = 400, 80
-"""What a line of a batch has beside its prompt and its images, about."""
+"""About how many bytes a line of a batch has apart from its prompt and images, and for each image."""
 NEIGHBOURS = 4096
-"""Images of which it is remembered how large they are: questions on one document are neighbours."""
+"""How many images' sizes are cached: questions about one document are neighbours."""
 _UNBOUNDED = 1 << 62
 
 
 class Overflow(Struct, frozen=True, kw_only=True):
-    """A question whose prompt, images and longest reply come to more `tokens` than the model takes."""
+    """A question whose prompt, images and longest reply have more `tokens` than the context length."""
 
     question_id: str
     tokens: int
 
 
 class Expected(Struct, frozen=True, kw_only=True):
-    """What one plan would take: `requests` are without the `kept` ones, which an earlier start has answered.
+    """The estimate for one plan; `requests` don't include the `kept` questions, which an earlier start has answered.
 
-    `sent_bytes` holds each image as base64, once for each question. `unreadable` names files that are no images;
-    `batches` are the files of --batch or --batch_command.
+    `sent_bytes` counts each image as base64, once for each question. `unreadable` names files that are not images;
+    `batches` is the number of files of --batch or --batch_command.
     """
 
     title: str
@@ -60,7 +60,7 @@ class Expected(Struct, frozen=True, kw_only=True):
 
 
 class DryRun(Struct, frozen=True, kw_only=True):
-    """What one model would be asked; `context_length` is None where nobody says it, `said_by` who does."""
+    """The estimate for one model; `context_length` is None if it is not known, `said_by` is its source."""
 
     model: str
     max_tokens: int
@@ -71,13 +71,13 @@ class DryRun(Struct, frozen=True, kw_only=True):
 
 
 async def dry_run(settings: RunSettings, note: Note) -> list[DryRun]:
-    """Work it out for every model; the server is only asked what it serves, and need not be there.
+    """Estimate the run of every model; the server is only asked for its models, and may be away.
 
-    Raises what a run would raise before its first question: DataError or UsageError.
+    Raises what a run raises before its first question: DataError or UsageError.
     """
     runs = []
     for config, plans in plans_of(settings, note):
-        asked, length, said_by = await _known(settings, config)
+        asked, length, said_by = await _find_context_length(settings, config)
         max_tokens = asked.max_tokens if asked else settings.max_tokens or settings.usual_max_tokens
         most = length - max_tokens if length else None
         run = DryRun(
@@ -86,14 +86,16 @@ async def dry_run(settings: RunSettings, note: Note) -> list[DryRun]:
             context_length=length,
             said_by=said_by,
             prices=asked.prices if asked else None,
-            plans=tuple(_expected(plan, settings, most, max_tokens) for plan in plans),
+            plans=tuple(_estimate(plan, settings, most, max_tokens) for plan in plans),
         )
         runs.append(run)
     return runs
 
 
-async def _known(settings: RunSettings, config: ModelSettings | None) -> tuple[ModelSettings | None, int | None, str]:
-    """Which model would be asked, how many tokens it takes, and who says so."""
+async def _find_context_length(
+    settings: RunSettings, config: ModelSettings | None
+) -> tuple[ModelSettings | None, int | None, str]:
+    """The model that would be asked, its context length in tokens, and the source of that number."""
     model, served = named_model(settings, config), None
     if settings.context_length is None or model is None:
         brief = dataclasses.replace(addressed(settings, config), wait_for_server=0.0)
@@ -108,9 +110,9 @@ async def _known(settings: RunSettings, config: ModelSettings | None) -> tuple[M
     return model, known.get(said_by), said_by
 
 
-def _expected(plan: Plan, settings: RunSettings, most: int | None, max_tokens: int) -> Expected:
-    """Walk over a plan's questions; `most` is how many tokens a prompt may have."""
-    look = _image_sizer(settings)
+def _estimate(plan: Plan, settings: RunSettings, most: int | None, max_tokens: int) -> Expected:
+    """The estimate for a plan; `most` is the number of tokens that a prompt may have."""
+    size_of = _image_sizer(settings)
     max_tokens = plan.task.parameters.get("max_tokens", max_tokens)
     counter, kept = TokenCounter(), answered_before(plan, settings)
     requests = images = sent_bytes = image_tokens = text_tokens = 0
@@ -124,7 +126,7 @@ def _expected(plan: Plan, settings: RunSettings, most: int | None, max_tokens: i
         turns = [first_pages(each, settings.max_pages) for each in (*(each for each, _ in shots), question)]
         texts = [plan.task.system_for(question), *map(plan.task.prompt, turns), *(reply for _, reply in shots)]
         prompt, paths = "\n".join(filter(None, texts)), [path for each in turns for path in each.images]
-        sizes = [look(path) for path in paths]
+        sizes = [size_of(path) for path in paths]
         unreadable |= dict.fromkeys(path for path, size in zip(paths, sizes, strict=True) if size is None)
         of_text, of_images = counter.count(prompt, stop=_UNBOUNDED), sum(size[1] for size in sizes if size)
         if most is not None and of_text + of_images > most:
@@ -151,7 +153,7 @@ def _expected(plan: Plan, settings: RunSettings, most: int | None, max_tokens: i
 
 
 def answered_before(plan: Plan, settings: RunSettings) -> set[Key]:
-    """What an earlier start has answered; a log is only read."""
+    """The keys of the questions that an earlier start has answered; the log is only read."""
     if settings.fresh or not plan.paths.log.exists():
         return set()
     again = settings.asked_again
@@ -159,14 +161,14 @@ def answered_before(plan: Plan, settings: RunSettings) -> set[Key]:
 
 
 def _image_sizer(settings: RunSettings) -> Callable[[str], tuple[int, int] | None]:
-    """What gives, of an image file, its bytes as base64 and its tokens; None where it is no image.
+    """Returns a function that gives the base64 bytes and the tokens of an image file, None if it isn't an image.
 
-    What is at an address isn't looked at.
+    An image at an address is not read.
     """
     side = TOKEN_SIDES[settings.token_rule]
 
     @lru_cache(maxsize=NEIGHBOURS)
-    def look(path: str) -> tuple[int, int] | None:
+    def size_of(path: str) -> tuple[int, int] | None:
         if is_address(path):
             return len(path), 0
         try:
@@ -177,4 +179,4 @@ def _image_sizer(settings: RunSettings) -> Callable[[str], tuple[int, int] | Non
             return None
         return encoded_size(size_bytes), tokens(*sent_size(width, height, settings), side)
 
-    return look
+    return size_of

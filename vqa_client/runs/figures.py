@@ -1,4 +1,4 @@
-"""What one start of a run was like: its servers, times, tokens and retries, and what its workers were at."""
+"""Measurements of one start of a run: servers, times, tokens, retries, and the time its workers spend in each state."""
 
 import asyncio
 import math
@@ -25,7 +25,7 @@ KEPT = ("base_url", "fingerprint")
 
 
 class ServersOfStart:
-    """Made before the first question, described after the last; `show` and `note` are a display's."""
+    """The servers during one start; made before the first question. `show` and `note` print a line."""
 
     def __init__(
         self, session: Session, settings: RunSettings, *, show: Callable[[str], None], note: Callable[[str], None]
@@ -37,30 +37,30 @@ class ServersOfStart:
         self.watch, self.queue = self._metrics.watch, self._metrics.queue
 
     async def last_look(self) -> dict[str, Any]:
-        """What the run file says of the server at the end, its memory included."""
+        """The server's description at the end of the run, with its memory."""
         await self._metrics.last_look()
         memory = self._metrics.memory_bytes()
         return self._session.server | {"memory_bytes": await self._asked_memory() if memory is None else memory}
 
     async def _asked_memory(self) -> int | None:
-        """Of all servers together; None where one doesn't tell."""
+        """The memory of all servers together in bytes; None if one doesn't report it."""
         each = await asyncio.gather(*(ask_memory_bytes(route.endpoint) for route in self._session.chat.routes.all))
         sizes = [size for size in each if size is not None]
         return sum(sizes) if len(sizes) == len(each) else None
 
     def described(self) -> dict[str, Any]:
-        """What the start's entry says: another start of the same run may have asked another server."""
+        """The servers in the entry of this start: each start may ask another server."""
         asked = {name: self._session.server.get(name, "not checked") for name in KEPT}
         return {"server": asked} | self._answered_by.described() | self._metrics.described()
 
 
 _STEPS = 200
-"""Latencies are counted in steps of half a per cent, so that a million of them take no more room than a thousand."""
+"""Latencies are counted in steps of half a per cent, so that memory doesn't grow with their number."""
 _QUANTILES = {"median": 0.5, "p95": 0.95, "max": 1.0}
 
 
 class SessionFigures:
-    """Collects while questions end; `described` gives what the run file keeps."""
+    """Adds up records as they come; `described` gives the figures for the run file."""
 
     def __init__(self) -> None:
         self._started = datetime.now(UTC)
@@ -74,7 +74,7 @@ class SessionFigures:
         ) = 0
 
     def add(self, record: Record) -> None:
-        """Take one record as it ends."""
+        """Add one record."""
         self.questions += 1
         if self.adaptive is not None:
             self.adaptive.finished(record)
@@ -95,7 +95,7 @@ class SessionFigures:
     def described(self, dialect: list[str], servers: Mapping[str, Any] = {}) -> dict[str, Any]:
         """The figures so far; times are in seconds from the first byte sent, to 0.25 %.
 
-        `servers` is what is known of the servers' part in them.
+        `servers` are the figures of the servers.
         """
         ttft = self._ttfts.quantiles()
         session: dict[str, Any] = {
@@ -120,25 +120,25 @@ class SessionFigures:
 
 
 class Latencies:
-    """How many times, or rates, were how large; the largest is kept as it is."""
+    """Counts times, or rates, by their size; the largest is kept exactly."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
         self._longest_s = 0.0
 
     def add(self, latency_s: float) -> None:
-        """Take one latency above 0."""
+        """Add one latency above 0."""
         self._counts[round(math.log(latency_s) * _STEPS)] += 1
         self._longest_s = max(self._longest_s, latency_s)
 
     def quantiles(self) -> dict[str, float]:
-        """The median, the 95th percentile and the longest; nothing where there are none."""
+        """The median, the 95th percentile and the longest; empty without latencies."""
         if not self._counts:
             return {}
         return {name: round(self._at_s(share), 4) for name, share in _QUANTILES.items()}
 
     def _at_s(self, share: float) -> float:
-        """The latency within which that share of all lies."""
+        """The latency that this share of all doesn't exceed."""
         left = math.ceil(share * self._counts.total())
         for step, count in sorted(self._counts.items()):
             left -= count
@@ -148,16 +148,16 @@ class Latencies:
 
 
 TICK_S = 0.025
-TICKS_A_LOOK = 10
-"""At each look the workers are counted: four times a second."""
+TICKS_PER_SAMPLE = 10
+"""The workers are counted every so many ticks: four times a second."""
 
 
 class Pace:
-    """Counts what the workers are at: idle, preparing images, repeating, paused, sending, or waiting for the server."""
+    """Counts the workers by state: idle, preparing images, repeating, paused, sending, or waiting for the server."""
 
     def __init__(self) -> None:
         self.stall_s = 0.0
-        self._ticks = self._looks = self._workers = 0
+        self._ticks = self._samples = self._workers = 0
         self._unknown = False
         self._late_s = 0.0
         self._states: Counter[str] = Counter()
@@ -165,9 +165,9 @@ class Pace:
         self._spent: tuple[float, ...] = ()
 
     async def watch(self, routes: Routes, crew: Crew, pulse: Callable[[float], None]) -> None:
-        """Until cancelled, note how late the loop comes to each tick, and count the workers at each sample.
+        """Until cancelled, measure how late the loop is at each tick, and count the workers at each sample.
 
-        `pulse` gets at each sample the seconds for which all servers are still paused.
+        At each sample `pulse` gets the seconds for which all servers are still paused.
         """
         self._began = _clocks()
         while True:
@@ -177,12 +177,12 @@ class Pace:
             self.stall_s = max(self.stall_s, late_s)
             self._late_s += late_s
             self._ticks += 1
-            if self._ticks % TICKS_A_LOOK == 0:
-                if not crew.on_break:  # what a person pauses is held up by nothing
-                    self._look(routes, crew)
+            if self._ticks % TICKS_PER_SAMPLE == 0:
+                if not crew.on_break:  # a pause by the user has no bottleneck
+                    self._count_workers(routes, crew)
                 pulse(min((route.pause.left_s for route in routes.all if not route.lost), default=0.0))
 
-    def _look(self, routes: Routes, crew: Crew) -> None:
+    def _count_workers(self, routes: Routes, crew: Crew) -> None:
         at_server = min(crew.in_flight, sum(route.outstanding for route in routes.all))
         paused = all(route.lost or route.pause.left_s for route in routes.all)
         unsent = unsent_sockets()
@@ -198,17 +198,17 @@ class Pace:
         self._states["paused" if paused else "preparing"] += elsewhere - repeating - limited
         self._states["sending"] += sending
         self._states["at_server"] += at_server - sending
-        self._looks += 1
+        self._samples += 1
         self._spent = tuple(now - then for now, then in zip(_clocks(), self._began, strict=True))
 
     def described(self) -> dict[str, Any]:
-        """Mean numbers of workers, of `most` on average, and shares of one core; nothing before the first look."""
-        if not self._looks:
+        """Mean numbers of workers by state, `most` in all, and shares of one core; empty before the first sample."""
+        if not self._samples:
             return {}
         watched_s, cpu_s, loop_cpu_s = self._spent
         names = ("idle", "preparing", "repeating", "paused", "sending", "at_server")
-        means = {name: round(self._states[name] / self._looks, 3) for name in names}
-        most = round(self._workers / self._looks)
+        means = {name: round(self._states[name] / self._samples, 3) for name in names}
+        most = round(self._workers / self._samples)
         return {
             "workers": {"most": most, **means, **({"sending": None} if self._unknown else {})},
             "client": {
@@ -221,17 +221,17 @@ class Pace:
 
 
 def _clocks() -> tuple[float, ...]:
-    """The time, and the processor's time of the whole process and of this thread, in seconds."""
+    """Wall time, and the CPU time of the process and of this thread, in seconds."""
     return time.monotonic(), time.process_time(), time.thread_time()
 
 
 SPANS = 32
-"""So many equal spans at most; when the time grows beyond them, two neighbours become one."""
+"""The number of equal spans; when the run is longer, each two neighbours become one."""
 FIRST_SPAN_S = 0.25
 
 
 class _Span(Struct):
-    """Sums over the answered questions that ended in it; of latencies the logarithms, which no straggler moves."""
+    """Sums over the questions answered in this span; of latencies the logarithms, which outliers hardly change."""
 
     replies: int = 0
     logs: float = 0.0
@@ -245,7 +245,7 @@ class _Span(Struct):
 
 
 class Quarters:
-    """Takes records as they end; `described` gives the four parts."""
+    """Adds up records by time; `described` gives the four quarters of the run."""
 
     def __init__(self) -> None:
         self._started_s = time.monotonic()
@@ -253,10 +253,10 @@ class Quarters:
         self._spans = [_Span() for _ in range(SPANS)]
 
     def add(self, record: Record) -> None:
-        """Take one record as it ends; a failed one has no latency."""
+        """Add one record; a failed one has no latency and is not counted."""
         at = int((time.monotonic() - self._started_s) / self._span_s)
         while at >= SPANS:
-            self._halve()
+            self._merge_pairs()
             at //= 2
         if record.latency_s > 0:
             span, log = self._spans[at], math.log(record.latency_s)
@@ -267,13 +267,13 @@ class Quarters:
             span.completion_tokens += record.completion_tokens or 0
             span.request_bytes += record.request_bytes
 
-    def _halve(self) -> None:
+    def _merge_pairs(self) -> None:
         pairs = zip(self._spans[::2], self._spans[1::2], strict=True)
         self._spans = [span.added(other) for span, other in pairs] + [_Span() for _ in range(SPANS // 2)]
         self._span_s *= 2
 
     def described(self) -> list[dict[str, Any]]:
-        """Each quarter's replies, their latency's geometric mean and its logarithm's spread, and their mean sizes."""
+        """For each quarter: replies, geometric mean of the latency, spread of its logarithm, and mean sizes."""
         used = max((at for at, span in enumerate(self._spans) if span.replies), default=-1) + 1
         if used < 4:
             return []

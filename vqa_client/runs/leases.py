@@ -1,12 +1,11 @@
-"""Shards of a run in an object store: which worker has which one, by conditional writes, and their files.
+"""Shards of a run in an object store: leases, by conditional writes, and the shards' files.
 
-    PREFIX/leases/3-of-64                         {"worker", "token", "renewals"}; empty: nobody's
+    PREFIX/leases/3-of-64                         {"worker", "token", "renewals"}; empty: free
     PREFIX/shards/3-of-64/NAME                    a run file, or the whole log of a finished shard
     PREFIX/shards/3-of-64/NAME.new/NUMBER-TOKEN   new lines of a log, in order
     PREFIX/done/3-of-64                           it is finished
 
-No clock of another machine is trusted: a lease that has not changed for EXPIRED_S before a worker's eyes is a dead
-one's.
+Clocks of other machines are not trusted: a worker takes a lease over if it has not seen it change for EXPIRED_S.
 """
 
 import os
@@ -28,14 +27,14 @@ from vqa_client.tables.objects import WAY_OUT, as_os_errors, checked_address, pl
 
 EXPIRED_S = 120.0
 LOOKED_S = 2.0
-"""What is known of the leases is good for so long: a write on older knowledge fails."""
+"""The listing of the leases is read again after this time; a write based on an old listing fails."""
 STEP = 1_000_000
-"""Pieces of a later lease have higher numbers, whatever of an earlier one is still on its way."""
+"""The pieces of a later lease have higher numbers than all pieces of an earlier one, even late ones."""
 _WITHOUT = "--shard K/N for each worker and then `vqa-client merge`, or another store"
 
 
 class Lease(Struct, kw_only=True):
-    """A shard that is this worker's while `tag` is the lease's; `piece` numbers its next lines."""
+    """A shard that this worker has while the lease in the store has `tag`; `piece` is the number of its next piece."""
 
     shard: Shard
     token: str
@@ -45,7 +44,7 @@ class Lease(Struct, kw_only=True):
 
 
 class Leases:
-    """The leases and files of a run's shards below an address; each call raises OSError where the store fails."""
+    """The leases and files of a run's shards below an address; each call raises OSError if the store fails."""
 
     def __init__(self, address: str, of: int) -> None:
         self._address, self._of = checked_address(Path(address)), of
@@ -55,7 +54,7 @@ class Leases:
         self._looked_s = float("-inf")
 
     def check(self) -> None:
-        """Raise UsageError where two workers could get one shard, or where the run has another division there."""
+        """Raise UsageError if two workers could get one shard, or if the address has shards of another division."""
         name, words = f"check/{secrets.token_hex(8)}", f"{self._address} keeps no other worker away"
         try:
             tag = self._put(name, b"1", "create")
@@ -76,12 +75,12 @@ class Leases:
             )
 
     def is_done(self, shard: Shard) -> bool:
-        """Whether all questions of a shard have their records there."""
+        """Whether a shard is finished."""
         self._refresh()
         return f"done/{_name(shard)}" in self._known
 
     def take(self, shard: Shard) -> Lease | None:
-        """The shard's lease, if it is nobody's or a dead worker's."""
+        """Take the shard's lease; None if another worker that is alive has it."""
         self._refresh()
         name = f"leases/{_name(shard)}"
         meta, mode = self._known.get(name), cast(Any, "create")
@@ -98,21 +97,21 @@ class Leases:
         return lease
 
     def renew(self, lease: Lease) -> bool:
-        """Whether the lease is still this worker's, and now for longer."""
+        """Extend the lease; False if another worker has taken it."""
         lease.renewals += 1
         try:
             lease.tag = self._put(f"leases/{_name(lease.shard)}", _body(lease), {"e_tag": lease.tag}) or ""
         except OSError:
-            lease.renewals -= 1  # the next try writes the same, since this one may have arrived
+            lease.renewals -= 1  # this write may have arrived, so the next attempt writes the same
             raise
         return bool(lease.tag)
 
     def release(self, lease: Lease) -> None:
-        """Give a shard back, finished or not."""
+        """Give the lease back, whether the shard is finished or not."""
         self._put(f"leases/{_name(lease.shard)}", b"", {"e_tag": lease.tag})
 
     def keep(self, lease: Lease, files: Mapping[str, bytes], lines: Mapping[str, bytes]) -> None:
-        """Add to a shard's files: whole ones first, then new lines of logs."""
+        """Write files of a shard: whole files first, then new lines of logs."""
         for name, content in files.items():
             self._put(f"shards/{_name(lease.shard)}/{name}", content, "overwrite")
         for name, content in lines.items():
@@ -121,13 +120,13 @@ class Leases:
             lease.piece += 1
 
     def finish(self, lease: Lease, files: Mapping[str, bytes]) -> None:
-        """Keep a finished shard's files whole, in place of their pieces."""
+        """Replace the pieces of a finished shard by its whole files."""
         self.keep(lease, files, {})
         self._put(f"done/{_name(lease.shard)}", lease.token.encode(), "overwrite")
         self._delete([name for name in self._list(f"shards/{_name(lease.shard)}") if _number(name) >= 0])
 
     def begun(self) -> Shard | None:
-        """A shard of which there are files, a finished one if there is any."""
+        """A shard that has files, if possible a finished one."""
         self._refresh()
         done = [name for name in self._known if name.startswith("done/")]
         for name in done or self._list("shards"):
@@ -135,7 +134,7 @@ class Leases:
         return None
 
     def files(self, shard: Shard, ending: str = "") -> dict[str, bytes]:
-        """A shard's files by their names, as far as they are there; only those with an ending, if it is given."""
+        """The files of a shard by name, as far as they are written; only those with this ending."""
         contents: dict[str, bytes] = {}
         for name in sorted(self._list(f"shards/{_name(shard)}")):
             inside = name.removeprefix(f"shards/{_name(shard)}/")
@@ -168,7 +167,7 @@ class Leases:
             return {each["path"][len(self._key("")) :]: each for each in objects}
 
     def _put(self, name: str, content: bytes, mode: Any) -> str | None:
-        """Write an object, and give its tag; None where the condition does not hold."""
+        """Write an object and return its tag; None if the condition fails."""
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
@@ -176,11 +175,13 @@ class Leases:
             try:
                 return obstore.put(self._store, self._key(name), content, mode=mode)["e_tag"]
             except (AlreadyExistsError, PreconditionError):
-                kept = obstore.get(self._store, self._key(name))  # the reply to an earlier try may have been lost
+                kept = obstore.get(
+                    self._store, self._key(name)
+                )  # an earlier attempt may have written it and lost the reply
                 return kept.meta["e_tag"] if content and bytes(kept.bytes()) == content else None
 
     def _delete(self, names: list[str]) -> None:
-        """What stays does no harm."""
+        """Delete objects; those that can't be deleted do no harm."""
         import obstore
 
         with suppress(OSError), as_os_errors(self._address):
@@ -195,7 +196,7 @@ def _name(shard: Shard) -> str:
 
 
 def _number(name: str) -> int:
-    """The number of a piece of a log; -1 for any other object."""
+    """The number of a piece of a log; -1 for another object."""
     match = re.search(r"/(\d{12})-[0-9a-f]{16}$", name)
     return int(match[1]) if match else -1
 

@@ -1,4 +1,4 @@
-"""Shards of a run made into the one run that they are parts of: its log, run file and report."""
+"""Merges the shards of a run: into one log, run file and report."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.plans import finish, make_plans, plans_of
 from vqa_client.runs.reopened import WAY_OUT, settings_of
-from vqa_client.runs.resume import SCORED_AGAIN, RunPaths, carry_over, score_again, sort_log
+from vqa_client.runs.resume import SCORED_AGAIN, RunPaths, carry_over, sort_log
 from vqa_client.runs.run_file import RunFile, as_lines, differing
 from vqa_client.runs.varied import CORRUPTED
 from vqa_client.settings.divided import Shard
@@ -27,14 +27,14 @@ from vqa_client.settings.run import RunSettings, output_folder
 
 
 class Merged(Struct, frozen=True, kw_only=True):
-    """The runs that one command's shards make."""
+    """The merged runs of one command."""
 
     settings: RunSettings
     reports: list[Report]
 
 
 class _Part(Struct, frozen=True, kw_only=True):
-    """A shard as it lies on disk."""
+    """The files of a shard."""
 
     shard: Shard
     paths: RunPaths
@@ -46,10 +46,10 @@ class _Part(Struct, frozen=True, kw_only=True):
 
 
 def merge_folder(folder: Path, *, partial: bool, tidy: bool, note: Note) -> Iterator[Merged]:
-    """Merge the shards in a folder and its folders, the runs of one command together.
+    """Merge the shards in a folder and its folders; the runs of one command are merged together.
 
-    Raises DataError without shards or without their data, UsageError for missing ones unless `partial`, IdentityError
-    for shards of different runs.
+    Raises DataError if there are no shards or their data is missing, UsageError for missing shards unless `partial`,
+    IdentityError for shards of different runs.
     """
     logs = sorted(path for path in files_below(folder, LOG_ENDING) if SHARD.search(path.name))
     if not logs:
@@ -85,7 +85,7 @@ def _merge_command(runs: Sequence[RunPaths], *, partial: bool, tidy: bool, note:
 
 
 def merge_settings(settings: RunSettings, *, partial: bool, note: Note) -> list[Report]:
-    """Merge the shards of one command, of which the settings are known; runs without a shard are left out."""
+    """Merge the shards of the command with these settings; runs without a shard are left out."""
     plans, reports = list[Plan](), list[Report]()
     for _, of_model in plans_of(settings, note):
         plans += of_model
@@ -98,10 +98,10 @@ def merge_settings(settings: RunSettings, *, partial: bool, note: Note) -> list[
 def check_same_run(
     settings: RunSettings, shard: Shard, kept: Mapping[str, RunFile], *, done: bool, served: str = ""
 ) -> None:
-    """Raise IdentityError, with what differs, unless a shard's run files are of this command.
+    """Raise IdentityError, which lists what differs, unless a shard's run files are of this command.
 
-    `kept` has them by their paths below --output; those of a shard that is `done` are all there, with all questions.
-    A model that nothing names is the `served` one, or, if that isn't known, the one that was asked.
+    `kept` has the run files by their paths below --output. A shard that is `done` has all its files and all questions.
+    If the command names no model, it is the `served` one, or the one that was asked.
     """
     part = dataclasses.replace(settings, shard=str(shard), share="")
     plans = {
@@ -136,13 +136,13 @@ def _undivided_settings(part: _Part) -> RunSettings:
 
 
 def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy: bool = False) -> Report:
-    """Join the shards of a plan with what its undivided run has answered, and write the report.
+    """Merge the shards of a plan, and the answers of its undivided run, and write the report.
 
-    Of a question's records a settled one counts before a failed one, then the undivided run's, then that of the lowest
-    shard. Records are put into the order of the data. Raises as `merge_folder` does.
+    If a question has several records, a settled one counts before a failed one, then the one of the undivided run, then
+    the one of the lowest shard. The records are in the order of the data. Raises what `merge_folder` does.
     """
     parts = _parts(plan.paths)
-    _check_alike(parts)
+    _check_same_run(parts)
     if not partial:
         _check_whole(plan, parts)
     now = run_file_for(plan, settings, parts[0].file.model())
@@ -157,12 +157,10 @@ def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy:
         joined = [_join(log, part.paths.log, now.identity) for part in parts]
         if twice := sum(answers for answers, _ in joined):
             note(f"{plan.title}: {twice} answers were there twice; the first shard's counts")
-        if otherwise := any(file.scoring != now.scoring for file in files):
+        if scoring_changed := any(file.scoring != now.scoring for file in files):
             note(SCORED_AGAIN)
-        if otherwise or any(records for _, records in joined):
-            score_again(log, plan.loaded.questions, plan.task)
-        else:
-            sort_log(log, plan.loaded.questions)
+        rescore = scoring_changed or any(records for _, records in joined)
+        sort_log(log, plan.loaded.questions, plan.task if rescore else None)
         report = close_plan(plan, note, now, log)
     if tidy and not report.incomplete:
         for part in parts:
@@ -182,15 +180,15 @@ def _parts(paths: RunPaths) -> list[_Part]:
     for shard, each in paths.shards():
         file = RunFile.read(each.run)
         if file is None and not each.log.stat().st_size:
-            continue  # ended before its first answer
+            continue  # it ended before its first answer
         if file is None:
             raise UsageError(f"{each.run} is missing, which identifies the shard's run", hint="put it back")
         parts.append(_Part(shard=shard, paths=each, file=file))
     return parts
 
 
-def _check_alike(parts: Sequence[_Part]) -> None:
-    """Raise IdentityError, with each field that differs, where two shards are of different runs or data."""
+def _check_same_run(parts: Sequence[_Part]) -> None:
+    """Raise IdentityError, which lists each field that differs, if two shards are of different runs or data."""
     first, *others = parts
     for part in others:
         changed = differing(first.file.identity, part.file.identity)
@@ -206,7 +204,7 @@ def _check_alike(parts: Sequence[_Part]) -> None:
 
 
 def _check_whole(plan: Plan, parts: Sequence[_Part]) -> None:
-    """Raise UsageError, with what is missing, unless the shards of one division have a record for every question."""
+    """Raise UsageError, which lists what is missing, unless the shards of one division have all records."""
     lacking: dict[int, str] = {}
     for of in sorted({part.shard.of for part in parts}):
         there = {part.shard.number: part for part in parts if part.shard.of == of}
@@ -234,10 +232,10 @@ def _shards(numbers: Sequence[int], of: int) -> str:
 
 
 def _join(log: RecordLog, shard: Path, identity: Mapping[str, Any]) -> tuple[int, int]:
-    """Add a shard's records to the log where they count.
+    """Add the records of a shard that count to the log.
 
-    Gives how many questions have another reply in both, and how many another record, which may be the same reply scored
-    otherwise.
+    Returns how many questions have different replies in both, and how many have different records: the same reply may
+    have another score.
     """
     reader, replies, records = LogReader(shard), 0, 0
     check_run(shard, reader.run, identity)
@@ -252,7 +250,7 @@ def _join(log: RecordLog, shard: Path, identity: Mapping[str, Any]) -> tuple[int
 
 
 def _sessions(kept: Sequence[dict[str, Any]], parts: Sequence[_Part]) -> list[dict[str, Any]]:
-    """All starts by their time, each of them once; those of shards say of which."""
+    """All starts in order of time, each once; a start of a shard names its shard."""
     by_start = {msgspec.json.encode((each.get("shard"), each.get("started"))): each for each in kept}
     for part in parts:
         for each in part.file.sessions:

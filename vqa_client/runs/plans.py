@@ -24,16 +24,16 @@ STEPS = (
     ("--dpi", "document_pages.with_pages"),
     ("--shots", "shots.with_shots"),
     (FROM_HUB, "plans.with_revision"),
-    (FOUND, "plans.checked"),
-    ("--sample", "varied.sampled"),
-    ("--shard", "shards.part_of"),
-    ("--repeat", "varied.repeated"),
-    ("--blind", "varied.blind"),
-    ("--shuffle_choices", "varied.in_one_order"),
-    ("--circular", "varied.in_all_orders"),
-    ("--pages", "document_pages.in_page_forms"),
-    ("--corruptions", "varied.corrupted"),
-    ("--shard", "shards.of_shard"),
+    (FOUND, "plans.check_prompts"),
+    ("--sample", "varied.draw_sample"),
+    ("--shard", "shards.take_part"),
+    ("--repeat", "varied.repeat"),
+    ("--blind", "varied.ask_blind"),
+    ("--shuffle_choices", "varied.shuffle_choices"),
+    ("--circular", "varied.rotate_choices"),
+    ("--pages", "document_pages.vary_pages"),
+    ("--corruptions", "varied.corrupt_images"),
+    ("--shard", "shards.name_files"),
 )
 """The steps that change the loaded plans, in this order; a step runs if its option is given.
 
@@ -105,7 +105,7 @@ def _load(opened: Opened, config: str | None, *, finds_images: bool) -> list[Pla
     if opened.message:
         note(opened.message)
     if settings.max_tokens and (limit := opened.task.parameters.get("max_tokens")):
-        note(f"{benchmark.name}: --prompt_form limits replies to {limit} tokens, whatever --max_tokens is")
+        note(f"{benchmark.name}: --prompt_form limits replies to {limit} tokens, and --max_tokens has no effect")
     if benchmark.judge is not None and isinstance(settings, BenchmarkSettings) and finds_images and not settings.judge:
         note(
             f"{benchmark.name}: published scores are of a judge ({benchmark.judge.asks}), those below of a rule; "
@@ -145,7 +145,7 @@ def with_revision(plans: Sequence[Plan], settings: RunSettings) -> list[Plan]:
     return [replace(plan, identity={**plan.identity, "data_revision": plan.opened.revision}) for plan in plans]
 
 
-def checked(plans: Sequence[Plan], settings: RunSettings) -> Sequence[Plan]:
+def check_prompts(plans: Sequence[Plan], settings: RunSettings) -> Sequence[Plan]:
     """The same plans; raises DataError for a question that its prompt doesn't fit."""
     for plan in plans:
         if (check := plan.task.check) is not None:

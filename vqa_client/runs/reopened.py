@@ -1,4 +1,4 @@
-"""Replies read again, from a run file and its log, or a benchmark's own references; needs no server and no image."""
+"""Reads saved replies again, or a benchmark's own references; needs no server and no images."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,11 +28,11 @@ WAY_OUT = (
     "paths are as the run was given them: start from the folder that it was started in, or put the file back there"
 )
 _CORRUPTED: Final = ("corruption", "level")
-"""Groups that a robustness run adds to those of its benchmark."""
+"""Groups that a robustness run adds to the benchmark's."""
 
 
 class Reopened(Struct, frozen=True, kw_only=True):
-    """What today's code makes of a run's benchmark; `questions` are all of the data file, asked or not."""
+    """A run's benchmark in today's code; `questions` are all questions of the data file, asked or not."""
 
     file: RunFile
     benchmark: Benchmark
@@ -42,9 +42,9 @@ class Reopened(Struct, frozen=True, kw_only=True):
 
 
 def reopen(log: Path, *, finds_images: bool = False) -> Reopened:
-    """Read the run file beside a log and the data file that it names; its images are looked for only on request.
+    """Read the run file beside a log, and the data file that it names; look for images only if `finds_images`.
 
-    Raises UsageError without a run file or for a task that isn't known, DataError that names a missing data file.
+    Raises UsageError without a run file or for an unknown benchmark, DataError for a missing data file.
     """
     file = RunFile.read(run_file_of(log))
     if file is None:
@@ -74,7 +74,7 @@ def reopen(log: Path, *, finds_images: bool = False) -> Reopened:
 
 
 def rows_of(log: Path) -> dict[str, dict[str, Any]]:
-    """The cells of the data file's rows that JSON can hold, by question, for a benchmark that keeps them."""
+    """The cells of each question's row that are valid JSON, if the benchmark keeps its rows."""
     return {
         question.id: {
             name: value
@@ -86,15 +86,15 @@ def rows_of(log: Path) -> dict[str, dict[str, Any]]:
 
 
 def _fits_json(value: Any) -> bool:
-    """Whether it is, or holds, nothing but texts, numbers and null: an image's bytes don't fit."""
+    """Whether a value has only texts, numbers, lists, objects and null: bytes of an image are not JSON."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return isinstance(value, str | int | float | list | dict | None) and all(map(_fits_json, inner))
 
 
 def asked_as(question: Question, variant: str, groups: Mapping[str, Group]) -> Question:
-    """The question in the variant in which a record has it, whose `groups` say under which corruption.
+    """The question as a record's variant asks it; `groups` are the record's, which name the corruption.
 
-    A variant that is an order of the choices has them in that order; a question that is of this variant has them so.
+    If the variant is an order of the choices, they are put into it, unless the question has the variant already.
     """
     corrupted = {name: groups[name] for name in _CORRUPTED if name in groups}
     asked = replace(question, variant=variant, groups=question.groups | corrupted)
@@ -117,11 +117,11 @@ def settings_of(file: RunFile, *, as_given: bool = False) -> tuple[RunSettings, 
 
 
 _FORMERLY = {"seed": "published", "seed_head": "published_latest"}
-"""What older logs call the readings and scores of published scripts."""
+"""Names in older logs of the readings and scores of published scripts."""
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """What a reply was read as, and what that was worth."""
+    """The answer that was read from a reply, and its score."""
 
     status: Status
     answer: str | None
@@ -132,7 +132,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """A question whose reading, score or right answer is another one today."""
+    """A question whose reading, score or right answer has changed."""
 
     question_id: str
     variant: str
@@ -141,7 +141,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class Sums(Struct, frozen=True, kw_only=True):
-    """Means over all questions, a failed one counting as 0, and how many have which status."""
+    """Means over all questions, in which a failed one counts as 0, and the number of questions by status."""
 
     accuracy: float | None
     parts: dict[str, float]
@@ -149,7 +149,7 @@ class Sums(Struct, frozen=True, kw_only=True):
 
 
 class Rescored(Struct, frozen=True, kw_only=True):
-    """What scoring a log again comes to; `not_in_data` questions are kept as they are."""
+    """The result of scoring a log again; the records of questions `not_in_data` are unchanged."""
 
     log: str
     task: str
@@ -166,19 +166,19 @@ class Rescored(Struct, frozen=True, kw_only=True):
 
 
 def rescore(log: Path, *, write: bool) -> Rescored:
-    """Read every kept reply again; `write` puts the new readings into the log and notes by what they were made.
+    """Read every saved reply again; `write` updates the records, and the scoring in the run file.
 
-    Raises what `reopen` does, and UsageError where another run is writing the log.
+    Raises what `reopen` does, and UsageError if another run is writing the log.
     """
     run = reopen(log)
-    again = _Again(run, log)
+    rescorer = _Rescorer(run, log)
     if write:
         with RecordLog(log, run.file.identity) as kept:
-            kept.rewrite(again.read(kept))
+            kept.rewrite(rescorer.read(kept))
     else:
-        for _ in again.read(LogReader(log)):
+        for _ in rescorer.read(LogReader(log)):
             pass
-    rescored = again.found(written=write)
+    rescored = rescorer.result(written=write)
     if write:
         run.file.scoring = run.task.scoring
         run.file.described["data_sha256"] = run.data_sha256
@@ -186,14 +186,14 @@ def rescore(log: Path, *, write: bool) -> Rescored:
     return rescored
 
 
-class _Again:
-    """Reads records again and keeps what changed."""
+class _Rescorer:
+    """Scores records again and collects the changes."""
 
     def __init__(self, run: Reopened, log: Path) -> None:
         self._run, self._log = run, log
         self._missing: list[str] = []
         self._changes: list[Change] = []
-        self._old, self._new = _Sum(), _Sum()
+        self._old, self._new = _RunningSums(), _RunningSums()
         records = LogReader(log)
         check_run(log, records.run, run.file.identity)
         keys = records.keys()
@@ -206,7 +206,7 @@ class _Again:
                 self._in_variants[each.key] = each
 
     def read(self, records: Iterable[Record]) -> Iterator[Record]:
-        """The records as they would be today."""
+        """The records with today's answers and scores."""
         for old in records:
             question = self._in_variants.get(old.key) or self._questions.get(old.question_id)
             if question is None:
@@ -221,11 +221,13 @@ class _Again:
         self._old.add(old)
         self._new.add(new)
         before, after = _reading(old), _reading(new)
-        known = {name: value for name, value in after.parts.items() if name in before.parts}  # others are new metrics
+        known = {
+            name: value for name, value in after.parts.items() if name in before.parts
+        }  # the others are new metrics
         if before != replace(after, parts=known):
             self._changes.append(Change(question_id=old.question_id, variant=old.form, old=before, new=after))
 
-    def found(self, *, written: bool) -> Rescored:
+    def result(self, *, written: bool) -> Rescored:
         file = self._run.file
         old = self._old.sums()
         return Rescored(
@@ -244,7 +246,7 @@ class _Again:
         )
 
 
-class _Sum:
+class _RunningSums:
     def __init__(self) -> None:
         self._scores: list[float] = []
         self._parts: dict[str, list[float]] = {}
@@ -277,7 +279,7 @@ def _reading(record: Record) -> Reading:
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """A question whose own reference isn't right by its own rules."""
+    """A question whose ideal reply doesn't get the full score."""
 
     question_id: str
     reply: str
@@ -285,7 +287,7 @@ class Fault(Struct, frozen=True, kw_only=True):
 
 
 class Tested(Struct, frozen=True, kw_only=True):
-    """How many questions were tested, and those that failed."""
+    """The number of questions that were tested, and those that failed."""
 
     total: int
     faults: tuple[Fault, ...]
@@ -294,7 +296,7 @@ class Tested(Struct, frozen=True, kw_only=True):
 def selftest(settings: RunSettings) -> Tested:
     """Load the data and score the ideal reply to every question with a reference; needs no server and no image.
 
-    Raises DataError where no question has one.
+    Raises DataError if no question has a reference.
     """
     tested = open_benchmark(settings)
     total, faults = 0, list[Fault]()

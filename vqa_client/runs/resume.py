@@ -1,10 +1,10 @@
-"""What an earlier start of the same run left behind, and what of it still holds."""
+"""Resumes a run: the files of earlier starts, and which of their records are still valid."""
 
 import glob
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,7 +33,7 @@ SCORED_AGAIN = "the scoring or the data file has changed: saved replies are scor
 class RunPaths(Struct, frozen=True):
     """The three files of a run: the report, and beside it the run file and the record log.
 
-    A report whose name holds "{started}" is dated by the run's first start.
+    "{started}" in a report's name stands for the date of the run's first start.
     """
 
     report: Path
@@ -42,12 +42,12 @@ class RunPaths(Struct, frozen=True):
 
     @classmethod
     def beside(cls, report: Path) -> "RunPaths":
-        """Names made from the report's own, without its date."""
+        """The files of the report at this path; the run file and the log have its name without the date."""
         undated = report.with_name(report.name.replace("_{started}", ""))
         return cls(report, undated.with_suffix(".run.json"), undated.with_suffix(".records.jsonl"))
 
     def shard(self, number: int, of: int) -> "RunPaths":
-        """Those of a part of the run: its log and run file lie beside the run's own, and a report is never written."""
+        """The files of a shard, beside those of the run; the report of a shard is never written."""
         mark = f".shard-{number}-of-{of}"
         stem = self.log.name.removesuffix(LOG_ENDING)
         return RunPaths(
@@ -58,7 +58,7 @@ class RunPaths(Struct, frozen=True):
 
     @property
     def whole(self) -> "RunPaths":
-        """Those of the run that this is a shard of; the same where it is none."""
+        """The files of the whole run, if these are the files of a shard; else these files."""
         each = (path.with_name(SHARD.sub("", path.name)) for path in (self.report, self.run, self.log))
         return RunPaths(*each)
 
@@ -70,13 +70,13 @@ class RunPaths(Struct, frozen=True):
         return [(each, self.shard(*each)) for each in sorted(shards, key=lambda each: (each.of, each.number))]
 
     def otherwise_divided(self) -> list["RunPaths"]:
-        """Those of the same run that may have answers to the same questions: undivided, or in other parts."""
+        """Files of the same run, undivided or divided in another way, that may have answers to the same questions."""
         mark, whole = SHARD.search(self.log.name), self.whole
         others = [paths for each, paths in whole.shards() if mark is None or each.of != int(mark[2])]
         return [*([] if mark is None or not whole.log.exists() else [whole]), *others]
 
     def dated(self, started: datetime | None) -> Path:
-        """Where the report of a run lies that was first started then, or now; the date is in local time."""
+        """The path of the report of a run that was first started then, or now; the date is in local time."""
         date = (started or datetime.now(UTC)).astimezone().strftime("%Y%m%d_%H%M%S")
         return self.report.with_name(self.report.name.replace("{started}", date))
 
@@ -93,10 +93,10 @@ def move_aside(paths: RunPaths, *more: Path) -> None:
 
 
 def adopt(log: RecordLog, paths: RunPaths, file: RunFile, questions: Iterable[Question]) -> int:
-    """Take over answers that the same run has under another division, undivided included; gives how many.
+    """Copy answers that the same run has in another division, or undivided; returns how many.
 
-    Before the first one the run file is written, as of no scorer: a start that is killed right after leaves a log of a
-    known run, and the next one scores its answers again. Raises IdentityError for a log of another run.
+    The run file is written before the first answer, without a scorer: if this start is killed, the next one knows the
+    log's run and scores the answers again. Raises IdentityError for a log of another run.
     """
     others = [other.log for other in paths.otherwise_divided()]
     unanswered = {key for each in questions if not log.is_done(key := each.key)} if others else set()
@@ -114,12 +114,12 @@ def adopt(log: RecordLog, paths: RunPaths, file: RunFile, questions: Iterable[Qu
 
 
 def carry_over(paths: RunPaths, now: RunFile) -> RunFile | None:
-    """The run file on disk where its records go on in this run; its sessions are taken over into `now`.
+    """The run file on disk if this run continues its records; `now` gets its starts. None for a new run.
 
-    Another run's is refused with IdentityError, unless none of its questions was answered: then it is moved aside.
-    Files that no run file belongs to are not touched: IdentityError for records, UsageError for a report.
+    Files of another run are moved aside if they have no answer; else IdentityError is raised. Files without a run file
+    are not touched: IdentityError for records, UsageError for a report.
     """
-    # The run file is read last: another process that is starting this run writes it first.
+    # The run file is read last: another process that starts this run writes it first.
     has_records = paths.log.exists() and paths.log.stat().st_size > 0
     has_report = paths.report.exists()
     before = RunFile.read(paths.run)
@@ -138,14 +138,14 @@ def carry_over(paths: RunPaths, now: RunFile) -> RunFile | None:
             raise
         move_aside(paths)
         return None
-    now.identity = now.identity | before.identity  # the same, spelled as the log's first line has it
+    now.identity = now.identity | before.identity  # equal, in the spelling that the log's first line is a digest of
     now.sessions = before.sessions
     now.described = before.described | now.described
     return before
 
 
 def any_answer(path: Path) -> bool:
-    """Whether a record log holds a reply."""
+    """Whether a record log has a reply."""
     try:
         return any(head.status in ANSWERED for _, _, head in records_in(path, lambda line, rest: None))
     except FileNotFoundError:
@@ -154,52 +154,45 @@ def any_answer(path: Path) -> bool:
         raise UsageError(f"{path} can't be read: {error.strerror}", hint=ASIDE) from None
 
 
-def score_again(log: RecordLog, questions: Iterable[Question], task: Task) -> None:
-    """Read and score every kept reply as today's parser and scorer do, without asking."""
-    log.rewrite(_in_order(log, questions, lambda record, question: read_again(record, question, task)))
+def sort_log(log: RecordLog, questions: Iterable[Question], task: Task | None = None) -> None:
+    """Put the records into the order of the questions; with a task, read and score the saved replies again."""
+    log.rewrite(_in_order(log, questions, task))
 
 
-def sort_log(log: RecordLog, questions: Iterable[Question]) -> None:
-    """Put the records into the order of the questions."""
-    log.rewrite(_in_order(log, questions, lambda record, question: record))
-
-
-def _in_order(
-    log: RecordLog, questions: Iterable[Question], read: Callable[[Record, Question], Record]
-) -> Iterator[Record]:
+def _in_order(log: RecordLog, questions: Iterable[Question], task: Task | None) -> Iterator[Record]:
     keys: set[Key] = set()
     for question, record in log.answers_to(questions):
         keys.add(record.key)
-        yield read(record, question)
-    if len(keys) < len(log):  # asked under another --limit or --blacklist: kept as they are, in their order
+        yield record if task is None else read_again(record, question, task)
+    if len(keys) < len(log):  # records of another --limit or --blacklist stay as they are, in their order
         yield from (record for record in log if record.key not in keys)
 
 
 class Unchanged:
-    """Whether a question is still the one that was asked: the same prompt and the same image files.
+    """Decides whether a question is still as it was asked: the same prompt and the same image files.
 
-    Files in the state that the record keeps are the same, others where names and digests are. In older records names
-    and sizes decide, and digests where a file was written after `since_ns`, the run's first start in nanoseconds since
-    the epoch. Files are looked at once for neighbours that had the same images.
+    A file is the same if its state is the one in the record, or else its name and digest. Older records have no state:
+    then names and sizes are compared, and the digest of a file that was written after `since_ns`, the run's first start
+    in nanoseconds since the epoch. The files of neighbours with the same images are checked once.
     """
 
     def __init__(self, since_ns: int) -> None:
         self._since_ns = since_ns
-        self._is_told = since_ns <= time.time_ns()  # else the clock was ahead, and says nothing
+        self._knows_start = since_ns <= time.time_ns()  # a start in the future is one of a wrong clock
         self._seen: tuple[tuple[SentImage, ...], str, tuple[str, ...]] = (), "", ()
         self._same = True
         self._sent: tuple[tuple[str, ...], str] | None = None
         self._others = 0
 
     def tag(self, prompt: str, system: str, paths: tuple[str, ...]) -> int:
-        """The checksum that `Head.asked` gives, of a question with the image files as they are now."""
+        """The checksum of the question with its image files as they are now; `Head.asked` is that of a record."""
         if (paths, system) != self._sent:
             self._sent = paths, system
             self._others = crc32(encode(kept_prompt(system)) if system else b"", crc32(_stamps_now(paths)))
         return crc32(encode(kept_prompt(prompt)), self._others)
 
     def __call__(self, record: Record, prompt: str, paths: tuple[str, ...]) -> bool:
-        """`paths` are those of the images that would be sent now."""
+        """Whether the record is of this prompt and these image files."""
         if record.prompt != kept_prompt(prompt):
             return False
         sent = record.images, record.image_stamps or "", paths
@@ -214,7 +207,7 @@ class Unchanged:
             inside = [split_name(path) for path in paths]
             stats = [os.stat(path) for path, _ in inside]
             now = [stamp(state_of(each), place) for each, (_, place) in zip(stats, inside, strict=True)] if kept else []
-            if not images:  # a text-only question, or one that failed before its images were ready
+            if not images:  # a question without images, or one that failed before they were ready
                 return kept in now if kept else all(_written_ns(each) <= self._since_ns for each in stats)
             if kept and kept == stamps(now):
                 return True
@@ -226,7 +219,7 @@ class Unchanged:
             return False
 
     def _same_names(self, images: tuple[SentImage, ...], paths: tuple[str, ...]) -> bool:
-        """Whether addresses are those that were sent, and files beside them the same ones."""
+        """Whether the addresses are those that were sent, and other files are unchanged."""
         return len(images) == len(paths) and all(
             kept.name == short_name(path) if is_address(path) else self._same_file(kept, path, os.stat(path), look=True)
             for kept, path in zip(images, paths, strict=True)
@@ -241,12 +234,12 @@ class Unchanged:
             return not isinstance(content, Refused) and _has_digest(kept, hashlib.sha256(content[1]).hexdigest())
         if size_bytes != stat.st_size:
             return False
-        is_older = not look and self._is_told and _written_ns(stat) <= self._since_ns
+        is_older = not look and self._knows_start and _written_ns(stat) <= self._since_ns
         return is_older or _has_digest(kept, sha256_of(path))
 
 
 def _stamps_now(paths: tuple[str, ...]) -> bytes:
-    """The stamps of image files as a line has them, or its empty list; those of no line where a file isn't there."""
+    """The stamps of image files as a record has them in JSON, or its empty list; "?" if a file is missing."""
     try:
         now = stamps([stamp(state_of(os.stat(path)), place) for path, place in map(split_name, paths)])
     except OSError:
@@ -259,7 +252,7 @@ def _has_digest(kept: SentImage, sha256: str) -> bool:
 
 
 def _written_ns(stat: os.stat_result) -> int:
-    """When a file last changed: what copies a file's time with it can't set the second of these back."""
+    """When a file last changed; a copy that keeps the time of its original has a newer ctime."""
     return max(stat.st_mtime_ns, stat.st_ctime_ns)
 
 

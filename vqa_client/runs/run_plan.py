@@ -23,7 +23,7 @@ from vqa_client.runs.adaptive import Adaptive
 from vqa_client.runs.control import Control
 from vqa_client.runs.figures import ServersOfStart, SessionFigures
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
-from vqa_client.runs.resume import SCORED_AGAIN, Unchanged, adopt, any_answer, carry_over, score_again
+from vqa_client.runs.resume import SCORED_AGAIN, Unchanged, adopt, any_answer, carry_over, sort_log
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.runs.stage import Ask, Stage, in_daemon_thread
 from vqa_client.task import Task
@@ -59,7 +59,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
         if rescore := len(log) > 0 and any(each is not None and _scoring_changed(each, file) for each in earlier):
             stage.progress.note(SCORED_AGAIN)
         if adopted or rescore:
-            score_again(log, plan.loaded.questions, plan.task)
+            sort_log(log, plan.loaded.questions, plan.task)
         if adopted:
             file.write(paths.run)
         stage.progress.begin(" · ".join(filter(None, (plan.title, stage.shown_model))), plan.loaded.count)

@@ -1,4 +1,4 @@
-"""One of several parts of a run: its plan, and its files as they grow in a folder of its own."""
+"""A shard of a run: its plan, and its files as they grow in a folder of their own."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,11 +20,11 @@ from vqa_client.types import Question
 
 
 @per_plan
-def part_of(plan: Plan, settings: RunSettings) -> Plan:
-    """The same plan over the shard's questions, before they are asked in several forms.
+def take_part(plan: Plan, settings: RunSettings) -> Plan:
+    """The plan with the shard's questions only; each may be asked in several forms later.
 
-    They are neighbours, and those on one document or image stay together: so each shard reads only its part of a
-    Parquet file or tar, and a server that holds a document gets all questions on it.
+    They are neighbours in the data, so that a shard reads only its part of a Parquet file or tar. Questions about one
+    document or image are in one shard, so that a server which has the document in its cache gets all of them.
     """
     assert settings.part is not None
     start, stop = _bounds(plan.loaded.questions, plan.loaded.count, settings.part)
@@ -32,8 +32,8 @@ def part_of(plan: Plan, settings: RunSettings) -> Plan:
 
 
 @per_plan
-def of_shard(plan: Plan, settings: RunSettings) -> Plan:
-    """The plan of such a part with files of its own; its report is written once all shards are merged."""
+def name_files(plan: Plan, settings: RunSettings) -> Plan:
+    """The plan of a shard with its own files; the report is written when all shards are merged."""
     shard = settings.part
     assert shard is not None
     words = " · ".join(filter(None, (plan.shown, f"shard {shard}")))
@@ -42,7 +42,7 @@ def of_shard(plan: Plan, settings: RunSettings) -> Plan:
 
 
 def _bounds(questions: Iterable[Question], count: int, shard: Shard) -> tuple[int, int]:
-    """The places of the groups that begin in the shard's part of `count` questions: its first, and the next shard's."""
+    """The first questions of this shard and of the next; a group of questions is in the shard in which it begins."""
     start, group = count, ""
     for place, question in enumerate(questions):
         of = question.cluster or (question.images[0] if question.images else question.id)
@@ -62,7 +62,7 @@ def _only_summed(path: Path, run: Run, pairs: Pairs) -> Summary:
 
 PREFIX = "vqa-client-shard-"
 PIECE_BYTES = 1 << 20
-"""Most of a log that is handed over at once: it is lost with its machine until it is kept elsewhere."""
+"""The most that is read of a log at once."""
 
 
 def with_output(settings: RunSettings, folder: Path) -> RunSettings:
@@ -79,7 +79,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 class Growing(ExitStack):
-    """What is new in a shard's files below a folder, after `kept`; names are relative to the folder."""
+    """Gives what is new in a shard's files below a folder, after `kept`; names are relative to the folder."""
 
     def __init__(self, folder: Path, shard: Shard, kept: Mapping[str, bytes]) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class Growing(ExitStack):
                 self._logs[name].seek(len(content))
 
     def run_files(self) -> dict[str, bytes]:
-        """Run files that have changed; they come before their logs, which are of no known run without them."""
+        """Run files that have changed; they have to be kept before their logs."""
         changed = {}
         for path in self._paths(".run.json"):
             name = str(path.relative_to(self._folder))
@@ -104,9 +104,9 @@ class Growing(ExitStack):
         return changed
 
     def lines(self) -> dict[str, bytes]:
-        """The next whole lines of each log, up to a piece; one that was rewritten comes again from its beginning.
+        """The next whole lines of each log, at most a piece; a log that was rewritten is read again from its beginning.
 
-        A question's last line counts.
+        The last line of a question counts.
         """
         new = {}
         for path in self._paths(LOG_ENDING):
@@ -125,7 +125,7 @@ class Growing(ExitStack):
         return new
 
     def whole(self) -> dict[str, bytes]:
-        """All files of the shard as they are."""
+        """All files of the shard."""
         paths = [*self._paths(".run.json"), *self._paths(LOG_ENDING)]
         return {str(path.relative_to(self._folder)): path.read_bytes() for path in paths}
 

@@ -1,4 +1,4 @@
-"""Worked examples before each question: drawn by the seed, from the same group where that is declared."""
+"""--shots: worked examples before each question, drawn by the seed, from the same group if the benchmark says so."""
 
 import hashlib
 import os
@@ -20,10 +20,9 @@ from vqa_client.types import Question
 
 
 def with_shots(plans: Sequence[Plan], settings: BenchmarkSettings) -> list[Plan]:
-    """The same plans with `--shots` worked examples a question, which are part of the identity.
+    """The plans with `--shots` worked examples per question, which are part of the identity.
 
-    Raises UsageError for a benchmark that declares no data for them where none is given, DataError for data that can't
-    be read.
+    Raises UsageError if neither the benchmark nor the command names data for them, DataError for unreadable data.
     """
     benchmark = plans[0].opened.benchmark
     declared, source_name = benchmark.shots, settings.shots_from
@@ -49,7 +48,7 @@ def with_shots(plans: Sequence[Plan], settings: BenchmarkSettings) -> list[Plan]
     return [
         replace(
             plan,
-            task=replace(plan.task, shots=draw, check=draw.checking(plan)),
+            task=replace(plan.task, shots=draw, check=draw.checker(plan)),
             identity={**plan.identity, "shots": identity},
         )
         for plan in plans
@@ -57,7 +56,7 @@ def with_shots(plans: Sequence[Plan], settings: BenchmarkSettings) -> list[Plan]
 
 
 class Draw:
-    """Draws a question's examples: always the same ones for the same question, seed and data."""
+    """Draws the examples of a question: the same ones for the same question, seed and data."""
 
     def __init__(
         self, pool: Iterable[Question], benchmark: Benchmark, number: int, seed: int, *, same: str = ""
@@ -69,16 +68,16 @@ class Draw:
             self._groups.setdefault(self._group(question), []).append(question)
 
     def __call__(self, question: Question) -> tuple[Shot, ...]:
-        """The examples in the order in which they are sent; without their images where the question is asked blind.
+        """The examples in the order in which they are sent, without their images if the question is asked blind.
 
-        Never the question itself, by its id or by its text and images. Another one with the same text is drawn only
-        where all of other texts are.
+        A question with the same id, or with the same text and images, is never drawn. One with the same text is drawn
+        only after all others.
         """
         asked, pictures, group = _words(question), _pictures(question), self._groups.get(self._group(question), [])
         drawn: list[Question] = []
-        alike: list[Question] = []
+        same_text: list[Question] = []
         places: dict[int, int] = {}
-        for step in range(len(group)):  # a shuffle of the group, only as far as it is needed
+        for step in range(len(group)):  # shuffle the group, but only as far as needed
             other = step + _random(f"{self._seed} {question.id} {step}") % (len(group) - step)
             candidate = group[places.get(other, other)]
             places[other] = places.get(step, step)
@@ -87,16 +86,16 @@ class Draw:
             if _words(candidate) != asked:
                 drawn.append(candidate)
             elif _pictures(candidate) != pictures:
-                alike.append(candidate)
+                same_text.append(candidate)
             if len(drawn) == self._number:
                 break
-        examples = [*drawn, *alike][: self._number]
+        examples = [*drawn, *same_text][: self._number]
         if question.variant == BLIND:
             examples = [replace(each, images=()) for each in examples]
         return tuple((each, self._reply(each)) for each in examples)
 
-    def checking(self, plan: Plan) -> Callable[[Question], None]:
-        """What checks a question of the plan, and that there are enough examples for it."""
+    def checker(self, plan: Plan) -> Callable[[Question], None]:
+        """Returns the check of a question of the plan, which also raises DataError if it has too few examples."""
         before = plan.task.check
 
         def check(question: Question) -> None:
@@ -124,7 +123,7 @@ def _words(question: Question) -> str:
 
 
 def _pictures(question: Question) -> list[str]:
-    """The names of a question's images, whatever folder they are in."""
+    """The names of a question's images without their folders."""
     return [os.path.basename(name) for name in question.images]
 
 

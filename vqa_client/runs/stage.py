@@ -1,4 +1,4 @@
-"""What all plans of one command share: model, session, crew, costs; and waits for long work that a stop ends."""
+"""What all plans of a command share: model, session, workers, images and costs; and long work in a thread."""
 
 import asyncio
 import threading
@@ -25,9 +25,9 @@ MILLION = 1e6
 
 
 class Budget:
-    """Adds up what answers cost; `over` says that no further question may be asked, and those in flight may end.
+    """Adds up the cost of the answers; when `over`, no further question is asked, and those in flight end.
 
-    What is in flight counts as much as the answers did on average, so that the limit is kept.
+    A question in flight counts as the mean of the answers, so that the limit is kept.
     """
 
     def __init__(self, dollars: float | None, note: Note) -> None:
@@ -38,7 +38,7 @@ class Budget:
         self._answers = 0
 
     def of_model(self, model: ModelSettings | None) -> None:
-        """What comes next is asked of this model; raises UsageError where its prices aren't known and are needed."""
+        """Use the prices of this model; raises UsageError if --max_cost needs them and the config has none."""
         self._prices = model.prices if model else None
         if self._dollars is not None and self._prices is None:
             raise UsageError(
@@ -46,7 +46,7 @@ class Budget:
             )
 
     def finished(self, record: Record, in_flight: int) -> None:
-        """A question has its record, and so many others are in flight."""
+        """Add the cost of a record while `in_flight` other questions are asked."""
         if self._dollars is None or self._prices is None or record.status not in ANSWERED:
             return
         if record.prompt_tokens is None:
@@ -58,9 +58,9 @@ class Budget:
         self.has_room(in_flight)
 
     def has_room(self, in_flight: int) -> bool:
-        """Whether one more question may be asked beside those in flight; it is noted once that none may."""
-        each = self.spent / self._answers if self._answers else 0.0
-        if self._dollars is not None and self.spent + (in_flight + 1) * each > self._dollars:
+        """Whether one more question may be asked beside those in flight; if not, this is noted once."""
+        mean = self.spent / self._answers if self._answers else 0.0
+        if self._dollars is not None and self.spent + (in_flight + 1) * mean > self._dollars:
             self._end(f"${self.spent:,.2f} of --max_cost ${self._dollars:,.2f} are spent: questions in flight end")
         return not self.over
 
@@ -72,7 +72,7 @@ class Budget:
 
 @contextmanager
 def minutes_at_most(minutes: float | None, stop: asyncio.Event, note: Note) -> Iterator[None]:
-    """Set `stop` when the command's minutes are over."""
+    """Set `stop` after this many minutes."""
 
     def end() -> None:
         if not stop.is_set():
@@ -90,15 +90,15 @@ def minutes_at_most(minutes: float | None, stop: asyncio.Event, note: Note) -> I
 
 
 Ask = Callable[[Callable[[Record], None]], Awaitable[object]]
-"""Asks what is waiting, and hands over each record as it ends."""
+"""Asks the waiting questions and passes each record on as soon as it is there."""
 
 
 class Stage(Struct, frozen=True, kw_only=True):
-    """What all plans of one command share; `model` is None where the server has to say what it serves.
+    """What all plans of one command share; `model` is None if the server has to name it.
 
-    `connect` gives the one session; it is called only where there is something to ask. `images_for` gives what
-    prepares the images of a variant. `records` is where ctl's record of a run is, if not beside its log.
-    `shown_model` is what progress names the model by, "" where one alone is asked.
+    `connect` opens the session that all plans share; it is called only if there is something to ask. `images_for` gives
+    the preparer for the images of a variant. `records` is the folder of ctl's file, if it is not beside the log.
+    `shown_model` is the model's name in the progress, "" if the command has only one.
     """
 
     settings: RunSettings
@@ -114,7 +114,7 @@ class Stage(Struct, frozen=True, kw_only=True):
     shown_model: str = ""
 
     def named(self, step: str) -> ModelSettings:
-        """The model of a step that asks no server; raises UsageError where it isn't named."""
+        """The model in a step without a server; raises UsageError if no model is named."""
         if self.model is None:
             raise UsageError(f"{step} asks no server: name the model", hint=self.settings.name_option)
         return self.model
@@ -122,9 +122,9 @@ class Stage(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def prepared_images(settings: RunSettings, note: Note) -> Iterator[Callable[[str], Prepares]]:
-    """Give what prepares the images of a variant; what it started ends with the context.
+    """Yield a function that gives the preparer for the images of a variant; its processes end with the context.
 
-    At the end `note` gets a line where making them slowed the run down.
+    `note` gets a line at the end if corrupting the images slowed the run down.
     """
     recipe = Recipe(
         max_pixels=settings.max_pixels,
@@ -154,7 +154,7 @@ Result = TypeVar("Result")
 
 
 async def in_daemon_thread(work: Callable[[], Result]) -> Result:
-    """Run `work` in a thread that does not delay the program's end when nobody waits for it any more."""
+    """Run `work` in a thread; the program can end without waiting for it."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Result] = loop.create_future()
 
@@ -166,7 +166,7 @@ async def in_daemon_thread(work: Callable[[], Result]) -> Result:
         result, error = None, None
         try:
             result = work()
-        except BaseException as raised:  # handed over whole: the caller decides
+        except BaseException as raised:  # raised again for the caller
             error = raised
         if not loop.is_closed():
             loop.call_soon_threadsafe(deliver, result, error)

@@ -1,4 +1,4 @@
-"""Plans made of a plan: several forms of each question with one log and one report, or a drawn part of them."""
+"""Steps that change a plan: ask each question in several forms, with one log and one report, or draw a sample."""
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,28 +26,28 @@ from vqa_client.task import Task
 from vqa_client.types import Question, group_text
 
 FIXED = "choices_name_each_other"
-"""Why a question is left out: in another order, "all of the above" means something else."""
+"""A reason to leave a question out: "all of the above" has another meaning in another order."""
 NONE = "no_choices"
 UNLISTED = "choices_not_in_prompt"
-"""Why a question is left out: its choices are in its image or its text, where their order stays."""
+"""A reason to leave a question out: the choices are in its image or text, where they can't be moved."""
 CLEAN = "clean"
 CORRUPTED = "corrupted"
-"""Where a run file has the settings of the corruptions."""
+"""The key in a run file of the settings of the corruptions."""
 NAMED_AT_MOST = 2
 NOT_WRITTEN = ("coco_captions", "csv_safe", "verbose")
-"""Options of the benchmarks' own reports and tables."""
+"""Options of reports and tables that a robustness run doesn't write."""
 
 Forms = Callable[[Iterable[Question]], Iterator[Question]]
 """Gives the forms in which questions are asked, each with its variant.
 
-Those of a question are neighbours, so that a server that keeps prompts' beginnings finds them again.
+The forms of a question are neighbours, so that the prefix cache of a server is used.
 """
 
 
 def varied(plan: Plan, name: str, forms: Forms, *, count: int, write: Write, **identity: Any) -> Plan:
-    """The plan with `count` forms of all questions; `name` is in its files' names.
+    """The plan with `count` forms of its questions; `name` is in the names of its files.
 
-    What `identity` says takes the place of a benchmark's option of the same name, which is kept as `own_NAME`.
+    `identity` replaces an option of the benchmark that has the same name, which is kept as `own_NAME`.
     """
     report = plan.paths.report
     own = {f"own_{each}": plan.identity[each] for each in identity if each in plan.identity}
@@ -60,8 +60,8 @@ def varied(plan: Plan, name: str, forms: Forms, *, count: int, write: Write, **i
 
 
 @per_plan
-def repeated(plan: Plan, settings: RunSettings) -> Plan:
-    """The plan with variants "repeat/1", "repeat/2", ...; more repeats later are asked beside those there are."""
+def repeat(plan: Plan, settings: RunSettings) -> Plan:
+    """The plan with variants "repeat/1", "repeat/2", ...; a later run may add more repeats."""
     times = settings.repeat
 
     def forms(questions: Iterable[Question]) -> Iterator[Question]:
@@ -75,8 +75,8 @@ def repeated(plan: Plan, settings: RunSettings) -> Plan:
 
 
 @per_plan
-def blind(plan: Plan, settings: RunSettings) -> Plan:
-    """The plan with variants "seen" and "blind", word for word the same prompt; raises UsageError without images."""
+def ask_blind(plan: Plan, settings: RunSettings) -> Plan:
+    """The plan with variants "seen" and "blind", with the same prompt; raises UsageError without images."""
     if plan.images_dir is None:
         raise UsageError("--blind leaves the images out, and a text-only run has none", hint="leave out --text_only")
 
@@ -90,8 +90,8 @@ def blind(plan: Plan, settings: RunSettings) -> Plan:
 
 
 @per_plan
-def in_one_order(plan: Plan, settings: RunSettings) -> Plan:
-    """Every question once, its choices in an order drawn from the seed and its id."""
+def shuffle_choices(plan: Plan, settings: RunSettings) -> Plan:
+    """The plan with each question's choices in a random order, from the seed and the question's id."""
     variant, movable = shuffled(settings.seed), _movable(plan)
 
     def forms(questions: Iterable[Question]) -> Iterator[Question]:
@@ -102,8 +102,8 @@ def in_one_order(plan: Plan, settings: RunSettings) -> Plan:
 
 
 @per_plan
-def in_all_orders(plan: Plan, settings: RunSettings) -> Plan:
-    """Every question with its choices in each rotation."""
+def rotate_choices(plan: Plan, settings: RunSettings) -> Plan:
+    """The plan with each question once per rotation of its choices."""
 
     def forms(questions: Iterable[Question]) -> Iterator[Question]:
         for question in questions:
@@ -116,7 +116,7 @@ def in_all_orders(plan: Plan, settings: RunSettings) -> Plan:
 
 
 def _movable(plan: Plan) -> Plan:
-    """The plan without the questions that have no choices, or some whose order can't be changed."""
+    """The plan without questions that have no choices, or whose choices can't be moved."""
     fixed_ids: dict[str, list[str]] = {}
     for question in plan.loaded.questions:
         if reason := _unmovable(question, plan.task):
@@ -132,7 +132,7 @@ def _movable(plan: Plan) -> Plan:
 
 
 def _unmovable(question: Question, task: Task) -> str:
-    """Why the choices of a question stay in their order, "" where they can be moved."""
+    """The reason why the choices of a question can't be moved, or ""."""
     if len(question.choices) < 2 or names_others(question.choices):
         return FIXED if question.choices else NONE
     turned = as_shown(replace(question, variant=rotation(1)))
@@ -140,10 +140,10 @@ def _unmovable(question: Question, task: Task) -> str:
 
 
 @per_plan
-def corrupted(plan: Plan, settings: RunSettings) -> Plan:
-    """The plan over every corruption and level, with one log and one report of all.
+def corrupt_images(plan: Plan, settings: RunSettings) -> Plan:
+    """The plan with every corruption and level, with one log and one report for all.
 
-    Raises UsageError without images, and for an option of what a robustness run doesn't write.
+    Raises UsageError without images, and for an option of a report that a robustness run doesn't write.
     """
     for option in NOT_WRITTEN:
         if getattr(settings, option, False):
@@ -173,12 +173,12 @@ def corrupted(plan: Plan, settings: RunSettings) -> Plan:
 
 
 def _variants(run: RobustnessRun) -> tuple[tuple[str, int], ...]:
-    """Every corruption and level, the clean image once and first."""
+    """Every corruption and level; the clean image is first, and once."""
     levels = numbers(run.levels, least=0)
     above = ",".join(str(level) for level in levels if level)
     corrupted = [
         (corruption.name, corruption.level) for corruption in chosen(run.corruptions, above or "1")
-    ]  # a name is checked always
+    ]  # checks the names even for level 0
     return (*([("", 0)] if 0 in levels else []), *(corrupted if above else []))
 
 
@@ -188,7 +188,7 @@ def variant_name(corruption: str, level: int) -> str:
 
 
 def _variants_text(variants: Sequence[tuple[str, int]]) -> str:
-    """What is shown, for the displays: "snow, contrast, levels 0, 3"."""
+    """The corruptions and levels in words: "snow, contrast, levels 0, 3"."""
     names = [name for name in dict.fromkeys(name for name, _ in variants) if name]
     levels = ", ".join(str(level) for level in sorted({level for _, level in variants}))
     words = ", ".join(names) if len(names) <= NAMED_AT_MOST else f"{len(names)} corruptions"
@@ -196,15 +196,15 @@ def _variants_text(variants: Sequence[tuple[str, int]]) -> str:
 
 
 def _in_variants(questions: Iterable[Question], variants: tuple[tuple[str, int], ...]) -> Iterator[Question]:
-    """Neighbours that show the same images are asked together, so that each variant of these is made once."""
+    """The variants of neighbours with the same images are together, so that each corrupted image is made once."""
     for _, neighbours in groupby(questions, key=lambda question: question.images):
         group = list(neighbours)
         for corruption, level in variants:
             for question in group:
-                yield _shown(question, corruption, level)
+                yield _corrupted_question(question, corruption, level)
 
 
-def _shown(question: Question, corruption: str, level: int) -> Question:
+def _corrupted_question(question: Question, corruption: str, level: int) -> Question:
     return replace(
         question,
         variant=variant_name(corruption, level),
@@ -213,10 +213,10 @@ def _shown(question: Question, corruption: str, level: int) -> Question:
 
 
 @per_plan
-def sampled(plan: Plan, settings: RunSettings) -> Plan:
-    """The same plan with `--sample` of its questions; raises UsageError for a field that they don't have.
+def draw_sample(plan: Plan, settings: RunSettings) -> Plan:
+    """The plan with a random sample of its questions; raises UsageError for a field that they don't have.
 
-    As with --limit, what was drawn is no part of the run's identity: a larger sample later asks only what is new.
+    As with --limit, the sample isn't part of the identity: a larger sample later asks only the new questions.
     """
     size = settings.sample or 0
     fields = tuple(field.strip() for field in settings.by.split(",") if field.strip())
@@ -226,7 +226,7 @@ def sampled(plan: Plan, settings: RunSettings) -> Plan:
             f"{plan.title}: there are {plan.loaded.count:,} questions, and all are asked (--sample {size})"
         )
     sample = Sample(size=len(places), of=plan.loaded.count, by=fields, seed=settings.seed)
-    return replace(plan.asking(partial(_at_places, places=places), len(places)), sample=sample)
+    return replace(plan.asking(partial(_at_indices, places=places), len(places)), sample=sample)
 
 
 def _stratum(question: Question, fields: tuple[str, ...]) -> str:
@@ -237,8 +237,8 @@ def _stratum(question: Question, fields: tuple[str, ...]) -> str:
     return "\n".join(group_text(question.groups[field]) for field in fields)
 
 
-def _at_places(questions: Iterable[Question], places: "array[int]") -> Iterator[Question]:
-    """The questions at these places, in the order of the data file."""
+def _at_indices(questions: Iterable[Question], places: "array[int]") -> Iterator[Question]:
+    """The questions at these indices, in the order of the data."""
     remaining = iter(places)
     place = next(remaining, None)
     for number, question in enumerate(questions):

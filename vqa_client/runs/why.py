@@ -1,4 +1,4 @@
-"""Why one answer of a run was read as it was: its record, and what today's parsers make of the reply."""
+"""`vqa-client why`: how one reply of a run was parsed, from its record and today's parsers."""
 
 import difflib
 import re
@@ -52,13 +52,13 @@ RULE_REASONS: Final = {
 _LETTERS: Final = "ABCD"
 _CHOICE: Final = re.compile(r"^(?P<label>[A-D])[.)] (?P<text>.*)$", re.MULTILINE)
 _MC_PARTS: Final = frozenset({"robust", "longbench"})
-"""Only multiple choice is scored by these parsers, so that a log without run file tells it, too."""
+"""Parsers of multiple choice only: they identify the benchmark of a log without a run file."""
 _CHOICE_PARTS: Final = frozenset(get_args(ChoiceMode))
-"""Its other modes have a score of their own instead."""
+"""The scores of the other modes of multiple choice."""
 
 
 class Why(Struct, frozen=True, kw_only=True):
-    """A record and its reading; `today` is None, with the reason in `unknown`, where the data file is missing."""
+    """A record and how it was read; `today` is None if the data file is missing, and `unknown` says why."""
 
     log: str
     task: str
@@ -78,7 +78,7 @@ class Why(Struct, frozen=True, kw_only=True):
 def why(place: Path, question_id: str, variant: str | None) -> Why:
     """Find the question in a run, or in the runs of a folder, and read its reply again.
 
-    Raises DataError where it wasn't asked, UsageError where it was asked in several variants and none is named.
+    Raises DataError if it wasn't asked, UsageError if it was asked in several variants and none is named.
     """
     logged, record = _find(place, question_id, variant)
     try:
@@ -135,8 +135,8 @@ def _similar_ids(question_id: str, others: set[str]) -> str:
 
 
 def _question(run: Reopened, record: Record) -> Question | None:
-    filed = next((each for each in run.questions if each.id == record.question_id), None)
-    return asked_as(filed, record.variant, record.groups) if filed else None
+    question = next((each for each in run.questions if each.id == record.question_id), None)
+    return asked_as(question, record.variant, record.groups) if question else None
 
 
 def _why(log: Path, task: str, record: Record, run: Reopened | None, question: Question | None, unknown: str) -> Why:
@@ -146,7 +146,7 @@ def _why(log: Path, task: str, record: Record, run: Reopened | None, question: Q
     choices = question.choices if question else _choices_in(record.prompt) if task == "mc" else {}
     today, score = judge(completion, question, run.task) if run and question and replied else (None, None)
     free_text = task == "mc" and replied and not record.parts.keys() & _CHOICE_PARTS
-    benchmark = run.benchmark if run else _declared(log)
+    benchmark = run.benchmark if run else _benchmark_of(log)
     by_words = benchmark.headline_metric.normalise if benchmark and record.answer is not None else None
     return Why(
         log=str(log),
@@ -166,7 +166,7 @@ def _why(log: Path, task: str, record: Record, run: Reopened | None, question: Q
 
 
 def _choices_in(prompt: str) -> dict[str, str]:
-    """The choices as the model saw them, one per line; letters alone where the prompt has another form."""
+    """The choices in the prompt, one per line; only the letters if the prompt has another form."""
     choices = {line["label"]: line["text"].strip() for line in _CHOICE.finditer(prompt)}
     return choices if list(choices) == list(_LETTERS) else dict.fromkeys(_LETTERS, "")
 
@@ -182,8 +182,8 @@ def _reasons(record: Record) -> list[str]:
     return lines
 
 
-def _declared(log: Path) -> Benchmark | None:
-    """The benchmark of a run whose data is gone; None where it isn't known."""
+def _benchmark_of(log: Path) -> Benchmark | None:
+    """The benchmark of a run without its data; None if it isn't known."""
     try:
         file = RunFile.read(run_file_of(log))
         if file is None:
@@ -195,7 +195,7 @@ def _declared(log: Path) -> Benchmark | None:
 
 
 def _parsers(benchmark: Benchmark, completion: Completion, record: Record, choices: dict[str, str]) -> dict[str, str]:
-    """What the other readings say, but for those of a choice, whose view shows them."""
+    """The answers of the other readings by metric; none for a choice, whose view shows them."""
     if benchmark.parse is choice:
         return {}
     reply = reply_from(completion)
