@@ -64,5 +64,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What is public; the rooms are found by their own names."""
+    """The public names."""
     return sorted(__all__)

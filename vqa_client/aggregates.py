@@ -1,4 +1,4 @@
-"""Figures of a whole run that add up: F1, means of means, groups that count only whole; each with an interval.
+"""Figures of a whole run: F1, means of means, groups that count as a whole; each with an interval.
 
 An aggregate is a tree of `Sums`, `Over` and `Combined`. It is computed in one walk over the scored questions. The
 interval is a delete-a-group jackknife: clusters fall into up to 100 pieces by a stable hash of their names, and the
@@ -23,10 +23,10 @@ PIECES: Final = 100
 
 
 class Scored(Struct, frozen=True, kw_only=True):
-    """What aggregates add up: a question under one metric; `answer` is None where nothing was said.
+    """A question under one metric, for aggregates; `answer` is None if the reply has none.
 
-    `said` gives the answer as the metric of another name reads it, `other` the same metric's score of the question with
-    an id, None where it isn't asked.
+    `said` gives the answer that another metric reads, by its name; `other` gives the same metric's score of another
+    question, by its id, or None if that wasn't asked.
     """
 
     question: Question
@@ -38,16 +38,16 @@ class Scored(Struct, frozen=True, kw_only=True):
 
 
 class Sums(Struct, frozen=True):
-    """`of` the sums over all questions of what `adds` gives; where that is None, the question is left out."""
+    """`of` the sums of the values that `adds` gives; a question for which it gives None is left out."""
 
     adds: Callable[[Scored], Sequence[float] | None]
     of: Callable[..., float]
 
 
 class Over(Struct, frozen=True):
-    """`inner` for each value of `by`, a group's name or a key (None: left out), then `of` all these values.
+    """`inner` for each value of `by`, then `of` all these figures; `by` is a group's name, or gives a key or None.
 
-    A question whose group has several values counts in each.
+    A question with the key None is left out; one with several values of the group counts in each.
     """
 
     by: str | Callable[[Scored], Hashable]
@@ -66,7 +66,7 @@ Aggregate = Sums | Over | Combined
 
 
 class Figure(Struct, frozen=True, kw_only=True):
-    """A figure and its interval at 95 %; None where it can't be computed, as a share of nothing."""
+    """A figure and its 95 % interval; None if it can't be computed, such as a share of nothing."""
 
     value: float | None
     low: float | None = None
@@ -79,14 +79,14 @@ Totals = dict[str, dict[str, Figure]]
 
 
 def share(part: float, whole: float) -> float:
-    """A share of a sum."""
+    """The part divided by the whole."""
     return part / whole
 
 
 MEAN: Final = Sums(lambda scored: (scored.score, 1), share)
 """The mean score."""
 ALL_RIGHT: Final = Sums(lambda scored: (scored.score >= 1, 1), lambda right, n: float(right == n))
-"""1 where every question is right, else 0."""
+"""1 if every question is right, else 0."""
 
 
 def mean_over(by: str | Callable[[Scored], Hashable], inner: Aggregate = MEAN) -> Over:
@@ -95,12 +95,12 @@ def mean_over(by: str | Callable[[Scored], Hashable], inner: Aggregate = MEAN) -
 
 
 def only(condition: Callable[[Scored], bool], inner: Sums = MEAN) -> Sums:
-    """The same figure of the questions for which a condition holds."""
+    """The same figure of the questions that satisfy a condition."""
     return Sums(lambda scored: inner.adds(scored) if condition(scored) else None, inner.of)
 
 
 class Running:
-    """A figure while its questions go by; it is from 0 to `most`, and so is its interval."""
+    """Computes a figure, from 0 to `most`, while its questions are added."""
 
     def __init__(self, aggregate: Aggregate, most: float = 1.0) -> None:
         self._state, self._most = _state_of(aggregate), most
@@ -112,15 +112,15 @@ class Running:
         self._state.add(scored, piece)
 
     def figure(self) -> Figure:
-        """The total over all questions so far; it has no interval where none can be computed or nothing varies."""
+        """The figure of all questions so far; without an interval if that can't be computed or nothing varies."""
         value = self._state.value(None)
         without = [self._state.value(piece) for piece in sorted(self._pieces)]
-        known = [each for each in without if each is not None]
-        pieces = len(known)
+        values = [each for each in without if each is not None]
+        pieces = len(values)
         if value is None or pieces < 2 or pieces < len(without):
             return Figure(value=value)
-        mean = fsum(known) / pieces
-        spread = sqrt((pieces - 1) / pieces * fsum((each - mean) ** 2 for each in known))
+        mean = fsum(values) / pieces
+        spread = sqrt((pieces - 1) / pieces * fsum((each - mean) ** 2 for each in values))
         half = t_quantile(0.95, pieces - 1) * spread
         if not half:
             return Figure(value=value)
@@ -153,7 +153,7 @@ class _SumsState:
 
 
 class _OverState:
-    """A state for each value; without a piece, only the values that have questions in it change."""
+    """A state per value of the group; leaving a piece out changes only the values with questions in it."""
 
     def __init__(self, aggregate: Over) -> None:
         self._aggregate = aggregate
@@ -209,7 +209,7 @@ def _keys_of(by: str | Callable[[Scored], Hashable]) -> Callable[[Scored], Itera
 
 
 def _computed(of: Callable[..., float], *values: object) -> float | None:
-    """The figure, None where it is a share of nothing."""
+    """The figure, None for a share of nothing."""
     try:
         return of(*values)
     except ZeroDivisionError:

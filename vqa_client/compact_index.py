@@ -1,4 +1,4 @@
-"""Keys numbered as they come, without being kept: a million of them take 20 MB instead of 200."""
+"""Numbers keys without keeping them: a million keys take 20 MB instead of 200."""
 
 from array import array
 from collections.abc import Callable, Hashable
@@ -12,13 +12,12 @@ _TAG = 0xFFFF_FFFF
 
 
 class CompactIndex(Generic[Key]):
-    """Gives keys the numbers 0, 1, 2, ... in the order in which they are first seen; `expected` saves growing.
+    """Gives keys the numbers 0, 1, 2, ... in the order in which they come; about `expected` keys are expected.
 
-    `holds(number, key)` says, from wherever the caller has its keys, whether a number is that key's. Only 32 bits of a
-    key's hash are kept here, and where these agree `holds` is asked, so that two keys are never taken for one. A key
-    may have a mark, of 32 bits but 0: one that is looked for with the mark that it had last, and whose hash agrees in
-    all 64 bits, is found without asking. The hashes are in open addressing, in many tables that grow one by one: no
-    growth is long enough to hold up a loop.
+    Only 32 bits of a key's hash are kept. If they agree, the caller's `holds(number, key)` decides whether the number
+    is that key's, so that two keys are never confused. A key may have a mark of 32 bits, not 0: a key with the mark
+    that it had last, and whose hash agrees in all 64 bits, is found without calling `holds`. The hash tables use open
+    addressing. There are many, and each grows by itself, so that growing never blocks the event loop for long.
     """
 
     def __init__(self, holds: Callable[[int, Key], bool], expected: int = 0) -> None:
@@ -33,7 +32,7 @@ class CompactIndex(Generic[Key]):
         return len(self._tags)
 
     def find(self, key: Key, mark: int = 0) -> tuple[int, bool]:
-        """The number of a key, -1 where it has none, and whether its mark is this one."""
+        """The number of a key, or -1, and whether its mark is this one."""
         hashed = hash(key)
         table = self._tables[hashed >> 24 & _TABLES - 1]
         mark = mark and mark ^ (hashed >> 32 & _TAG)
@@ -41,7 +40,7 @@ class CompactIndex(Generic[Key]):
         return number, number >= 0 and self._marks[number] == mark != 0
 
     def number(self, key: Key, mark: int = 0) -> int:
-        """The number of a key, which is the next one where it has none yet: `len` tells beforehand which that is."""
+        """The number of a key; a new key gets the next number, which is `len` before the call."""
         hashed = hash(key)
         tag, which = hashed & _TAG, hashed >> 24 & _TABLES - 1
         table = self._tables[which]
@@ -59,7 +58,7 @@ class CompactIndex(Generic[Key]):
         return number - 1
 
     def _slot(self, table: "array[int]", tag: int, key: Key, mark: int = 0) -> int:
-        """Where in its table a key's number, and one, is, or the empty place where it would be."""
+        """The slot of a key, whose value is its number plus one, or the empty slot where it belongs."""
         tags, size = self._tags, len(table)
         at = tag % size
         while (after := table[at]) and not (

@@ -1,13 +1,13 @@
-"""How many processors there are to use."""
+"""The number of usable processors."""
 
 import os
 
 CPU_COUNT = "PYTHON_CPU_COUNT"
-"""The variable by which Python 3.13 takes a number of processors, too."""
+"""Python 3.13 uses this variable too."""
 
 
 def usable_cpus() -> int:
-    """How many processors this process may use, or as many as $PYTHON_CPU_COUNT says."""
+    """The number of processors that this process may use, or $PYTHON_CPU_COUNT."""
     if (limit := os.environ.get(CPU_COUNT, "")).isdecimal() and int(limit):
         return int(limit)
     if hasattr(os, "sched_getaffinity"):

@@ -1,4 +1,4 @@
-"""Writing JSON objects with lists too long to be held: one item at a time is in memory."""
+"""Writes JSON objects with long lists: only one item at a time is in memory."""
 
 import contextlib
 import os
@@ -12,14 +12,14 @@ from vqa_client.files import BUFFER_BYTES, encode, indented, replacing, unwritab
 
 Source = TypeVar("Source")
 
-_TOKEN = secrets.token_hex(8)  # so that no text of a report can be taken for a place
+_TOKEN = secrets.token_hex(8)  # so that no text of a report is taken for a placeholder
 
 
 class _Spool:
-    """What waits on disk, encoded, until what stands before it in the file at `path` is known.
+    """JSON that waits in a temporary file until the part before it in the file at `path` is known.
 
-    It lies unnamed in the folder of that file, which takes twice the room until it is written, and is gone when this is
-    closed or the process ends. Raises UsageError, which names the file, when the disk can't take it.
+    The temporary file has no name and is in the folder of that file, so that twice the space is needed; it is deleted
+    when this is closed or the process ends. Raises OutputError, which names the file, if the disk fails.
     """
 
     brackets: bytes
@@ -39,10 +39,10 @@ class _Spool:
             self._file.write(self._separator + encoded)
         except OSError as error:
             raise unwritable(self._path, error) from error
-        self._separator = b"\n"  # which encoded text has none of
+        self._separator = b"\n"  # encoded text has no line feed
 
     def copy_to(self, file: IO[bytes], line: bytes) -> None:
-        """Write all that was added, each on a new line that begins with `line`; raises OSError."""
+        """Write all items, each on a new line that begins with `line`; raises OSError."""
         self._file.seek(0)
         begin = line
         while chunk := self._file.read(BUFFER_BYTES):
@@ -53,7 +53,7 @@ class _Spool:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        with contextlib.suppress(OSError):  # what is still to be written is not wanted any more
+        with contextlib.suppress(OSError):  # buffered items are no longer needed
             self._file.close()
 
 
@@ -66,7 +66,7 @@ class SpooledList(_Spool):
         self._add(encode(item))
 
     def passing(self, sources: Iterable[Source], item_of: Callable[[Source], Any]) -> Iterator[Source]:
-        """Give the sources on, and add the item of each on the way: one walk does for both."""
+        """Yield the sources, and append the item of each: this saves a second walk."""
         for source in sources:
             self.append(item_of(source))
             yield source
@@ -83,14 +83,14 @@ class SpooledMembers(_Spool):
 
 
 def place(name: str) -> str:
-    """Give the value that stands, in the content for `write_json_streamed`, where the stream of that name comes."""
+    """The placeholder of a stream in the content for `write_json_streamed`."""
     return f"\0{_TOKEN} {name}\0"
 
 
 def write_json_streamed(
     path: str | os.PathLike[str], content: Mapping[str, Any], streams: Mapping[str, _Spool | Iterable[Any]]
 ) -> None:
-    """Write an object of which `streams` are read item by item, in the order of their places in `content`."""
+    """Write `content` with each placeholder replaced by its stream; `streams` have the order of the placeholders."""
     text = indented(dict(content))
     with replacing(path) as file:
         for name, items in streams.items():
@@ -126,5 +126,5 @@ def write_entries(path: Path, entries: Iterable[Mapping[str, Any]], *, as_list: 
 def write_json_list(
     path: str | os.PathLike[str], head: Mapping[str, Any], name: str, items: SpooledList | Iterable[Mapping[str, Any]]
 ) -> None:
-    """Write an object: the keys of `head`, then under `name` the list."""
+    """Write an object: the keys of `head`, then the list under `name`."""
     write_json_streamed(path, {**head, name: place(name)}, {name: items})

@@ -1,4 +1,4 @@
-"""The lines of a record log: each a record as JSON whose last key is a checksum, and the first one names its run."""
+"""The lines of a record log: each is a record in JSON with a checksum as its last key; the first one names the run."""
 
 import hashlib
 import json
@@ -18,28 +18,28 @@ from vqa_client.types import Record, Status
 
 _OPEN = b',"crc":"'
 _COVERED, _END = slice(-18), slice(-18, None)
-"""What of a record's text is checked, and the end that says so."""
+"""The part of a record's text that the checksum covers, and the end with the checksum."""
 _LINE_COVERED, _LINE_END = slice(-19), slice(-19, -1)
-"""The same of a line, which has a line feed behind it."""
+"""The same for a line, which ends in a line feed."""
 _BEGIN = re.compile(r'(?:\A|(?<=\}))\s*(?=\{)|(?=\{\s*"question_id"\s*:)')
-"""Where a record may begin in a line that is not a single one; a quote inside a text has a backslash before it."""
+"""Where a record may begin in a line that is not one record; a quote inside a text has a backslash before it."""
 _MOST_NAMED = 10
 _REBASED = 1 << 16
-"""Characters after which a text that is searched is cut: a parser's error counts the line feeds before its place."""
+"""Characters after which a searched text is cut: a parser's error counts all line feeds before its place."""
 _SERVER = "server"
-"""The field of an identity that a later start may find out, and that no digest may depend on."""
+"""The field of an identity that a later start may fill in: it is left out of the digest."""
 _NO_PARTS = b"{}"
 
 
 class Error(Struct):
-    """What decides whether a failed question is asked again."""
+    """The part of an error that decides whether a failed question is asked again."""
 
     http_status: int | None = None
     transient: bool = False
 
 
 class Head(Struct):
-    """What is known of a record without decoding its texts; `run` is in the first line alone."""
+    """A record without its decoded texts; only the first line has `run`."""
 
     question_id: str
     status: Status
@@ -60,24 +60,24 @@ class Head(Struct):
 
     @property
     def asked(self) -> int:
-        """A checksum of what was asked: as JSON, the images' stamps, the system message and the prompt.
+        """A checksum of what was asked: the JSON of the images' stamps, the system message and the prompt.
 
-        That of images without stamps, as in older logs, equals no question's.
+        Older logs have no stamps: their checksums equal no question's.
         """
         return crc32(self.prompt, crc32(self.system, crc32(self.image_stamps or self.images)))
 
     @property
     def known_score(self) -> float:
-        """The score, NaN where nobody knows the answer."""
+        """The score, NaN if the right answer isn't known."""
         return self.score if len(self.parts) > len(_NO_PARTS) else nan
 
 
 Key = tuple[str, str]
 """Question id and form, as `Record.key`."""
 Place = tuple[int, bytes, Head]
-"""Where a record begins in the file, its text, and its head."""
+"""The place of a record in the file in bytes, its text, and its head."""
 Bad = Callable[[int, bytes], object]
-"""Hears the number of a line, and what of it is not a record: nothing where the line only has several."""
+"""Gets the number of a faulty line, and the part that is not a record: empty if the line only has several records."""
 head_of = msgspec.json.Decoder(Head).decode
 record_of = msgspec.json.Decoder(Record).decode
 _encoder = msgspec.json.Encoder()
@@ -85,9 +85,9 @@ _parse = json.JSONDecoder().raw_decode
 
 
 def line_of(record: Record, run: str = "") -> bytearray:
-    """A record as a line; `run` names the run in the first one."""
+    """A record as a line; `run` is the name of the run, for the first line."""
     line = bytearray()
-    _encoder.encode_into(record, line)  # one buffer: copies of a line would cost more than its checksum
+    _encoder.encode_into(record, line)  # one buffer: copying a line costs more than its checksum
     del line[-1:]
     if run:
         line += b',"run":%b' % _encoder.encode(run)
@@ -96,28 +96,28 @@ def line_of(record: Record, run: str = "") -> bytearray:
 
 
 def _end_of(covered: bytes | bytearray) -> bytes:
-    """How a record ends: its checksum in eight digits."""
+    """The end of a record: its checksum in eight digits."""
     return b'%b%08x"}' % (_OPEN, crc32(covered))
 
 
 def run_name(identity: Mapping[str, Any]) -> str:
-    """The name by which a log's first line knows its run: a digest of what decides the answers, but for the server."""
-    known = _known({field: value for field, value in identity.items() if field != _SERVER})
+    """The name of a run in its log's first line: a digest of the identity without the server."""
+    known = _without_none({field: value for field, value in identity.items() if field != _SERVER})
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _known(value: Any) -> Any:
-    """Without what is None: a setting that a later version adds is that in older runs."""
+def _without_none(value: Any) -> Any:
+    """A value without None: a setting of a later version is None in older runs."""
     if not isinstance(value, dict):
         return value
-    kept = {field: _known(inner) for field, inner in value.items()}
+    kept = {field: _without_none(inner) for field, inner in value.items()}
     return {field: inner for field, inner in kept.items() if inner is not None and inner != {}}
 
 
 def check_run(path: Path, name: str, identity: Mapping[str, Any]) -> None:
-    """Raise IdentityError where a log's first line names another run than the one that its run file describes.
+    """Raise IdentityError if a log's first line names another run than its run file.
 
-    Older logs name none, and a log that lies alone has no run file.
+    Older logs have no name, and a log may have no run file: then nothing is compared.
     """
     if name and identity and name != run_name(identity):
         raise IdentityError(
@@ -129,8 +129,8 @@ def check_run(path: Path, name: str, identity: Mapping[str, Any]) -> None:
 def records_in(path: Path, bad: Bad) -> Iterator[Place]:
     """Every whole record of a log, in the order of the file; raises OSError.
 
-    Only a line feed ends a line, whatever a reply holds. A record whose checksum doesn't match is none; one without a
-    checksum, as in older logs, has to be a record in every field.
+    Only a line feed ends a line. A record with a wrong checksum is not a record; without a checksum, as in older logs,
+    every field must be valid.
     """
     place = 0
     with path.open("rb", buffering=BUFFER_BYTES) as file:
@@ -138,7 +138,7 @@ def records_in(path: Path, bad: Bad) -> Iterator[Place]:
             if line[_LINE_END] == _end_of(line[_LINE_COVERED]):
                 try:
                     yield place, line, head_of(line)
-                except UNDECODABLE:  # of a later version, perhaps
+                except UNDECODABLE:  # it may be of a later version
                     bad(number, line)
             elif line.strip():
                 salvaged, rest = _salvaged(line)
@@ -149,18 +149,18 @@ def records_in(path: Path, bad: Bad) -> Iterator[Place]:
 
 
 def first_in(line: bytes) -> bytes:
-    """The first whole record of a line that has several; the line itself where it has none."""
+    """The first whole record of a line with several; the line itself if it has none."""
     records, _ = _salvaged(line)
     return records[0][1] if records else line
 
 
 def numbered(lines: Sequence[int]) -> str:
-    """Numbers of lines for a note, the first few of them."""
+    """The first few line numbers as text."""
     return ", ".join(map(str, lines[:_MOST_NAMED])) + (", ..." if len(lines) > _MOST_NAMED else "")
 
 
 def _salvaged(line: bytes) -> tuple[list[Place], bytes]:
-    """The whole records of a line that is not just one, and the rest; takes time in proportion to its length."""
+    """The whole records in a line that is not one record, and the rest; the time is proportional to its length."""
     records, end, rest = list(_objects(line)), 0, b""
     for start, text, _ in records:
         rest += line[end:start]
@@ -170,14 +170,14 @@ def _salvaged(line: bytes) -> tuple[list[Place], bytes]:
 
 
 def _objects(line: bytes) -> Iterator[Place]:
-    text, base, at = line.decode("latin-1"), 0, 0  # a character for each byte
+    text, base, at = line.decode("latin-1"), 0, 0  # one character per byte
     while begin := _BEGIN.search(text, at):
         start = begin.end()
         if start > _REBASED:
             text, base, start = text[start:], base + start, 0
         try:
             at = _parse(text, start)[1]
-        except RecursionError:  # each of the beginnings in it would take as long
+        except RecursionError:  # each nested object would take as long again
             return
         except ValueError:
             at = start + 1

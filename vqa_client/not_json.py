@@ -1,4 +1,4 @@
-"""What is wrong with a text that isn't JSON: NaN and infinities, as Python's json and pandas write them, by place."""
+"""Explains why a text isn't JSON, with the place of NaN and infinities, which Python's json and pandas write."""
 
 import re
 from math import isfinite
@@ -12,7 +12,7 @@ _EITHER: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?(?:NaN|Infinity)', 
 
 
 def fault(error: Exception, text: bytes | memoryview) -> str:
-    """What msgspec says of `text`, or which item and field of it have NaN or an infinity instead of a value."""
+    """The error of msgspec in plain words, or the item and field of `text` with NaN or an infinity."""
     if isinstance(error, RecursionError):
         return "the JSON is nested too deeply"
     if isinstance(error, UnicodeDecodeError):
@@ -28,7 +28,7 @@ def fault(error: Exception, text: bytes | memoryview) -> str:
 
 
 def byte_of(error: Exception, end: int) -> int:
-    """The place that an error of msgspec names; `end` where it names none."""
+    """The place in an error of msgspec, `end` if it has none."""
     place = _BYTE.search(str(error))
     return int(place[1]) if place else end
 
@@ -39,7 +39,7 @@ def without_nan(text: bytes) -> bytes:
 
 
 def not_finite(value: Any, key: str = "") -> str:
-    """The first number of a value that JSON doesn't have, as `a.b = nan`; an empty text where there is none."""
+    """The first NaN or infinity in a value, as `a.b = nan`; "" if there is none."""
     if isinstance(value, float) and not isfinite(value):
         return f"{key} = {value!r}"
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -48,7 +48,7 @@ def not_finite(value: Any, key: str = "") -> str:
 
 
 def _place(text: bytes | memoryview, at: int) -> str:
-    """The item of a list, or of lines the record, and the field that begin before `at` and don't end there."""
+    """The item of the list, or the record of JSON Lines, and the field that contain `at`."""
     around: list[str | int] = []
     name, records = "", 0
     for token in (token_match[0] for token_match in TOKEN.finditer(text, 0, at)):

@@ -1,4 +1,4 @@
-"""Work spread over processes, results in the order of the jobs."""
+"""Runs jobs in several processes and gives the results in the order of the jobs."""
 
 import contextlib
 import itertools
@@ -27,18 +27,18 @@ Result = TypeVar("Result")
 # Fork copies locks that other threads hold (a progress bar's, for one), and Python 3.12 warns of it; spawn is the
 # same on Linux and macOS.
 _SPAWN = multiprocessing.get_context("spawn")
-_AHEAD = 4  # jobs a worker that are begun or done before the oldest one is: a slow job doesn't stop the others
+_AHEAD = 4  # jobs per worker that may begin before the oldest one ends: a slow job doesn't stop the others
 _FAREWELL_S = 2.0
 _STARTING = threading.Lock()
-"""What is changed in this process while another one starts must be changed by one thread at a time."""
+"""Only one thread at a time may change this process's state to start another one."""
 
 
 def in_processes(work: Callable[[Job], Result], jobs: Iterable[Job], *, workers: int) -> Generator[Result, None, None]:
-    """Yield `work(job)` for every job, in their order, from `workers` processes; one worker or one job needs none.
+    """Yield `work(job)` for every job, in order, from `workers` processes; one worker or one job needs no process.
 
-    `work`, the jobs and the results must pickle. Jobs are taken as they are needed, a few ahead for each worker. An
-    exception in a job ends everything and is raised in its turn. Closing the iterator, or Ctrl-C, ends the workers.
-    Raises VqaClientError when the system kills a worker.
+    `work`, the jobs and the results must pickle. Jobs are taken a few ahead for each worker. An exception in a job ends
+    everything and is raised in its turn. Closing the iterator, or Ctrl-C, ends the workers. Raises VqaClientError if
+    the system kills a worker.
     """
     waiting = iter(jobs)
     first = list(itertools.islice(waiting, 2 if workers > 1 else 0))
@@ -59,7 +59,7 @@ def in_processes(work: Callable[[Job], Result], jobs: Iterable[Job], *, workers:
 
 
 class ProcessLost(VqaClientError):
-    """A worker process is gone, and `ending` says how; who knows more of the job than its repr may say it better."""
+    """A worker process has ended, and `ending` says how; callers may describe the job better than by its repr."""
 
     def __init__(self, ending: str, job: object) -> None:
         super().__init__(
@@ -70,9 +70,9 @@ class ProcessLost(VqaClientError):
 
 
 class Processes(Generic[Job, Result]):
-    """Jobs as they come, each done in one of `workers` processes; these start when they are needed.
+    """Does jobs in up to `workers` processes, which start when they are needed.
 
-    A thread waits for each process, so whoever submits never does. `close` ends the processes at once.
+    A thread waits for each process, so that `submit` doesn't wait. `close` ends the processes at once.
     """
 
     def __init__(self, work: Callable[[Job], Result], workers: int) -> None:
@@ -84,10 +84,10 @@ class Processes(Generic[Job, Result]):
         self._closed = False
 
     def submit(self, job: Job) -> "Future[Result]":
-        """Begin a job; its future raises what the job raised, or VqaClientError where the system killed its process."""
-        return self._threads.submit(self._done, job)
+        """Begin a job; its future raises what the job raises, or VqaClientError if the system kills its process."""
+        return self._threads.submit(self._do, job)
 
-    def _done(self, job: Job) -> Result:
+    def _do(self, job: Job) -> Result:
         try:
             worker = self._idle.pop()
         except IndexError:
@@ -108,7 +108,7 @@ class Processes(Generic[Job, Result]):
             return worker
 
     def close(self) -> None:
-        """Give up what is queued and what is being done."""
+        """Cancel all jobs and end the processes."""
         with self._hiring:
             self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -116,32 +116,32 @@ class Processes(Generic[Job, Result]):
 
 
 class _Worker:
-    """A process and the job it is at; it has one job at a time, so neither side ever writes while the other does."""
+    """A process and its job; it has one job at a time, so that both sides never write at once."""
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
         self.wire, theirs = _SPAWN.Pipe()
         self.process: SpawnProcess = _SPAWN.Process(target=_serve, args=(work, theirs), daemon=True)
         self.job: Any = None
-        self._waiting = threading.Lock()  # of two threads that wait for one process, one finds it waited for
+        self._waiting = threading.Lock()  # a process can be waited for only once
         self._code: int | None = None
-        with _STARTING, _ctrl_c_later(), _main_left_out():
+        with _STARTING, _terminal_signals_blocked(), _without_main_script():
             self.process.start()
         theirs.close()
 
     def give(self, job: Any) -> None:
         self.job = job
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # told when its result is taken
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # `take` raises the error
             self.wire.send(job)
 
     def take(self) -> tuple[bool, Any]:
-        """What became of the job: (True, its result) or (False, its exception); raises when the process is gone."""
+        """(True, the job's result) or (False, its exception); raises ProcessLost if the process has ended."""
         try:
             outcome: tuple[bool, Any] = pickle.loads(self.wire.recv_bytes())
         except (EOFError, ConnectionResetError):
-            raise self._lost() from None
+            raise self._lost_error() from None
         return outcome
 
-    def _lost(self) -> VqaClientError:
+    def _lost_error(self) -> VqaClientError:
         with self._waiting:
             if self._code is None:
                 self.process.join(_FAREWELL_S)
@@ -150,7 +150,7 @@ class _Worker:
         return ProcessLost(ending, self.job)
 
     def end(self, until_s: float) -> None:
-        """Wait for the process, which was told to end, until then; then kill it."""
+        """Wait until then for the process, which is ending; then kill it."""
         with self._waiting:
             self.process.join(max(0.0, until_s - time.monotonic()))
             self.process.kill()
@@ -161,7 +161,7 @@ class _Worker:
 
 
 def _end(workers: Sequence[_Worker]) -> None:
-    """Stop them at once; each removes the file it was writing, or is killed when that takes too long."""
+    """Terminate the processes; each removes its unfinished file, or is killed if that takes too long."""
     for worker in workers:
         worker.process.terminate()
     until_s = time.monotonic() + _FAREWELL_S
@@ -170,8 +170,8 @@ def _end(workers: Sequence[_Worker]) -> None:
 
 
 @contextlib.contextmanager
-def _ctrl_c_later() -> Iterator[None]:
-    """Hold signals of the terminal back: a process that starts meanwhile never gets them, this one does afterwards."""
+def _terminal_signals_blocked() -> Iterator[None]:
+    """Block signals of the terminal: a process that starts now never gets them, this one gets them afterwards."""
     resource_tracker.ensure_running()  # unblocks signals when it starts, so it must have started before
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
@@ -181,10 +181,10 @@ def _ctrl_c_later() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _main_left_out() -> Iterator[None]:
-    """Keep a process that starts meanwhile from importing the script that runs this one.
+def _without_main_script() -> Iterator[None]:
+    """Keep a process that starts now from importing this process's main script.
 
-    No work is defined there. It would cost a command 0.1 s of CPU for each worker, and run a script again that has no
+    No work is defined there. Importing it costs 0.1 s of CPU per worker, and runs a script again that has no
     `if __name__ == "__main__"`.
     """
     main = sys.modules["__main__"]
@@ -199,20 +199,20 @@ def _main_left_out() -> Iterator[None]:
 
 
 def _serve(work: Callable[[Any], Any], wire: Connection) -> None:
-    signal.signal(signal.SIGTERM, _exit_in_order)
-    with contextlib.suppress(EOFError, ConnectionError):  # the parent is gone
+    signal.signal(signal.SIGTERM, _exit_with_cleanup)
+    with contextlib.suppress(EOFError, ConnectionError):  # the parent has ended
         while True:
             wire.send_bytes(_outcome(work, wire.recv()))
 
 
-def _exit_in_order(_number: int, _frame: Any) -> None:
-    """End in order; a callback of the interpreter, where the signal may arrive, would print the exit and swallow it."""
+def _exit_with_cleanup(_number: int, _frame: Any) -> None:
+    """Exit with cleanup; if the signal arrives in an interpreter callback, which swallows SystemExit, exit at once."""
     sys.unraisablehook = lambda _: os._exit(0)
     sys.exit()
 
 
 def _outcome(work: Callable[[Any], Any], job: Any) -> bytes:
-    """What becomes of a job: (True, its result) or (False, its exception), pickled."""
+    """(True, the job's result) or (False, its exception), pickled."""
     try:
         return pickle.dumps((True, work(job)))
     except Exception as error:

@@ -1,34 +1,34 @@
-"""What a run tells while it goes on; a display implements it, and none is needed."""
+"""The progress of a run; a display overrides it, and a run needs none."""
 
 from vqa_client.types import Record, Status
 
 
 class Progress:
-    """Hears of a run's steps; each method may be overridden and none does anything here."""
+    """Gets the steps of a run; each method may be overridden, and does nothing here."""
 
     def note(self, text: str) -> None:
-        """Something people should know once."""
+        """Show a line once."""
 
     def begin(self, title: str, total: int) -> None:
         """A run of `total` questions starts."""
 
     def measuring(self, measure: str) -> None:
-        """What the accuracy of the run that starts is, in words."""
+        """The name of the accuracy of the run that starts."""
 
     def earlier(self, status: Status, score: float) -> None:
-        """A question is done since an earlier start of the same run; the score is NaN where nobody knows the answer."""
+        """An earlier start has this record; the score is NaN if the right answer isn't known."""
 
     def asking(self) -> None:
-        """A question is taken up."""
+        """A worker starts a question."""
 
     def serving(self, text: str) -> None:
-        """How the servers stand, by their own figures, in a few words."""
+        """The state of the servers by their own metrics, in a few words."""
 
     def pulse(self, paused_s: float) -> None:
-        """A sign of life, a few times a second while questions are asked; all servers are paused for so long yet."""
+        """Called a few times per second during a run; all servers are paused for `paused_s` more seconds."""
 
     def finished(self, record: Record) -> None:
-        """A question taken up has its record."""
+        """A started question has its record."""
 
     def end(self) -> None:
-        """The run is over or stopped."""
+        """The run has ended or was stopped."""

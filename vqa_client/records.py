@@ -1,4 +1,4 @@
-"""The record log: one line a question, appended as it ends, repaired and read back when a run goes on."""
+"""The record log: one line per question, appended when its record is there; repaired and read when a run resumes."""
 
 import contextlib
 import functools
@@ -18,44 +18,44 @@ from vqa_client.log_lines import Head, Key, check_run, head_of, line_of, numbere
 from vqa_client.types import ANSWERED, PERMANENT, STATUSES, Question, Record, Status
 
 Damaged = tuple[int, bytes]
-"""The number of a line and what of it is not a record; nothing where it only has several."""
+"""A line's number, and the part of it that is not a record: empty if the line only has several records."""
 
 Outcome = tuple[Status, float]
-"""Status and score of a record; the score is NaN where there is none."""
+"""Status and score of a record; the score is NaN if there is none."""
 
-_LASTS = 1
-"""The bit of a state that says that asking again would fail again; above it stands the number of the status."""
+_IS_PERMANENT = 1
+"""The bit of a state that means: asking again would fail again. The bits above it are the number of the status."""
 _NUMBERS: dict[Status, int] = {status: number for number, status in enumerate(STATUSES)}
 _STATE_BITS = 5
 _STATE_MASK = (1 << _STATE_BITS) - 1
 
 
 def _state(head: Head | Record) -> int:
-    """What became of the question, and whether it would again: what a disk did to an image may pass."""
+    """The record's status, and whether its question would fail again; a transient failure may pass."""
     passes = head.error is not None and head.error.transient
     return _NUMBERS[head.status] << 1 | (head.status in PERMANENT and not passes)
 
 
 _STATES = {status: _state(Head("", status)) for status in STATUSES}
-"""Those of questions without an error."""
+"""The states of records without an error, by status."""
 
 
 def _status(state: int) -> Status:
     return STATUSES[state >> 1]
 
 
-_HOLDING = [bool(state & _LASTS) or _status(state) in ANSWERED for state in range(2 * len(STATUSES))]
-"""By state: whether the question need not be asked again."""
+_IS_SETTLED = [bool(state & _IS_PERMANENT) or _status(state) in ANSWERED for state in range(2 * len(STATUSES))]
+"""By state: whether the record is settled, so that the question is not asked again."""
 _UNKNOWN = 0
-"""The tag of a record that this process wrote, which equals no question's: it is read where that comes again."""
+"""The tag of a record that this process wrote: it equals no question's tag, so that the record is read to compare."""
 _READ_BYTES = 8192
 _BEGIN = b'{"question_id":'
 _PIECES, _PIECE_BYTES = 8, 1 << 15
 
 
 def is_settled(record: Record, again: Collection[Status] = ()) -> bool:
-    """Whether a record need not be asked again: it was answered, or has failed permanently, and not as `again` says."""
-    return record.status not in again and _HOLDING[_state(record)]
+    """Whether a record is settled: answered or failed permanently, and its status is not in `again`."""
+    return record.status not in again and _IS_SETTLED[_state(record)]
 
 
 _encode = msgspec.json.Encoder().encode
@@ -64,11 +64,11 @@ _encode = msgspec.json.Encoder().encode
 class RecordLog:
     """An append-only JSONL file that one process at a time may write.
 
-    A line is written in one call and is on its way to the disk when `append` returns: a killed process loses only
-    what was in flight. The last record of a question counts. `repaired` says what was wrong with the file on opening;
-    what of it is not a record lies beside it then (`damaged_beside`). `identity` is that of the run, which the first
-    line names: IdentityError where that is another one. Some 30 bytes are kept of a record, where it stands among them;
-    all else is read from the file again. Raises OutputError where the disk fails.
+    A line is written in one call before `append` returns: a killed process loses only the questions in flight. The last
+    record of a question counts. `repaired` describes what was repaired in the file on opening; the parts that are not
+    records are moved to a file beside it (`damaged_beside`). The first line names the run by its `identity`: raises
+    IdentityError if it is another run. Some 30 bytes per record are kept in memory, such as its place; its content is
+    read from the file. Raises OutputError if the disk fails.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any] | None = None) -> None:
@@ -78,7 +78,7 @@ class RecordLog:
         self._run = ""
         self._end = 0
         self._fd = -1
-        self._forget()
+        self._clear()
         self._open()
         try:
             self._index()
@@ -88,67 +88,67 @@ class RecordLog:
 
     @property
     def answered(self) -> int:
-        """How many questions have a reply."""
+        """The number of questions with a reply."""
         return sum(number for state, number in enumerate(self._count) if _status(state) in ANSWERED)
 
     @property
     def failed_permanently(self) -> int:
-        """How many questions would fail again."""
-        return sum(self._count[_LASTS::2])
+        """The number of questions that would fail again."""
+        return sum(self._count[_IS_PERMANENT::2])
 
     def __len__(self) -> int:
         return len(self._places)
 
     def is_done(self, key: Key, again: Collection[Status] = ()) -> bool:
-        """Whether a question has a record that is settled."""
+        """Whether a question has a settled record."""
         return self.find(key, _UNKNOWN, again)[1]
 
     def find(self, key: Key, asked: int, again: Collection[Status] = ()) -> tuple[int, bool, Outcome | None]:
-        """The number of a question's record, -1 without one, whether it is settled, and its outcome if so.
+        """The number of a question's record (-1: none), whether it is settled, and then its outcome.
 
-        The outcome is None where it was not asked as this tag says; only then the record has to be read.
+        The outcome is None if the question was not asked with this tag; then the record has to be read.
         """
         number, is_alike = self._numbers.find(key, asked)
         if number < 0:
             return number, False, None
         state = self._places[number] & _STATE_MASK
         status = STATUSES[state >> 1]
-        if not _HOLDING[state] or status in again:
+        if not _IS_SETTLED[state] or status in again:
             return number, False, None
         return number, True, (status, self._scores[number]) if is_alike else None
 
     def append(self, record: Record) -> None:
         """Write one record; a full disk leaves the file as it was and raises OutputError."""
         place = self._end
-        line = line_of(record) if place else line_of(record, self._named())
+        line = line_of(record) if place else line_of(record, self._run_name())
         try:
             if os.write(self._fd, line) < len(line):
                 raise OSError("the disk is full")
         except OSError as error:
-            with contextlib.suppress(OSError):  # what is left of the line is found on the next opening
+            with contextlib.suppress(OSError):  # else the rest of the line is repaired on the next opening
                 os.ftruncate(self._fd, place)
             raise _unwritable(self.path, error) from error
         self._end = place + len(line)
         self._note(record, place)
 
     def get(self, key: Key) -> Record | None:
-        """The last record of a question, None where there is none; UsageError when it is of another form."""
+        """The last record of a question, or None; raises UsageError if it can't be read."""
         number, _ = self._numbers.find(key)
         return None if number < 0 else self[number]
 
     def answers_to(self, questions: Iterable[Question]) -> Iterator[tuple[Question, Record]]:
-        """The questions that have a record, in their order, whatever order they ended in."""
+        """The questions with a record, in the order of `questions`, and their records."""
         for question in questions:
             record = self.get(question.key)
             if record is not None:
                 yield question, record
 
     def drop(self, keys: Collection[Key]) -> None:
-        """Forget some questions, as if they had never been asked."""
+        """Remove the records of some questions."""
         self.rewrite(record for record in self if record.key not in keys)
 
     def sync(self) -> None:
-        """Make what was appended safe against a power cut; raises OutputError."""
+        """Write the appended records to the disk, safe against a power cut; raises OutputError."""
         try:
             os.fsync(self._fd)
         except OSError as error:
@@ -158,8 +158,8 @@ class RecordLog:
         return map(self.__getitem__, range(len(self._places)))
 
     def rewrite(self, records: Iterable[Record]) -> None:
-        """Replace the whole log by these records, at once or not at all."""
-        run = self._named()
+        """Replace the whole log by these records, in one step."""
+        run = self._run_name()
         with replacing(self.path) as file:
             for record in records:
                 file.write(line_of(record, run))
@@ -167,7 +167,7 @@ class RecordLog:
         self._reopen()
 
     def close(self) -> None:
-        """Sync and give up the lock."""
+        """Sync, close the file and release the lock."""
         if self._fd >= 0:
             try:
                 self.sync()
@@ -191,7 +191,7 @@ class RecordLog:
         os.close(self._fd)
         self._fd = -1
 
-    def _forget(self, expected: int = 0) -> None:
+    def _clear(self, expected: int = 0) -> None:
         self._numbers: CompactIndex[Key] = CompactIndex(self._holds, expected)
         self._places = array("Q")
         self._scores = array("f")
@@ -199,18 +199,18 @@ class RecordLog:
         self._read_ahead, self._last = (0, b""), (-1, b"")
 
     def _reopen(self) -> None:
-        self._close()  # the old file, which a new one has replaced
+        self._close()  # this is the old file; a new one has replaced it
         self._open()
         self._index()
 
-    def _named(self) -> str:
+    def _run_name(self) -> str:
         """The name of the run in the first line."""
         return run_name(self._identity) if self._identity else self._run
 
     def _index(self) -> None:
         damaged: list[Damaged] = []
         with _reading(self.path):
-            self._forget(_expected_in(self._fd))
+            self._clear(_expected_in(self._fd))
             for place, _, head in records_in(self.path, lambda line, rest: damaged.append((line, rest))):
                 if head.run and not self._places:
                     check_run(self.path, head.run, self._identity)
@@ -227,7 +227,7 @@ class RecordLog:
                 raise _unwritable(self.path, error) from error
 
     def _set_damaged_aside(self, damaged: list[Damaged]) -> None:
-        """Set aside what is not a record, and give each record a line of its own; the text of none is changed."""
+        """Move what is not a record to a file beside the log, and give each record a line, with its text unchanged."""
         rests = [(line, rest) for line, rest in damaged if rest]
         notes = []
         if rests:
@@ -243,7 +243,7 @@ class RecordLog:
         self._reopen()
 
     def _note(self, head: Head | Record, place: int, asked: int = _UNKNOWN, score: float = nan) -> None:
-        """Keep where the last record of a question is, and beside it, in five bits, what became of the question."""
+        """Keep the place and the state of the last record of a question: five bits of the number are the state."""
         state = _STATES[head.status] if head.error is None else _state(head)
         number = self._numbers.number(head.key, asked)
         if number == len(self._places):
@@ -256,7 +256,7 @@ class RecordLog:
 
     def _holds(self, number: int, key: Key) -> bool:
         line, begin = self._line(number), _BEGIN + _encode(key[0])
-        is_alike = line.startswith(begin) and line.startswith(_forms(key[1]), len(begin))
+        is_alike = line.startswith(begin) and line.startswith(_form_texts(key[1]), len(begin))
         return is_alike or head_of(line).key == key
 
     def __getitem__(self, number: int) -> Record:
@@ -269,9 +269,9 @@ class RecordLog:
             raise UsageError(message, hint=hint) from None
 
     def _line(self, number: int) -> bytes:
-        """Read a record's line, and with it those behind it: they are mostly read next."""
+        """Read a record's line, and with it the next lines, which are usually read next."""
         place = self._places[number] >> _STATE_BITS
-        if place == self._last[0]:  # of the record whose key was just compared
+        if place == self._last[0]:  # the line was read to compare its key
             return self._last[1]
         start, lines = self._read_ahead
         begin = place - start
@@ -292,14 +292,14 @@ class RecordLog:
 
 
 def _expected_in(descriptor: int) -> int:
-    """About how many records a log has, by the lines in some pieces of it."""
+    """An estimate of the number of records in a log, from the lines in some pieces of it."""
     size = os.fstat(descriptor).st_size
     pieces = [os.pread(descriptor, _PIECE_BYTES, size * at // _PIECES) for at in range(_PIECES)]
     return size * sum(piece.count(b"\n") for piece in pieces) // max(1, sum(map(len, pieces)))
 
 
 def damaged_beside(path: Path) -> Path:
-    """Where the unreadable lines of a log are kept, each after its number."""
+    """The file with the unreadable lines of a log, each after its number."""
     return path.with_name(f"{path.name.removesuffix('.jsonl')}.damaged.txt")
 
 
@@ -321,15 +321,15 @@ def _lines(kind: str, lines: Sequence[Damaged]) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _forms(form: str) -> tuple[bytes, ...]:
-    """How a line may go on behind its id in this form, as it is written here: cheaper to compare than to decode."""
+def _form_texts(form: str) -> tuple[bytes, ...]:
+    """The text that follows the id in a line of this form: comparing it is cheaper than decoding the line."""
     text = _encode(form)
     return (b',"variant":%b,' % text, b',"variant":"","folder":%b,' % text) if form else (b',"variant":"","status":',)
 
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a log, whatever is in it; UsageError where another run has it."""
+    """Hold the lock of a log; raises UsageError if another run has it."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except OSError as error:

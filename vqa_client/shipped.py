@@ -1,4 +1,4 @@
-"""How extras are added, and where the folders are that come with it: config/, data/ and serve/."""
+"""The command that installs an extra, and the folders that come with the package: config/, data/ and serve/."""
 
 import sys
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def shipped(place: str) -> Path:
 
 
 def _sources(package: Path) -> Iterator[Path]:
-    """The checkout around the package, and the folder that pip, pipx or uv installed it from (PEP 610)."""
+    """The checkout around the package, and the folder that it was installed from (PEP 610)."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
     from urllib.parse import unquote, urlsplit

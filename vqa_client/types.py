@@ -1,4 +1,4 @@
-"""The nouns that travel between the rooms; this module imports nothing of ours."""
+"""The types that all packages share; this module imports no other module of vqa_client."""
 
 from collections.abc import Collection, Mapping
 from itertools import chain
@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, TypeVar, get_args
 from msgspec import UNSET, Struct, UnsetType
 
 OURS = frozenset({"model", "messages", "stream", "n"})
-"""Keys of a request that an extra_body may not set: a run would not be what its records say."""
+"""Keys of a request that extra_body may not set: records would not show what was sent."""
 
 
 def without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,22 +32,22 @@ Status = Literal[
     "server_error",
     "rejected",
 ]
-"""What became of a question; decided before any score is."""
+"""The result of a question; it is decided before the score."""
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 ANSWERED: frozenset[Status] = frozenset({"ok", "unparsed", "ambiguous", "truncated", "refused", "empty"})
-"""The model replied, whatever the reply was worth: the denominator of the accuracy over answered questions."""
+"""The statuses with a reply: the denominator of the accuracy over answered questions."""
 FAILED: frozenset[Status] = frozenset(STATUSES) - ANSWERED
-"""There is no reply."""
+"""The statuses without a reply."""
 UNKNOWN = "unknown"
-"""The group of a question whose data doesn't say."""
+"""The group of a question whose data has none."""
 PERMANENT: frozenset[Status] = frozenset({"bad_image", "too_long", "too_many_images"})
-"""The question would fail again: resume asks these once more only on request. All other failures are asked again."""
+"""The question would fail again: a resumed run asks it again only on request, all other failures always."""
 
 
 Row = TypeVar("Row", bound=Struct)
 Group = str | tuple[str, ...]
-"""A question's value of a breakdown field; with several, it counts in each of them."""
+"""A question's value of a breakdown field; a question with several values counts in each."""
 
 
 def group_values(group: Group) -> tuple[str, ...]:
@@ -56,12 +56,12 @@ def group_values(group: Group) -> tuple[str, ...]:
 
 
 def group_text(group: Group) -> str:
-    """A group for people."""
+    """A group as text."""
     return group if isinstance(group, str) else ", ".join(group)
 
 
 Content = tuple[str | int, ...]
-"""A prompt's parts in the order in which the model sees them: texts, and images by their number from 1."""
+"""A prompt's parts in the order in which they are sent: texts, and numbers of images from 1."""
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -72,14 +72,14 @@ class Turn(Struct, frozen=True, kw_only=True):
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """One thing to ask.
+    """One question.
 
-    `folder` is the page folder that its images are from, or "text_only"; `variant` is what was changed in it, if
-    anything: a corruption and its level ("gaussian_noise/3"), an order of choices. `images` are paths in the order
-    the model sees them, `choices` maps a label to its text, `groups` maps a breakdown field to this question's value,
-    `cluster` names the document or image that several questions share. `turns` come before the question; their images
-    are among `images`. `evidence` gives the places in `images`, from 1, of those that the answer is on; `row` is the
-    data row for scorers that need more of it.
+    `folder` is the page folder of its images, or "text_only". `variant` is what was changed in the question, such as a
+    corruption and its level ("gaussian_noise/3") or an order of choices. `images` are paths in the order in which they
+    are sent, `choices` maps a label to its text, `groups` maps a breakdown field to this question's value, `cluster`
+    names the document or image that several questions share. `turns` come before the question; their images are among
+    `images`. `evidence` has the positions in `images`, from 1, of those with the answer; `row` is the data row for
+    scorers that need more of it.
     """
 
     id: str
@@ -99,20 +99,20 @@ class Question(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What names it in a log, as `Record.key`."""
+        """The key of its record in a log, as `Record.key`."""
         return self.id, self.variant or self.folder
 
     def row_as(self, kind: type[Row]) -> Row:
-        """The row, which is of this type."""
+        """The row as this type, which it must have."""
         assert isinstance(self.row, kind), f"the row of question {self.id} is a {type(self.row).__name__}"
         return self.row
 
 
 class SentImage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a record keeps of an image: everything that identifies what was sent, and none of its bytes.
+    """An image in a record: what identifies the sent image, without its bytes.
 
-    `sha256`, `size_bytes`, `width` and `height` (in pixels, 0 where unknown) are of what was sent; `file_sha256` and
-    `file_size_bytes` of the file, given only where `transforms` made them differ.
+    `sha256`, `size_bytes`, `width` and `height` (in pixels, 0 if unknown) describe what was sent; `file_sha256` and
+    `file_size_bytes` describe the file, if `transforms` changed it.
     """
 
     name: str
@@ -128,7 +128,7 @@ class SentImage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Image(SentImage, frozen=True, kw_only=True, weakref=True):
     """An image ready to be sent: the unchanged file at `path`, the bytes in `data`, or an `address` for the server.
 
-    `stamp` tells in which state the file was when it was read.
+    `stamp` identifies the state of the file when it was read.
     """
 
     mime: str
@@ -143,18 +143,17 @@ Parts = tuple[str | Image, ...]
 
 
 class Example(Struct, frozen=True, kw_only=True):
-    """A worked example, or an earlier turn: what the user says, and the reply that follows it."""
+    """A worked example, or an earlier turn: what the user says, and the reply to it."""
 
     content: Parts
     reply: str
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What is sent to ask one question: the system message where there is one, worked examples and earlier turns, and
-    the user's turn.
+    """The request for one question: the system message, worked examples and earlier turns, and the user's turn.
 
-    `parameters` are fields of the request that only this question has; `document` names what several questions share,
-    so that they may be sent to the server that holds it already.
+    `parameters` are fields of the request for this question only; `document` names what several questions share, so
+    that they can be sent to the server that has it in its cache.
     """
 
     content: Parts
@@ -177,21 +176,21 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 ChoiceMode = Literal["text", "structured", "logprob"]
-"""How a choice is taken: read from free text, from a reply that can only be a label, or from the first token."""
+"""How a choice is read: from free text, from a reply that can only be a label, or from the first token."""
 
 
 class Choosing(Struct, frozen=True, kw_only=True):
-    """Answers that are not read from free text: the server is to choose among the labels, or to weigh them."""
+    """Answers without free text: the server chooses a label, or gives the probability of each."""
 
     mode: ChoiceMode
     labels: tuple[str, ...]
 
 
 class Completion(Struct, frozen=True, kw_only=True):
-    """A server's reply to one question; token counts are None where the server does not say.
+    """A server's reply to one question; token counts are None if the server doesn't report them.
 
-    `first_token` maps the tokens that could have come first to their logprobs, where these were asked for; `ttft_s` is
-    the time to the first token of a stream; `model` is the server's own name for what answered, "" where it gives none.
+    `first_token` maps candidates for the first token to their logprobs, if these were requested; `ttft_s` is the time
+    to the first token of a stream; `model` is the model's name in the reply, "" if it has none.
     """
 
     text: str
@@ -215,11 +214,10 @@ class Asks(Protocol):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What a reply was read as; `rule` names the rule that decided.
+    """The answer that was read from a reply; `rule` names the parsing rule that decided.
 
-    `text` is None unless `status` is "ok", or "empty" for a blank that is an answer.
-    `rivals` are the other answers the reply could have meant; `source` is the field it was read from; `probabilities`
-    are those of the labels, where they were told.
+    `text` is None unless `status` is "ok", or "empty" for a blank that is an answer. `rivals` are other possible
+    answers in the reply; `source` is the field that was read; `probabilities` are those of the labels, if known.
     """
 
     text: str | None = None
@@ -239,9 +237,9 @@ class Score(Struct, frozen=True, kw_only=True):
 
 
 class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a question has no reply: the server's own words, cut to a length that can be kept.
+    """Why a question has no reply, in the server's own words, which are cut if they are long.
 
-    `transient` says that not the question was at fault: it is asked again, whatever its status.
+    A `transient` failure is not the question's fault: it is asked again, even if its status is permanent.
     """
 
     message: str
@@ -259,13 +257,12 @@ def has_verdict(metrics: Collection[str]) -> bool:
 class Record(Struct, frozen=True, kw_only=True):
     """One line of the record log: everything about one question in one variant.
 
-    `folder` exists if the question has one. `rationale` is the explanation that came with the answer; `score` is 0.0
-    for a failed question. `first_token` (logprobs) and `probabilities` (of the labels) exist if a choice was read from
-    them. `prompt` marks the place of an image as `<image k>`, unless all images come before the text or all after it;
-    `system` and `shots`, the ids of the worked examples, exist if they were sent. `image_stamps` are those of its image
-    files, or of the one that is not an image. `replaced_characters` counts U+FFFD in the reply: that is not a
-    character. `model`, if the task keeps it, is the server's own name for what answered; `ttft_s` is the time to the
-    first token of a stream.
+    `folder` exists if the question has one. `rationale` is the explanation in the reply; `score` is 0.0 for a failed
+    question. `first_token` (logprobs) and `probabilities` (of the labels) exist if a choice was read from them.
+    `prompt` has `<image k>` for an image, unless all images come before the text or all after it; `system` and `shots`,
+    the ids of the worked examples, exist if they were sent. `image_stamps` are those of the image files, or of a file
+    that is not an image. `replaced_characters` counts U+FFFD in the reply, which stands for an invalid character.
+    `model` is the model's name in the reply, if the task keeps it; `ttft_s` is the time to the first token of a stream.
     """
 
     question_id: str
@@ -305,9 +302,9 @@ class Record(Struct, frozen=True, kw_only=True):
 
     @property
     def form(self) -> str:
-        """What tells it from the question's other records: its variant or, asked as it is, its folder.
+        """What distinguishes the question's records: the variant, or the folder if there is no variant.
 
-        Older logs have such a folder as the variant, so that a record has the same form in these.
+        Older logs have the folder as the variant, which gives the same form.
         """
         return self.variant or self.folder or ""
 
@@ -318,5 +315,5 @@ class Record(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What names it in a log, and whatever belongs to it elsewhere: verdicts, labels, notes."""
+        """The key of the record in a log, and of its verdicts, labels and notes elsewhere."""
         return self.question_id, self.form

@@ -1,4 +1,4 @@
-"""The version, and the program's folder in the user's cache: what even `--help` needs, and nothing to import for it."""
+"""The version, and the program's cache folder; without imports, since `--help` needs it."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,6 @@ __version__ = "0.1.0"
 
 
 def cache_folder() -> Path:
-    """The folder for what can be made again."""
+    """The folder for files that can be made again."""
     named = os.environ.get("XDG_CACHE_HOME", "")
     return Path(named if os.path.isabs(named) else os.path.expanduser("~/.cache"), "vqa-client")
