@@ -121,7 +121,7 @@ async def test_a_start_counts_what_its_workers_are_at(
     clocks = iter([(10.0, 5.0, 1.0), *[(12.0, 6.0, 1.5)] * 100])
     for name, value in {
         "TICK_S": 0.0,
-        "TICKS_A_LOOK": 2,
+        "TICKS_PER_SAMPLE": 2,
         "unsent_sockets": lambda: unsent,
         "_clocks": lambda: next(clocks),
     }.items():
