@@ -22,7 +22,7 @@ from vqa_client.reports.log_reader import LogReader
 from vqa_client.runs.dry_run import dry_run
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
-from vqa_client.tables.inside import OpenTables, open_table
+from vqa_client.tables.inside import MOST_OPEN, open_table, opened_table
 
 __all__ = ["fault_process", "fault_server"]
 
@@ -187,15 +187,15 @@ def test_an_image_that_is_next_is_near_once_its_batch_was_read_ahead(
     assert wait_until(lambda: table.is_near("4:image"))
 
 
-def test_of_many_open_tables_the_one_that_was_not_read_for_longest_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("vqa_client.tables.inside.MOST_OPEN", 2)
-    for name in "abc":
-        (tmp_path / f"{name}.jsonl").write_text("{}\n")
-    tables = OpenTables()
-    a, b, again, _, kept, reopened = (tables.opened(str(tmp_path / f"{name}.jsonl"))[0] for name in "abacab")
-    assert (again is a, kept is a, reopened is b) == (True, True, False)
+def test_of_many_open_tables_the_least_recently_read_one_is_closed(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.jsonl" for number in range(MOST_OPEN + 1)]
+    for path in paths:
+        path.write_text("{}\n")
+    first, second, *_ = (opened_table(str(path))[0] for path in paths[:-1])
+    assert opened_table(str(paths[0]))[0] is first
+    opened_table(str(paths[-1]))
+    assert opened_table(str(paths[0]))[0] is first
+    assert opened_table(str(paths[1]))[0] is not second
 
 
 FORKED = """

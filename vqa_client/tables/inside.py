@@ -1,4 +1,4 @@
-"""Data files by their content, and images by their names, wherever they are: files, and places inside files.
+"""Opens data files by their content, and images by their names: an image is a file, or at a place inside a file.
 
 `test.parquet#5310:image[0]` is a cell of a table, `shard.tar#0001.jpg` a member of a tar, `a.pdf#3@144` a page, and
 `rows.tsv#7:image#3@144` a page of the document in a cell.
@@ -6,7 +6,7 @@
 
 import hashlib
 import os
-from collections import OrderedDict
+from functools import lru_cache
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from threading import RLock
@@ -36,11 +36,10 @@ _OTHERS = (
 
 
 def open_table(path: Path, records: str = "", header: tuple[str, ...] = ()) -> Table:
-    """Open a data file as its content says, whatever it is called.
+    """Open a data file in the form that its content has, independent of its name.
 
-    `records` is the key of a JSON file's rows, `header` names the columns of text that has no header line.
-
-    Whatever has images inside is opened here: another kind of file is one more reader, imported where one is met.
+    `records` is the key of a JSON file's rows, `header` names the columns of text that has no header line. A reader is
+    imported when a file of its kind is opened.
     """
     if header:
         return _delimited(path, header)
@@ -79,12 +78,12 @@ def _delimited(path: Path, header: tuple[str, ...] = ()) -> Table:
 
 
 _CONTAINERS: set[str] = set()
-"""Files that had images inside when they were last looked for: the system isn't asked again for each of a million."""
+"""Files with images inside: the system isn't asked again for each of a million images."""
 _MOST_CONTAINERS = 10_000
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """The file that an image is in, and its place there; "" where it is the file."""
+    """The file that an image is in, and its place there; "" if the image is the file."""
     at = name.find("#")
     if at < 0 or (name[:at] not in _CONTAINERS and os.path.isfile(name)):
         return name, ""
@@ -102,7 +101,7 @@ def split_name(name: str) -> tuple[str, str]:
 def short_name(name: str) -> str:
     """An image's name without the folder of its file; an address without user, query and fragment, which may be secret.
 
-    A query that names the image is told from others by its digest.
+    The digest of a query is added, since it may name the image.
     """
     if is_address(name):
         try:
@@ -116,25 +115,20 @@ def short_name(name: str) -> str:
     return os.path.basename(path) + (f"#{place}" if place else "")
 
 
-class OpenTables:
-    """The tables that images were read from last, for all threads, each with `lock`; a changed one is opened again."""
-
-    def __init__(self) -> None:
-        self.lock = RLock()
-        self._tables: OrderedDict[tuple[str, FileState], Table] = OrderedDict()
-
-    def opened(self, path: str) -> tuple[Table, FileState]:
-        state = state_of(os.stat(path))
-        table = self._tables.get((path, state))
-        if table is None:
-            table = self._tables[path, state] = open_table(Path(path))
-        self._tables.move_to_end((path, state))
-        while len(self._tables) > MOST_OPEN:
-            self._tables.popitem(last=False)
-        return table, state
+_LOCK = RLock()
+"""Held while a table of `opened_table` is read: all threads share the tables."""
 
 
-_TABLES = OpenTables()
+def opened_table(path: str) -> tuple[Table, FileState]:
+    """A file's table, which stays open for the next image, and the file's state; a changed file is opened again."""
+    state = state_of(os.stat(path))
+    return _open_in_state(path, state), state
+
+
+@lru_cache(maxsize=MOST_OPEN)
+def _open_in_state(path: str, state: FileState) -> Table:
+    del state
+    return open_table(Path(path))
 
 
 def image_inside(path: str, place: str) -> tuple[bytes, FileState]:
@@ -143,17 +137,17 @@ def image_inside(path: str, place: str) -> tuple[bytes, FileState]:
     if page and document != path:
         content, state = image_inside(path, document[len(path) + 1 :])
         return page_in_cell(f"{path}#{place}", content), state
-    with _TABLES.lock:
-        table, state = _TABLES.opened(path)
+    with _LOCK:
+        table, state = opened_table(path)
         if not isinstance(table, PdfPages):
             return _image(table, place), state
-    return table.image(place), state  # several threads wait for several processes
+    return table.image(place), state  # without the lock: threads wait for several processes
 
 
 def image_at_once(path: str, place: str) -> tuple[bytes, FileState] | None:
-    """As `image_inside`; None where that takes longer than reading a file of the image's size."""
-    with _TABLES.lock:
-        table, state = _TABLES.opened(path)
+    """As `image_inside`; None if that takes longer than reading a file of the image's size."""
+    with _LOCK:
+        table, state = opened_table(path)
         is_near = table.is_near(place) and not document_of(f"{path}#{place}")[1]
         return (_image(table, place), state) if is_near else None
 

@@ -1,9 +1,9 @@
 """The pages of PDF documents as images, drawn by PDFium: `report.pdf#3@144` is its third page at 144 dpi.
 
-A document may be in a cell of a table too: `rows.tsv#7:image#3@144`.
+A document may also be in a cell of a table: `rows.tsv#7:image#3@144`.
 
-PDFium isn't safe for threads, so pages are drawn in processes. A drawn page is kept in a folder under the document's
-digest, so that a resumed run sends the same bytes without drawing them again.
+PDFium isn't thread-safe, so pages are drawn in processes. A drawn page is kept in a folder with the document's digest
+as its name, so that a resumed run sends the same bytes without drawing the page again.
 """
 
 import hashlib
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from vqa_client.parallel import Processes
 
 DRAWN = "drawn_pages"
-"""The folder beside a report where the pages of PDF documents are kept as they were sent."""
+"""The folder beside a report with the pages of PDF documents as they were sent."""
 POINTS_PER_INCH = 72
 MOST_PIXELS = 80_000_000
-"""A page that would have more, such as a poster, is refused."""
+"""A larger page, such as a poster, is refused."""
 _PLACE = re.compile(r"(?P<page>\d+)@(?P<dpi>\d+)")
 _IN_DOCUMENT = re.compile(rf"(?P<document>.+)#{_PLACE.pattern}", re.DOTALL)
 _PDFIUM = RLock()
@@ -47,120 +47,107 @@ class PageJob(NamedTuple):
 
 
 class PdfPages(Table):
-    """A document as a place of images; it has no rows."""
+    """A document whose pages are images; it has no rows."""
 
     def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
-        """None: a document is asked about, and has no questions."""
+        """Raises DataError: a document has no questions."""
         raise DataError(f"{self.path} is a PDF document: these are not rows", hint="give the file with the questions")
 
     def image(self, place: str) -> bytes:
-        """The page as PNG; raises ValueError where there is no such page, or where PDFium can't draw it."""
+        """The page as PNG; raises ValueError if it doesn't exist or PDFium can't draw it."""
         match = _PLACE.fullmatch(place)
         if match is None:
             raise ValueError(f"{place!r} is not a page, such as 3@144")
-        return _DRAWING.page(PageJob(str(self.path), int(match["page"]), int(match["dpi"])))
+        return _page(PageJob(str(self.path), int(match["page"]), int(match["dpi"])))
 
     def is_near(self, place: str) -> bool:
-        """Whether the page is drawn already."""
+        """Drawing takes longer than reading a file."""
         return False
 
 
-class _Run:
-    """Where a run keeps its drawn pages; its processes start with the first page."""
+class _PageDrawer:
+    """Draws the pages of a run in processes, which start with the first page, and keeps them in a folder."""
 
     def __init__(self, folder: Path, workers: int) -> None:
-        self.folder, self._workers, self._starting = folder, workers, Lock()
+        self._folder, self._workers, self._starting = folder, workers, Lock()
         self._processes: Processes[PageJob, bytes] | None = None
 
-    def draw(self, job: PageJob) -> bytes:
+    def page(self, job: PageJob, document: bytes | None) -> bytes:
+        """A page of the document at the job's path, or of these bytes, which are written beside their pages."""
+        digest = _digest(job.path, os.stat(job.path).st_mtime_ns) if document is None else _short_digest(document)
+        kept = self._folder / digest / f"{job.page}@{job.dpi}.png"
+        if kept.is_file():
+            return kept.read_bytes()
+        if document is not None:
+            job = job._replace(path=str(kept.with_name("document.pdf")))
+            if not os.path.isfile(job.path):
+                with replacing(Path(job.path)) as file:
+                    file.write(document)
         with self._starting:
             if self._processes is None:
-                from vqa_client.parallel import Processes  # which most runs do without
+                from vqa_client.parallel import Processes  # most runs don't need it
 
                 self._processes = Processes(draw, self._workers)
-        return self._processes.submit(job).result()
+        page_png = self._processes.submit(job).result()
+        with replacing(kept) as file:
+            file.write(page_png)
+        return page_png
 
     def close(self) -> None:
         if self._processes is not None:
             self._processes.close()
 
 
-class _Drawing:
-    """Draws pages in processes while a run is going on, in this process otherwise."""
-
-    def __init__(self) -> None:
-        self._runs: list[_Run] = []
-
-    def page(self, job: PageJob, document: bytes | None = None) -> bytes:
-        """A page of the document at the job's path, or of these bytes, which are written beside their pages."""
-        if not self._runs:
-            return draw(job, document)
-        run = self._runs[-1]
-        digest = _digest(job.path, os.stat(job.path).st_mtime_ns) if document is None else _short_digest(document)
-        name = run.folder / digest / f"{job.page}@{job.dpi}.png"
-        if name.is_file():
-            return name.read_bytes()
-        if document is not None:
-            job = job._replace(path=str(name.with_name("document.pdf")))
-            if not os.path.isfile(job.path):
-                with replacing(Path(job.path)) as file:
-                    file.write(document)
-        page_png = run.draw(job)
-        with replacing(name) as file:
-            file.write(page_png)
-        return page_png
-
-    @contextmanager
-    def into(self, folder: Path, workers: int) -> Iterator[None]:
-        """Runs of one process may overlap: the last one that is still going on draws for all."""
-        run = _Run(folder, workers)
-        self._runs.append(run)
-        try:
-            yield
-        finally:
-            self._runs.remove(run)
-            run.close()
-
-
-_DRAWING = _Drawing()
+_DRAWERS: list[_PageDrawer] = []
+"""Those of the runs in progress, which may overlap: the last one draws all pages."""
 
 
 @contextmanager
 def drawn_pages_in(folder: Path, workers: int) -> Iterator[None]:
-    """Meanwhile, draw pages in so many processes, and keep them in a folder, which is made with the first one."""
-    with _DRAWING.into(folder, workers):
+    """Within the context, draw pages in `workers` processes and keep them in a folder; the first page makes it."""
+    drawer = _PageDrawer(folder, workers)
+    _DRAWERS.append(drawer)
+    try:
         yield
+    finally:
+        _DRAWERS.remove(drawer)
+        drawer.close()
+
+
+def _page(job: PageJob, document: bytes | None = None) -> bytes:
+    """The page as PNG, drawn in this process if no run is in progress."""
+    return _DRAWERS[-1].page(job, document) if _DRAWERS else draw(job, document)
 
 
 def page_count(path: str) -> int:
-    """How many pages a document has; raises ValueError where it can't be opened."""
+    """The number of pages of a document; raises ValueError if it can't be opened."""
     with _open(path) as document:
         return len(document)
 
 
 def document_of(name: str) -> tuple[str, int]:
-    """The document that a page is drawn from and the page's number; the name and 0 for any other image."""
+    """The document of a page and the page's number; the name itself and 0 for another image."""
     match = _IN_DOCUMENT.fullmatch(name)
     return (match["document"], int(match["page"])) if match else (name, 0)
 
 
 def page_in_cell(name: str, document: bytes) -> bytes:
-    """As `PdfPages.image`, of a page by its whole name and the document that its cell has."""
+    """As `PdfPages.image`, for the whole name of a page and the document in its cell."""
     match = _IN_DOCUMENT.fullmatch(name)
     if match is None:
         raise ValueError(f"{name!r} is not a page, such as a.tsv#7:image#3@144")
-    return _DRAWING.page(PageJob(match["document"], int(match["page"]), int(match["dpi"])), document)
+    return _page(PageJob(match["document"], int(match["page"]), int(match["dpi"])), document)
 
 
 def written_or_drawn(pages: Sequence[str], document: Sequence[str], dpi: int = 144) -> tuple[str, ...]:
-    """Pages that are files; where they aren't, as many of the document in a cell, as they are drawn at `dpi`."""
+    """The pages if they are files; else as many pages of the document in a cell, drawn at `dpi`."""
     if len(document) != 1 or (pages and os.path.isfile(pages[0])):
         return tuple(pages)
     return tuple(f"{document[0]}#{number}@{dpi}" for number in range(1, len(pages) + 1))
 
 
 def page_texts(path: str, content: bytes | None = None) -> list[str]:
-    """The text layer of each page, "" where a page has none; raises ValueError where it can't be opened."""
+    """The text layer of each page, "" if it has none; raises ValueError if the document can't be opened."""
     with _open(path, content) as document:
         return [document[at].get_textpage().get_text_range() for at in range(len(document))]
 
@@ -185,7 +172,7 @@ def draw(job: PageJob, content: bytes | None = None) -> bytes:
 
 @contextmanager
 def _open(path: str, content: bytes | None = None) -> Iterator[Any]:
-    """A document; neighbours are mostly pages of the same one."""
+    """Open a document; the last two stay open, since neighbours are usually of one document."""
     with _PDFIUM:
         yield _document(path, os.stat(path).st_mtime_ns) if content is None else _load(content)
 
@@ -205,7 +192,7 @@ def _load(source: str | bytes) -> Any:
         return PdfDocument(source)
     except PdfiumError as error:
         content = source if isinstance(source, bytes) else Path(source).read_bytes()
-        if error.err_code == _PASSWORD and _ENCRYPTED in content:  # the code may be left from another document
+        if error.err_code == _PASSWORD and _ENCRYPTED in content:  # the code may be that of another document
             raise ValueError("the document is encrypted: save it without its password") from None
         raise ValueError("PDFium can't open the document: it is damaged, or has no pages") from None
 
