@@ -23,7 +23,7 @@ from vqa_client.scoring.readings import Parse, choice, short_answer, verbatim, w
 from vqa_client.scoring.reply import READING_VERSION, Reply
 from vqa_client.scoring.short_answers import best_of, equal, relaxed, relaxed_published
 from vqa_client.settings.declared import BenchmarkSettings
-from vqa_client.tables.forms import Beside, Columns, Form, Home, Join, LeftOut, Picture, Place
+from vqa_client.tables.forms import Beside, ColumnNames, Columns, Form, Home, Join, LeftOut, Picture, Place
 from vqa_client.tables.loading import Tables, tables
 from vqa_client.task import Breakdown, Description, Loaded, Pages, Part, Source, Task
 from vqa_client.types import Answer, ChoiceMode, Choosing, Content, Question, Record, Score
@@ -38,6 +38,7 @@ __all__ = [
     "BenchmarkSettings",
     "Beside",
     "Breakdown",
+    "ColumnNames",
     "Columns",
     "Combined",
     "Content",

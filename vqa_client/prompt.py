@@ -23,6 +23,8 @@ _ANY_MARK = re.compile(r"<(\|?)image(?:[ _]?(\d{1,6}))?\1>")
 """Every spelling of a mark that data comes with, numbered or plain."""
 SHORTLY: Final = "Answer the question using a single word or phrase."
 """How lmms-eval and VLMEvalKit end the prompt of a question with a short answer."""
+SHORT_PROMPT: Final = f"{{question}}\n{SHORTLY}"
+"""Their prompt for such a question."""
 
 
 class Prompt(Struct, frozen=True):

@@ -240,8 +240,8 @@ def test_mm_niahs_images_are_where_their_marks_are() -> None:
         (lambda: mm_niah.pair("[1"), "expected a Python list of two, got '[1'"),
         (lambda: mm_niah.pair("[1]"), "expected a Python list of two, got '[1]'"),
         (lambda: mm_niah.written(99), "the answer 99 is the number of no choice"),
-        (lambda: charxiv.described(20, "a"), "there is no descriptive question 20; they are 1 to 19"),
-        (lambda: charxiv.of_reasoning(5, 1), "the answer type is 5, the source 1: they are 1 to 4 and 1 to 3"),
+        (lambda: charxiv.descriptive_text(20, "a"), "there is no descriptive question 20; they are 1 to 19"),
+        (lambda: charxiv.reasoning_groups(5, 1), "the answer type is 5, the source 1: they are 1 to 4 and 1 to 3"),
     ],
 )
 def test_a_row_that_is_none_says_what_is_wrong(make: Callable[[], Any], says: str) -> None:
@@ -262,20 +262,20 @@ REASONED = ("The same words of the chart", "The same meaning;", "The same number
 
 def test_a_judge_of_charxiv_has_the_criteria_of_a_questions_kind() -> None:
     for number in charxiv.DESCRIPTIVE:
-        rubric = charxiv.rubric(charxiv.of_descriptive(number))
+        rubric = charxiv.rubric(charxiv.descriptive_groups(number))
         assert [numbers for start, numbers in CRITERIA.items() if rubric.startswith(start)] == [
             numbers for numbers in CRITERIA.values() if number in numbers
         ]
         about_none = "That there is none is right where the reference is Not Applicable alone."
         assert rubric.endswith(f". {about_none}") == (number < 18)
     for answer_type, start in enumerate(REASONED, 1):
-        assert charxiv.rubric(charxiv.of_reasoning(answer_type, 1)).startswith(start)
+        assert charxiv.rubric(charxiv.reasoning_groups(answer_type, 1)).startswith(start)
 
 
 def test_charxivs_questions_stay_letter_by_letter() -> None:
     places: tuple[Any, ...] = ((0, 0), (2, 3), "the inset")
-    asked = [charxiv.described(number, place) for place in places for number in charxiv.DESCRIPTIVE]
-    asked += [charxiv.instructed("Why?", kind, answer) for kind in (1, 2, 3, 4) for answer in ("7", "0.25")]
+    asked = [charxiv.descriptive_text(number, place) for place in places for number in charxiv.DESCRIPTIVE]
+    asked += [charxiv.reasoning_text("Why?", kind, answer) for kind in (1, 2, 3, 4) for answer in ("7", "0.25")]
     assert sha256("\n".join(asked).encode()).hexdigest()[:12] == "94f2994f4a60"
 
 
@@ -295,7 +295,7 @@ def test_charxivs_questions_stay_letter_by_letter() -> None:
 def test_longdocurls_questions_are_in_its_published_groups(
     task: str, kind: str, pages: int, sources: list[str], groups: dict[str, Any]
 ) -> None:
-    found = longdocurl.kinds(task, kind, pages, sources)
+    found = longdocurl.groups_of(task, kind, pages, sources)
     assert {name: found[name] for name in groups} == groups
 
 

@@ -1,7 +1,7 @@
 """A row's cells as the fields of a benchmark's own type take them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from types import UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec import Struct
 
-from vqa_client.tables.forms import Beside, Columns, IsPicture
+from vqa_client.tables.forms import Beside, ColumnNames, Columns, IsPicture
 from vqa_client.tables.pictures import below, literal, names_in
 from vqa_client.tables.rows import Here, reach
 
@@ -35,7 +35,7 @@ class _Field(NamedTuple):
 class Filler:
     """Makes rows of a type from cells; `needed` are the columns that it looks at, `pictures` those with images."""
 
-    def __init__(self, row: type[Struct], columns: Mapping[str, str | Columns | Beside]) -> None:
+    def __init__(self, row: type[Struct], columns: ColumnNames) -> None:
         self._row = row
         hints = get_type_hints(row, include_extras=True)
         self._fields = [_field(name, hint, columns.get(name, name)) for name, hint in hints.items()]

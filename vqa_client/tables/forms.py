@@ -37,6 +37,10 @@ class Columns:
         self.names = names
 
 
+ColumnNames = Mapping[str, str | Columns | Beside]
+"""The columns of fields that have another name than theirs."""
+
+
 class Home(Struct, frozen=True):
     """Where a form of the data is published, under which licence, and how large it is."""
 
@@ -88,7 +92,7 @@ class Form(Struct, frozen=True):
     """
 
     files: str | tuple[str, ...]
-    columns: Mapping[str, str | Columns | Beside] = {}
+    columns: ColumnNames = {}
     records: str = ""
     splits: dict[str, str] = {}
     join: Join | None = None

@@ -16,8 +16,12 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Form, Home, Picture, Place, Prompt, Question, choice, tables
 from vqa_client.scoring.published.choice_readers import lmms_ai2d
-from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow
-from vqa_client.tasks.choices import from_zero, labelled, lmms_eval
+from vqa_client.tasks.choices import CHOICE_PROMPT, KIT_PROMPT, LETTERED, LMMS_PROMPT, OURS, VLMEVALKIT, ChoiceRow
+from vqa_client.tasks.choices import label_choices, letter_of, lmms_eval
+
+HOME = Home("prior.allenai.org/projects/diagram-understanding", "CC BY-SA 4.0", megabytes=3000)
+HUB = Home("hf://lmms-lab-encoder/ai2d", "CC BY-SA 4.0", megabytes=500)
+IMAGE = {"image": Beside("images/{imageName}")}
 
 
 class Row(ChoiceRow):
@@ -39,16 +43,16 @@ class Diagram(Struct):
 
 def question(row: Row, place: Place) -> Question:
     id = row.index or f"{place.file}#{place.number}"
-    return _question(id, row.question, row.image, row.choices(), from_zero(row.answer))
+    return make_question(id, row.question, row.image, row.choices(), letter_of(row.answer))
 
 
-def on_diagram(row: Diagram, place: Place) -> Iterator[Question]:
+def diagram_questions(row: Diagram, place: Place) -> Iterator[Question]:
     for text, item in row.questions.items():
-        answer = from_zero(str(item.correct_answer))
-        yield _question(item.question_id, text, row.image, labelled(item.answer_texts), answer)
+        answer = letter_of(str(item.correct_answer))
+        yield make_question(item.question_id, text, row.image, label_choices(item.answer_texts), answer)
 
 
-def _question(id: str, text: str, image: str, choices: dict[str, str], answer: str) -> Question:
+def make_question(id: str, text: str, image: str, choices: dict[str, str], answer: str) -> Question:
     return Question(id=id, text=text, images=(image,), choices=choices, references=(answer,), cluster=image)
 
 
@@ -56,23 +60,13 @@ BENCHMARK = Benchmark(
     name="ai2d",
     load=tables(
         Row,
-        Form(
-            "questions/*.json",
-            {"image": Beside("images/{imageName}")},
-            row=Diagram,
-            question=on_diagram,
-            up=1,
-            home=Home("prior.allenai.org/projects/diagram-understanding", "CC BY-SA 4.0", megabytes=3000),
-        ),
-        Form("data/{split}-*.parquet", home=Home("hf://lmms-lab-encoder/ai2d", "CC BY-SA 4.0", megabytes=500)),
-        Form("AI2D_{split}.tsv", LETTERED, splits={"test": "TEST", "no_mask": "TEST_NO_MASK"}),
+        Form("questions/*.json", columns=IMAGE, row=Diagram, question=diagram_questions, up=1, home=HOME),
+        Form("data/{split}-*.parquet", home=HUB),
+        Form("AI2D_{split}.tsv", columns=LETTERED, splits={"test": "TEST", "no_mask": "TEST_NO_MASK"}),
         question=question,
     ),
-    prompt=ASKED,
-    prompt_forms={
-        "lmms_eval": Prompt(f"{{question}}\n{{choices}}\n{DIRECTLY}", max_tokens=16),
-        "vlmevalkit": KIT_PROMPT,
-    },
+    prompt=CHOICE_PROMPT,
+    prompt_forms={"lmms_eval": Prompt(LMMS_PROMPT, max_tokens=16), "vlmevalkit": KIT_PROMPT},
     parse=choice,
     metrics=(OURS, VLMEVALKIT, lmms_eval(lmms_ai2d)),
     labels=tuple("ABCD"),

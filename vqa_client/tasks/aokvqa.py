@@ -15,14 +15,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
 
-from vqa_client.benchmark import ASKS, Benchmark, Beside, Form, Home, LeftOut, Metric, Picture, Place, Question
-from vqa_client.benchmark import Shots, tables, verbatim
+from vqa_client.benchmark import ASKS, Benchmark, Beside, ColumnNames, Form, Home, LeftOut, Metric, Picture, Place
+from vqa_client.benchmark import Question, Shots, tables, verbatim
 from vqa_client.scoring.readings import choice_or_short
 from vqa_client.scoring.short_answers import in_thirds
 from vqa_client.scoring.vqa_normalise import normalised
 from vqa_client.settings.declared import ChoiceSettings
-from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow
-from vqa_client.tasks.choices import from_zero, right_text
+from vqa_client.tasks.choices import CHOICE_PROMPT, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow, letter_of
+from vqa_client.tasks.choices import right_text
+
+HOME = Home("github.com/allenai/aokvqa", "Apache-2.0")
+COLUMNS: ColumnNames = {"options": "choices", "image": Beside("{split}2017/{image_id:012d}.jpg")}
 
 
 class Row(ChoiceRow):
@@ -42,7 +45,7 @@ def question(row: Row, place: Place, *, direct: bool) -> Question | LeftOut:
         text=row.question,
         images=(row.image,),
         choices={} if direct else row.choices(),
-        references=row.direct_answers if direct else (from_zero(row.answer or row.correct_choice_idx),),
+        references=row.direct_answers if direct else (letter_of(row.answer or row.correct_choice_idx),),
         cluster=row.image,
     )
 
@@ -55,12 +58,15 @@ class Options(ChoiceSettings):
     """Ask with the choices or without."""
 
 
-DIRECT = (
+BY_PEOPLE = (
     Metric("accuracy", in_thirds(normalised), "a third for each of ten people who gave the same answer"),
     Metric("published", in_thirds(), "the same of the whole reply, to the letter", verbatim),
 )
-
-PUBLISHED = Metric("published", right_text, "the published script, on the text of the choice that we read")
+BY_CHOICE = (
+    OURS,
+    Metric("published", right_text, "the published script, on the text of the choice that we read"),
+    VLMEVALKIT,
+)
 
 
 def benchmark(options: Options) -> Benchmark:
@@ -69,20 +75,16 @@ def benchmark(options: Options) -> Benchmark:
         name="aokvqa",
         load=tables(
             Row,
-            Form(
-                "aokvqa_v1p0_{split}.json",
-                {"options": "choices", "image": Beside("{split}2017/{image_id:012d}.jpg")},
-                home=Home("github.com/allenai/aokvqa", "Apache-2.0"),
-            ),
-            Form("A-OKVQA.tsv", {**LETTERED, "question_id": "index"}),
+            Form("aokvqa_v1p0_{split}.json", columns=COLUMNS, home=HOME),
+            Form("A-OKVQA.tsv", columns={**LETTERED, "question_id": "index"}),
             question=partial(question, direct=direct),
             split="val",
         ),
-        prompt="{question}\nAnswer with a word or a short phrase." if direct else ASKED,
+        prompt="{question}\nAnswer with a word or a short phrase." if direct else CHOICE_PROMPT,
         prompt_forms={} if direct else {"vlmevalkit": KIT_PROMPT},
         parse=choice_or_short,
-        metrics=DIRECT if direct else (OURS, PUBLISHED, VLMEVALKIT),
+        metrics=BY_PEOPLE if direct else BY_CHOICE,
         shots=Shots("train"),
-        ideal_reply=lambda asked: Counter(asked.references).most_common(1)[0][0],
+        ideal_reply=lambda question: Counter(question.references).most_common(1)[0][0],
         labels=() if direct else tuple("ABCD"),
     )

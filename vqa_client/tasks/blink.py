@@ -12,16 +12,19 @@ a reply that its rule can't read to a judge; here it counts as wrong. The discla
 of Art_Style, Forensic_Detection and Jigsaw is not in the form `official`.
 """
 
-from vqa_client.benchmark import ALL_RIGHT, Benchmark, Form, Home, Picture, Place, Question, Total, choice
+from vqa_client.benchmark import ALL_RIGHT, Benchmark, ColumnNames, Form, Home, Picture, Place, Question, Total, choice
 from vqa_client.benchmark import mean_over, tables
 from vqa_client.scoring.published.choice_readers import blink as published_letter
 from vqa_client.scoring.published.choice_readers import lmms_blink
-from vqa_client.tasks.choices import ASKED, IMAGES, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow, asking
-from vqa_client.tasks.choices import lmms_eval, published, unrotated
+from vqa_client.tasks.choices import CHOICE_PROMPT, IMAGES, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow, lmms_eval
+from vqa_client.tasks.choices import original_index, prompt_from, published
 
+HUB = Home("hf://BLINK-Benchmark/BLINK", "Apache-2.0")
+COLUMNS: ColumnNames = {"id": "idx", "images": IMAGES, "options": "choices", "task": "sub_task"}
+TSV_COLUMNS: ColumnNames = {**LETTERED, "id": "index", "images": "image", "task": "category"}
+SPLITS = {"val": "BLINK", "circular": "BLINK_circular"}
 SELECT = "\nSelect from the following choices.\n"
 OFFICIAL = f"{{question}}{SELECT}{{choices}}"
-TSV = {"val": "BLINK", "circular": "BLINK_circular"}
 NOTE = "Note: You only need to respond with {letters} without providing any additional information.\n"
 
 
@@ -33,9 +36,9 @@ class Row(ChoiceRow):
     prompt: str = ""
 
 
-def filed(id: str) -> str:
-    """The id of the question that one is a rotation of; of the hub's, its own."""
-    return str(unrotated(int(id))) if id.isdecimal() else id
+def original_id(id: str) -> str:
+    """The id of the question that this one is a rotation of; the hub's ids have no rotations."""
+    return str(original_index(int(id))) if id.isdecimal() else id
 
 
 def question(row: Row, place: Place) -> Question:
@@ -46,7 +49,7 @@ def question(row: Row, place: Place) -> Question:
         choices=row.choices(),
         references=(row.answer.strip("()"),),
         groups={"task": row.task},
-        cluster=filed(row.id) if row.id.isdecimal() else "".join(row.images[:1]),
+        cluster=original_id(row.id) if row.id.isdecimal() else "".join(row.images[:1]),
     )
 
 
@@ -54,19 +57,15 @@ BENCHMARK = Benchmark(
     name="blink",
     load=tables(
         Row,
-        Form(
-            ("*/{split}-*.parquet", "{split}-*.parquet"),
-            {"id": "idx", "images": IMAGES, "options": "choices", "task": "sub_task"},
-            home=Home("hf://BLINK-Benchmark/BLINK", "Apache-2.0"),
-        ),
-        Form("{split}.tsv", {**LETTERED, "id": "index", "images": "image", "task": "category"}, splits=TSV),
+        Form(("*/{split}-*.parquet", "{split}-*.parquet"), columns=COLUMNS, home=HUB),
+        Form("{split}.tsv", columns=TSV_COLUMNS, splits=SPLITS),
         question=question,
         split="val",
     ),
-    prompt=ASKED,
+    prompt=CHOICE_PROMPT,
     prompt_forms={
-        "official": asking(OFFICIAL, line="({label}) {text}"),
-        "lmms_eval": asking(NOTE + OFFICIAL, line="({label}) {text}"),
+        "official": prompt_from(OFFICIAL, line="({label}) {text}"),
+        "lmms_eval": prompt_from(NOTE + OFFICIAL, line="({label}) {text}"),
         "vlmevalkit": KIT_PROMPT,
     },
     parse=choice,
@@ -75,11 +74,11 @@ BENCHMARK = Benchmark(
         Total("by_task", mean_over("task"), "the mean over tasks, as published"),
         Total(
             "circular",
-            mean_over(lambda scored: filed(scored.question.id), ALL_RIGHT),
+            mean_over(lambda scored: original_id(scored.question.id), ALL_RIGHT),
             "right in every rotation, where the data has them",
         ),
     ),
     breakdowns=("task",),
     labels=tuple("ABCDE"),
-    rotation_of=lambda question: filed(question.id),
+    rotation_of=lambda question: original_id(question.id),
 )

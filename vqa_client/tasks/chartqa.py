@@ -9,9 +9,13 @@ Published: relaxed accuracy over both halves, and of each (Masry et al., ACL Fin
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question
-from vqa_client.benchmark import best_of, relaxed, relaxed_published, short_answer, tables, verbatim
-from vqa_client.prompt import SHORTLY
+from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question, best_of
+from vqa_client.benchmark import relaxed, relaxed_published, short_answer, tables, verbatim
+from vqa_client.prompt import SHORT_PROMPT
+
+HOME = Home("github.com/vis-nlp/ChartQA", "GPL-3.0", megabytes=900)
+HUB = Home("hf://lmms-lab-encoder/ChartQA", "GPL-3.0", megabytes=80)
+COLUMNS = {"query": "question", "label": "answer"}
 
 
 class Row(Struct):
@@ -33,28 +37,19 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-ASKED = {"query": "question", "label": "answer"}
 BENCHMARK = Benchmark(
     name="chartqa",
     load=tables(
         Row,
-        Form(
-            ("{split}_human.json", "{split}_augmented.json"),
-            columns={"image": Beside("png/{imgname}")},
-            home=Home("github.com/vis-nlp/ChartQA", "GPL-3.0", megabytes=900),
-        ),
-        Form(
-            "data/{split}-*.parquet",
-            columns={**ASKED, "half": "type"},
-            home=Home("hf://lmms-lab-encoder/ChartQA", "GPL-3.0", megabytes=80),
-        ),
-        Form("ChartQA_{split}.tsv", columns={**ASKED, "half": "split"}, splits={"test": "TEST"}),
+        Form(("{split}_human.json", "{split}_augmented.json"), columns={"image": Beside("png/{imgname}")}, home=HOME),
+        Form("data/{split}-*.parquet", columns={**COLUMNS, "half": "type"}, home=HUB),
+        Form("ChartQA_{split}.tsv", columns={**COLUMNS, "half": "split"}, splits={"test": "TEST"}),
         question=question,
     ),
     prompt="{question}\nAnswer with a single word or number.",
     prompt_forms={
         "lmms_eval": Prompt("{question}\nAnswer the question with a single word.", max_tokens=16),
-        "vlmevalkit": Prompt(f"{{question}}\n{SHORTLY}"),
+        "vlmevalkit": Prompt(SHORT_PROMPT),
     },
     parse=short_answer,
     metrics=(

@@ -9,7 +9,7 @@ Data: descriptive_val.json, reasoning_val.json and image_metadata_val.json besid
 Published: the share of answers that GPT-4o finds right (Wang et al., NeurIPS 2024). Here a stricter rule decides: the
 same words, or the same number. The authors number their descriptive questions; we word them ourselves.
 
-Its kinds are called as in src/constants.py, and their criteria are from the appendix.
+Source of the names of its kinds: src/constants.py; of the criteria: the paper's appendix.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,10 +17,29 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Join, Judge, Metric, Picture, Place, Question
-from vqa_client.benchmark import Total, best_of, only, short_answer, tables
+from vqa_client.aggregates import Aggregate
+from vqa_client.benchmark import Benchmark, Beside, ColumnNames, Columns, Form, Home, Join, Judge, Metric, Picture
+from vqa_client.benchmark import Place, Question, Total, best_of, only, short_answer, tables
 from vqa_client.scoring.published.anls import plain
+from vqa_client.types import Group
 
+HOME = Home("https://github.com/princeton-nlp/CharXiv", "CC BY-SA 4.0", megabytes=300)
+HUB = Home("hf://princeton-nlp/CharXiv", "CC BY-SA 4.0", megabytes=300)
+COLUMNS: ColumnNames = {
+    "figure": "figure_id",
+    "image": Beside("images/{figure_id}.jpg"),
+    "answer_type": "inst_category",
+}
+HUB_COLUMNS: ColumnNames = {
+    "figure": "figure_path",
+    "qids": Columns("descriptive_q1", "descriptive_q2", "descriptive_q3", "descriptive_q4"),
+    "answers": Columns("descriptive_a1", "descriptive_a2", "descriptive_a3", "descriptive_a4"),
+    "query": "reasoning_q",
+    "answer": "reasoning_a",
+    "answer_type": "reasoning_a_type",
+    "qa_source": "reasoning_q_source",
+}
+METADATA = Join("image_metadata_{split}.json", on="figure_id", key="key")
 _NONE: Final = "answer: Not Applicable"
 _TICK: Final = "Give the number or word at the tick, without a unit or factor that is written elsewhere."
 _BAR: Final = f"Leave out a per cent sign; without such a colour bar {_NONE}"
@@ -47,8 +66,9 @@ DESCRIPTIVE: Final = {
     18: "In how many rows and columns are the plots? Answer as in: 2 by 3. A single plot is 1 by 1.",
     19: "How many plots are there? A single plot is 1.",
 }
-"""What is asked by number; all but the last two are about one plot, which is named before them."""
+"""The descriptive questions by number; all but the last two are about one plot, whose name comes before them."""
 _WHOLE: Final = 18
+"""The first question about the whole figure."""
 _CATEGORIES: Final = {
     "Information Extraction": range(1, 8),
     "Enumeration": (8, 9, 13, 14, 15),
@@ -73,19 +93,17 @@ _INSTRUCTIONS: Final = {
     2: "Answer with one of the options where there are some, else with a short phrase.",
     3: "Answer with a number that is written in the chart, be it approximate.",
 }
-
-
 _SAME_NUMBER: Final = (
     "The same number or word, however it is written; units and factors that go without saying don't count."
 )
-_SAID: Final = {
+_DESCRIPTIVE_CRITERIA: Final = {
     (1, 2, 3): "The same words, whatever their case, line breaks and notation of formulas; none is missing or added.",
     (11,): "The same Yes or No.",
     (13,): "All labels of the reference, in its order, and no other; the notation of symbols doesn't matter.",
     (16,): "The same course from left to right in whatever words; each of its parts is there.",
     (18,): "The same number of rows and the same number of columns.",
 }
-_REASONED: Final = {
+_REASONING_CRITERIA: Final = {
     "Text-in-Chart": "The same words of the chart, whatever their case and notation; of several, all and no other.",
     "Text-in-General": "The same meaning; a part of it, or something more general, is incorrect.",
     "Number-in-Chart": "The same number as the reference, however it is written.",
@@ -93,8 +111,11 @@ _REASONED: Final = {
 }
 
 
-def described(number: int, location: str | Sequence[int]) -> str:
-    """A descriptive question about the plot at a place: row and column from 1, (0, 0) for the only one, or words."""
+def descriptive_text(number: int, location: str | Sequence[int]) -> str:
+    """The text of a descriptive question about a plot: `location` is its row and column, from 1, or words.
+
+    (0, 0) is the only plot of a figure. Raises ValueError for an unknown number.
+    """
     if number not in DESCRIPTIVE:
         raise ValueError(f"there is no descriptive question {number}; they are 1 to {len(DESCRIPTIVE)}")
     text = DESCRIPTIVE[number]
@@ -106,49 +127,49 @@ def described(number: int, location: str | Sequence[int]) -> str:
     return f"In {location}: {text}"
 
 
-def instructed(query: str, answer_type: int, answer: str) -> str:
-    """A reasoning question with what its answer has to be; the decimals of a computed number are the reference's."""
+def reasoning_text(query: str, answer_type: int, answer: str) -> str:
+    """A reasoning question with the form of its answer; a computed number has as many decimals as the reference."""
     places = len(answer.partition(".")[2])
     number = f"a number with {places} decimal places" if places else "a whole number"
     return f"{query}\n{_INSTRUCTIONS.get(answer_type, f'Answer with {number}.')}"
 
 
-def about(subject: str, year: str, plots: int) -> dict[str, str]:
-    """What is reported of a chart, by its published names."""
+def chart_groups(subject: str, year: str, plots: int) -> dict[str, str]:
+    """The groups of a chart, by their published names."""
     count = "1 Subplot" if plots == 1 else "2-4 Subplots" if plots < 5 else "5+ Subplots"
     subplots = {"subplots": count} if plots else {}
     return {**subplots, "subject": _SUBJECTS.get(subject, subject), "year": f"20{year}" if len(year) == 2 else year}
 
 
-def of_descriptive(number: int) -> dict[str, str]:
-    """What is reported of a descriptive question."""
+def descriptive_groups(number: int) -> dict[str, str]:
+    """The groups of a descriptive question."""
     category = next(name for name, numbers in _CATEGORIES.items() if number in numbers)
     return {"half": "descriptive", "question": f"Q{number}", "category": category}
 
 
-def of_reasoning(answer_type: int, source: int) -> dict[str, str]:
-    """What is reported of a reasoning question; raises ValueError for kinds that aren't known."""
+def reasoning_groups(answer_type: int, source: int) -> dict[str, str]:
+    """The groups of a reasoning question; raises ValueError for an unknown answer type or source."""
     if answer_type not in _ANSWER_TYPES or source not in _SOURCES:
         raise ValueError(f"the answer type is {answer_type}, the source {source}: they are 1 to 4 and 1 to 3")
     return {"half": "reasoning", "answer_type": _ANSWER_TYPES[answer_type], "source": _SOURCES[source]}
 
 
-def rubric(groups: Mapping[str, str | tuple[str, ...]]) -> str:
-    """When a reply is right, for a judge, by the kind of its question: the published criteria in words of ours."""
+def rubric(groups: Mapping[str, Group]) -> str:
+    """The criterion for a judge by the kind of the question: the published criteria in our own words."""
     if groups["half"] == "reasoning":
-        return _REASONED[str(groups["answer_type"])]
+        return _REASONING_CRITERIA[str(groups["answer_type"])]
     number = int(str(groups["question"])[1:])
-    rule = next((words for numbers, words in _SAID.items() if number in numbers), _SAME_NUMBER)
+    rule = next((words for numbers, words in _DESCRIPTIVE_CRITERIA.items() if number in numbers), _SAME_NUMBER)
     return (
         rule if number >= _WHOLE else f"{rule} That there is none is right where the reference is Not Applicable alone."
     )
 
 
 def same(answer: str, reference: str) -> float:
-    """1 for the reference's words without case, outer full stops and quotation marks, or for its number."""
-    said, wanted = (plain(text).strip(" .'\"") for text in (answer, reference))
+    """1 for the same number, or the same text, where case, outer full stops and quotation marks don't count."""
+    text, wanted = (plain(each).strip(" .'\"") for each in (answer, reference))
     try:
-        return float(said == wanted or float(said.replace(",", "")) == float(wanted.replace(",", "")))
+        return float(text == wanted or float(text.replace(",", "")) == float(wanted.replace(",", "")))
     except ValueError:
         return 0.0
 
@@ -173,52 +194,39 @@ class Row(Struct):
 def question(row: Row, place: Place) -> Iterator[Question]:
     figure = row.figure.rpartition("/")[2].partition(".")[0]
     location = row.subplot_loc or (row.subplot_row, row.subplot_col)
-    chart = about(row.category, row.year, row.num_subplots)
+    chart = chart_groups(row.category, row.year, row.num_subplots)
 
-    def asked(id: str, text: str, answer: str, kind: dict[str, str]) -> Question:
-        groups: dict[str, str | tuple[str, ...]] = {**chart, **kind}
+    def make(id: str, text: str, answer: str, kind: dict[str, str]) -> Question:
+        groups: dict[str, Group] = {**chart, **kind}
         return Question(id=id, text=text, images=(row.image,), references=(answer,), groups=groups, cluster=figure)
 
     answers = row.answers or ("",) * len(row.qids)
     if len(answers) != len(row.qids):
         raise ValueError(f"{len(answers)} answers to {len(row.qids)} descriptive questions")
     for at, (number, answer) in enumerate(zip(row.qids, answers, strict=True)):
-        yield asked(f"{figure}_{at}", described(number, location), answer, of_descriptive(number))
+        yield make(f"{figure}_{at}", descriptive_text(number, location), answer, descriptive_groups(number))
     if row.query:
-        text = instructed(row.query, row.answer_type, row.answer)
-        yield asked(figure, text, row.answer, of_reasoning(row.answer_type, row.qa_source))
+        text = reasoning_text(row.query, row.answer_type, row.answer)
+        yield make(figure, text, row.answer, reasoning_groups(row.answer_type, row.qa_source))
 
 
-def of_half(name: str) -> Any:
-    return only(lambda scored: scored.question.groups["half"] == name)
+def mean_of(half: str) -> Aggregate:
+    return only(lambda scored: scored.question.groups["half"] == half)
 
 
-IMAGE = Beside("images/{figure_id}.jpg")
-AUTHORS: dict[str, str | Beside] = {"figure": "figure_id", "image": IMAGE, "answer_type": "inst_category"}
-HUB: dict[str, str | Columns] = {
-    "figure": "figure_path",
-    "qids": Columns("descriptive_q1", "descriptive_q2", "descriptive_q3", "descriptive_q4"),
-    "answers": Columns("descriptive_a1", "descriptive_a2", "descriptive_a3", "descriptive_a4"),
-    "query": "reasoning_q",
-    "answer": "reasoning_a",
-    "answer_type": "reasoning_a_type",
-    "qa_source": "reasoning_q_source",
-}
-HOME = Home("https://github.com/princeton-nlp/CharXiv", "CC BY-SA 4.0", megabytes=300)
-META = Join("image_metadata_{split}.json", on="figure_id", key="key")
 BENCHMARK = Benchmark(
     name="charxiv",
     load=tables(
         Row,
-        Form(("descriptive_{split}.json", "reasoning_{split}.json"), columns=AUTHORS, join=META, home=HOME),
-        Form("{split}.parquet", columns=HUB, home=Home("hf://princeton-nlp/CharXiv", "CC BY-SA 4.0", megabytes=300)),
+        Form(("descriptive_{split}.json", "reasoning_{split}.json"), columns=COLUMNS, join=METADATA, home=HOME),
+        Form("{split}.parquet", columns=HUB_COLUMNS, home=HUB),
         question=question,
         split="val",
     ),
     prompt="{question}",
     parse=short_answer,
     metrics=(Metric("exact", best_of(same), "the same words or number; published scores are of a judge"),),
-    totals=tuple(Total(half, of_half(half), f"of the {half} questions") for half in ("descriptive", "reasoning")),
+    totals=tuple(Total(half, mean_of(half), f"of the {half} questions") for half in ("descriptive", "reasoning")),
     judge=Judge("correct", lambda question: rubric(question.groups)),
     breakdowns=("half", "category", "question", "answer_type", "source", "subject", "subplots", "year"),
 )

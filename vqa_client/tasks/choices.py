@@ -1,4 +1,4 @@
-"""What benchmarks with choices share: rows, prompts, published readings, and what was drawn at random."""
+"""What benchmarks with choices share: rows, prompts, published readers, and random draws of unreadable replies."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -18,18 +18,21 @@ from vqa_client.tables.forms import HIDDEN
 
 LABELS: Final = "ABCDEFGHIJKLMNOP"
 LETTERED: Final = {"lettered": Columns(*LABELS)}
-"""The columns of VLMEvalKit's files that have choices; an empty one is not a choice."""
+"""The columns of choices in VLMEvalKit's files; an empty cell is not a choice."""
 IMAGES: Final = Columns("image", *(f"image_{number}" for number in range(1, 8)))
-"""The columns of the hub's files that have an image each."""
+"""The columns of images in the hub's files, one image each."""
 
-ASKED: Final = "{question}\n{choices}\n\nAnswer with the letter of the right choice."
+CHOICE_PROMPT: Final = "{question}\n{choices}\n\nAnswer with the letter of the right choice."
+"""Our prompt for questions with choices."""
 DIRECTLY: Final = "Answer with the option's letter from the given choices directly."
 """How the harnesses end a prompt with choices."""
+LMMS_PROMPT: Final = f"{{question}}\n{{choices}}\n{DIRECTLY}"
+"""lmms-eval's prompt for questions with choices."""
 _PLACEHOLDER: Final = re.compile(r"\{(question|choices|hint|letters)\}")
 
 
 class ChoiceRow(Struct, kw_only=True):
-    """A row whose choices are a list, or columns called A, B and so on, in which "nan" is an empty cell."""
+    """A row with choices in a list, or in the columns A, B and so on, where "nan" is an empty cell."""
 
     question: str = ""
     hint: str = ""
@@ -37,14 +40,14 @@ class ChoiceRow(Struct, kw_only=True):
     lettered: dict[str, str] = {}
 
     def choices(self) -> dict[str, str]:
-        return labelled(self.options) or {label: text for label, text in self.lettered.items() if text != "nan"}
+        return label_choices(self.options) or {label: text for label, text in self.lettered.items() if text != "nan"}
 
     def asked(self) -> str:
         """The question, after its hint where it has one."""
         return f"{self.hint}\n{self.question}" if self.hint not in HIDDEN else self.question
 
 
-def labelled(texts: Iterable[Any], after: int = 0) -> dict[str, str]:
+def label_choices(texts: Iterable[Any], after: int = 0) -> dict[str, str]:
     """Choices by their letter, from A, or from the letter after the first `after`.
 
     One of MMMU-Pro's choices is a list, which is shown as Python shows it.
@@ -52,31 +55,31 @@ def labelled(texts: Iterable[Any], after: int = 0) -> dict[str, str]:
     return {label: str(text) for label, text in zip(ascii_uppercase[after:], texts, strict=False)}
 
 
-def from_zero(answer: str) -> str:
-    """The letter of an answer that is one, or that counts the choices from 0."""
+def letter_of(answer: str) -> str:
+    """The letter of an answer that is a letter, or the number of a choice from 0."""
     return dict(enumerate(LABELS)).get(int(answer), answer) if answer.isdecimal() else answer
 
 
-def taken_apart(text: str, mark: re.Pattern[str]) -> tuple[str, dict[str, str]]:
-    """A question and the choices that its text ends with; the group of `mark` is a choice's letter."""
+def split_choices(text: str, mark: re.Pattern[str]) -> tuple[str, dict[str, str]]:
+    """Split a text into the question and the choices at its end; the group of `mark` is the letter of a choice."""
     question, *parts = mark.split(text)
     return question.strip(), dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
 
 
-def unrotated(index: int) -> int:
-    """The index of a question of VLMEvalKit's files by that of one of its rotations, which are rows too."""
+def original_index(index: int) -> int:
+    """The index of the question that a row of VLMEvalKit's files is, or is a rotation of."""
     return index % 1_000_000
 
 
-def without_hint(question: Question) -> tuple[str, str]:
-    """The hint of a question, "" where it has none, and the question itself."""
+def split_hint(question: Question) -> tuple[str, str]:
+    """The hint of a question, or "", and its text without the hint."""
     hint = getattr(question.row, "hint", "")
     return ("", question.text) if hint in HIDDEN else (hint, question.text.removeprefix(f"{hint}\n"))
 
 
-def asking(
-    form: str,
-    other: str = "",
+def prompt_from(
+    template: str,
+    no_choices: str = "",
     *,
     line: str = "{label}. {text}",
     between: str = "\n",
@@ -85,26 +88,27 @@ def asking(
     images: Literal["first", "marked"] = "first",
     max_tokens: int | None = None,
 ) -> Prompt:
-    """A template with {question}, {choices}, {hint} and {letters}, those of the choices; `hint` is how a hint is put.
+    """The prompt of a template with {question}, {choices}, {hint} and {letters}, which are the letters of the choices.
 
-    `other` is for questions without choices, and for those whose text is in their image.
+    `line` is the form of one choice, `between` is put between choices, and `hint` is the form of a hint. `no_choices`
+    is the template of questions without choices, and of questions whose text is in their image.
     """
 
-    def text(question: Question) -> str:
-        clue, asked = without_hint(question)
+    def fill(question: Question) -> str:
+        clue, text = split_hint(question)
         values = {
-            "question": asked,
+            "question": text,
             "choices": choices_text(question.choices, line, between),
             "hint": hint.replace("{hint}", clue) if clue else no_hint,
             "letters": ", ".join(sorted(question.choices)),
         }
-        chosen = form if question.choices and question.text else other or form
+        chosen = template if question.choices and question.text else no_choices or template
         return _PLACEHOLDER.sub(lambda match: values[match[1]], chosen)
 
-    return Prompt(text, images=images, max_tokens=max_tokens)
+    return Prompt(fill, images=images, max_tokens=max_tokens)
 
 
-KIT_PROMPT: Final = asking(
+KIT_PROMPT: Final = prompt_from(
     "{hint}Question: {question}\nOptions:\n{choices}\nPlease select the correct answer from the options above. \n",
     "{hint}Question: {question}\n",
     hint="Hint: {hint}\n",
@@ -122,17 +126,18 @@ def right_text(answer: str, question: Question) -> float:
     return float(question.choices[answer] == question.choices[question.references[0]])
 
 
-def with_choices(question: Question) -> bool:
+def has_choices(question: Question) -> bool:
     """Whether a question has choices."""
     return bool(question.choices)
 
 
-def reading(
+def parse_by(
     read: Reader, *, stripped: bool = False, alone: Callable[[Question], bool] = lambda question: False
 ) -> Parse:
-    """A published reader as a reading of the reply as it came; an open question's answer is all of it.
+    """Parse the unchanged reply by a published reader; the answer to an open question is the whole reply.
 
-    With `stripped` the reader isn't given the spaces around a reply. `alone` says where the reply must be the label.
+    With `stripped` the reader gets the reply without the spaces around it. `alone` says for which questions the reply
+    must be the label alone.
     """
 
     def parse(reply: Reply, question: Question) -> Answer:
@@ -148,21 +153,21 @@ def reading(
 
 
 OURS: Final = Metric("accuracy", right, "the choice, as our parser reads it")
-VLMEVALKIT: Final = Metric("vlmevalkit", right, "VLMEvalKit's reader, without its judge", read=reading(kit))
+VLMEVALKIT: Final = Metric("vlmevalkit", right, "VLMEvalKit's reader, without its judge", read=parse_by(kit))
 
 
 def lmms_eval(read: Reader, when: Callable[[Question], bool] | None = None) -> Metric:
-    """lmms-eval's reader of a benchmark as a metric; the harness strips replies before any task sees them."""
-    return Metric("lmms_eval", right, "lmms-eval's reader", read=reading(read, stripped=True), when=when)
+    """The metric by lmms-eval's reader of a benchmark; the harness strips each reply first."""
+    return Metric("lmms_eval", right, "lmms-eval's reader", read=parse_by(read, stripped=True), when=when)
 
 
 def published(read: Reader) -> Metric:
-    """The published reader of a benchmark as a metric, where it never guesses."""
-    return Metric("published", right, "the published reader", read=reading(read))
+    """The metric by the published reader of a benchmark, for readers that never draw an answer."""
+    return Metric("published", right, "the published reader", read=parse_by(read))
 
 
 def open_are_wrong(metric: str, harness: str) -> Total:
-    """A harness's figure over all questions, of which it counts the open ones as wrong."""
+    """A harness's accuracy over all questions; it counts every open question as wrong."""
 
     def counts(scored: Scored) -> tuple[float, float]:
         return bool(scored.question.choices) and scored.said(metric) in scored.question.references, 1
@@ -170,9 +175,9 @@ def open_are_wrong(metric: str, harness: str) -> Total:
     return Total(f"{metric}_all", Sums(counts, share), f"{harness}'s: open answers are wrong", on=("accuracy",))
 
 
-def drawing(read: Reader, seed: int) -> Replay:
-    """A published script that draws the label of each reply that it can't read, in the order of the data."""
-    certain = reading(read)
+def replay_of(read: Reader, seed: int) -> Replay:
+    """The reading of a published script that draws a label for each reply it can't read, in the order of the data."""
+    certain = parse_by(read)
 
     def start() -> Parse:
         draw = Random(seed)
@@ -188,21 +193,20 @@ def drawing(read: Reader, seed: int) -> Replay:
     return Replay(start)
 
 
-def drawn(read: Reader, seed: int, of: Callable[[str, Question], float] = right) -> tuple[Metric, Metric]:
-    """The published score of a script that draws, and the same without what it drew."""
+def published_draws(read: Reader, seed: int, of: Callable[[str, Question], float] = right) -> tuple[Metric, Metric]:
+    """The score by a published script that draws labels, and the same score without the drawn labels."""
+    says = f"the published script, which draws what it can't read (seed {seed})"
     return (
-        Metric(
-            "published", of, f"the published script, which draws what it can't read (seed {seed})", drawing(read, seed)
-        ),
-        Metric("published_unguessed", of, "the same without what it draws", reading(read)),
+        Metric("published", of, says, read=replay_of(read, seed)),
+        Metric("published_unguessed", of, "the same without what it draws", read=parse_by(read)),
     )
 
 
-def _without_guesses(scored: Scored) -> tuple[float, float]:
+def _drawn_score(scored: Scored) -> tuple[float, float]:
     return (0.0 if _is_read(scored) else scored.score), 1
 
 
-def _expected(scored: Scored) -> tuple[float, float]:
+def _expected_score(scored: Scored) -> tuple[float, float]:
     return (scored.score if _is_read(scored) else 1 / max(1, len(scored.question.choices))), 1
 
 
@@ -210,7 +214,9 @@ def _is_read(scored: Scored) -> bool:
     return not scored.question.choices or scored.said("published_unguessed") is not None
 
 
-DRAWN: Final = (
-    Total("guessed", Sums(_without_guesses, share), "how much of the published score was drawn", on=("published",)),
-    Total("expected", Sums(_expected, share), "the published score, on average over all draws", on=("published",)),
+DRAW_TOTALS: Final = (
+    Total("guessed", Sums(_drawn_score, share), "how much of the published score was drawn", on=("published",)),
+    Total(
+        "expected", Sums(_expected_score, share), "the published score, on average over all draws", on=("published",)
+    ),
 )

@@ -10,15 +10,15 @@ al., PaliGemma, 2024, on the images of CountBench, Paiss et al., ICCV 2023).
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Form, Home, Metric, Picture, Place, Prompt, Question
-from vqa_client.benchmark import best_of, tables, verbatim
+from vqa_client.benchmark import Benchmark, Form, Home, Metric, Picture, Place, Prompt, Question, best_of, tables
+from vqa_client.benchmark import verbatim
 from vqa_client.scoring.maths import same_maths
 from vqa_client.scoring.numbers import number
 from vqa_client.scoring.short_answers import equal_stripped
 from vqa_client.scoring.number_words import SMALL
 
+HUB = Home("hf://vikhyatk/CountBenchQA", "images from the web", megabytes=30)
 DIGITS = {"none": "0", **{word: str(value) for word, value in SMALL.items() if value <= 20}}
-HOME = Home("hf://vikhyatk/CountBenchQA", "images from the web", megabytes=30)
 ONLY_NUMBER = " Note that: answer with a number directly e.g. 3. Do not include any additional text."
 COUNT = "Look at the image carefully and count the objects. Answer with just a number, without any additional text. "
 
@@ -59,7 +59,7 @@ BENCHMARK = Benchmark(
     name="countbench",
     load=tables(
         Row,
-        Form("data/{split}-*.parquet", columns={"caption": "text"}, home=HOME),
+        Form("data/{split}-*.parquet", columns={"caption": "text"}, home=HUB),
         Form("CountBenchQA.tsv", columns={"number": "answer"}),
         question=question,
     ),

@@ -15,10 +15,20 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Prompt, Scored, Submission
+from vqa_client.benchmark import Benchmark, Beside, ColumnNames, Form, Home, Metric, Picture, Prompt, Scored, Submission
 from vqa_client.benchmark import best_of, short_answer, tables, verbatim
-from vqa_client.prompt import SHORTLY
+from vqa_client.prompt import SHORT_PROMPT
 from vqa_client.scoring.published.anls import anls, anls_stripped, exact
+
+PORTAL = Home("https://rrc.cvc.uab.es/?ch=17", "terms of the portal", megabytes=9000)
+HUB = Home("hf://lmms-lab-encoder/DocVQA", "terms of the portal", megabytes=9000)
+COLUMNS = {"id": "questionId", "text": "question", "images": "image", "references": "answers"}
+PAGE_COLUMNS: ColumnNames = {
+    **COLUMNS,
+    "question_type": "question_types",
+    "cluster": Beside("{ucsf_document_id}_{ucsf_document_page_no}"),
+}
+TSV_COLUMNS = {"id": "index", "text": "question", "images": "image", "references": "answer"}
 
 
 class Row(Struct):
@@ -34,17 +44,7 @@ def entry(scored: Scored) -> dict[str, Any]:
     return {"questionId": int(scored.question.id), "answer": scored.answer or ""}
 
 
-COLUMNS = {"id": "questionId", "text": "question", "images": "image", "references": "answers"}
-PAGES: dict[str, str | Beside] = {
-    **COLUMNS,
-    "question_type": "question_types",
-    "cluster": Beside("{ucsf_document_id}_{ucsf_document_page_no}"),
-}
-TSV = {"id": "index", "text": "question", "images": "image", "references": "answer"}
-PORTAL = Home("https://rrc.cvc.uab.es/?ch=17", "terms of the portal", megabytes=9000)
-HUB = Home("hf://lmms-lab-encoder/DocVQA", "terms of the portal", megabytes=9000)
-SHORT = f"{{question}}\n{SHORTLY}"
-FORMS = {"lmms_eval": Prompt(SHORT, max_tokens=32), "vlmevalkit": Prompt(SHORT)}
+PROMPT_FORMS = {"lmms_eval": Prompt(SHORT_PROMPT, max_tokens=32), "vlmevalkit": Prompt(SHORT_PROMPT)}
 METRICS = (
     Metric("anls", best_of(anls), "how near the answer is to the nearest reference, 0 below 0.5"),
     Metric("exact", best_of(exact), "the same words"),
@@ -55,13 +55,13 @@ BENCHMARK = Benchmark(
     name="docvqa",
     load=tables(
         Row,
-        Form("{split}_v1.0*.json", records="data", columns=PAGES, home=PORTAL),
-        Form("DocVQA/{split}-*.parquet", columns=PAGES, splits={"val": "validation"}, home=HUB),
-        Form("DocVQA_{split}.tsv", columns=TSV, splits={"val": "VAL", "test": "TEST"}),
+        Form("{split}_v1.0*.json", columns=PAGE_COLUMNS, records="data", home=PORTAL),
+        Form("DocVQA/{split}-*.parquet", columns=PAGE_COLUMNS, splits={"val": "validation"}, home=HUB),
+        Form("DocVQA_{split}.tsv", columns=TSV_COLUMNS, splits={"val": "VAL", "test": "TEST"}),
         split="val",
     ),
     prompt="{question}\nAnswer with words of the page, as few as possible.",
-    prompt_forms=FORMS,
+    prompt_forms=PROMPT_FORMS,
     parse=short_answer,
     measure="ANLS",
     metrics=METRICS,

@@ -15,12 +15,20 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Form, Home, Join, Metric, Picture, Prompt, Scored
+from vqa_client.benchmark import Benchmark, Beside, ColumnNames, Form, Home, Join, Metric, Picture, Prompt, Scored
 from vqa_client.benchmark import Submission, best_of, equal, tables, verbatim
-from vqa_client.prompt import SHORTLY
+from vqa_client.prompt import SHORT_PROMPT
 from vqa_client.scoring.readings import short_or_yes_no
 from vqa_client.scoring.short_answers import NO_PUNCTUATION
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
+
+HOME = Home("https://cs.stanford.edu/people/dorarad/gqa/download.html", "CC BY 4.0", megabytes=20_000)
+HUB = Home("hf://lmms-lab-encoder/GQA", "CC BY 4.0", megabytes=100)
+ANSWERED = {"text": "question", "references": "answer"}
+COLUMNS = {**ANSWERED, "structural": "types.structural", "semantic": "types.semantic"}
+OWN_COLUMNS: ColumnNames = {**COLUMNS, "id": "key", "images": Beside("images/{imageId}.jpg")}
+TSV_COLUMNS = {**ANSWERED, "id": "index", "images": "image"}
+IMAGES = Join("{split}_balanced_images/{split}-*.parquet", on="imageId", key="id")
 
 
 class Row(Struct):
@@ -33,48 +41,39 @@ class Row(Struct):
 
 
 def same(answer: str, reference: str) -> float:
-    return float(normalised(on_one_line(answer)) == normalised(on_one_line(reference)))
+    return equal(normalised(on_one_line(answer)), normalised(on_one_line(reference)))
 
 
 def lmms_eval(reply: str, reference: str) -> float:
-    """lmms-eval (75571cfe) deletes punctuation, in the reference too, and puts no space in its place."""
-    said, wanted = (text.lower().translate(NO_PUNCTUATION) for text in (reply.strip(), reference))
-    return float(said == wanted)
+    """lmms-eval (75571cfe) deletes the punctuation of both texts and puts no space in its place."""
+    return equal(reply.strip().lower().translate(NO_PUNCTUATION), reference.lower().translate(NO_PUNCTUATION))
 
 
 def vlmevalkit(reply: str, reference: str) -> float:
-    return float(reply.strip().lower() == reference.strip().lower())
+    return equal(reply.strip().lower(), reference.strip().lower())
 
 
 def entry(scored: Scored) -> dict[str, Any]:
-    """In small letters, as the references are, which the server compares letter by letter."""
+    """The answer in small letters: the server compares it with references in small letters, letter by letter."""
     return {"questionId": scored.question.id, "prediction": (scored.answer or "").lower()}
 
 
-SHORT = f"{{question}}\n{SHORTLY}"
-ASKED = {"text": "question", "references": "answer"}
-KIT = {**ASKED, "id": "index", "images": "image"}
-TYPES = {**ASKED, "structural": "types.structural", "semantic": "types.semantic"}
 BENCHMARK = Benchmark(
     name="gqa",
     load=tables(
         Row,
-        Form(
-            "{split}_balanced_questions.json",
-            columns={**TYPES, "id": "key", "images": Beside("images/{imageId}.jpg")},
-            home=Home("https://cs.stanford.edu/people/dorarad/gqa/download.html", "CC BY 4.0", megabytes=20_000),
-        ),
+        Form("{split}_balanced_questions.json", columns=OWN_COLUMNS, home=HOME),
         Form(
             "{split}_balanced_instructions/{split}-*.parquet",
-            columns={**TYPES, "images": "image"},
-            join=Join("{split}_balanced_images/{split}-*.parquet", on="imageId", key="id"),
-            home=Home("hf://lmms-lab-encoder/GQA", "CC BY 4.0", megabytes=100),
+            columns={**COLUMNS, "images": "image"},
+            join=IMAGES,
+            home=HUB,
         ),
-        Form("GQA_{split}_Balanced.tsv", columns=KIT, splits={"testdev": "TestDev"}),
+        Form("GQA_{split}_Balanced.tsv", columns=TSV_COLUMNS, splits={"testdev": "TestDev"}),
         split="testdev",
     ),
     prompt="{question}\nAnswer with one word, or a few where one won't do.",
-    prompt_forms={"lmms_eval": Prompt(SHORT, max_tokens=16), "vlmevalkit": Prompt(SHORT)},
+    prompt_forms={"lmms_eval": Prompt(SHORT_PROMPT, max_tokens=16), "vlmevalkit": Prompt(SHORT_PROMPT)},
     parse=short_or_yes_no,
     metrics=(
         Metric("accuracy", best_of(same), "the same words, without articles and punctuation", normalise=normalised),

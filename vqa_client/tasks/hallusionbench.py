@@ -17,6 +17,11 @@ from vqa_client.benchmark import ALL_RIGHT, MEAN, Benchmark, Beside, Form, Home,
 from vqa_client.benchmark import Question, Total, best_of, equal, mean_over, only, tables, yes_no, yorn
 from vqa_client.scoring.published import yes_no_readers as rules
 
+HOME = Home("github.com/tianyi-lab/HallusionBench", "BSD-3-Clause", megabytes=450)
+HUB = Home("hf://lmms-lab-encoder/HallusionBench", "BSD-3-Clause", megabytes=420)
+COLUMNS = {"image": Beside("hallusion_bench/{category}/{subcategory}/{set_id}_{figure_id}.png")}
+TSV_COLUMNS = {"subcategory": "l2-category", "gt_answer": "answer"}
+
 
 class Row(Struct):
     category: str
@@ -45,20 +50,17 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-def shown(*inputs: str) -> Aggregate:
+def pairs_of(*inputs: str) -> Aggregate:
     return mean_over(rules.PAIR, only(lambda scored: scored.question.row_as(Row).visual_input in inputs, ALL_RIGHT))
 
 
-PICTURES = Beside("hallusion_bench/{category}/{subcategory}/{set_id}_{figure_id}.png")
-HOME = Home("github.com/tianyi-lab/HallusionBench", "BSD-3-Clause", megabytes=450)
-HUB = Home("hf://lmms-lab-encoder/HallusionBench", "BSD-3-Clause", megabytes=420)
 BENCHMARK = Benchmark(
     name="hallusionbench",
     load=tables(
         Row,
-        Form("HallusionBench.json", columns={"image": PICTURES}, home=HOME),
+        Form("HallusionBench.json", columns=COLUMNS, home=HOME),
         Form("data/*image-*.parquet", home=HUB),
-        Form("HallusionBench.tsv", columns={"subcategory": "l2-category", "gt_answer": "answer"}),
+        Form("HallusionBench.tsv", columns=TSV_COLUMNS),
         question=question,
     ),
     prompt="{question}\nAnswer yes or no.",
@@ -73,8 +75,8 @@ BENCHMARK = Benchmark(
         Total("aAcc", MEAN, "questions that are right"),
         Total("fAcc", mean_over(rules.figure, ALL_RIGHT), "figures whose questions are all right"),
         Total("qAcc", mean_over(rules.PAIR, ALL_RIGHT), "questions that are right on all their figures"),
-        Total("easy", shown("0", "1"), "qAcc on original figures, or without any"),
-        Total("hard", shown("2"), "qAcc on edited figures"),
+        Total("easy", pairs_of("0", "1"), "qAcc on original figures, or without any"),
+        Total("hard", pairs_of("2"), "qAcc on edited figures"),
         Total("fAcc_lmms", mean_over(rules.FIGURE, ALL_RIGHT), "fAcc as lmms-eval counts it", ("lmms_eval",)),
         Total("fAcc_kit", mean_over(rules.KIT_FIGURE, ALL_RIGHT), "fAcc as VLMEvalKit counts it", ("vlmevalkit",)),
         Total("qAcc_kit", mean_over(rules.KIT_PAIR, ALL_RIGHT), "qAcc as VLMEvalKit counts it", ("vlmevalkit",)),

@@ -13,7 +13,10 @@ Published: ANLS (Mathew et al., WACV 2022), with the metrics of DocVQA. The answ
 from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Form, Picture, Submission, short_answer, tables
-from vqa_client.tasks.docvqa import COLUMNS, FORMS, HUB, METRICS, PORTAL, TSV, entry
+from vqa_client.tasks.docvqa import COLUMNS, HUB, METRICS, PORTAL, PROMPT_FORMS, TSV_COLUMNS, entry
+
+PICTURE_COLUMNS = {**COLUMNS, "operation": "operation/reasoning", "cluster": "image_url"}
+PORTAL_COLUMNS = {**PICTURE_COLUMNS, "images": "image_local_name"}
 
 
 class Row(Struct):
@@ -26,23 +29,17 @@ class Row(Struct):
     cluster: str = ""
 
 
-PICTURES = {**COLUMNS, "operation": "operation/reasoning", "cluster": "image_url"}
 BENCHMARK = Benchmark(
     name="infovqa",
     load=tables(
         Row,
-        Form(
-            "infographicsVQA_{split}_v1.0*.json",
-            records="data",
-            columns={**PICTURES, "images": "image_local_name"},
-            home=PORTAL,
-        ),
-        Form("InfographicVQA/{split}-*.parquet", columns=PICTURES, splits={"val": "validation"}, home=HUB),
-        Form("InfoVQA_{split}.tsv", columns=TSV, splits={"val": "VAL", "test": "TEST"}),
+        Form("infographicsVQA_{split}_v1.0*.json", columns=PORTAL_COLUMNS, records="data", home=PORTAL),
+        Form("InfographicVQA/{split}-*.parquet", columns=PICTURE_COLUMNS, splits={"val": "validation"}, home=HUB),
+        Form("InfoVQA_{split}.tsv", columns=TSV_COLUMNS, splits={"val": "VAL", "test": "TEST"}),
         split="val",
     ),
     prompt="{question}\nAnswer with words or numbers of the picture, as few as possible.",
-    prompt_forms=FORMS,
+    prompt_forms=PROMPT_FORMS,
     parse=short_answer,
     measure="ANLS",
     metrics=METRICS,

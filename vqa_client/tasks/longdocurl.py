@@ -10,8 +10,8 @@ Data: LongDocURL_public_with_subtask_category.jsonl, or LongDocURL.jsonl, beside
 Published: generalised accuracy (Deng et al., ACL 2025) of an answer that a model extracts from the reply. Here rules
 read it; "published" reads the tags of that extraction if the reply has them, else the whole reply.
 
-The reference's format decides: Integer, Float, String, None or List. Where the published code stops with an error, as
-on an empty list, the score is 0. Source: utils/utils_score_v3.py, to the letter.
+The format of the reference decides how it is compared: Integer, Float, String, None or List. Where the published code
+stops with an error, for example on an empty list, the score is 0. Source: utils/utils_score_v3.py.
 """
 
 import re
@@ -31,6 +31,8 @@ from vqa_client.scoring.published.mmlongbench_doc import UNREADABLE, is_exact, i
 from vqa_client.scoring.published.mmlongbench_doc import text_score, without_asides, without_quotes
 from vqa_client.tables.pictures import below
 
+HUB = Home("hf://dengchao/LongDocURL", "Apache-2.0", megabytes=50_000)
+COLUMNS = {"folder": Beside("pdf_pngs")}
 ELEMENTS: Final = ("Text", "Layout", "Figure", "Table")
 """The kinds of evidence that are reported."""
 LOCATING: Final = {
@@ -39,7 +41,7 @@ LOCATING: Final = {
     "summary2title": "Para_Title",
     "extract_fig2tab": "Figure_Table",
 }
-"""What the kinds of questions that locate something are called in reports."""
+"""The names in reports of the kinds of questions that locate something."""
 NOT_EXTRACTED: Final = "Fail to extract"
 _UNITS: Final = ["kg", "mm", "m", "meters", "acres", "minutes", "mile", "miles", "million", "thousand", "billion"]
 _ONE_UNIT: Final = ["kg", "mm", "meters", "minutes", "miles", "mile", "acres", "million", "thousand", "billion", "m"]
@@ -48,7 +50,7 @@ _FORMAT = re.compile(r"<answer_format>.*?</answer_format>", re.DOTALL)
 
 
 def extracted(reply: str) -> Any:
-    """The answer between the tags that LongDocURL's extraction asks for, a Python literal where it is one."""
+    """The answer between the tags of LongDocURL's extraction prompt, as a Python value where it is a literal."""
     match = _CONCISE.search(reply)
     if not match or not _FORMAT.search(reply):
         return NOT_EXTRACTED
@@ -59,8 +61,8 @@ def extracted(reply: str) -> Any:
     return list(value) if isinstance(value, set) else value
 
 
-def kinds(task: str, kind: str, pages: int, sources: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
-    """The groups that a question is reported in; those of its task and pages together are crossed with elements."""
+def groups_of(task: str, kind: str, pages: int, sources: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
+    """The groups of a question; `task_pages`, its task and number of pages, is crossed with `element`."""
     number = ("single page" if pages == 1 else "several pages",) if pages else ()
     return {
         "task": task,
@@ -73,7 +75,7 @@ def kinds(task: str, kind: str, pages: int, sources: Sequence[str]) -> dict[str,
 
 
 def interleaved(question: Question) -> tuple[str | int, ...]:
-    """The published form: the question in tags, then each page after its number."""
+    """The published prompt: the question in tags, then the number of each page and the page."""
     count = len(question.images)
     pages = [(f"Below is the {at}-th image (total {count} images).\n", at) for at in range(1, count + 1)]
     return (
@@ -84,7 +86,7 @@ def interleaved(question: Question) -> tuple[str | int, ...]:
 
 
 def scored_by(rule: Callable[[Any, Any, str], float]) -> Callable[[str, Question], float]:
-    """The score by a rule of the tagged answer in a reply, else of all of it."""
+    """Score the tagged answer in a reply by a rule, or the whole reply where there are no tags."""
 
     def of(reply: str, question: Question) -> float:
         value = extracted(reply)
@@ -94,10 +96,10 @@ def scored_by(rule: Callable[[Any, Any, str], float]) -> Callable[[str, Question
     return of
 
 
-def clean(text: object) -> str:
-    """Lower case, without commas, units, remarks in brackets, quotation marks, currency and per cent signs.
+def clean_text(text: object) -> str:
+    """A text in lower case without commas, units, remarks in brackets, quotation marks, currency and per cent signs.
 
-    Of a unit at the end all its characters go, as many as there are: "team" loses its m.
+    Every trailing character that is in the unit is removed: "team" loses its m to the unit "m".
     """
     bare = str(text).lower().strip().replace(",", "")
     for unit in _UNITS:
@@ -107,7 +109,7 @@ def clean(text: object) -> str:
 
 
 def clean_once(text: object) -> str:
-    """The same in VLMEvalKit, where one unit goes, once."""
+    """The same in VLMEvalKit, which removes one unit, once."""
     bare = str(text).lower().strip().replace(",", "")
     unit = next((unit for unit in _ONE_UNIT if bare.endswith(unit)), "")
     return _without_signs(bare.removesuffix(unit).strip())
@@ -120,8 +122,8 @@ def _without_signs(text: str) -> str:
 def _score(cleaned: Callable[[object], str], answer: Any, reference: Any, answer_format: str) -> float:
     match answer_format:
         case "Integer":
-            said, wanted = _number(int, cleaned(answer)), _number(int, cleaned(reference))
-            return float(wanted == ("" if isinstance(said, str) else said))
+            number, wanted = _number(int, cleaned(answer)), _number(int, cleaned(reference))
+            return float(wanted == ("" if isinstance(number, str) else number))
         case "Float":
             try:
                 return float(same_float(_number(float, cleaned(answer)), _number(float, cleaned(reference))))
@@ -139,7 +141,7 @@ def _score(cleaned: Callable[[object], str], answer: Any, reference: Any, answer
     return sum(best) / len(items) * power(min(1, len(items) / len(answers)), 0.5)
 
 
-score = partial(_score, clean)
+score = partial(_score, clean_text)
 """The published score in [0, 1] of an extracted answer: `score(answer, reference, answer_format)`."""
 vlmevalkit = partial(_score, clean_once)
 """The same with VLMEvalKit's units."""
@@ -153,7 +155,7 @@ def _number(kind: type[int] | type[float], text: str) -> float | str:
 
 
 def _items(value: Any, *, lenient: bool) -> list[Any]:
-    """The items of a list, or of text that is one; for VLMEvalKit also after spaces."""
+    """The items of a list, or of a text that is a list; in VLMEvalKit it may begin with spaces."""
     if isinstance(value, str) and (value.strip() if lenient else value).startswith("["):
         with suppress(*UNREADABLE):
             value = literal(value)
@@ -183,7 +185,7 @@ def question(row: Row, place: Place) -> Question:
         text=row.question,
         images=tuple(below(Path(row.folder), path.rpartition("/pdf_pngs/")[2]) for path in row.images),
         references=(str(row.answer),),
-        groups=kinds(row.task_tag, row.question_type, len(row.evidence_pages), row.evidence_sources),
+        groups=groups_of(row.task_tag, row.question_type, len(row.evidence_pages), row.evidence_sources),
         cluster=row.doc_no,
         evidence=tuple(page - first + 1 for page in row.evidence_pages if 0 <= page - first < len(row.images)),
         row=row,
@@ -194,12 +196,8 @@ BENCHMARK = Benchmark(
     name="longdocurl",
     load=tables(
         Row,
-        Form(
-            ("LongDocURL*.jsonl", "data/LongDocURL*.jsonl"),
-            columns={"folder": Beside("pdf_pngs")},
-            home=Home("hf://dengchao/LongDocURL", "Apache-2.0", megabytes=50_000),
-        ),
-        Form("data/*.parquet", columns={"folder": Beside("pdf_pngs")}),
+        Form(("LongDocURL*.jsonl", "data/LongDocURL*.jsonl"), columns=COLUMNS, home=HUB),
+        Form("data/*.parquet", columns=COLUMNS),
         question=question,
     ),
     prompt="{question}\nAnswer in a few words, with a number, or with a list such as ['a', 'b'].",

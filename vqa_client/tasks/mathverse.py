@@ -14,12 +14,15 @@ import re
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Breakdown, Form, Home, Metric, Picture, Place, Prompt
-from vqa_client.benchmark import Question, Total, best_of, mean_over, tables, verbatim
+from vqa_client.benchmark import Benchmark, Breakdown, Form, Home, Metric, Picture, Place, Prompt, Question, Total
+from vqa_client.benchmark import best_of, mean_over, tables, verbatim
 from vqa_client.scoring.maths import right_choice_or_maths
 from vqa_client.scoring.numbers import formula
 from vqa_client.scoring.short_answers import equal_stripped
 
+HOME = Home("github.com/ZrrSkywalker/MathVerse", "MIT", megabytes=200)
+HUB = Home("hf://AI4Math/MathVerse", "MIT", megabytes=170)
+COLUMNS = {"subject": "metadata.subject", "subfield": "metadata.subfield"}
 CHOICE = re.compile(r"^[ \t]*\(?([A-H])\)?[:.)][ \t]*(\S[^\n]*?)[ \t]*$", re.MULTILINE)
 VERSIONS = ("Text Dominant", "Text Lite", "Vision Intensive", "Vision Dominant", "Vision Only", "Text Only")
 
@@ -53,24 +56,22 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-def asked(question: Question) -> str:
+def ours(question: Question) -> str:
     form = "letter of your choice" if question.choices else "final value"
     return f"{question.text or 'The question is in the image.'}\nAnswer with the {form} alone."
 
 
-HUB = Home("hf://AI4Math/MathVerse", "MIT", megabytes=170)
-META = {"subject": "metadata.subject", "subfield": "metadata.subfield"}
 BENCHMARK = Benchmark(
     name="mathverse",
     load=tables(
         Row,
-        Form("{split}.json", columns=META, home=Home("github.com/ZrrSkywalker/MathVerse", "MIT", megabytes=200)),
-        Form(("{split}.parquet", "data/{split}-*.parquet"), columns=META, home=HUB),
+        Form("{split}.json", columns=COLUMNS, home=HOME),
+        Form(("{split}.parquet", "data/{split}-*.parquet"), columns=COLUMNS, home=HUB),
         Form("MathVerse_{split}.tsv", columns={"sample_index": "index"}, splits={"testmini": "MINI"}),
         question=question,
         split="testmini",
     ),
-    prompt=Prompt(asked),
+    prompt=Prompt(ours),
     prompt_forms={
         "official": Prompt(lambda question: question.row_as(Row).query_wo or question.text),
         "official_step_by_step": Prompt(lambda question: question.row_as(Row).query_cot or question.text),

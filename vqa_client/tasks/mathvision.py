@@ -19,16 +19,20 @@ from typing import Final
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Breakdown, Form, Home, Metric, Picture, Place, Prompt
-from vqa_client.benchmark import Question, tables, verbatim
+from vqa_client.benchmark import Benchmark, Breakdown, Form, Home, Metric, Picture, Place, Prompt, Question, tables
+from vqa_client.benchmark import verbatim
 from vqa_client.prompt import choices_text
 from vqa_client.scoring.formulas import Dialect, NoValueError, Value, value_of
 from vqa_client.scoring.maths import right_choice_or_maths
 from vqa_client.scoring.numbers import formula
 from vqa_client.scoring.published.choice_readers import kit
 from vqa_client.scoring.published.mmlongbench_doc import is_number
-from vqa_client.tasks.choices import labelled
+from vqa_client.tasks.choices import label_choices
 
+HOME = Home("github.com/mathvision-cuhk/MATH-V", "MIT", megabytes=300)
+HUB = Home("hf://MathLLMs/MathVision", "MIT", megabytes=300)
+TSV_COLUMNS = {"id": "index", "options": "choices", "subject": "category"}
+SPLITS = {"test": "MathVision", "testmini": "MathVision_MINI"}
 _CLOSE: Final = 1e-6
 _BOXED: Final = 'Please solve the problem step by step and put your answer in one "\\boxed{}".'
 _LETTER_IN_BOX: Final = ' If it is a multiple choice question, only one letter is allowed in the "\\boxed{}".'
@@ -42,7 +46,7 @@ _REPLACED: Final = (
     *(("\\!", ""), ("\\\\", "\\"), ("tfrac", "frac"), ("dfrac", "frac"), ("\\$", ""), ("$", ""), ("\\%", "")),
     ("{.", "{0."),
 )
-"""What is replaced, in this order."""
+"""Replacements, in this order."""
 _FUNCTIONS: Final = "sin cos tan sinh cosh tanh"
 _PYTHON: Final = Dialect(
     names={"\\pi": math.pi, "\\tau": math.tau},
@@ -53,7 +57,7 @@ _PYTHON: Final = Dialect(
     },
     ends=frozenset((")", "]", "}", "\\}", "&", "\\\\", "_", ".", "\\to")),
 )
-"""What the script can evaluate: latex2sympy2 stops at `ends`, and knows no letters but these once it is Python."""
+"""What the script can evaluate: latex2sympy2 stops at `ends`, and its Python text can use these names alone."""
 _ASSIGNED = re.compile(r"\s*(?:(?!e\s*=|\\pi|\\tau)(?:[a-z]|\\[a-z]+)(?:_\w|_\{\w\})?\s*=\s*)+")
 
 
@@ -83,7 +87,7 @@ def extracted(reply: str) -> str:
 
 
 def right(reply: str, question: Question) -> float:
-    """Whether the answer in a reply equals the reference, or the choice whose letter the reference is."""
+    """Whether the answer in a reply equals the reference, or the choice that the reference is the letter of."""
     answer, reference = extracted(reply), question.references[0]
     return float(equal(reference, answer) or equal(question.choices.get(reference, ""), answer))
 
@@ -176,21 +180,21 @@ def vlmevalkit(reply: str, question: Question) -> float:
     reference = question.references[0]
     if question.choices:
         return float(kit(reply, question.choices) == reference)
-    said, wanted = reply.lower().strip(), reference.lower().strip()
+    answer, reference = reply.lower().strip(), reference.lower().strip()
     try:
-        return float(said == wanted or abs(value_of(said, _PYTHON) - value_of(wanted, _PYTHON)) < _CLOSE)
+        return float(answer == reference or abs(value_of(answer, _PYTHON) - value_of(reference, _PYTHON)) < _CLOSE)
     except (NoValueError, OverflowError):
         return 0.0
 
 
 def official(question: Question) -> str:
-    """A question as the authors ask it."""
+    """The authors' prompt."""
     text = f"{_BOXED}{_LETTER_IN_BOX}\n{question.text}"
     return f"{text}\n{choices_text(question.choices)}" if question.choices else text
 
 
 def lmms_eval(question: Question) -> str:
-    """A question as lmms-eval asks it, with nothing between its first sentence and the question."""
+    """lmms-eval's prompt, with nothing between its first sentence and the question."""
     choices = f"\nChoices: {choices_text(question.choices)}\n{_DIRECTLY}" if question.choices else ""
     return f"{_BOXED}{question.text}{choices}"
 
@@ -214,20 +218,20 @@ def question(row: Row, place: Place) -> Question:
         text=row.question,
         images=(row.image,),
         references=(row.answer,),
-        choices=labelled(row.options),
+        choices=label_choices(row.options),
         groups={"level": row.level or "unknown", "subject": row.subject or "unknown"},
         cluster=row.image,
     )
 
 
-def beside_data(row: Row, place: Place) -> Question:
-    """The authors' images are beside data/, not in it."""
+def question_beside_data(row: Row, place: Place) -> Question:
+    """The question of a row of the authors, whose images are beside data/, not in it."""
     row.image = row.image.replace("/data/images/", "/images/")
     return question(row, place)
 
 
-def asked(question: Question) -> str:
-    """Choices that are drawn in the image are only letters, and are not listed."""
+def ours(question: Question) -> str:
+    """Our prompt; it doesn't list choices that are letters alone, which are drawn in the image."""
     text = MARK.sub("", question.text)
     if not question.choices:
         return f"{text}\nSolve it step by step, and end with \\boxed{{your answer}}."
@@ -236,21 +240,21 @@ def asked(question: Question) -> str:
     return f"{text}{choices}\nSolve it step by step, and end with \\boxed{{the letter of your choice}}."
 
 
-ASKED = {"id": "index", "options": "choices", "subject": "category"}
-HUB = Home("hf://MathLLMs/MathVision", "MIT", megabytes=300)
-KIT = {"test": "MathVision", "testmini": "MathVision_MINI"}
-LMMS_EVAL = Prompt(lmms_eval, max_tokens=16384)
 BENCHMARK = Benchmark(
     name="mathvision",
     load=tables(
         Row,
-        Form("data/{split}.jsonl", question=beside_data, home=Home("github.com/mathvision-cuhk/MATH-V", "MIT", 300)),
+        Form("data/{split}.jsonl", question=question_beside_data, home=HOME),
         Form("data/{split}-*.parquet", columns={"image": "decoded_image"}, home=HUB),
-        Form("{split}.tsv", columns=ASKED, splits=KIT),
+        Form("{split}.tsv", columns=TSV_COLUMNS, splits=SPLITS),
         question=question,
     ),
-    prompt=Prompt(asked),
-    prompt_forms={"official": Prompt(official), "lmms_eval": LMMS_EVAL, "vlmevalkit": Prompt()},
+    prompt=Prompt(ours),
+    prompt_forms={
+        "official": Prompt(official),
+        "lmms_eval": Prompt(lmms_eval, max_tokens=16384),
+        "vlmevalkit": Prompt(),
+    },
     parse=formula,
     metrics=(
         Metric("accuracy", right_choice_or_maths, "the choice, or the same value, in LaTeX or not"),

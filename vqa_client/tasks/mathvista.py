@@ -17,27 +17,30 @@ from typing import Final
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Answer, Benchmark, Form, Home, Judge, Metric, Picture, Place, Prompt
-from vqa_client.benchmark import Question, choice, tables, verbatim
+from vqa_client.benchmark import Answer, Benchmark, Form, Home, Judge, Metric, Picture, Place, Prompt, Question, choice
+from vqa_client.benchmark import tables, verbatim
 from vqa_client.prompt import choices_text
 from vqa_client.scoring.maths import right_choice_or_maths
 from vqa_client.scoring.numbers import number, numbers
 from vqa_client.scoring.published.anls import distance
 from vqa_client.scoring.published.choice_readers import kit
 from vqa_client.scoring.reply import Reply
-from vqa_client.tasks.choices import DIRECTLY, labelled
+from vqa_client.tasks.choices import DIRECTLY, label_choices
 from vqa_client.types import Group
 
+HOME = Home("github.com/lupantech/MathVista", "CC BY-SA 4.0", megabytes=900)
+HUB = Home("hf://AI4Math/MathVista", "CC BY-SA 4.0", megabytes=150)
 _HINTED = re.compile(r"(?:Hint: [^\n]*\n)?Question: (?P<text>.*?)(?:\nChoices:.*)?", re.DOTALL)
 _OPENS, _CLOSES = 'The answer is "', '".'
 _LETTER = re.compile(r"\(([a-zA-Z])\)")
 KINDS: Final = (
     *("question_type", "answer_type", "language", "source", "category", "task", "context", "grade", "skills"),
 )
+COLUMNS = {name: f"metadata.{name}" for name in KINDS[2:]}
 
 
 class Row(Struct, kw_only=True):
-    """A question, its kinds, its choices, its answer (a choice's text) and how many decimals that has."""
+    """A row; `answer` is the text of a choice where there are choices, `precision` the number of its decimals."""
 
     pid: str
     image: Picture
@@ -64,7 +67,7 @@ class Row(Struct, kw_only=True):
 
     @property
     def labelled(self) -> dict[str, str]:
-        return labelled(self.choices)
+        return label_choices(self.choices)
 
     @property
     def label(self) -> str:
@@ -73,7 +76,7 @@ class Row(Struct, kw_only=True):
 
     @property
     def groups(self) -> dict[str, Group]:
-        """What the row says of its kind."""
+        """The kinds that the row names."""
         return {kind: value for kind in KINDS if (value := getattr(self, kind))}
 
     @property
@@ -83,12 +86,12 @@ class Row(Struct, kw_only=True):
 
     @property
     def places(self) -> int:
-        """The number of decimals, by the answer where the data doesn't say."""
+        """The number of decimals, counted in the answer where the data has no precision."""
         return len(self.answer.partition(".")[2]) if self.precision is None else int(self.precision)
 
 
 def quick_extraction(reply: str, problem: Row) -> str | None:
-    """What is taken from a reply by rule; None where the script asks a model."""
+    """The answer that a rule takes from a reply; None where the script asks a model."""
     if not reply or (problem.chooses and reply in problem.choices):
         return reply
     kind = {"integer": int, "float": float}.get(problem.answer_type)
@@ -105,7 +108,7 @@ def quick_extraction(reply: str, problem: Row) -> str | None:
 
 
 def normalised(extraction: str, problem: Row) -> str | None:
-    """An extraction as it is compared with the answer; None where it is not of the answer's type."""
+    """An extraction in the form that is compared with the answer; None where it has another type."""
     if problem.chooses:
         text = extraction.strip()
         letter = _LETTER.search(text)
@@ -139,22 +142,22 @@ def vlmevalkit(reply: str, problem: Row) -> float:
         return 0.0
 
 
-def asked_officially(problem: Row) -> str:
-    """A question as the authors ask it: the hint comes first."""
+def official(problem: Row) -> str:
+    """The authors' prompt: the hint comes first."""
     lines = [f"Question: {problem.text}"]
     if problem.choices:
         lines += ["Choices:", choices_text(problem.labelled, "({label}) {text}")]
     return "\n".join([_hint(problem), *lines])
 
 
-def asked_with_solution(problem: Row) -> str:
-    """The same for a solution, in the order of build_query.py: the hint comes last."""
-    hint, _, asked = asked_officially(problem).partition("\n")
-    return f"{asked}\n{hint}\nSolution:"
+def official_solution(problem: Row) -> str:
+    """The authors' prompt for a solution, in the order of build_query.py: the hint comes last."""
+    hint, _, rest = official(problem).partition("\n")
+    return f"{rest}\n{hint}\nSolution:"
 
 
-def asked_by_lmms_eval(problem: Row) -> str:
-    """A question as lmms-eval asks it for a bare answer."""
+def lmms_eval(problem: Row) -> str:
+    """lmms-eval's prompt for an answer alone."""
     lines = [problem.text, *([choices_text(problem.labelled)] if problem.choices else [])]
     if problem.chooses:
         return "\n".join([*lines, DIRECTLY])
@@ -198,7 +201,7 @@ def answer(reply: Reply, question: Question) -> Answer:
     return reading(reply, question)
 
 
-def asked(question: Question) -> str:
+def ours(question: Question) -> str:
     if question.choices:
         return f"{question.text}\n{choices_text(question.choices)}\nAnswer with the letter of your choice."
     row = question.row_as(Row)
@@ -206,39 +209,36 @@ def asked(question: Question) -> str:
     return f"{question.text}\nAnswer with {amount or f'a number rounded to {row.places} decimals'} alone."
 
 
-def by(rule: Callable[[str, Row], float]) -> Callable[[str, Question], float]:
+def scored_by(rule: Callable[[str, Row], float]) -> Callable[[str, Question], float]:
     return lambda reply, question: rule(reply, question.row_as(Row))
 
 
-def put(asks: Callable[[Row], str], max_tokens: int | None = None) -> Prompt:
-    return Prompt(lambda question: asks(question.row_as(Row)), max_tokens=max_tokens)
+def prompt_by(words: Callable[[Row], str], max_tokens: int | None = None) -> Prompt:
+    return Prompt(lambda question: words(question.row_as(Row)), max_tokens=max_tokens)
 
 
-HOME = Home("github.com/lupantech/MathVista", "CC BY-SA 4.0", megabytes=900)
-HUB = Home("hf://AI4Math/MathVista", "CC BY-SA 4.0", megabytes=150)
-META = {name: f"metadata.{name}" for name in KINDS[2:]}
 BENCHMARK = Benchmark(
     name="mathvista",
     load=tables(
         Row,
-        Form(("{split}.json", "data/{split}.json"), columns=META, home=HOME),
-        Form("data/{split}-*.parquet", columns={**META, "image": "decoded_image"}, home=HUB),
+        Form(("{split}.json", "data/{split}.json"), columns=COLUMNS, home=HOME),
+        Form("data/{split}-*.parquet", columns={**COLUMNS, "image": "decoded_image"}, home=HUB),
         Form("MathVista_{split}.tsv", columns={"pid": "index"}, splits={"testmini": "MINI"}),
         question=question,
         split="testmini",
     ),
-    prompt=Prompt(asked),
+    prompt=Prompt(ours),
     prompt_forms={
-        "official": put(asked_officially),
-        "official_solution": put(asked_with_solution, 1024),
-        "lmms_eval": put(asked_by_lmms_eval, 1024),
-        "vlmevalkit": put(asked_officially),
+        "official": prompt_by(official),
+        "official_solution": prompt_by(official_solution, max_tokens=1024),
+        "lmms_eval": prompt_by(lmms_eval, max_tokens=1024),
+        "vlmevalkit": prompt_by(official),
     },
     parse=answer,
     metrics=(
         Metric("accuracy", right_choice_or_maths, "the choice, or the number to the decimals of the reference"),
-        Metric("published", by(right), "the published rules; they leave sentences to a model", read=verbatim),
-        Metric("vlmevalkit", by(vlmevalkit), "the rules of VLMEvalKit, before it asks a model", read=verbatim),
+        Metric("published", scored_by(right), "the published rules; they leave sentences to a model", read=verbatim),
+        Metric("vlmevalkit", scored_by(vlmevalkit), "the rules of VLMEvalKit, before it asks a model", read=verbatim),
     ),
     judge=Judge("extract"),
     ideal_reply=lambda question: question.row_as(Row).answer,

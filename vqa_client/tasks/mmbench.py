@@ -12,15 +12,15 @@ Published: the share of questions that are right in all rotations, overall, for 
 wrong, as in VLMEvalKit's `exact_matching`.
 """
 
-from typing import Final
-
 from vqa_client.benchmark import ALL_RIGHT, Benchmark, Form, Home, Picture, Place, Question, Scored, Total, choice
 from vqa_client.benchmark import mean_over, only, tables
 from vqa_client.scoring.published.choice_readers import kit, lmms_mmbench_static
-from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, ChoiceRow, asking, lmms_eval
-from vqa_client.tasks.choices import published, unrotated
+from vqa_client.tasks.choices import CHOICE_PROMPT, DIRECTLY, KIT_PROMPT, LETTERED, OURS, ChoiceRow, lmms_eval
+from vqa_client.tasks.choices import original_index, prompt_from, published
 
-GROUPS: Final = {
+HUB = Home("hf://lmms-lab-encoder/MMBench", "Apache-2.0", megabytes=300)
+SPLITS = {"dev": "DEV_EN", "test": "TEST_EN"}
+GROUPS = {
     "CP": "coarse_perception",
     "FP_S": "finegrained_perception (instance-level)",
     "FP_C": "finegrained_perception (cross-instance)",
@@ -28,7 +28,7 @@ GROUPS: Final = {
     "RR": "relation_reasoning",
     "AR": "attribute_reasoning",
 }
-ABILITIES: Final = (
+ABILITIES = (
     *("image_emotion", "image_quality", "image_scene", "image_style", "image_topic"),
     *("attribute_recognition", "celebrity_recognition", "object_localization", "ocr"),
     *("action_recognition", "attribute_comparison", "spatial_relationship"),
@@ -37,11 +37,7 @@ ABILITIES: Final = (
     *("function_reasoning", "identity_reasoning", "physical_property_reasoning"),
 )
 """In the order of their groups."""
-
-
-LMMS = f"{{hint}}{{question}} There are several options:\n{{choices}}\n\n{DIRECTLY}"
-SPLITS = {"dev": "DEV_EN", "test": "TEST_EN"}
-HUB = Home("hf://lmms-lab-encoder/MMBench", "Apache-2.0", megabytes=300)
+LMMS_EVAL = f"{{hint}}{{question}} There are several options:\n{{choices}}\n\n{DIRECTLY}"
 
 
 class Row(ChoiceRow):
@@ -54,7 +50,7 @@ class Row(ChoiceRow):
 
 
 def question(row: Row, place: Place) -> Question:
-    group = unrotated(row.index) if row.g_index is None else row.g_index
+    group = original_index(row.index) if row.g_index is None else row.g_index
     return Question(
         id=str(row.index),
         text=row.asked(),
@@ -67,24 +63,24 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-def within(name: str, field: str, value: str) -> Total:
-    def key(scored: Scored) -> str | None:
+def total_of(name: str, field: str, value: str) -> Total:
+    def cluster(scored: Scored) -> str | None:
         return scored.question.cluster if scored.question.groups[field] == value else None
 
-    return Total(name, mean_over(key, ALL_RIGHT), f"of {value}, what is right in every rotation")
+    return Total(name, mean_over(cluster, ALL_RIGHT), f"of {value}, what is right in every rotation")
 
 
 BENCHMARK = Benchmark(
     name="mmbench",
     load=tables(
         Row,
-        Form(("MMBench_{split}.tsv", "{split}.tsv"), {**LETTERED, "group": "l2-category"}, splits=SPLITS),
-        Form(("en/{split}-*.parquet", "{split}-*.parquet"), {**LETTERED, "group": "L2-category"}, home=HUB),
+        Form(("MMBench_{split}.tsv", "{split}.tsv"), columns={**LETTERED, "group": "l2-category"}, splits=SPLITS),
+        Form(("en/{split}-*.parquet", "{split}-*.parquet"), columns={**LETTERED, "group": "L2-category"}, home=HUB),
         question=question,
         split="dev",
     ),
-    prompt=ASKED,
-    prompt_forms={"vlmevalkit": KIT_PROMPT, "lmms_eval": asking(LMMS, hint="{hint} ")},
+    prompt=CHOICE_PROMPT,
+    prompt_forms={"vlmevalkit": KIT_PROMPT, "lmms_eval": prompt_from(LMMS_EVAL, hint="{hint} ")},
     parse=choice,
     metrics=(OURS, published(kit), lmms_eval(lmms_mmbench_static)),
     headline="circular",
@@ -95,8 +91,8 @@ BENCHMARK = Benchmark(
             only(lambda scored: scored.question.id == scored.question.cluster),
             "right as the choices are filed",
         ),
-        *(within(name, "ability_group", value) for name, value in GROUPS.items()),
-        *(within(name, "ability", name) for name in ABILITIES),
+        *(total_of(name, "ability_group", value) for name, value in GROUPS.items()),
+        *(total_of(name, "ability", name) for name in ABILITIES),
     ),
     breakdowns=("ability_group", "ability"),
     labels=tuple("ABCD"),

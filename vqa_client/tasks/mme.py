@@ -16,9 +16,10 @@ from vqa_client.aggregates import Aggregate
 from vqa_client.benchmark import ALL_RIGHT, MEAN, Benchmark, Breakdown, Combined, Form, Home, Metric, Over, Picture
 from vqa_client.benchmark import Place, Prompt, Question, Scored, Total, best_of, equal, mean_over, tables, yes_no, yorn
 from vqa_client.images.documents import picture_of
-from vqa_client.prompt import SHORTLY
+from vqa_client.prompt import SHORT_PROMPT
 from vqa_client.scoring.published import yes_no_readers as rules
 
+HUB = Home("hf://lmms-lab-encoder/MME", "for research only", megabytes=900)
 MOST = {"perception": 2000, "cognition": 800}
 ENDING = " Please answer yes or no."
 
@@ -43,7 +44,7 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-def of_line(row: rules.Line, place: Place) -> Question:
+def line_question(row: rules.Line, place: Place) -> Question:
     image, task = picture_of(place.path, rules.APART)
     return question(Row(f"{task}/{image.rpartition('/')[2]}", image, row.question, row.answer, task), place)
 
@@ -63,15 +64,17 @@ BENCHMARK = Benchmark(
     name="mme",
     load=tables(
         Row,
-        Form("data/{split}-*.parquet", home=Home("hf://lmms-lab-encoder/MME", "for research only", megabytes=900)),
+        Form("data/{split}-*.parquet", home=HUB),
         Form("MME.tsv", columns={"question_id": "image_path"}),
-        Form((f"*/{rules.APART}/*.txt", "*/*.txt"), row=rules.Line, question=of_line, header=("question", "answer")),
+        Form(
+            (f"*/{rules.APART}/*.txt", "*/*.txt"), row=rules.Line, question=line_question, header=("question", "answer")
+        ),
         question=question,
     ),
     prompt="{question}\nAnswer yes or no.",
     prompt_forms={
         **dict.fromkeys(("official", "vlmevalkit"), Prompt("{question}" + ENDING)),
-        "lmms_eval": Prompt(f"{{question}}\n{SHORTLY}", max_tokens=16),
+        "lmms_eval": Prompt(SHORT_PROMPT, max_tokens=16),
     },
     parse=yes_no,
     metrics=(

@@ -19,6 +19,11 @@ from vqa_client.images.documents import pages_of
 from vqa_client.scoring.published import mmlongbench_doc as rules
 from vqa_client.tables.pdf_pages import written_or_drawn
 
+HOME = Home("https://github.com/mayubo2333/MMLongBench-Doc", "CC BY-NC 4.0", megabytes=600)
+HUB = Home("hf://yubo2333/MMLongBench-Doc", "CC BY-NC 4.0", megabytes=600)
+COLUMNS = {"document": Beside("documents/{doc_id}")}
+TSV_COLUMNS = {"pages": "image_path", "in_cell": "image"}
+
 
 class Row(Struct):
     doc_id: str
@@ -52,23 +57,23 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-DOCUMENT = {"document": Beside("documents/{doc_id}")}
-HOME = Home("https://github.com/mayubo2333/MMLongBench-Doc", "CC BY-NC 4.0", megabytes=600)
-LMMS = "\nAnswer with a single word or phrase. If the answer is not in the document, answer 'Not answerable'."
+LMMS_EVAL = (
+    "{question}\nAnswer with a single word or phrase. If the answer is not in the document, answer 'Not answerable'."
+)
 BENCHMARK = Benchmark(
     name="mmlongbench-doc",
     load=tables(
         Row,
-        Form(("samples.json", "data/samples.json"), columns=DOCUMENT, home=HOME),
-        Form("data/train-*.parquet", columns=DOCUMENT, home=Home("hf://yubo2333/MMLongBench-Doc", "CC BY-NC 4.0", 600)),
-        Form("MMLongBench_DOC.tsv", columns={"pages": "image_path", "in_cell": "image"}),
+        Form(("samples.json", "data/samples.json"), columns=COLUMNS, home=HOME),
+        Form("data/train-*.parquet", columns=COLUMNS, home=HUB),
+        Form("MMLongBench_DOC.tsv", columns=TSV_COLUMNS),
         question=question,
     ),
     prompt="{question}\nAnswer in a few words, with a number or a list such as ['a', 'b'], or write Not answerable.",
     prompt_forms={
-        "official": Prompt("{question}", images="last", max_tokens=1024),
-        "vlmevalkit": Prompt("{question}"),
-        "lmms_eval": Prompt("{question}" + LMMS, max_tokens=64),
+        "official": Prompt(images="last", max_tokens=1024),
+        "vlmevalkit": Prompt(),
+        "lmms_eval": Prompt(LMMS_EVAL, max_tokens=64),
     },
     parse=short_answer,
     metrics=(

@@ -19,16 +19,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from vqa_client.benchmark import Benchmark, Form, Home, Metric, Picture, Place, Question, Shots, Total
-from vqa_client.benchmark import mean_over, tables
-from vqa_client.prompt import SHORTLY
+from vqa_client.benchmark import Benchmark, Form, Home, Metric, Picture, Place, Question, Shots, Total, mean_over
+from vqa_client.benchmark import tables
+from vqa_client.prompt import SHORTLY, SHORT_PROMPT
 from vqa_client.scoring.published import choice_readers as readers
 from vqa_client.scoring.published.choice_readers import kit
 from vqa_client.scoring.readings import choice_or_short
 from vqa_client.tables.forms import HIDDEN
-from vqa_client.tasks.choices import ASKED, DIRECTLY, DRAWN, IMAGES, KIT_PROMPT, LETTERED, ChoiceRow, asking
-from vqa_client.tasks.choices import drawn, lmms_eval, open_are_wrong, reading, with_choices
+from vqa_client.tasks.choices import CHOICE_PROMPT, DIRECTLY, DRAW_TOTALS, IMAGES, KIT_PROMPT, LETTERED, ChoiceRow
+from vqa_client.tasks.choices import has_choices, lmms_eval, open_are_wrong, parse_by, prompt_from, published_draws
 
+HUB = Home("hf://MMMU/MMMU", "Apache-2.0")
+BY_LETTER = f"{{question}}\n{{choices}}\n\n{DIRECTLY}"
 _DOMAIN_SUBJECTS: Final = {
     "Art and Design": "Art Art_Theory Design Music",
     "Business": "Accounting Economics Finance Manage Marketing",
@@ -106,10 +108,6 @@ def kit_right(answer: str, question: Question) -> float:
     return float(any(kit(answer, {"A": reference, **others}) == "A" for reference in question.references))
 
 
-BY_LETTER = f"{{question}}\n{{choices}}\n\n{DIRECTLY}"
-HOME = Home("hf://MMMU/MMMU", "Apache-2.0")
-
-
 class Row(ChoiceRow):
     id: str
     images: tuple[Picture, ...]
@@ -136,27 +134,27 @@ BENCHMARK = Benchmark(
     name="mmmu",
     load=tables(
         Row,
-        Form(("*/{split}-*.parquet", "{split}-*.parquet"), {"images": IMAGES}, home=HOME),
-        Form("MMMU_DEV_VAL.tsv", {**LETTERED, "images": "image"}),
+        Form(("*/{split}-*.parquet", "{split}-*.parquet"), columns={"images": IMAGES}, home=HUB),
+        Form("MMMU_DEV_VAL.tsv", columns={**LETTERED, "images": "image"}),
         question=question,
         split="validation",
     ),
-    prompt=asking(ASKED, "{question}\n\nAnswer with a number, a word or a short phrase.", images="marked"),
+    prompt=prompt_from(CHOICE_PROMPT, "{question}\n\nAnswer with a number, a word or a short phrase.", images="marked"),
     prompt_forms={
-        "official": asking(BY_LETTER, f"{{question}}\n{SHORTLY}", line="({label}) {text}"),
-        "lmms_eval": asking(BY_LETTER, f"{{question}}\n\n{SHORTLY}", max_tokens=128),
+        "official": prompt_from(BY_LETTER, SHORT_PROMPT, line="({label}) {text}"),
+        "lmms_eval": prompt_from(BY_LETTER, f"{{question}}\n\n{SHORTLY}", max_tokens=128),
         "vlmevalkit": replace(KIT_PROMPT, images="marked"),
     },
     parse=choice_or_short,
     metrics=(
         Metric("accuracy", right_answer, "the choice, or the answer in an open reply"),
-        *drawn(readers.mmmu, 42, right_answer),
-        Metric("vlmevalkit", kit_right, "VLMEvalKit's reader, without its judge", reading(readers.kit)),
-        lmms_eval(readers.lmms_mmmu, when=with_choices),
+        *published_draws(readers.mmmu, 42, right_answer),
+        Metric("vlmevalkit", kit_right, "VLMEvalKit's reader, without its judge", parse_by(readers.kit)),
+        lmms_eval(readers.lmms_mmmu, when=has_choices),
     ),
     totals=(
         *(Total(f"by_{kind}", mean_over(kind), f"the mean over {kind}s") for kind in ("domain", "subject")),
-        *DRAWN,
+        *DRAW_TOTALS,
         open_are_wrong("lmms_eval", "lmms-eval"),
     ),
     breakdowns=("domain", "subject"),

@@ -11,18 +11,19 @@ The official script draws a letter at random if it finds none. Its direct prompt
 line of the form 'Answer: X', which the form `official` leaves out.
 """
 
-from vqa_client.benchmark import Benchmark, Breakdown, Form, Home, Metric, Picture, Place, Question, Scored
+from vqa_client.benchmark import Benchmark, Breakdown, ColumnNames, Form, Home, Metric, Picture, Place, Question, Scored
 from vqa_client.benchmark import Total, choice, mean_over, tables
 from vqa_client.scoring.published import choice_readers as readers
-from vqa_client.tasks.choices import ASKED, DRAWN, IMAGES, LETTERED, OURS, ChoiceRow, asking, drawn, reading
-from vqa_client.tasks.choices import right
+from vqa_client.tasks.choices import CHOICE_PROMPT, DRAW_TOTALS, IMAGES, LETTERED, OURS, ChoiceRow, parse_by
+from vqa_client.tasks.choices import prompt_from, published_draws, right
 
+HUB = Home("hf://MMMU/MMMU_Pro", "Apache-2.0")
+TSV_COLUMNS: ColumnNames = {**LETTERED, "images": "image", "subject": "category"}
 TEN, FOUR, VISION = SETTINGS = ("standard (10 options)", "standard (4 options)", "vision")
 BY_LETTER = "Answer with the option letter from the given choices directly."
 KIT_LETTER = "Answer directly with the option letter from the given choices. "
 ENDING = "Think step by step. The last line is 'Answer: X', where X is the letter of the right choice."
-HOME = Home("hf://MMMU/MMMU_Pro", "Apache-2.0")
-LMMS = reading(readers.lmms_mmmu, stripped=True, alone=lambda asked: not asked.text)
+LMMS = parse_by(readers.lmms_mmmu, stripped=True, alone=lambda question: not question.text)
 
 
 class Row(ChoiceRow):
@@ -56,16 +57,18 @@ BENCHMARK = Benchmark(
     name="mmmu-pro",
     load=tables(
         Row,
-        Form(tuple(f"{setting}/{{split}}-*.parquet" for setting in SETTINGS), {"images": IMAGES}, home=HOME),
-        Form(("MMMU_Pro_10c.tsv", "MMMU_Pro_V.tsv"), {**LETTERED, "images": "image", "subject": "category"}),
+        Form(tuple(f"{setting}/{{split}}-*.parquet" for setting in SETTINGS), columns={"images": IMAGES}, home=HUB),
+        Form(("MMMU_Pro_10c.tsv", "MMMU_Pro_V.tsv"), columns=TSV_COLUMNS),
         question=question,
     ),
-    prompt=asking(ASKED, "Answer the question in the image with the letter of the right choice.", images="marked"),
+    prompt=prompt_from(
+        CHOICE_PROMPT, "Answer the question in the image with the letter of the right choice.", images="marked"
+    ),
     prompt_forms={
-        "step_by_step": asking(f"{{question}}\n{{choices}}\n\n{ENDING}", ENDING, images="marked"),
-        "official": asking(f"{{question}}\n{{choices}}\n{BY_LETTER}", BY_LETTER, images="marked"),
-        "lmms_eval": asking(f"{{question}}\n{{choices}}\n\n{BY_LETTER}", BY_LETTER),
-        "vlmevalkit": asking(
+        "step_by_step": prompt_from(f"{{question}}\n{{choices}}\n\n{ENDING}", ENDING, images="marked"),
+        "official": prompt_from(f"{{question}}\n{{choices}}\n{BY_LETTER}", BY_LETTER, images="marked"),
+        "lmms_eval": prompt_from(f"{{question}}\n{{choices}}\n\n{BY_LETTER}", BY_LETTER),
+        "vlmevalkit": prompt_from(
             f"Question: {{question}}\nOptions:\n{{choices}}\n{KIT_LETTER}",
             f"Answer the following multiple-choice question in the image. {KIT_LETTER}",
             images="marked",
@@ -74,14 +77,14 @@ BENCHMARK = Benchmark(
     parse=choice,
     metrics=(
         OURS,
-        *drawn(readers.mmmu_pro, 42),
-        Metric("vlmevalkit", right, "VLMEvalKit's reader, without its judge", reading(readers.kit_step_by_step)),
+        *published_draws(readers.mmmu_pro, 42),
+        Metric("vlmevalkit", right, "VLMEvalKit's reader, without its judge", parse_by(readers.kit_step_by_step)),
         Metric("lmms_eval", right, "lmms-eval's reader; of a screenshot it wants the letter alone", LMMS),
     ),
     totals=(
         Total("overall", mean_over(published_setting), "the mean of ten choices and screenshots"),
         Total("by_subject", mean_over("subject"), "the mean over subjects"),
-        *DRAWN,
+        *DRAW_TOTALS,
     ),
     breakdowns=(Breakdown("setting", SETTINGS), "subject"),
     labels=tuple("ABCDEFGHIJ"),

@@ -11,17 +11,15 @@ reports the mean over the parts of the categories.
 
 import re
 
-from vqa_client.benchmark import Benchmark, Form, Home, Picture, Place, Question, Sums, Total, choice
-from vqa_client.benchmark import mean_over, tables
+from vqa_client.benchmark import Benchmark, Form, Home, Picture, Place, Question, Sums, Total, choice, mean_over, tables
 from vqa_client.scoring.published.choice_readers import lmms_mcq_abcd
 from vqa_client.scoring.published.choice_readers import mmstar as published_letter
-from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow, asking
-from vqa_client.tasks.choices import labelled, lmms_eval, published, taken_apart
+from vqa_client.tasks.choices import CHOICE_PROMPT, DIRECTLY, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow
+from vqa_client.tasks.choices import label_choices, lmms_eval, prompt_from, published, split_choices
 
+HUB = Home("hf://Lin-Chen/MMStar", "no licence stated")
 LETTER = re.compile(r"(?:^|, )([A-D]): ")
-QUESTIONS = 1500
-HOME = Home("hf://Lin-Chen/MMStar", "no licence stated")
-LMMS = f"{{question}}\nOptions: {{choices}}\n{DIRECTLY.rstrip('.')}"
+LMMS_EVAL = f"{{question}}\nOptions: {{choices}}\n{DIRECTLY.rstrip('.')}"
 
 
 class Row(ChoiceRow):
@@ -34,12 +32,12 @@ class Row(ChoiceRow):
 
 def question(row: Row, place: Place) -> Question:
     text, _, options = row.question.partition("\nOptions: ")
-    choices = row.choices() or taken_apart(options, LETTER)[1]
+    choices = row.choices() or split_choices(options, LETTER)[1]
     return Question(
         id=row.index,
         text=text if choices else row.question,
         images=(row.image,),
-        choices=choices or labelled([""] * 4),
+        choices=choices or label_choices([""] * 4),
         references=(row.answer,),
         groups={"category": row.category, "part": f"{row.category} ({row.l2_category})"},
         cluster=row.index,
@@ -50,17 +48,17 @@ BENCHMARK = Benchmark(
     name="mmstar",
     load=tables(
         Row,
-        Form(("mmstar.parquet", "{split}-*.parquet", "data/{split}-*.parquet"), home=HOME),
-        Form("MMStar.tsv", LETTERED),
+        Form(("mmstar.parquet", "{split}-*.parquet", "data/{split}-*.parquet"), home=HUB),
+        Form("MMStar.tsv", columns=LETTERED),
         question=question,
         split="val",
     ),
-    prompt=ASKED,
-    prompt_forms={"lmms_eval": asking(LMMS, line="{label}: {text}", between=", "), "vlmevalkit": KIT_PROMPT},
+    prompt=CHOICE_PROMPT,
+    prompt_forms={"lmms_eval": prompt_from(LMMS_EVAL, line="{label}: {text}", between=", "), "vlmevalkit": KIT_PROMPT},
     parse=choice,
     metrics=(OURS, published(published_letter), VLMEVALKIT, lmms_eval(lmms_mcq_abcd)),
     totals=(
-        Total("of_1500", Sums(lambda scored: (scored.score,), lambda hits: hits / QUESTIONS), "of 1,500, as published"),
+        Total("of_1500", Sums(lambda scored: (scored.score,), lambda right: right / 1500), "of 1,500, as published"),
         Total("by_category", mean_over("category"), "the mean over categories"),
         Total("by_part", mean_over("part"), "the mean over the parts of categories, as in lmms-eval"),
     ),

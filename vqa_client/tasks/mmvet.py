@@ -14,12 +14,15 @@ import re
 from msgspec import Struct
 
 from vqa_client.aggregates import Aggregate
-from vqa_client.benchmark import Benchmark, Beside, Form, Home, Judge, Metric, Picture, Place, Prompt
+from vqa_client.benchmark import Benchmark, Beside, ColumnNames, Form, Home, Judge, Metric, Picture, Place, Prompt
 from vqa_client.benchmark import Question, Total, only, tables, whole_reply
 from vqa_client.scoring.short_answers import folded
 
+HOME = Home("github.com/yuweihao/MM-Vet", "Apache-2.0", megabytes=70)
+HUB = Home("hf://lmms-lab-encoder/MMVet", "Apache-2.0", megabytes=70)
+COLUMNS: ColumnNames = {"id": "key", "image": Beside("images/{imagename}")}
+TSV_COLUMNS = {"id": "index", "capability": "category"}
 REASONED = "First please perform reasoning, and think step by step to provide best answer to the following question: "
-LMMS_EVAL = Prompt(REASONED + "\n\n{question}", max_tokens=1024)
 CAPABILITIES = {
     **{"rec": "recognition", "ocr": "reading text", "know": "knowledge"},
     **{"gen": "language generation", "spat": "spatial awareness", "math": "mathematics"},
@@ -35,13 +38,13 @@ class Row(Struct):
 
 
 def question(row: Row, place: Place) -> Question:
-    needed = tuple(name.strip() for each in row.capability for name in each.split(","))
+    capabilities = tuple(name.strip() for each in row.capability for name in each.split(","))
     return Question(
         id=row.id,
         text=row.question,
         images=(row.image,),
         references=tuple(row.answer.split("<OR>")),
-        groups={"capability": needed, "combination": "+".join(sorted(needed))},
+        groups={"capability": capabilities, "combination": "+".join(sorted(capabilities))},
         row=row,
     )
 
@@ -57,7 +60,7 @@ def _has_words(part: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
 
 
-def of(capability: str) -> Aggregate:
+def mean_of(capability: str) -> Aggregate:
     return only(lambda scored: capability in scored.question.groups["capability"])
 
 
@@ -65,24 +68,23 @@ BENCHMARK = Benchmark(
     name="mmvet",
     load=tables(
         Row,
-        Form(
-            "mm-vet.json",
-            columns={"id": "key", "image": Beside("images/{imagename}")},
-            home=Home("github.com/yuweihao/MM-Vet", "Apache-2.0", megabytes=70),
-        ),
-        Form(
-            "data/{split}-*.parquet",
-            columns={"id": "question_id"},
-            home=Home("hf://lmms-lab-encoder/MMVet", "Apache-2.0", megabytes=70),
-        ),
-        Form("MMVet.tsv", columns={"id": "index", "capability": "category"}),
+        Form("mm-vet.json", columns=COLUMNS, home=HOME),
+        Form("data/{split}-*.parquet", columns={"id": "question_id"}, home=HUB),
+        Form("MMVet.tsv", columns=TSV_COLUMNS),
         question=question,
     ),
-    prompt_forms={"official": Prompt(), "lmms_eval": LMMS_EVAL, "vlmevalkit": Prompt()},
+    prompt="{question}",
+    prompt_forms={
+        "official": Prompt(),
+        "lmms_eval": Prompt(REASONED + "\n\n{question}", max_tokens=1024),
+        "vlmevalkit": Prompt(),
+    },
     parse=whole_reply,
     metrics=(Metric("contains", contains, "how much of the reference is in the reply; published scores need a judge"),),
     measure="share of the reference in the reply (the published score needs a judge)",
-    totals=tuple(Total(name, of(name), f"of the questions that take {says}") for name, says in CAPABILITIES.items()),
+    totals=tuple(
+        Total(name, mean_of(name), f"of the questions that take {says}") for name, says in CAPABILITIES.items()
+    ),
     ideal_reply=lambda question: question.references[0].replace("<AND>", " and "),
     breakdowns=("capability", "combination"),
     compares_answers=False,

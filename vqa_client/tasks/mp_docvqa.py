@@ -19,13 +19,19 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.benchmark import Answer, Benchmark, Beside, Breakdown, Columns, Form, Home, Metric, Pages, Picture
-from vqa_client.benchmark import Place, Prompt, Question, Scored, Submission, best_of, tables
-from vqa_client.prompt import SHORTLY
+from vqa_client.benchmark import Answer, Benchmark, Beside, Breakdown, ColumnNames, Columns, Form, Home, Metric, Pages
+from vqa_client.benchmark import Picture, Place, Prompt, Question, Scored, Submission, best_of, tables
+from vqa_client.prompt import SHORT_PROMPT
 from vqa_client.scoring.published.anls import anls_mmf
 from vqa_client.scoring.readings import short_answer, without_stop
 from vqa_client.scoring.reply import Reply
 
+PORTAL = Home("https://rrc.cvc.uab.es/?ch=17", "terms of the portal", megabytes=30_000)
+HUB = Home("hf://lmms-lab-encoder/MP-DocVQA", "terms of the portal", megabytes=30_000)
+COLUMNS = {"id": "questionId", "text": "question"}
+NUMBERS = tuple(map(str, range(1, 21)))
+PORTAL_COLUMNS: ColumnNames = {**COLUMNS, "images": Beside("images/{page_ids}.jpg")}
+HUB_COLUMNS: ColumnNames = {**COLUMNS, "images": Columns(*(f"image_{number}" for number in NUMBERS))}
 _PAGE = re.compile(r"[\s,;]*[(\[]?(?:\bon )?\bpage:?\s*(?:number:?\s*)?(\d{1,4})[)\]]?\.?\s*$", re.IGNORECASE)
 
 
@@ -72,6 +78,10 @@ def right_page(page: str, question: Question) -> float:
     return float((int(page),) == question.evidence)
 
 
+def has_evidence(question: Question) -> bool:
+    return bool(question.evidence)
+
+
 class Row(Struct):
     id: str
     text: str
@@ -100,40 +110,27 @@ def entry(scored: Scored) -> dict[str, Any]:
     return {**answered, "answer_page": int(page) - 1 if page else None}
 
 
-COLUMNS = {"id": "questionId", "text": "question"}
-NUMBERS = tuple(map(str, range(1, 21)))
 BENCHMARK = Benchmark(
     name="mp-docvqa",
     load=tables(
         Row,
-        Form(
-            "{split}.json",
-            records="data",
-            columns={**COLUMNS, "images": Beside("images/{page_ids}.jpg")},
-            home=Home("https://rrc.cvc.uab.es/?ch=17", "terms of the portal", megabytes=30_000),
-        ),
-        Form(
-            "data/{split}-*.parquet",
-            columns={**COLUMNS, "images": Columns(*(f"image_{number}" for number in NUMBERS))},
-            home=Home("hf://lmms-lab-encoder/MP-DocVQA", "terms of the portal", megabytes=30_000),
-        ),
+        Form("{split}.json", columns=PORTAL_COLUMNS, records="data", home=PORTAL),
+        Form("data/{split}-*.parquet", columns=HUB_COLUMNS, home=HUB),
         question=question,
         split="val",
     ),
     prompt="{question}\nAnswer with words of the pages, as few as possible. Then name the page, as in: Page: 1",
-    prompt_forms={"lmms_eval": Prompt(f"{{question}}\n{SHORTLY}", max_tokens=32)},
+    prompt_forms={"lmms_eval": Prompt(SHORT_PROMPT, max_tokens=32)},
     parse=answer_without_page,
     measure="ANLS",
     metrics=(
         Metric("anls", best_of(anls_mp), "how near the answer is to the nearest reference, 0 below 0.5"),
         Metric("exact", best_of(exact_mp), "the same text"),
-        Metric(
-            "page", right_page, "names the page of the answer", read=page_named, when=lambda asked: bool(asked.evidence)
-        ),
+        Metric("page", right_page, "names the page of the answer", read=page_named, when=has_evidence),
         Metric("published", best_of(anls_mp), "ANLS of the whole reply but for the page", read=reply_without_page),
     ),
     breakdowns=(Breakdown("pages", order=NUMBERS, steps=True), Breakdown("answer_page", order=NUMBERS, steps=True)),
-    ideal_reply=lambda asked: "\n".join((asked.references[0], *(f"Page: {page}" for page in asked.evidence))),
+    ideal_reply=lambda question: "\n".join((question.references[0], *(f"Page: {page}" for page in question.evidence))),
     unit="document",
     pages=Pages(),
     submission=Submission(entry),

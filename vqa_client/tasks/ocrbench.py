@@ -15,9 +15,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question, Sums, Total
-from vqa_client.benchmark import only, tables, verbatim, whole_reply
+from vqa_client.benchmark import Benchmark, Beside, ColumnNames, Form, Home, Metric, Picture, Place, Prompt, Question
+from vqa_client.benchmark import Scored, Sums, Total, only, tables, verbatim, whole_reply
 
+HOME = Home("https://github.com/Yuliang-Liu/MultimodalOCR", "MIT", megabytes=90)
+HUB = Home("hf://echo840/OCRBench", "MIT", megabytes=90)
+COLUMNS: ColumnNames = {"dataset": "dataset_name", "image": Beside("OCRBench_Images/{image_path}")}
 FORMULAS: Final = "HME100k"
 """The dataset of handwritten formulas, where spaces never count and case does."""
 FORMULA_TYPE: Final = "Handwritten Mathematical Expression Recognition"
@@ -80,9 +83,13 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-def by(rule: Callable[[str, str, str], float]) -> Callable[[str, Question], float]:
+def scored_by(rule: Callable[[str, str, str], float]) -> Callable[[str, Question], float]:
     """The best score over the references."""
     return lambda answer, question: max(rule(answer, each, question.row.dataset) for each in question.references)
+
+
+def is_recognition(scored: Scored) -> bool:
+    return scored.question.groups["type"] in RECOGNITION
 
 
 POINTS = Sums(lambda scored: (scored.score,), lambda points: points)
@@ -90,39 +97,26 @@ BENCHMARK = Benchmark(
     name="ocrbench",
     load=tables(
         Row,
-        Form(
-            "OCRBench.json",
-            columns={"dataset": "dataset_name", "image": Beside("OCRBench_Images/{image_path}")},
-            home=Home("https://github.com/Yuliang-Liu/MultimodalOCR", "MIT", megabytes=90),
-        ),
-        Form(
-            "data/test-*.parquet",
-            columns={"answers": "answer", "type": "question_type"},
-            home=Home("hf://echo840/OCRBench", "MIT", megabytes=90),
-        ),
+        Form("OCRBench.json", columns=COLUMNS, home=HOME),
+        Form("data/test-*.parquet", columns={"answers": "answer", "type": "question_type"}, home=HUB),
         Form("OCRBench.tsv", columns={"answers": "answer", "type": "category", "id": "index"}),
         question=question,
     ),
     prompt="{question}",
     prompt_forms={
         "lmms_eval": Prompt(lambda question: question.text.strip(), max_tokens=128),
-        "vlmevalkit": Prompt("{question}"),
+        "vlmevalkit": Prompt(),
     },
     parse=whole_reply,
     measure="share of points",
     metrics=(
-        Metric("accuracy", by(contains), "an answer is in the reply"),
-        Metric("published", by(contains), "the same with all that the model wrote, thoughts too", read=verbatim),
-        Metric("lmms_eval", by(contains_half_width), "with full-width signs as those of ASCII", read=verbatim),
+        Metric("accuracy", scored_by(contains), "an answer is in the reply"),
+        Metric("published", scored_by(contains), "the same with all that the model wrote, thoughts too", read=verbatim),
+        Metric("lmms_eval", scored_by(contains_half_width), "with full-width signs as those of ASCII", read=verbatim),
     ),
     totals=(
         Total("points", POINTS, "right replies", most=1000),
-        Total(
-            "recognition",
-            only(lambda scored: scored.question.groups["type"] in RECOGNITION, POINTS),
-            "right replies of text recognition",
-            most=300,
-        ),
+        Total("recognition", only(is_recognition, POINTS), "right replies of text recognition", most=300),
     ),
     headline="points",
     breakdowns=("type",),

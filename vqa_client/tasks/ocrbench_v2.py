@@ -17,13 +17,18 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from vqa_client.aggregates import Aggregate
 from vqa_client.benchmark import Benchmark, Beside, Breakdown, Form, Home, Metric, Picture, Place, Question, Scored
 from vqa_client.benchmark import Total, mean_over, tables, verbatim, whole_reply
 from vqa_client.scoring.published.anls import KEPT, closeness
 from vqa_client.tables.pictures import literal
 from vqa_client.tasks.ocrbench import line, one_line, unspaced
+from vqa_client.types import Group
 
-_TASKS: Final = {
+HOME = Home("https://github.com/Yuliang-Liu/MultimodalOCR", "MIT", megabytes=8000)
+HUB = Home("hf://ling99/OCRBench_v2", "MIT", megabytes=8000)
+TSV_COLUMNS = {"id": "index", "answers": "answer", "type": "category"}
+_GROUP_TASKS: Final = {
     "text_recognition": ("text recognition", "fine-grained text recognition", "full-page OCR"),
     "text_detection": ("text grounding", "VQA with position"),
     "text_spotting": ("text spotting",),
@@ -37,7 +42,7 @@ _TASKS: Final = {
         *("reasoning VQA", "science QA", "APP agent", "ASCII art classification", "text translation"),
     ),
 }
-GROUPS: Final = {task: group for group, tasks in _TASKS.items() for task in tasks}
+GROUPS: Final = {task: group for group, tasks in _GROUP_TASKS.items() for task in tasks}
 """The group of each task of OCRBench v2."""
 _TEXT_TASKS: Final = {
     *("APP agent", "ASCII art classification", "math QA", "reasoning VQA", "science QA", "text recognition"),
@@ -49,7 +54,7 @@ _BETWEEN: Final = ("", ".", ". ", ",", ", ", "、", ";", "; ", " ", "和")
 
 
 def v2_score(answer: str, question: Question, kind: str, language: str, how: str, *, single: bool) -> float | None:
-    """OCRBench v2: the score of a text task; None for tasks that need more than text. `how` is the column `eval`."""
+    """The score of a text task, None for other tasks; `how` is the column `eval`."""
     references = question.references
     match kind, language:
         case "text counting", _:
@@ -68,18 +73,18 @@ def v2_score(answer: str, question: Question, kind: str, language: str, how: str
 
 
 def vqa(answer: str, references: Iterable[str]) -> float:
-    """OCRBench v2: a reference of fewer than five words has to be in the reply, a longer one to be close to it."""
+    """A reference of fewer than five words must be in the reply, a longer one must be close to the reply."""
     return max((_in_or_close(line(answer), line(each), _few_words) for each in references), default=0.0)
 
 
 def vqa_case_sensitive(answer: str, references: Iterable[str], *, single: bool = False) -> float:
-    """The same with case. `single` is a reference that isn't in a list: a short one may be close, a long one is 0."""
+    """The same with case. A `single` reference, not in a list, may be in the reply or close to it; a long one is 0."""
     rule = _in_or_close if not single else _short_only
     return max((rule(one_line(answer), one_line(each), _few_words) for each in references), default=0.0)
 
 
 def vqa_chinese(answer: str, references: Iterable[str], *, single: bool = False) -> float:
-    """The same without case and spaces; a reference of fewer than four parts between commas is short."""
+    """The same without case and spaces; a short reference has fewer than four parts between commas."""
     rule = _in_or_close if not single else _short_only
     text = line(answer).replace(" ", "")
     return max((rule(text, line(each).replace(" ", ""), _few_parts) for each in references), default=0.0)
@@ -105,12 +110,12 @@ def formula(answer: str, references: Iterable[str]) -> float:
 
 
 def formula_chinese(answer: str, references: Iterable[str]) -> float:
-    r"""The same after every \text{...} has given way to its content."""
+    r"""The same, where every \text{...} is replaced by its content."""
     return formula(_TEXT_TAG.sub(r"\1", answer), [_TEXT_TAG.sub(r"\1", each) for each in references])
 
 
 def letters(answer: str, references: Iterable[str]) -> float:
-    """1 where the characters of the first reference are in the reply, in this order with the same sign between them."""
+    """1 where the characters of the first reference are in the reply in order, with the same sign between all."""
     reference = next(iter(references), "")
     return float(any(between.join(reference) in answer for between in _BETWEEN))
 
@@ -175,25 +180,20 @@ def right(answer: str, question: Question) -> float | None:
     return v2_score(answer, question, kind, language, question.row.eval, single=single)
 
 
-def group_of(language: str) -> Any:
-    def of(scored: Scored) -> Any:
+def mean_of(language: str) -> Aggregate:
+    def group(scored: Scored) -> Group | None:
         return scored.question.groups["group"] if scored.question.groups["language"] == language else None
 
-    return mean_over(of)
+    return mean_over(group)
 
 
-COLUMNS = {"id": "index", "answers": "answer", "type": "category"}
 BENCHMARK = Benchmark(
     name="ocrbench-v2",
     load=tables(
         Row,
-        Form(
-            "OCRBench_v2.json",
-            columns={"image": Beside("{image_path}")},
-            home=Home("https://github.com/Yuliang-Liu/MultimodalOCR", "MIT", megabytes=8000),
-        ),
-        Form("data/test-*.parquet", home=Home("hf://ling99/OCRBench_v2", "MIT", megabytes=8000)),
-        Form("OCRBench_v2.tsv", columns=COLUMNS),
+        Form("OCRBench_v2.json", columns={"image": Beside("{image_path}")}, home=HOME),
+        Form("data/test-*.parquet", home=HUB),
+        Form("OCRBench_v2.tsv", columns=TSV_COLUMNS),
         question=question,
     ),
     prompt="{question}",
@@ -203,8 +203,8 @@ BENCHMARK = Benchmark(
         Metric("published", right, "the same with all that the model wrote, thoughts too", read=verbatim),
     ),
     totals=(
-        Total("english", group_of("en"), "mean over the groups of English tasks"),
-        Total("chinese", group_of("cn"), "mean over the groups of Chinese tasks"),
+        Total("english", mean_of("en"), "mean over the groups of English tasks"),
+        Total("chinese", mean_of("cn"), "mean over the groups of Chinese tasks"),
     ),
     breakdowns=("group", Breakdown("task", crossed_with="language"), "language"),
 )

@@ -15,10 +15,15 @@ from msgspec import Struct
 from vqa_client.benchmark import Benchmark, Beside, Form, Home, Join, Metric, Picture, Place, Prompt, Question
 from vqa_client.benchmark import short_answer, tables, verbatim
 from vqa_client.prompt import SHORTLY
-from vqa_client.scoring.vqa_accuracy import HumanAnswer, texts
-from vqa_client.scoring.vqa_accuracy import most_given, official, soft
-from vqa_client.scoring.vqa_normalise import evalai
-from vqa_client.scoring.vqa_normalise import normalised
+from vqa_client.scoring.vqa_accuracy import HumanAnswer, most_given, official, soft, texts
+from vqa_client.scoring.vqa_normalise import evalai, normalised
+
+HOME = Home("https://okvqa.allenai.org/download.html", "CC BY 4.0", megabytes=6500)
+HUB = Home("hf://lmms-lab-encoder/OK-VQA", "CC BY 4.0", megabytes=800)
+COLUMNS = {"folder": Beside("val2014")}
+ANNOTATIONS = Join("mscoco_val2014_annotations.json", on="question_id", key="question_id", records="annotations")
+SHORT = f"When the provided information is insufficient, respond with 'Unanswerable'.\n{SHORTLY}"
+"""How lmms-eval ends the prompts of OK-VQA and VizWiz."""
 
 
 class Row(Struct):
@@ -43,20 +48,18 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-SHORT = f"When the provided information is insufficient, respond with 'Unanswerable'.\n{SHORTLY}"
-"""How lmms-eval ends the prompts of OK-VQA and VizWiz."""
 BENCHMARK = Benchmark(
     name="okvqa",
     load=tables(
         Row,
         Form(
             "OpenEnded_mscoco_val2014_questions.json",
+            columns=COLUMNS,
             records="questions",
-            columns={"folder": Beside("val2014")},
-            join=Join("mscoco_val2014_annotations.json", on="question_id", key="question_id", records="annotations"),
-            home=Home("https://okvqa.allenai.org/download.html", "CC BY 4.0", megabytes=6500),
+            join=ANNOTATIONS,
+            home=HOME,
         ),
-        Form("data/val2014-*.parquet", home=Home("hf://lmms-lab-encoder/OK-VQA", "CC BY 4.0", megabytes=800)),
+        Form("data/val2014-*.parquet", home=HUB),
         question=question,
     ),
     prompt="{question}\nAnswer with as few words as possible.",

@@ -12,10 +12,16 @@ run of one file has all of them, one of three has accuracy and F1 of each, and t
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Breakdown, Form, Home, Metric, Picture, Place, Prompt
+from vqa_client.benchmark import Benchmark, Beside, Breakdown, ColumnNames, Form, Home, Metric, Picture, Place, Prompt
 from vqa_client.benchmark import Question, Sums, Total, best_of, equal, mean_over, pope_yes, tables, yes_no, yorn
-from vqa_client.prompt import SHORTLY
+from vqa_client.prompt import SHORT_PROMPT
 from vqa_client.scoring.published import yes_no_readers as rules
+
+HOME = Home("github.com/RUCAIBox/POPE", "MIT", megabytes=3)
+HUB = Home("hf://lmms-lab-encoder/POPE", "MIT", megabytes=120)
+OWN_COLUMNS: ColumnNames = {"image": Beside("val2014/{image}"), "photograph": "image"}
+COLUMNS = {"text": "question", "label": "answer", "kinds": "category"}
+KINDS = ("random", "popular", "adversarial")
 
 
 class Row(Struct):
@@ -39,25 +45,17 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-KINDS = ("random", "popular", "adversarial")
-LMMS_EVAL = Prompt(f"{{question}}\n{SHORTLY}", max_tokens=128)
-ASKED = {"text": "question", "label": "answer", "kinds": "category"}
-HUB = Home("hf://lmms-lab-encoder/POPE", "MIT", megabytes=120)
 BENCHMARK = Benchmark(
     name="pope",
     load=tables(
         Row,
-        Form(
-            "*_pope_*.json",
-            columns={"image": Beside("val2014/{image}"), "photograph": "image"},
-            home=Home("github.com/RUCAIBox/POPE", "MIT", megabytes=3),
-        ),
-        Form("data/{split}-*.parquet", columns={**ASKED, "photograph": "image_source"}, home=HUB),
-        Form("POPE.tsv", columns={**ASKED, "question_id": "index"}),
+        Form("*_pope_*.json", columns=OWN_COLUMNS, home=HOME),
+        Form("data/{split}-*.parquet", columns={**COLUMNS, "photograph": "image_source"}, home=HUB),
+        Form("POPE.tsv", columns={**COLUMNS, "question_id": "index"}),
         question=question,
     ),
     prompt="{question}\nAnswer yes or no.",
-    prompt_forms={"official": Prompt(), "lmms_eval": LMMS_EVAL, "vlmevalkit": Prompt()},
+    prompt_forms={"official": Prompt(), "lmms_eval": Prompt(SHORT_PROMPT, max_tokens=128), "vlmevalkit": Prompt()},
     parse=yes_no,
     metrics=(
         Metric("accuracy", best_of(equal), "says rightly whether the object is there"),

@@ -15,10 +15,11 @@ from vqa_client.benchmark import Benchmark, Form, Home, Metric, Picture, Place, 
 from vqa_client.scoring.published.choice_readers import kit, lmms_mcq_abcd
 from vqa_client.scoring.readings import choice_or_short
 from vqa_client.scoring.vqa_normalise import normalised
-from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LETTERED, ChoiceRow, asking, reading
-from vqa_client.tasks.choices import open_are_wrong, right, taken_apart, with_choices
+from vqa_client.tasks.choices import CHOICE_PROMPT, KIT_PROMPT, LETTERED, ChoiceRow, has_choices, open_are_wrong
+from vqa_client.tasks.choices import parse_by, prompt_from, right, split_choices
 
-MARK = re.compile(r"\n+([A-H])[.)] ?")
+HUB = Home("hf://xai-org/RealworldQA", "CC BY-ND 4.0", megabytes=680)
+LETTER_MARK = re.compile(r"\n+([A-H])[.)] ?")
 HOW = "\nPlease answer directly with "
 LETTER = "only the letter of the correct option and nothing else."
 WORD = "a single word or number."
@@ -31,7 +32,7 @@ class Row(ChoiceRow):
 
 
 def question(row: Row, place: Place) -> Question:
-    text, choices = taken_apart(row.question.strip().partition(HOW)[0], MARK)
+    text, choices = split_choices(row.question.strip().partition(HOW)[0], LETTER_MARK)
     return Question(
         id=row.index or f"{place.file}#{place.number}",
         text=text,
@@ -43,13 +44,14 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-def same_words(answer: str, question: Question) -> float:
-    text, reference = normalised(answer), normalised(question.references[0])
-    return right(answer, question) if question.choices else float(text == reference)
+def right_or_same(answer: str, question: Question) -> float:
+    if question.choices:
+        return right(answer, question)
+    return float(normalised(answer) == normalised(question.references[0]))
 
 
-def same(answer: str, question: Question) -> float:
-    """Score by lmms-eval's rule: the letter of A to D, else the same text but for case and stops at the end."""
+def lmms_eval(answer: str, question: Question) -> float:
+    """The right letter of A to D, or the same text, where case and full stops at its end don't count."""
     (reference,) = question.references
     if reference.upper() in ("A", "B", "C", "D"):
         return float(lmms_mcq_abcd(answer, {}) == reference.upper())
@@ -60,20 +62,22 @@ BENCHMARK = Benchmark(
     name="realworldqa",
     load=tables(
         Row,
-        Form("data/{split}-*.parquet", home=Home("hf://xai-org/RealworldQA", "CC BY-ND 4.0", megabytes=680)),
-        Form("RealWorldQA.tsv", LETTERED),
+        Form("data/{split}-*.parquet", home=HUB),
+        Form("RealWorldQA.tsv", columns=LETTERED),
         question=question,
     ),
-    prompt=asking(ASKED, "{question}\n\nAnswer with a single word or number."),
+    prompt=prompt_from(CHOICE_PROMPT, "{question}\n\nAnswer with a single word or number."),
     prompt_forms={
-        "lmms_eval": asking(f"{{question}}\n\n{{choices}}{HOW}{LETTER}", f"{{question}}{HOW}{WORD}", max_tokens=16),
+        "lmms_eval": prompt_from(
+            f"{{question}}\n\n{{choices}}{HOW}{LETTER}", f"{{question}}{HOW}{WORD}", max_tokens=16
+        ),
         "vlmevalkit": KIT_PROMPT,
     },
     parse=choice_or_short,
     metrics=(
-        Metric("accuracy", same_words, "the choice, or the same word or number"),
-        Metric("lmms_eval", same, "lmms-eval's rule on the reply as it came", verbatim),
-        Metric("vlmevalkit", right, "VLMEvalKit's reader of choices", reading(kit), when=with_choices),
+        Metric("accuracy", right_or_same, "the choice, or the same word or number"),
+        Metric("lmms_eval", lmms_eval, "lmms-eval's rule on the reply as it came", verbatim),
+        Metric("vlmevalkit", right, "VLMEvalKit's reader of choices", parse_by(kit), when=has_choices),
     ),
     totals=(open_are_wrong("vlmevalkit", "VLMEvalKit"),),
     breakdowns=("answer",),

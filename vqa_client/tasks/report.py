@@ -18,7 +18,6 @@ from vqa_client.reports.summary import Summary, summarise, without_scores
 from vqa_client.scoring.reply import kept_completion, reply_from
 from vqa_client.types import Completion, Question, Record
 
-
 _NOTHING = reply_from(Completion(text=""))
 
 

@@ -14,18 +14,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from vqa_client.benchmark import ASKS, Benchmark, Beside, Breakdown, Form, Home, Picture, Place, Question
+from vqa_client.benchmark import ASKS, Benchmark, Beside, Breakdown, ColumnNames, Form, Home, Picture, Place, Question
 from vqa_client.benchmark import Shots, choice, tables
 from vqa_client.scoring.published import choice_readers as readers
 from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.settings.validation import Switch
-from vqa_client.tasks.choices import ASKED, DIRECTLY, DRAWN, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow
-from vqa_client.tasks.choices import asking, drawn, from_zero, lmms_eval
+from vqa_client.tasks.choices import CHOICE_PROMPT, DRAW_TOTALS, KIT_PROMPT, LETTERED, LMMS_PROMPT, OURS, VLMEVALKIT
+from vqa_client.tasks.choices import ChoiceRow, letter_of, lmms_eval, prompt_from, published_draws
 
-OFFICIAL = "Question: {question}\nContext: {hint}\nOptions: {choices}\nAnswer:"
-LMMS_EVAL = f"{{hint}}{{question}}\n{{choices}}\n{DIRECTLY}"
-SPLITS = {"test": "TEST", "val": "VAL"}
 HUB = Home("hf://lmms-lab-encoder/ScienceQA", "CC BY-NC-SA 4.0")
+COLUMNS: ColumnNames = {"id": "key", "options": "choices", "image": Beside("images/{split}/{key}/{image}")}
+TSV_COLUMNS: ColumnNames = {**LETTERED, "id": "index", "subject": "category"}
+SPLITS = {"test": "TEST", "val": "VAL"}
+OFFICIAL = "Question: {question}\nContext: {hint}\nOptions: {choices}\nAnswer:"
 
 
 class Row(ChoiceRow):
@@ -49,7 +50,7 @@ def question(row: Row, place: Place, *, images_only: bool) -> Iterator[Question]
         text=row.asked(),
         images=(row.image,) if row.image else (),
         choices=row.choices(),
-        references=(from_zero(row.answer),),
+        references=(letter_of(row.answer),),
         groups={name: group for name, group in groups.items() if group} | {"context": tuple(context or ["no_context"])},
         row=row,
     )
@@ -68,23 +69,23 @@ def benchmark(options: Options) -> Benchmark:
         name="scienceqa",
         load=tables(
             Row,
-            Form("problems.json", {"id": "key", "options": "choices", "image": Beside("images/{split}/{key}/{image}")}),
-            Form(("ScienceQA-FULL/{split}-*.parquet", "{split}-*.parquet"), {"options": "choices"}, home=HUB),
-            Form("ScienceQA_{split}.tsv", {**LETTERED, "id": "index", "subject": "category"}, splits=SPLITS),
-            Form("ScienceQA-IMG/{split}-*.parquet", {"options": "choices"}),
+            Form("problems.json", columns=COLUMNS),
+            Form(("ScienceQA-FULL/{split}-*.parquet", "{split}-*.parquet"), columns={"options": "choices"}, home=HUB),
+            Form("ScienceQA_{split}.tsv", columns=TSV_COLUMNS, splits=SPLITS),
+            Form("ScienceQA-IMG/{split}-*.parquet", columns={"options": "choices"}),
             question=partial(question, images_only=options.images_only),
         ),
-        prompt=ASKED,
+        prompt=CHOICE_PROMPT,
         prompt_forms={
-            "official": asking(OFFICIAL, line="({label}) {text}", between=" ", hint="{hint}", no_hint="N/A"),
-            "lmms_eval": asking(LMMS_EVAL, hint="Context: {hint}\n"),
+            "official": prompt_from(OFFICIAL, line="({label}) {text}", between=" ", hint="{hint}", no_hint="N/A"),
+            "lmms_eval": prompt_from("{hint}" + LMMS_PROMPT, hint="Context: {hint}\n"),
             "vlmevalkit": KIT_PROMPT,
         },
         parse=choice,
-        metrics=(OURS, *drawn(readers.scienceqa, 10), VLMEVALKIT, lmms_eval(readers.lmms_scienceqa)),
-        totals=DRAWN,
+        metrics=(OURS, *published_draws(readers.scienceqa, 10), VLMEVALKIT, lmms_eval(readers.lmms_scienceqa)),
+        totals=DRAW_TOTALS,
         shots=Shots("train", same="subject"),
         breakdowns=("subject", "context", Breakdown("grades", ("1-6", "7-12")), "topic"),
-        ideal_reply=lambda asked: "{0}. The answer is {0}.".format(asked.references[0]),
+        ideal_reply=lambda question: "{0}. The answer is {0}.".format(question.references[0]),
         labels=tuple("ABCDE"),
     )

@@ -11,12 +11,18 @@ Published: accuracy over all and by kind (Li et al., CVPR 2024, section 4); the 
 their loss, which chat endpoints don't give.
 """
 
-from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, LeftOut, Picture, Place, Prompt, Question
-from vqa_client.benchmark import Scored, Submission, Total, choice, mean_over, tables
+from typing import Any
+
+from vqa_client.benchmark import Benchmark, Beside, ColumnNames, Columns, Form, Home, LeftOut, Picture, Place, Prompt
+from vqa_client.benchmark import Question, Scored, Submission, Total, choice, mean_over, tables
 from vqa_client.scoring.published.choice_readers import lmms_seedbench
-from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow
+from vqa_client.tasks.choices import CHOICE_PROMPT, KIT_PROMPT, LETTERED, LMMS_PROMPT, OURS, VLMEVALKIT, ChoiceRow
 from vqa_client.tasks.choices import lmms_eval
 
+HOME = Home("github.com/AILab-CVC/SEED-Bench", "CC BY-NC 4.0")
+HUB = Home("hf://lmms-lab-encoder/SEED-Bench", "CC BY-NC 4.0")
+CHOICES: ColumnNames = {"options": Columns("choice_a", "choice_b", "choice_c", "choice_d")}
+COLUMNS: ColumnNames = {**CHOICES, "images": Beside("SEED-Bench-image/{data_id}")}
 KINDS = (
     *("Scene Understanding", "Instance Identity", "Instance Attributes", "Instance Location", "Instances Counting"),
     *("Spatial Relation", "Instance Interaction", "Visual Reasoning", "Text Understanding"),
@@ -47,31 +53,21 @@ def question(row: Row, place: Place) -> Question | LeftOut:
     )
 
 
-def entry(scored: Scored) -> dict[str, object]:
+def entry(scored: Scored) -> dict[str, Any]:
     return {"question_id": scored.question.id, "prediction": scored.answer}
 
 
-CHOICES = {"options": Columns("choice_a", "choice_b", "choice_c", "choice_d")}
 BENCHMARK = Benchmark(
     name="seedbench",
     load=tables(
         Row,
-        Form(
-            "SEED-Bench.json",
-            {**CHOICES, "images": Beside("SEED-Bench-image/{data_id}")},
-            records="questions",
-            home=Home("github.com/AILab-CVC/SEED-Bench", "CC BY-NC 4.0"),
-        ),
-        Form(
-            "data/{split}-*.parquet",
-            {**CHOICES, "images": "image"},
-            home=Home("hf://lmms-lab-encoder/SEED-Bench", "CC BY-NC 4.0"),
-        ),
-        Form("SEEDBench_IMG.tsv", {**LETTERED, "images": "image", "question_id": "index"}),
+        Form("SEED-Bench.json", columns=COLUMNS, records="questions", home=HOME),
+        Form("data/{split}-*.parquet", columns={**CHOICES, "images": "image"}, home=HUB),
+        Form("SEEDBench_IMG.tsv", columns={**LETTERED, "images": "image", "question_id": "index"}),
         question=question,
     ),
-    prompt=ASKED,
-    prompt_forms={"lmms_eval": Prompt(f"{{question}}\n{{choices}}\n{DIRECTLY}"), "vlmevalkit": KIT_PROMPT},
+    prompt=CHOICE_PROMPT,
+    prompt_forms={"lmms_eval": Prompt(LMMS_PROMPT), "vlmevalkit": KIT_PROMPT},
     parse=choice,
     metrics=(OURS, VLMEVALKIT, lmms_eval(lmms_seedbench)),
     totals=(Total("by_kind", mean_over("kind"), "the mean over kinds of questions"),),

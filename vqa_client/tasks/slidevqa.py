@@ -20,13 +20,19 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Metric, Pages, Picture, Place, Prompt, Question
-from vqa_client.benchmark import best_of, short_answer, tables, verbatim
+from vqa_client.benchmark import Benchmark, Beside, ColumnNames, Columns, Form, Home, Metric, Pages, Picture, Place
+from vqa_client.benchmark import Prompt, Question, best_of, short_answer, tables, verbatim
 from vqa_client.images.documents import pages_of
 from vqa_client.scoring.published.anls import anls_doc
 from vqa_client.scoring.short_answers import ARTICLE, NO_PUNCTUATION
 from vqa_client.scoring.number_words import SMALL
 
+HOME = Home("https://github.com/nttmdlab-nlp/SlideVQA", "NTT's evaluation licence", megabytes=15_000)
+HUB = Home("hf://NTT-hil-insight/SlideVQA", "NTT's evaluation licence", megabytes=15_000)
+COLUMNS = {"id": "qa_id", "reasoning": "reasoning_type"}
+OWN_COLUMNS: ColumnNames = {**COLUMNS, "deck": Beside("{deck_name}")}
+HUB_COLUMNS: ColumnNames = {**COLUMNS, "slides": Columns(*(f"page_{number}" for number in range(1, 21)))}
+TSV_COLUMNS = {"id": "index", "slides": "image"}
 _REPLACED: Final = (
     *(("this is ", ""), ("it is ", ""), ("&", ","), ("and", ","), ("percent", ""), ("organisation", "organization")),
     *(("because of", ""), ("because", ""), ("due to", ""), ("hours", "hrs"), ("minites", "min")),
@@ -154,24 +160,20 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-COLUMNS = {"id": "qa_id", "reasoning": "reasoning_type"}
-SLIDES = Columns(*(f"page_{number}" for number in range(1, 21)))
-HOME = Home("https://github.com/nttmdlab-nlp/SlideVQA", "NTT's evaluation licence", megabytes=15_000)
-HUB = Home("hf://NTT-hil-insight/SlideVQA", "NTT's evaluation licence", megabytes=15_000)
 BENCHMARK = Benchmark(
     name="slidevqa",
     load=tables(
         Row,
-        Form("annotations/qa/{split}.jsonl", columns={**COLUMNS, "deck": Beside("{deck_name}")}, home=HOME),
-        Form("data/{split}-*.parquet", columns={**COLUMNS, "slides": SLIDES}, splits={"dev": "val"}, home=HUB),
-        Form(("SLIDEVQA.tsv", "SLIDEVQA_MINI.tsv"), columns={"id": "index", "slides": "image"}),
+        Form("annotations/qa/{split}.jsonl", columns=OWN_COLUMNS, home=HOME),
+        Form("data/{split}-*.parquet", columns=HUB_COLUMNS, splits={"dev": "val"}, home=HUB),
+        Form(("SLIDEVQA.tsv", "SLIDEVQA_MINI.tsv"), columns=TSV_COLUMNS),
         question=question,
         split="dev",
     ),
     prompt="{question}\nAnswer with as few words as possible.",
     prompt_forms={
         "lmms_eval": Prompt("{question}\nAnswer using only the short answer, without explanation.", max_tokens=128),
-        "vlmevalkit": Prompt("{question}"),
+        "vlmevalkit": Prompt(),
     },
     parse=short_answer,
     measure="exact match",

@@ -15,9 +15,14 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question, Scored
 from vqa_client.benchmark import Submission, short_answer, tables, verbatim
-from vqa_client.prompt import SHORTLY
+from vqa_client.prompt import SHORTLY, SHORT_PROMPT
 from vqa_client.scoring.vqa_accuracy import most_given, soft
 from vqa_client.scoring.vqa_normalise import evalai, vlmevalkit
+
+HOME = Home("https://textvqa.org/dataset", "CC BY 4.0", megabytes=7000)
+HUB = Home("hf://lmms-lab-encoder/textvqa", "CC BY 4.0", megabytes=9000)
+COLUMNS = {"image": Beside("train_images/{image_id}.jpg")}
+TSV_COLUMNS = {"question_id": "index", "answers": "answer"}
 
 
 class Row(Struct):
@@ -52,25 +57,16 @@ BENCHMARK = Benchmark(
     name="textvqa",
     load=tables(
         Row,
-        Form(
-            "TextVQA_0.5.1_{split}.json",
-            records="data",
-            columns={"image": Beside("train_images/{image_id}.jpg")},
-            home=Home("https://textvqa.org/dataset", "CC BY 4.0", megabytes=7000),
-        ),
-        Form(
-            "data/{split}-*.parquet",
-            splits={"val": "validation"},
-            home=Home("hf://lmms-lab-encoder/textvqa", "CC BY 4.0", 9000),
-        ),
-        Form("TextVQA_{split}.tsv", columns={"question_id": "index", "answers": "answer"}, splits={"val": "VAL"}),
+        Form("TextVQA_0.5.1_{split}.json", columns=COLUMNS, records="data", home=HOME),
+        Form("data/{split}-*.parquet", splits={"val": "validation"}, home=HUB),
+        Form("TextVQA_{split}.tsv", columns=TSV_COLUMNS, splits={"val": "VAL"}),
         question=question,
         split="val",
     ),
     prompt="{question}\nAnswer with as few words as possible.",
     prompt_forms={
         "lmms_eval": Prompt(lambda question: f"{question.text.capitalize()}\n{SHORTLY}"),
-        "vlmevalkit": Prompt(f"{{question}}\n{SHORTLY}"),
+        "vlmevalkit": Prompt(SHORT_PROMPT),
     },
     parse=short_answer,
     measure="VQA accuracy",

@@ -14,12 +14,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Form, Home, Picture, Place, Prompt, Question, Scored
+from vqa_client.benchmark import Benchmark, Beside, ColumnNames, Form, Home, Picture, Place, Prompt, Question, Scored
 from vqa_client.benchmark import Submission, short_answer, tables
 from vqa_client.scoring.vqa_accuracy import HumanAnswer, most_given, texts
 from vqa_client.scoring.vqa_normalise import evalai
 from vqa_client.tasks.okvqa import SHORT
 from vqa_client.tasks.textvqa import METRICS
+
+HOME = Home("https://vizwiz.org/tasks-and-datasets/vqa", "CC BY 4.0", megabytes=5000)
+HUB = Home("hf://lmms-lab-encoder/VizWiz-VQA", "CC BY 4.0", megabytes=5000)
+COLUMNS: ColumnNames = {"id": "image", "image": Beside("val/{image}"), "kind": "answer_type"}
 
 
 class Row(Struct):
@@ -31,8 +35,7 @@ class Row(Struct):
 
 
 def question(row: Row, place: Place) -> Question:
-    name = f"/VizWiz_{place.split}_"
-    image = row.image.replace(f"/val{name}", f"/{place.split}{name}")
+    image = row.image.replace(f"/val/VizWiz_{place.split}_", f"/{place.split}/VizWiz_{place.split}_")
     answerable = "no" if row.kind == "unanswerable" else "yes"
     return Question(
         id=row.id.removesuffix(".jpg"),
@@ -52,16 +55,8 @@ BENCHMARK = Benchmark(
     name="vizwiz",
     load=tables(
         Row,
-        Form(
-            "{split}.json",
-            columns={"id": "image", "image": Beside("val/{image}"), "kind": "answer_type"},
-            home=Home("https://vizwiz.org/tasks-and-datasets/vqa", "CC BY 4.0", megabytes=5000),
-        ),
-        Form(
-            "data/{split}-*.parquet",
-            columns={"id": "question_id", "kind": "category"},
-            home=Home("hf://lmms-lab-encoder/VizWiz-VQA", "CC BY 4.0", megabytes=5000),
-        ),
+        Form("{split}.json", columns=COLUMNS, home=HOME),
+        Form("data/{split}-*.parquet", columns={"id": "question_id", "kind": "category"}, home=HUB),
         Form("VizWiz.tsv", columns={"id": "index"}),
         question=question,
         split="val",
@@ -69,7 +64,7 @@ BENCHMARK = Benchmark(
     prompt="{question}\nAnswer with as few words as possible; say unanswerable where the photograph doesn't tell.",
     prompt_forms={
         "lmms_eval": Prompt(lambda question: f"{question.text.capitalize()}\n{SHORT}"),
-        "vlmevalkit": Prompt("{question}"),
+        "vlmevalkit": Prompt(),
     },
     parse=short_answer,
     measure="VQA accuracy",

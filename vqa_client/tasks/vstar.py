@@ -14,9 +14,11 @@ import re
 
 from vqa_client.benchmark import Benchmark, Form, Home, Picture, Place, Prompt, Question, choice, tables
 from vqa_client.scoring.published.choice_readers import lmms_vstar
-from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow
-from vqa_client.tasks.choices import lmms_eval, taken_apart
+from vqa_client.tasks.choices import CHOICE_PROMPT, DIRECTLY, KIT_PROMPT, LETTERED, LMMS_PROMPT, OURS, VLMEVALKIT
+from vqa_client.tasks.choices import ChoiceRow, lmms_eval, split_choices
 
+HUB = Home("hf://craigwu/vstar_bench", "MIT", megabytes=350)
+COLUMNS = {"id": "question_id", "question": "text", "answer": "label"}
 LETTER = re.compile(r"\s\(([A-D])\) ?")
 
 
@@ -28,7 +30,7 @@ class Row(ChoiceRow):
 
 
 def question(row: Row, place: Place) -> Question:
-    text, choices = taken_apart(row.question.partition(f"\n{DIRECTLY}")[0], LETTER)
+    text, choices = split_choices(row.question.partition(f"\n{DIRECTLY}")[0], LETTER)
     return Question(
         id=row.id,
         text=text,
@@ -40,22 +42,17 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-COLUMNS = {"id": "question_id", "question": "text", "answer": "label"}
-HOME = Home("hf://craigwu/vstar_bench", "MIT", megabytes=350)
 BENCHMARK = Benchmark(
     name="vstar",
     load=tables(
         Row,
-        Form("test_questions.jsonl", COLUMNS, home=HOME),
-        Form("data/{split}-*.parquet", COLUMNS),
-        Form("VStarBench.tsv", {**LETTERED, "id": "index"}),
+        Form("test_questions.jsonl", columns=COLUMNS, home=HUB),
+        Form("data/{split}-*.parquet", columns=COLUMNS),
+        Form("VStarBench.tsv", columns={**LETTERED, "id": "index"}),
         question=question,
     ),
-    prompt=ASKED,
-    prompt_forms={
-        "lmms_eval": Prompt(f"{{question}}\n{{choices}}\n{DIRECTLY}\n{DIRECTLY}", max_tokens=16),
-        "vlmevalkit": KIT_PROMPT,
-    },
+    prompt=CHOICE_PROMPT,
+    prompt_forms={"lmms_eval": Prompt(f"{LMMS_PROMPT}\n{DIRECTLY}", max_tokens=16), "vlmevalkit": KIT_PROMPT},
     parse=choice,
     metrics=(OURS, VLMEVALKIT, lmms_eval(lmms_vstar)),
     breakdowns=("category",),

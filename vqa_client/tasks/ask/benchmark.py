@@ -24,7 +24,7 @@ from vqa_client.tables.loading import digest
 from vqa_client.tasks.ask.rows import ImageFolder, state_of
 from vqa_client.tasks.ask.survey import Asked, Survey, survey
 from vqa_client.tasks.ask.values import LABELS
-from vqa_client.tasks.choices import right, with_choices
+from vqa_client.tasks.choices import right, has_choices
 
 WITH_CHOICES: Final = "{question}\n\n{choices}\n\n"
 TEN: Final = 10
@@ -75,7 +75,7 @@ OPEN: Final = (
     Metric("relaxed", best_of(relaxed), "a number within 5 %, else the same words"),
     Metric("f1", best_of(word_f1), "F1 of the words, as SQuAD counts them"),
 )
-CHOICE: Final = Metric("choice", right, "the right letter, as the robust parser reads it", when=with_choices)
+CHOICE: Final = Metric("choice", right, "the right letter, as the robust parser reads it", when=has_choices)
 
 
 def benchmark(options: AskSettings) -> Benchmark:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from vqa_client.prompt import choices_text
 from vqa_client.scoring.explained_answer import two_letters
-from vqa_client.tasks.choices import labelled
+from vqa_client.tasks.choices import label_choices
 from vqa_client.types import Question
 
 EXAMPLES: Final[Mapping[str, int]] = {"zero": 0, "1shot": 1, "3shot": 3}
@@ -182,7 +182,7 @@ Q2A: Final = Wording(
     shown=lambda question: _with_choices(question.text, question.choices),
     examples=tuple(
         (
-            _with_choices(each.question, labelled(each.answers)),
+            _with_choices(each.question, label_choices(each.answers)),
             f"{'ABCD'[each.right]} because {_inner(each.reasons[each.reason])}",
         )
         for each in _EXAMPLES
@@ -195,7 +195,7 @@ QA2R: Final = Wording(
     ),
     shown=lambda question: _with_reasons(question.text, question.extra["given_answer"], question.choices),
     examples=tuple(
-        (_with_reasons(each.question, each.answers[each.right], labelled(each.reasons)), "ABCD"[each.reason])
+        (_with_reasons(each.question, each.answers[each.right], label_choices(each.reasons)), "ABCD"[each.reason])
         for each in _EXAMPLES
     ),
 )
@@ -208,7 +208,7 @@ Q2AR: Final = Wording(
     shown=lambda question: _with_both(question.text, question.choices, question.extra["reasons"]),
     examples=tuple(
         (
-            _with_both(each.question, labelled(each.answers), labelled(each.reasons, after=4)),
+            _with_both(each.question, label_choices(each.answers), label_choices(each.reasons, after=4)),
             two_letters("ABCD"[each.right], "EFGH"[each.reason]),
         )
         for each in _EXAMPLES

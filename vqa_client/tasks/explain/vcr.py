@@ -15,7 +15,7 @@ from vqa_client.scoring.explained_answer import read_letter, read_reason, read_t
 from vqa_client.scoring.explained_answer import read_sentence
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.own_commands import ExplainSettings
-from vqa_client.tasks.choices import labelled
+from vqa_client.tasks.choices import label_choices
 from vqa_client.tasks.explain.dataset import Dataset, NleRow
 from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.prompts import FREE, Q2A, Q2AR, QA2R, Wording
@@ -124,7 +124,7 @@ def _q2a(sample_id: str, row: VcrRow, path: str) -> Question | str:
     right = row.right_choice()
     if right is None:
         return "no_answer" if row.answer_choices else "no_choices"
-    choices = labelled(row.choices())
+    choices = label_choices(row.choices())
     gold = list(choices)[right]
     extra = {"gold": gold, "gold_text": row.answer()}
     return _question(sample_id, row, path, references=(gold,), choices=choices, extra=extra)
@@ -136,7 +136,7 @@ def _qa2r(sample_id: str, row: VcrRow, path: str) -> Question | str:
         return "no_rationale" if row.rationale_choices else "no_rationale_choices"
     if not answer:
         return "no_answer"
-    choices = labelled(row.reasons())
+    choices = label_choices(row.reasons())
     gold = list(choices)[right]
     return _question(
         sample_id, row, path, references=(gold,), choices=choices, extra={"gold": gold, "given_answer": answer}
@@ -149,8 +149,8 @@ def _q2ar(sample_id: str, row: VcrRow, path: str) -> Question | str:
         return "no_rationale" if row.rationale_choices else "no_rationale_choices"
     if right is None:
         return "no_answer" if row.answer_choices else "no_choices"
-    choices = labelled(row.choices())
-    reasons = labelled(row.reasons(), after=len(choices))
+    choices = label_choices(row.choices())
+    reasons = label_choices(row.reasons(), after=len(choices))
     gold = two_letters(list(choices)[right], list(reasons)[reason])
     return _question(
         sample_id, row, path, references=(gold,), choices=choices, extra={"gold": gold, "reasons": reasons}
