@@ -43,7 +43,8 @@ CONCLUSION_READ: Final = 300
 """Characters at the end of a reply in which a conclusion is looked for."""
 _CONCLUDED: Final = lazily(
     r"(?:\b(?:therefore|thus|hence|so|consequently)\b[^\n]*[=≈]"
-    r"|\b(?:giving|making|totall?ing|adds? up to|a total of) (?:a total of )?)"
+    r"|\b(?:giving|making|totall?ing|adds? up to|a total of) (?:a total of )?"
+    r"|[,;:-] (?=\W?\d(?:(?!, )[^\n=≈\x02\x03]){0,30} (?:in total|in all|altogether)[ \x03).]*\Z))"
     r"[ \x02(]*(?P<value>[^\n=≈\x02\x03]{1,30}?)(?: (?:in total|in all|altogether))?[ \x03).]*\Z"
 )
 _BEST: Final = lazily(BEST)

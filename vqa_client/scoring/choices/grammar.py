@@ -74,6 +74,7 @@ _REMAINDERS = """
 _STANCES = """
     i think it's|i think it is|i think this is|i believe it's|i believe it is|i'd say it's|i would say it's|so it's
     so it is|so it must be|so this is|so i think it's|so i think it is|therefore it's|thus it is|hence it is
+    i think|i believe
 """
 _PROBABLY = """
     probably|likely|wahrscheinlich|vermutlich|wohl|dürfte|probablement|probablemente|provavelmente|probabilmente

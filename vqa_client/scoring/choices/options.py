@@ -44,6 +44,13 @@ _RESPELLED: Final = tuple(
     )
 )
 """Other spellings of units and fractions."""
+_COUNTABLE = lazily(r"(?!the |no |one |all |both )[a-z]{3,}(?: [a-z]{3,}){0,2}")
+_COUNTED = lazily(
+    rf"\b(?:are|were|see|shows?|contains?|many|some|several|only|mostly|\d+|{'|'.join(SMALL)})"
+    r"(?: (?:some|several|many|all|only|mostly|clearly))? \Z"
+)
+"""What a plural follows that says what is there; not "he wears shorts", where a choice is "short"."""
+_COUNT_READ: Final = 40
 _SPOKEN: Final = {"yes": ("yeah", "yep", "yup"), "no": ("nope", "nah")}
 IMAGE = lazily(r"<(image \d+)>")
 _CONTINUED = lazily(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
@@ -93,9 +100,18 @@ class Texts:
         return {text: labels for text, labels in self.owners.items() if telling(text)}
 
     @cached_property
+    def plurals(self) -> Mapping[str, tuple[str, ...]]:
+        """The English plural of each telling text that has no article or number, to its labels."""
+        return {
+            plural: (label,)
+            for label, text in self.folded.items()
+            if telling(text) and _COUNTABLE.fullmatch(text) and (plural := _plural(text)) not in self.owners
+        }
+
+    @cached_property
     def _owners_by_first(self) -> Mapping[str, list[tuple[str, tuple[str, ...]]]]:
         by_first: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
-        for literal, labels in self.owners.items():
+        for literal, labels in (*self.owners.items(), *self.plurals.items()):
             by_first.setdefault(literal[0], []).append((literal, labels))
         return by_first
 
@@ -168,19 +184,20 @@ class Texts:
         return Start(lower, labels, end, values)
 
     def anywhere(self, text: str) -> list[tuple[int, int, tuple[str, ...]]]:
-        """From where to where in `text` (folded) a choice's text is that does not belong to a longer one."""
-        places = [
-            (start, end, labels)
-            for literal, labels in self.telling.items()
-            if literal in text
-            for start, end in find_whole(text, literal)
-        ]
+        """Start, end and labels of each choice's text in `text` (folded) that isn't part of a longer one.
+
+        A plural is such a text where words like "two" or "there are" lead up to it.
+        """
         spans: list[tuple[int, int, tuple[str, ...]]] = []
-        for start, end, labels in places:
+        for start, end, labels in _places(text, self.telling):
             continued = text[end - 1].isdecimal() and _CONTINUED.match(text, end)
             if not continued and not any(start < other[1] and other[0] < end for other in spans):
                 spans.append((start, end, labels))
-        return spans
+        return spans + [
+            (start, end, labels)
+            for start, end, labels in _places(text, self.plurals)
+            if _COUNTED.search(text, max(0, start - _COUNT_READ), start)
+        ]
 
 
 class _Folded(dict[str, str]):
@@ -193,6 +210,21 @@ class _Folded(dict[str, str]):
     def __missing__(self, label: str) -> str:
         text = self[label] = folded(plain(self._texts[label])).rstrip(".;, ")
         return text
+
+
+def _places(text: str, owners: Mapping[str, tuple[str, ...]]) -> list[tuple[int, int, tuple[str, ...]]]:
+    return [
+        (start, end, labels)
+        for literal, labels in owners.items()
+        if literal in text
+        for start, end in find_whole(text, literal)
+    ]
+
+
+def _plural(text: str) -> str:
+    if text.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{text}es"
+    return f"{text[:-1]}ies" if text[-1] == "y" and text[-2] not in "aeiou" else f"{text}s"
 
 
 def _same_amount(own: re.Match[str], other: re.Match[str]) -> bool:
