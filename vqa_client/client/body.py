@@ -1,4 +1,4 @@
-"""A request body as pieces: JSON text around images that are read and encoded while the socket takes them."""
+"""A request body as pieces: JSON text, and images that are read and encoded while they are sent."""
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from vqa_client.types import Image, Parts, Request, without_none
 
 
 class Body:
-    """One chat request, of known length before any image is read, walked anew by each attempt."""
+    """One chat request; its length is known before any image is read, and each attempt reads it again."""
 
     __slots__ = ("_segments", "size_bytes")
 
@@ -21,9 +21,9 @@ class Body:
         self.size_bytes = sum([len(s) if isinstance(s, bytes) else encoded_size(s.size_bytes) for s in segments])
 
     def pieces(self) -> Iterator[bytes]:
-        """Walk the body in order; base64 never passes through a JSON encoder.
+        """The body in pieces; base64 never passes through a JSON encoder.
 
-        Raises QuestionFailed "bad_image" where a file has changed.
+        Raises QuestionFailed "bad_image" if a file has changed.
         """
         for segment in self._segments:
             if isinstance(segment, bytes):
@@ -33,7 +33,7 @@ class Body:
 
 
 class Upload(httpx2.AsyncByteStream):
-    """One walk over a body; `on_start` is called when the first piece is taken."""
+    """The upload of a body; calls `on_start` when the first piece is taken."""
 
     def __init__(self, body: Body, on_start: Callable[[], None]) -> None:
         self._body = body
@@ -41,7 +41,7 @@ class Upload(httpx2.AsyncByteStream):
         self.size_bytes = body.size_bytes
 
     def pieces(self) -> Iterator[bytes]:
-        """The same walk for a transport that needs no await between pieces."""
+        """The pieces for a transport that needs no await between them."""
         self._on_start()
         return self._body.pieces()
 
@@ -56,7 +56,7 @@ _OTHER_LIMIT = re.compile(
     r"use ['\"`]?max_completion_tokens",
     re.IGNORECASE | re.DOTALL,
 )
-"""A complaint about the limit's name, and not about its size."""
+"""A complaint about the name of the limit, not about its size."""
 _NO_TEMPERATURE = re.compile(
     r"temperature.{0,80}(unsupported|not support|only the default|deprecated)|"
     r"(unsupported|does not support).{0,80}temperature",
@@ -65,11 +65,11 @@ _NO_TEMPERATURE = re.compile(
 
 
 THINKING = {"mlx-vlm": "enable_thinking", "ollama": "reasoning_effort", "unknown": "reasoning_effort"}
-"""How kinds of servers want thinking to be switched; others fill their chat template with it."""
+"""The field that switches thinking, by kind of server; other kinds use their chat template."""
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """What this server turned out to want; kept in the run's description."""
+    """The request format that this server accepts; the run file keeps it."""
 
     max_tokens_name: str = "max_tokens"
     send_temperature: bool = True
@@ -77,11 +77,11 @@ class Dialect(msgspec.Struct, frozen=True):
     stream: bool = False
 
     def after(self, complaint: str, parameters: Mapping[str, object], *, sent: "Dialect") -> "Dialect | None":
-        """The dialect to ask again in after a complaint about `parameters` sent in another one, or in this.
+        """The dialect for the next attempt, after a complaint about `parameters` sent in the dialect `sent`.
 
-        None where the complaint isn't about what a dialect changes.
+        None if no dialect helps against the complaint.
         """
-        if sent != self:  # another worker has changed it meanwhile
+        if sent != self:  # another worker has changed the dialect meanwhile
             return self
         if self.max_tokens_name == "max_tokens" and _OTHER_LIMIT.search(complaint):
             return msgspec.structs.replace(self, max_tokens_name="max_completion_tokens")
@@ -90,7 +90,7 @@ class Dialect(msgspec.Struct, frozen=True):
         return None
 
     def described(self) -> list[str]:
-        """The departures from the plain request, in words."""
+        """The changes to the plain request, in words."""
         changes = {
             "max_completion_tokens instead of max_tokens": self.max_tokens_name != "max_tokens",
             "temperature not sent": not self.send_temperature,
@@ -99,11 +99,11 @@ class Dialect(msgspec.Struct, frozen=True):
 
 
 Part = tuple[bytes, Image | None, bytes]
-"""An image's JSON: what stands before the base64 of its bytes, the image, and what stands behind; or all before."""
+"""An image's JSON before its base64 text, the image, and the JSON after it; without base64 all JSON is before it."""
 
 
 def by_bytes(image: Image, name: str = "") -> Part:
-    """The image itself, or its address where it has one, and the name by which the server may be reminded of it."""
+    """The image's bytes, or its address if it has one, and the name by which the server may keep it."""
     if image.address:
         return by_address(image.address, name)
     before = b'{"type":"image_url","image_url":{"url":"data:' + image.mime.encode() + b";base64,"
@@ -111,12 +111,12 @@ def by_bytes(image: Image, name: str = "") -> Part:
 
 
 def by_name(name: str) -> Part:
-    """An image that the server has, by its name alone."""
+    """The name of an image that the server has."""
     return b'{"type":"image_url","image_url":null,"uuid":' + msgspec.json.encode(name) + b"},", None, b""
 
 
 def by_address(address: str, name: str = "") -> Part:
-    """An image that the server fetches or reads itself."""
+    """The address of an image that the server reads itself."""
     url = b'{"type":"image_url","image_url":{"url":' + msgspec.json.encode(address)
     return url + (_uuid_field(name)[1:] if name else b"}},"), None, b""
 
@@ -126,7 +126,7 @@ def _uuid_field(name: str) -> bytes:
 
 
 class RequestTemplate:
-    """The parts of a request that no question changes, encoded once."""
+    """The parts of a request that are the same for all questions, encoded once."""
 
     def __init__(self, model: ModelSettings, dialect: Dialect) -> None:
         self.parameters = _parameters(model, dialect)
@@ -142,31 +142,31 @@ class RequestTemplate:
         return b"]," + msgspec.json.encode(without_none({**self.parameters, **named}))[1:]
 
     def body(self, request: Request, parts: Iterable[Part] | None = None) -> Body:
-        """The messages in order, and behind them the parameters.
+        """The messages in order, then the parameters.
 
-        `parts` are the images as they go to this server, where they don't all go as bytes alone.
+        `parts` are the images' JSON, if they are not all sent as plain bytes.
         """
         segments: list[bytes | Image] = []
-        ways = None if parts is None else iter(parts)
+        image_parts = None if parts is None else iter(parts)
         text = self._head
         if request.system:
             text += b'{"role":"system","content":' + _text(request.system) + b"},"
         for example in request.examples:
-            text = _turn(example.content, ways, text, segments)
+            text = _turn(example.content, image_parts, text, segments)
             text += b',{"role":"assistant","content":' + _text(example.reply) + b"},"
-        text = _turn(request.content, ways, text, segments)
+        text = _turn(request.content, image_parts, text, segments)
         segments.append(text + (self._tail_with(request.parameters) if request.parameters else self._tail))
         return Body(segments)
 
 
-def _turn(content: Parts, ways: Iterator[Part] | None, text: bytes, segments: list[bytes | Image]) -> bytes:
-    """A user's message after `text`; what comes before an image goes into `segments`, the rest is given back."""
+def _turn(content: Parts, image_parts: Iterator[Part] | None, text: bytes, segments: list[bytes | Image]) -> bytes:
+    """Append a user's message to `text`; text and images up to the last image go into `segments`, returns the rest."""
     text += b'{"role":"user","content":['
     for part in content:
         if isinstance(part, str):
             text += b'{"type":"text","text":' + _text(part) + b"},"
             continue
-        before, image, after = by_bytes(part) if ways is None else next(ways)
+        before, image, after = by_bytes(part) if image_parts is None else next(image_parts)
         text += before
         if image is not None:
             segments += (text, image)
@@ -192,7 +192,7 @@ def _parameters(model: ModelSettings, dialect: Dialect) -> dict[str, object]:
 
 
 def _thinking(switch: str | None, dialect: Dialect) -> dict[str, object]:
-    """The switch in the server's form."""
+    """The switch of thinking in the server's form."""
     forms: dict[str, object] = {
         "chat_template_kwargs": {"enable_thinking": switch == "on"},
         "enable_thinking": switch == "on",

@@ -1,4 +1,4 @@
-"""One keep-alive connection of the default wire, and the reply that httptools parses from it."""
+"""One keep-alive connection of the default transport, whose replies httptools parses."""
 
 import asyncio
 import os
@@ -14,12 +14,12 @@ from vqa_client.client.messages import Response, headers_of, too_large
 from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES, ReplyRoom, Share
 
 HEAD_LIMIT_BYTES = 1_000_000
-"""The parser keeps a header whole and copies it at each piece that comes."""
+"""A limit is needed because the parser copies a whole header with each new piece of it."""
 _LENGTHS = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class Connection(asyncio.Protocol):
-    """One connection and the reply being read from it; `on_second_reply` hears of one that nobody asked for."""
+    """One connection and the reply being read from it; calls `on_second_reply` for a reply without a request."""
 
     def __init__(self, room: ReplyRoom | None = None, *, on_second_reply: Callable[[], None] = lambda: None) -> None:
         self.transport: asyncio.Transport
@@ -30,12 +30,12 @@ class Connection(asyncio.Protocol):
         self.idle_since_s = 0.0
         self._drained: asyncio.Future[None] | None = None
         self._arrived = select.poll()
-        self._nobody: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-        self._nobody.cancel()
+        self._cancelled: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._cancelled.cancel()
         self.begin()
 
     def begin(self) -> None:
-        """Make ready for the next reply."""
+        """Prepare for the next reply."""
         self._parser = httptools.HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(lenient_chunked_length=True)  # chunks win over a length (RFC 9112, 6.3)
         self.reply: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
@@ -50,8 +50,8 @@ class Connection(asyncio.Protocol):
         self._forget()
 
     def end(self) -> None:
-        """Leave the reply to its asker: the parser's cycle would keep it, and its share of the room, for long."""
-        self.reply = self._nobody  # what comes now is for nobody
+        """Drop the reply: the cycle with the parser would keep it, and its share of the room, in memory for long."""
+        self.reply = self._cancelled
 
     def _forget(self) -> None:
         self._body: list[bytes] = []
@@ -61,31 +61,31 @@ class Connection(asyncio.Protocol):
 
     @property
     def full(self) -> bool:
-        """The socket takes no more for now."""
+        """Whether the socket's buffer is full."""
         return self._drained is not None
 
     async def drained(self) -> None:
-        """Wait until the socket takes more, or the reply has come."""
+        """Wait until the socket takes more bytes, or the reply is complete."""
         if self._drained is not None:
             await self._drained
 
     def write(self, pieces: Sequence[bytes]) -> None:
-        """Write all, in one system call where that can be: asyncio makes several, or copies them."""
+        """Write all pieces, if possible in one system call: asyncio makes several, or copies the pieces."""
         written = self._written_at_once(pieces)
         if written < sum(map(len, pieces)):
             self.transport.write(memoryview(b"".join(pieces))[written:])
 
     def _written_at_once(self, pieces: Sequence[bytes]) -> int:
-        """How many bytes the socket itself took; none where others wait before them, or have to be encrypted."""
+        """Write to the socket itself; returns the bytes written, 0 if others wait before them or TLS encrypts them."""
         if self._bare is None or self.transport.is_closing() or self.transport.get_write_buffer_size():
             return 0
         try:
             return os.writev(self._bare.fileno(), pieces)
-        except OSError:  # full, or broken, which the transport finds and tells
+        except OSError:  # the socket is full, or broken, which the transport notices
             return 0
 
     def reusable(self) -> bool:
-        """The reply is read whole, the server keeps the connection open, and nothing has come on it since."""
+        """Whether the reply is complete, the server keeps the connection open, and no bytes have arrived since."""
         return self.alive and self.keep and not self.transport.is_closing() and not self._arrived.poll(0)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -104,7 +104,7 @@ class Connection(asyncio.Protocol):
             drained.set_result(None)
 
     def data_received(self, data: bytes) -> None:
-        if self._whole:  # nobody asked for it, and the next question would be given it
+        if self._whole:  # bytes without a request would become the next question's reply
             if data.startswith(b"HTTP/1.1 2"):
                 self._on_second_reply()
             self.transport.abort()
@@ -125,8 +125,8 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.alive = False
         self.resume_writing()
-        if exc is None and self._until_close():  # a reset may have cut it
-            self.on_message_complete()
+        if exc is None and self._head_read and not self.reply.done() and not self._lengths():
+            self.on_message_complete()  # without a length, the reply ends with the connection; a reset may have cut it
         when = "in the middle of its reply" if self.answered else "without a reply"
         self._fail(httpx2.ReadError(f"the server closed the connection {when}" + (f" ({exc})" if exc else "")))
 
@@ -136,7 +136,7 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._headers.append((name, value))
-        if self._head_read:  # behind a chunked body, where there is no end to them either
+        if self._head_read:  # trailers after a chunked body, which have no limit either
             self._count_head(len(name) + len(value))
 
     def on_headers_complete(self) -> None:
@@ -181,7 +181,7 @@ class Connection(asyncio.Protocol):
             self.transport.abort()
 
     def _count_body(self) -> None:
-        """Read on where the replies of all workers leave room for it."""
+        """Count the body; pause reading while the replies of all workers leave no room for it."""
         if self._size_bytes > REPLY_LIMIT_BYTES:
             self._fail(too_large())
             self.transport.abort()
@@ -197,24 +197,18 @@ class Connection(asyncio.Protocol):
         self._resting = False
         self.transport.resume_reading()
 
-    def _until_close(self) -> bool:
-        """Whether the end of the connection is the end of the reply: it has headers and no length."""
-        if self.reply.done() or not self._head_read:
-            return False
-        return not self._lengths()
-
     def _lengths(self) -> int:
         return len(_LENGTHS & {name.lower() for name, _ in self._headers})
 
     def _fail(self, error: Exception) -> None:
         if not self.reply.done():
             self.reply.set_exception(error)
-            self.reply.exception()  # marks it as seen: the sender may have been cancelled
+            self.reply.exception()  # marks the error as seen: the sender may have been cancelled
         self._forget()
         self.resume_writing()
 
 
 def is_stray(data: bytes) -> bool:
-    """Whether what comes first on a connection in use is not the start of a reply, but left over from before."""
+    """Whether the first bytes on a reused connection are left over from an earlier reply."""
     start = data.lstrip(b"\r\n")[:5]
     return start != b"HTTP/"[: len(start)]

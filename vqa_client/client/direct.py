@@ -1,7 +1,7 @@
-"""The default wire: HTTP/1.1 keep-alive connections on asyncio, replies parsed by httptools.
+"""The default transport: HTTP/1.1 keep-alive connections on asyncio, replies parsed by httptools.
 
-httpx2's own pool walks every connection at every event, and aiohttp would bring seven distributions at two to
-three times the CPU a request (tests/bench measures both); this one does what a benchmark needs and no more.
+httpx2's own pool visits every connection at every event; aiohttp needs seven more packages and two to three times the
+CPU per request (tests/bench measures both).
 """
 
 import asyncio
@@ -20,23 +20,23 @@ from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.url import port_of
 
 UPLOADS_AT_ONCE = 16
-"""With all workers uploading at once, large bodies compete and the event loop stalls."""
+"""If all workers upload at once, large bodies compete and the event loop stalls."""
 YIELD_BYTES = 262_144
 COALESCE_BYTES = 32_768
-"""Smaller pieces leave together, in one system call."""
+"""Pieces are collected up to this size and sent in one system call."""
 IDLE_S = 4.0
-"""uvicorn closes idle connections after 5 s; one that old is not worth the race."""
+"""A longer idle connection is not reused: uvicorn closes it after 5 s, perhaps while a request is on its way."""
 CONNECT_TIMEOUT_S = 60.0
-"""For all that comes before a request's first byte: the name, the connection, a proxy's tunnel and TLS."""
+"""For everything before a request's first byte: host name, connection, a proxy's tunnel, and TLS."""
 NEXT_ADDRESS_S = 0.25
-"""A host's next address is tried after so long without an answer of the one before (RFC 8305, section 5)."""
+"""A host's next address is tried if the one before doesn't answer for so long (RFC 8305, section 5)."""
 CLOSE_S = 0.5
 LATE_S = 1.0
-"""How long a connection that is late may still come, to be closed then."""
+"""How long a late connection may still open, to be closed then."""
 
 
 class DirectTransport(httpx2.AsyncBaseTransport):
-    """A keep-alive pool to the one server a run talks to; it opens no more connections than there are requests."""
+    """A pool of keep-alive connections to one server; it never has more connections than requests in flight."""
 
     def __init__(self, ssl_context: ssl.SSLContext | None = None, room: ReplyRoom | None = None) -> None:
         self._ssl = ssl_context
@@ -55,9 +55,9 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     async def send(
         self, target: Target, body: Upload | bytes | None, connect_s: float, *, head: Head | None = None
     ) -> Response:
-        """Send one request and read its reply whole; its way to the first byte may take `connect_s` seconds.
+        """Send one request and read its whole reply; its first byte must leave within `connect_s` seconds.
 
-        Without a `head` it is the target's. Raises httpx2.TransportError.
+        `head` overrides the target's head. Raises httpx2.TransportError.
         """
         head, body = head or target.head(body), body or b""
         idle = self._take_idle()
@@ -66,8 +66,9 @@ class DirectTransport(httpx2.AsyncBaseTransport):
                 return await self._exchange(idle, head, body)
             except httpx2.ReadError:
                 if idle.answered:
-                    raise  # else the server had closed an idle connection: that says nothing about the request
-                self._drop_idle()  # the others may be no better, and a large body is not to be sent once for each
+                    raise
+                # the server had closed an idle connection, which is not the request's fault
+                self._drop_idle()  # the others may be closed too, and a large body must not be sent once for each
         return await self._exchange(await self._connect(target, connect_s), head, body)
 
     async def _exchange(self, connection: Connection, head: Head, body: Upload | bytes) -> Response:
@@ -77,7 +78,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         early = True
         try:
             await self._send(connection, head, body)
-            early = connection.reply.done()  # a reply before the body's end leaves the connection in no known state
+            early = connection.reply.done()  # after a reply before the body's end, the connection's state is unknown
             response = await connection.reply
             if early and 200 <= response.status_code < 300 and connection.idle_since_s:
                 connection.answered = False
@@ -97,7 +98,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             connection.write((head, body))
             return
         if body.size_bytes <= COALESCE_BYTES:
-            connection.write((head, *body.pieces()))  # less than what makes asyncio pause a writer
+            connection.write((head, *body.pieces()))  # less than the size at which asyncio pauses a writer
             return
         pieces, is_sent = chain((head,), body.pieces()), False
         while not (is_sent or connection.reply.done()):
@@ -106,9 +107,9 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             await connection.drained()
 
     async def _connect(self, target: Target, connect_s: float) -> Connection:
-        """Connect in a task that goes on when the question is late or cancelled.
+        """Connect in a task that continues if the question is late or cancelled.
 
-        asyncio drops the socket of a connect that is cancelled at the moment in which it succeeds.
+        asyncio loses the socket of a connect that is cancelled at the moment in which it succeeds.
         """
         connecting = asyncio.create_task(self._open(target.url, connect_s + LATE_S))
         self._connecting.add(connecting)
@@ -143,12 +144,12 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             connection = self._idle.pop()
             if connection.idle_since_s <= oldest_s:
                 connection.transport.abort()
-            elif connection.reusable():  # else its end or more bytes are about to be read from it
+            elif connection.reusable():  # else its end, or more bytes, are waiting to be read
                 return connection
         return None
 
     def _distrust(self) -> None:
-        """Use each connection once from now on: a second reply may come after the next question was sent."""
+        """Use each connection once from now on: a second reply may arrive after the next question was sent."""
         self._replies_once = False
         self._drop_idle()
 
@@ -157,7 +158,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             self._idle.pop().transport.abort()
 
     async def aclose(self) -> None:
-        """Close the idle connections; each request closes its own when it is cancelled."""
+        """Close the idle connections; a cancelled request closes its own."""
         if self._connecting:
             await asyncio.wait(self._connecting, timeout=CLOSE_S)
         self._drop_idle()
@@ -165,7 +166,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
 
 
 async def _write_until_full(connection: Connection, pieces: Iterator[bytes]) -> bool:
-    """Write until the socket is full, or a reply has come; True at the body's end."""
+    """Write until the socket is full or a reply arrives; True at the body's end."""
     together: list[bytes] = []
     size_bytes = since_yield = 0
     for piece in pieces:
@@ -188,7 +189,7 @@ async def _write_until_full(connection: Connection, pieces: Iterator[bytes]) -> 
 
 
 def connect_limit_s(request: httpx2.Request) -> float:
-    """How long the way to a request's first byte may take."""
+    """The limit for the time before a request's first byte."""
     limit_s: float | None = request.extensions.get("timeout", {}).get("connect")
     return CONNECT_TIMEOUT_S if limit_s is None else limit_s
 

@@ -1,4 +1,4 @@
-"""One OpenAI-compatible server: its address, its headers, and the transport or proxy that leads there."""
+"""One OpenAI-compatible server: its address, its headers, and the transport or proxy to it."""
 
 import asyncio
 import base64
@@ -32,7 +32,7 @@ ADDRESS_CHARACTERS = 300
 
 
 class Endpoint:
-    """A base address with what every request to it carries."""
+    """A base address, with the headers and the transport of every request to it."""
 
     def __init__(self, base: httpx2.URL, transport: httpx2.AsyncBaseTransport, headers: Mapping[str, str]) -> None:
         self.base = base
@@ -48,7 +48,7 @@ class Endpoint:
         return Endpoint(base, self._transport, self.headers)
 
     def at_root(self) -> "Endpoint":
-        """The same server under what stands before /v1."""
+        """The same server under the address before /v1."""
         return self.at(root_of(self.base))
 
     def post(
@@ -56,7 +56,7 @@ class Endpoint:
     ) -> Coroutine[Any, Any, Response]:
         """POST JSON to a path under the base; raises httpx2.TransportError.
 
-        The reply is waited for without a limit, the way to the first byte takes no longer than `timeout_s`.
+        The first byte must leave within `timeout_s`; the wait for the reply has no limit.
         """
         target = self._posts.get(path)  # parsing an address costs more than sending a small request
         if target is None:
@@ -65,7 +65,7 @@ class Endpoint:
         return self._reply(target, body, timeout_s)
 
     async def _reply(self, target: Target, body: Upload | bytes | None, timeout_s: float) -> Response:
-        """The reply at the end of redirections that keep method and body and lead to the same server."""
+        """The reply after redirections that keep the method and the body and lead to the same server."""
         response = await self._send(target, body, timeout_s)
         for _ in range(REDIRECTS):
             redirected = _same_server(target, response) if response.status_code in KEEPING else None
@@ -88,12 +88,12 @@ class Endpoint:
             raise without_frames(error)  # noqa: B904  (the same error)
 
     def redirected_to(self, response: Response) -> str:
-        """Where a chat request was redirected to, as people may see it; "" where that is not named."""
+        """The target of a redirection of a chat request, without secrets; "" if the reply names none."""
         location = _location(self._posts[CHAT].url, response)
         return "" if location is None else self.redacted(without_secrets(location))[:ADDRESS_CHARACTERS]
 
     def redacted(self, text: str) -> str:
-        """A server's words without the key, which servers echo in their errors; do it before anything is cut off."""
+        """A server's text without the key, which servers echo in errors; call it before cutting the text."""
         for secret in self._secrets:
             text = text.replace(secret, "<key>")
         return text
@@ -109,7 +109,7 @@ class Endpoint:
             raise httpx2.ReadTimeout(message) from None
 
     async def answers(self) -> bool:
-        """Whether the server lists its models, or refuses to: it lives, whatever it does with chats."""
+        """Whether the server lists its models or refuses to: then it is running."""
         try:
             return (await self.get("/models")).status_code < HTTPStatus.INTERNAL_SERVER_ERROR
         except httpx2.TransportError:
@@ -117,7 +117,7 @@ class Endpoint:
 
 
 def _same_server(target: Target, response: Response) -> Target | None:
-    """Where a redirection leads, if to the same server."""
+    """The target of a redirection, if it is on the same server."""
     url, location = target.url, _location(target.url, response)
     if location is None or (location.scheme, location.host, location.port) != (url.scheme, url.host, url.port):
         return None
@@ -142,9 +142,9 @@ def _secrets(base: httpx2.URL, headers: Mapping[str, str]) -> list[str]:
 
 
 def headers_for(base: httpx2.URL, api_key: str | None, own: Mapping[str, str] = {}) -> dict[str, str]:
-    """What every request to this server carries; `own` are the user's, and may be keys.
+    """The headers of every request to this server; `own` are the user's headers.
 
-    Where one of them carries the key, as Azure's api-key, it goes out as a bearer token no more.
+    If one of those carries the key, as Azure's api-key does, there is no bearer token.
     """
     headers = {
         "Host": base.netloc.decode("ascii"),
@@ -165,14 +165,14 @@ def headers_for(base: httpx2.URL, api_key: str | None, own: Mapping[str, str] = 
 
 
 def is_signed(base: httpx2.URL, api_key: str | None, own: Mapping[str, str]) -> bool:
-    """Whether the user's headers or address have what a server knows its users by, beside or in place of a key."""
+    """Whether the user's headers or address already identify the user."""
     return any(map(_CARRIES_THE_KEY.fullmatch, own)) or bool(base.userinfo and not (api_key or "").strip())
 
 
 def open_transport(
     base: httpx2.URL, *, engine: str, ca_bundle: Path | None, insecure: bool, room: ReplyRoom
 ) -> httpx2.AsyncBaseTransport:
-    """The direct pool, or httpx2's own where it is asked for or a proxy is in between; `room` is for large replies."""
+    """The direct pool, or httpx2's own for --engine httpx2 and for proxies; `room` is for large replies."""
     proxy = proxy_for(base)
     context = tls_context(ca_bundle, insecure=insecure) if base.scheme == "https" else None
     if engine == "direct" and proxy is None:
@@ -184,7 +184,7 @@ def open_transport(
 
 
 def tls_context(ca_bundle: Path | None, *, insecure: bool) -> ssl.SSLContext:
-    """Trust the system's authorities and SSL_CERT_FILE, or those of one file, or (said and recorded) anyone."""
+    """Trust the system's authorities and SSL_CERT_FILE, or those of one file, or with `insecure` every certificate."""
     if insecure:
         context = ssl.create_default_context()
         context.check_hostname = False
@@ -199,20 +199,20 @@ def tls_context(ca_bundle: Path | None, *, insecure: bool) -> ssl.SSLContext:
 
 
 def proxy_for(url: httpx2.URL) -> str | None:
-    """The proxy that the environment names for this address; loopback addresses and NO_PROXY have none."""
+    """The environment's proxy for this address; none for loopback addresses and those in NO_PROXY."""
     if is_loopback(url.host) or _is_excepted(url):
         return None
     proxies = urllib.request.getproxies_environment()
     scheme = url.scheme if url.scheme in proxies else "all"
     proxy = proxies.get(scheme)
-    if proxy and "://" not in proxy:  # as curl takes it
+    if proxy and "://" not in proxy:  # as curl accepts it
         proxy = f"http://{proxy}"
     if proxy and proxy.startswith("socks") and find_spec("socksio") is None:
         raise UsageError(
             f"{scheme.upper()}_PROXY names a SOCKS proxy, {without_secrets(proxy)}",
             hint=f"{sys.executable} -m pip install 'httpx2[socks]', or add the server's host to NO_PROXY",
         )
-    if proxy and not _usable(proxy):
+    if proxy and not _is_proxy_address(proxy):
         raise UsageError(
             f"{scheme.upper()}_PROXY is not a proxy's address: {without_secrets(proxy)}",
             hint="such as http://proxy.example:3128; or add the server's host to NO_PROXY",
@@ -220,7 +220,7 @@ def proxy_for(url: httpx2.URL) -> str | None:
     return proxy or None
 
 
-def _usable(proxy: str) -> bool:
+def _is_proxy_address(proxy: str) -> bool:
     try:
         url = httpx2.URL(proxy)
     except httpx2.InvalidURL:
@@ -233,7 +233,9 @@ def is_loopback(host: str) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return True
     address = _address(host.strip("[]"))
-    return address is not None and (address.is_loopback or address.is_unspecified)  # servers print 0.0.0.0 as theirs
+    return address is not None and (
+        address.is_loopback or address.is_unspecified
+    )  # servers print 0.0.0.0 as their address
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -245,11 +247,11 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 _ENTRY = re.compile(r"(?:(\w+)://)?(?P<name>\[[^]]+\](?:/\d+)?|[^:]*|.*:.*:.*?)(?::(?P<port>\d+))?/?")
-"""An entry of NO_PROXY: [v6] or [v6]/bits, anything without a colon, or a bare v6 address; and a port."""
+"""An entry of NO_PROXY: [v6] or [v6]/bits, a name without a colon, or a bare v6 address; and perhaps a port."""
 
 
 def _is_excepted(url: httpx2.URL) -> bool:
-    """Whether NO_PROXY names the address, in any form that curl, Python's urllib or httpx2 reads."""
+    """Whether NO_PROXY contains the address, in any form that curl, Python's urllib or httpx2 accepts."""
     listed = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     return any(_matches(url, entry) for entry in re.split(r"[,\s]+", listed) if entry)
 

@@ -1,4 +1,4 @@
-"""What a server's refusal means: one table from status and words to what became of the question."""
+"""Classify a server's refusal, by a table from its HTTP status and words to the outcome of the question."""
 
 import html
 import json
@@ -17,7 +17,7 @@ from vqa_client.types import Status
 
 BODY_CHARACTERS = 2_000
 READ_CHARACTERS = 20_000
-"""So much of a refusal is looked at; what is kept is cut after the key is taken out, so that no half of it stays."""
+"""The part of a refusal that is read; it is cut again only after the key was removed, so that no half key is left."""
 MEGABYTE = 1_000_000
 CODE_KEYS = frozenset(
     {"code", "type", "status", "reason", "finish_reason", "finishreason", "native_finish_reason", "stop_reason"}
@@ -26,13 +26,13 @@ CODE_KEYS = frozenset(
 DEEPEST, READ_ITEMS = 8, 50
 _FLAGS = re.IGNORECASE | re.MULTILINE
 _LEAD = re.compile(r"(?:\s|:[^\n]*\n)+")
-"""Blank lines, and comments as in a stream of events, by which gateways keep a connection alive."""
+"""Blank lines, and comments of a stream of events, which gateways send to keep a connection alive."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """The status of a question that got this reply, whether asking again may help, and the way out.
+    """The status of a question that got this reply, whether a retry may help, and a hint for the user.
 
-    `loading` means that the server has no model yet: waiting is not charged to the question.
+    `loading`: the server is still loading the model, and waiting for it isn't charged to the question.
     """
 
     status: Status
@@ -44,9 +44,9 @@ class Verdict(msgspec.Struct, frozen=True):
 GLITCH = Verdict("bad_response", retry=True)
 LOST = Verdict("connection", retry=True)
 FAULTS: frozenset[Status] = frozenset({"server_error", "connection"})
-"""What speaks against the server that a question went to, a timeout apart."""
+"""Statuses that, with timeouts, count as a fault of the server."""
 CROWDED = frozenset({503, 529})
-"""By these a server says that it has too much to do."""
+"""HTTP statuses of a server with too many requests."""
 _LOWER_MAX_TOKENS = Verdict("rejected", hint="lower max_tokens in the config, or raise the server's max-model-len")
 _TOO_LONG = Verdict("too_long", hint="raise the server's max-model-len, or send less: --max_pages, --max_pixels")
 _TOO_MANY = Verdict("too_many_images", hint="raise the server's --limit-mm-per-prompt, or use --max_pages")
@@ -64,13 +64,13 @@ _NO_FILES = Verdict(
 )
 _NO_FORMAT = Verdict("rejected", hint="the server can't constrain a reply to that format: leave response_format out")
 _OF_A_PROMPT = r"^(?!.*\b(account|organi[sz]ation|subscription|project)\b).*"
-"""Begins a line on what was asked; a line on an account that was blocked is about no question."""
+"""Starts a pattern for a line about the prompt; a line about a blocked account is not about a question."""
 
 SPEAKING = frozenset({200, 400, 413, 422, 500, 501})
-"""Statuses whose words say more than they do; a busy or a rate-limiting server may speak of requests and sizes too."""
+"""HTTP statuses whose words decide; a busy server also mentions requests and sizes, but with other statuses."""
 FILTERING = SPEAKING | {403, 451}
 REFUSING = frozenset({200, 400, 402, 403, 404, 422})
-"""Gateways say any of these of a key, a model or an empty account."""
+"""HTTP statuses of gateways for a wrong key, an unknown model or an empty account."""
 WORDS: tuple[tuple[frozenset[int], str, Verdict], ...] = (
     (SPEAKING, r"max_(completion_)?tokens\W?=?\W?\d* (cannot be greater|is too large)", _LOWER_MAX_TOKENS),
     (SPEAKING, r"output reservation", _LOWER_MAX_TOKENS),
@@ -122,11 +122,11 @@ WORDS: tuple[tuple[frozenset[int], str, Verdict], ...] = (
     (REFUSING, r"model[^.\n]* (does not exist|(was |is )?not (found|available|served|a valid model))", _NO_MODEL),
     (REFUSING, r"(no such|unknown|invalid|unrecognized) model\b|model_not_found", _NO_MODEL),
 )
-"""Words decide before the status does: 500 is what mlx-vlm answers to a broken image and to a format that takes a GPU,
-vLLM to a file that it may not read, llama.cpp to a message without text; repeating it would fail again.
+"""The words of a refusal decide before its status: HTTP 500 is mlx-vlm's reply to a broken image and to a format that
+needs a GPU, vLLM's to a file that it may not read, and llama.cpp's to a message without text. A retry would fail again.
 
-Each code of an error is a line of its own. Only what names the question settles it: too long, too many or bad images,
-and what a filter refused, which is an answer. The patterns are compiled by the first refusal: most runs have none.
+Each code of an error is on its own line. Only words about the question settle it: too long, too many images, bad
+images, or a filter's refusal, which is an answer. The first refusal compiles the patterns: most runs have none.
 """
 
 _BUSY = Verdict("server_error", retry=True)
@@ -151,14 +151,14 @@ STATUS_OF_CODE = (
     (r"^(permission_?denied|forbidden)$", 403),
     (r"^\w*not_?found$", 404),
 )
-"""The HTTP status of an error inside a success whose code is a word."""
+"""HTTP statuses of errors in an HTTP 200, by the word of their code."""
 
 
 def judge(http_status: int, words: str, size_bytes: int = 0) -> Verdict:
     """Classify a reply that is not a completion.
 
-    `words` are the server's codes and its message, as `words_of` gives them; `http_status` is 200 for an error inside
-    a success that names none. `size_bytes` is the length of the request's body.
+    `words` are the server's codes and its message, from `words_of`; `http_status` is 200 for an error in an HTTP 200
+    that names no other status. `size_bytes` is the length of the request's body.
     """
     verdict = _verdict(http_status, words)
     if verdict.status == "rejected" and size_bytes > MEGABYTE and http_status in (400, 404, 413):
@@ -179,12 +179,12 @@ def _verdict(http_status: int, words: str) -> Verdict:
         return Verdict("rejected")
     if http_status >= HTTPStatus.MULTIPLE_CHOICES:
         return Verdict("rejected", hint="the server redirects elsewhere: give that address as --base_url")
-    return _BUSY  # an error inside a success
+    return _BUSY  # an error in an HTTP 200
 
 
 def lenient_json(body: bytes) -> Any:
-    """What a gateway made of JSON: with a byte-order mark, NaN, stray bytes or bare line feeds, after comments, before
-    NULs, in a list, or as events.
+    """Decode JSON as gateways send it: with a byte-order mark, NaN, stray bytes, bare line feeds, comments before it,
+    NULs after it, in a list, or as events.
 
     Raises one of UNDECODABLE.
     """
@@ -198,7 +198,7 @@ def lenient_json(body: bytes) -> Any:
 
 
 def error_message(body: bytes) -> str:
-    """The server's own words, whatever shape it wrapped them in, without any echo of an image."""
+    """The server's own message, from any of the known forms, without any echo of an image."""
     text = body[:READ_CHARACTERS].decode("utf-8", "replace")
     try:
         message = _message_in(lenient_json(body))
@@ -208,7 +208,7 @@ def error_message(body: bytes) -> str:
 
 
 def hidden_status(codes: Iterable[str]) -> int:
-    """The HTTP status of an error inside a success; 200 where its codes name none."""
+    """The HTTP status of an error in an HTTP 200; 200 if its codes name no status."""
     for code in codes:
         if code.isdecimal() and len(code) == 3 and code[0] in "45":
             return int(code)
@@ -219,14 +219,14 @@ def hidden_status(codes: Iterable[str]) -> int:
 
 
 def words_of(codes: Iterable[str], message: str) -> str:
-    """What `judge` looks at: each code on a line of its own, then both ends of the message."""
+    """The text for `judge`: each code on its own line, then both ends of the message."""
     if len(message) > 2 * BODY_CHARACTERS:
         message = message[:BODY_CHARACTERS] + message[-BODY_CHARACTERS:]
     return "\n".join([*codes, message])
 
 
 def codes_of(body: bytes) -> list[str]:
-    """The codes, types and finish reasons in an error, however deep: gateways wrap their provider's in their own."""
+    """The codes, types and finish reasons at any depth of an error: gateways wrap their provider's error."""
     try:
         return list(islice(_codes_in(lenient_json(body)), READ_ITEMS))
     except UNDECODABLE:
@@ -254,7 +254,7 @@ def excerpt(body: bytes) -> str:
 
 
 def without_images(text: str) -> str:
-    """Cut data URLs, which servers echo whole, and other long runs of base64 out of a text."""
+    """Remove data URLs, which servers echo whole, and other long runs of base64 from a text."""
     text = re.sub(r"data:[\w/+.-]*;base64,[A-Za-z0-9+/=_-]*", "data:<image>", text)
     return re.sub(r"[A-Za-z0-9+/]{400,}={0,2}", "<base64>", text)
 

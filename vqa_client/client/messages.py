@@ -1,7 +1,7 @@
-"""What goes over the wire and what comes back, for either engine: httpx2's own objects cost as much as the sending.
+"""Requests and replies of either engine: httpx2's own objects cost as much CPU as the sending.
 
-Replies that come compressed, though nobody asked for it, are unpacked within the limit of all others: a few hundred
-bytes can unpack to gigabytes, and httpx2 unpacks whatever comes.
+A reply may be compressed although that wasn't requested. It is unpacked within the limit of all replies: a few hundred
+bytes can unpack to gigabytes, and httpx2 has no limit.
 """
 
 import time
@@ -20,16 +20,16 @@ RawHeaders = Iterable[tuple[bytes, bytes]]
 
 
 class Head(bytes):
-    """A request's first bytes, which no traceback shows: they contain the key."""
+    """A request's head; no traceback shows it, because it contains the key."""
 
     def __repr__(self) -> str:
         return "<request head>"
 
 
 class Target:
-    """Where a request goes and what it always carries, with the head's constant part encoded once.
+    """A request's method, address and headers; the head's constant part is encoded once.
 
-    Neither the address nor the headers are shown by a traceback: both may contain a key.
+    No traceback shows the address or the headers: both may contain a key.
     """
 
     def __init__(self, method: str, url: httpx2.URL, headers: RawHeaders) -> None:
@@ -46,12 +46,12 @@ class Target:
         return Head(b"\r\n".join([*lines, *(b"%s: %s" % header for header in self.headers)]) + b"\r\n")
 
     def head(self, body: Upload | bytes | None) -> Head:
-        """The request line and all headers, the length of the body among them; None of a request without one."""
+        """The request line and all headers, with Content-Length unless the body is None."""
         length = b"" if body is None else b"Content-Length: %d\r\n" % _size_bytes(body)
         return Head(self._start + length + b"\r\n")
 
     def request(self, body: Upload | bytes | None, connect_s: float) -> httpx2.Request:
-        """The same for httpx2; connecting may take `connect_s` seconds."""
+        """The request as httpx2's object; connecting may take `connect_s` seconds."""
         headers = list(self.headers)
         if body is not None:
             headers.append((b"Content-Length", b"%d" % _size_bytes(body)))
@@ -70,9 +70,9 @@ def _size_bytes(body: Upload | bytes) -> int:
 
 
 class Response(Struct, weakref=True):
-    """A reply read whole; names of headers are lower-case, `share` is its part of the room for as long as it lives.
+    """A whole reply; names of headers are lower-case. `share` is its part of the room until it is deleted.
 
-    `arrived` are the times at which so many bytes of the content were there.
+    `arrived` has the time and the size of the content so far for each piece.
     """
 
     status_code: int
@@ -82,13 +82,13 @@ class Response(Struct, weakref=True):
     arrived: Sequence[tuple[float, int]] = ()
 
     def for_httpx2(self) -> httpx2.Response:
-        """The same as httpx2's transports give it."""
+        """The reply as httpx2's object."""
         extensions: dict[str, Any] = {"share": self.share, "arrived": self.arrived}
         return httpx2.Response(self.status_code, headers=self.headers, content=self.content, extensions=extensions)
 
 
 def headers_of(raw: RawHeaders) -> dict[str, str]:
-    """Headers by lower-case name; several of one name are one, with commas between."""
+    """Headers by lower-case name; several of one name are joined by commas."""
     headers: dict[str, str] = {}
     for name, value in raw:
         key, text = name.decode("latin-1").lower(), _text(value)
@@ -104,18 +104,18 @@ def _text(value: bytes) -> str:
 
 
 MOST_MEMBERS = 64
-"""Parts of one gzip body, each a stream of its own (RFC 1952, section 2.2); a million of them could hold nothing."""
+"""The most members of a gzip body (RFC 1952, section 2.2); a body could have a million empty ones."""
 _OF_CODING = frozenset({"content-encoding", "content-length"})
 _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
 def too_large() -> httpx2.RemoteProtocolError:
-    """What a reply beyond the limit is."""
+    """The error for a reply over the size limit."""
     return httpx2.RemoteProtocolError(f"the reply is larger than {REPLY_LIMIT_BYTES} bytes")
 
 
 async def unpacked(response: Response, room: ReplyRoom) -> Response:
-    """A reply as it was meant; raises httpx2.RemoteProtocolError where it can't be unpacked or is too large."""
+    """The unpacked reply; raises httpx2.RemoteProtocolError if it can't be unpacked or is too large."""
     coding = response.headers.get("content-encoding", "").lower()
     if not coding:
         return response
@@ -132,7 +132,7 @@ async def unpacked(response: Response, room: ReplyRoom) -> Response:
 
 
 async def read_whole(response: httpx2.Response, room: ReplyRoom | None = None) -> Response:
-    """Read a reply of httpx2's, which may still be on the wire, within the limit; raises httpx2.TransportError."""
+    """Read the rest of an httpx2 reply within the size limit; raises httpx2.TransportError."""
     if response.is_closed:
         headers = headers_of(response.headers.raw)
         kept = response.extensions
@@ -159,7 +159,7 @@ async def read_whole(response: httpx2.Response, room: ReplyRoom | None = None) -
 
 
 def _unpack(body: bytes, codings: str, limit_bytes: int) -> bytes | None:
-    """The content, or None where it is larger than the limit."""
+    """The content, or None if it is larger than the limit."""
     names = [name for coding in codings.split(",") if (name := coding.strip()) not in ("", "identity")]
     if not names:
         return body
@@ -174,7 +174,7 @@ def _unpack(body: bytes, codings: str, limit_bytes: int) -> bytes | None:
         except zlib.error:
             if window_bits != 15:
                 raise
-            return _inflate(body, -15, limit_bytes)  # half of all servers leave out the header (RFC 9110, 8.4.1.2)
+            return _inflate(body, -15, limit_bytes)  # many servers omit the zlib header (RFC 9110, 8.4.1.2)
     except zlib.error as error:
         raise httpx2.RemoteProtocolError(f"the reply says that it is {names[0]} and is not: {error}") from None
 
@@ -190,7 +190,7 @@ def _inflate(body: bytes, window_bits: int, limit_bytes: int) -> bytes | None:
             return None
         if not stream.eof:
             raise zlib.error("its end is missing")
-        body = stream.unused_data.lstrip(b"\0")  # padding, as gzip(1) allows it
+        body = stream.unused_data.lstrip(b"\0")  # padding, which gzip(1) allows
         if not body:
             return b"".join(contents)
     raise zlib.error("something follows its end")

@@ -1,7 +1,7 @@
-"""httpx2's own pool, for --engine httpx2 and for proxies, kept to the rules and limits of the direct one.
+"""httpx2's own pool, for --engine httpx2 and for proxies, with the rules and limits of the direct one.
 
-httpx2 reads what follows a reply as the next question's, and charges a question for a connection that the server had
-closed before it.
+By itself httpx2 takes bytes after a reply for the next question's reply, and fails a question on a connection that the
+server had closed before.
 """
 
 import asyncio
@@ -21,17 +21,17 @@ from vqa_client.client.url import without_secrets
 
 
 class Closed(httpcore2.ReadError):
-    """The server closed a connection that had carried replies, before any byte of this one."""
+    """The server closed a reused connection before the first byte of the reply."""
 
 
 STEP = 0.5
-"""Of the limit for all steps, that for a single one, which httpx2 keeps itself: then it closes what it has opened."""
+"""The part of the connection's limit for each step, which httpx2 enforces; it then closes what it has opened."""
 
 
 class PoolTransport(httpx2.AsyncHTTPTransport):
-    """Takes what `AsyncHTTPTransport` takes; large replies share `room`.
+    """An `AsyncHTTPTransport` whose large replies share `room`.
 
-    Closes a connection on which more came than a reply, and repeats once what a closed one lost.
+    It closes a connection with bytes after a reply, and repeats once a request that a closed connection lost.
     """
 
     def __init__(self, room: ReplyRoom, **options: Any) -> None:
@@ -51,11 +51,11 @@ class PoolTransport(httpx2.AsyncHTTPTransport):
         except httpx2.ReadError as error:
             if not isinstance(error.__cause__, Closed):
                 raise
-        self._network.age += 1  # the others may be no better
+        self._network.age += 1  # the others may be closed too
         return await self._send_once(request)
 
     async def _send_once(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request within a limit for all before its first byte: httpx2 waits for a proxy's tunnel for ever."""
+        """Send a request whose first byte must leave within a limit: httpx2 waits for a proxy's tunnel without one."""
         limit_s = connect_limit_s(request)
         begun = copy.copy(request)  # the request itself may be sent again
         begun.extensions = {"timeout": {"connect": STEP * limit_s}}
@@ -70,7 +70,7 @@ class PoolTransport(httpx2.AsyncHTTPTransport):
 
 
 class _Begun(httpx2.AsyncByteStream):
-    """A request's body that lifts a deadline once the first piece of it is wanted."""
+    """A request's body that removes a deadline when its first piece is taken."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, deadline: asyncio.Timeout) -> None:
         self._stream = stream
@@ -83,7 +83,7 @@ class _Begun(httpx2.AsyncByteStream):
 
 
 class _Network(httpcore2.AsyncNetworkBackend):
-    """Opens watched streams; those of an earlier `age` are not used again, none where replies don't come `once`."""
+    """Opens connections; doesn't reuse those of an earlier `age`, nor any once a second reply came (`once` is False)."""
 
     def __init__(self, network: httpcore2.AsyncNetworkBackend) -> None:
         self._network = network
@@ -138,7 +138,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._spoilt = True
         if self._whole and data.endswith(b"\r\n\r\n\r\n" if self._chunked else b"\r\n"):
-            self._spoilt = True  # the parser passes over an empty line, and h11 does not
+            self._spoilt = True  # the parser skips an empty line, and h11 does not
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -154,7 +154,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
         return _Stream(await self._stream.start_tls(*args, **options), self._network)
 
     def get_extra_info(self, info: str) -> Any:
-        """What httpcore asks of an idle connection: one that is readable has something on it that nobody asked for."""
+        """httpcore calls this for an idle connection: if it is readable, it has bytes without a request."""
         if info == "is_readable" and (self._spoilt or self._age < self._network.age or not self._network.once):
             return True
         return self._stream.get_extra_info(info)

@@ -1,4 +1,4 @@
-"""Room in memory for the large replies of all workers together; small ones, as nearly all are, are not counted."""
+"""A memory limit for the large replies of all workers together; small replies are not counted."""
 
 import asyncio
 import contextlib
@@ -6,15 +6,16 @@ from typing import TypeVar
 
 REPLY_LIMIT_BYTES = 16_000_000
 FREE_BYTES = 262_144
-"""So much of a reply is not counted, nor what one system call reads after it."""
+"""This part of a reply is not counted, nor is the last read of one system call."""
 ROOM_BYTES = 64_000_000
 _Error = TypeVar("_Error", bound=BaseException)
 
 
 class ReplyRoom:
-    """Lets large replies grow while they fit together; the one that came first always may, so none waits for ever.
+    """Lets large replies grow while they fit together; the oldest one always may, so that none waits forever.
 
-    All replies of 128 workers take at most 145 MB: 64 MB here, once the limit, and 512 KB each. For one event loop.
+    The replies of 128 workers take at most 145 MB: 64 MB here, the limit of one reply, and 512 KB each. For one event
+    loop.
     """
 
     def __init__(self, limit_bytes: int = ROOM_BYTES) -> None:
@@ -25,12 +26,12 @@ class ReplyRoom:
         self._shares = 0
 
     def share(self) -> "Share":
-        """A new reply's part, of nothing yet."""
+        """The empty share of a new reply."""
         self._shares += 1
         return Share(self, self._shares)
 
     def grow(self, share: int, size_bytes: int) -> asyncio.Future[None] | None:
-        """Count so many bytes for a share; where they don't fit, nothing is counted until the future is done."""
+        """Count so many bytes for a share; if they don't fit, returns a future that is done once they are counted."""
         if self._take(share, size_bytes):
             return None
         room = asyncio.get_running_loop().create_future()
@@ -38,7 +39,7 @@ class ReplyRoom:
         return room
 
     def let_go(self, share: int) -> None:
-        """Count a share no longer, and let those that wait have what is free."""
+        """Remove a share, and give its bytes to the shares that wait."""
         self._total_bytes -= self._sizes_bytes.pop(share, 0)
         self._waiting.pop(share, None)
         for waiting, (size_bytes, room) in list(self._waiting.items()):
@@ -57,7 +58,7 @@ class ReplyRoom:
 
 
 class Share:
-    """What one reply takes of the room, until nothing refers to this object; the reply holds it."""
+    """The bytes of one reply in the room, until this object is deleted; the reply refers to it."""
 
     def __init__(self, room: ReplyRoom, number: int) -> None:
         self._room = room
@@ -65,16 +66,16 @@ class Share:
         self._loop = asyncio.get_running_loop()
 
     def grow(self, size_bytes: int) -> asyncio.Future[None] | None:
-        """Take so many bytes altogether; a future where that has to be waited for."""
+        """Take so many bytes in total; returns a future if that has to wait."""
         return self._room.grow(self._number, size_bytes)
 
     def __del__(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed; this may be any thread, amid anything
+        with contextlib.suppress(RuntimeError):  # the loop is closed; this may run in any thread at any time
             self._loop.call_soon_threadsafe(self._room.let_go, self._number)
 
 
 def without_frames(error: _Error) -> _Error:
-    """The same error without the frames it went through: they hold the reply while its worker waits to ask again."""
+    """The error without its frames, which would keep the reply in memory while its worker waits for a retry."""
     error.__traceback__ = error.__context__ = None
     if error.__cause__ is not None:
         without_frames(error.__cause__)

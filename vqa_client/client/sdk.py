@@ -1,6 +1,6 @@
-"""`--engine openai`: requests go through the openai SDK's clients, which sign them as their cloud wants it.
+"""`--engine openai`: the openai SDK's clients send the requests and sign them for their cloud.
 
-The bodies are ours, and so are retries, limits and the reading of replies.
+Bodies, retries, limits and the reading of replies are the same as with the other engines.
 """
 
 import os
@@ -24,10 +24,10 @@ _NO_KEY = "none"
 
 
 class SdkTransport(httpx2.AsyncBaseTransport):
-    """Sends over `wire` what the SDK's client for an address makes of a request; raises httpx2.TransportError.
+    """Sends requests over `wire` with the SDK's client for the address; raises httpx2.TransportError.
 
-    `signed` says that the user's own headers have the key, and the client adds none. Tokens that the client gets by
-    itself are taken out of replies, since nobody else knows them. Raises UsageError without the SDK or a login.
+    With `signed`, the user's own headers contain the key and the client adds none. Tokens that the client gets itself
+    are removed from replies here, because only it knows them. Raises UsageError without the SDK or a login.
     """
 
     def __init__(self, base: httpx2.URL, wire: httpx2.AsyncBaseTransport, api_key: str | None, *, signed: bool) -> None:
@@ -54,7 +54,7 @@ class SdkTransport(httpx2.AsyncBaseTransport):
         if _IS_BEDROCK.match(base.host):
             from openai.providers import bedrock
 
-            self._whole_bodies = True  # a signature is of the body's digest
+            self._whole_bodies = True  # the signature contains the body's digest
             signs: dict[str, Any] = {"api_key": key} if key else {}
             return openai.AsyncOpenAI(provider=bedrock(base_url=options.pop("base_url"), **signs), **options)
         if "/openai/deployments/" in base.path:
@@ -67,7 +67,7 @@ class SdkTransport(httpx2.AsyncBaseTransport):
         return openai.AsyncOpenAI(api_key=key or _NO_KEY, **options)
 
     def _login(self) -> Any:
-        """Gives a token of whoever is logged in on this machine, or of the machine itself."""
+        """Gives a token of the user logged in on this machine, or of the machine itself."""
         try:
             from azure.identity.aio import DefaultAzureCredential, get_bearer_token_provider
         except ImportError:
@@ -124,7 +124,7 @@ class SdkTransport(httpx2.AsyncBaseTransport):
         return httpx2.Response(response.status_code, headers=headers, content=content, extensions=response.extensions)
 
     async def aclose(self) -> None:
-        """Close the connections, and what the login needed."""
+        """Close the connections, and the login's credential."""
         await self._http.aclose()
         await self._stack.aclose()
 

@@ -1,4 +1,4 @@
-"""A completion that came as a stream of events, asked for by `--stream` or not."""
+"""A completion that came as a stream of events, with or without `--stream`."""
 
 import json
 import re
@@ -14,19 +14,19 @@ from vqa_client.types import without_none
 JOINED = ("content", "reasoning", "reasoning_content", "refusal")
 """Fields of a message that come in pieces."""
 LAST = ("finish_reason", "error")
-"""Fields of a choice of which the last counts; of its logprobs the first are read."""
+"""Fields of a choice whose last value counts; of other fields the first counts."""
 _END_OF_LINE = re.compile(r"\r\n|\r|\n")
 _DATA = re.compile(rb"^data:[ ]?(.*)$", re.MULTILINE)
 _DONE = "[DONE]"
 
 
 def completion_in_events(text: str) -> dict[str, Any]:
-    """Put the chunks of a stream together; raises ValueError where it is not one, or was cut before its end."""
+    """Join the chunks of a stream; raises ValueError if it is not a stream, or was cut before its end."""
     whole: dict[str, Any] = {}
     choice: dict[str, Any] = {}
     texts: dict[str, list[Any]] = {field: [] for field in JOINED}
     ended = False
-    if "data:" not in text:  # a large body that is anything else is not looked through line by line
+    if "data:" not in text:  # a large body of another kind must not be split into lines
         raise ValueError("no stream of events")
     for event in _events(text):
         if event == _DONE:
@@ -47,7 +47,7 @@ def completion_in_events(text: str) -> dict[str, Any]:
 
 
 def first_text_end(body: bytes) -> int | None:
-    """Where in a stream the first event with a piece of the reply ends; None where there is none."""
+    """The end of the first event of a stream that has a piece of the reply; None if there is none."""
     for line in _DATA.finditer(body):
         try:
             chunk = msgspec.json.decode(line[1], type=_Chunk)
@@ -73,14 +73,14 @@ def _collect(texts: dict[str, list[Any]], message: Any) -> None:
 
 
 def _join(pieces: list[Any]) -> Any:
-    """One text, or the list of all parts where some came as parts."""
+    """One text, or the list of all parts if some pieces are parts."""
     if all(isinstance(piece, str) for piece in pieces):
         return "".join(pieces)
     return [part for piece in pieces for part in (piece if isinstance(piece, list) else [{"text": piece}])]
 
 
 def _events(text: str) -> Iterator[str]:
-    """The data of each event; a line of data that is followed by none of its kind is an event of its own."""
+    """The data of each event, which ends with a blank line."""
     lines: list[str] = []
     for line in [*_END_OF_LINE.split(text), ""]:
         if line.startswith("data:"):
@@ -91,7 +91,7 @@ def _events(text: str) -> Iterator[str]:
 
 
 def _split(lines: list[str]) -> Iterator[str]:
-    """One event of several lines, or, as some servers write them, an event in each line."""
+    """One event of several lines, or one event per line, as some servers write them."""
     if len(lines) > 1 and all(line == _DONE or line[:1] + line[-1:] == "{}" for line in lines):
         yield from lines
     else:

@@ -1,4 +1,4 @@
-"""Where the endpoint is, from whatever form of its address people type."""
+"""Find a server's base address in any form that users type, and remove secrets from addresses."""
 
 import json
 import re
@@ -12,15 +12,15 @@ from vqa_client.errors import UsageError
 
 CHAT = "/chat/completions"
 SECRET_CHARACTERS = 4
-"""A shorter key keeps no secret, and would be found in any text."""
+"""A shorter key is not replaced in texts: it would match ordinary words."""
 IS_AZURE = re.compile(r"\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$")
 
 
 def candidates(base_url: str, option: str = "--base_url") -> list[httpx2.URL]:
-    """The bases that an address may mean, the likeliest first; each takes /models and /chat/completions.
+    """The possible base addresses, the likeliest first; /models and /chat/completions are under each.
 
-    A path such as /api/v1 or /openai/deployments/x is kept; one without any is tried with /v1 first. `option` is what
-    messages call it. Raises UsageError.
+    A path such as /api/v1 or /openai/deployments/x is kept; an address without a path is tried with /v1 first. `option`
+    is its name in messages. Raises UsageError.
     """
     text = base_url.strip()
     if "://" not in text:
@@ -47,29 +47,29 @@ def candidates(base_url: str, option: str = "--base_url") -> list[httpx2.URL]:
 
 
 def can_exist(url: httpx2.URL) -> bool:
-    """Whether there can be such a host, and such a port."""
+    """Whether the host name and the port are valid."""
     name = url.raw_host.decode("ascii").removesuffix(".")
     port_can = url.port is None or 0 < url.port < 65_536
     return port_can and (":" in name or all(0 < len(part) < 64 for part in name.split(".")))
 
 
 def port_of(url: httpx2.URL) -> int:
-    """The port, which an address may leave to its scheme."""
+    """The port of the address, or the default port of its scheme."""
     return url.port or (443 if url.scheme == "https" else 80)
 
 
 def join(base: httpx2.URL, path: str) -> httpx2.URL:
-    """The address of a path under a base, its query kept."""
+    """The address of a path under a base; keeps the base's query."""
     return base.copy_with(path=_path(base).rstrip("/") + path)
 
 
 def root_of(base: httpx2.URL) -> httpx2.URL:
-    """What stands before /v1: there servers have /metrics, /health and the like."""
+    """The address before /v1, where servers have /metrics, /health and others."""
     return base.copy_with(path=_path(base).rstrip("/").removesuffix("/v1") or "/")
 
 
 def _path(url: httpx2.URL) -> str:
-    """The path as it is sent: its escapes may stand for what may not stand there itself."""
+    """The path as it is sent, with its escapes: unescaped it may be invalid."""
     return url.raw_path.partition(b"?")[0].decode("ascii")
 
 
@@ -85,13 +85,13 @@ MOST_CHANGES = 5
 
 
 def without_secrets(address: httpx2.URL | str) -> str:
-    """An address, or a text with one in it, without a user's name and password and without keys in path or query."""
+    """An address, or a text that contains one, without user name, password, and keys in path or query."""
     text = _PATH.sub(lambda match: match[1] + _redacted_path(match[2]), _PASSWORD.sub("://", str(address)))
     return _PARAMETER.sub(lambda match: f"{match[1]}{match[2]}={_redacted_value(match[2], match[3])}", text)
 
 
 def secrets_in(address: httpx2.URL) -> set[str]:
-    """What in an address is a key: a password, or a name without one, and what looks like a key in path or query."""
+    """The secrets of an address: its password (or its user name if it has none) and keys in path or query."""
     path = _path(address)
     keys = {part for part, kept in zip(path.split("/"), _redacted_path(path).split("/"), strict=True) if part != kept}
     keys |= {value for name, value in address.params.multi_items() if _redacted_value(name, value) != value}
@@ -99,7 +99,7 @@ def secrets_in(address: httpx2.URL) -> set[str]:
 
 
 def written_forms(secrets: Iterable[str]) -> list[str]:
-    """Every form in which a server may echo what must not be shown, the longest first."""
+    """All forms in which a server may echo these secrets, the longest first."""
     known = set(secrets)
     in_json = {json.dumps(secret)[1:-1] for secret in known}
     written = known | in_json | {text.replace("/", "\\/") for text in in_json}
@@ -125,7 +125,7 @@ def _redacted_value(name: str, value: str) -> str:
 
 
 def _looks_like_key(text: str) -> bool:
-    """Whether a part of an address is neither words nor versions nor a number, as far as anyone can see."""
+    """Whether a part of an address is probably a key: not words, not a version, not a number."""
     text = unquote(text)
     if text.isdigit():
         return False

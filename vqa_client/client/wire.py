@@ -1,4 +1,4 @@
-"""A server's reply as a Completion, or as the failure it is: HTTP 200 alone is no success."""
+"""Read a server's reply as a Completion or as a failure: HTTP 200 alone doesn't mean success."""
 
 import math
 import re
@@ -26,9 +26,9 @@ from vqa_client.scoring.finish import is_blocked, is_cut, meaning_of
 from vqa_client.types import Completion
 
 FILTERED = "content_filter"
-"""The finish reason of what a content filter refused."""
+"""The finish reason of a reply that a content filter refused."""
 _THINKS = re.compile("think|thought|reason", re.IGNORECASE)
-"""What the type of a part has in it that is not said but thought."""
+"""Matches the type of a part that is reasoning."""
 
 
 class _Message(Struct):
@@ -58,18 +58,18 @@ class _Reply(Struct):
 
 
 _NO_LOGPROB = 1e6
-"""What is no number, infinite or this far from 0 says nothing of a token."""
+"""A logprob this far from 0 is invalid, as NaN and infinity are."""
 _MOST_NESTED = 20
 _MOST_TOKENS = 1e9
-"""A count beyond it is no count."""
+"""A larger count is invalid."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _decode = msgspec.json.Decoder(_Reply).decode
 
 
 class NotACompletion(Exception):
-    """The reply is no completion; `message` is the server's, `verdict` what became of the question.
+    """The reply is not a completion; `message` is the server's, `verdict` is the outcome of the question.
 
-    `http_status` and `headers` are added by who has them.
+    The caller of `read_reply` adds `http_status` and `headers`.
     """
 
     http_status = 0
@@ -83,9 +83,9 @@ class NotACompletion(Exception):
 
 
 def read_reply(http_status: int, content_type: str, body: bytes, size_bytes: int = 0, location: str = "") -> Completion:
-    """Read a reply to a chat request; raises NotACompletion for anything that is not a model's answer.
+    """Read a reply to a chat request; raises NotACompletion if it is not a model's answer.
 
-    What a content filter refused is an answer, however the provider says it. `location` is where a redirection leads.
+    A content filter's refusal is an answer, in every provider's form. `location` is the target of a redirection.
     """
     if not 200 <= http_status < 300:
         return _filtered(http_status, body, size_bytes, location)
@@ -99,7 +99,7 @@ def read_reply(http_status: int, content_type: str, body: bytes, size_bytes: int
 
 
 def _ended_before_a_word(choice: _Choice) -> bool:
-    """The limit was spent, or a filter met. What has a text in place of a message is no reply to a chat."""
+    """Whether the limit or a filter ended the reply before any text. A reply to a chat has no `text` field."""
     word = _word(choice.finish_reason)
     return choice.text is None and (is_cut(word) or is_blocked(word))
 
@@ -143,7 +143,7 @@ def _decode_leniently(content_type: str, body: bytes) -> _Reply:
 
 
 def _filtered(http_status: int | None, body: bytes, size_bytes: int, location: str = "") -> Completion:
-    """What a filter refused; raises NotACompletion for all else. An error inside a success has no `http_status`."""
+    """A filter's refusal; raises NotACompletion for other errors. For an error in an HTTP 200 `http_status` is None."""
     codes = codes_of(body)
     message = error_message(body)
     if location:
@@ -158,7 +158,7 @@ def _filtered(http_status: int | None, body: bytes, size_bytes: int, location: s
 
 
 def _without_message(content_type: str, body: bytes) -> Completion:
-    """A success without a choice or a message, which may be an error that says so by its code alone."""
+    """An HTTP 200 without a choice or a message; its code may show that it is an error."""
     codes = codes_of(body)
     refused = judge(200, words_of(codes, "")).status == "refused" or any(map(is_blocked, codes))
     if refused or hidden_status(codes) != 200:
@@ -178,7 +178,7 @@ def _word(finish_reason: Any) -> str | None:
 
 
 def _parts(content: Any) -> tuple[str, str, str]:
-    """What the parts of a message say, think and decline; a message that is a text says it all."""
+    """The text, the reasoning and the refusal in the parts of a message."""
     if not isinstance(content, list):
         return _text_of(content), "", ""
     texts: dict[str, list[str]] = {"text": [], "thought": [], "refusal": []}
@@ -192,7 +192,7 @@ def _parts(content: Any) -> tuple[str, str, str]:
 
 
 _TEXTS = ("text", "thinking", "reasoning", "reasoning_content", "summary", "refusal", "content", "value")
-"""Where a part keeps its words, which may be parts again."""
+"""The fields of a part that may contain its text, or more parts."""
 
 
 def _text_of(content: Any, depth: int = 0) -> str:
@@ -207,9 +207,9 @@ def _text_of(content: Any, depth: int = 0) -> str:
 
 
 def _first_token(logprobs: Any) -> dict[str, float] | None:
-    """The tokens that could have come first, each with its logprob: those that read alike are added up.
+    """The logprob of each possible first token; tokens with the same text are added up.
 
-    The token that did come is usually among its alternatives too, and counts once.
+    The sampled token is usually one of its own alternatives, and counts once.
     """
     tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
     if not isinstance(tokens, list) or not tokens or not isinstance(tokens[0], dict):
@@ -230,11 +230,11 @@ def _logprobs(tokens: list[Any]) -> Iterator[tuple[str, float]]:
 
 
 def _logprob_of_either(one: float, other: float) -> float:
-    """The logprob of either of two."""
+    """The logprob of either of two tokens."""
     return min(0.0, max(one, other) + math.log1p(math.exp(-abs(one - other))))
 
 
 def _count(value: Any) -> int | None:
-    """A number of tokens; None for anything that can't be one."""
+    """A number of tokens; None if it can't be one."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return int(value) if number and 0 <= value < _MOST_TOKENS else None
