@@ -1,4 +1,4 @@
-"""Ask one question until it is answered or has failed."""
+"""Ask one question until it is answered or fails."""
 
 import asyncio
 import math
@@ -39,18 +39,17 @@ from vqa_client.client.retry import (
 )
 from vqa_client.client.routes import Route, Routes
 from vqa_client.client.streamed import first_text_end
-from vqa_client.client.uploading.uploads import Uploads
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Completion, Parts, Request
 
 LEAST_IMAGE_TOKENS = 10
-"""The smallest image costs any model more."""
+"""Every model counts more for the smallest image."""
 
 
 class Doubts:
-    """Each is noted once."""
+    """Doubts about the server that replies raise; each is noted once."""
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
@@ -58,28 +57,28 @@ class Doubts:
         self._renamed = self._sees = False
 
     def trust_sight(self) -> None:
-        """The server has been seen to see images: token counts are no reason to doubt it."""
+        """The check found that the server sees images: don't doubt it because of token counts."""
         self._sees = True
 
     def look_at(self, completion: Completion, request: Request) -> None:
-        """Compare a reply with its request and with the replies before it."""
+        """Compare a reply with its request and with earlier replies."""
         if completion.prompt_tokens is not None and not self._sees:
             self._doubt_sight(completion.prompt_tokens, request.parts())
         if completion.model != self._named and completion.model:
             self._doubt_model(completion.model)
 
     def _doubt_sight(self, prompt_tokens: int, parts: Parts) -> None:
-        """The server counted no more tokens than the text alone may have."""
+        """Note if the server counted no more tokens than the text alone may have."""
         texts = [part for part in parts if isinstance(part, str)]
         images = len(parts) - len(texts)
         most = TEMPLATE_TOKENS + sum(map(len, texts)) / CHARACTERS_PER_TOKEN + LEAST_IMAGE_TOKENS * images
         if images and prompt_tokens < most:
-            self._sees = True  # it is asked once
+            self._sees = True  # note it only once
             shown = f"{images} images" if images > 1 else "an image"
             self._note(f"the server counted {prompt_tokens} prompt tokens for a text and {shown}: does it see images?")
 
     def _doubt_model(self, named: str) -> None:
-        """The server may have been changed under the run."""
+        """Note if the model's name has changed: the server may have been replaced during the run."""
         if self._named and not self._renamed:
             self._renamed = True
             self._note(f"replies name {named[:80]}, and {self._named[:80]} before: is it still the same model?")
@@ -92,19 +91,19 @@ PAUSES = {
     "server_error": "{} is loading its model; all its workers wait",
 }
 MISSES = 2
-"""How often one question may be told that an image has to be sent again."""
+"""How often one question may find that the server has dropped its images."""
 
 
 class _Moved(Exception):
-    """The server was given up while it had the question, which goes to another one as if it had not been asked."""
+    """The server was lost during the attempt; the question goes to another server without a charge."""
 
 
 class _Late(Exception):
-    """No reply in time."""
+    """There was no reply in time."""
 
 
 class ChatClient:
-    """The asker that all workers share; `note` is told what people should know, once."""
+    """The client that all workers share; `note` gets what the user should know, once."""
 
     def __init__(
         self,
@@ -126,11 +125,11 @@ class ChatClient:
         self.template = RequestTemplate(model, dialect)
 
     async def complete(self, request: Request) -> Completion:
-        """Ask, and ask again where that may help; raises QuestionFailed, or ServerUnusable when the server is gone."""
+        """Ask, with retries where they may help; raises QuestionFailed, or ServerUnusable if the server is gone."""
         return await _Asking(self, request).complete()
 
     def adapted(self, message: str, template: RequestTemplate) -> bool:
-        """Change the request's dialect where a complaint about `template` names what is wanted; True: ask again."""
+        """Change the dialect if a complaint about `template` asks for it; True if the question has to be sent again."""
         dialect = self.template.dialect.after(message, template.parameters, sent=template.dialect)
         if dialect is not None and dialect != self.template.dialect:
             self.template = RequestTemplate(self.model, dialect)
@@ -138,12 +137,12 @@ class ChatClient:
         return dialect is not None
 
     def switch_thinking(self, kind: str) -> None:
-        """Send the switch of thinking in the form that a kind of server takes."""
+        """Send the switch of thinking in the form for a kind of server."""
         dialect = replace(self.template.dialect, thinking=THINKING.get(kind, Dialect().thinking))
         self.template = RequestTemplate(self.model, dialect)
 
     def pause(self, route: Route, seconds: float, why: str) -> None:
-        """Let no worker send to this server for so long; `why` is a key of PAUSES."""
+        """Pause all workers' requests to this server; `why` may be a key of PAUSES."""
         if why in PAUSES and seconds > 1 and route.pause.left_s == 0 and why not in self._noted:
             self.note(PAUSES[why].format(self.routes.name(route), seconds))
             self._noted |= {why} - {"named"}
@@ -151,7 +150,7 @@ class ChatClient:
 
 
 class _Asking:
-    """One question's way through the attempts: sends, gathers what the policy decides on, and does what it says."""
+    """The attempts of one question: send the request, describe its outcome to the policy, and follow the policy."""
 
     def __init__(self, chat: ChatClient, request: Request) -> None:
         self._chat = chat
@@ -190,7 +189,7 @@ class _Asking:
             first = step.first
 
     def _follow_policy(self, route: Route, outcome: Outcome) -> Again:
-        """Do what the policy says of an outcome; raises QuestionFailed, or ServerUnusable."""
+        """Take the policy's next step after an outcome; raises QuestionFailed or ServerUnusable."""
         routes, before = self._chat.routes, self._tried
         self._tried, step = next_step(before, outcome, self._took_s, self._chat.limits, self._chat.chance)
         if isinstance(step, Stop):
@@ -217,7 +216,7 @@ class _Asking:
         try:
             if route.gate is None:
                 return await self._attempt(route, template)
-            return await self._in_flight(route, route.gate, template)
+            return await self._attempt_in_batch(route, route.gate, template)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
             return await self._not_connected(route, error, noticed_s)
         except httpx2.TransportError as error:
@@ -240,25 +239,20 @@ class _Asking:
     async def _attempt(self, route: Route, template: RequestTemplate) -> Completion:
         if route.uploads is None:
             return self._answer(route, await self._send(route, template.body(self._request)))
-        return await self._with_ways(route, route.uploads, template)
+        with await route.uploads.sending(self._request.images, whole=self._misses > 1) as sending:
+            if route.lost:
+                raise _Moved
+            completion = self._answer(route, await self._send(route, template.body(self._request, sending.parts())))
+            sending.arrived()
+            return completion
 
-    async def _in_flight(self, route: Route, gate: BatchGate, template: RequestTemplate) -> Completion:
-        """One attempt at a server that answers in batches, with none but its like in flight, or with none at all."""
+    async def _attempt_in_batch(self, route: Route, gate: BatchGate, template: RequestTemplate) -> Completion:
+        """One attempt at a server that answers in batches: only requests with equal settings are in flight with it."""
         kind = template, msgspec.json.encode(self._request.parameters)
         async with gate.slot(kind, alone=self._suspected) as self._slot:
             if route.lost:
                 raise _Moved
             return await self._attempt(route, template)
-
-    async def _with_ways(self, route: Route, uploads: Uploads, template: RequestTemplate) -> Completion:
-        """One attempt, its images in the ways that this server takes them."""
-        with await uploads.sending(self._request.images, whole=self._misses > 1) as sending:
-            if route.lost:
-                raise _Moved
-            response = await self._send(route, template.body(self._request, sending.parts()))
-            completion = self._answer(route, response)
-            sending.arrived()
-            return completion
 
     def _answer(self, route: Route, response: Response) -> Completion:
         status, headers = response.status_code, response.headers
@@ -286,15 +280,15 @@ class _Asking:
         )
 
     def _ttft_s(self, response: Response) -> float | None:
-        """The time to the first token; None where the reply is no stream."""
+        """The time to the first token; None if the reply is not a stream."""
         end = first_text_end(response.content) or math.inf
         return next((at_s - self._started_s for at_s, size_bytes in response.arrived if size_bytes >= end), None)
 
     async def _send(self, route: Route, body: Body) -> Response:
-        """One attempt within what is left of the question's time, which runs from its first byte sent.
+        """Send one attempt, within the rest of the question's time, which starts with its first byte.
 
-        Time that the server asked to wait, and time that it was away, doesn't count against the question. Each pass
-        over the body counts as a request sent, whichever layer repeats it.
+        Pauses that the server asked for, and its outages, don't count as the question's time. Each upload of the body
+        counts as an attempt, whichever layer repeats it.
         """
         self._size_bytes = body.size_bytes
         left_s = self._chat.limits.timeout_s - self._tried.spent_s
@@ -324,7 +318,7 @@ class _Asking:
     async def _not_connected(self, route: Route, error: httpx2.TransportError, noticed_s: float) -> Outcome:
         if self._tried.unconnected < LOST_CONNECTIONS:
             await self._chat.routes.refused(route, _words(error), noticed_s)
-        if isinstance(error, httpx2.ConnectTimeout) and not route.lost:  # it was there, and the time the question's
+        if isinstance(error, httpx2.ConnectTimeout) and not route.lost:  # the server was there: charge the time
             return Unconnected(str(error), min(CONNECT_TIMEOUT_S, self._chat.limits.timeout_s - self._tried.spent_s))
         return Unconnected(str(error))
 
@@ -335,10 +329,10 @@ class _Asking:
         return Cut(_words(error), self._size_bytes, large_again and await route.endpoint.answers())
 
     def _refusal(self, route: Route, reply: NotACompletion, template: RequestTemplate) -> Outcome:
-        """What the policy needs to know of a refusal; the server's window takes notice of it."""
+        """Describe a refusal to the policy; a server with too many requests gets a smaller window."""
         if (
             self._chat.adapted(reply.message, template)
-            or self._goes_otherwise(route, reply.message)
+            or self._misses_images(route, reply.message)
             or self._failed_in_company(route, reply.http_status)
         ):
             return Free()
@@ -356,14 +350,14 @@ class _Asking:
         return replace(refused, kept=route.window.refused(limited=refused.limited))
 
     def _failed_in_company(self, route: Route, http_status: int) -> bool:
-        """Whether the failure may be another question's of the same batch: then this one is asked again, alone."""
+        """Whether another question of the batch may have caused the failure: then ask this one again, alone."""
         if route.gate is None or self._slot.alone or http_status != HTTPStatus.INTERNAL_SERVER_ERROR:
             return False
         self._suspected = True
         return True
 
-    def _goes_otherwise(self, route: Route, message: str) -> bool:
-        """Whether it was the images' way that was refused; raises ServerUnusable where that can't be helped."""
+    def _misses_images(self, route: Route, message: str) -> bool:
+        """Whether the server lacks images that were sent by name; raises ServerUnusable if it reads no files."""
         uploads = route.uploads
         if uploads is None:
             return False

@@ -1,4 +1,4 @@
-"""What all workers share: a server's pause, how much it is given and what together, and when to give up."""
+"""What all workers share: a server's pauses, its limit of requests, deadlines, outages, and when to stop a run."""
 
 import asyncio
 import math
@@ -14,18 +14,18 @@ from vqa_client.types import ANSWERED, PERMANENT, Status
 
 Result = TypeVar("Result")
 SPREAD = 0.1
-"""Workers come back over a further tenth of a pause, so that they don't all knock at once."""
+"""Workers return spread over a further tenth of a pause, so that they don't all send at once."""
 
 
 class Pause:
-    """A server's pause: nobody sends to it before its end."""
+    """A server's pause: no worker sends to it before its end."""
 
     def __init__(self) -> None:
         self._until_s = 0.0
         self._chance = random.Random(0)
 
     def ask(self, seconds: float) -> None:
-        """Pause everyone for so long from now; a longer pause that is already set stands."""
+        """Pause all workers for so long from now; a longer pause stays as it is."""
         self._until_s = max(self._until_s, time.monotonic() + seconds)
 
     @property
@@ -33,7 +33,7 @@ class Pause:
         return max(0.0, self._until_s - time.monotonic())
 
     async def over(self, most_s: float = math.inf) -> None:
-        """Wait for the end as it is set now, or for so long at most."""
+        """Wait for the pause's end as it is set now, but at most `most_s`."""
         await asyncio.sleep(min(most_s, self.left_s * (1 + SPREAD * self._chance.random())))
 
 
@@ -41,11 +41,11 @@ Lateness = Literal["crowded", "backlog", "own"]
 
 
 class Window:
-    """How many requests a server is given at once: all that come, until it refuses some or lets them time out.
+    """The limit of requests at a server: none until it refuses requests or lets them time out.
 
-    `inside` are with it now; `refusals` counts those that it did not take. A refusal shrinks the window to those that
-    it took; answers in time widen it while others wait: quickly up to what the server is known to take, and beyond
-    that carefully.
+    `inside` counts the requests at the server, `refusals` those that it refused. A refusal shrinks the window to the
+    requests that the server kept. Answers in time widen it while others wait: quickly up to a size that the server has
+    handled, then carefully.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Window:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def enters(self, *, first: bool = False) -> bool:
-        """Whether there is a place now, which is taken then; `first` goes before all who wait."""
+        """Take a place if one is free; `first` goes before all that wait. Returns whether it was taken."""
         if self.inside >= self.size or (self._waiting and not first):
             return False
         self.inside += 1
@@ -84,7 +84,7 @@ class Window:
             self._let_in()
 
     def answered(self, *, late: bool) -> None:
-        """Widen it after an answer, where it keeps others waiting; one that came `late` says that there are enough."""
+        """Widen the window after an answer while others wait; a `late` answer shows that it is wide enough."""
         if late:
             self._late_s = time.monotonic()
         if late or not self._waiting:
@@ -97,10 +97,10 @@ class Window:
             self._answered, self.size, self._step = 0, self.size + self._step, 2 * self._step
 
     def refused(self, *, limited: bool) -> bool:
-        """Shrink it to the requests that the server kept; to one where there is none and a rate is `limited`.
+        """Shrink the window to the requests that the server kept; with none, to one if a rate is `limited`.
 
-        A server that refuses all for another reason does not say how many it takes. True where it kept some: their
-        ends say when there is room again.
+        If the server refused all requests for another reason, its limit is unknown. Returns whether it kept some: when
+        those end, there is room again.
         """
         self.refusals += 1
         kept = self.inside - 1
@@ -111,10 +111,10 @@ class Window:
         return kept > 0
 
     def timed_out(self, *, sent_s: float, timeout_s: float, ahead: int, answered: int) -> Lateness:
-        """Why a request was late, and shrink it where too many were there.
+        """Find out why a request was late, and shrink the window if there were too many requests.
 
-        "crowded": the server answered others late, and not more of them since than were `ahead`. "backlog": it answers
-        nobody, and may still be working on what timed out. "own": neither, so it would be late again.
+        "crowded": the server answered others late, and at most as many as were `ahead`. "backlog": it answers no
+        request, and may still be working on those that timed out. "own": neither, so a retry would be late too.
         """
         now_s = time.monotonic()
         crowded = 0 < answered <= ahead and self._late_s > sent_s
@@ -123,7 +123,7 @@ class Window:
         if not crowded and sent_s > self._backlog_until_s:
             self.open()
             return "own"
-        if sent_s > self._shrunk_s:  # those that were sent together are one sign, not many
+        if sent_s > self._shrunk_s:  # requests that were sent together shrink the window once
             if crowded:
                 self._backlog_until_s = now_s + timeout_s * (self.inside - 1) / answered
             size = max(1, (answered if crowded else self.inside) // 2)
@@ -147,14 +147,14 @@ class Window:
 
 
 class Deadlines:
-    """Ends requests whose time is over, by one timer for all: one for each costs a tenth of what asking costs."""
+    """Ends late requests with one timer for all: a timer per request takes a tenth of a request's CPU."""
 
     def __init__(self) -> None:
         self._due_s: dict[asyncio.Timeout, float] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def set(self, deadline: asyncio.Timeout, seconds: float) -> None:
-        """Let a request end after so long, math.inf for never; with all others by `end`."""
+        """End a request after so many seconds, math.inf for never; `end` may end it earlier."""
         self._due_s[deadline] = due_s = time.monotonic() + seconds
         if self._timer is None or due_s < self._timer.when():
             self._wake(due_s)
@@ -164,7 +164,7 @@ class Deadlines:
         del self._due_s[deadline]
 
     def end(self, due_s: float = math.inf) -> None:
-        """End the requests that are due by then."""
+        """End the requests that are due by `due_s`."""
         for deadline, each_s in self._due_s.items():
             if each_s <= due_s and not deadline.expired():
                 deadline.reschedule(0)
@@ -182,15 +182,15 @@ class Deadlines:
 
 
 class Patience:
-    """For how many `seconds` a server that is away is waited for; after a wait in vain it is only looked for, until it
-    answers: in the next benchmark of a suite, too.
+    """The `seconds` to wait for a server that is away. After a wait in vain, later waits are single looks until the
+    server answers, in the next benchmark of a suite too.
     """
 
     def __init__(self, seconds: float) -> None:
         self._seconds, self._was_vain = seconds, False
 
     async def wait(self, wait: Callable[[float], Awaitable[Result]]) -> Result:
-        """The result of `wait`, which takes the seconds and raises ServerAway after these."""
+        """The result of `wait`, which gets the seconds and raises ServerAway when they are over."""
         try:
             result = await wait(0.0 if self._was_vain else self._seconds)
         except ServerAway:
@@ -201,7 +201,7 @@ class Patience:
 
 
 class Outage:
-    """One worker finds out when a lost server is back, the others wait for the result."""
+    """One worker waits for a lost server, and the others wait for that worker's result."""
 
     def __init__(self, wait_until_back: Callable[[float], Awaitable[None]], patience: Patience) -> None:
         self._wait_until_back = wait_until_back
@@ -210,7 +210,7 @@ class Outage:
         self._back_at_s = 0.0
 
     async def over(self, noticed_s: float) -> None:
-        """Return when the server answers; raises what `wait_until_back` raises when it stays away."""
+        """Return when the server answers; raises the error of `wait_until_back` if it doesn't."""
         async with self._lock:
             if self._back_at_s < noticed_s:
                 await self._patience.wait(self._wait_until_back)
@@ -218,13 +218,13 @@ class Outage:
 
 
 AT_FIRST = 10
-"""So many failures are enough while nothing at all was answered: the model's name or the key is wrong."""
+"""The limit of failures before the first answer: then the model's name or the key is probably wrong."""
 
 
 class Breaker:
-    """Counts failures in a row: a run in which nothing is answered any more is stopped, not finished as 0.0 %.
+    """Counts failures in a row, to stop a run that no longer gets answers instead of finishing it with 0.0 %.
 
-    What is about one question says nothing about the server, and what stops a run is about no question.
+    A failure that is the question's own neither counts nor resets the count.
     """
 
     def __init__(self, after: int) -> None:
@@ -234,11 +234,11 @@ class Breaker:
 
     @property
     def limit(self) -> int:
-        """How many in a row are too many now; 0 for never."""
+        """So many failures in a row stop the run now; 0 for never."""
         return self._after if self._answered else min(self._after, AT_FIRST)
 
     def note(self, status: Status) -> bool:
-        """Take one question's status; True when the run should stop."""
+        """Count one question's status; True if the run should stop."""
         if status in ANSWERED:
             self._in_a_row = 0
             self._answered = True
@@ -248,16 +248,16 @@ class Breaker:
 
 
 class BatchSlot:
-    """A request's place in flight: `alone` until another request is in flight with it."""
+    """A request in flight: `alone` until another one is in flight with it."""
 
     alone = True
 
 
 class BatchGate:
-    """Lets requests of one kind fly together, each kind in its turn; nobody overtakes who waits.
+    """Lets only requests of one kind be in flight together, in the order in which they came.
 
-    It is for servers that answer in batches, as mlx-vlm does: a batch takes the sampling settings of its first request,
-    and an error in one request fails them all. `flying` are in flight.
+    It is for servers that answer in batches, such as mlx-vlm: a batch uses the sampling settings of its first request,
+    and an error in one request fails the whole batch. `flying` are the requests in flight.
     """
 
     def __init__(self) -> None:
@@ -268,7 +268,7 @@ class BatchGate:
 
     @asynccontextmanager
     async def slot(self, kind: Hashable, *, alone: bool = False) -> AsyncIterator[BatchSlot]:
-        """Wait until requests of other kinds are answered, with `alone` all others, and take a place."""
+        """Wait until all requests of other kinds have ended, with `alone` all requests, and take a slot."""
         kind, slot = object() if alone else kind, BatchSlot()
         async with self._changed:
             self._queue.append(slot)

@@ -83,7 +83,7 @@ class _Begun(httpx2.AsyncByteStream):
 
 
 class _Network(httpcore2.AsyncNetworkBackend):
-    """Opens connections; doesn't reuse those of an earlier `age`, nor any once a second reply came (`once` is False)."""
+    """Opens connections; one of an earlier `age` is not reused, and none is once a second reply came (not `once`)."""
 
     def __init__(self, network: httpcore2.AsyncNetworkBackend) -> None:
         self._network = network

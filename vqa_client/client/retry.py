@@ -1,4 +1,4 @@
-"""What follows an attempt without an answer, decided without I/O: ask again and when, another server, or failure."""
+"""Decide, without I/O, what follows a failed attempt: a retry and its delay, another server, or failure."""
 
 import email.utils
 import random
@@ -15,25 +15,25 @@ from vqa_client.types import Status
 BASE_S = 0.5
 CAP_S = 30.0
 RATE_LIMIT_PATIENCE_S = 3600.0
-"""How long one question may be put off by a server that limits the rate of requests."""
+"""How long a server that limits the rate of requests may delay one question."""
 STILL_ANSWERS_S = 60.0
-"""A rate limit that names no time is a fault where nobody was answered for so long."""
+"""A rate limit without a time is a fault if the server has answered no question for so long."""
 TURNS = 1
-"""How often one question only waits for another one to end; one that is refused more often slows all workers down."""
+"""So often a refused question waits only for another one to end; then it slows all workers down."""
 LOADING_POLL_S = 1.0
 LOST_CONNECTIONS = 20
-"""How often one question waits for a server that answers a probe and then refuses the question's connection."""
+"""So often a question waits for a server that answers probes but refuses the question's connection."""
 MOST_WISHED = 1e7
-"""A larger number is junk."""
+"""A larger number is invalid."""
 MOVE_S = 5.0
-"""A document whose server pauses for longer is sent to another one: that costs less than the wait."""
+"""If a server pauses for longer, its documents go to another server: that costs less than the wait."""
 
 
 class Tried(Struct, frozen=True):
-    """What a question's attempts have cost so far: the whole memory of the policy.
+    """What a question's attempts have cost so far; the policy keeps nothing else.
 
-    `failures` are charged against --max_retries and `spent_s` against the timeout; `limited` counts rate limits that
-    named no time, `cuts` lost connections, `unconnected` refused ones, and `put_off_s` adds up the server's pauses.
+    `failures` count against --max_retries and `spent_s` against the timeout. `limited` counts rate limits without a
+    time, `cuts` lost connections and `unconnected` refused ones; `put_off_s` is the sum of the server's pauses.
     """
 
     failures: int = 0
@@ -53,14 +53,14 @@ class Limits(Struct, frozen=True):
 
 
 class Unconnected(Struct, frozen=True):
-    """There was no connection; `waited_s` is charged where the server itself was there."""
+    """The connection failed; `waited_s` is charged if the server was there."""
 
     message: str
     waited_s: float | None = None
 
 
 class Cut(Struct, frozen=True):
-    """The connection broke during the exchange; `alive` where a probe after a large body was answered."""
+    """The connection broke during the exchange; `alive` if the server answered a probe after a large body."""
 
     message: str
     size_bytes: int
@@ -68,7 +68,7 @@ class Cut(Struct, frozen=True):
 
 
 class Late(Struct, frozen=True):
-    """There was no reply in time, for the reason that the server's window gives."""
+    """The reply was late; the server's window gives the reason."""
 
     lateness: Lateness
 
@@ -76,8 +76,8 @@ class Late(Struct, frozen=True):
 class Refused(Struct, frozen=True):
     """The reply was not a completion.
 
-    `wish_s` is the pause that the server named, `others` whether another server could take the question, `answers`
-    whether anybody was answered lately, and `kept` whether the server kept other requests when it refused this one.
+    `wish_s` is the pause that the server asked for. `others`: another server could take the question. `answers`: the
+    server has answered a question lately. `kept`: it kept other requests when it refused this one.
     """
 
     verdict: Verdict
@@ -96,32 +96,32 @@ class Refused(Struct, frozen=True):
 
     @property
     def drains(self) -> bool:
-        """The server is of no use for a while, so the question goes elsewhere."""
+        """The server can't take questions for a while, so the question goes to another one."""
         too_long = self.wish_s is not None and self.wish_s > RATE_LIMIT_PATIENCE_S
         return too_long or (self.verdict.loading and self.others)
 
     @property
     def crowded(self) -> bool:
-        """The server has more requests than it takes."""
+        """The server has too many requests."""
         return not self.drains and (self.limited or (self.http_status in CROWDED and not self.verdict.loading))
 
 
 class Moved(Struct, frozen=True):
-    """The server was given up while it had the question."""
+    """The server was lost during the attempt."""
 
 
 class Free(Struct, frozen=True):
-    """The request is sent again in another form or alone: not a failure."""
+    """The request is sent again, alone or in another form, without a charge."""
 
 
 Outcome = Unconnected | Cut | Late | Refused | Moved | Free
 
 
 class Again(Struct, frozen=True, kw_only=True):
-    """Ask again after `wait_s`, or after a pause of `pause_s` for all workers; `named` where the server chose it.
+    """Ask again after `wait_s`, or after a pause of `pause_s` for all workers; `why` is the reason for the pause.
 
-    `first` goes before all questions that wait. `fault`, here and in Fail, is what speaks against the server: where
-    it is given up for that, the question moves and is not charged.
+    `first` puts the question before all that wait. `fault`, here and in Fail, describes a fault of the server: if the
+    server is drained for it, the question moves to another one without a charge.
     """
 
     wait_s: float = 0.0
@@ -132,13 +132,13 @@ class Again(Struct, frozen=True, kw_only=True):
 
 
 class Move(Struct, frozen=True):
-    """Ask another server; `drain` says why this one is out, "" where it is given up already."""
+    """Ask another server; `drain` is the reason to give this one no more questions, "" if it is lost already."""
 
     drain: str = ""
 
 
 class Fail(Struct, frozen=True, kw_only=True):
-    """The question has failed; "timeout" without a message is told by who knows the attempts."""
+    """The question has failed; the caller, which knows the attempts, words a "timeout"."""
 
     status: Status
     message: str = ""
@@ -149,7 +149,7 @@ class Fail(Struct, frozen=True, kw_only=True):
 
 
 class Stop(Struct, frozen=True):
-    """The only server asks for a pause that is too long for any question."""
+    """The only server asks for a pause that is too long."""
 
     message: str
 
@@ -161,7 +161,7 @@ _CUT_HINT = "a gateway's limit may be below that: --max_pixels, --max_pages"
 def next_step(
     tried: Tried, outcome: Outcome, took_s: float, limits: Limits, chance: random.Random
 ) -> tuple[Tried, Step]:
-    """What follows an attempt that took `took_s` seconds from its first byte, and what the question has cost then."""
+    """The step after an attempt of `took_s` seconds since its first byte, and the question's cost so far."""
     charged = replace(tried, spent_s=tried.spent_s + took_s)
     match outcome:
         case Moved():
@@ -197,7 +197,7 @@ def _after_no_connection(tried: Tried, outcome: Unconnected, limits: Limits) -> 
 
 
 def _after_refusal(tried: Tried, refused: Refused, limits: Limits, chance: random.Random) -> tuple[Tried, Step]:
-    """Wait where the server only puts the question off; other faults are charged to it."""
+    """Wait if the server only delays the question; charge other refusals."""
     verdict, wish_s = refused.verdict, refused.wish_s
     if refused.drains:
         if verdict.loading and refused.others:
@@ -216,7 +216,7 @@ def _after_refusal(tried: Tried, refused: Refused, limits: Limits, chance: rando
 
 
 def _put_off(tried: Tried, refused: Refused, chance: random.Random) -> tuple[Tried, float | None]:
-    """For how long the question is put off without a charge; None where the refusal is a fault."""
+    """The delay that isn't charged to the question; None if the refusal is a fault."""
     if refused.verdict.loading:
         return tried, refused.wish_s or LOADING_POLL_S
     if not refused.limited or refused.wish_s is not None:
@@ -225,11 +225,11 @@ def _put_off(tried: Tried, refused: Refused, chance: random.Random) -> tuple[Tri
         return tried, None
     tried = replace(tried, limited=tried.limited + 1)
     wait_s = backoff_s(tried.limited, chance)
-    return tried, 0.0 if refused.kept and tried.limited <= TURNS else wait_s  # the next place left is soon enough
+    return tried, 0.0 if refused.kept and tried.limited <= TURNS else wait_s  # the next free place comes soon enough
 
 
 def _after_fault(tried: Tried, refused: Refused, limits: Limits, chance: random.Random) -> tuple[Tried, Step]:
-    """Charge a failure, and wait before the next attempt."""
+    """Charge a failure; wait before the next attempt, or fail."""
     verdict, wish_s = refused.verdict, refused.wish_s
     fault = refused.message if verdict.status in FAULTS else ""
     tried = replace(tried, failures=tried.failures + 1)
@@ -261,27 +261,16 @@ def backoff_s(failures: int, chance: random.Random) -> float:
 
 
 def retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
-    """The server's own wish in seconds, from retry-after-ms or Retry-After (seconds or an HTTP date); else None.
+    """The pause that a server asks for, from retry-after-ms or Retry-After (seconds or an HTTP date); None without one.
 
-    `now_s` is the time of day as seconds since the epoch, for a server that doesn't say its own: a date means its
-    clock, which ours may be hours off. Zero, the past and junk are no wish.
+    A date is compared with the server's Date header, because the clocks may differ by hours; without that header with
+    `now_s`, in seconds since the epoch. Zero, the past and invalid values don't count.
     """
-    said_s = _date_s(headers.get("date"))
-    now_s = now_s if said_s is None else said_s
-    for wish in (_milliseconds(headers.get("retry-after-ms")), _seconds(headers.get("retry-after"), now_s)):
-        if wish is not None and wish > 0:
-            return wish
-    return None
-
-
-def _milliseconds(value: str | None) -> float | None:
-    milliseconds = _number(value)
-    return None if milliseconds is None else milliseconds / 1000
-
-
-def _seconds(value: str | None, now_s: float) -> float | None:
-    until_s = _date_s(value)
-    return _number(value) if until_s is None else until_s - now_s
+    date_s, until_s = _date_s(headers.get("date")), _date_s(headers.get("retry-after"))
+    wish_s = _number(headers.get("retry-after"))
+    if until_s is not None:
+        wish_s = until_s - (now_s if date_s is None else date_s)
+    return next((wish for wish in (_number(headers.get("retry-after-ms")) / 1000, wish_s) if wish > 0), None)
 
 
 def _date_s(value: str | None) -> float | None:
@@ -291,6 +280,6 @@ def _date_s(value: str | None) -> float | None:
         return None
 
 
-def _number(value: str | None) -> float | None:
+def _number(value: str | None) -> float:
     wish = number(value)
-    return wish if wish is not None and wish < MOST_WISHED else None
+    return wish if wish is not None and wish < MOST_WISHED else 0.0

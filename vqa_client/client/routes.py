@@ -1,4 +1,4 @@
-"""Which of a run's servers gets a question: the one with the least to do, and a document's questions all the same."""
+"""Choose the server for each question: the same one for a document's questions, else the least busy one."""
 
 import asyncio
 import math
@@ -18,9 +18,9 @@ from vqa_client.client.url import without_secrets
 from vqa_client.types import Image, Request
 
 HOMES = 65_536
-"""So many documents' servers are remembered; questions on one document are neighbours, so older ones are done with."""
+"""So many documents keep their servers; a document's questions are neighbours, so older documents are finished."""
 FAULTS_IN_A_ROW = 8
-"""So many failed requests without an answer in between, and a server gets no more while another one has room."""
+"""After so many failed requests without an answer between, a server is drained if another one has room."""
 LOOK_TIMEOUT_S = 5.0
 
 
@@ -48,12 +48,12 @@ class Route:
 
     @property
     def outstanding(self) -> int:
-        """How many requests it has, those included that are about to be sent."""
+        """The requests at the server, and those about to be sent."""
         return self.window.inside
 
     @property
     def address(self) -> str:
-        """Its base address, as people may see it."""
+        """The base address without secrets."""
         return without_secrets(self.endpoint.base)
 
     def note_answer(self, answered_s: float) -> None:
@@ -62,7 +62,7 @@ class Route:
         self.answered_s = answered_s
 
     def restore(self) -> None:
-        """It was away and takes questions again; of what it was sent it holds nothing any more."""
+        """Mark the server as back; the images that it had are gone."""
         self.lost = False
         self.faults = 0
         self.window.open()
@@ -73,9 +73,8 @@ class Route:
 class Routes:
     """All servers of a run.
 
-    `repeating` counts the questions that wait to be sent again, `outage` is waited for where none is left, `on_lost`
-    hears of one that is drained, and `check` is of the first one, where it was checked;
-    `allowance` is for all together.
+    `repeating` counts the questions that wait for a retry. Questions wait for `outage` if no server is left; a drained
+    server is passed to `on_lost`. `check` is the first server's, if it was checked; all servers share `allowance`.
     """
 
     def __init__(self, routes: Sequence[Route], *, outage: Outage) -> None:
@@ -89,7 +88,7 @@ class Routes:
         self._homes: dict[str, Route] = {}
 
     def ready(self, request: Request, failed_at: Route | None = None) -> Route | None:
-        """The server that takes this request now, its place taken; None where that has to be waited for."""
+        """The server for this request, with a place taken; None if it has to wait."""
         route = self._only or self.choose(request, failed_at)
         if route is None or route.pause.left_s or not route.window.enters():
             return None
@@ -97,9 +96,9 @@ class Routes:
         return route
 
     async def take(self, request: Request, failed_at: Route | None = None, *, first: bool = False) -> Route:
-        """Wait for the server that takes this request, and for a place there, `first` before all others who wait.
+        """Wait for a server for this request and for a place there, with `first` before all that wait.
 
-        Raises ServerUnusable when all stay away. Whoever has a place keeps it while the server pauses.
+        A request keeps its place while the server pauses. Raises ServerUnusable if no server comes back.
         """
         while True:
             route = self._only or self.choose(request, failed_at)
@@ -109,7 +108,7 @@ class Routes:
             await route.window.enter(first=first)
             try:
                 if route.pause.left_s and not route.lost:
-                    # with several, another one may be free before a long pause is over
+                    # with several servers, another one may be free before a long pause ends
                     await route.pause.over(math.inf if self._only else MOVE_S)
             except asyncio.CancelledError:
                 route.window.leave()
@@ -121,16 +120,18 @@ class Routes:
             first = True
 
     def choose(self, request: Request, failed_at: Route | None = None) -> Route | None:
-        """The server that has the request's document, else the one with the least to do; None where all are lost.
+        """The server of the request's document, else the least busy one; None if all are lost.
 
-        The server of the last failed attempt is chosen last: one that answers every request with an error is quick, so
-        it would have the least to do, and use up all of a question's retries before it is drained.
+        The server of the last failed attempt is chosen last: a server that answers everything with an error is quick
+        and thus the least busy, so it would use up all of a question's retries before it is drained.
         """
         key = request.document or next((part.sha256 for part in request.content if isinstance(part, Image)), "")
         route = self._homes.pop(key, None)
         if route is None or route is failed_at or route.lost or route.pause.left_s > MOVE_S:
-            there = [one for one in self.all if not one.lost]
-            route = min(there, key=lambda one: (one.pause.left_s > MOVE_S, one is failed_at, *_load(one)), default=None)
+            living = [each for each in self.all if not each.lost]
+            route = min(
+                living, key=lambda one: (one.pause.left_s > MOVE_S, one is failed_at, *_load(one)), default=None
+            )
         if route is not None and key:
             self._homes[key] = route
             if len(self._homes) > HOMES:
@@ -145,7 +146,7 @@ class Routes:
         return any(other is not route and not other.lost and other.pause.left_s <= MOVE_S for other in self.all)
 
     async def refused(self, route: Route, why: str, noticed_s: float) -> None:
-        """There is no connection to it: give it up for now, or wait where it is the only one."""
+        """Drain a server that refuses connections, or wait for it if it is the only one."""
         if self._only is None:
             self.drain(route, why)
             return
@@ -153,7 +154,7 @@ class Routes:
         route.restore()
 
     async def is_gone(self, route: Route, why: str) -> bool:
-        """After a cut connection, whether the server went away with it; the only one is taken to be there."""
+        """Whether a server is lost after a cut connection; the only server counts as there."""
         if self._only is not None:
             return False
         called_s = time.monotonic()
@@ -167,13 +168,13 @@ class Routes:
         return route.lost
 
     def fault(self, route: Route, why: str) -> None:
-        """Count a failed request; too many in a row are no accident while others answer."""
+        """Count a failed request; drain the server after too many in a row, if others can take its questions."""
         route.faults += 1
         if route.faults >= FAULTS_IN_A_ROW and self.others(route):
             self.drain(route, f"{route.faults} failed requests in a row, the last one: {why}")
 
     def drain(self, route: Route, why: str) -> None:
-        """Give it no more questions, and let those that it has go to others."""
+        """Give the server no more questions, and move its questions to others."""
         if route.lost:
             return
         route.lost = True
@@ -183,7 +184,7 @@ class Routes:
             self.on_lost(route, why)
 
     def restore(self, route: Route) -> None:
-        """It takes questions again. Documents are dealt out anew: all of them may have gone to others meanwhile."""
+        """Give the server questions again; all documents get new servers, because they may all have moved to others."""
         route.restore()
         self._homes.clear()
 
