@@ -1,4 +1,4 @@
-"""A whole command: from settings to reports, through every plan that the settings make."""
+"""A whole command: make plans from settings, run them, and return their reports."""
 
 import asyncio
 import dataclasses
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from functools import cache, partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -47,17 +47,17 @@ Result = TypeVar("Result")
 
 
 class Interrupted(VqaClientError):
-    """The run was asked to stop; what was done so far is on disk, and `reports` say how far it came."""
+    """The run was asked to stop; its answers are on disk, and `reports` are those so far."""
 
-    def __init__(self, reports: list[Report]) -> None:
+    def __init__(self, reports: Sequence[Report] = ()) -> None:
         super().__init__("stopped", hint="run the same command again to resume")
-        self.reports = reports
+        self.reports = [*reports]
 
 
 class ModelsFailed(ServerUnusable):
-    """Of several models some could not be asked to the end: `errors` by config; `reports` are those of the others.
+    """Some of several models could not be completed: `errors` by config, and the `reports` of the others.
 
-    `begun` are the logs of those that the server failed.
+    `begun` are the logs of the models whose server failed.
     """
 
     def __init__(self, errors: Mapping[str, VqaClientError], reports: list[Report], begun: Sequence[Path] = ()) -> None:
@@ -73,7 +73,7 @@ class ModelsFailed(ServerUnusable):
 
 
 class _Common(Struct, frozen=True, kw_only=True):
-    """What a command was given, whatever is being asked; `patience` is that of each server, by its address."""
+    """What all models of a command share; `patience` is by the server's address."""
 
     progress: Progress
     stop: asyncio.Event
@@ -87,14 +87,14 @@ _REACHED_BY = (
     *("base_url", "endpoint", "api_key", "header", "ca_bundle", "insecure", "engine"),
     *("image_uuid", "file_urls", "stream", "max_retries", "wait_for_server", "rpm", "tpm"),
 )
-"""Settings that neighbours have in common who share a server."""
+"""Settings that must be equal for neighbouring jobs to share a server."""
 
 
 class _Job(Struct, frozen=True, kw_only=True):
-    """One model under one of the command's settings; notes call it `name`, progress of several `shown_model`.
+    """One model with one of the command's settings; `name` is for notes, `shown_model` for the progress of several.
 
-    `given` are the command's settings, `settings` the same with the config's address. `model` is None where the server
-    has to name the model.
+    `given` are the command's settings, `settings` the same with the config's address. `model` is None if the server has
+    to name the model.
     """
 
     name: str
@@ -107,10 +107,9 @@ class _Job(Struct, frozen=True, kw_only=True):
 
     @property
     def server(self) -> Hashable:
-        """What jobs have in common that share a server, as a bare number: the model's name and how it is reached.
+        """Equal for jobs that share a server: the model's name, its address and, for images by name, their processing.
 
-        Where images are known there by names, these are of one processing. A traceback that shows local variables
-        shows the number too, and an address may contain a key.
+        It is a bare number, because a traceback may show it and an address may contain a key.
         """
         settings, model = self.settings, self.model
         asked = model or named_model(settings, self.config, "whichever it serves")
@@ -124,8 +123,8 @@ def run(
 ) -> list[Report]:
     """Ask everything that the settings name; returns a report per model and image folder.
 
-    Blocks until done, in a notebook too. `progress=vqa_client.display()` shows how far it is. `corrupted` asks
-    everything under each of its corruptions and levels. Raises the errors of vqa_client.errors. A failed question
+    Blocks until done, in a notebook too. `progress=vqa_client.display()` shows the progress. `corrupted` asks
+    everything with each of its corruptions and levels. Raises the errors of vqa_client.errors. A failed question
     raises nothing; its report counts it. If one of several models fails, the others are still asked, and ModelsFailed
     has their reports.
     """
@@ -150,7 +149,7 @@ async def arun(
     stop: asyncio.Event | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> list[Report]:
-    """The same for asynchronous code; setting `stop` ends the run early with Interrupted.
+    """`run` for asynchronous code; setting `stop` ends it early with Interrupted.
 
     `transport` replaces the wire, as in tests.
     """
@@ -169,10 +168,10 @@ async def arun_several(
     transport: httpx2.AsyncBaseTransport | None = None,
     records: Path | None = None,
 ) -> list[Report]:
-    """Several benchmarks one after the other, all loaded and checked before the first question is asked.
+    """Ask several benchmarks one after the other; all are loaded and checked before the first question.
 
-    Neighbours that ask one model of one server share its connections, its check and its pauses. `records` is where
-    `vqa-client ctl` looks for this run, if not beside its log.
+    Neighbours with the same model on the same server share its connections, its check and its pauses. `records` is the
+    path under which `vqa-client ctl` finds this run, if it is not its log.
     """
     if any(each.dry_run for each in settings):
         raise UsageError("a dry run asks nothing", hint="vqa_client.runs.dry_run.dry_run says what a run would take")
@@ -186,22 +185,26 @@ async def arun_several(
     ]
     jobs = await _until_stopped(stop, in_daemon_thread(partial(_plan_jobs, affordable, progress.note)))
     fresh = [plan for job in jobs if job.settings.fresh for plan in job.plans]
-    if fresh:  # all at once: what resumes after an interruption must not find an old one
+    if fresh:  # all at once: a run that resumes after an interruption must not find an old log
         await in_daemon_thread(partial(move_all_aside, fresh, commanded=any(each.batch_command for each in settings)))
     budget = Budget(settings[0].max_cost, progress.note)
     for job in jobs:
         budget.of_model(job.config)
     common = _Common(progress=progress, stop=stop, transport=transport, budget=budget, records=records)
-    with minutes_at_most(settings[0].max_minutes, stop, progress.note):
-        reports, errors = await _one_after_the_other(common, jobs)
+    reports: dict[str, list[Report]] = {}
+    try:
+        with minutes_at_most(settings[0].max_minutes, stop, progress.note):
+            errors = await _run_jobs(common, jobs, reports)
+    except Interrupted:
+        raise Interrupted([*chain(*reports.values())]) from None
     for each in affordable:
         of_this = [job for job in jobs if job.given is each]
         job_reports = [report for job in of_this for report in reports.get(job.name, ())]
         failed = {job.name: errors[job.name] for job in of_this if job.name in errors}
         finish([plan for job in of_this for plan in job.plans], job_reports, failed, progress.note)
-    everything = [report for job_reports in reports.values() for report in job_reports]
+    everything = [*chain(*reports.values())]
     if errors and not everything and all(type(error) is UsageError for error in errors.values()):
-        raise next(iter(errors.values()))  # such as a server with several models, of which none is named
+        raise next(iter(errors.values()))  # e.g. a server with several models, and none is named
     if errors:
         of_servers = (job for job in jobs if isinstance(errors.get(job.name), ServerUnusable))
         logs = (plan.paths.log for job in of_servers for plan in job.plans)
@@ -209,34 +212,29 @@ async def arun_several(
     return everything
 
 
-async def _one_after_the_other(
-    common: _Common, jobs: list[_Job]
-) -> tuple[dict[str, list[Report]], dict[str, VqaClientError]]:
-    """The reports by job; of several jobs one that fails is noted, and the next ones are asked."""
-    reports: dict[str, list[Report]] = {}
+async def _run_jobs(common: _Common, jobs: list[_Job], reports: dict[str, list[Report]]) -> dict[str, VqaClientError]:
+    """Run the jobs and add their reports by name; of several jobs, note and return the errors of those that fail."""
     errors: dict[str, VqaClientError] = {}
     for _, neighbours in groupby(jobs, key=lambda job: job.server):
         async with AsyncExitStack() as stack:
             server = _Server(common, stack)
             for job in neighbours:
                 try:
-                    reports[job.name] = await _one_job(common, job, server)
-                except Interrupted as interrupted:
-                    done = [report for job_reports in reports.values() for report in job_reports]
-                    raise Interrupted([*done, *interrupted.reports]) from None
+                    await _run_job(common, job, server, reports.setdefault(job.name, []))
                 except VqaClientError as error:
-                    if len(jobs) == 1:
+                    if isinstance(error, Interrupted) or len(jobs) == 1:
                         raise
+                    del reports[job.name]
                     errors[job.name] = error
                     common.progress.note(f"skipping {job.name}: {error}")
                 if common.stop.is_set() and job is not jobs[-1]:
-                    raise Interrupted([report for job_reports in reports.values() for report in job_reports])
-    return reports, errors
+                    raise Interrupted
+    return errors
 
 
 def _plan_jobs(settings: Sequence[RunSettings], note: Callable[[str], None]) -> list[_Job]:
-    """What is to be asked of each model; all is checked before any question is asked."""
-    note = cache(note)  # several models have the same data, and what is said of it would be said for each
+    """A job per model and settings; everything is checked before the first question."""
+    note = cache(note)  # several models have the same data: note its faults once
     asked = [(each, config, model_of(each, config)) for each in settings for config in each.configs]
     several = len({each.served_name or config for each, config, _ in asked}) > 1
     names = [str(config) if len(settings) == 1 else _name(each, config) for each, config, _ in asked]
@@ -271,7 +269,7 @@ def _name(settings: RunSettings, config: str | None) -> str:
 
 
 def _check_places(jobs: Sequence[_Job]) -> None:
-    """Raise UsageError where two jobs would write one log."""
+    """Raise UsageError if two jobs would write the same log."""
     owners: dict[Path, _Job] = {}
     for job in jobs:
         for plan in job.plans:
@@ -283,17 +281,17 @@ def _check_places(jobs: Sequence[_Job]) -> None:
 
 
 def move_all_aside(plans: Sequence[Plan], *, commanded: bool = False) -> None:
-    """Rename the files of earlier runs and of their shards, with `commanded` also those of a --batch_command."""
+    """Rename the files of earlier runs and of their shards, with `commanded` those of a --batch_command too."""
     for plan in plans:
         refuse_open(plan.paths.log)
     for plan in plans:
         move_aside(plan.paths, *([Parts(plan.paths.log).folder] if commanded else []))
-        for other in plan.paths.otherwise_divided():  # which this run would take answers from
+        for other in plan.paths.otherwise_divided():  # this run would take answers from them
             with suppress(UsageError, OutputError):  # another shard is moving it
                 move_aside(other)
 
 
-async def _one_job(common: _Common, job: _Job, server: "_Server") -> list[Report]:
+async def _run_job(common: _Common, job: _Job, server: "_Server", reports: list[Report]) -> None:
     settings = job.settings
     common.budget.of_model(job.config)
     drawn = job.plans[0].paths.report.parent / DRAWN if job.plans else Path(DRAWN)
@@ -314,24 +312,24 @@ async def _one_job(common: _Common, job: _Job, server: "_Server") -> list[Report
             crew=Crew(FIRST if settings.max_workers == "auto" else settings.max_workers),
             shown_model=job.shown_model,
         )
-        return await _run_all(job.plans, stage)
+        await _run_plans(job.plans, stage, reports)
 
 
 class _Server:
-    """What neighbours share: one server's connections, its check and its pauses.
+    """One server's connections, check and pauses, which neighbouring jobs share.
 
-    It is connected to at the first call; found unusable it stays so, and where it was away it is looked for again.
+    The first call connects. An unusable server stays unusable; one that was away is looked for again.
     """
 
     def __init__(self, common: _Common, stack: AsyncExitStack) -> None:
         self._common, self._stack = common, stack
         self._session: Session | None = None
         self._failed: ServerUnusable | None = None
-        self._note = cache(common.progress.note)  # what is noted of the server is noted once
+        self._note = cache(common.progress.note)  # each note about the server appears once
         self._open = partial(open_session, note=common.progress.note, transport=common.transport)
 
     async def session(self, settings: RunSettings, config: ModelSettings | None) -> Session:
-        """A session that sends what these settings say."""
+        """A session with these settings."""
         if self._failed is not None:
             raise self._failed
         try:
@@ -357,32 +355,27 @@ class _Server:
         return await _until_stopped(self._common.stop, self._stack.enter_async_context(opening))
 
 
-async def _run_all(plans: list[Plan], stage: Stage) -> list[Report]:
-    reports: list[Report] = []
+async def _run_plans(plans: list[Plan], stage: Stage, reports: list[Report]) -> None:
     for plan in plans:
-        try:
-            report = await run_plan(plan, stage)
-        except Interrupted:
-            raise Interrupted(reports) from None
+        report = await run_plan(plan, stage)
         if report is None:
-            raise Interrupted(reports)
+            raise Interrupted
         reports.append(report)
-        if stage.stop.is_set() and (reports[-1].incomplete or plan is not plans[-1]):
+        if stage.stop.is_set() and (report.incomplete or plan is not plans[-1]):
             if later := plans[len(reports) :]:
                 stage.progress.note(f"not begun: {', '.join(plan.title for plan in later)}")
-            raise Interrupted(reports)
-    return reports
+            raise Interrupted
 
 
 async def _until_stopped(stop: asyncio.Event, work: Awaitable[Result]) -> Result:
     """The result of `work`, or Interrupted as soon as `stop` is set."""
     if (result := await until_stopped(stop, work)) is None:
-        raise Interrupted([])
+        raise Interrupted
     return result
 
 
 def _in_own_loop(work: Callable[[asyncio.Event], Coroutine[Any, Any, Result]]) -> Result:
-    """Run in a thread beside the caller's loop; Ctrl-C in a notebook stops the run as it does on the command line."""
+    """Run in a thread, next to the caller's loop; Ctrl-C in a notebook stops the run as on the command line."""
     started: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     async def body() -> Result:

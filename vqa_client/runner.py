@@ -1,4 +1,4 @@
-"""One question's straight way from prompt to record, and the workers that walk it."""
+"""One question from its prompt to its record, and the workers that answer all questions."""
 
 import asyncio
 import hashlib
@@ -30,26 +30,26 @@ from vqa_client.types import (
 )
 
 GRACE_S = 1.5
-"""How long the questions in flight may still end after an interruption."""
+"""How long the questions in flight may take to end after an interruption."""
 LOOP_CHARACTERS = 1_000
-"""A longer reply is read away from the loop, which reading it could hold up for more than 50 ms."""
+"""A longer reply is read in a thread, because reading it could block the loop for more than 50 ms."""
 _READER = ThreadPoolExecutor(1, thread_name_prefix="reading")
-"""One thread: several would share the processor with the loop, and hold it up together."""
+"""One thread: several would share the processor with the loop and block it together."""
 _TASKS_READ: set[str] = set()
-"""Tasks of which a reply was read: at the first one patterns are compiled, which takes up to 40 ms."""
+"""Tasks with a reply read: the first one compiles patterns, which takes up to 40 ms."""
 PROMPT_CHARACTERS = 10_000
-"""A longer prompt, as in text-only runs, is kept by its ends."""
+"""Of a longer prompt, as in text-only runs, the record keeps both ends."""
 
 
 class Prepares(Protocol):
-    """What the runner needs of the images room."""
+    """Prepares the images of a question."""
 
     async def prepare(self, paths: Sequence[str]) -> tuple[Image, ...]:
         """Raises QuestionFailed."""
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """What all questions of one run pass through; `images_for` gives what prepares the images of a variant.
+    """What all questions of one run share; `images_for` gives the preparer of a variant's images.
 
     `max_pages` of None sends every page.
     """
@@ -61,7 +61,7 @@ class Line(Struct, frozen=True, kw_only=True):
 
 
 async def answer_one(question: Question, line: Line) -> Record:
-    """Ask one question and read, score and describe the reply; only a bug or a lost server raises."""
+    """Ask one question, and read, score and record the reply; raises only for a bug or a lost server."""
     shown, task = first_pages(question, line.max_pages), line.task
     content = task.content(shown)
     system, shots = task.system_for(question), task.shots(question) if task.shots else ()
@@ -88,22 +88,22 @@ async def answer_one(question: Question, line: Line) -> Record:
         completion = await line.chat.complete(request)
     except QuestionFailed as failure:
         return _failed(asked(), failure)
-    answer, score = await _judged_aside(completion, question, task)
+    answer, score = await _judge_in_thread(completion, question, task)
     record = _answered(asked(), completion, answer, score)
     return replace(record, model=completion.model or UNSET) if task.names_model else record
 
 
 def first_pages(question: Question, max_pages: int | None) -> Question:
-    """The question with as many of its images as are sent; None sends all."""
+    """The question with its first `max_pages` images; None keeps all."""
     return question if max_pages is None else replace(question, images=question.images[:max_pages])
 
 
 async def _examples(
     question: Question, shots: Sequence[Shot], images: tuple[Image, ...], line: Line
 ) -> tuple[Example, ...]:
-    """Worked examples and earlier turns as they are sent; raises QuestionFailed for images.
+    """The worked examples and earlier turns to send; raises QuestionFailed for a bad image.
 
-    Those of worked examples are never corrupted.
+    Images of worked examples are never corrupted.
     """
     sent: list[Example] = []
     for shot, reply in shots:
@@ -115,7 +115,7 @@ async def _examples(
 
 
 def _with_images(content: Content, images: tuple[Image, ...]) -> Parts:
-    """The parts to send; the mark of an image that isn't sent, as of pages over a limit, stays as text."""
+    """The parts to send; the mark of an image that isn't sent, such as a page over the limit, stays as text."""
     there = len(images)
     return tuple(
         [
@@ -126,19 +126,19 @@ def _with_images(content: Content, images: tuple[Image, ...]) -> Parts:
 
 
 def record_of(question: Question, completion: Completion | QuestionFailed, task: Task) -> Record:
-    """The record of a reply, or of a failure, that somebody else had; the prompt and the images aren't known."""
+    """The record of a reply or a failure from elsewhere, without prompt and images."""
     if isinstance(completion, QuestionFailed):
         return _failed(_asked(question, "", ()), completion)
     return _answered(_asked(question, "", ()), completion, *judge(completion, question, task))
 
 
 def record_of_answer(question: Question, answer: Answer, score: Score) -> Record:
-    """The record of an answer that somebody else read and scored; the reply isn't known."""
+    """The record of an answer that was read and scored elsewhere, without its reply."""
     return _judged(_asked(question, "", ()), answer, score)
 
 
 def judge(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:
-    """The answer in a completion and its score; a blocked reply is a refusal, and worth nothing, whatever it says."""
+    """The answer in a completion and its score; a blocked reply is a refusal and scores nothing."""
     reply = reply_from(completion)
     if reply.status == "refused":
         return reply.without_answer(), task.score(reply.without_answer(), _NOTHING, question)
@@ -149,8 +149,8 @@ def judge(completion: Completion, question: Question, task: Task) -> tuple[Answe
 _NOTHING = reply_from(Completion(text=""))
 
 
-async def _judged_aside(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:
-    """As `judge`, without holding the loop up: a long reply and a task's first one are read in a thread."""
+async def _judge_in_thread(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:
+    """`judge` without blocking the loop: a thread reads a long reply and a task's first reply."""
     is_short = len(completion.text) + len(completion.reasoning or "") <= LOOP_CHARACTERS
     if is_short and task.name in _TASKS_READ:
         return judge(completion, question, task)
@@ -160,7 +160,7 @@ async def _judged_aside(completion: Completion, question: Question, task: Task) 
 
 
 def read_again(record: Record, question: Question, task: Task) -> Record:
-    """The same record under today's parser and scorer, without asking; a failed question stays as it is."""
+    """The record parsed and scored again by today's code, without asking; a failed question stays as it is."""
     today = replace(record, references=question.references, groups=question.groups)
     if record.output is None:
         return today
@@ -168,7 +168,7 @@ def read_again(record: Record, question: Question, task: Task) -> Record:
 
 
 class Crew:
-    """How many workers there are, which may be changed while they work; none starts a question in a break.
+    """The workers, whose number may change while they work; during a break none starts a question.
 
     `in_flight` counts the questions that are being answered.
     """
@@ -181,7 +181,7 @@ class Crew:
 
     @property
     def size(self) -> int:
-        """How many there are, on a break or not."""
+        """The number of workers, on a break or not."""
         return self._size
 
     @size.setter
@@ -190,17 +190,17 @@ class Crew:
         self._changed.set()
 
     def begin(self, questions: int) -> None:
-        """Make ready for so many questions."""
+        """Prepare for so many questions."""
         self._questions, self._no_more = questions, False
 
     @property
     def useful(self) -> int:
-        """How many may have a question, on a break or not."""
+        """The number of workers that can have a question, on a break or not."""
         return min(self._size, self._questions)
 
     @property
     def on_break(self) -> bool:
-        """Whether all rest once they have finished what they are at."""
+        """Whether workers rest after their current questions."""
         return self._on_break
 
     @on_break.setter
@@ -209,10 +209,10 @@ class Crew:
         self._changed.set()
 
     async def work(self, waiting: Iterator[Question], ask: Callable[[Question], Awaitable[None]]) -> None:
-        """Take questions up until none is left; what `ask` raises ends all.
+        """Ask all questions; an error of `ask` ends all workers.
 
-        Workers begin one by one, and between a reply and the next request others have their turn: where all come at
-        once, the loop is held up half as long.
+        Workers start one by one, and between a reply and the next request other workers have their turn: that halves
+        the longest stall of the loop when many replies come at once.
         """
 
         async def worker() -> None:
@@ -253,9 +253,9 @@ async def answer_all(
     crew: Crew,
     stop: asyncio.Event,
 ) -> None:
-    """Let the crew's workers take questions up until none is left; `stop` gives those in flight some grace.
+    """Let the crew answer all questions; after `stop`, those in flight have GRACE_S to end.
 
-    `keep` takes each record as it ends. What it or a worker raises ends all workers and is raised here.
+    `keep` gets each record as it is done. An error of `keep` or of a worker ends all workers and is raised here.
     """
 
     def waiting() -> Iterator[Question]:
@@ -277,7 +277,7 @@ Result = TypeVar("Result")
 
 
 async def until_stopped(stop: asyncio.Event, work: Awaitable[Result], grace_s: float = 0.0) -> Result | None:
-    """The result of `work`, or None `grace_s` after `stop` is set; `work` is cancelled then, and with the waiting."""
+    """The result of `work`, or None `grace_s` after `stop` is set; `work` is cancelled then or with this call."""
 
     async def stopped() -> None:
         await stop.wait()
@@ -295,7 +295,7 @@ async def until_stopped(stop: asyncio.Event, work: Awaitable[Result], grace_s: f
 
 
 def _asked(question: Question, prompt: str, images: tuple[Image, ...], cut: int = 0) -> Record:
-    """What is known of a question before its reply; the status is still to be set."""
+    """The record of a question before its reply; the status follows."""
     return Record(
         question_id=question.id,
         variant=question.variant,
@@ -361,7 +361,7 @@ def _failed(asked: Record, failure: QuestionFailed) -> Record:
 
 
 def stamps(each: Sequence[str]) -> str:
-    """The stamps of a question's image files as a record has them: of several, a checksum; "" where one has none."""
+    """The stamps of a question's image files for its record: a checksum of several, "" if one has no stamp."""
     if len(each) > 1 and all(each):
         return f"{crc32(' '.join(each).encode()):08x}"
     return each[0] if len(each) == 1 else ""
@@ -381,7 +381,7 @@ def _kept_image(image: Image) -> SentImage:
 
 
 def kept_prompt(prompt: str) -> str:
-    """A prompt as a record holds it."""
+    """A prompt as a record keeps it."""
     if len(prompt) <= PROMPT_CHARACTERS:
         return prompt
     half = PROMPT_CHARACTERS // 2
