@@ -1,4 +1,4 @@
-"""Clusters are told apart and added up, whatever order their records come in."""
+"""Clusters are distinguished and added up for any order of their records."""
 
 from collections import Counter
 
@@ -16,4 +16,4 @@ def test_as_many_clusters_are_alike_as_one_by_one(records: list[tuple[str, int]]
         clusters.add(cluster, kind)
         held.setdefault(cluster or number, Counter())[kind] += 1
     expected = Counter(tuple(sorted(kinds.items())) for kinds in held.values())
-    assert {signature: times for signature, times in clusters.alike().items() if times} == expected
+    assert {signature: times for signature, times in clusters.signature_counts().items() if times} == expected

@@ -19,7 +19,7 @@ from vqa_client.reports.judged import (
     kappa_text,
     name_of,
 )
-from vqa_client.reports.limiting import limits_of, stands_of
+from vqa_client.reports.limiting import limits_of, states_of
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.scoring.agreement import Kappa
 from vqa_client.scoring.choices.modes import Calibration
@@ -64,7 +64,7 @@ def test_where_auto_came_to_a_stop_is_given_with_its_reason(why: str, said: str)
 
 @pytest.mark.parametrize(("session", "lines"), STOOD)
 def test_where_workers_and_servers_stood_is_listed(session: dict[str, Any], lines: list[str]) -> None:
-    assert list(stands_of(session)) == lines
+    assert list(states_of(session)) == lines
 
 
 def test_the_first_token_has_its_median_and_the_speed_after_it() -> None:

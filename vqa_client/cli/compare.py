@@ -1,4 +1,4 @@
-"""`vqa-client compare` and `leaderboard`: finished runs against each other, and all in one table."""
+"""`vqa-client compare` and `leaderboard`: finished runs compared in pairs, and all in one table."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +19,7 @@ from vqa_client.shipped import install
 
 
 def compare(settings: CompareSettings) -> int:
-    """Compare, write and print; 1 where some of the questions have no reply, which count as wrong."""
+    """Compare, write and print; the exit code is 1 if questions have no reply, which count as wrong."""
     sides, compared = compare_runs(settings.runs)
     paths: tuple[Path, ...] = ()
     if settings.output:
@@ -40,7 +40,7 @@ NAME = "leaderboard"
 
 
 def leaderboard(settings: LeaderboardSettings) -> None:
-    """Read the runs, print the table and write it where a folder is given."""
+    """Read the runs, print the table, and write it if a folder is given."""
     board = read_runs(settings.runs)
     if settings.json:
         emit_json(msgspec.to_builtins(board, enc_hook=str))
@@ -51,7 +51,7 @@ def leaderboard(settings: LeaderboardSettings) -> None:
 
 
 def write_board(folder: Path, board: Leaderboard, title: str = "Leaderboard", *, html: bool = True) -> None:
-    """Write leaderboard.json, and the page where the extra html is installed; raises NotOurs for foreign files."""
+    """Write leaderboard.json, and the page if the extra html is installed; raises NotOurs for foreign files."""
     write_json(folder / f"{NAME}.json", msgspec.to_builtins(board, enc_hook=str), rb'\{\n  "models": ')
     if html and find_spec("jinja2") is not None:
         write_board_page(folder / f"{NAME}.html", board, title)
@@ -59,7 +59,7 @@ def write_board(folder: Path, board: Leaderboard, title: str = "Leaderboard", *,
 
 
 def as_table(board: Leaderboard) -> str:
-    """A row per benchmark and a column per model where models are few, the notes below."""
+    """Two rows per benchmark and a column per model, with the notes below."""
     what = "headline in %, 95 % interval, n; questions without a reply count as wrong"
     same = "models share a rank unless a test over the same questions separates them (Holm-adjusted p below 0.05)"
     rows = []

@@ -1,4 +1,4 @@
-"""`vqa-client report`: everything that can be made of a record log, made again."""
+"""`vqa-client report`: writes the pages and tables of a record log again."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -23,9 +23,9 @@ Write = Callable[[Path, Overview], None]
 
 
 def report(settings: ReportSettings) -> None:
-    """Write the forms of every run and print their paths; failed questions don't change the exit code.
+    """Write the chosen files of every run and print their paths; failed questions don't change the exit code.
 
-    Raises DataError for logs without a record, once all others are reported.
+    Raises DataError for logs without a record, after all others are reported.
     """
     logs = list(dict.fromkeys(log for place in settings.runs for log in find_logs(place)))
     broken = list[Path]()
@@ -45,7 +45,7 @@ def report(settings: ReportSettings) -> None:
 
 
 def _forms(settings: ReportSettings, run: LoggedRun) -> dict[str, Write]:
-    """What is to be written of a run, by the ending of its name; the page where nothing is named."""
+    """The chosen files of a run, by the ending of their name; the page if none is chosen."""
     data = _data(run) if settings.csv or settings.jsonl or settings.parquet else {}
     forms: dict[str, tuple[bool, Write]] = {
         ".html": (settings.html, partial(write_page, html_images=settings.html_images)),
@@ -60,7 +60,7 @@ def _forms(settings: ReportSettings, run: LoggedRun) -> dict[str, Write]:
 
 
 def _data(run: LoggedRun) -> Data:
-    """The columns of the user's own file, where it is still there."""
+    """The columns of the user's own file, if it still exists."""
     if run.task != "ask":
         return {}
     try:
@@ -71,7 +71,7 @@ def _data(run: LoggedRun) -> Data:
 
 
 def _folder(settings: ReportSettings, log: Path, logs: list[Path]) -> Path | None:
-    """The folder that was asked for; runs of the same name from several folders keep these apart there."""
+    """The folder that --output names; runs of one name from several folders go to folders of their own in it."""
     if settings.output is None:
         return None
     folders = [other.parent.resolve() for other in logs if other.name == log.name]

@@ -1,4 +1,4 @@
-"""Reports as people read them in a terminal, and as machines read them on standard output."""
+"""Reports as text for a terminal, and as JSON for machines."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 EXAMPLE_CHARACTERS = 200
 MASS_LOW = 0.5
-"""Where less of the first token's probability falls on letters on average, the model would rather begin with prose."""
+"""If letters have less of the first token's probability on average, the model tends to begin with prose."""
 
 
 def as_json_text(reports: Sequence[Report]) -> str:
@@ -36,36 +36,28 @@ def as_json_text(reports: Sequence[Report]) -> str:
             "incomplete": report.incomplete,
             "expected": report.expected,
             "left_out": {reason: len(ids) for reason, ids in report.left_out.items()},
-            **({"sample": msgspec.to_builtins(report.sample)} if report.sample else {}),
-            **(
-                {"figures": msgspec.to_builtins(report.summary.figures)}
-                if hasattr(report.summary, "figures")  # of questions in several forms
-                else {}
-            ),
-            **msgspec.to_builtins(
-                {
-                    "overall": report.summary.overall,
-                    "scores": report.summary.parts,
-                    "status_counts": {s: n for s, n in report.summary.status_counts.items() if n},
-                }
-            ),
+            **({"sample": report.sample} if report.sample else {}),
+            **({"figures": report.summary.figures} if hasattr(report.summary, "figures") else {}),  # of several forms
+            "overall": report.summary.overall,
+            "scores": report.summary.parts,
+            "status_counts": {status: n for status, n in report.summary.status_counts.items() if n},
             **report.summary.added(),
         }
         for report in reports
     ]
-    return json.dumps(rows, indent=2) + "\n"
+    return json.dumps(msgspec.to_builtins(rows), indent=2) + "\n"
 
 
 def as_tables(reports: Sequence[Report], *, verbose: bool = False) -> str:
-    """The text for a terminal, each kind of report as it is read best; `verbose` adds the single questions of vqa2."""
+    """The text for a terminal; `verbose` adds the single questions of vqa2."""
     kinds: dict[object, list[Report]] = {}
     for report in reports:
         kinds.setdefault((report.task, type(report.summary)), []).append(report)
-    return "".join(as_text(_sections(alike, verbose=verbose)) for alike in kinds.values())
+    return "".join(as_text(_sections(of_kind, verbose=verbose)) for of_kind in kinds.values())
 
 
 def _sections(reports: list[Report], *, verbose: bool) -> Iterator[Section]:
-    """The sections of reports of one benchmark and one kind: together where they are compared, else one by one."""
+    """The sections of reports of one benchmark and one kind: in one table, or one by one if they are shown alone."""
     if reports[0].summary.shown_alone:
         yield from _sections_alone(reports)
         return
@@ -95,15 +87,15 @@ def _sections_alone(reports: Sequence[Report]) -> Iterator[Section]:
 
 
 def _closing(reports: Sequence[Report], name: str = "") -> Section:
-    """What a reader should know of the numbers, then where the files are."""
-    named = [(getattr(each.summary, "name", "") or name or each.folder or each.task, each) for each in reports]
-    notes = [f"{name}: {remark}" for name, report in named for remark in _remarks(report)]
-    files = [f"{name}: {path}" for name, report in named for path in _files(report)]
+    """Remarks on the numbers, then the paths of the files."""
+    names = [getattr(each.summary, "name", "") or name or each.folder or each.task for each in reports]
+    notes = [f"{name}: {remark}" for name, report in zip(names, reports, strict=True) for remark in _remarks(report)]
+    files = [f"{name}: {path}" for name, report in zip(names, reports, strict=True) for path in _files(report)]
     return Section(notes=[*notes, *files])
 
 
 def _files(report: Report) -> list[Path]:
-    """The report, which a run without an answer has not, and the file to hand in where nobody knows the answers."""
+    """The report if the run has an answer, and the submission if the answers aren't public."""
     files = [report.path] if report.path.exists() else []
     if any(not summary.scored for summary in _of_vqa2([report])):
         from vqa_client.tasks.vqa2.report import submission_path
@@ -113,7 +105,7 @@ def _files(report: Report) -> list[Path]:
 
 
 def _of_vqa2(reports: Sequence[Report]) -> "list[Vqa2Summary]":
-    """The summaries of vqa2's runs; only these need its modules."""
+    """The summaries of vqa2's runs; other runs don't import its modules."""
     if reports[0].task != "vqa2":
         return []
     from vqa_client.tasks.vqa2.figures import Vqa2Summary
@@ -128,8 +120,8 @@ def _sections_together(reports: Sequence[Report]) -> Iterator[Section]:
         interval.method for r in reports if (interval := r.summary.overall.interval) is not None
     )
     methods = f"; intervals: {', '.join(interval_methods)}" if interval_methods else ""
-    says = f"{in_per_cent(first.description.measure)}; questions without a reply count as wrong{methods}"
-    yield Section(title=f"{first.task} · {first.model}", notes=[says])
+    what = f"{in_per_cent(first.description.measure)}; questions without a reply count as wrong{methods}"
+    yield Section(title=f"{first.task} · {first.model}", notes=[what])
     yield _overview(reports)
     for report in reports:
         if totals := _totals_of(report):
@@ -140,7 +132,7 @@ def _sections_together(reports: Sequence[Report]) -> Iterator[Section]:
 
 
 def in_per_cent(measure: str) -> str:
-    """What the figures of a table are."""
+    """The measure of a table's figures, with its unit."""
     return measure.replace("accuracy", "accuracy in %", 1) if measure.startswith("accuracy") else f"{measure} in %"
 
 
@@ -153,6 +145,7 @@ def _overview(reports: Sequence[Report]) -> Section:
     for report in reports:
         overall, parts = report.summary.overall, report.summary.parts
         figure = _totals_of(report).get(leading, {}).get(report.headline)
+        known = parts if overall.answered else {}
         rows.append(
             [
                 (report.folder or report.task) + (" (incomplete)" if report.incomplete else ""),
@@ -160,15 +153,13 @@ def _overview(reports: Sequence[Report]) -> Section:
                 *([_figure(report, leading, figure)] if leading else []),
                 percent(overall.accuracy),
                 interval_text(overall.interval),
-                *(
-                    percent(parts[name].overall.value if overall.answered and name in parts else None)
-                    for name in others
-                ),
+                *(percent(known[name].overall.value if name in known else None) for name in others),
                 *(f"{percent(overall.accuracy_answered)} ({overall.answered:,})" for _ in some_failed),
             ]
         )
-    led = [leading.replace("_", " ")] if leading else []
-    return Section(columns=["folder", "questions", *led, "accuracy", "95 % interval", *others, *some_failed], rows=rows)
+    total = [leading.replace("_", " ")] if leading else []
+    columns = ["folder", "questions", *total, "accuracy", "95 % interval", *others, *some_failed]
+    return Section(columns=columns, rows=rows)
 
 
 def _totals_of(report: Report) -> Totals:
@@ -176,7 +167,7 @@ def _totals_of(report: Report) -> Totals:
 
 
 def _totals(report: Report, totals: Totals) -> Section:
-    """The totals as rows, the readings as columns."""
+    """The totals as rows, the metrics as columns."""
     metrics = list(dict.fromkeys(metric for figures in totals.values() for metric in figures))
     rows = [
         [name.replace("_", " "), *(_figure(report, name, figures.get(metric)) for metric in metrics)]
@@ -186,7 +177,7 @@ def _totals(report: Report, totals: Totals) -> Section:
 
 
 def _figure(report: Report, total: str, figure: Figure | None) -> str:
-    """A total in per cent, or in points where its benchmark gives points."""
+    """A total in per cent, or in points if its benchmark gives points."""
     if figure is None:
         return "-"
     return figure_text(figure.value, figure.low, figure.high, 1.0 if total in report.description.points else 100.0)
@@ -206,7 +197,7 @@ def _breakdown(reports: Sequence[Report], field: str, order: Sequence[str]) -> S
 
 
 def _remarks(report: Report) -> Iterator[str]:
-    """The questions that are not simply right or wrong, and why; which questions there are; what to make of scores."""
+    """Lines on questions that are neither right nor wrong, on those that were left out, and on how to read scores."""
     summary = report.summary
     for status, number in summary.status_counts.items():
         if number and status != "ok":
@@ -232,7 +223,7 @@ def _remarks(report: Report) -> Iterator[str]:
 
 
 def _example(report: Report, status: Status, number: int) -> str:
-    """Why the first of them failed."""
+    """The first failure with this status, in words."""
     failure = report.failures.get(status)
     if failure is None:
         return ""

@@ -1,4 +1,4 @@
-"""Scorings, and what explanations are worth in every scope, as people read them in a terminal."""
+"""Scores of answers and explanations, as tables for a terminal."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from vqa_client.scoring.explanation_metrics.evil import Judged, Metric, Scope, Value
 
 METRICS_ACROSS = 3
-"""More would not fit beside a long question type."""
+"""Metrics in one table: more don't fit beside a long question type."""
 MOST_TYPES = 12
-"""Question types that are shown, those with most questions; the JSON has all."""
+"""How many question types are shown, those with most questions; the JSON has all."""
 
 
 def of_score(report: "ScoreReport") -> Iterator[Section]:
-    """The accuracies in per cent with their intervals, by type, what sets them apart, and every note."""
+    """The accuracies in per cent with their intervals, overall and by type, and every note."""
     from vqa_client.answers.columns import DECIMALS
 
     counts, summary = report.counts, report.summary
@@ -43,7 +43,7 @@ def of_score(report: "ScoreReport") -> Iterator[Section]:
 def averages(
     of: str, means: Mapping[str, Mean], if_missing: Mapping[str, float | None] = {}, decimals: int = 1
 ) -> Section:
-    """A row for each name: its mean, and by `if_missing` what that is if questions without a prediction are wrong."""
+    """A row for each mean; `if_missing` has the means if questions without a prediction count as wrong."""
     rows = [[name, percent(mean.value, decimals), interval_text(mean.interval)] for name, mean in means.items()]
     columns = [of, "%", "95 % interval"]
     if if_missing:
@@ -74,7 +74,7 @@ def _remarks(report: "ScoreReport") -> Iterator[str]:
 
 
 def gap_text(gap: Gap) -> str:
-    """Say what the official evaluator does, so that nobody takes its number for the model's fault."""
+    """How the official evaluator differs: a gap between the scores is not the model's fault."""
     return (
         f"normalised - official = {100 * gap.value:+.2f} points, {100 * gap.by_unanimous:+.2f} of them from the "
         f"{count(gap.unanimous, 'question')} ({100 * gap.unanimous_share:.1f} %) whose annotators all agree: there the "
@@ -86,7 +86,7 @@ PER_CENT = frozenset({"Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "ROUGE_L", "METEOR
 
 
 def explanations(report: "Report", judged: "Judged") -> Iterator[Section]:
-    """A report's explanations, and their files."""
+    """The scores of a report's explanations, and their files."""
     from vqa_client.tasks.explain.accuracy_grid import GRID
 
     yield from of_judged(judged)
@@ -95,10 +95,10 @@ def explanations(report: "Report", judged: "Judged") -> Iterator[Section]:
 
 
 def of_judged(judged: "Judged") -> Iterator[Section]:
-    """The scores in every scope, e-ViL's, and why some are not there."""
+    """The scores in every scope, those of e-ViL, and why some are missing."""
     scores = judged.scores
-    titled = {"all": scores.unfiltered, "answered right": scores.filtered, "half right too": scores.half_right}
-    scopes = {title: scope for title, scope in titled.items() if scope is not None}
+    by_title = {"all": scores.unfiltered, "answered right": scores.filtered, "half right too": scores.half_right}
+    scopes = {title: scope for title, scope in by_title.items() if scope is not None}
     names = [name for name, metric in scores.unfiltered.metrics.items() if metric.value is not None]
     rows = [
         [title, f"{scope.n:,}", f"{scope.n_empty:,}", *(_cell(name, scope.metrics[name]) for name in names)]
@@ -115,7 +115,7 @@ def of_judged(judged: "Judged") -> Iterator[Section]:
 
 
 def _reasons(scopes: "dict[str, Scope]") -> Iterator[str]:
-    """Why metrics are missing, and in which scope a value means nothing."""
+    """Why metrics are missing, and which values can't be interpreted."""
     for title, scope in scopes.items():
         for metric in scope.metrics.values():
             if metric.reason and metric.value is not None:
@@ -135,7 +135,7 @@ def _value(value: "Value") -> str:
 
 
 def of_explanations(report: "ExplanationReport") -> Iterator[Section]:
-    """The accuracies of a scoring with their intervals, the explanations' scores, and every note."""
+    """The accuracies with their intervals, the scores of the explanations, and every note."""
     counts = report.counts
     scored = f"{count(counts['n_scored'])} scored of {counts['n_predictions']:,} predicted"
     yield Section(
@@ -143,8 +143,8 @@ def of_explanations(report: "ExplanationReport") -> Iterator[Section]:
         notes=[f"{scored} and {counts['n_references']:,} in {report.references}"],
     )
     if report.accuracies:
-        wrong = {name: each.if_missing_were_wrong for name, each in report.accuracies.items()}
+        if_missing = {name: each.if_missing_were_wrong for name, each in report.accuracies.items()}
         means = {name: each.mean for name, each in report.accuracies.items()}
-        yield averages("answers", means, wrong if counts["n_without_prediction"] else {})
+        yield averages("answers", means, if_missing if counts["n_without_prediction"] else {})
     yield from of_judged(report.explanations)
     yield Section(notes=[*report.notes, *report.files])

@@ -1,4 +1,4 @@
-"""Sections as a terminal shows them."""
+"""Sections as text for a terminal."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -9,14 +9,14 @@ from vqa_client.cli.streams import folded, safe, terminal_width
 from vqa_client.reports.sections import Section
 
 NAME_LEAST = 12
-"""A table's first column is folded to this width where the others need the room."""
+"""A table's first column is folded to this width if the other columns need the room."""
 WIDTH = 200
-"""Columns where no terminal says how many it has."""
+"""Columns of an output that is not a terminal."""
 GAP = 3
 
 
 def as_text(sections: Iterable[Section]) -> str:
-    """The sections one after the other; no text in them commands the terminal."""
+    """The sections one after the other; no text in them controls the terminal."""
     console = new_console()
     width = terminal_width()
     for section in sections:
@@ -31,14 +31,14 @@ def as_text(sections: Iterable[Section]) -> str:
 
 
 def new_console() -> Any:
-    """A rich console that prints into memory, as wide as the terminal; `printed` gives what it has printed."""
+    """A rich console that prints into memory, as wide as the terminal; `printed` gives its text."""
     from rich.console import Console
 
     return Console(
         file=StringIO(),
         force_terminal=sys.stdout.isatty(),
         width=terminal_width() or WIDTH,
-        height=25,  # without one a dumb terminal has 80 columns
+        height=25,  # if it is missing, a dumb terminal has 80 columns
         highlight=False,
         markup=False,
         emoji=False,
@@ -46,13 +46,13 @@ def new_console() -> Any:
 
 
 def printed(console: Any) -> str:
-    """The text without the blanks that fill tables up, and with one empty line where two tables meet."""
+    """The text without trailing blanks, and with one empty line between two tables."""
     lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
     return "\n".join(line for at, line in enumerate(lines) if line or (at and lines[at - 1])) + "\n\n"
 
 
 def _tables(section: Section, width: int) -> Iterator[Any]:
-    """The section's table, in several parts where it is wider than the terminal: a number is never cut."""
+    """The section's table, in several parts if it is wider than the terminal: a number is never cut."""
     from rich import box
     from rich.cells import cell_len
     from rich.table import Table
@@ -60,11 +60,11 @@ def _tables(section: Section, width: int) -> Iterator[Any]:
     heads = ["\n".join(map(safe, head.split("\n"))) for head in section.columns]
     rows = [list(map(safe, row)) for row in section.rows]
     columns = zip(heads, *rows, strict=True)
-    wide = [GAP + max(cell_len(line) for cell in column for line in cell.split("\n")) for column in columns]
+    widths = [GAP + max(cell_len(line) for cell in column for line in cell.split("\n")) for column in columns]
     parts: list[list[int]] = [[]]
     for at in range(1, len(heads)):
-        named = min(wide[0], max(NAME_LEAST, width // 3))
-        if parts[-1] and named + sum(wide[each] for each in parts[-1]) + wide[at] > width + 1:
+        name_width = min(widths[0], max(NAME_LEAST, width // 3))
+        if parts[-1] and name_width + sum(widths[each] for each in parts[-1]) + widths[at] > width + 1:
             parts.append([])
         parts[-1].append(at)
     for part in parts if heads else ():

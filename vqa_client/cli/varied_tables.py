@@ -1,4 +1,4 @@
-"""Reports that are read one by one, of questions in several forms or corrupted images; and a pool of models by VRE."""
+"""Tables of reports on questions in several forms and on corrupted images, and of a pool of models by VRE."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ SHORT = {
     "average_error": "mean error",
     "average_difference": "difference",
 }
-"""The five metrics as a table's columns."""
+"""The columns of the five metrics."""
 EXAMPLES = 3
 
 
@@ -50,7 +50,7 @@ def of_robustness(report: Report, summary: RobustnessSummary) -> Iterator[Sectio
 
 
 def of_pool(evaluation: Evaluation, notes: Sequence[str], paths: Sequence[Path]) -> Iterator[Section]:
-    """A pool of models, judged together."""
+    """The evaluation of a pool of models."""
     title = f"robustness · {count(len(evaluation.models), 'model')} · {len(evaluation.corruptions)} corruptions"
     shares = ", ".join(f"{SHORT[metric]} {weight:g}" for metric, weight in evaluation.vre.weights.items())
     header = [f"VRE: 0 is the pool's best, 1 its worst; weights: {shares}"]
@@ -74,7 +74,7 @@ def of_pool(evaluation: Evaluation, notes: Sequence[str], paths: Sequence[Path])
 
 
 def _marked_accuracy(figures: Figures | None) -> str:
-    """An accuracy, and whether it differs from the clean one."""
+    """An accuracy, with a mark if it differs from the clean one."""
     if figures is None:
         return "- "
     less = figures.difference
@@ -110,9 +110,9 @@ def _corruption(evaluation: Evaluation, name: str) -> list[str]:
 def _metrics(evaluation: Evaluation, model: str) -> list[list[str]]:
     curves, of_model = evaluation.models[model], evaluation.vre.metrics[model]
     drops = {name: percent(curves.relative_drop(name)) for name in curves.levels}
-    alone = [[name, *(_number(of_model[name][metric]) for metric in SHORT), drop] for name, drop in drops.items()]
+    rows = [[name, *(_number(of_model[name][metric]) for metric in SHORT), drop] for name, drop in drops.items()]
     classes = evaluation.by_class[model].items()
-    return alone + [[f"class {name}", *(_number(of[metric]) for metric in SHORT), ""] for name, of in classes]
+    return rows + [[f"class {name}", *(_number(of[metric]) for metric in SHORT), ""] for name, of in classes]
 
 
 def _bounds(figures: Figures | None) -> str:
@@ -124,7 +124,7 @@ def _number(value: float | None) -> str:
 
 
 def _reasons(evaluation: Evaluation) -> Iterator[str]:
-    """Why figures are missing, each reason once, and by which weights a VRE was made without them."""
+    """Why figures are missing, each reason once, and which VREs were computed without a metric."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in evaluation.vre.reasons.items():
         by_reason.setdefault(reason, []).append(name)
@@ -135,7 +135,7 @@ def _reasons(evaluation: Evaluation) -> Iterator[str]:
 
 
 def of_repeats(report: Report, summary: RepeatSummary) -> Iterator[Section]:
-    """What repeats say together, then each by itself."""
+    """The figures of all repeats together, then of each."""
     figures = summary.figures
     asked = f"{count(figures.questions, 'question')} asked {figures.repeats} times each; in %"
     yield Section(notes=[f"{asked}; a question is right at a full score, and wrong without a reply"])
@@ -146,15 +146,15 @@ def of_repeats(report: Report, summary: RepeatSummary) -> Iterator[Section]:
 
 
 def of_blind(report: Report, summary: BlindSummary) -> Iterator[Section]:
-    """Both accuracies and what images add, over all and by every group that the terminal shows."""
+    """The accuracies with images and without, and their difference, over all questions and by group."""
     figures = summary.figures
     asked = f"{count(figures.overall.questions, 'question')} with their images and without; in %"
     yield Section(notes=[f"{asked}, questions without a reply count as wrong; the difference is paired, in points"])
     rows = [["all", *_pairing(figures.overall)]]
     for each in report.description.breakdowns:
         values = figures.groups.get(each.field, {})
-        named = each.field.replace("_", " ")
-        rows += [[f"{named} {value}", *_pairing(of)] for value, of in values.items() if len(values) > 1]
+        name = each.field.replace("_", " ")
+        rows += [[f"{name} {value}", *_pairing(of)] for value, of in values.items() if len(values) > 1]
     notes = [
         f"of the questions right with images, also right without: {percent(figures.kept.value)} % of {figures.kept.n:,}"
     ]
@@ -173,7 +173,7 @@ def _pairing(of: Pairing) -> list[str]:
 
 
 def of_circular(report: Report, summary: CircularSummary) -> Iterator[Section]:
-    """What all rotations say together, each by itself, and the places of the choices."""
+    """The figures of all rotations together, of each, and of the places of choices."""
     figures = summary.figures
     asked = f"{count(figures.questions, 'question')} in {figures.rotations} rotations of their choices"
     yield Section(notes=[f"{asked}; in %; questions without a reply count as wrong"])
@@ -184,7 +184,7 @@ def of_circular(report: Report, summary: CircularSummary) -> Iterator[Section]:
 
 
 def of_shuffled(report: Report, summary: ShuffledSummary) -> Iterator[Section]:
-    """The accuracy, and the places of the choices."""
+    """The accuracy, and the figures of the places of choices."""
     overall = summary.overall
     shuffled = f"with shuffled choices: accuracy {percent(overall.accuracy)} % ({interval_text(overall.interval)})"
     yield Section(notes=[f"{shuffled} of {count(overall.total, 'question')}; questions without a reply count as wrong"])
@@ -192,7 +192,7 @@ def of_shuffled(report: Report, summary: ShuffledSummary) -> Iterator[Section]:
 
 
 def of_pages(report: Report, summary: PagesSummary) -> Iterator[Section]:
-    """Each form of the pages, and how neighbouring forms differ."""
+    """The accuracy of each form of the pages, and the differences of neighbouring forms."""
     yield _by_form("pages", report)
     notes = [f"{name}: {difference_text(of)} points, {p_text(of.p)}" for name, of in summary.figures.items()]
     yield Section(notes=notes)
@@ -223,7 +223,7 @@ def _left_out(unfinished: int, how: str) -> list[str]:
 
 
 def _by_form(title: str, report: Report) -> Section:
-    """One row a form of the questions: its accuracy and what was answered."""
+    """A row for each form of the questions: its accuracy and how many were answered."""
     rows = [
         [form, f"{of.total:,}", percent(of.accuracy), interval_text(of.interval), f"{of.answered:,}"]
         for form, of in tallies(report.summary).items()
@@ -239,4 +239,4 @@ BODIES: dict[type[Summary], Callable[[Report, Any], Iterator[Section]]] = {
     RobustnessSummary: of_robustness,
     ShuffledSummary: of_shuffled,
 }
-"""How a report is shown, by its summary's kind."""
+"""The function that shows a report, by the kind of its summary."""

@@ -18,7 +18,7 @@ from vqa_client.html.figures import MEANINGS, judgings
 from vqa_client.html.shown_images import KEPT, EmbeddedImages, Show, chosen
 from vqa_client.log_lines import numbered
 from vqa_client.reports.bottleneck import read_start
-from vqa_client.reports.limiting import limits_of, stands_of
+from vqa_client.reports.limiting import limits_of, states_of
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import count, cut, flat
 from vqa_client.reports.overview import Overview, spent, totals
@@ -328,7 +328,7 @@ def _pace(run: LoggedRun) -> Iterator[str]:
     if len(run.facts.sessions) > 1:
         yield f"Of {len(run.facts.sessions)} starts the longest shows what follows."
     yield from map(_as_sentence, limits_of(longest))
-    yield from map(_as_sentence, stands_of(longest))
+    yield from map(_as_sentence, states_of(longest))
 
 
 def _as_sentence(text: str) -> str:

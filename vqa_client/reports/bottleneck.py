@@ -1,4 +1,4 @@
-"""A start of a run in figures, what slowed it down, and whether it became slower."""
+"""The figures of one start of a run, its bottleneck, and whether the server became slower."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -9,11 +9,11 @@ import msgspec
 from msgspec import Struct
 
 KV_FULL = 0.9
-"""From this share on, a server's KV cache has no room for more requests."""
+"""From this share, a server's KV cache counts as full."""
 
 
 class Workers(Struct, frozen=True, kw_only=True):
-    """Mean numbers of workers in each state; `sending` is None where the system doesn't tell it from `at_server`."""
+    """Mean numbers of workers in each state; `sending` is None if the system doesn't tell it from `at_server`."""
 
     most: int
     idle: float
@@ -25,7 +25,7 @@ class Workers(Struct, frozen=True, kw_only=True):
 
 
 class Client(Struct, frozen=True, kw_only=True):
-    """Shares of one core that the whole client and its event loop used; the loop's mean lateness to a tick."""
+    """Shares of one core that the whole client and its event loop used, and how late the loop was on average."""
 
     watched_s: float
     cpu: float
@@ -34,7 +34,7 @@ class Client(Struct, frozen=True, kw_only=True):
 
 
 class Server(Struct, frozen=True, kw_only=True):
-    """What one server said of itself, as means over the run; it may have worked for others too."""
+    """The figures that one server reports about itself, as means over the run; they include other clients' requests."""
 
     running: float
     waiting: float
@@ -48,7 +48,7 @@ class Server(Struct, frozen=True, kw_only=True):
 
 
 class AutoWorkers(Struct, frozen=True, kw_only=True):
-    """How many workers `--max_workers auto` had at the end and at most, and what kept it from more."""
+    """How many workers `--max_workers auto` had at the end and at most, and why not more."""
 
     last: int
     most: int
@@ -56,7 +56,7 @@ class AutoWorkers(Struct, frozen=True, kw_only=True):
 
 
 class Start(Struct, frozen=True, kw_only=True):
-    """What a run file says of one start, as far as the rules ask."""
+    """The fields of one start in a run file that the rules use."""
 
     workers: Workers
     client: Client
@@ -72,26 +72,26 @@ class Start(Struct, frozen=True, kw_only=True):
 
     @property
     def answered(self) -> bool:
-        """Whether any question had a reply: without, there is no pace to explain."""
+        """Whether any question had a reply: without one there is no bottleneck."""
         return self.latency_s is None or any(self.latency_s.values())
 
     @property
-    def tells(self) -> bool:
-        """Whether every server of the run told its figures."""
+    def has_server_figures(self) -> bool:
+        """Whether every server of the run reported its figures."""
         return len(self.server_metrics) >= max(1, len(self.answered_by))
 
     @property
     def kv_full(self) -> bool:
-        """Whether a server's KV cache had no room left at some moment."""
+        """Whether a server's KV cache was full at some moment."""
         return any((server.kv_use_max or 0.0) >= KV_FULL for server in self.server_metrics)
 
     def of_servers(self, name: str) -> float:
-        """A figure of all servers together."""
+        """The sum of a figure over all servers."""
         return sum(float(getattr(server, name)) for server in self.server_metrics)
 
 
 def time_of(sessions: Sequence[Mapping[str, Any]]) -> float:
-    """Seconds in which a run was at work: the sum over its starts, those of shards that overlap counted once."""
+    """Seconds that a run took: the sum over its starts; time in which shards overlap counts once."""
     timed = [each for each in sessions if isinstance(each.get("wall_s"), int | float)]
     if not any("shard" in each for each in timed):
         return float(sum(each["wall_s"] for each in timed))
@@ -104,7 +104,7 @@ def time_of(sessions: Sequence[Mapping[str, Any]]) -> float:
 
 
 def read_start(session: Mapping[str, Any]) -> Start | None:
-    """A start's figures; None where they are not there, as in the logs of other programs."""
+    """A start's figures; None if the run file lacks them, as those of other programs do."""
     try:
         return msgspec.convert(session, Start, strict=False)
     except msgspec.ValidationError:
@@ -112,17 +112,17 @@ def read_start(session: Mapping[str, Any]) -> Start | None:
 
 
 LEAST_S = 2.0
-"""A shorter run has no pace to speak of."""
+"""A shorter run has no bottleneck."""
 CPU_FULL, LATE_S = 0.85, 0.05
-"""From this share of a core on the event loop was the limit; so it was where it came so late without using one."""
+"""The event loop is the limit if it used this share of a core, or if it was this late on average."""
 QUEUE = 0.1
-"""From this share of the server's requests on, those that wait for the GPU are a queue."""
+"""If this share of the server's requests waits for the GPU, there is a queue."""
 
 
 class WorkerStates(Struct, frozen=True, kw_only=True):
     """Mean numbers of workers by what they wait for; they add up to all.
 
-    Those that wait for a server are in `server` where it reports no figures, else in the three after it.
+    Workers that wait for a server are in `server` if it reports no figures, else in the three fields after it.
     """
 
     idle: float
@@ -137,18 +137,18 @@ class WorkerStates(Struct, frozen=True, kw_only=True):
 
 
 def limited_by(session: Mapping[str, Any]) -> dict[str, str]:
-    """What a run file says of a start's limit; nothing where it can't be told."""
+    """The entry of a run file on a start's limit; empty if it is unknown."""
     start = read_start(session)
     limit = limit_of(start) if start is not None else None
     return {"limited_by": limit} if limit is not None else {}
 
 
 def worker_states(start: Start) -> WorkerStates:
-    """What the workers wait for, the server's part split by what it says; what it does for others is not ours."""
+    """What the workers wait for; those at the server are split by its own figures, without other clients' requests."""
     workers = start.workers
     known = {name: float(getattr(workers, name)) for name in ("idle", "preparing", "repeating", "paused")}
     sending, at_server = workers.sending or 0.0, workers.at_server
-    if not start.tells:
+    if not start.has_server_figures:
         return WorkerStates(**known, sending=sending, server=at_server)
     running, waiting = start.of_servers("running"), start.of_servers("waiting")
     ours = min(1.0, at_server / (running + waiting)) if running + waiting else 0.0
@@ -163,10 +163,10 @@ def worker_states(start: Start) -> WorkerStates:
 
 
 def limit_of(start: Start) -> str | None:
-    """What limited this start; None where it was too short to tell.
+    """What limited this start; None if it was too short to tell.
 
-    A full processor at the client comes first, since it makes all else look slow, then a queue before the GPU, which
-    more workers would only lengthen. Else it is what most workers waited for, on average.
+    A busy client comes first, since it makes everything else look slow; then a queue before the GPU, which more workers
+    would only lengthen. Otherwise it is what most workers waited for, on average.
     """
     if start.client.watched_s < LEAST_S or start.workers.most < 1:
         return None
@@ -182,18 +182,18 @@ def limit_of(start: Start) -> str | None:
 
 
 def _server_limit(start: Start) -> str:
-    """What a server that works on what it gets comes to: more of it may help where there is more to be given."""
+    """The limit if most workers waited for a server without a queue: more workers may help, unless all were sent."""
     if start.workers.most >= start.questions:
         return "too few questions"
-    if start.tells and start.kv_full:
+    if start.has_server_figures and start.kv_full:
         return "KV cache"
     if start.timeouts:
         return "timeouts"
-    return "too few workers" if start.tells else "server"
+    return "too few workers" if start.has_server_figures else "server"
 
 
 def _limit_of_the_last(start: Start) -> str:
-    """What the others waited for that had no question left."""
+    """The limit if most workers had no question left: what the other workers waited for."""
     workers = start.workers
     busy = max(workers.preparing, workers.sending or 0.0, workers.at_server)
     if workers.repeating > max(busy, workers.paused):
@@ -216,7 +216,7 @@ _LIMIT_OF: Mapping[str, Callable[[Start], str]] = {
 
 LEAST_REPLIES = 20
 GROWN, ERRORS = 1.3, 4.0
-"""So much slower, and by so many standard errors, is no chance: latencies scatter by a factor of two and more."""
+"""Growth by this factor and by this many standard errors is not chance: latencies vary by a factor of two and more."""
 GROWN_MEMORY, _GIB = 1.5, 1 << 30
 
 
@@ -239,7 +239,7 @@ class Drift(Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """It, and the way out, for people."""
+        """What happened, and the way out, for people."""
         return (
             f"The server grew slower: replies to questions of the same size took {self.early_s:.2f} s in the second "
             f"quarter of the run and {self.late_s:.2f} s in the last. If it leaks memory, restart it and "
@@ -248,28 +248,26 @@ class Drift(Struct, frozen=True, kw_only=True):
 
 
 def read_drift(session: Mapping[str, Any]) -> Drift | None:
-    """What a start's figures show; None where there are too few, or nothing but chance and larger questions."""
+    """Whether latencies rise over the last three quarters, by more than chance and larger questions explain.
+
+    None if they don't, or if there are too few replies to tell.
+    """
     try:
         quarters = msgspec.convert(session.get("quarters"), list[Quarter], strict=False)
     except msgspec.ValidationError:
         return None
-    return drift(quarters)
-
-
-def drift(quarters: Sequence[Quarter]) -> Drift | None:
-    """Of four quarters, whether the last three rise, by more than chance and their questions' sizes explain."""
     if len(quarters) != 4 or any(quarter.replies < LEAST_REPLIES or quarter.latency_s <= 0 for quarter in quarters[1:]):
         return None
     early, middle, late = quarters[1:]
-    grown = math.log(late.latency_s / early.latency_s) - math.log(_larger(early, late))
+    grown = math.log(late.latency_s / early.latency_s) - math.log(_size_growth(early, late))
     error = math.hypot(*(quarter.log_spread / math.sqrt(quarter.replies) for quarter in (early, late)))
     if not early.latency_s < middle.latency_s < late.latency_s or grown < max(math.log(GROWN), ERRORS * error):
         return None
     return Drift(early_s=early.latency_s, late_s=late.latency_s)
 
 
-def _larger(early: Quarter, late: Quarter) -> float:
-    """By what the questions or their replies grew; at least 1."""
+def _size_growth(early: Quarter, late: Quarter) -> float:
+    """The factor by which questions or replies grew, at least 1."""
     pairs = [(float(getattr(early, name)), float(getattr(late, name))) for name in _SIZES]
     return max([1.0, *(after / before for before, after in pairs if before > 0)])
 
@@ -278,14 +276,14 @@ _SIZES = ("prompt_tokens", "completion_tokens", "request_bytes")
 
 
 class _Memory(Struct, frozen=True, kw_only=True):
-    """The first and the last figure that a server's process gave of its memory."""
+    """The memory of a server's process at the first and at the last reading."""
 
     address: str = ""
     memory_bytes: tuple[int, int] = (0, 0)
 
 
 def grown_memory(session: Mapping[str, Any]) -> list[str]:
-    """A sentence for each server whose process grew by half and by a GiB at least, as far as they tell."""
+    """A sentence for each server whose process is known to have grown by at least half and by at least a GiB."""
     try:
         servers = msgspec.convert(session.get("server_metrics", ()), list[_Memory], strict=False)
     except msgspec.ValidationError:

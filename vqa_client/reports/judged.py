@@ -1,4 +1,4 @@
-"""What judges make of a run beside its rule, as a file beside its log has it."""
+"""The scores of a run by judges, compared with its rule, as a file beside its log keeps them."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,12 +24,13 @@ _REASONS = {"no_label": "verdict not offered", "not_in_reply": "answer not in th
 
 
 class Judge(Struct, frozen=True, kw_only=True):
-    """A judge's log, read: its score of each question that it was asked about, None where that is undecided.
+    """A judge's log: its score of each reply that it was asked about, None if undecided.
 
-    `replies_by` counts the replies that name each model; `undecided` counts why; `controls` has, by sort, how many it
-    got right and how many there were. Of a pair, `order_decided` counts the questions whose better reply changed with
-    the order. Of `repeats` verdicts on each reply `scores` has what more than half say; `unsteady` is the share of the
-    replies on which they differ. `sure` has the probability of "correct", where a server told it.
+    `replies_by` counts the judge's replies by the model that they name; `undecided` counts by reason; `controls` has,
+    for each kind of control, how many the judge got right and how many there were. `order_decided` counts the pairs
+    whose better reply changed with the order. With several `repeats`, a score is that of more than half of the
+    verdicts, and `unsteady` is the share of replies on which they differ. `sure` has the probability of "correct" if
+    the server gave it.
     """
 
     name: str
@@ -49,10 +50,10 @@ class Judge(Struct, frozen=True, kw_only=True):
 
 
 class Form(Struct, frozen=True, kw_only=True):
-    """The means of judge and rule over the questions in one of their forms, or over all forms of each question.
+    """The mean scores by judge and by rule over one form of the questions, or over all forms of each question.
 
-    Undecided replies are in neither, without a reply is wrong, and what wasn't asked about is as the rule has it. `gap`
-    is the judge's paired difference from the clean form, or from the one with images.
+    Undecided replies are left out, a missing reply is wrong, and a reply that wasn't asked about counts as by the rule.
+    `gap` is the judge's paired difference from the clean form, or from the form with images.
     """
 
     name: str
@@ -62,16 +63,16 @@ class Form(Struct, frozen=True, kw_only=True):
 
 
 class Verdicts(Struct, frozen=True, kw_only=True):
-    """What one judge, or the majority of several, comes to; shares in [0, 1].
+    """The result of one judge, or of the majority of several; shares are in [0, 1].
 
-    `judge` is without what it says of each question. `accuracy` and `rule` are over the `judged` questions; `low` and
-    `high` over all `total`, undecided ones all wrong and all right, those without a reply wrong, those that weren't
-    asked about (`not_asked`) as the rule has them. `table` has rule right, rule wrong by judge right, judge wrong.
-    `longer` is the judge's surplus over the rule in each third of the replies by length, the shortest first. `raised`
-    are the questions that the judge alone calls right, `lowered` those that the rule alone does. `totals` are the
-    benchmark's own, by the judge's scores, where it declares a judge. `forms` are of a run that asks each question in
-    several: all other figures are of its replies, each of which is judged once. `calibration` is that of the judge's
-    probability of "correct", by what the rule calls right.
+    `judge` is without its score of each reply. `accuracy` and `rule` are over the `judged` replies; `low` and `high`
+    are over all `total`, with undecided ones all wrong and all right, missing replies wrong, and those that weren't
+    asked about (`not_asked`) as by the rule. `table` has rows rule right, rule wrong and columns judge right, judge
+    wrong. `longer` is the judge's score minus the rule's in each third of the replies by length, the shortest first.
+    `raised` are the replies that only the judge calls right, `lowered` those that only the rule does. `totals` are the
+    benchmark's own, by the judge's scores, if it declares a judge. `forms` are those of a run that asks each question
+    in several forms; its other figures are over all replies, each judged once. `calibration` compares the judge's
+    probability of "correct" with the rule.
     """
 
     judge: Judge
@@ -99,9 +100,9 @@ class Verdicts(Struct, frozen=True, kw_only=True):
 
 
 class Beside(Struct, frozen=True, kw_only=True):
-    """All judges of one kind beside a run's rule; `verdicts` ends with their majority where there are several.
+    """All judges of one kind compared with a run's rule; `verdicts` ends with their majority if there are several.
 
-    `scored` is by what the rule's scores were made; earlier versions didn't write it.
+    `scored` names the scorer and the data of the rule's scores; earlier versions didn't write it.
     """
 
     log: str
@@ -117,22 +118,22 @@ class Beside(Struct, frozen=True, kw_only=True):
 
 
 def scored_by(scoring: Mapping[str, Any], described: Mapping[str, Any]) -> dict[str, str]:
-    """By what a run's scores were made: its scorer and its data."""
+    """The scorer and the data of a run's scores."""
     return {name: str(value) for name, value in scoring.items()} | {"data": str(described.get("data_sha256"))}
 
 
 def judged_path(log: Path, kind: str, ending: str = "") -> Path:
-    """Where all judges of one kind are beside a run's rule; with `ending` another file of theirs."""
+    """The file with the results of all judges of one kind; with `ending`, another file of theirs."""
     return file_beside(log, f".judged-{kind}{ending}.json")
 
 
 def judged_files(log: Path) -> list[Path]:
-    """Where judges of all kinds are beside a run's rule, whether or not they were asked."""
+    """The files with the results of judges of each kind, existing or not."""
     return [judged_path(log, kind) for kind in get_args(JudgeKind)]
 
 
 def read_judged(log: Path) -> tuple[list[Beside], list[str]]:
-    """What judges of all kinds make of a run, and the names of files that can't be read or that others wrote."""
+    """The results of judges of all kinds, and the names of files that can't be read."""
     results: list[Beside] = []
     unreadable: list[str] = []
     for path in judged_files(log):
@@ -146,19 +147,19 @@ def read_judged(log: Path) -> tuple[list[Beside], list[str]]:
 
 
 def reason(rule: str) -> str:
-    """Why there is no verdict, in words."""
+    """The reason for a missing verdict, in words."""
     return _REASONS.get(rule, rule.replace("_", " "))
 
 
 def name_of(of: Verdicts) -> str:
-    """Who judges, and as which models it answered where these are named otherwise."""
+    """The judge's name, and the models that its replies name if these differ from it."""
     others = set(of.judge.answered_by) - {of.judge.name}
     answered = f" (answered as {', '.join(of.judge.answered_by)})" if others else ""
     return f"{'majority of all judges' if of.judge.name == MAJORITY else of.judge.name}{answered}"
 
 
 def coverage(of: Verdicts) -> Iterator[str]:
-    """Lines on how many replies are judged and why others aren't, on controls and cost."""
+    """Lines on how many replies are judged, why others aren't, and on controls and cost."""
     judge = of.judge
     why = ", ".join(f"{number:,} {reason(rule)}" for rule, number in judge.undecided.items())
     parts = [f"judged {of.judged:,} of {of.total:,}", f"{of.no_reply:,} without a reply"]
@@ -176,7 +177,7 @@ def coverage(of: Verdicts) -> Iterator[str]:
 
 
 def agreement(of: Verdicts) -> Iterator[str]:
-    """Lines on how a judge that judged something agrees with the rule, and how far it is above it."""
+    """Lines on the agreement with the rule and the difference from it, for a judge that judged at least one reply."""
     same = of.table[0][0] + of.table[1][1]
     yield f"agreement {percent(same / of.judged)} % ({interval_text(of.agreement)}); kappa {kappa_text(of.kappa)}"
     if of.difference is not None:
@@ -190,14 +191,14 @@ def agreement(of: Verdicts) -> Iterator[str]:
 
 
 def calibration_text(of: Calibration) -> str:
-    """How far a judge is right as often as it is sure, "-" where nothing says it."""
+    """How well a judge's probabilities match how often it is right, "-" if unknown."""
     if of.expected_error is None or of.brier is None:
         return "-"
     return f"expected calibration error {percent(of.expected_error)} points, Brier score {of.brier:.3f}, n {of.n:,}"
 
 
 def kappa_text(kappa: Kappa | None) -> str:
-    """A kappa with its interval, or why there is none."""
+    """A kappa with its interval, or why it has no value."""
     if kappa is None:
         return "-"
     if kappa.value is None:

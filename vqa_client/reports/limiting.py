@@ -1,4 +1,4 @@
-"""What one start's figures say of its pace, in sentences: for the page, and for the end of a run in a terminal."""
+"""The bottleneck of one start in sentences, for the page and for the end of a run in a terminal."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -18,9 +18,9 @@ from vqa_client.reports.bottleneck import (
 from vqa_client.reports.names import count
 
 OTHERS = 2.0
-"""So many of the server's requests beyond this run's are others'; fewer may be the moment between two readings."""
+"""From this many requests at the server beyond this run's, they are other clients'; fewer are errors of sampling."""
 SHOWN = 0.05
-"""Fewer workers are none, to one decimal."""
+"""Fewer workers round to 0.0."""
 _STATES = {
     "preparing": "waiting for images",
     "repeating": "waiting to repeat a request",
@@ -35,37 +35,37 @@ _STATES = {
 
 
 def limits_of(session: Mapping[str, Any]) -> list[str]:
-    """What limited it, and whether its server grew slower or larger; nothing where the figures don't tell."""
+    """What limited a start, and whether its server became slower or its memory grew; only what its figures show."""
     start = read_start(session)
     slower = read_drift(session) if "auto_workers" not in session else None  # more workers each wait longer
     return [
-        *(_limited(start) if start is not None and start.answered else []),
-        *([_settled(start.auto_workers)] if start is not None and start.auto_workers is not None else []),
-        *_streamed(session),
+        *(_bottleneck(start) if start is not None and start.answered else []),
+        *([_auto_workers(start.auto_workers)] if start is not None and start.auto_workers is not None else []),
+        *_first_token(session),
         *([slower.sentence] if slower is not None else []),
         *grown_memory(session),
     ]
 
 
-def _limited(start: Start) -> Iterator[str]:
+def _bottleneck(start: Start) -> Iterator[str]:
     if (limit := limit_of(start)) is not None:
         evidence, way_out = WORDS[limit]
         helps = way_out if isinstance(way_out, str) else way_out(start)
         yield f"bottleneck: {limit} ({evidence(start, worker_states(start))}). {helps}."
 
 
-def _streamed(session: Mapping[str, Any]) -> Iterator[str]:
+def _first_token(session: Mapping[str, Any]) -> Iterator[str]:
     if first := session.get("ttft_s"):
         speeds = session.get("reply_tokens_per_s")
         speed = f", then {speeds['median']:,.1f} tokens/s in the median reply" if speeds else ""
         yield f"time to the first token: {first['median']:.3g} s (median), {first['p95']:.3g} s (95 % within){speed}."
 
 
-def _settled(auto: AutoWorkers) -> str:
-    return f"--max_workers auto: {auto.last:,} workers at the end, {auto.most:,} at most: {SETTLED[auto.why]}."
+def _auto_workers(auto: AutoWorkers) -> str:
+    return f"--max_workers auto: {auto.last:,} workers at the end, {auto.most:,} at most: {WHY_NOT_MORE[auto.why]}."
 
 
-SETTLED = {
+WHY_NOT_MORE = {
     "": "the questions ended before there were too many",
     "refused": "the server refused some of more (429 or 503), or was late with them",
     "queue": "more waited in the server's queue",
@@ -74,23 +74,23 @@ SETTLED = {
 }
 
 
-def stands_of(session: Mapping[str, Any]) -> Iterator[str]:
-    """Where the workers were on average, and how each server stood."""
+def states_of(session: Mapping[str, Any]) -> Iterator[str]:
+    """What the workers waited for on average, and each server's own figures."""
     start = read_start(session)
     if start is None:
         return
-    yield f"of {start.workers.most:,} workers, on average: {_workers(worker_states(start))}."
+    yield f"of {start.workers.most:,} workers, on average: {_worker_counts(worker_states(start))}."
     for server in start.server_metrics:
-        if words := ", ".join(_server(server)):
-            yield f"the server at {server.address}: {words}."
+        if figures := ", ".join(_server_figures(server)):
+            yield f"the server at {server.address}: {figures}."
 
 
-def _workers(states: WorkerStates) -> str:
+def _worker_counts(states: WorkerStates) -> str:
     numbers = {_STATES[name]: float(getattr(states, name)) for name in WorkerStates.__struct_fields__}
     return ", ".join(f"{numbers[words]:.1f} {words}" for words in _STATES.values() if numbers[words] >= SHOWN)
 
 
-def _server(server: Server) -> Iterator[str]:
+def _server_figures(server: Server) -> Iterator[str]:
     rates = {"prefix cache": server.prefix_hit_rate, "image cache": server.mm_hit_rate, "KV cache": server.kv_use_max}
     for name, rate in rates.items():
         if rate is not None:
@@ -101,7 +101,7 @@ def _server(server: Server) -> Iterator[str]:
         yield f"{server.preemptions:,} requests preempted"
 
 
-def _cpu(start: Start, states: WorkerStates) -> str:
+def _event_loop(start: Start, states: WorkerStates) -> str:
     client = start.client
     used = f"{100 * client.loop_cpu:.0f} % of a core (the whole client {100 * client.cpu:.0f} %)"
     if client.loop_cpu >= CPU_FULL:
@@ -109,13 +109,13 @@ def _cpu(start: Start, states: WorkerStates) -> str:
     return f"its event loop came {1000 * client.loop_late_s:.0f} ms late on average and used but {used}"
 
 
-def _uploading(start: Start, states: WorkerStates) -> str:
+def _uploads(start: Start, states: WorkerStates) -> str:
     pace = f", {start.sent_bytes / start.wall_s / 1e6:,.1f} MB/s" if start.wall_s else ""
     return f"{states.sending:.1f} of {start.workers.most:,} requests were still on their way{pace}"
 
 
-def _inside(start: Start, states: WorkerStates) -> str:
-    """How the server stood; others' requests are in its own figures."""
+def _at_server(start: Start, states: WorkerStates) -> str:
+    """The server's own figures, which include other clients' requests."""
     running, waiting = start.of_servers("running"), start.of_servers("waiting")
     most_kv = max((server.kv_use_max for server in start.server_metrics if server.kv_use_max is not None), default=None)
     others, preempted = running + waiting - start.workers.at_server, int(start.of_servers("preemptions"))
@@ -142,7 +142,7 @@ def _more_workers(start: Start) -> str:
 
 WORDS: Mapping[str, tuple[Callable[[Start, WorkerStates], str], str | Callable[[Start], str]]] = {
     "client CPU": (
-        _cpu,
+        _event_loop,
         lambda start: (
             "--processes N asks on N cores; encoding images again (--image_format, --max_pixels) takes the most"
             if start.client.loop_cpu >= CPU_FULL
@@ -171,7 +171,7 @@ WORDS: Mapping[str, tuple[Callable[[Start, WorkerStates], str], str | Callable[[
         "A higher limit helps; with fewer --max_workers fewer requests are refused",
     ),
     "upload": (
-        _uploading,
+        _uploads,
         "Send less (--image_uuid auto or --file_urls with vLLM, --max_pixels, --image_format webp), or from nearer",
     ),
     "server preprocessing": (
@@ -188,9 +188,9 @@ WORDS: Mapping[str, tuple[Callable[[Start, WorkerStates], str], str | Callable[[
         ),
         "Smaller images help either way; vLLM has --api-server-count",
     ),
-    "GPU queue": (_inside, _more_servers),
-    "KV cache": (_inside, _more_servers),
-    "too few workers": (_inside, _more_workers),
+    "GPU queue": (_at_server, _more_servers),
+    "KV cache": (_at_server, _more_servers),
+    "too few workers": (_at_server, _more_workers),
     "too few questions": (
         lambda start, states: f"only {count(start.questions)}, all sent at once",
         "The time is that of the slowest replies",
@@ -206,4 +206,4 @@ WORDS: Mapping[str, tuple[Callable[[Start, WorkerStates], str], str | Callable[[
         "Try more --max_workers",
     ),
 }
-"""What is said of each of the rules' limits: the figures that show it, and what may help."""
+"""For each limit: the figures that show it, and what may help."""

@@ -1,4 +1,4 @@
-"""A run as its record log and its run file tell it, whoever wrote them and whether or not it still goes on."""
+"""A run as its record log and run file describe it: finished or still running, written by any version."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,13 +16,13 @@ from vqa_client.reports.summary import description_of
 from vqa_client.task import Description
 
 CLEAN, SEEN = "clean", "seen"
-"""The variants that headline figures are of wherever a run has them."""
+"""The variants of the headline figures, if a run has one of them."""
 
 
 def headline_of(variants: Sequence[str]) -> str | None:
-    """Choose the variant that headline figures are of, given all in natural order; None where there is no choice.
+    """Choose the variant of the headline figures from all variants in natural order; None for fewer than two.
 
-    Figures of several variants are never pooled: noise of every level taken together says nothing that can be quoted.
+    Figures of several variants are never pooled: a mean over all levels of noise can't be quoted.
     """
     if len(variants) < 2:
         return None
@@ -30,12 +30,12 @@ def headline_of(variants: Sequence[str]) -> str | None:
 
 
 def variant_words(variant: str) -> str:
-    """Name a variant as people write it."""
+    """A variant's name for people."""
     return "clean images" if variant == CLEAN else f"variant {variant}" if variant else "the unchanged variant"
 
 
 class RunFacts(Struct, frozen=True, kw_only=True):
-    """What `*.run.json` holds, all of it optional: a log may lie alone."""
+    """The contents of `*.run.json`; all are optional, since a log may be without one."""
 
     identity: dict[str, Any] = {}
     scoring: dict[str, Any] = {}
@@ -44,11 +44,12 @@ class RunFacts(Struct, frozen=True, kw_only=True):
 
     @property
     def description(self) -> Description:
+        """What the run's figures mean."""
         return description_of(self.identity, self.scoring, self.described)
 
     @property
     def totals(self) -> Totals:
-        """The totals as the report has them; empty until it is written."""
+        """The totals of the report; empty until it is written."""
         try:
             return msgspec.convert(self.described.get("totals", {}), Totals)
         except msgspec.ValidationError:
@@ -56,36 +57,32 @@ class RunFacts(Struct, frozen=True, kw_only=True):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings as they were given."""
+        """The settings as given."""
         return _mapping(self.described.get("settings"))
 
     def total(self, name: str) -> float:
-        """Add a figure up over all starts; 0 where none has it."""
-        return sum(self.of_starts(name))
-
-    def of_starts(self, name: str) -> list[float]:
-        """Each start's value of a figure, without those that don't have it."""
-        return [float(start[name]) for start in self.sessions if isinstance(start.get(name), int | float)]
+        """The sum of a figure over all starts that have it."""
+        return sum(float(start[name]) for start in self.sessions if isinstance(start.get(name), int | float))
 
     @property
     def model_settings(self) -> dict[str, Any]:
-        """What was asked of the model, as it was sent."""
+        """The model's settings, as sent."""
         return _mapping(self.identity.get("model"))
 
     @property
     def model(self) -> str:
-        """The model's name, "" where nothing says."""
+        """The model's name, "" if unknown."""
         return str(self.model_settings.get("model_name") or "")
 
     @property
     def expected(self) -> int | None:
-        """How many records a complete run has, where the run file says."""
+        """How many records a complete run has, None if unknown."""
         expected = self.described.get("expected")
         return expected if isinstance(expected, int) else None
 
 
 class LoggedRun(Struct, frozen=True, kw_only=True):
-    """One run: its log, what is known of it, and the log's records as they were at one moment."""
+    """One run: its log, the facts in its run file, and the log's records as they were at one moment."""
 
     log: Path
     facts: RunFacts
@@ -93,27 +90,27 @@ class LoggedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def stem(self) -> str:
-        """The name that all files of the run begin with."""
+        """The beginning of the names of all its files."""
         return self.log.name.removesuffix(LOG_ENDING)
 
     @property
     def task(self) -> str:
-        """The benchmark, "" where nothing says."""
+        """The benchmark, "" if unknown."""
         return str(self.facts.identity.get("task") or "")
 
     @property
     def folder(self) -> str:
-        """The page folder, or another part of the data, that the run is of."""
+        """The page folder, or another part of the data, that was asked about."""
         return str(self.facts.identity.get("variant") or "")
 
     @property
     def headline(self) -> str | None:
-        """The variant that headline figures are of; None where the log has no two."""
+        """The variant of the headline figures; None if the log has only one."""
         return headline_of(self.records.variants)
 
     @property
     def of_words(self) -> str:
-        """Of which variant headline figures are, "" where the run has but one form."""
+        """The variant of the headline figures in words, "" if the run has only one form."""
         variants = self.records.variants
         variant = self.headline if self.headline is not None else "".join(variants)
         if not variants or (self.headline is None and not self._is_robustness):
@@ -123,26 +120,26 @@ class LoggedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """What a reader calls it; of several variants, the one that its figures are of."""
+        """The run's name for readers; with several variants, it names that of the headline figures."""
         if self._is_robustness:
             return " · ".join(filter(None, (f"robustness run of {self.task or self.stem}", self.of_words)))
-        named = f"{self.task} {self.folder}".strip() or self.stem
-        return " · ".join(filter(None, (named, self.of_words)))
+        name = f"{self.task} {self.folder}".strip() or self.stem
+        return " · ".join(filter(None, (name, self.of_words)))
 
     @property
     def _is_robustness(self) -> bool:
-        """Whether images were corrupted; a log that lies alone shows it by its variants."""
+        """Whether images were corrupted; without a run file, the variants show it."""
         variants = self.records.variants
         return "corruption_seed" in self.facts.identity or (CLEAN in variants and any("/" in name for name in variants))
 
     def beside(self, ending: str, folder: Path | None = None) -> Path:
-        """Name a file of this run, beside the log or in another folder."""
+        """The path of a file of this run, beside the log or in another folder."""
         return (folder or self.log.parent) / f"{self.stem}{ending}"
 
 
 def read_run(log: Path) -> LoggedRun:
-    """Read what there is; raises DataError for what can't be read, IdentityError for a log of another run."""
-    facts, records = _facts(log), LogReader(log)
+    """Read a run; raises DataError for a file that can't be read, IdentityError for a log of another run."""
+    facts, records = _read_facts(log), LogReader(log)
     check_run(log, records.run, facts.identity)
     return LoggedRun(log=log, facts=facts, records=records)
 
@@ -151,7 +148,7 @@ def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _facts(log: Path) -> RunFacts:
+def _read_facts(log: Path) -> RunFacts:
     path = run_file_of(log)
     try:
         return msgspec.convert(checked_nesting(msgspec.json.decode(path.read_bytes())), RunFacts)

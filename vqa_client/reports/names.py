@@ -1,4 +1,4 @@
-"""Names of files, safe on every system, stable, and different for different names; and words for numbers."""
+"""Names of files that are safe on every system, stable and distinct; and numbers in words."""
 
 import hashlib
 import re
@@ -13,25 +13,25 @@ if TYPE_CHECKING:  # `list` needs no statistics
 _MOST_BYTES = 120
 _OTHERS_ALLOWED = frozenset(" ._-+=@,()")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
-"""Names that Windows keeps for devices, with any extension."""
+"""Names that Windows reserves for devices, with any extension."""
 _TAGGED = re.compile(r".*-[0-9a-f]{10}", re.DOTALL)
 
 
 def safe_name(name: str) -> str:
-    """Give `name` itself where every system takes it, else a likeness that ends in ten digits of its digest.
+    """Give `name` itself if every system takes it, else a similar name that ends in ten digits of its digest.
 
-    Two names that differ in case only stay different in case only.
+    Two names that differ only in case still differ only in case.
     """
     allowed = (character if character.isalnum() or character in _OTHERS_ALLOWED else "_" for character in name)
-    likeness = "".join(allowed).strip(" .") or "_"
-    likeness = likeness.encode()[:_MOST_BYTES].decode("utf-8", "ignore").rstrip(" .")
-    if likeness == name and unicodedata.is_normalized("NFC", name) and not _RESERVED.fullmatch(name):
+    similar = "".join(allowed).strip(" .") or "_"
+    similar = similar.encode()[:_MOST_BYTES].decode("utf-8", "ignore").rstrip(" .")
+    if similar == name and unicodedata.is_normalized("NFC", name) and not _RESERVED.fullmatch(name):
         return f"{name}-{_digest(name)}" if _TAGGED.fullmatch(name) else name
-    return f"{likeness}-{_digest(name)}"
+    return f"{similar}-{_digest(name)}"
 
 
 def report_name(subdirectory: str, task: str) -> str:
-    """Name the report of one page folder, if any: `{subdirectory}_{task}_eval.json`."""
+    """The name of a report: `{subdirectory}_{task}_eval.json` for a page folder, else `{task}_eval.json`."""
     return f"{safe_name(subdirectory)}_{task}_eval.json" if subdirectory else f"{task}_eval.json"
 
 
@@ -40,28 +40,28 @@ def _digest(name: str) -> str:
 
 
 def count(number: int, noun: str = "question", several: str = "") -> str:
-    """A number with its noun, `several` where that is not the noun with an s."""
+    """A number with its noun; `several` is a plural that isn't the noun with an s."""
     return f"{number:,} {noun if number == 1 else several or noun + 's'}"
 
 
 def first_of(names: Collection[str], most: int) -> str:
-    """The first names in a row, and dots where there are more."""
+    """The first names, and dots if there are more."""
     return ", ".join(islice(names, most)) + (", ..." if len(names) > most else "")
 
 
 def first_and_more(names: Collection[str], most: int, where: str = "") -> str:
-    """The first names in a row, and how many more there are; `where` says where these are shown."""
+    """The first names, and how many more there are; `where` says where those are shown."""
     more = len(names) - most
     return ", ".join(islice(names, most)) + (f" and {more:,} more{where}" if more > 0 else "")
 
 
 def percent(share: float | None, decimals: int = 1) -> str:
-    """A share in [0, 1] as per cent, without the sign."""
+    """A share in [0, 1] in per cent, without the sign."""
     return "-" if share is None else f"{100 * share:.{decimals}f}"
 
 
 def figure_text(value: float | None, low: float | None, high: float | None, scale: float = 100.0) -> str:
-    """A figure and its bounds, where it has them, in per cent; `scale` 1 for points."""
+    """A figure in per cent, with its bounds if it has them; `scale` is 1 for points."""
     if value is None:
         return "-"
     bounds = f" ({scale * low:,.1f}-{scale * high:,.1f})" if low is not None and high is not None else ""
@@ -69,18 +69,18 @@ def figure_text(value: float | None, low: float | None, high: float | None, scal
 
 
 def interval_text(interval: "Interval | None") -> str:
-    """Both bounds as per cent."""
+    """Both bounds in per cent."""
     return "-" if interval is None else f"{percent(interval.low)}-{percent(interval.high)}"
 
 
 def cut(text: str, most: int) -> str:
-    """Foreign text on one line, at most so many characters of it."""
+    """Foreign text on one line, cut after `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[:most] + " ..."
 
 
 def flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    """The leaves of nested objects by their dotted names."""
+    """The leaves of nested objects, by dotted names."""
     if not isinstance(value, dict) or not value:
         return {prefix: value} if prefix else {}
     return {

@@ -1,4 +1,4 @@
-"""All numbers that a report of a record log shows, from two walks over it; and what the run has cost."""
+"""All numbers that a report of a record log shows, from two walks over it; and the cost of the run."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,21 +18,20 @@ from vqa_client.task import Description
 from vqa_client.types import UNKNOWN, Failure, Record, Status, group_text, group_values
 
 LEVELS = ("corruption", "level")
-"""Fields that tell variants apart: crossed, each cell is of one variant."""
+"""The fields of a corrupted image: together they name its variant."""
 MOST_IN_A_CROSSING = 16
 VARIANT, RULE = "variant", "rule"
 _NO_PART = Part(overall=Mean(n=0, value=None, interval=None), answered=Mean(n=0, value=None, interval=None))
 
 
 class Overview(Struct, frozen=True, kw_only=True):
-    """A run's summary, and what it does not hold: times, tokens, attempts and one failure of each status.
+    """A run's summary, and what that lacks: times, tokens, attempts and one failure of each status.
 
-    `summary` is of the variant `headline` where the log has several, and of all records where that is None; only its
-    breakdown by "variant" and its crossing of corruption and level are of all. `whole` adds up all records, for what
-    they cost and what became of them. `variants` is each one's accuracy, empty where there is one.
-    `fields` are those of the records' own groups, then "variant" and "rule" where these tell records apart; `values`
-    are theirs over all records. `latencies_s` and `completion_tokens` are in rising order; `text_lengths` are those
-    of prompts and replies.
+    `summary` is of the variant `headline` if the log has several, else of all records; only its breakdown by "variant"
+    and its crossing of corruption and level are always of all. `whole` sums up all records, for their cost and
+    statuses. `variants` has the accuracy of each variant, and is empty if there is only one. `fields` are the groups of
+    the records, then "variant" and "rule" if records differ in these; `values` has each field's values over all
+    records. `latencies_s` and `completion_tokens` are in rising order; `text_lengths` are those of prompts and replies.
     """
 
     run: LoggedRun
@@ -52,7 +51,7 @@ class Overview(Struct, frozen=True, kw_only=True):
 
     @property
     def headline(self) -> str | None:
-        """The variant that headline figures are of; None where the log has no two."""
+        """The variant of the headline figures; None if the log has only one."""
         return self.run.headline
 
     @property
@@ -61,8 +60,8 @@ class Overview(Struct, frozen=True, kw_only=True):
         return self.whole.overall.accuracy is not None
 
 
-class _Walk:
-    """What the first walk meets."""
+class _FirstWalk:
+    """Everything that is counted in the first walk over the records."""
 
     def __init__(self, records: Iterator[Record]) -> None:
         self.values: dict[str, Counter[str]] = {}
@@ -98,14 +97,14 @@ class _Walk:
             self.failures.setdefault(record.status, record.error)
 
     def added_fields(self) -> Iterator[str]:
-        """Name the fields that records don't have among their groups, and that tell them apart."""
+        """The fields that are not groups of the records and in which records differ."""
         if len(self.variants) > 1 and VARIANT not in self.values:
             yield VARIANT
         if len(self.rules) > 1 and RULE not in self.values:
             yield RULE
 
     def all_values(self) -> dict[str, list[str]]:
-        """Give every field's values; "unknown" where some records lack the field."""
+        """Every field's values, with "unknown" if some records lack the field."""
         own = {
             field: [*values, *([UNKNOWN] if self.having[field] < self.count and UNKNOWN not in values else [])]
             for field, values in self.values.items()
@@ -115,7 +114,7 @@ class _Walk:
 
 def overview(run: LoggedRun) -> Overview:
     """Count everything; the same for any order of the log's lines."""
-    walk = _Walk(iter(run.records))
+    walk = _FirstWalk(iter(run.records))
     added = tuple(walk.added_fields())
     whole, summary = _summaries(run, walk, added)
     if not walk.has_scores:
@@ -138,16 +137,16 @@ def overview(run: LoggedRun) -> Overview:
     )
 
 
-def _summaries(run: LoggedRun, walk: _Walk, added: tuple[str, ...]) -> tuple[Summary, Summary]:
-    """The summary of all records and that of the headline's variant, which are one where there is one variant."""
+def _summaries(run: LoggedRun, walk: _FirstWalk, added: tuple[str, ...]) -> tuple[Summary, Summary]:
+    """The summary of all records and that of the headline's variant: the same one if there is only one variant."""
     pairs = _crossings(walk, run.facts.description)
     if run.headline is None:
         whole = summarise((_with_fields(record, added) for record in run.records), crossings=pairs)
         return whole, whole
     levels = [pair for pair in pairs if pair == LEVELS]
-    whole = summarise(map(_of_variants, run.records), crossings=levels)
-    alone = (_with_fields(record, added) for record in run.records.of_variant(run.headline))
-    own = summarise(alone, crossings=[pair for pair in pairs if pair != LEVELS])
+    whole = summarise(map(_with_variant_groups, run.records), crossings=levels)
+    of_headline = (_with_fields(record, added) for record in run.records.of_variant(run.headline))
+    own = summarise(of_headline, crossings=[pair for pair in pairs if pair != LEVELS])
     tallies = whole.breakdowns[VARIANT]
     is_corrupted = set(LEVELS) <= walk.values.keys()  # else "level" is a group of the benchmark's own
     breakdowns = {name: of for name, of in own.breakdowns.items() if not (is_corrupted and name in LEVELS)}
@@ -161,7 +160,7 @@ def _summaries(run: LoggedRun, walk: _Walk, added: tuple[str, ...]) -> tuple[Sum
 
 
 def field_value(record: Record, field: str) -> str:
-    """Give a record's value of one of the overview's fields."""
+    """A record's value of one of the overview's fields."""
     known = {VARIANT: record.form, RULE: record.rule or "none"} | record.groups
     return group_text(known.get(field, UNKNOWN))
 
@@ -170,16 +169,16 @@ _USUAL = ("clean", "short", "easy", "small", "low", "medium", "moderate", "long"
 
 
 def in_order(values: Iterable[str], order: Sequence[str] = ()) -> list[str]:
-    """Put values in the order that people read them in: known steps, numbers in texts in theirs, "unknown" last.
+    """Sort values for people: those in `order` first, then others with numbers by size, and "unknown" last.
 
-    Without an `order` usual steps are known, such as short, medium, long.
+    Without an `order`, usual steps such as short, medium, long come first.
     """
     places = {value: place for place, value in enumerate(order or _USUAL)}
     return sorted(values, key=lambda value: (places.get(value, len(places)), value == UNKNOWN, natural_key(value)))
 
 
 def quantile(ordered: Sequence[float], share: float) -> float | None:
-    """Give the smallest value within which that share of all lies; None where there are none."""
+    """The smallest value that at least this share of all values doesn't exceed; None without values."""
     if not ordered:
         return None
     return ordered[min(len(ordered) - 1, max(0, ceil(share * len(ordered)) - 1))]
@@ -189,14 +188,14 @@ def _with_fields(record: Record, added: tuple[str, ...]) -> Record:
     return replace(record, groups=record.groups | {field: field_value(record, field) for field in added})
 
 
-def _of_variants(record: Record) -> Record:
-    """The record with the groups that tell variants apart alone: others are broken down within one variant."""
+def _with_variant_groups(record: Record) -> Record:
+    """The record with only the groups that name its variant: other groups are broken down within one variant."""
     levels = {field: record.groups[field] for field in LEVELS if field in record.groups}
     return replace(record, groups=levels | {VARIANT: record.form})
 
 
-def _crossings(walk: _Walk, description: Description) -> list[tuple[str, str]]:
-    """The declared pairs; where a run has none of them, its first two fields that have several values."""
+def _crossings(walk: _FirstWalk, description: Description) -> list[tuple[str, str]]:
+    """The declared pairs of fields; if the run has none of them, its first two fields with several values."""
     small = [field for field, values in sorted(walk.values.items()) if 1 < len(values) <= MOST_IN_A_CROSSING]
     declared = [(each.field, each.crossed_with) for each in description.breakdowns if each.crossed_with]
     known = [pair for pair in (*declared, LEVELS) if set(pair) <= set(small)]
@@ -207,7 +206,7 @@ _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
 
 
 def totals(overview: Overview) -> list[tuple[str, str]]:
-    """Times, tokens and megabytes; what the log doesn't say is left out."""
+    """Times, tokens and sizes; unknown ones are left out."""
     facts = overview.run.facts
     wall_s, asked = time_of(facts.sessions), facts.total("questions")
     prompt, reply = overview.whole.prompt_tokens, overview.whole.completion_tokens
@@ -229,7 +228,7 @@ def totals(overview: Overview) -> list[tuple[str, str]]:
 
 
 def spent(overview: Overview) -> str:
-    """Tokens for each question and, where the config has prices, dollars in all; "" where neither is known."""
+    """Tokens per question and, if the config has prices, dollars in all; "" if neither is known."""
     prompt, reply = overview.whole.prompt_tokens, overview.whole.completion_tokens
     parts = [
         f"{of.total / of.n:,.0f} {name} tokens"
@@ -243,7 +242,7 @@ def spent(overview: Overview) -> str:
 
 
 def dollars(overview: Overview) -> float | None:
-    """The price of all tokens, those of batches at theirs; None without prices, or where the server told no tokens."""
+    """The price of all tokens, those of batches at the batch price; None without prices or token counts."""
     facts, whole = overview.run.facts, overview.whole
     prices, prompt, reply = facts.described.get("prices"), whole.prompt_tokens, whole.completion_tokens
     if not isinstance(prices, dict) or not prompt.n:

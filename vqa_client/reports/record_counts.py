@@ -1,8 +1,8 @@
-"""Records counted by kind and cluster, so that 200,000 of them are walked over once and then forgotten."""
+"""Records counted by kind and cluster: one walk over 200,000 records, without keeping them."""
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -21,16 +21,16 @@ _NONE = (0.0, 0, 0)
 
 
 Signature = tuple[tuple[int, int], ...]
-"""How many records of which kind a cluster has, as (number of the kind, count), by number."""
+"""How many records of each kind a cluster has, as (number of the kind, count), by number."""
 
 
 class Clusters:
-    """Counts kinds by cluster while records go by; the neighbours of a cluster need not be neighbours here."""
+    """Counts kinds by cluster; the records of a cluster need not be neighbours."""
 
     def __init__(self) -> None:
         self._known: dict[Signature, int] = {}
         self._signatures: list[Signature] = []
-        self._alone: Counter[int] = Counter()
+        self._unclustered: Counter[int] = Counter()
         self._numbers = CompactIndex[str](self._is_named)
         self._names = bytearray()
         self._ends = array("Q")
@@ -39,25 +39,25 @@ class Clusters:
         self._kinds: Counter[int] = Counter()
 
     def add(self, cluster: str, kind: int) -> None:
-        """Take one record; "" makes it a cluster of its own."""
+        """Count one record; "" makes it a cluster of its own."""
         if not cluster:
-            self._alone[kind] += 1
+            self._unclustered[kind] += 1
             return
         if cluster != self._open:
             self._close()
             self._open = cluster
         self._kinds[kind] += 1
 
-    def alike(self) -> Counter[Signature]:
-        """How many clusters have a signature."""
+    def signature_counts(self) -> Counter[Signature]:
+        """How many clusters have each signature."""
         self._close()
-        counts: Counter[Signature] = Counter({((kind, 1),): times for kind, times in self._alone.items()})
+        counts: Counter[Signature] = Counter({((kind, 1),): times for kind, times in self._unclustered.items()})
         for number, times in Counter(self._signature_of).items():
             counts[self._signatures[number]] += times
         return counts
 
     def _close(self) -> None:
-        """Keep what the neighbours of one cluster hold, with what it had before."""
+        """Store the counts of the cluster just read, added to its earlier ones."""
         if not self._kinds:
             return
         number = self._numbers.number(self._open)
@@ -82,7 +82,7 @@ class Clusters:
 
 
 class Kind(Struct, frozen=True):
-    """All that a report adds up of a record, its tokens apart."""
+    """Everything of a record that a report adds up, except its tokens."""
 
     status: Status
     score: float
@@ -108,20 +108,20 @@ class Kind(Struct, frozen=True):
 
 
 class TokenSum(Struct):
-    """Tokens added up over the `n` records that have a count: a server that doesn't say is no zero."""
+    """Tokens added up over the `n` records with a count: a missing count is not zero."""
 
     total: int = 0
     n: int = 0
 
     def add(self, tokens: int | None) -> None:
-        """Add one record's count, where the server gave one."""
+        """Add one record's count; None if the server gave none."""
         if tokens is not None:
             self.total += tokens
             self.n += 1
 
 
 class KindCounts(Struct, frozen=True, kw_only=True):
-    """How many clusters are alike in what they hold, and what all records cost."""
+    """How many clusters have each signature, and the tokens of all records."""
 
     kinds: tuple[Kind, ...]
     signatures: dict[Signature, int]
@@ -129,7 +129,7 @@ class KindCounts(Struct, frozen=True, kw_only=True):
     completion_tokens: TokenSum
 
     def scored_by(self, metric: str) -> "KindCounts":
-        """The same records with their score under a metric, where they have one, in place of the headline's."""
+        """The same records, scored by a metric if they have it, else by the headline."""
         scores = [(kind.metric(metric), kind) for kind in self.kinds]
         return replace(
             self, kinds=tuple(kind if score is None else replace(kind, score=score) for score, kind in scores)
@@ -148,7 +148,7 @@ class KindCounts(Struct, frozen=True, kw_only=True):
     def by_group(
         self, groups_of: Callable[[Kind], Iterable[Group]], value_of: Callable[[Kind], float | None]
     ) -> dict[Group, ClusterSums]:
-        """Add up the values of each cluster's records in each group, leaving out those whose value is None."""
+        """Add up values by cluster and group, without the records whose value is None."""
         groups, values = [tuple(groups_of(kind)) for kind in self.kinds], list(map(value_of, self.kinds))
         answered = [kind.answered for kind in self.kinds]
         by_group: dict[Group, ClusterSums] = {group: {} for of_kind in groups for group in of_kind}
@@ -169,39 +169,37 @@ class KindCounts(Struct, frozen=True, kw_only=True):
 
 
 def count_kinds(records: Iterable[Record]) -> KindCounts:
-    """Walk over the records once; those without a cluster are clusters of their own."""
+    """Count the records in one walk; those without a cluster are clusters of their own.
+
+    Kinds are numbered in sorted order, not by arrival, so that sums are the same for any order of the records.
+    """
     numbers: dict[tuple[Any, ...], int] = {}
     clusters = Clusters()
     prompt, completion = TokenSum(), TokenSum()
     for record in records:
-        number = numbers.setdefault(_key(record), len(numbers))
+        number = numbers.setdefault(_kind_key(record), len(numbers))
         prompt.add(record.prompt_tokens)
         completion.add(record.completion_tokens)
         clusters.add(record.cluster, number)
-    ordered = sorted(numbers, key=_place)
+    ordered = sorted(numbers, key=_sort_key)
     place = {numbers[key]: index for index, key in enumerate(ordered)}
     return KindCounts(
         kinds=tuple(Kind(*key) for key in ordered),
-        signatures=_signatures(clusters.alike(), place),
+        signatures={
+            tuple(sorted((place[number], count) for number, count in signature)): times
+            for signature, times in clusters.signature_counts().items()
+        },
         prompt_tokens=prompt,
         completion_tokens=completion,
     )
 
 
-def _place(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A key that is comparable with all others: a group may be a text or several."""
+def _sort_key(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A key that can be compared with all others: a group may be one text or several."""
     return (*key[:4], tuple(map(group_values, key[4])), *key[5:])
 
 
-def _signatures(alike: Mapping[Signature, int], place: Mapping[int, int]) -> dict[Signature, int]:
-    """Number the kinds by what they are, not by which came first, so that sums are the same for any order."""
-    return {
-        tuple(sorted((place[number], count) for number, count in signature)): times
-        for signature, times in alike.items()
-    }
-
-
-def _key(record: Record) -> tuple[Any, ...]:
+def _kind_key(record: Record) -> tuple[Any, ...]:
     groups, parts = record.groups, record.parts
     cut = is_cut(record.finish_reason) or record.status == "truncated"
     labels = (tuple(groups), tuple(groups.values()), tuple(parts), tuple(parts.values()))

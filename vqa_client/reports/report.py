@@ -1,4 +1,4 @@
-"""What a finished or stopped run comes to, for people and for code."""
+"""The result of a finished or stopped run, for people and for code."""
 
 import sys
 from html import escape
@@ -18,12 +18,11 @@ from vqa_client.types import Failure, Status
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """The numbers of one run, and where its file and its record log lie.
+    """The numbers of one run, and the paths of its report and record log.
 
-    `expected` counts the questions that the run has. `folder` is the page folder's name or that of another
-    part of the data, "text_only" or "";
-    `headline` names the metric that the accuracy is of; `failures` holds one example of each; `cut_documents` were
-    shown in part, by --max_pages.
+    `expected` counts the questions of the complete run. `folder` is the name of the page folder or of another part of
+    the data, "text_only" or ""; `headline` names the metric of the accuracy; `failures` has one example of each
+    status; `cut_documents` is the number of documents shown in part (--max_pages).
     """
 
     task: str
@@ -42,7 +41,7 @@ class Report(Struct, frozen=True, kw_only=True):
     cut_documents: int = 0
 
     def to_pandas(self) -> Any:
-        """The records as a DataFrame, a row per question; groups and scores are columns named groups.x and parts.x.
+        """The records as a DataFrame, one row per record; groups and scores are columns named groups.x and parts.x.
 
         Raises UsageError without pandas, DataError without a record log.
         """
@@ -73,10 +72,10 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def incomplete(self) -> bool:
-        """Some questions have no record yet."""
+        """Whether some questions have no record yet."""
         return self.summary.overall.total < self.expected
 
     @property
     def failed(self) -> int:
-        """Questions that have a record and no reply."""
+        """The number of questions that have a record but no reply."""
         return self.summary.overall.failed

@@ -1,4 +1,4 @@
-"""What a report is told of its run, and what every report says besides its published keys."""
+"""The facts of a run that its report is made from, and the keys that all reports share."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,11 +11,11 @@ from vqa_client.scoring.statistics import Interval, Mean
 from vqa_client.types import Question, Record
 
 Pairs = Callable[[], Iterable[tuple[Question, Record]]]
-"""Walks over the questions that have a record, in the order of the data; a report may call it several times."""
+"""Iterates over the questions that have a record, in the order of the data; a report may call it several times."""
 
 
 class Sample(Struct, frozen=True, kw_only=True):
-    """Which part of the questions is asked: `size` of `of`, drawn in proportion to the fields of `by`."""
+    """The part of the questions that is asked: `size` of `of`, drawn in proportion to the fields `by`."""
 
     size: int
     of: int
@@ -26,9 +26,9 @@ class Sample(Struct, frozen=True, kw_only=True):
 class Run(Struct, frozen=True, kw_only=True):
     """The facts of a run; `expected` is the number of questions that a complete one has.
 
-    `folder` is the page folder's name or that of another part of the data, "text_only" or ""; `model_settings` are
-    those of the config, as sent; `config` is its name or path as given; `server` is what the server said of itself;
-    `started` is the first start (ISO 8601, UTC); `sessions` holds times, tokens and retries of each start.
+    `folder` is the name of the page folder or of another part of the data, "text_only" or ""; `model_settings` are
+    those of the config, as sent; `config` is its name or path as given; `server` is what the server reports about
+    itself; `started` is the first start (ISO 8601, UTC); `sessions` has the times, tokens and retries of each start.
     """
 
     folder: str
@@ -49,11 +49,11 @@ class Run(Struct, frozen=True, kw_only=True):
 
 
 Write = Callable[[Path, Run, Pairs], Summary]
-"""Writes a report and gives what it sums up; raises OutputError where the path can't be written."""
+"""Writes a report and returns its summary; raises OutputError if the path can't be written."""
 
 
 Unit = Callable[[float | None], float | None]
-"""Turns a share in [0, 1] into what the report's accuracies are in."""
+"""Converts a share in [0, 1] to the unit of the report's accuracies."""
 
 
 def percent(share: float | None) -> float | None:
@@ -67,7 +67,7 @@ def in_shares(share: float | None) -> float | None:
 
 
 def common_keys(run: Run, summary: Summary, unit: Unit) -> dict[str, Any]:
-    """Write the keys that all reports share, accuracies and intervals in `unit`."""
+    """The keys that all reports share, with accuracies and intervals in `unit`."""
     return {
         "incomplete": summary.overall.total < run.expected,
         "expected_questions": run.expected,
@@ -93,7 +93,7 @@ def common_keys(run: Run, summary: Summary, unit: Unit) -> dict[str, Any]:
 
 
 def tally(of: Tally, unit: Unit) -> dict[str, Any]:
-    """Write what goes with an accuracy over all questions."""
+    """The interval of an accuracy over all questions, and the accuracy over the answered ones."""
     return {
         "interval": interval(of.interval, unit),
         "answered": of.answered,
@@ -109,12 +109,12 @@ def _part(name: str, part: Part, unit: Unit) -> dict[str, Any]:
 
 
 def mean(of: Mean, unit: Unit) -> dict[str, Any]:
-    """Write a mean score with its denominator and interval."""
+    """A mean score with its denominator and interval."""
     return {"n": of.n, "accuracy": unit(of.value), "interval": interval(of.interval, unit)}
 
 
 def interval(of: Interval | None, unit: Unit) -> dict[str, Any] | None:
-    """Write an interval, its method and the number of clusters."""
+    """An interval, its method and the number of clusters."""
     if of is None:
         return None
     return {"low": unit(of.low), "high": unit(of.high), "method": of.method, "clusters": of.clusters}

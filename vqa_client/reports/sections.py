@@ -1,4 +1,4 @@
-"""A report's tables as plain data: a terminal, a Markdown file and a page each show the same sections in their form."""
+"""A report's tables as plain data, which a terminal, a Markdown file and a page show in their own form."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Section(Struct, frozen=True, kw_only=True):
-    """A title, a table and notes, in this order; each may be empty. Whatever shows the text escapes it.
+    """A title, a table and notes, in this order; each may be empty. What shows the text escapes it.
 
     The first column names the rows; a row whose name begins with a blank explains the row above it.
     """
@@ -22,7 +22,7 @@ class Section(Struct, frozen=True, kw_only=True):
 
 
 def points(value: float) -> str:
-    """A difference of shares in points of per cent, with its sign."""
+    """A difference of shares in percentage points, with its sign."""
     text = f"{100 * value:+.1f}"
     return "0.0" if text in ("+0.0", "-0.0") else text
 
@@ -38,7 +38,7 @@ def difference_text(of: "Difference") -> str:
 
 
 def p_text(p: float) -> str:
-    """A p value as papers print it: "p = 0.021", "p < 0.001"."""
+    """A p value as in papers: "p = 0.021", "p < 0.001"."""
     if p < 0.001:
         return "p < 0.001"
     return f"p = {p:.3f}" if p < 0.995 else "p = 1"

@@ -1,4 +1,4 @@
-"""Every number of a report, from one walk over the records, each with its denominator and an interval."""
+"""Every number of a report, from one walk over the records, each with its denominator and its interval."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,10 +44,10 @@ class Part(Struct, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """What the records of one run and variant add up to; the same for any order of the records.
+    """The sums over the records of one run and variant; the same for any order of the records.
 
-    `breakdowns` maps a group field to its values; `crossings` maps two fields to the values of the first and, in
-    these, of the second. `n_truncated` counts replies cut at the token limit, whatever was read from them.
+    `breakdowns` maps a group field to its values; `crossings` maps two fields to the values of the first, and each of
+    these to the values of the second. `n_truncated` counts replies cut at the token limit, with or without an answer.
     """
 
     overall: Tally
@@ -61,10 +61,10 @@ class Summary(Struct, frozen=True, kw_only=True):
     completion_tokens: TokenSum
 
     shown_alone: ClassVar[bool] = False
-    """Whether its report is read by itself, not in one table with the benchmark's others."""
+    """Whether its report is shown by itself, not in one table with the benchmark's other reports."""
 
     def added(self) -> dict[str, Any]:
-        """What a benchmark's own kind of summary adds to the JSON for machines."""
+        """The keys that a benchmark's own summary adds to the JSON for machines."""
         return {}
 
 
@@ -74,7 +74,7 @@ def summarise(records: Iterable[Record], *, crossings: Sequence[tuple[str, str]]
 
 
 def summary_of(counts: KindCounts, *, crossings: Sequence[tuple[str, str]] = ()) -> Summary:
-    """Add up records that are counted already."""
+    """Add up records that are already counted."""
     fields = sorted({field for kind in counts.kinds for field in kind.fields})
     metrics = sorted({metric for kind in counts.kinds for metric in kind.metrics})
     statuses = counts.numbers(lambda kind: (kind.status,))
@@ -83,7 +83,7 @@ def summary_of(counts: KindCounts, *, crossings: Sequence[tuple[str, str]] = ())
         overall=overall,
         status_counts={status: statuses.get(status, 0) for status in STATUSES},
         n_truncated=counts.numbers(lambda kind: (kind.cut,))[True],
-        without_truncated=_means(_all(counts, lambda kind: None if kind.cut else kind.score))[0],
+        without_truncated=_means(_sums_over_all(counts, lambda kind: None if kind.cut else kind.score))[0],
         parts={metric: _part(counts, metric) for metric in metrics},
         breakdowns={field: _breakdown(counts, field) for field in fields},
         crossings={pair: _crossing(counts, *pair) for pair in crossings},
@@ -95,24 +95,24 @@ def summary_of(counts: KindCounts, *, crossings: Sequence[tuple[str, str]] = ())
 
 
 def without_scores(summary: Summary) -> Summary:
-    """The same summary without accuracies: there is none where nobody knows the answers, and not one of zero."""
+    """The same summary without accuracies: if no answer is known there is no accuracy, not one of 0."""
     return replace(
         summary,
-        overall=_unscored(summary.overall),
+        overall=_without_accuracy(summary.overall),
         without_truncated=replace(summary.without_truncated, value=None, interval=None),
-        breakdowns={field: _all_unscored(tallies) for field, tallies in summary.breakdowns.items()},
+        breakdowns={field: _without_accuracies(tallies) for field, tallies in summary.breakdowns.items()},
         crossings={
-            pair: {value: _all_unscored(tallies) for value, tallies in crossed.items()}
+            pair: {value: _without_accuracies(tallies) for value, tallies in crossed.items()}
             for pair, crossed in summary.crossings.items()
         },
     )
 
 
-def _all_unscored(tallies: Mapping[str, Tally]) -> dict[str, Tally]:
-    return {value: _unscored(tally) for value, tally in tallies.items()}
+def _without_accuracies(tallies: Mapping[str, Tally]) -> dict[str, Tally]:
+    return {value: _without_accuracy(tally) for value, tally in tallies.items()}
 
 
-def _unscored(tally: Tally) -> Tally:
+def _without_accuracy(tally: Tally) -> Tally:
     return replace(tally, accuracy=None, interval=None, accuracy_answered=None, interval_answered=None)
 
 
@@ -148,16 +148,16 @@ def _crossing(counts: KindCounts, outer: str, inner: str) -> dict[str, dict[str,
 
 
 def _part(counts: KindCounts, metric: str) -> Part:
-    overall, answered = _means(_all(counts, lambda kind: kind.metric(metric)))
+    overall, answered = _means(_sums_over_all(counts, lambda kind: kind.metric(metric)))
     return Part(overall=overall, answered=answered)
 
 
-def _all(counts: KindCounts, value_of: Callable[[Kind], float | None]) -> ClusterSums:
+def _sums_over_all(counts: KindCounts, value_of: Callable[[Kind], float | None]) -> ClusterSums:
     return counts.by_group(lambda kind: ("",), value_of).get("", {})
 
 
 def _means(sums: ClusterSums) -> tuple[Mean, Mean]:
-    """Give the means over all and over the answered; a failed question's value is 0, so they share their sums."""
+    """The means over all and over the answered questions; a failed one adds 0, so both means share their sums."""
     overall: Counter[tuple[float, int]] = Counter()
     answered: Counter[tuple[float, int]] = Counter()
     for (total, n, n_answered), times in sums.items():
@@ -182,7 +182,7 @@ DOCUMENTS: Final = (
     Breakdown("context_length", ("<8k", "8k-16k", "16k-24k", "24k-32k", "32k-48k", "48k-64k", ">=64k"), steps=True),
     Breakdown("needle_depth", crossed_with="context_length", steps=True),
 )
-"""What documents are broken down by; a context's length is in tokens of cl100k_base."""
+"""The breakdowns of documents; a context's length is in tokens of cl100k_base."""
 _OLD_HEADLINES: Final = {"niah": "containment"}
 _OLD_MEASURES: Final = {"vqa2": "VQA accuracy (ten answers)", "niah": "accuracy by containment"}
 _OLD_UNITS: Final = {"niah": "document", "mc": "question"}
@@ -192,14 +192,14 @@ _OLD_TYPES: Final = {"vqa2": "question_type", "vqax": "answer_kind", "mc": "doma
 def description_of(
     identity: Mapping[str, Any], scoring: Mapping[str, Any], described: Mapping[str, Any]
 ) -> Description:
-    """The description in a run file; of an earlier version's, which has none, what its fields say."""
+    """The description in a run file; for a file of an earlier version, one made from its other fields."""
     try:
         return msgspec.convert(described["benchmark"], Description)
     except (KeyError, msgspec.ValidationError):
-        return _of_old(str(identity.get("task") or ""), scoring)
+        return _old_description(str(identity.get("task") or ""), scoring)
 
 
-def _of_old(task: str, scoring: Mapping[str, Any]) -> Description:
+def _old_description(task: str, scoring: Mapping[str, Any]) -> Description:
     rule = scoring.get("parser") or scoring.get("parsing")
     if task in _OLD_MEASURES:
         measure = _OLD_MEASURES[task]
@@ -218,7 +218,7 @@ def _of_old(task: str, scoring: Mapping[str, Any]) -> Description:
 
 
 def gap_words(parts: Mapping[str, Part], headline: str) -> str:
-    """How far the published score is from the headline; "" where they are the same, or where there is no such score."""
+    """How far the published score is from the headline; "" if they are equal or there is no published score."""
     if not {headline, "published"} <= parts.keys():
         return ""
     value, published = parts[headline].overall.value, parts["published"].overall.value

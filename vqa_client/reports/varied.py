@@ -1,4 +1,4 @@
-"""The reports of runs that ask every question in several forms: what they share, with and without images, repeats.
+"""The reports of runs that ask every question in several forms: with images and without, or several times.
 
 Accuracies and intervals are in per cent, as in this program's other reports.
 """
@@ -20,40 +20,38 @@ from vqa_client.scoring.statistics import Mean
 from vqa_client.types import Question, Record
 
 VARIANT = "variant"
-Asked = tuple[Question, list[Record]]
-"""A question, as it is asked first, and its records in all forms."""
 
 
 class VariedSummary(Summary, frozen=True, kw_only=True):
-    """A summary over all forms, and the `figures` that they make together."""
+    """A summary over all forms; `figures` compare the forms."""
 
     figures: Any
     shown_alone: ClassVar = True
 
 
-def by_question(pairs: Pairs) -> Iterator[Asked]:
-    """The forms of a question are neighbours."""
+def by_question(pairs: Pairs) -> Iterator[tuple[Question, list[Record]]]:
+    """Each question in its first form, and its records in all forms, which are neighbours in `pairs`."""
     for _, neighbours in groupby(pairs(), key=lambda pair: pair[0].id):
         forms = list(neighbours)
         yield forms[0][0], [record for _, record in forms]
 
 
 def summarised(pairs: Pairs) -> Summary:
-    """Sum up over all forms, and over each by the group "variant"; no accuracy where no answer is known."""
-    summary = summarise(_marked(pairs))
+    """Sum up all forms, and each as a value of the group "variant"; without accuracies if no answer is known."""
+    summary = summarise(_with_variants(pairs))
     is_known = any(question.references for question, _ in pairs())
     return summary if is_known or not summary.overall.total else without_scores(summary)
 
 
-def _marked(pairs: Pairs) -> Iterator[Record]:
-    """The forms of one question share its fate, and are a cluster."""
+def _with_variants(pairs: Pairs) -> Iterator[Record]:
+    """The records with their variant as a group; the forms of one question are a cluster."""
     for _, record in pairs():
         groups = {**record.groups, VARIANT: record.variant}
         yield replace(record, groups=groups, cluster=record.cluster or record.question_id)
 
 
 def head(run: Run, **more: Any) -> dict[str, Any]:
-    """Say of what the report is; `more` comes before the model's settings."""
+    """The keys that say what was asked; `more` comes before the model's settings."""
     return {
         "model": run.model,
         "config": run.config,
@@ -66,39 +64,37 @@ def head(run: Run, **more: Any) -> dict[str, Any]:
 
 
 def tallies(summary: Summary) -> dict[str, Tally]:
-    """Give each form's accuracy, repeat/2 before repeat/10."""
+    """The accuracy of each form, repeat/2 before repeat/10."""
     by_form = summary.breakdowns.get(VARIANT, {})
     return {variant: by_form[variant] for variant in sorted(by_form, key=natural_key)}
 
 
 def by_variant(summary: Summary) -> dict[str, Any]:
-    """Write the same."""
-    return {variant: _tally(tally) for variant, tally in tallies(summary).items()}
-
-
-def _tally(of: Tally) -> dict[str, Any]:
-    """Write an accuracy with its denominators."""
+    """The accuracy of each form with its denominators, as JSON has it."""
     return {
-        "total": of.total,
-        "accuracy": percent(of.accuracy),
-        "interval": interval(of.interval, percent),
-        "answered": of.answered,
-        "accuracy_answered": percent(of.accuracy_answered),
+        variant: {
+            "total": of.total,
+            "accuracy": percent(of.accuracy),
+            "interval": interval(of.interval, percent),
+            "answered": of.answered,
+            "accuracy_answered": percent(of.accuracy_answered),
+        }
+        for variant, of in tallies(summary).items()
     }
 
 
 def share(of: Mean) -> dict[str, Any]:
-    """Write a mean or a share of questions."""
+    """A mean, or a share of questions, as JSON has it."""
     return {"n": of.n, "value": percent(of.value), "interval": interval(of.interval, percent)}
 
 
 def in_points(of: Difference) -> dict[str, Any]:
-    """Write a paired difference and its interval in points of per cent."""
+    """A paired difference and its interval in percentage points, as JSON has it."""
     return asdict(of) | {name: percent(getattr(of, name)) for name in ("value", "low", "high")}
 
 
 def rest(run: Run, summary: Summary) -> dict[str, Any]:
-    """What all reports say, over all forms together."""
+    """The keys that all reports share, over all forms together."""
     keys = common_keys(run, summary, percent)
     keys["breakdowns"].pop(VARIANT, None)
     return {"all_variants": {"total": summary.overall.total, "accuracy": percent(summary.overall.accuracy)} | keys}
@@ -108,39 +104,39 @@ SEEN, BLIND = "seen", "blind"
 
 
 class BlindSummary(VariedSummary, frozen=True, kw_only=True):
-    """What both forms say together."""
+    """The summary of a run with images and without."""
 
     figures: BlindFigures
 
 
 def write_blind(path: Path, run: Run, pairs: Pairs, *, comparable: bool) -> BlindSummary:
-    """Write the report; `comparable` says whether equal answers are equal texts. Raises UsageError for a full disk."""
+    """Write the report; `comparable`: equal answers are equal texts. Raises OutputError if it can't be written."""
     scores = BlindScores(comparable=comparable)
     for question, records in by_question(pairs):
         add_blind(scores, records, choices=len(question.choices))
     figures, summary = scores.figures(), summarised(pairs)
-    write_json(path, head(run) | _of_blind(figures) | {"by_form": by_variant(summary)} | rest(run, summary))
+    write_json(path, head(run) | _blind_keys(figures) | {"by_form": by_variant(summary)} | rest(run, summary))
     return BlindSummary(**asdict(summary), figures=figures)
 
 
 def add_blind(scores: BlindScores, records: Iterable[Record], *, choices: int = 0) -> None:
-    """Count one question by its records, with its images and without."""
+    """Count one question by its records, with images and without."""
     forms = {record.variant: record for record in records}
     if not {SEEN, BLIND} <= forms.keys():
         scores.unfinished += 1
         return
-    sighted, blind = forms[SEEN], forms[BLIND]
+    seen, blind = forms[SEEN], forms[BLIND]
     scores.add(
-        (sighted.score, blind.score),
-        (sighted.answer, blind.answer),
-        cluster=sighted.cluster,
-        groups=sighted.groups,
+        (seen.score, blind.score),
+        (seen.answer, blind.answer),
+        cluster=seen.cluster,
+        groups=seen.groups,
         choices=choices,
-        is_known=bool(sighted.references),
+        is_known=bool(seen.references),
     )
 
 
-def _of_blind(figures: BlindFigures) -> dict[str, Any]:
+def _blind_keys(figures: BlindFigures) -> dict[str, Any]:
     return {
         "images_matter": _pairing(figures.overall),
         "right_without_images_of_those_right_with": share(figures.kept),
@@ -166,23 +162,23 @@ QUESTIONS = "questions"
 
 
 class RepeatSummary(VariedSummary, frozen=True, kw_only=True):
-    """What repeats say, asked at a `temperature`; None where it was not sent."""
+    """The summary of repeats; `temperature` is None if it was not sent."""
 
     figures: RepeatFigures
     temperature: float | None
 
 
 def write_repeats(path: Path, run: Run, pairs: Pairs, *, repeats: int, comparable: bool) -> RepeatSummary:
-    """Write the report; `comparable` says whether equal answers are equal texts. Raises UsageError for a full disk."""
+    """Write the report; `comparable`: equal answers are equal texts. Raises OutputError if it can't be written."""
     scores = repeat_scores((records for _, records in by_question(pairs)), repeats, comparable=comparable)
     figures, summary = scores.figures(), summarised(pairs)
-    content = head(run) | _of_repeats(figures) | {"by_repeat": by_variant(summary)} | rest(run, summary)
+    content = head(run) | _repeat_keys(figures) | {"by_repeat": by_variant(summary)} | rest(run, summary)
     write_json_list(path, content, QUESTIONS, _repeated_questions(pairs, scores, comparable=comparable))
     return RepeatSummary(**asdict(summary), figures=figures, temperature=run.model_settings.get("temperature"))
 
 
 def repeat_scores(questions: Iterable[Sequence[Record]], repeats: int, *, comparable: bool) -> RepeatScores:
-    """Count all questions, each by the records of its repeats."""
+    """Count every question by the records of its repeats."""
     scores = RepeatScores(repeats, comparable=comparable)
     for records in questions:
         first, answers = records[0], [record.answer for record in records]
@@ -190,7 +186,7 @@ def repeat_scores(questions: Iterable[Sequence[Record]], repeats: int, *, compar
     return scores
 
 
-def _of_repeats(figures: RepeatFigures) -> dict[str, Any]:
+def _repeat_keys(figures: RepeatFigures) -> dict[str, Any]:
     return {
         "repeats": figures.repeats,
         "questions_with_all_repeats": figures.questions,

@@ -1,8 +1,7 @@
-"""The robustness of finished runs: what is known of each, and the files of their evaluation."""
+"""The robustness of finished runs: the result files of each, and the files of their evaluation."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,8 +23,8 @@ DATASET = "VQA2.0"
 ORIGINAL = "Original"
 
 
-class _File:
-    """One variant's file while it is written."""
+class _ResultFile:
+    """The result file of one variant while it is written."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -44,15 +43,15 @@ class _File:
 
 
 def write_results(folder: Path, run: Run, pairs: Pairs) -> list[Path]:
-    """Write the files of all variants on one walk, and name them; raises OutputError where one can't be written."""
-    files: dict[str, _File] = {}
+    """Write the files of all variants in one walk and give their paths; raises OutputError if one can't be written."""
+    files: dict[str, _ResultFile] = {}
     paths: list[Path] = []
     with ExitStack() as open_files:
         for question, record in pairs():
             file = files.get(record.variant)
             if file is None:
                 paths.append(result_path(folder, run.model, record.variant))
-                file = files[record.variant] = _File(open_files.enter_context(replacing(paths[-1])))
+                file = files[record.variant] = _ResultFile(open_files.enter_context(replacing(paths[-1])))
             file.add(question, record)
         for file in files.values():
             file.end()
@@ -60,7 +59,7 @@ def write_results(folder: Path, run: Run, pairs: Pairs) -> list[Path]:
 
 
 def result_path(folder: Path, model: str, variant: str) -> Path:
-    """Where a variant's file lies."""
+    """The path of a variant's result file."""
     corruption, _, level = variant.partition("/")
     known = CORRUPTIONS.get(corruption)
     name = ORIGINAL if not level else known.folder_at(int(level)) if known else f"{safe_name(corruption)}_L{level}"
@@ -87,16 +86,16 @@ def _predicted(record: Record) -> str | None:
 
 
 def variants_in(folder: Path) -> Iterator[tuple[Path, str, str, int]]:
-    """Find such files below a folder, with the model, corruption ("" for clean) and level that their names say."""
+    """The result files below a folder, with the model, corruption ("" for clean) and level from their names."""
     for path in sorted(folder.rglob("*.json")):
         name = path.parent.name
         model = path.stem.removesuffix(f"_{name}")
-        if model != path.stem and (place := _place(name)):
-            yield path, model, *place
+        if model != path.stem and (variant := _variant_of(name)):
+            yield path, model, *variant
 
 
-def _place(folder: str) -> tuple[str, int] | None:
-    """Read a folder's name in any usual spelling of the corruption, "Splatter_L2" too."""
+def _variant_of(folder: str) -> tuple[str, int] | None:
+    """The corruption and level in a folder's name, in any usual spelling, such as "Splatter_L2"."""
     if folder.lower() in ("original", "clean"):
         return "", 0
     name, _, level = folder.rpartition("_L")
@@ -106,10 +105,10 @@ def _place(folder: str) -> tuple[str, int] | None:
 
 
 class FoundRun(Struct, frozen=True, kw_only=True):
-    """A model's curves and where they come from: a record log, or a folder of result files.
+    """A model's curves and their source: a record log, or a folder of result files.
 
-    `facts` are what runs must have in common to be compared, as far as they are known; `report` is the run's own
-    JSON, None for result files.
+    `facts` are what runs must have in common to be compared, as far as known; `report` is the run's own JSON, None for
+    result files.
     """
 
     model: str
@@ -122,7 +121,7 @@ class FoundRun(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """What tells it from another run of the same model."""
+        """A name that differs from that of another run of the same model."""
         return self.path.name.removesuffix(LOG_ENDING)
 
 
@@ -139,21 +138,19 @@ _LEVEL_HEAD = (
 def write_evaluation(
     folder: Path, evaluation: Evaluation, runs: Sequence[FoundRun], notes: Sequence[str], *, csv_safe: bool = False
 ) -> tuple[Path, ...]:
-    """Write the three files and name them; raises OutputError where one can't be written.
+    """Write the three files and give their paths; raises OutputError if one can't be written.
 
     With `csv_safe` no cell of the CSV files is a formula.
     """
-    paths = folder / JSON_NAME, folder / CSV_NAME, folder / LEVELS_NAME
-    write_json(paths[0], content(evaluation, runs, notes))
-    for path, rows in zip(
-        paths[1:], (_cell_rows(evaluation), chain([_LEVEL_HEAD], _level_rows(evaluation))), strict=True
-    ):
-        write_rows(path, rows, csv_safe=csv_safe)
-    return paths
+    json_path, corruptions_path, levels_path = folder / JSON_NAME, folder / CSV_NAME, folder / LEVELS_NAME
+    write_json(json_path, content(evaluation, runs, notes))
+    write_rows(corruptions_path, _corruption_rows(evaluation), csv_safe=csv_safe)
+    write_rows(levels_path, _level_rows(evaluation), csv_safe=csv_safe)
+    return json_path, corruptions_path, levels_path
 
 
 def content(evaluation: Evaluation, runs: Sequence[FoundRun], notes: Sequence[str]) -> dict[str, Any]:
-    """Give all that the JSON holds."""
+    """The content of the JSON."""
     vre = evaluation.vre
     return {
         "vqa_client": __version__,
@@ -207,7 +204,7 @@ def _model(evaluation: Evaluation, model: str) -> dict[str, Any]:
     }
 
 
-def _cell_rows(evaluation: Evaluation) -> Iterator[list[Any]]:
+def _corruption_rows(evaluation: Evaluation) -> Iterator[list[Any]]:
     levels = range(evaluation.n_levels)
     yield ["model", "class", "corruption", *(f"accuracy_{level}" for level in levels), *METRICS, "relative_drop"]
     for model, curves in evaluation.models.items():
@@ -218,13 +215,14 @@ def _cell_rows(evaluation: Evaluation) -> Iterator[list[Any]]:
 
 
 def _level_rows(evaluation: Evaluation) -> Iterator[list[Any]]:
+    yield list(_LEVEL_HEAD)
     for model, curves in evaluation.models.items():
         for corruption, level, figures in curves.variants:
-            named = (class_of(corruption), corruption) if corruption else ("", "clean")
-            yield [model, *named, level, *_figures(figures)]
+            names = (class_of(corruption), corruption) if corruption else ("", "clean")
+            yield [model, *names, level, *_level_cells(figures)]
 
 
-def _figures(of: Figures) -> list[Any]:
+def _level_cells(of: Figures) -> list[Any]:
     bounds = (of.interval.low, of.interval.high) if of.interval else (None, None)
     less = of.difference
     return [

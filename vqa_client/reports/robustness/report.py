@@ -25,14 +25,14 @@ CROSSING = ("corruption", "level")
 
 
 class Corrupted(Struct, frozen=True, kw_only=True):
-    """With which constants and from which seed the run's images are corrupted."""
+    """The constants and the seed of the run's corruptions."""
 
     profile: str
     seed: int
 
 
 class ScoredLine(Struct):
-    """What is counted of a record, for those who read a log and need no more."""
+    """The fields of a record that are counted; faster to read from a log than whole records."""
 
     question_id: str
     status: Status
@@ -43,7 +43,7 @@ class ScoredLine(Struct):
 
 
 class RobustnessSummary(Summary, frozen=True, kw_only=True):
-    """A summary over all variants, `curves`, which hold them apart, and `notes` on these."""
+    """A summary over all variants, the `curves` of each corruption, and `notes` on these."""
 
     curves: Curves
     notes: list[str]
@@ -58,18 +58,15 @@ def write(
     corrupted: Corrupted | None = None,
     published_files: bool = False,
 ) -> RobustnessSummary:
-    """Write the report, and into `{report}_results/` a file for each variant; raises UsageError for a full disk."""
+    """Write the report, and with `published_files` a file per variant into `{report}_results/`; raises OutputError."""
     scores = CorruptedScores()
     fields = _fields(pairs())
     summary = summarise(_scored(pairs(), scores), crossings=[CROSSING, *((VARIANT, field) for field in fields)])
     curves = scores.curves()
     profile, seed = (corrupted.profile, corrupted.seed) if corrupted else (None, None)
     notes = milder_levels(curves.levels, profile)
-    figures = _figures(curves) | ({"notes": notes} if notes else {})
-    content = (
-        head(run, profile=profile, corruption_seed=seed) | figures | _by_group(summary, fields) | rest(run, summary)
-    )
-    write_json(path, content)
+    figures = _accuracies(curves) | ({"notes": notes} if notes else {}) | {"by_variant": _by_group(summary, fields)}
+    write_json(path, head(run, profile=profile, corruption_seed=seed) | figures | rest(run, summary))
     if published_files:
         write_results(path.with_name(f"{path.stem}_results"), run, pairs)
     return RobustnessSummary(**asdict(summary), curves=curves, notes=notes)
@@ -86,7 +83,7 @@ def place_of(variant: str) -> tuple[str, int]:
 
 
 def add_to(scores: CorruptedScores, record: Record | ScoredLine, question_type: str = "") -> None:
-    """Count a record, whose type is its value of the group `question_type`, "" where the benchmark has none.
+    """Count a record; its type is its value of the group `question_type`, "" if the benchmark has none.
 
     Raises ValueError for a variant that is not a corruption and level.
     """
@@ -103,7 +100,7 @@ def add_to(scores: CorruptedScores, record: Record | ScoredLine, question_type: 
 
 
 def _fields(pairs: Iterable[tuple[Question, Record]]) -> list[str]:
-    """The breakdown fields of the run's benchmark: all its questions have the same."""
+    """The breakdown fields of the benchmark, which all its questions have."""
     first = next(iter(pairs), None)
     return sorted(set(first[1].groups) - set(CROSSING)) if first else []
 
@@ -114,7 +111,7 @@ def _scored(pairs: Iterable[tuple[Question, Record]], scores: CorruptedScores) -
         yield replace(record, groups={**record.groups, VARIANT: record.variant})
 
 
-def _figures(curves: Curves) -> dict[str, Any]:
+def _accuracies(curves: Curves) -> dict[str, Any]:
     return {
         "clean": _level(curves.clean) if curves.clean else None,
         "corruptions": {name: _corruption(curves, name) for name in curves.levels},
@@ -145,13 +142,11 @@ def _level(figures: Figures) -> dict[str, Any]:
 
 def _by_group(summary: Summary, fields: Iterable[str]) -> dict[str, Any]:
     return {
-        "by_variant": {
-            field: {
-                variant: {value: _group(tally) for value, tally in tallies.items()}
-                for variant, tallies in summary.crossings[VARIANT, field].items()
-            }
-            for field in fields
+        field: {
+            variant: {value: _group(tally) for value, tally in tallies.items()}
+            for variant, tallies in summary.crossings[VARIANT, field].items()
         }
+        for field in fields
     }
 
 
