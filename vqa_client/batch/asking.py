@@ -1,4 +1,4 @@
-"""Writes questions as a batch's requests, and finds each result again as the reply to its question."""
+"""Writes questions as lines of a batch, and reads each result as the reply to its question."""
 
 import asyncio
 from collections import Counter, deque
@@ -21,9 +21,9 @@ from vqa_client.types import Asks, Completion, Question, Record, Request
 
 
 class Results:
-    """Where each result lies; to be left by `with`. `damaged` are the lines that aren't one, as of a cut download.
+    """The places of the results in files, for a `with` statement; `damaged` are lines that aren't results.
 
-    Of two results for one request the first that is an answer counts.
+    If a request has two results, the first one that is an answer counts.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -55,16 +55,16 @@ class Results:
         self._stack.close()
 
     def __contains__(self, key: str) -> bool:
-        """Whether there is a result of a question, whatever it was asked."""
+        """Whether the question with this key has a result, of any request."""
         return key in self._keys
 
     def take(self, custom_id: str) -> Result | None:
-        """The result of a request, once."""
+        """The result of a request, which is removed here."""
         place = self._places.pop(custom_id, None)
         return None if place is None else read_result(self._line(place))
 
     def left_over(self, known: set[str]) -> Iterator[bytes]:
-        """The lines that nobody took, but those of questions that are `known` by their keys."""
+        """The lines that were not taken, without those of questions whose keys are `known`."""
         for request_id, place in self._places.items():
             if key_in(request_id) not in known:
                 yield _with_newline(self._line(place))
@@ -87,15 +87,15 @@ def _with_newline(line: bytes) -> bytes:
 
 
 AHEAD = 8
-"""Questions whose images are made ready while others are written."""
+"""The number of questions whose images are prepared ahead."""
 
 
 class Form(Struct, frozen=True, kw_only=True):
     """How a run's questions become lines; `run` is the digest of its identity.
 
-    `choosing` makes an asker one that has each request choose among labels, where the run wants that. With `file_urls`
-    images that are sent unchanged go by their addresses. `redacted` takes a key out of a server's words. `names` gets
-    the name that each reply has for its model.
+    `choosing` wraps a client so that each request chooses among labels, if the run wants that. With `file_urls`,
+    unchanged images are sent as addresses. `redacted` removes an API key from a server's message. `names` gets the
+    model's name in each reply.
     """
 
     template: RequestTemplate
@@ -106,7 +106,7 @@ class Form(Struct, frozen=True, kw_only=True):
     names: Callable[[str], None] = lambda name: None
 
     def custom_id(self, question: Question, request: Request) -> str:
-        """What a result is found by."""
+        """The custom id of a request, which its result repeats."""
         return custom_id(question, request, self.run)
 
     def body(self, request: Request) -> Body:
@@ -118,7 +118,7 @@ class Form(Struct, frozen=True, kw_only=True):
 
 
 class _Ready(Exception):
-    """A question has come as far as its request."""
+    """Ends `answer_one` when the request is complete, and carries the request."""
 
     def __init__(self, request: Request) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class _Ready(Exception):
 
 
 class Stops:
-    """Asks nothing."""
+    """A client that sends no request: it raises each request_of."""
 
     async def complete(self, request: Request) -> Completion:
         raise _Ready(request)
@@ -135,10 +135,10 @@ class Stops:
 async def requests_of(
     questions: Iterable[Question], line: Line, form: Form
 ) -> AsyncGenerator[tuple[Question, Request | Record]]:
-    """The request of each question in order, or the record of one that can't be asked."""
+    """Each question in order with its request, or with the record of request_of that can't be asked."""
     line = replace(line, chat=form.choosing(Stops()))
 
-    async def one(question: Question) -> Request | Record:
+    async def request_of(question: Question) -> Request | Record:
         try:
             return await answer_one(question, line)
         except _Ready as ready:
@@ -147,7 +147,7 @@ async def requests_of(
     ahead: deque[tuple[Question, asyncio.Task[Request | Record]]] = deque()
     try:
         for question in questions:
-            ahead.append((question, asyncio.create_task(one(question))))
+            ahead.append((question, asyncio.create_task(request_of(question))))
             if len(ahead) >= AHEAD:
                 question, task = ahead.popleft()
                 yield question, await task
@@ -171,7 +171,7 @@ async def parts_of(
 ) -> AsyncGenerator[Part]:
     """Files of the questions' requests, each as soon as it is full.
 
-    The record of a question that can't be asked is kept; one whose image changes meanwhile is left out.
+    `keep` gets the record of a question that can't be asked, `left_out` a question whose image changes meanwhile.
     """
     async with aclosing(requests_of(questions, line, form)) as requests:
         async for question, request in requests:
@@ -183,13 +183,13 @@ async def parts_of(
                     yield part
             except QuestionFailed as failure:
                 left_out(question, failure)
-            del request  # and its images, before the next one's are read
+            del request  # frees its images before the next ones are read
     for part in writer.end():
         yield part
 
 
-class _Reads:
-    """Answers one question by its result; a reply that may be better `later` is left for another round."""
+class _ResultReader:
+    """A client that answers one question from its result; with `later`, a transient failure waits for a later round."""
 
     def __init__(self, question: Question, results: Results, form: Form, *, attempts: int, later: bool) -> None:
         self._question, self._results, self._form = question, results, form
@@ -231,21 +231,21 @@ async def read_results(
     attempts: int = 1,
     later: bool = False,
 ) -> Counter[str]:
-    """Keep a record of each question with a result, if its key is in `of`; counts those without after all, by reason.
+    """Keep a record of each question with a result, if its key is in `of`; counts unusable results by reason.
 
-    Results that match no question as it is asked now go `aside`.
+    `aside` gets the results that match no question as it is asked now.
     """
-    left, waited, unseen = Counter[str](), set[str](), set(of)
+    left, waited, remaining = Counter[str](), set[str](), set(of)
     for question in questions:
-        if (key := key_of(question)) in unseen and key in results:
+        if (key := key_of(question)) in remaining and key in results:
             waited.add(key)
-            asks = form.choosing(_Reads(question, results, form, attempts=attempts, later=later))
+            asks = form.choosing(_ResultReader(question, results, form, attempts=attempts, later=later))
             try:
                 keep(question, await answer_one(question, replace(line, chat=asks)))
             except Unasked as reason:
                 left[str(reason)] += 1
-        unseen.discard(key)
-        if not unseen:  # a large run has many parts, and each reads the data from its beginning
+        remaining.discard(key)
+        if not remaining:  # each of many parts reads the data from its beginning
             break
     aside(results.left_over(of - waited))
     return left

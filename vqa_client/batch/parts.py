@@ -1,6 +1,6 @@
-"""The parts of a run that are asked by a batch each: their files, and how far each has come, in a folder of the run.
+"""The parts of a run: each is asked by one batch. Their files and states are in a folder of the run.
 
-Also a request as a line of such a file, and a line of its results as the reply.
+Also the lines of these files: requests, and results.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from vqa_client.types import Completion, Image, Question, Request
 
 URL: Final = "/v1/chat/completions"
 LATE = frozenset({"batch_expired", "batch_cancelled"})
-"""Codes of requests that were not tried, and are not charged."""
+"""Codes of requests that the server did not try and does not charge."""
 _KEY_CHARACTERS = 17
 _MIDDLE = b'","method":"POST","url":"%b","body":' % URL.encode()
 _NULL = b"null"
@@ -36,22 +36,22 @@ class Unasked(Exception):
 
 
 def key_of(question: Question) -> str:
-    """How the custom ids of a question begin, whatever it is asked."""
+    """The beginning of the custom ids of a question, for all its requests."""
     return f"v{_digest(question.key)}"
 
 
 def key_in(custom_id: str) -> str:
-    """The key of the question that a custom id is of."""
+    """The key of the question in a custom id."""
     return custom_id[:_KEY_CHARACTERS]
 
 
 def run_digest(identity: dict[str, Any]) -> str:
-    """What `custom_id` needs of a run's identity."""
+    """The digest of a run's identity for `custom_id`."""
     return _digest(msgspec.json.encode(identity, order="sorted"))
 
 
 def custom_id(question: Question, request: Request, run: str) -> str:
-    """The same for the same question, request and run, wherever it is made: 33 characters of [a-z0-9]."""
+    """The id of a request: always the same for the same question, request and run; 33 characters of [a-z0-9]."""
     asked = {name: value for name, value in msgspec.structs.asdict(request).items() if name != "document"}
     return key_of(question) + _digest((run, _with_digests(asked)))
 
@@ -72,14 +72,14 @@ def _digest(value: Any) -> str:
 
 
 def line_pieces(custom_id: str, body: Body) -> Iterator[bytes]:
-    """A line of a batch's file, with images encoded as they are read; raises QuestionFailed as `Body.pieces`."""
+    """A line of a batch's file; images are encoded while they are read. Raises QuestionFailed as `Body.pieces`."""
     yield b'{"custom_id":"' + custom_id.encode() + _MIDDLE
     yield from body.pieces()
     yield b"}\n"
 
 
 def line_bytes(custom_id: str, body: Body) -> int:
-    """The length of that line, known before any image is read."""
+    """The length of that line in bytes, without reading its images."""
     return body.size_bytes + len(custom_id) + len(_MIDDLE) + len(b'{"custom_id":"}\n')
 
 
@@ -97,7 +97,7 @@ class Result(Struct):
 
     @property
     def answered(self) -> bool:
-        """Whether the server counts it as an answer."""
+        """Whether the result is an answer: status 200 without an error."""
         return self.response is not None and self.response.status_code == 200 and bytes(self.error) == _NULL
 
 
@@ -105,9 +105,9 @@ read_result = msgspec.json.Decoder(Result).decode
 
 
 def reply_of(result: Result, size_bytes: int) -> Completion:
-    """The reply in a result, whether the status or the error says what it is.
+    """The reply in a result; `size_bytes` is the size of the request's body.
 
-    Raises NotACompletion for a refusal, Unasked where the request was not tried. `size_bytes` is of its body.
+    Raises NotACompletion for a refusal, by its status or its error, and Unasked if the request was not tried.
     """
     error, response = bytes(result.error), result.response
     if response is None or response.status_code is None:
@@ -136,10 +136,10 @@ _INPUT = re.compile(r"part-[0-9]{4,}\.jsonl")
 
 
 class Part(Struct, kw_only=True):
-    """One part: the ids of its lines in order, and what is known of its batch.
+    """One part: the ids of its lines in order, and its batch.
 
-    `state` is written down before each step and after it; `name` is the file's at the server, unlike any other's.
-    `round` counts how often its questions are asked.
+    `state` is saved before and after each step; `name` is the unique name of its file at the server; `round` counts how
+    often its questions are asked.
     """
 
     number: int
@@ -154,14 +154,14 @@ class Part(Struct, kw_only=True):
 
 
 class Limits(Struct, frozen=True):
-    """What one part may have."""
+    """The largest size of one part."""
 
     size_bytes: int
     lines: int
 
 
 class Sizes:
-    """How many `parts` lines make, and the `lines` and `size_bytes` of the last one."""
+    """Counts the `parts` that lines fill, and the `lines` and `size_bytes` of the last part."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -180,7 +180,7 @@ class Sizes:
 
 
 class Parts:
-    """The folder beside a record log with the parts that are not finished; it goes with the last one."""
+    """The folder beside a record log with the unfinished parts; it is deleted with the last one."""
 
     def __init__(self, log: Path) -> None:
         stem = log.name.removesuffix(LOG_ENDING)
@@ -198,42 +198,42 @@ class Parts:
             raise UsageError(f"{path} can't be read: {error}", hint="was it edited?") from None
 
     def save(self, part: Part, **changes: object) -> None:
-        """Write down how far a part is."""
+        """Save the state of a part with these changes."""
         for name, value in changes.items():
             setattr(part, name, value)
         with replacing(self._path(part.number, "json")) as file:
             file.write(msgspec.json.encode(part))
 
     def drop(self, part: Part) -> None:
-        """Forget a part, and its files here."""
+        """Delete the files of a part on this machine."""
         for path in (self.input(part.number), *self.downloads(part), self._path(part.number, "json")):
             path.unlink(missing_ok=True)
-        self._leave()
+        self._remove_if_empty()
 
     def clear(self) -> None:
-        """Delete the files that were written for a command, and its results."""
+        """Delete the files written for a command, and its results."""
         for path in (*self.inputs(), *self.commanded()):
             path.unlink()
-        self._leave()
+        self._remove_if_empty()
 
-    def _leave(self) -> None:
+    def _remove_if_empty(self) -> None:
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()
 
     def input(self, number: int) -> Path:
-        """The file that is uploaded."""
+        """The file of requests."""
         return self._path(number, "jsonl")
 
     def result(self, number: int) -> Path:
-        """Where a command puts its results."""
+        """The file for the results of a command."""
         return self._path(number, "out.jsonl")
 
     def downloads(self, part: Part) -> list[Path]:
-        """Where a batch's answers and errors are put."""
+        """The files for a batch's answers and errors."""
         return [self._path(part.number, f"{kind}.jsonl") for kind in ("output", "error")]
 
     def set_aside(self, lines: Iterable[bytes], note: Callable[[str], None], *, damaged: bool = False) -> None:
-        """Keep results that match no question as it is asked now, or lines that are not results, each once."""
+        """Save unmatched results, or damaged lines, each once, in a file beside the folder."""
         if aside := list(lines):
             path = self.folder.with_suffix(".damaged.jsonl" if damaged else ".unmatched.jsonl")
             try:
@@ -247,11 +247,11 @@ class Parts:
             note(f"{what}{'' if damaged else ' without a question that is asked so now'}: kept in {path.name}")
 
     def foreign_results(self) -> list[Path]:
-        """Files of results that somebody has put here."""
+        """Files of results that another program has put here."""
         return [path for path in sorted(self.folder.glob("*.jsonl")) if not _INPUT.fullmatch(path.name)]
 
     def commanded(self) -> list[Path]:
-        """Results that a command has put here, without the line at which it was killed."""
+        """Files of results that a command has put here; an incomplete last line is cut off."""
         paths = sorted(self.folder.glob("part-*.out.jsonl"))
         for path in paths:
             with path.open("rb+") as file:
@@ -259,11 +259,11 @@ class Parts:
         return paths
 
     def inputs(self) -> list[Path]:
-        """Files that were written here."""
+        """Files of requests that were written here."""
         return [path for path in sorted(self.folder.glob("*.jsonl")) if _INPUT.fullmatch(path.name)]
 
     def new_name(self, number: int) -> str:
-        """A file's name at the server, by which it is found again."""
+        """A unique name for a file at the server."""
         return f"{self._stem}-part-{number:04d}-{secrets.token_hex(6)}.jsonl"
 
     def _path(self, number: int, ending: str) -> Path:
@@ -279,18 +279,18 @@ def _is_whole(line: bytes) -> bool:
 
 
 def progress_of(parts: list[Part], answered: int, total: int) -> str:
-    """How many of a run's questions are answered, in batches that the server has, and neither."""
-    there = [part for part in parts if part.state == "open"]
-    asked = sum(len(part.ids) for part in there)
-    ids = f"batch{'' if len(there) == 1 else 'es'} ({', '.join(part.batch_id for part in there)})"
-    batches = f"{asked:,} in {len(there):,} {ids}" if there else ""
+    """The numbers of a run's questions that are answered, in open batches, and not sent yet."""
+    open_parts = [part for part in parts if part.state == "open"]
+    asked = sum(len(part.ids) for part in open_parts)
+    ids = f"batch{'' if len(open_parts) == 1 else 'es'} ({', '.join(part.batch_id for part in open_parts)})"
+    batches = f"{asked:,} in {len(open_parts):,} {ids}" if open_parts else ""
     left = total - answered - asked
     clauses = (f"{answered:,} of {total:,} answered", batches, f"{left:,} not sent yet" if left else "")
     return ", ".join(filter(None, clauses))
 
 
 def refuse_open(log: Path) -> None:
-    """Raise UsageError where questions of the log's run are in batches, and would be asked twice."""
+    """Raise UsageError if questions of the log's run are in batches: they would be asked twice."""
     parts = Parts(log)
     if waiting := sum(len(part.ids) for part in parts.all() if part.state != "read"):
         hint = "the same command with --batch collects them; `vqa-client batch cancel` ends them"
@@ -298,7 +298,7 @@ def refuse_open(log: Path) -> None:
 
 
 class PartWriter:
-    """Writes lines into files, one after the other, each within the limits; to be left by `with`."""
+    """Writes lines into one file after the other, each within the limits; for a `with` statement."""
 
     def __init__(self, parts: Parts, limits: Limits, first: int, round: int = 1) -> None:
         self._parts, self._limits, self._round = parts, limits, round
@@ -308,9 +308,10 @@ class PartWriter:
         self._ids: list[str] = []
 
     def add(self, custom_id: str, body: Body) -> Iterator[Part]:
-        """Write a line; gives the part before it where that is full.
+        """Write a line; yields the part before it if that is full.
 
-        Raises QuestionFailed for an image that has changed, which leaves no trace of the line; UsageError.
+        Raises QuestionFailed for an image that has changed, and then removes the line; UsageError for a line above the
+        limit.
         """
         size_bytes = line_bytes(custom_id, body)
         if size_bytes > self._limits.size_bytes:
@@ -339,7 +340,7 @@ class PartWriter:
             raise
 
     def end(self) -> Iterator[Part]:
-        """The last part, where it has a line."""
+        """Finish the file and yield its part, if it has a line."""
         if not self._ids or self._file is None:
             return
         try:

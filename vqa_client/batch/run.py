@@ -1,4 +1,4 @@
-"""A run through batches: each part is uploaded, made a batch, waited for, read and deleted, wherever it was left."""
+"""A run by batches: each part is uploaded, becomes a batch, and is read and deleted when the batch has ended."""
 
 import asyncio
 from collections import Counter, deque
@@ -22,12 +22,12 @@ from vqa_client.types import Question, Record
 MOST_POLL_S, POLL_GROWTH = 300.0, 1.25
 FETCHES = 3
 PAUSES_S = (1.0, 5.0, 25.0, 125.0)
-"""Between attempts at a step that the server could not be reached for."""
+"""Pauses between attempts at a step, if the server can't be reached."""
 Result = TypeVar("Result")
 
 
 class Listener(Struct, frozen=True, kw_only=True):
-    """What a batched run reports to: notes, the line that shows its batches, and the records."""
+    """Gets the notes, the progress of the batches, and the records of a run."""
 
     note: Callable[[str], None]
     shows: Callable[[str], None]
@@ -35,9 +35,9 @@ class Listener(Struct, frozen=True, kw_only=True):
 
 
 class BatchRun:
-    """Asks what `waiting` gives, and walks `questions` for results; `title` names the run at the server.
+    """Asks the questions that `waiting` gives, some of all `questions`; `title` names the run at the server.
 
-    Raises ServerUnusable if the server has no batch API or refuses a batch. The state is on the disk, so the same
+    Raises ServerUnusable if the server has no batch API or refuses a batch. All state is on the disk, so that the same
     command resumes.
     """
 
@@ -63,12 +63,12 @@ class BatchRun:
         self._seen: dict[int, Batch] = {}
         self._recorded: set[str] = set()
         self._most_open = settings.batch_parallel
-        self._cancelled = self._leaves = False
+        self._cancelled = self._ends_early = False
         self._said = ""
         self._described: list[dict[str, Any]] = []
 
     async def ask(self, described: list[dict[str, Any]]) -> None:
-        """Ask until every question has its record or had its last round; `described` gets each batch that was read."""
+        """Ask until every question has a record or had its last round; `described` gets each batch that was read."""
         self._described = described
         await self._service.check()
         for part in self._parts.all():
@@ -84,7 +84,7 @@ class BatchRun:
         rounds = self._settings.batch_rounds
         for round in range(first, max(first, rounds) + 1):
             left = await self._round(round)
-            if not left or self._leaves:
+            if not left or self._ends_early:
                 return
             if self._cancelled or round >= rounds:
                 break
@@ -92,7 +92,7 @@ class BatchRun:
         self._listener.note(f"{count(left, 'question')} not answered: the same command without --batch asks online")
 
     async def _round(self, round: int) -> int:
-        """How many questions have no record after it; with --no_wait it ends where it would wait."""
+        """One round; returns how many questions have no record after it. With --no_wait it ends instead of waiting."""
         left, poll_s = Counter[str](), self._settings.poll
         async with aclosing(self._new_parts(round)) as new:
             while True:
@@ -101,11 +101,11 @@ class BatchRun:
                     return left.total()
                 open_before, read_before = set(self._open), len(self._described)
                 for part in list(self._open.values()):
-                    left += await self._look(part)
-                self._show()
+                    left += await self._check(part)
+                self._show_progress()
                 if self._settings.no_wait:
                     if len(self._described) == read_before:
-                        self._leaves = True
+                        self._ends_early = True
                         return left.total()
                 elif self._open or self._pending:
                     grown_s = max(self._settings.poll, min(poll_s * POLL_GROWTH, MOST_POLL_S))
@@ -113,7 +113,7 @@ class BatchRun:
                     await asyncio.sleep(poll_s)
 
     async def _submit_new(self, new: AsyncGenerator[Part]) -> bool:
-        """Send what may be open at once; whether nothing is left to send."""
+        """Submit as many parts as may be open at once; True if none is left to submit."""
         while len(self._open) < self._most_open and not self._cancelled:
             part = self._pending.popleft() if self._pending else await anext(new, None)
             if part is None:
@@ -123,7 +123,7 @@ class BatchRun:
         return False
 
     async def _new_parts(self, round: int) -> AsyncGenerator[Part]:
-        """Parts of what is waiting and in no part, written one by one as they are wanted."""
+        """Parts of waiting questions that are in no part yet, written one by one when they are needed."""
         there = self._parts.all()
         taken = keys_of(there) | self._recorded
         questions = (question for question in self._waiting() if key_of(question) not in taken)
@@ -135,19 +135,19 @@ class BatchRun:
                     yield part
 
     def _left_out(self, question: Question, failure: QuestionFailed) -> None:
-        """Its image changes under our eyes; the next start asks it."""
+        """Leave a question to the next start, since its image is changing."""
         self._listener.note(f"{question.id} is left out: {failure}")
         self._recorded.add(key_of(question))
 
     async def _submit(self, part: Part) -> bool:
-        """Bring a part to an open batch, from where it is; False where the server takes no more now."""
+        """Bring a part from its state to an open batch; False if the server accepts no more now."""
         try:
-            await _patiently(lambda: self._step(part))
+            await _with_retries(lambda: self._step(part))
         except Refused as refused:
             if refused.code == TOKEN_LIMIT:
                 self._postpone(part)
                 return False
-            await self._forget(part)
+            await self._drop(part)
             raise
         self._open[part.number] = part
         until = (datetime.now().astimezone() + timedelta(hours=self._settings.batch_hours)).strftime("%a %H:%M")
@@ -171,7 +171,7 @@ class BatchRun:
         self._parts.save(part, batch_id=batch.id, state="open")
 
     def _postpone(self, part: Part) -> None:
-        """Nothing of a part was asked, since too many tokens wait: it is sent again when another one has ended."""
+        """Send a part again later: too many tokens are waiting at the server, so none of it was asked."""
         self._open.pop(part.number, None)
         self._parts.save(part, batch_id="", state="uploaded")
         self._pending.append(part)
@@ -181,8 +181,8 @@ class BatchRun:
             message += "; if nothing else of yours waits there, it is too large: batch cancel, then fewer --batch_lines"
         self._listener.note(message)
 
-    async def _look(self, part: Part) -> Counter[str]:
-        """Ask how far a batch is, and read one that has ended; gives what it leaves without a record."""
+    async def _check(self, part: Part) -> Counter[str]:
+        """Check a batch, and read it if it has ended; counts its questions without a record by reason."""
         try:
             batch = await self._service.look(part.batch_id)
             self._seen[part.number] = batch
@@ -196,19 +196,19 @@ class BatchRun:
         if batch.over_token_limit:
             self._postpone(part)
             return Counter()
-        await self._forget(part)
+        await self._drop(part)
         raise ServerUnusable(f"batch {batch.id} was refused: {self._complaints(part, batch)}", hint="nothing was asked")
 
     async def _read(self, part: Part, batch: Batch) -> Counter[str]:
-        """Take an ended batch's records over, then delete what the server has of it."""
+        """Keep the records of an ended batch, then delete its files at the server."""
         paths = self._parts.downloads(part)[: len(batch.results)]
         for attempt in range(1, FETCHES + 1):
             for file_id, path in zip(batch.results, paths, strict=True):
                 await self._service.fetch(file_id, path)
             with Results(paths) as results:
-                if results.damaged and attempt < FETCHES:  # the download may have been cut
+                if results.damaged and attempt < FETCHES:  # the download may be incomplete
                     continue
-                left = await self._take(part, results)
+                left = await self._keep_results(part, results)
             break
         left += Counter({"without a result": max(0, len(part.ids) - results.total)})
         reasons = [f"{count:,} {reason.replace('batch_', '')}" for reason, count in left.items() if count]
@@ -221,7 +221,7 @@ class BatchRun:
         await self._tidy(part)
         return left
 
-    async def _take(self, part: Part, results: Results) -> Counter[str]:
+    async def _keep_results(self, part: Part, results: Results) -> Counter[str]:
         self._parts.set_aside(results.damaged, self._listener.note, damaged=True)
         return await read_results(
             *(results, self._waiting(), self._line, self._form, self._keep),
@@ -236,14 +236,14 @@ class BatchRun:
         self._listener.keep(record)
 
     async def _tidy(self, part: Part) -> None:
-        """Delete a part's files there, which contain its images, and here; what can't be deleted expires."""
+        """Delete a part's files at the server, which have its images, and here; those that can't be deleted expire."""
         with suppress(Unreachable):
             for file_id in (part.file_id, *part.results):
                 await self._service.delete(file_id)
         self._parts.drop(part)
 
-    async def _forget(self, part: Part) -> None:
-        """Leave a part to be written again."""
+    async def _drop(self, part: Part) -> None:
+        """Drop a part, so that its questions are written again."""
         self._open.pop(part.number, None)
         if part.file_id:
             with suppress(Unreachable):
@@ -258,7 +258,7 @@ class BatchRun:
             for code, message, line in batch.errors[:3]
         )
 
-    def _show(self) -> None:
+    def _show_progress(self) -> None:
         asked = sum(len(part.ids) for part in self._open.values())
         batches = [self._seen[number] for number in self._open if number in self._seen]
         kinds = Counter(batch.status.replace("_", " ") for batch in batches)
@@ -267,8 +267,8 @@ class BatchRun:
         self._listener.shows(text + (f"; {len(self._pending):,} more to be sent" if self._pending else ""))
 
 
-async def _patiently(step: Callable[[], Awaitable[Result]]) -> Result:
-    """Do a step again where the server could not be reached; each begins by looking what the last one has done."""
+async def _with_retries(step: Callable[[], Awaitable[Result]]) -> Result:
+    """Repeat a step if the server can't be reached; a step first checks what the last attempt has done."""
     for pause_s in PAUSES_S:
         try:
             return await step()

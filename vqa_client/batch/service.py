@@ -25,7 +25,7 @@ EXPIRY_S, RETRIES = 7 * 86_400, 4
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 TOKEN_LIMIT = "token_limit_exceeded"
 PASSING = frozenset({408, 409, 425, 429})
-"""Statuses that say nothing of the request; those from 500 on neither."""
+"""Statuses of transient failures; all from 500 on are transient too."""
 _OTHER_WORDS = {"progress": "in_progress", "running": "in_progress", "success": "completed"}
 _NO_BATCHES = "`vqa-client batch write` writes files for `vllm run-batch`; without --batch the run asks online"
 
@@ -35,7 +35,7 @@ class Unreachable(ServerUnusable):
 
 
 class Refused(ServerUnusable):
-    """The server has refused what it was given; `code` says why where it names that."""
+    """The server has refused a request; `code` is its reason, if it gives one."""
 
     def __init__(self, message: str, *, hint: str = "", code: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -43,7 +43,7 @@ class Refused(ServerUnusable):
 
 
 class Batch(Struct, frozen=True, kw_only=True):
-    """A batch as the server sees it; `errors` are (code, message, line from 1 or 0) of a file that it refused."""
+    """A batch at the server; `errors` are (code, message, line from 1, or 0) of a refused file."""
 
     id: str
     status: str
@@ -54,15 +54,15 @@ class Batch(Struct, frozen=True, kw_only=True):
 
     @property
     def over_token_limit(self) -> bool:
-        """Nothing was asked, and it may be sent again once others have ended."""
+        """Whether the limit of waiting tokens was exceeded: the batch can be sent again when others have ended."""
         return any(code == TOKEN_LIMIT for code, _, _ in self.errors)
 
 
 class Service:
-    """The calls that a run needs; each raises Unreachable where it may pass, else Refused."""
+    """The calls that a run needs; each raises Unreachable for a transient failure, else Refused."""
 
     def __init__(self, client: "AsyncOpenAI", endpoint: Endpoint, window: Any) -> None:
-        self._client, self._window = client, window  # the SDK knows one window, some servers more
+        self._client, self._window = client, window  # the SDK's type has one window, some servers have more
         self._patient = client.with_options(max_retries=RETRIES)
         self._endpoint = endpoint
         self._expiry: dict[str, Any] = {"expires_after": {"anchor": "created_at", "seconds": EXPIRY_S}}
@@ -73,7 +73,7 @@ class Service:
             await self._patient.files.list(limit=1)
 
     async def upload(self, path: Path, name: str) -> str:
-        """Send a file; gives its id. It expires after seven days where the server knows how."""
+        """Upload a file and return its id. It expires after seven days, if the server supports that."""
         try:
             with self._calling(f"the upload of {name}"), path.open("rb") as file:
                 return (await self._client.files.create(file=(name, file), purpose="batch", **self._expiry)).id
@@ -84,14 +84,14 @@ class Service:
         return await self.upload(path, name)
 
     async def delete_named(self, name: str) -> None:
-        """Delete the files of this name, which an upload may have left."""
+        """Delete the files with this name, which a killed upload may have left."""
         with self._calling("the server's files"):
             async for file in self._patient.files.list(purpose="batch", limit=100):
                 if file.filename == name:
                     await self.delete(file.id)
 
     async def create(self, file_id: str, about: dict[str, str]) -> Batch:
-        """Make a batch of a file; `about` is kept with it."""
+        """Create a batch of a file; `about` is its metadata."""
         with self._calling("a new batch"):
             made = await self._client.batches.create(
                 input_file_id=file_id, endpoint=URL, completion_window=self._window, metadata=about
@@ -99,7 +99,7 @@ class Service:
         return self._batch_of(made)
 
     async def find(self, file_id: str) -> Batch | None:
-        """The batch that was made of a file, if there is one that has not failed."""
+        """The batch of a file that has not failed, or None."""
         with self._calling("the server's batches"):
             async for batch in self._patient.batches.list(limit=100):
                 candidate = self._batch_of(batch)
@@ -112,12 +112,12 @@ class Service:
             return self._batch_of(await self._patient.batches.retrieve(batch_id))
 
     async def cancel(self, batch_id: str) -> Batch:
-        """Stop a batch; what was answered stays, and is read as ever."""
+        """Cancel a batch; its answers so far can still be read."""
         with self._calling(f"batch {batch_id}"):
             return self._batch_of(await self._patient.batches.cancel(batch_id))
 
     async def fetch(self, file_id: str, path: Path) -> None:
-        """Put a file's content on the disk; raises OutputError where it has no room."""
+        """Download a file; raises OutputError if the disk is full."""
         with self._calling(f"file {file_id}"):
             async with self._patient.files.with_streaming_response.content(file_id) as response:
                 try:
@@ -126,7 +126,7 @@ class Service:
                     raise unwritable(path, error) from error
 
     async def delete(self, file_id: str) -> None:
-        """Delete a file; one that is gone is no error."""
+        """Delete a file, if it exists."""
         try:
             with self._calling(f"file {file_id}"):
                 await self._patient.files.delete(file_id)

@@ -1,1 +1,1 @@
-"""Rows of data files: finding the form they come in, reading them, and making questions of them."""
+"""Reads rows of data files in their form, and makes questions of them."""

@@ -1,4 +1,4 @@
-"""The records of a JSON data file by their places: any of them is read again at the cost of a few bytes per record."""
+"""The records of a JSON data file by their places, at a few bytes of memory per record."""
 
 import functools
 import hashlib
@@ -31,9 +31,9 @@ Row = TypeVar("Row")
 
 
 class DataFile(Struct, frozen=True, kw_only=True):
-    """Where each record of `path` begins and ends, in bytes, and the digest of the whole file.
+    """The begin and end of each record of `path` in bytes, and the digest of the whole file.
 
-    `texts` are the texts beside the list in a file that is an object, such as `data_subtype`.
+    If the file is an object, `texts` has its texts beside the list, such as `data_subtype`.
     """
 
     path: str
@@ -46,22 +46,22 @@ class DataFile(Struct, frozen=True, kw_only=True):
         return len(self.starts)
 
     def records(self) -> Iterator[tuple[int, bytes]]:
-        """Give each record's index and bytes, in file order."""
+        """The index and the bytes of each record, in file order."""
         return self.picked(range(len(self)))
 
     def picked(self, indices: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-        """Give the records at `indices`; raises DataError when the file can no longer be read."""
+        """The records at `indices`; raises DataError if the file can no longer be read."""
         with _open_file(self.path) as file:
             for index in indices:
                 file.seek(self.starts[index])
                 yield index, file.read(self.ends[index] - self.starts[index])
 
     def decode(self, index: int, record: bytes, row_type: type[Row], *, hint: str = "") -> Row:
-        """Read one record as `row_type`; raises DataError that names the record and the field."""
+        """Decode a record as `row_type`; raises DataError, which names the record and the field."""
         try:
             return msgspec.json.decode(record, type=row_type)
         except UNDECODABLE as error:
-            what = f"{fault(error, record)}{_fields_there(error, record)}"
+            what = f"{fault(error, record)}{_present_fields(error, record)}"
             raise DataError(f"{self.path}: record {index + 1}{_id_note(record)}: {what}", hint=hint) from None
 
 
@@ -69,8 +69,8 @@ class _AnyId(Struct):
     id: str | int = msgspec.field(name="_id", default="")
 
 
-def _fields_there(error: Exception, record: bytes) -> str:
-    """What a record has in place of a field that it lacks."""
+def _present_fields(error: Exception, record: bytes) -> str:
+    """The fields that a record has, if one is missing."""
     if "missing required field" not in str(error):
         return ""
     fields = msgspec.json.decode(without_nan(record), type=dict[str, Raw])
@@ -81,7 +81,7 @@ def _fields_there(error: Exception, record: bytes) -> str:
 
 
 def _likely_form(begin: bytes) -> str:
-    """What a file that isn't JSON may be, by its first bytes."""
+    """What a file that isn't JSON probably is, from its first bytes."""
     if begin.startswith(b"PAR1"):
         return "is Parquet, not JSON; `vqa-client ask` reads it"
     if begin.startswith(b"%PDF"):
@@ -108,10 +108,10 @@ def _open_file(path: str) -> BufferedReader:
 
 
 def read_index(path: str | os.PathLike[str], key: str = "") -> DataFile:
-    """Find the records of a file that is a JSON list, or else has one per line; a byte order mark may come first.
+    """Find the records of a JSON list, or of JSON Lines; a byte order mark may come first.
 
-    With `key` the file is a list, or an object with the list under that key. The last few files are remembered until
-    they change. Raises DataError when the file is missing, empty or of another form.
+    With `key` the file is a list, or an object with the list under that key. The last few files are cached until they
+    change. Raises DataError if the file is missing, empty or of another form.
     """
     name = os.fspath(path)
     try:
@@ -128,7 +128,7 @@ def read_index(path: str | os.PathLike[str], key: str = "") -> DataFile:
 
 
 def _hint(key: str) -> str:
-    """The forms that are read."""
+    """The hint on the form of the file."""
     if key:
         return f'a file of this kind is a JSON object with a list of records, {{"{key}": [...]}}, in UTF-8'
     return "a data file is a JSON list of records, or one JSON record per line, in UTF-8"
@@ -148,7 +148,7 @@ def _read_index(path: str, key: str, state: FileState) -> DataFile:
 
 
 class _RecordPlaces(Struct, kw_only=True):
-    """The places of the records in a mapped file."""
+    """Finds the places of the records in a mapped file."""
 
     path: str
     key: str
@@ -185,7 +185,7 @@ class _RecordPlaces(Struct, kw_only=True):
         self.texts = {name: msgspec.json.decode(value, type=str) for name, value in texts.items()}
 
     def _in_list(self, end: int, records: list[Raw]) -> None:
-        """The records of a list that begins at `end`: between them are commas and blanks alone."""
+        """Find the records of a list that begins at `end`; only commas and blanks are between them."""
         for record in records:
             start = self.text.find(b"{", end)
             if start < 0 or self.text[end:start].strip(_BLANK) != (b"," if self.starts else b"["):
@@ -220,7 +220,7 @@ class _RecordPlaces(Struct, kw_only=True):
         raise self._error_at(at, what)
 
     def _check(self, start: int, record: bytes) -> None:
-        """Raise DataError for a record that is broken."""
+        """Raise DataError for a broken record."""
         try:
             if record[:1] == b"{":
                 _skipped(record)
@@ -238,7 +238,7 @@ class _RecordPlaces(Struct, kw_only=True):
 
 
 def _by_brackets(text: mmap.mmap, begin: int) -> Iterator[tuple[int, int]]:
-    """Begin and end of each object of a list that no parser takes."""
+    """Begin and end of each object in a list that isn't valid JSON."""
     depth = start = 0
     for token in TOKEN.finditer(text, begin):
         if token[0] in (b"{", b"["):

@@ -1,4 +1,4 @@
-"""Comma-, tab- or semicolon-separated text: rows below a header line, as in VLMEvalKit's TSV files, and CSV written."""
+"""Reads comma-, tab- or semicolon-separated text with a header line, such as VLMEvalKit's TSV files, and writes CSV."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ MISSING = frozenset(
         *("NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
     )
 )
-"""What pandas takes for a missing cell."""
+"""Texts that pandas reads as a missing cell."""
 LONGEST_INDEX = 64
 _BOM = "\ufeff"
 _INT = re.compile(r"[+-]?\d{1,18}")
@@ -32,7 +32,7 @@ _OPTION = re.compile("[A-Z]")
 
 
 class _Scan(Struct):
-    """Where rows begin, which columns are numbers, whether images are referred to, and how many options are lost."""
+    """The places of rows, the columns of numbers, whether rows refer to other rows' images, and the lost options."""
 
     starts: "array[int]"
     numeric: dict[str, type[int] | type[float]]
@@ -41,9 +41,9 @@ class _Scan(Struct):
 
 
 class DelimitedTable(Table):
-    """The rows of a text file; `is_vlmevalkit` says that it is read as VLMEvalKit does.
+    """The rows of a text file; one that `is_vlmevalkit` is read as VLMEvalKit reads it.
 
-    `header` names the columns of a file that has no line for them.
+    `header` names the columns of a file without a header line.
     """
 
     def __init__(self, path: Path, header: tuple[str, ...] = ()) -> None:
@@ -64,7 +64,7 @@ class DelimitedTable(Table):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How many options VLMEvalKit's reading loses."""
+        """A note on the options that VLMEvalKit's reading loses."""
         lost = self._scan().lost if self.is_vlmevalkit else 0
         words = "option that is a word for a missing value, such as None or N/A, is"
         words = words if lost == 1 else words.replace("option that is", "options that are").removesuffix("is") + "are"
@@ -78,7 +78,7 @@ class DelimitedTable(Table):
                 yield number, {name: value or None for name, value in zip(self.header, values, strict=True)}
             else:
                 cells = self._as_pandas(dict(zip(self.header, values, strict=True)), scan)
-                if self._is_local:  # X_local.tsv, whose images VLMEvalKit has written out
+                if self._is_local:  # X_local.tsv, whose images VLMEvalKit has written to files
                     cells["image"] = cells["image_path"]
                 yield number, cells
 
@@ -89,7 +89,7 @@ class DelimitedTable(Table):
         return image_in(values[self.header.index(cell.column)], cell.item)
 
     def is_near(self, place: str) -> bool:
-        """Rows are found at once, after the first."""
+        """After the first image, the place of each row is known."""
         return self._scanned is not None
 
     def _as_pandas(self, cells: dict[str, Any], scan: _Scan) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class DelimitedTable(Table):
         return cells
 
     def _referred_image(self, index: str) -> Here | list[Here] | None:
-        """The image, or the images, of the row of this index, where it has some itself."""
+        """The images of the row with this index, if it has its own."""
         if self._images_of is None:
             at, image = self.header.index("index"), self.header.index("image")
             self._images_of = {
@@ -114,7 +114,7 @@ class DelimitedTable(Table):
         return self._images_of.get(index)
 
     def _scan(self) -> _Scan:
-        """Read the whole file once, ahead of its rows: one cell decides how a whole column is shown."""
+        """Read the whole file once before its rows: a single cell decides the type of a column."""
         if self._scanned is None:
             starts, lost, refers = array("q"), 0, False
             options = [at for at, name in enumerate(self.header) if _OPTION.fullmatch(name)]
@@ -142,7 +142,7 @@ class DelimitedTable(Table):
         return self._scanned
 
     def _body(self, at: int = 0, number: int = 0) -> Iterator[tuple[int, list[str]]]:
-        """Where each row begins, and its cells: all of them, or from row `number`, which begins at `at`."""
+        """The place and the cells of each row: of all rows, or from row `number` on, which begins at `at`."""
         for start, line, values in islice(self._records(at), 0 if at else self._header_lines, None):
             if values == [""]:
                 continue
@@ -154,9 +154,9 @@ class DelimitedTable(Table):
             number += 1
 
     def _records(self, at: int) -> Iterator[tuple[int, int, list[str]]]:
-        """Where each record begins, its first line counted from 1, and its cells.
+        """The place of each record, its first line counted from 1, and its cells.
 
-        A line without a quote is not worth the csv module.
+        The csv module reads only lines with a quote, since it is slower.
         """
         try:
             with self.path.open("rb", buffering=1 << 16 if at else 1 << 20) as file:
@@ -170,7 +170,7 @@ class DelimitedTable(Table):
                         self._delimiter = next((each for each in "\t,;" if each in text), ",")
                     if '"' in text:
                         more: list[bytes] = []
-                        values = _parse(chain([text], self._rest(lines, more, line)), self._delimiter)
+                        values = _parse(chain([text], self._further_lines(lines, more, line)), self._delimiter)
                         at += sum(map(len, more))
                     else:
                         values = self._split(text, line)
@@ -185,8 +185,8 @@ class DelimitedTable(Table):
         values[-1] = values[-1].removesuffix("\n").removesuffix("\r")
         return values
 
-    def _rest(self, lines: Iterator[tuple[int, bytes]], taken: list[bytes], first: int) -> Iterator[str]:
-        """Further lines of a record with line feeds between quotes; each is noted in `taken`."""
+    def _further_lines(self, lines: Iterator[tuple[int, bytes]], taken: list[bytes], first: int) -> Iterator[str]:
+        """Further lines of a record with line feeds between quotes; each is added to `taken`."""
         for line, encoded in lines:
             taken.append(encoded)
             yield self._text(encoded, line)
@@ -205,7 +205,7 @@ class DelimitedTable(Table):
 
 
 def _places(cell: str, place: str) -> Here | list[Here]:
-    """The place of a cell's image, or of each of its images."""
+    """The name of a cell's image, or of each of its images."""
     several = items_of(cell)
     return Here(place) if several is None else [Here(f"{place}[{at}]") for at in range(len(several))]
 
@@ -223,7 +223,7 @@ _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 class _Lines:
-    """Ends every row in a newline alone: a csv writer told to do so leaves a lone carriage return unquoted."""
+    """Ends rows in "\\n": a csv writer with this line terminator would not quote a single carriage return."""
 
     def __init__(self, file: io.TextIOBase) -> None:
         self._file = file
@@ -233,12 +233,12 @@ class _Lines:
 
 
 def separator_of(header: str, usual: str = ",") -> str:
-    """What is between columns: some spreadsheets write semicolons in place of the usual sign."""
+    """The separator of columns: some spreadsheets write semicolons instead of the usual sign."""
     return ";" if ";" in header and usual not in header else usual
 
 
 def harmless(row: Iterable[Any]) -> list[Any]:
-    """Put a "'" before each cell that a spreadsheet would run, as OWASP advises; such a cell reads back otherwise.
+    """The row with a "'" before each cell that a spreadsheet would run as a formula, as OWASP advises.
 
     Full-width signs begin a formula in some languages.
     """
@@ -249,9 +249,9 @@ def harmless(row: Iterable[Any]) -> list[Any]:
 
 
 def write_rows(path: Path, rows: Iterable[Sequence[Any]], ours: bytes | None = None, *, csv_safe: bool = False) -> None:
-    """Replace a file by these rows, in UTF-8, with `csv_safe` by harmless ones; `ours` as in `replacing`.
+    """Replace a file by these rows, in UTF-8; `csv_safe` makes them `harmless`; `ours` as in `replacing`.
 
-    What is no character (half a surrogate pair) becomes "?". Raises OutputError where the file can't be written.
+    Half a surrogate pair becomes "?". Raises OutputError if the file can't be written.
     """
     with replacing(path, ours) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")

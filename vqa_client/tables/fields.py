@@ -1,4 +1,4 @@
-"""A row's cells as the fields of a benchmark's own type take them."""
+"""Converts a row's cells to the fields of a benchmark's row type."""
 
 import re
 from collections.abc import Iterator
@@ -18,9 +18,9 @@ _NAMED = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
 
 
 class _Field(NamedTuple):
-    """A field, its column, and what it takes: texts, which may be pictures' names, several of them, or an object.
+    """A field, its column, and its type: texts, names of pictures, several values, or an object.
 
-    `plain` is the column of a field that takes a text, or an image's name, as it is.
+    `plain` is the column whose text, or whose image's name, is the field's value as it is.
     """
 
     name: str
@@ -33,7 +33,7 @@ class _Field(NamedTuple):
 
 
 class Filler:
-    """Makes rows of a type from cells; `needed` are the columns that it looks at, `pictures` those with images."""
+    """Makes rows of a type from cells; `needed` are the columns that it reads, `pictures` those with images."""
 
     def __init__(self, row: type[Struct], columns: ColumnNames) -> None:
         self._row = row
@@ -44,9 +44,9 @@ class Filler:
         self.needed = frozenset(sources | {name.split(".")[0] for name in sources})
 
     def row(self, cells: dict[str, Any], start: str, base: Path) -> Any:
-        """A row; images in its cells have names that begin with `start`, paths are below `base`.
+        """A row; names of images in its cells begin with `start`, paths are below `base`.
 
-        Raises ValueError that names the field.
+        Raises ValueError, which names the field.
         """
         values: dict[str, Any] = {}
         is_plain = True
@@ -64,7 +64,7 @@ class Filler:
                     raise ValueError(f"`{field.name}`: {error}") from None
                 if value is not None:
                     values[field.name] = value
-        if is_plain:  # the types are right: a row of a million costs half as much
+        if is_plain:  # the types are right, which halves the time of a row
             return self._row(**values)
         try:
             return msgspec.convert(values, self._row, strict=False)
@@ -72,7 +72,7 @@ class Filler:
             raise ValueError(self._with_column(str(error).replace("$.", ""))) from None
 
     def _with_column(self, words: str) -> str:
-        """What is wrong with a row, with the column of a field that has another name."""
+        """The words of an error, with the column of the field if it has another name."""
         renamed = {field.name: field.column for field in self._fields if isinstance(field.column, str)}
         match = _FIELD.search(words)
         column = renamed.get(match[1]) if match else None
@@ -103,7 +103,7 @@ def _sources(column: str | Columns | Beside) -> tuple[str, ...]:
 def _value(field: _Field, cells: dict[str, Any], start: str, base: Path) -> Any:
     column = field.column
     if isinstance(column, Beside):
-        made = list(_fill(column.template, cells))
+        made = list(_fill_template(column.template, cells))
         made = [below(base, part) for part in made] if field.pictures else made
         return made if field.several else made[0] if made else None
     if isinstance(column, Columns):
@@ -132,17 +132,17 @@ def _value(field: _Field, cells: dict[str, Any], start: str, base: Path) -> Any:
             return {key: _as_text(each) for key, each in value.items()}
         return [_as_text(each) for each in value] if isinstance(value, list) else value
     if field.name.endswith("id") and isinstance(value, float) and value.is_integer():
-        value = int(value)  # as a table has it that lacks one
+        value = int(value)  # a column of numbers with a missing cell has floats
     return _as_text(value) if field.texts else value
 
 
 def _as_text(value: Any) -> Any:
-    """A number as its text; what is no text stays as it is, and is refused for what it is."""
+    """A number as text; another value is unchanged, and refused later if it is not a text."""
     return msgspec.json.encode(value).decode() if isinstance(value, int | float) else value
 
 
-def _fill(template: str, cells: dict[str, Any]) -> Iterator[str]:
-    """A template with a row's values, once for each item of a column that is a list; never where a cell is null."""
+def _fill_template(template: str, cells: dict[str, Any]) -> Iterator[str]:
+    """The template with a row's values, once per item of a column with a list; nothing if a cell is null."""
     values = {}
     for name, _ in _NAMED.findall(template):
         value = reach(cells, name)

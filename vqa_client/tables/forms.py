@@ -1,4 +1,4 @@
-"""What a benchmark declares of its data: the forms that people have it in, and the columns of each."""
+"""A benchmark's declaration of its data: the forms in which it is published, and the columns of each."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +10,7 @@ from msgspec import Struct
 from vqa_client.types import Question
 
 HIDDEN: Final = ("", "?", "nan", "hidden")
-"""What files have in place of an answer that is kept back."""
+"""Values in files for an answer that is not public."""
 
 
 class IsPicture(Struct, frozen=True):
@@ -24,7 +24,7 @@ Picture = Annotated[str, IsPicture()]
 class Beside(Struct, frozen=True):
     """A path made of a row's columns, relative to the row's file: `Beside("png/{imgname}")`, `Beside("{id:012d}.jpg")`.
 
-    Of a column that is a list it makes one path for each item, of a null none.
+    A column with a list makes one path per item, a null none.
     """
 
     template: str
@@ -42,7 +42,7 @@ ColumnNames = Mapping[str, str | Columns | Beside]
 
 
 class Home(Struct, frozen=True):
-    """Where a form of the data is published, under which licence, and how large it is."""
+    """Where a form of the data is published, its licence and its size."""
 
     address: str
     licence: str
@@ -50,7 +50,7 @@ class Home(Struct, frozen=True):
 
 
 class Join(Struct, frozen=True):
-    """The columns of a second file: of the row whose column `key` has what the first file's row has in `on`.
+    """The columns of a second file, from the row whose column `key` equals the column `on` of the first file's row.
 
     `files` and `records` are as in `Form`; a row's own columns come before those of the second file.
     """
@@ -62,14 +62,14 @@ class Join(Struct, frozen=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """Why a row, named by `id`, makes no question."""
+    """The reason why the row with this `id` makes no question."""
 
     reason: str
     id: str
 
 
 class Place(Struct, frozen=True):
-    """Where a row is: `file` is the name of `path` without its suffix, in `folder`; `number` counts from 0."""
+    """The place of a row: `file` is the name of `path` without its suffix, in `folder`; `number` counts from 0."""
 
     file: str
     number: int
@@ -83,12 +83,12 @@ Made = Question | LeftOut | Iterable[Question | LeftOut]
 
 
 class Form(Struct, frozen=True):
-    """A form that people have the data in: globs below --data, in which {split} is the split.
+    """A form in which the data is published: globs below --data, in which {split} is the split.
 
-    `columns` names a field's column where it is called otherwise; `a.b` reaches into an object. `records` is the key of
-    a JSON file under which the rows are. `splits` gives what a split is called here: {"val": "validation"}. `row` and
-    `question` take the place of the benchmark's own, where a form is another thing altogether. Paths of images begin so
-    many folders `up` from the rows' file. `header` names the columns of text files without a header line.
+    `columns` has the columns of fields that have another name there; `a.b` is the key b of an object in column a.
+    `records` is the key of the rows in a JSON file. `splits` has the names of splits in this form: {"val":
+    "validation"}. `row` and `question` replace those of the benchmark for a form that differs much. Paths of images
+    begin `up` folders above the rows' file. `header` names the columns of text files without a header line.
     """
 
     files: str | tuple[str, ...]
@@ -112,11 +112,11 @@ class Form(Struct, frozen=True):
         return tuple(self.filled(glob, split) for glob in self.patterns)
 
     def filled(self, glob: str, split: str) -> str:
-        """A glob with the split as it is called here."""
+        """A glob with the name of the split in this form."""
         return glob.replace("{split}", self.splits.get(split, split))
 
     def split_of(self, name: str) -> str | None:
-        """The split whose files have such a name below --data; None where no split has."""
+        """The split of the file with this name below --data, or None."""
         for glob in self.patterns:
             before, *after = translate(glob.replace("{split}", _SPLIT)).split(_SPLIT)
             if after and (

@@ -1,6 +1,6 @@
 """Datasets of the hub by their addresses, such as hf://owner/name@revision:config/test, read from the hub's own cache.
 
-What isn't in the cache yet is fetched once; nothing is fetched before its size and licence were reported.
+What isn't in the cache is fetched once, after its size and licence were reported.
 """
 
 import errno
@@ -16,7 +16,7 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.shipped import install
 
 SCHEME: Final = "hf:/"
-"""How an address begins as a path, in which two slashes are one."""
+"""The beginning of an address that was read as a path, which turns two slashes into one."""
 _ADDRESS: Final = re.compile(
     r"hf:/{1,2}(?P<name>[\w.-]+/[\w.-]+?)(?:@(?P<revision>[\w./-]+?))?(?::(?P<inside>[\w./*-]+))?"
 )
@@ -35,7 +35,7 @@ class Address(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """Where the files of a dataset are, which of them belong to what was asked for, and the commit that they are of."""
+    """The folder of a dataset, its files that were asked for, and their commit."""
 
     folder: Path
     files: tuple[str, ...]
@@ -43,13 +43,13 @@ class Fetched(NamedTuple):
 
     @property
     def glob(self) -> str:
-        """The one file, or what the names of all files of a split begin with."""
+        """The one file, or a glob of all files of the split."""
         first = self.files[0]
         return first if len(self.files) == 1 else f"{_SHARD.split(first)[0]}*{Path(first).suffix}"
 
 
 def address_of(data: Path | None) -> Address | None:
-    """The dataset that a path names, None where it is a path; raises UsageError for an address of another form."""
+    """The dataset that an address names, None for a path; raises UsageError for an address of another form."""
     text = str(data)
     if data is None or not text.startswith(SCHEME):
         return None
@@ -61,9 +61,9 @@ def address_of(data: Path | None) -> Address | None:
 
 
 def fetch(address: Address, globs: Sequence[Sequence[str]], *, yes: bool, note: Callable[[str], None]) -> Fetched:
-    """The files of the first of `globs` that the dataset has, or, without any, its data files of the named split.
+    """The files of the first form in `globs` that the dataset has; without globs, the data files of the named split.
 
-    Raises UsageError where a decision is left to the user, DataError for what can't be fetched.
+    Raises UsageError if the user has to decide, DataError if the files can't be fetched.
     """
     try:
         from huggingface_hub import HfApi
@@ -106,7 +106,7 @@ def _ask_consent(offer: str, *, yes: bool) -> None:
 
 
 def _check_room(name: str, size_bytes: int) -> None:
-    """Raise DataError where the cache has no room for so much more."""
+    """Raise DataError if the disk of the cache has less space than this."""
     cache = _cache()
     there = next(folder for folder in (cache, *cache.parents) if folder.is_dir())
     if (free_bytes := shutil.disk_usage(there).free) < size_bytes:
@@ -144,7 +144,7 @@ def _fits(name: str, glob: str) -> bool:
 
 
 def _is_of(name: str, inside: str) -> bool:
-    """Whether a file is of a split, such as data/test-00000-of-00003.parquet of `test` and of `default/test`."""
+    """Whether a file is of a split: data/test-00000-of-00003.parquet is of `test` and of `default/test`."""
     stem = _SHARD.split(name)[0]
     return stem in (inside, f"data/{inside}", f"data/{inside.removeprefix('default/')}") or fnmatch(name, inside)
 
@@ -156,7 +156,7 @@ def _is_cached(name: str, commit: str | None, file: str) -> bool:
 
 
 def _snapshot(address: Address, files: Iterable[str], *, local: bool = False) -> Path:
-    """The folder with these files, fetched unless `local`; the cache keeps which commit a revision was then."""
+    """The folder with these files, which are fetched unless `local`; the cache knows the commit of a revision."""
     from huggingface_hub import snapshot_download
 
     name, revision = address.name, address.revision or None
@@ -174,7 +174,7 @@ def _snapshot(address: Address, files: Iterable[str], *, local: bool = False) ->
 
 
 def _from_cache(address: Address, globs: Sequence[Sequence[str]], error: Exception) -> Fetched:
-    """What an earlier run has fetched, where the hub can't be reached; else the reason as an error."""
+    """The files that an earlier run has fetched, if the hub can't be reached; else raises DataError with the reason."""
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 
     if isinstance(error, RepositoryNotFoundError | GatedRepoError | RevisionNotFoundError):
@@ -188,13 +188,13 @@ def _from_cache(address: Address, globs: Sequence[Sequence[str]], error: Excepti
 
 
 def _file_names(address: Address, folder: Path) -> tuple[str, ...]:
-    """The names of all files of a dataset as they were listed when it was fetched, or of those that were fetched."""
+    """The names of all files of a dataset when it was fetched, or of those that were fetched."""
     try:
         from huggingface_hub import get_cached_repo_tree
 
         tree = get_cached_repo_tree(address.name, repo_type="dataset", revision=folder.name)
         return tuple(each.path for each in tree)
-    except Exception:  # the package is older, or was when it fetched them
+    except Exception:  # an older version of the package has fetched them
         return tuple(str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file())
 
 

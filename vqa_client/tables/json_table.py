@@ -1,7 +1,4 @@
-"""The rows of a JSON or JSON Lines file.
-
-The file is mapped, not read, so that its pages are not memory of this process.
-"""
+"""The rows of a JSON or JSON Lines file, which is mapped, so that it takes no memory of this process."""
 
 import mmap
 import re
@@ -21,14 +18,14 @@ _OBJECTS = re.compile(rb"\[\s*\{")
 _BOM = b"\xef\xbb\xbf"
 _LOOKED_AT = 4096
 _ROWS = ("annotations", "data", "entries", "examples", "instances", "items", "questions", "records", "rows", "samples")
-"""What the list of rows in an object is called."""
+"""Usual keys of the list of rows in an object."""
 
 
 class JsonTable(Table):
-    """The rows of a list, of an object with rows by key, of either under the key `records`, or one per line.
+    """The rows of a list, of an object with rows by key, of either under the key `records`, or one row per line.
 
-    A row of an object has its key under "key". Where no key of rows is given, an object may have one list of rows under
-    a usual name. To those of `annotations` the fields of their image are added, where `images` are beside them.
+    A row of an object has its key in "key". If `records` isn't given, an object may have one list of rows under a usual
+    key. Rows of `annotations` get the fields of their image, if the object has `images` too.
     """
 
     def __init__(self, path: Path, records: str = "") -> None:
@@ -45,7 +42,7 @@ class JsonTable(Table):
         self._starts = array("q")
 
     def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
-        """All rows, whole; raises DataError that names the file and the row."""
+        """All rows with all columns; raises DataError, which names the file and the row."""
         if self._is_lines:
             for number, (_, line) in enumerate(self._lines()):
                 yield number, self._row(number, line)
@@ -77,7 +74,7 @@ class JsonTable(Table):
         return image_in(reach(row, cell.column), cell.item)
 
     def _list_of_rows(self) -> str:
-        """The name of the list of rows of a file that is one object, "" of any other; raises DataError for several."""
+        """The key of the list of rows if the file is one object, else ""; raises DataError for several lists."""
         lines = self._lines()
         if next(lines)[1].endswith(b"}") and next(lines, None):
             return ""
@@ -92,7 +89,7 @@ class JsonTable(Table):
         return names[0] if names and "question" not in members else ""
 
     def _images(self) -> dict[Any, dict[str, Any]]:
-        """The images of annotations by their ids."""
+        """The images of `annotations` by id."""
         members = (
             self._decode(memoryview(self._text)[self._begin :], dict[str, msgspec.Raw]) if self._adds_images else {}
         )
@@ -100,7 +97,7 @@ class JsonTable(Table):
         return {image.pop("id", None): image for image in images}
 
     def _begins_with_row(self) -> bool:
-        """Whether the first line is a row: an object that has more than objects in it."""
+        """Whether the first line is a row: an object whose values aren't all objects."""
         lines = self._lines()
         _, line = next(lines)
         if line.endswith(b"}") and next(lines, (0, b""))[1].startswith(b"{"):
@@ -112,7 +109,7 @@ class JsonTable(Table):
         return not members or not all(bytes(memoryview(each)[:1]) == b"{" for each in members.values())
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
-        """Where each line begins that has something on it, and the line."""
+        """The place and the text of each line that isn't blank."""
         at = self._begin
         while at < len(self._text):
             end = self._text.find(b"\n", at) + 1 or len(self._text)
@@ -121,7 +118,7 @@ class JsonTable(Table):
             at = end
 
     def _members(self, records: str) -> Any:
-        """The rows, not decoded: a list, or a dict by key."""
+        """The undecoded rows: a list, or a dict by key."""
         members: Any = memoryview(self._text)[self._begin :]
         if self._is_object:
             by_name = self._decode(members, dict[str, msgspec.Raw])
@@ -147,7 +144,7 @@ class JsonTable(Table):
 
 
 def _map_file(path: Path) -> mmap.mmap:
-    """The bytes of a file; they are let go of with the last row that is read from them."""
+    """Map a file; the map is closed with the last row that refers to it."""
     try:
         with path.open("rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -1,4 +1,4 @@
-"""The questions that the rows of data files make: found, checked, and read again at each walk."""
+"""Questions from rows of data files: finds the files, checks the rows, and reads them again at each walk."""
 
 import hashlib
 import os
@@ -26,14 +26,14 @@ from vqa_client.task import Loaded, Part, Source
 from vqa_client.types import Question
 
 WHOLE_DIGEST_BYTES = 1 << 30
-"""Of a larger file the digest is of its size, its beginning and its end: 500 GB of images would take an hour."""
+"""The digest of a larger file is of its size, beginning and end: 500 GB of images would take an hour."""
 _ENDS_BYTES = 1 << 20
 ROW_SPLIT = "split"
-"""The field of rows that name their split."""
+"""The field of a row with its split."""
 
 
 class _Walk(Struct, frozen=True, kw_only=True):
-    """The questions of some files of one form, made again at each walk."""
+    """The questions of files of one form, made again at each walk."""
 
     form: Form
     question: Callable[[Any, Place], Made]
@@ -65,7 +65,7 @@ class _Walk(Struct, frozen=True, kw_only=True):
                     raise DataError(f"{path}: row {number + 1}: {error}", hint=hint) from None
                 for each in made:
                     is_open = self.choices_only and isinstance(each, Question) and not each.choices
-                    yield LeftOut("open", each.id) if is_open else _with_known(each)
+                    yield LeftOut("open", each.id) if is_open else _without_hidden(each)
 
     def _with_joined(self, cells: dict[str, Any]) -> dict[str, Any]:
         join = self.form.join
@@ -77,8 +77,8 @@ class _Walk(Struct, frozen=True, kw_only=True):
         return self.joined[key] | cells
 
 
-def _with_known(made: Question | LeftOut) -> Question | LeftOut:
-    """A question whose answer is kept back, or empty, without references."""
+def _without_hidden(made: Question | LeftOut) -> Question | LeftOut:
+    """The question, without references if the answer is empty or not public."""
     if isinstance(made, LeftOut) or not made.references:
         return made
     hidden = HIDDEN if made.choices else ("",)
@@ -86,9 +86,9 @@ def _with_known(made: Question | LeftOut) -> Question | LeftOut:
 
 
 class Tables(Struct, frozen=True, kw_only=True):
-    """Loads the rows of the first form whose files are there: see `tables`.
+    """Loads the rows of the first form whose files exist: see `tables`.
 
-    With `choices_only` questions without choices are left out as "open".
+    With `choices_only`, questions without choices are left out as "open".
     """
 
     row: type[Struct]
@@ -98,7 +98,7 @@ class Tables(Struct, frozen=True, kw_only=True):
     choices_only: bool = False
 
     def __call__(self, source: Source) -> list[Part]:
-        """Check every row and find every image; raises DataError that names the row and the field."""
+        """Check every row and find every image; raises DataError, which names the row and the field."""
         settings = source.settings
         split = settings.split or self.split
         form, files = self._find_form(settings.data, split)
@@ -140,12 +140,12 @@ class Tables(Struct, frozen=True, kw_only=True):
         ]
 
     def _has_splits(self, form: Form) -> bool:
-        """Whether a form has several splits: in files of their own, or in rows that name theirs."""
+        """Whether a form has several splits: in different files, or in a field of the rows."""
         globs = (*form.patterns, *([form.join.files] if form.join else []))
         return any("{split}" in glob for glob in globs) or ROW_SPLIT in (form.row or self.row).__struct_fields__
 
     def _refuse_split(self, data: Path, split: str) -> None:
-        """Raise DataError for a split of data that has none; the benchmark's usual one is what the data is."""
+        """Raise DataError if the data has no splits, unless this is the benchmark's usual split."""
         if not any(map(self._has_splits, self.forms)):
             raise DataError(f"{data} has no splits, and --split is {split!r}", hint="leave out --split")
         if split != self.split:
@@ -167,7 +167,7 @@ class Tables(Struct, frozen=True, kw_only=True):
                 return form, tuple(files)
         if data.exists():
             if data.is_dir():
-                os.listdir(data)  # PermissionError: one that this user may not read looks empty to a glob
+                os.listdir(data)  # PermissionError: for a glob, an unreadable folder is empty
             of_any_split = [each for form in self.forms for each in _glob_variants(form.globs("*"))]
             names = [str(path.relative_to(data)) for each in of_any_split for path in _matching_files(data, each)]
             names = names if data.is_dir() else [data.name, f"{data.parent.name}/{data.name}"]
@@ -181,19 +181,19 @@ class Tables(Struct, frozen=True, kw_only=True):
 def tables(
     row: type[Struct], *forms: Form, question: Callable[[Any, Place], Made] | None = None, split: str = "test"
 ) -> Tables:
-    """Load rows of the type `row`, in the first of `forms` whose files are there, each made into questions.
+    """Load rows of the type `row`, in the first of `forms` whose files exist, and make questions of them.
 
-    A field is a column of its name unless the form says otherwise; a cell that is missing or null is the field's
+    A field is read from the column of its name, unless the form names another; a missing or null cell gives the field's
     default. A `Picture` is a path relative to --images, or to the row's file, or an image in the cell: bytes, base64 or
-    a data: URL. A number for a text field is its text. Text for a tuple is a JSON or Python list, else its one item.
-    `question` gives one question, several, or LeftOut; without it, fields that are called as a Question's fill it, and
-    other texts are groups. References that are all empty are none.
+    a data: URL. A number for a text field becomes text. Text for a tuple is a JSON or Python list, else its only item.
+    `question` gives one question, several, or LeftOut. Without it, fields with the name of a Question's field fill
+    that, and other texts are groups. References that are all empty are left out.
     """
     return Tables(row=row, forms=forms, question=question or question_of, split=split)
 
 
 def question_of(row: Any, place: Place) -> Question:
-    """The question that a row's fields make; one without `id` is named after its file and number."""
+    """The question from a row's fields; without an `id`, its id is the file's name and the row's number."""
     values: dict[str, Any] = {"id": f"{place.file}#{place.number}", "groups": {}, "row": row}
     for name in row.__struct_fields__:
         value, kind = getattr(row, name), _FIELDS.get(name)
@@ -219,14 +219,14 @@ def _no_split(data: Path, split: str, splits: Iterable[str]) -> DataError:
 
 
 def _glob_variants(globs: Sequence[str]) -> Iterator[list[str]]:
-    """The globs, the same without data/, and the names that VLMEvalKit gives to files whose images it writes out."""
+    """The globs, the globs without data/, and VLMEvalKit's names of files whose images it has written to files."""
     yield list(globs)
     yield [glob.removeprefix("data/") for glob in globs]
     yield [f"{glob.removesuffix('.tsv')}_local.tsv" for glob in globs if glob.endswith(".tsv")]
 
 
 def _home_words(homes: Sequence[Home]) -> str:
-    """Where the data is, and the words that get it where the hub has it."""
+    """Words on where the data is published, or how to get it from the hub."""
     home = next((home for home in homes if home.address.startswith("hf://")), homes[0] if homes else None)
     if home is None:
         return ""
@@ -250,7 +250,7 @@ def _matching_files(folder: Path, globs: Iterable[str]) -> list[Path]:
 def _rows_to_join(
     form: Form, join: Join, folder: Path, split: str, filler: Filler, images: Path | None
 ) -> dict[str, dict[str, Any]]:
-    """The rows of the second file by their key, with images by name: their places are in that file."""
+    """The rows of the second file by key; the names of their images are places in that file."""
     rows: dict[str, dict[str, Any]] = {}
     glob = form.filled(join.files, split)
     for path in _matching_files(folder, [glob]):
@@ -266,9 +266,9 @@ def _rows_to_join(
 
 
 def _check_questions(walk: _Walk, *, finds_images: bool) -> tuple[int, dict[str, tuple[str, ...]]]:
-    """Walk over everything once: how many questions there are, and which rows make none.
+    """Walk over all rows once: the number of questions, and the ids of the rows that make none, by reason.
 
-    Raises DataError where two have one id, or where no image is there.
+    Raises DataError if two questions have the same id, or if no image exists.
     """
     hashes = array("q")
     left_out: dict[str, list[str]] = {}
@@ -282,19 +282,19 @@ def _check_questions(walk: _Walk, *, finds_images: bool) -> tuple[int, dict[str,
             break
         hashes.append(hash(made.id))
         if finds_images:
-            missing += [name for name in made.images if not name.startswith(inside) and not _is_there(name)]
+            missing += [name for name in made.images if not name.startswith(inside) and not _exists(name)]
     if missing and len(missing) == sum(len(question.images) for question in walk):
         raise DataError(f"no image is there: {missing[0]}", hint="--images names the folder that the images are in")
     _check_ids(hashes, walk)
     return len(hashes), {reason: tuple(ids) for reason, ids in left_out.items()}
 
 
-def _is_there(name: str) -> bool:
+def _exists(name: str) -> bool:
     return is_address(name) or os.path.isfile(name) or split_name(name)[1] != ""
 
 
 def _check_ids(hashes: "array[int]", walk: _Walk) -> None:
-    """Raise DataError where two questions have one id; the hashes only say whether it is worth a second walk."""
+    """Raise DataError if two questions have the same id; a second walk is needed only if hashes repeat."""
     if not may_repeat(hashes):
         return
     seen: set[str] = set()
@@ -305,7 +305,7 @@ def _check_ids(hashes: "array[int]", walk: _Walk) -> None:
 
 
 def may_repeat(hashes: "array[int]") -> bool:
-    """Whether two of the hashes are the same; a set of a million takes 80 MB, this 8 and what shares a bit."""
+    """Whether two hashes are equal; a million take 8 MB, and a little for those that share a bit, in a set 80 MB."""
     bits = max(1 << 10, 1 << (64 * len(hashes)).bit_length())
     bitmap, shared = bytearray(bits >> 3), set()
     for each in hashes:
@@ -317,7 +317,7 @@ def may_repeat(hashes: "array[int]") -> bool:
 
 
 def digest(files: Iterable[Path]) -> str:
-    """The digest of one file, or of several files' digests in order."""
+    """The digest of one file, or of the digests of several files."""
     digests = [_digest_of(path) for path in files]
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 

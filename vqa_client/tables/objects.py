@@ -1,7 +1,7 @@
 """Objects of stores by their addresses: s3://bucket/key, gs:// and az://, and data files at http(s) addresses.
 
-Each store's own environment variables have its credentials, which only obstore reads: none is in an address. Data files
-are read from local copies; of these, the folders that were used least recently make room for new ones.
+obstore reads the credentials from the store's own environment variables; addresses never have any. Data files are read
+from local copies, and the least recently used folders of copies are removed for new ones.
 """
 
 import errno
@@ -27,28 +27,32 @@ from vqa_client.version import cache_folder
 PATIENCE = {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
 WAY_OUT = "credentials, region and endpoint are taken from the environment, such as AWS_ACCESS_KEY_ID"
 _FAULTS: Final = (
-    (r"169\.254\.169\.254", errno.EACCES, "there are no credentials for this store"),  # asked for a machine's own
+    (
+        r"169\.254\.169\.254",
+        errno.EACCES,
+        "there are no credentials for this store",
+    ),  # the address of cloud machines' credentials
     (r"Account must be specified", errno.EACCES, "AZURE_STORAGE_ACCOUNT_NAME is not set"),
-    (r"status code: 40[13]\b", errno.EACCES, "access is denied"),  # of a listing
+    (r"status code: 40[13]\b", errno.EACCES, "access is denied"),  # in a listing
     (r"PROPFIND[^\n]*status code", errno.ENOTSUP, "the server doesn't list folders"),
     (r"kind: (Connect|Timeout)|error sending request", errno.EHOSTUNREACH, "can't be reached"),
     (r"", errno.EIO, ""),
 )
-"""What obstore's words mean, as the system says it; without words of ours the first line of its own."""
+"""Patterns in obstore's errors with the system's error number and our words; "": use the first line of its own."""
 _WAYS_OUT: Final = {
     errno.EHOSTUNREACH: "is there a network, and is the address right? a copy on this disk needs none",
     errno.ENOTSUP: "name one file of the folder, or copy it to this disk",
 }
 _SECRET = "a query or user in an address may be a key, and the run file repeats the address"
 _copies: dict[Path, str] = {}
-"""The folders of local copies, and the addresses of what they are copies of."""
+"""The folders of local copies, and the addresses of the originals."""
 VARIABLE, USUAL_GB, GIGABYTE = "VQA_CLIENT_CACHE_GB", "20", 1e9
 _locks: dict[Path, int] = {}
-"""Folders that this process uses, with the descriptors whose shared locks keep them from being removed."""
+"""Folders in use, with their descriptors, whose shared locks keep other processes from removing them."""
 
 
 class Entry:
-    """An object or a folder in a listing, with what os.DirEntry says of a file."""
+    """An object or a folder in a listing, with the interface of os.DirEntry."""
 
     def __init__(self, path: str, *, is_folder: bool) -> None:
         self.path, self.name, self._is_folder = path, path.rpartition("/")[2], is_folder
@@ -61,7 +65,7 @@ class Entry:
 
 
 def read_object(address: str, most_bytes: int) -> bytes:
-    """The bytes of an object; raises OSError, ValueError where there are too many."""
+    """The bytes of an object; raises OSError, ValueError if it is too large."""
     store, key = place_of(address)
     with as_os_errors(address):
         import obstore
@@ -73,7 +77,7 @@ def read_object(address: str, most_bytes: int) -> bytes:
 
 
 def check_object(address: str) -> None:
-    """Raise DataError where an object isn't there or can't be reached."""
+    """Raise DataError if an object doesn't exist or can't be reached."""
     store, key = place_of(address)
     with _as_data_errors(address), as_os_errors(address):
         import obstore
@@ -82,7 +86,7 @@ def check_object(address: str) -> None:
 
 
 def objects_in(folder: str) -> Iterator[Entry]:
-    """What is directly in a folder of a store; nothing where there is none. Raises DataError."""
+    """The entries of a folder in a store, none if it doesn't exist. Raises DataError."""
     store, key = place_of(folder)
     root = url_of(folder)[: -len(key)] if key else f"{url_of(folder)}/"
     with _as_data_errors(folder), as_os_errors(folder):
@@ -94,7 +98,7 @@ def objects_in(folder: str) -> Iterator[Entry]:
 
 
 def local_copy(address: Path) -> Path:
-    """Copy an object to this user's cache, once for each state of it; raises DataError."""
+    """Copy an object to this user's cache, if it has changed; raises DataError."""
     url = checked_address(address)
     store, key = place_of(url)
     with _as_data_errors(url), as_os_errors(url):
@@ -106,7 +110,7 @@ def local_copy(address: Path) -> Path:
 
 
 def local_folder(address: Path, globs: Sequence[Sequence[str]]) -> Path:
-    """Copy what the first of `globs` finds below an address, as `local_copy` does; raises DataError."""
+    """Copy the objects below an address that fit the first form in `globs` with any; raises DataError."""
     url = checked_address(address)
     store, key = place_of(url)
     with _as_data_errors(url), as_os_errors(url):
@@ -126,7 +130,7 @@ def local_folder(address: Path, globs: Sequence[Sequence[str]]) -> Path:
 
 
 def home_of(path: Path) -> Path:
-    """The address that a local copy, or its folder, is of; the same path where it is none."""
+    """The address of a local copy's original; another path is unchanged."""
     for folder, address in _copies.items():
         if path.is_relative_to(folder):
             return Path(address, path.relative_to(folder))
@@ -134,7 +138,7 @@ def home_of(path: Path) -> Path:
 
 
 def checked_address(address: Path) -> str:
-    """The address of data; raises UsageError where it has what may be secret."""
+    """The address of data; raises UsageError if it has a part that may be secret."""
     url = url_of(address)
     parts = urlsplit(url)
     if parts.query or "@" in parts.netloc:
@@ -143,7 +147,7 @@ def checked_address(address: Path) -> str:
 
 
 def _folder(url: str, metas: Sequence[Any]) -> Path:
-    """Where copies of objects in this state are kept."""
+    """The folder for copies of objects in this state."""
     state = "\n".join(f"{each['path']} {each['size']} {each['e_tag'] or each['last_modified']}" for each in metas)
     folder = _hold(hashlib.sha256(f"{url}\n{state}".encode()).hexdigest()[:16])
     if not any(folder.iterdir()):
@@ -163,12 +167,12 @@ def _copy_object(store: Any, meta: Any, path: Path) -> Path:
 
 
 def _hold(name: str) -> Path:
-    """The folder of this name, which no process removes before this one ends; raises OSError."""
+    """The folder of this name, locked until this process ends, so that no process removes it; raises OSError."""
     folder = cache_folder() / "objects" / name
     while folder not in _locks:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        with suppress(OSError):  # a file system without locks, where nothing is removed either
+        with suppress(OSError):  # without locks in the file system nothing is removed either
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         if folder.exists() and os.path.samestat(os.fstat(descriptor), folder.stat()):
             _locks[folder] = descriptor
@@ -179,7 +183,7 @@ def _hold(name: str) -> Path:
 
 
 def _make_room(size_bytes: float) -> None:
-    """Remove folders that no process uses, the least recently used first, until so much more is within the bound."""
+    """Remove unused folders, the least recently used first, until `size_bytes` more fit into the limit."""
     root, over = cache_folder() / "objects", size_bytes - _most_bytes()
     with alone_in(root):
         sizes = {folder: _size(folder) for folder in root.iterdir()}
@@ -192,7 +196,7 @@ def _make_room(size_bytes: float) -> None:
 def _size(folder: Path) -> int:
     size_bytes = 0
     for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # a copy that has just got its name
+        with suppress(FileNotFoundError):  # a copy that was just renamed
             size_bytes += path.stat().st_size
     return size_bytes
 
@@ -227,7 +231,7 @@ def _store(root: str) -> Any:
 
 @contextmanager
 def as_os_errors(address: str) -> Iterator[None]:
-    """What obstore raises as what the system would raise for a file; of its words only the first line."""
+    """Turn obstore's errors into those that the system raises for a file, with their first line."""
     from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
     try:

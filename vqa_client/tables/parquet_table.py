@@ -1,6 +1,6 @@
-"""The rows of a Parquet file, and the images in its cells, a small batch at a time.
+"""The rows of a Parquet file, and the images in its cells, in small batches.
 
-pyarrow's defaults keep a whole file in memory: read ahead of time (`pre_buffer`) by threads. Neither is used.
+pyarrow's defaults, `pre_buffer` and threads, keep a whole file in memory; both are switched off.
 """
 
 import os
@@ -19,19 +19,19 @@ from vqa_client.tables.rows import MOST_BYTES, Here, NumberedRow, Table, cell_pl
 BUFFER_BYTES = 1 << 20
 BATCH_ROWS = 1024
 BATCH_BYTES = 2 << 20
-"""Images that are read together; a batch is kept whole while one of its images is wanted."""
+"""The size of a batch of images, which is in memory as a whole."""
 BOMB_BYTES, BOMB_RATIO = 1 << 30, 200
-"""A column that unfolds to more bytes than both allow is not read."""
+"""A column is not read if it unfolds to more bytes than both limits allow."""
 
 
 @cache
 def _reader_of(process: int) -> ThreadPoolExecutor:
-    """The thread that reads ahead in a process: a forked one doesn't have its parent's."""
+    """The thread that reads ahead in this process: a forked process has none of its parent's threads."""
     return ThreadPoolExecutor(1, thread_name_prefix="parquet")
 
 
 class ParquetTable(Table):
-    """Rows without the bytes of their images: of these only whether they are there is read."""
+    """Rows without the bytes of their images: only their presence is read."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -49,11 +49,11 @@ class ParquetTable(Table):
         for batch in _batches(file, leaves or file.schema_arrow.names[:1], BATCH_ROWS, range(file.num_row_groups)):
             values = [self._values(batch, name, number) for name in names]
             rows: Iterable[tuple[Any, ...]] = zip(*values, strict=True) if names else [()] * len(batch)
-            yield from enumerate(map(dict, map(zip, repeat(names), rows)), number)  # a loop takes twice as long
+            yield from enumerate(map(dict, map(zip, repeat(names), rows)), number)  # a loop takes twice the time
             number += len(batch)
 
     def image(self, place: str) -> bytes:
-        """The image in a cell, or the file beside that it names; raises ValueError, LookupError or OSError."""
+        """The image in a cell, or the file that the cell names; raises ValueError, LookupError or OSError."""
         cell = cell_place(place)
         if cell.column not in self.header:
             raise LookupError(f"there is no column {cell.column}")
@@ -71,7 +71,7 @@ class ParquetTable(Table):
         return content
 
     def is_near(self, place: str) -> bool:
-        """Whether the image is in a batch that was read, or in the next one."""
+        """Whether the image is in a batch that was read, or in the next batch."""
         cell = cell_place(place)
         return cell.column in self._cursors and self._cursors[cell.column].is_near(cell.row)
 
@@ -83,14 +83,14 @@ class ParquetTable(Table):
         if _is_list(column.type):
             lengths = enumerate(column.value_lengths().to_pylist(), first)
             return [[Here(f"{start}{row}:{name}[{item}]") for item in range(length or 0)] for row, length in lengths]
-        if self._leaves[name] == f"{name}.path" and _without_bytes(self._file, name):
+        if self._leaves[name] == f"{name}.path" and _has_only_paths(self._file, name):
             return list(column.to_pylist())
         there = enumerate(column.is_valid().to_pylist(), first)
         return [Here(f"{start}{row}:{name}") if each else None for row, each in there]
 
 
 class _Cells:
-    """A batch of one column, taken apart into its lists, its images and their paths: a cell as a whole costs more."""
+    """A batch of one column, split into lists, images and paths, which is faster than reading whole cells."""
 
     def __init__(self, column: Any, first: int) -> None:
         self.rows = range(first, first + len(column))
@@ -105,7 +105,7 @@ class _Cells:
         self._images, self._paths = (fields["bytes"], fields.get("path")) if fields else (images, None)
 
     def image(self, row: int, item: int | None) -> tuple[bytes | str | None, str | None]:
-        """The image and the path of a cell, of several the one at `item`; raises LookupError."""
+        """The image and the path in a cell, or those at `item` of a list; raises LookupError."""
         at = row - self.rows.start
         if self._starts is not None:
             start, end = self._starts[at].as_py(), self._starts[at + 1].as_py()
@@ -116,10 +116,10 @@ class _Cells:
 
 
 class _Cursor:
-    """The images of one column, looked up mostly in the order of the rows.
+    """Reads the images of one column, usually in the order of the rows.
 
-    In that order the next batch is read ahead by a thread: pyarrow's writer makes all images of a row group one
-    dictionary, so that the first batch of each group takes as long as the whole group.
+    In that order a thread reads the next batch ahead: pyarrow writes all images of a row group as one dictionary, so
+    that the first batch of a group takes as long as the whole group.
     """
 
     def __init__(self, file: Any, column: str) -> None:
@@ -148,10 +148,10 @@ class _Cursor:
             for cells in self._read:
                 if row in cells.rows:
                     return cells.image(row, item)
-            self._read_on(row)
+            self._read_batch(row)
 
-    def _read_on(self, row: int) -> None:
-        """Read the next batch, or the first one of the row's group where it is not ahead in what is being read."""
+    def _read_batch(self, row: int) -> None:
+        """Read the next batch, or the first batch of the row's group if the row isn't in the batches ahead."""
         group = next(group for group, start in enumerate(self._starts) if row < self._starts[group + 1])
         is_ahead = self._next <= row < self._end and self._next >= self._starts[group]
         if not is_ahead:
@@ -195,7 +195,7 @@ def _batches(file: Any, columns: list[str], rows: int, groups: range) -> Iterato
 
 
 def _leaves(file: Any) -> dict[str, str]:
-    """The columns of images, with what is read of each to know where there is one: its paths, not its bytes."""
+    """The columns of images, with the part that is read to know which cells have one: the paths, not the bytes."""
     import pyarrow as pa
 
     leaves = {}
@@ -210,8 +210,8 @@ def _leaves(file: Any) -> dict[str, str]:
     return leaves
 
 
-def _without_bytes(file: Any, name: str) -> bool:
-    """Whether a column has paths alone, as its statistics say."""
+def _has_only_paths(file: Any, name: str) -> bool:
+    """Whether a column has only paths, according to its statistics."""
     place = next(at for at in range(len(file.schema)) if file.schema.column(at).path == f"{name}.bytes")
     groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
     chunks = [(group.num_rows, group.column(place).statistics) for group in groups]
@@ -228,7 +228,7 @@ def _is_struct(kind: Any) -> bool:
 
 
 def _as_list(column: Any) -> Any:
-    """A column whose cells all have as many values as one of lists of any length; any other as it is."""
+    """A column of lists of a fixed size as lists of any size; another column is unchanged."""
     import pyarrow as pa
 
     return column.cast(pa.list_(column.type.value_type)) if pa.types.is_fixed_size_list(column.type) else column

@@ -1,4 +1,4 @@
-"""What a cell says of its images: their names, and the bytes of those that are in the cell itself."""
+"""The images of a cell: their names, and the bytes of those in the cell itself."""
 
 import ast
 import binascii
@@ -13,20 +13,20 @@ import msgspec
 from vqa_client.tables.rows import MOST_BYTES, Here
 
 MOST_CHARACTERS = 100_000
-"""The longest text that is read as a Python list."""
+"""The longest text that is parsed as a Python list."""
 _LEAST_BASE64 = 64
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _IMAGES = ("iVBOR", "/9j/", "R0lGOD", "UklGR", "Qk", "SUkq", "TU0A", "JVBERi")
-"""How the base64 of PNG, JPEG, GIF, WebP, BMP, TIFF and PDF files begins."""
+"""The beginnings of PNG, JPEG, GIF, WebP, BMP, TIFF and PDF files in base64."""
 
 
 _ADDRESS = re.compile(r"(https?|s3|gs|az):/{1,2}(?=[^/])")
 
 
 def names_in(value: Any, where: str, base: Path, *, addresses: bool = False) -> list[str]:
-    """The names of the images of a cell: those in the cell itself begin with `where`, paths are below `base`.
+    """The names of a cell's images: an image in the cell itself is named `where`, paths are below `base`.
 
-    Raises ValueError for a path that leaves `base`, broken base64, and an address unless `addresses` are wanted.
+    Raises ValueError for a path outside `base`, broken base64, and an address unless `addresses` are allowed.
     """
     if isinstance(value, list):
         return [
@@ -59,7 +59,7 @@ def names_in(value: Any, where: str, base: Path, *, addresses: bool = False) -> 
 
 
 def is_address(name: str | Path) -> bool:
-    """Whether a name is an address: http(s), or an object in a store. A path has one slash in place of its two."""
+    """Whether a name is an address: http(s), or an object in a store. In a Path it has one slash instead of two."""
     return ":/" in (text := str(name)) and _ADDRESS.match(text) is not None
 
 
@@ -69,7 +69,7 @@ def is_object(name: str | Path) -> bool:
 
 
 def url_of(name: str | Path) -> str:
-    """An address as it is written, without a slash at the end; any other name as it is."""
+    """An address with its two slashes, without a slash at the end; another name is unchanged."""
     match = _ADDRESS.match(str(name))
     if match is None:
         return str(name)
@@ -78,16 +78,16 @@ def url_of(name: str | Path) -> str:
 
 
 def below(base: Path, name: str) -> str:
-    """The path of an image below a folder; raises ValueError for a name that leaves it."""
+    """The path of an image below a folder; raises ValueError for a name outside it."""
     if os.path.isabs(name) and os.pardir not in Path(name).parts and Path(name).is_relative_to(base.absolute()):
-        return name  # as VLMEvalKit writes them
+        return name  # VLMEvalKit writes absolute paths
     if os.path.isabs(name) or os.pardir in Path(name).parts:
         raise ValueError(f"{name} is outside {base}; --images names the folder that all images are below")
     return f"{url_of(base)}/{name}" if is_address(base) else os.path.join(base, name)
 
 
 def image_in(value: Any, item: int | None) -> bytes:
-    """The bytes of an image in a cell, of several the one at `item`; raises ValueError or LookupError."""
+    """The bytes of the image in a cell, or of the one at `item` of a list; raises ValueError or LookupError."""
     if isinstance(value, str):
         value = value if (several := items_of(value)) is None else several
     if item is not None:
@@ -100,7 +100,7 @@ def image_in(value: Any, item: int | None) -> bytes:
 
 
 def check_base64(text: str) -> None:
-    """Raise ValueError where a text is not base64, or the data: URL of it; decoding is the quickest way to know."""
+    """Raise ValueError if a text is not base64 or a data: URL of it; decoding is the fastest check."""
     try:
         _decode(text)
     except binascii.Error:
@@ -111,9 +111,9 @@ def check_base64(text: str) -> None:
 
 
 def literal(text: str) -> Any:
-    """The list or object that a text is in JSON, or in Python; None where it is neither.
+    """The list or object that a text is in JSON, or in Python; None if it is neither.
 
-    Nothing is run: Python's is read by `ast.literal_eval`, of at most `MOST_CHARACTERS`.
+    No code is run: `ast.literal_eval` parses Python, of at most `MOST_CHARACTERS`.
     """
     stripped = text.strip()
     if not (stripped.startswith(("[", "{")) and stripped.endswith(("]", "}"))):
@@ -131,7 +131,7 @@ def literal(text: str) -> Any:
 
 
 def items_of(text: str) -> list[Any] | None:
-    """The items of a text that is a list; one of base64 is taken apart at its commas, however long it is."""
+    """The items of a text that is a list, or None; a long list, such as one of base64, is split at its commas."""
     if not (text.startswith("[") and text.endswith("]")):
         return None
     if len(text) > MOST_CHARACTERS:

@@ -1,4 +1,4 @@
-"""Rows of a data file, whatever its form: what each reader gives, and how a cell of a row is named."""
+"""The interface of all readers of data files, and the names of cells."""
 
 import re
 from abc import ABC, abstractmethod
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 MOST_BYTES = 512 << 20
-"""The largest image, or text, that a file may have inside; a larger one is refused."""
+"""The largest image, or text, inside a file."""
 FORMS_HINT = (
     "a data file is a JSON list of rows, one JSON object per line, comma- or tab-separated text with a header, all in "
     "UTF-8, or Parquet, or a tar of the webdataset form"
@@ -22,15 +22,15 @@ NumberedRow = tuple[int, dict[str, Any]]
 
 
 class Here(Struct, frozen=True):
-    """A value of a picture column whose image is inside a file, under this name."""
+    """A value of a picture column: an image inside a file, by its name."""
 
     name: str
 
 
 class Table(ABC):
-    """A data file that is read row by row; `start` is what the names of its rows' images begin with.
+    """A data file that is read row by row; the names of images in its rows begin with `start`.
 
-    `header` names all columns, where the form does; rows may have fewer.
+    `header` names all columns, if the form has them; rows may have fewer.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,12 +40,12 @@ class Table(ABC):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the numbers should know of the file."""
+        """Notes on the file for the reader of the results."""
         return ()
 
     @abstractmethod
     def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
-        """The rows, where the form allows it with no other columns; raises DataError that names file and row."""
+        """The rows, with these columns only if the form allows it; raises DataError, which names file and row."""
 
     @abstractmethod
     def image(self, place: str) -> bytes:
@@ -57,7 +57,7 @@ class Table(ABC):
 
 
 class CellPlace(NamedTuple):
-    """Where an image is in a table: `item` counts from 0 in a cell with several."""
+    """The place of an image in a table: `item` counts from 0 in a cell with several images."""
 
     records: str
     row: int
@@ -67,7 +67,7 @@ class CellPlace(NamedTuple):
 
 @lru_cache(maxsize=16)
 def cell_place(place: str) -> CellPlace:
-    """Take a place such as `17:image` or `data.17:images[0]` apart; raises ValueError."""
+    """Parse a place such as `17:image` or `data.17:images[0]`; raises ValueError."""
     match = _CELL.fullmatch(place)
     if match is None:
         raise ValueError(f"{place!r} is not a place in a table, such as 17:image[0]")
@@ -76,7 +76,7 @@ def cell_place(place: str) -> CellPlace:
 
 
 def reach(cells: dict[str, Any], column: str) -> Any:
-    """The value of a column, where `a.b` reaches into an object, and `a.0` into a list; None elsewhere."""
+    """The value of a column, or None; `a.b` is the key b of an object in column a, `a.0` the first item of a list."""
     if column in cells:
         return cells[column]
     value: Any = cells
