@@ -1,4 +1,4 @@
-"""A model's settings: the config JSON, validated once, where it is read."""
+"""A model's settings: the config JSON, validated when it is read."""
 
 import difflib
 import json
@@ -22,20 +22,20 @@ Name = Annotated[str, Meta(min_length=1)]
 Count = Annotated[int, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
 Argument = Annotated[str, Meta(pattern=r"^[^\0]*$")]
-"""A word of the command that starts a server."""
+"""An argument of the command that starts a server."""
 _FAULTS = {
     "Expected `str` matching regex": "no command line can contain a NUL",
     "Invalid enum value": "expected `on` or `off`",
 }
-"""What is wrong with a value in our words, by how msgspec's begin."""
+"""Our words for a wrong value, by the start of msgspec's message."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServeBlock:
-    """How `vqa-client serve` starts the model; what is None is left to the server.
+    """How `vqa-client serve` starts the model; the server chooses the value of a setting that is None.
 
-    `model` is where the weights are (default: `model_name`), `limit_mm_per_prompt` the most images in one prompt,
-    `max_model_len` tokens of prompt and reply, `extra_args` what the server's command takes besides.
+    `model` is the path or name of the weights (default: `model_name`), `limit_mm_per_prompt` the most images in one
+    prompt, `max_model_len` the tokens of prompt and reply, and `extra_args` more arguments of the server's command.
     """
 
     model: Annotated[Argument, Meta(min_length=1)] | None = None
@@ -48,7 +48,7 @@ class ServeBlock:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prices:
-    """Dollars for a million tokens, of prompts with their images and of replies; `batch` is the share of --batch."""
+    """Dollars per million tokens of prompts (with images) and of replies; --batch costs the share `batch` of that."""
 
     input: NotNegative
     output: NotNegative
@@ -57,11 +57,11 @@ class Prices:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelSettings:
-    """What is sent with every request; a temperature of None is not sent, so the server's default holds.
+    """The settings of a model's requests; a temperature of None is not sent, so the server's default applies.
 
-    `thinking` is sent in the form that the server was found to take. `base_url` is where the model is served, unless
-    the command says otherwise; `serve` how it is started there; `prices` are for `--dry_run`, `--max_cost` and the
-    page. Only `parse_model` checks values.
+    `thinking` is sent in the form that the server accepts. `base_url` is the model's server, unless the command names
+    another one; `serve` is how to start it; `prices` are for `--dry_run`, `--max_cost` and the page. Only `parse_model`
+    checks values.
     """
 
     model_name: Name
@@ -79,12 +79,12 @@ class ModelSettings:
 
     @property
     def timeout_s(self) -> float:
-        """Seconds a question may take from its first byte sent, repeats included."""
+        """The most seconds for a question from its first byte sent, with its retries."""
         return self.timeout if self.timeout is not None else DEFAULT_TIMEOUT_S
 
 
 def load_model(config: str) -> ModelSettings:
-    """Read a config by path, or by the name of a shipped one; UsageError names the file, the key and the way out."""
+    """Read a config by its path, or a shipped one by its name; UsageError names the file, the key and a hint."""
     path = _find(config)
     try:
         raw = checked_nesting(json.loads(path.read_bytes().decode("utf-8-sig")))
@@ -96,7 +96,7 @@ def load_model(config: str) -> ModelSettings:
 
 
 def parse_model(raw: Any, origin: str) -> ModelSettings:
-    """Validate the content of a config; `origin` is named in errors."""
+    """Validate the content of a config; `origin` is its name in errors."""
     if not isinstance(raw, dict):
         raise UsageError(f"the config {origin} is not a JSON object", hint="see the files in config/")
     _refuse_unknown(raw, "", origin)
@@ -121,7 +121,7 @@ def parse_model(raw: Any, origin: str) -> ModelSettings:
 
 
 def names_config(text: str) -> bool:
-    """Whether a text is a config, or was likely meant to be one; else it can only be a model's name at a server."""
+    """Whether a text names a config, or nearly does; else it is a model's name at a server."""
     names = [path.stem for path in shipped("config").glob("*.json")]
     path = Path(os.path.expanduser(text))
     return path.suffix == ".json" or path.is_file() or bool(difflib.get_close_matches(text, names, n=1))
@@ -145,9 +145,9 @@ def _find(config: str) -> Path:
 
 
 _BLOCKS: dict[str, Any] = {"": ModelSettings, "serve": ServeBlock, "prices": Prices}
-"""The objects of a config by their keys."""
+"""The classes of a config's objects, by their keys."""
 _FAULT = re.compile(r"(?P<words>.*?)(?: - at `\$\.(?P<key>.*)`)?", re.DOTALL)
-"""A message of msgspec."""
+"""Matches a message of msgspec."""
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 
@@ -171,7 +171,7 @@ def _refuse_quoted_null(config: dict[str, Any], made: Any, block: str, origin: s
 
 
 def _complaint(error: msgspec.ValidationError, raw: dict[str, Any], origin: str) -> UsageError:
-    """What is wrong with a config: the key that is missing, or the key, its value and what it should be."""
+    """The error for a config: the missing key, or a key, its value and the expected value."""
     fault = _FAULT.fullmatch(str(error))
     assert fault is not None
     words, steps = fault["words"], re.findall(r"\w+", fault["key"] or "")

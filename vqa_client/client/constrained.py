@@ -23,7 +23,6 @@ from vqa_client.client.probing.parameters import (
     effect_of,
     found_reasoning,
 )
-from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.scoring.choices.modes import constrained, label_probabilities, thinks
@@ -113,18 +112,14 @@ async def _constrained_form(asker: Asker, choosing: Choosing, plain: Reply) -> C
 async def _logprobs_form(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm:
     if await _thinks(asker, plain):
         raise _unusable(asker.endpoint, choosing, "the model thinks before it answers", THINKS)
-    form = await _by_token_ids(asker, choosing, plain)
-    reason = ""
-    for most in () if form else TOP_LOGPROBS:
-        fields = {"logprobs": True, "top_logprobs": most}
-        reply = await _ask(asker, _picture(_one_token(asker, fields)))
+    if form := await _by_token_ids(asker, choosing, plain):
+        return form
+    for most in TOP_LOGPROBS:
+        fields = _one_token(asker, {"logprobs": True, "top_logprobs": most})
+        reply = await _ask(asker, _picture(fields))
         if (alternatives(reply) or 0) >= min(TOP_LOGPROBS):
-            form = ChoiceForm(name="top_logprobs", fields=_one_token(asker, fields))
-            break
-        reason = _why_no_logprobs(reply)
-    if form is None:
-        raise _unusable(asker.endpoint, choosing, reason, NO_LOGPROBS)
-    return form
+            return ChoiceForm(name="top_logprobs", fields=fields)
+    raise _unusable(asker.endpoint, choosing, _why_no_logprobs(reply), NO_LOGPROBS)
 
 
 async def _thinks(asker: Asker, plain: Reply) -> bool:
@@ -185,8 +180,9 @@ def _effect_in_words(reply: Reply) -> str:
 
 
 def _unusable(endpoint: Endpoint, choosing: Choosing, reason: str, way_out: str) -> ServerUnusable:
-    address = without_secrets(endpoint.base)
-    return ServerUnusable(f"{address} can't be asked with --choice_mode {choosing.mode}: {reason}", hint=way_out)
+    return ServerUnusable(
+        f"{endpoint.address} can't be asked with --choice_mode {choosing.mode}: {reason}", hint=way_out
+    )
 
 
 async def common_form(endpoints: Sequence[Endpoint], model: ModelSettings, choosing: Choosing) -> ChoiceForm:
@@ -194,7 +190,7 @@ async def common_form(endpoints: Sequence[Endpoint], model: ModelSettings, choos
     first, *others = await asyncio.gather(*(choice_form(endpoint, model, choosing) for endpoint in endpoints))
     for endpoint, form in zip(endpoints[1:], others, strict=True):
         if form != first:
-            reason = f"it takes {form.name}, and {without_secrets(endpoints[0].base)} {first.name}"
+            reason = f"it takes {form.name}, and {endpoints[0].address} {first.name}"
             raise _unusable(endpoint, choosing, reason, "serve the same model by the same server everywhere")
     return first
 

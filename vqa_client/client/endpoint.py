@@ -43,6 +43,11 @@ class Endpoint:
         self._posts: dict[str, Target] = {}
         self._secrets = _secrets(base, headers)
 
+    @property
+    def address(self) -> str:
+        """The base address without secrets."""
+        return without_secrets(self.base)
+
     def at(self, base: httpx2.URL) -> "Endpoint":
         """The same server under another base address."""
         return Endpoint(base, self._transport, self.headers)

@@ -14,7 +14,6 @@ from vqa_client.client.probe import Served
 from vqa_client.client.probing.identity import ShortCheck
 from vqa_client.client.retry import MOVE_S
 from vqa_client.client.uploading.uploads import Uploads
-from vqa_client.client.url import without_secrets
 from vqa_client.types import Image, Request
 
 HOMES = 65_536
@@ -53,8 +52,7 @@ class Route:
 
     @property
     def address(self) -> str:
-        """The base address without secrets."""
-        return without_secrets(self.endpoint.base)
+        return self.endpoint.address
 
     def note_answer(self, answered_s: float) -> None:
         self.answered += 1

@@ -136,7 +136,7 @@ async def _wait_until_back(endpoint: Endpoint, before: Served, model: str, note:
     now = await wait_for_server(endpoint, [endpoint.base], patience_s=patience_s, note=note, model_is_named=True)
     if model in before.models and now.models and model not in now.models:
         raise ServerUnusable(
-            f"{without_secrets(endpoint.base)} is back without {model}: it lists {', '.join(now.models[:5])}",
+            f"{endpoint.address} is back without {model}: it lists {', '.join(now.models[:5])}",
             hint="serve that model there again, then run the same command again; answered questions are not repeated",
         )
     if time.monotonic() - started_s > 1:

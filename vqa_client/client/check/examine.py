@@ -53,7 +53,7 @@ async def examine(endpoint: Endpoint, model: ModelSettings, *, timeout_s: float,
     check = _Check(endpoint, model, timeout_s, note)
     await check.all()
     return Checked(
-        base_url=without_secrets(check.asker.endpoint.base),
+        base_url=check.asker.endpoint.address,
         model=check.asker.model.model_name,
         findings=tuple(check.findings),
         took_s=time.monotonic() - started_s,
@@ -182,15 +182,14 @@ def found_canary(alone: Sequence[Reply], together: Sequence[Reply]) -> Finding:
     """Compare the answers alone with those under load; a difference makes the server unusable."""
     failed = [reply for reply in together if reply.completion is None]
     pairs = [
-        (at, mark_of(before), mark_of(after))
-        for at, (before, after) in enumerate(zip(alone, together, strict=True))
+        (mark_of(before), mark_of(after))
+        for before, after in zip(alone, together, strict=True)
         if before.completion and after.completion
     ]
-    others = {at: {mark_of(reply) for place, reply in enumerate(alone) if place != at} for at, _, _ in pairs}
-    wrong = [(at, before, after) for at, before, after in pairs if before != after]
-    if wrong:
-        _, before, after = wrong[0]
-        swapped = sum(after in others[at] for at, _, after in wrong)
+    if wrong := [(before, after) for before, after in pairs if before != after]:
+        before, after = wrong[0]
+        marks = set(map(mark_of, alone))
+        swapped = sum(mark in marks for _, mark in wrong)
         whose = f", {swapped} of them to another question's answer" if swapped else ""
         return Finding(
             name=NAME,
@@ -202,7 +201,7 @@ def found_canary(alone: Sequence[Reply], together: Sequence[Reply]) -> Finding:
     if failed:
         text = f"{len(failed)} of {len(together)} questions fail when sent at once ({failed[0].error})"
         return Finding(name=NAME, level="warning", value="failed", text=text, hint="lower --max_workers")
-    if len({mark for _, mark, _ in pairs}) < 2:
+    if len({before for before, _ in pairs}) < 2:
         return Finding(name=NAME, level="note", text="unknown: every picture gets the same answer")
     return Finding(name=NAME, value="same", text=f"{len(pairs)} answers are the same alone and all at once")
 

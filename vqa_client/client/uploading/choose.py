@@ -12,7 +12,6 @@ from vqa_client.client.probing.findings import PROMPT
 from vqa_client.client.probing.parameters import found_uuid, uuid_asks
 from vqa_client.client.uploading.file_proof import FileProof
 from vqa_client.client.uploading.uploads import MISS, HeldImages, Uploads
-from vqa_client.client.url import without_secrets
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
 
@@ -50,10 +49,10 @@ async def _knows_names(endpoint: Endpoint, model: ModelSettings, note: Callable[
     unknown = await asker.ask(Ask(prompt=PROMPT, pictures=(picture,)))
     if unknown.completion is not None or not MISS.search(unknown.refusal):
         reason = "answers without the image" if unknown.completion else unknown.error
-        note(f"--image_uuid: {without_secrets(endpoint.base)} knows no names of images ({reason}): all are sent whole")
+        note(f"--image_uuid: {endpoint.address} knows no names of images ({reason}): all are sent whole")
         return False
     first, again = [await asker.ask(ask) for ask in uuid_asks()]
     finding = found_uuid(first, again)
     if not finding.value:
-        note(f"--image_uuid: {without_secrets(endpoint.base)}: {finding.text}: all images are sent whole")
+        note(f"--image_uuid: {endpoint.address}: {finding.text}: all images are sent whole")
     return bool(finding.value)

@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from vqa_client.client.body import Dialect, Part, RequestTemplate, by_address, by_bytes
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.url import without_secrets
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.data_url import changed
 from vqa_client.errors import QuestionFailed, ServerUnusable
@@ -83,8 +82,8 @@ class FileProof:
 
     def refused(self, message: str) -> ServerUnusable:
         """The error that ends a run whose server can't read files."""
-        address = without_secrets(self._endpoint.base)
-        return ServerUnusable(f"{address} reads no image files by itself (--file_urls): {message}", hint=HINT)
+        reason = f"{self._endpoint.address} reads no image files by itself (--file_urls): {message}"
+        return ServerUnusable(reason, hint=HINT)
 
     async def _is_proved_by(self, image: Image) -> bool:
         difference = ""

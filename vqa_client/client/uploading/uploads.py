@@ -179,8 +179,9 @@ class Sending(Struct, kw_only=True):
     is_by_file: bool
     whole: bool
     files: list[tuple[Image, FileState]] = []
-    spared_bytes: list[int] = []
     named: int = 0
+    pointed_at: int = 0
+    spared_bytes: int = 0
 
     def parts(self) -> list[Part]:
         """Choose how to send each image; raises QuestionFailed for a file that has changed."""
@@ -192,8 +193,8 @@ class Sending(Struct, kw_only=True):
             unchanged_state(image, before)
         counted = self.uploads.counted
         counted.named += self.named
-        counted.pointed_at += len(self.spared_bytes) - self.named
-        counted.spared_bytes += sum(self.spared_bytes)
+        counted.pointed_at += self.pointed_at
+        counted.spared_bytes += self.spared_bytes
         if self.held is not None:
             self.held.keep(self.images)
         if self.named:
@@ -211,13 +212,11 @@ class Sending(Struct, kw_only=True):
         name = image.sha256 + self.uploads.suffix if held is not None else ""
         if held is not None and image.sha256 in held and not self.whole:
             self.named += 1
-            self._spare(image)
+            self.spared_bytes += encoded_size(image.size_bytes)
             return by_name(name)
         if self.is_by_file and (address := file_address(image)):
             self.files.append((image, unchanged_state(image)))
-            self._spare(image)
+            self.pointed_at += 1
+            self.spared_bytes += encoded_size(image.size_bytes)
             return by_address(address, name)
         return by_bytes(image, name)
-
-    def _spare(self, image: Image) -> None:
-        self.spared_bytes.append(encoded_size(image.size_bytes))

@@ -1,6 +1,6 @@
-"""What the run's servers say of their own work, read from /metrics beside the run and never in its way.
+"""The servers' own metrics, read from /metrics during a run: vLLM's and llama.cpp's text, and mlx-vlm's JSON.
 
-In vLLM's and llama.cpp's text, and mlx-vlm's JSON.
+A failed reading never disturbs the run.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ VLLM = {
     b"generation_tokens_total": "generation_tokens",
     b"num_preemptions_total": "preemptions",
 }
-"""As vLLM 0.32 names them; caches count tokens (prefix) and images (mm)."""
+"""The names of vLLM 0.32; caches count tokens (prefix) and images (mm)."""
 LLAMACPP = {
     b"requests_processing": "running",
     b"requests_deferred": "waiting",
@@ -40,11 +40,11 @@ LLAMACPP = {
     b"tokens_predicted_total": "generation_tokens",
 }
 NOW = ("running", "waiting", "kv_use")
-"""What is of the moment; all else counts up from the server's start."""
+"""Values of the moment; all others count up from the server's start."""
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """A server's own figures at one moment; `kv_use` is a share of the cache, `counters` count from its start."""
+    """A server's metrics at one moment; `kv_use` is a share of the cache, `counters` count from the server's start."""
 
     running: float
     waiting: float
@@ -54,16 +54,22 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 def read_metrics(body: bytes) -> Reading | None:
-    """Read the reply of /metrics; None where it is of no known form."""
+    """Read the reply of /metrics; None if its form is unknown."""
     for names, pattern in _FAMILIES:
         samples = _samples(body, names, pattern)
         if "running" in samples:
-            return _reading(samples, memory_bytes(body))
+            return Reading(
+                running=samples["running"],
+                waiting=samples.get("waiting", 0.0),
+                kv_use=samples.get("kv_use"),
+                counters={name: value for name, value in samples.items() if name not in NOW},
+                memory_bytes=memory_bytes(body),
+            )
     return _mlx(body)
 
 
 def _family(prefix: bytes, names: Mapping[bytes, str]) -> tuple[Mapping[bytes, str], re.Pattern[bytes]]:
-    """A pattern that begins with plain text, which a search finds without a look at every line."""
+    """A pattern that starts with plain text, so that a search is fast."""
     labels = rb'(?:\{(?:[^"}\n]|"(?:[^"\\\n]|\\.)*+")*+\})?'
     return names, re.compile(rb"\n" + prefix + rb":(" + b"|".join(names) + rb")" + labels + rb"[ \t]++(\S++)")
 
@@ -72,7 +78,7 @@ _FAMILIES = (_family(b"vllm", VLLM), _family(b"llamacpp", LLAMACPP))
 
 
 def _samples(body: bytes, names: Mapping[bytes, str], pattern: re.Pattern[bytes]) -> dict[str, float]:
-    """Several engines or models behind one address are added up; of their caches the fullest is told."""
+    """Add up several engines or models behind one address; of their caches the fullest one counts."""
     samples: dict[str, float] = {}
     for name, text in pattern.findall(b"\n" + body):
         value = number(text)
@@ -80,16 +86,6 @@ def _samples(body: bytes, names: Mapping[bytes, str], pattern: re.Pattern[bytes]
             join: Callable[[Iterable[float]], float] = max if names[name] == "kv_use" else sum
             samples[names[name]] = join((samples.get(names[name], 0.0), value))
     return samples
-
-
-def _reading(samples: Mapping[str, float], memory: int | None) -> Reading:
-    return Reading(
-        running=samples["running"],
-        waiting=samples.get("waiting", 0.0),
-        kv_use=samples.get("kv_use"),
-        counters={name: value for name, value in samples.items() if name not in NOW},
-        memory_bytes=memory,
-    )
 
 
 class _MlxSummary(Struct):
@@ -108,7 +104,7 @@ class _Mlx(Struct):
 
 
 def _mlx(body: bytes) -> Reading | None:
-    """Of mlx-vlm's requests in flight those in the queue have not begun."""
+    """Read mlx-vlm's metrics; its requests in flight include those in the queue."""
     try:
         metrics = msgspec.json.decode(body, type=_Mlx)
     except UNDECODABLE:
@@ -122,7 +118,7 @@ def _mlx(body: bytes) -> Reading | None:
 
 
 class AnsweredBy:
-    """Counts from its making on, since several runs of one command share their servers."""
+    """Counts a run's answers by server, from its creation on: several runs of one command share their servers."""
 
     def __init__(self, routes: Routes) -> None:
         self._routes = routes
@@ -130,12 +126,14 @@ class AnsweredBy:
         self._counted = self._counts()
 
     def described(self) -> dict[str, Any]:
-        """What the run file keeps: nothing for one server that is sent bytes alone."""
+        """The counts for the run file; nothing for one server that gets images as bytes."""
         record: dict[str, Any] = {}
         if len(self._routes.all) > 1:
             answered = record["answered_by"] = dict.fromkeys((route.address for route in self._routes.all), 0)
             for route, before in zip(self._routes.all, self._answered, strict=True):
-                answered[route.address] += route.answered - before  # addresses are shown without their keys
+                answered[route.address] += (
+                    route.answered - before
+                )  # `+=`: without keys, addresses may be equal
         if any(route.uploads is not None for route in self._routes.all):
             record["uploads"] = {name: count - self._counted[name] for name, count in self._counts().items()}
         return record
@@ -146,14 +144,14 @@ class AnsweredBy:
 
 
 FIRST_S, SHARE, EVERY_S = 1.0, 0.2, 5.0
-"""From one reading to the next: a second at first, then that share of the time so far, at last EVERY_S."""
+"""Time between readings: at first FIRST_S, then this share of the time so far, at most EVERY_S."""
 TIMEOUT_S, LAST_TIMEOUT_S = 5.0, 1.0
 LARGEST_BYTES = 4_000_000
-"""A thousand labels make vLLM's text a megabyte; a larger one is nothing to ask for every few seconds."""
+"""A larger text isn't read every few seconds; with a thousand labels vLLM's text has a megabyte."""
 
 
 class ServerWatch:
-    """One server's readings added up: counters as what came since the first reading, a restart's fall left out."""
+    """Sums of one server's readings; its counters count from the first reading, also across a restart."""
 
     def __init__(self, route: Route) -> None:
         self.route = route
@@ -165,7 +163,7 @@ class ServerWatch:
         self._watched_s = self.at_s = self._running = self._waiting = self._kv_use = self._kv_most = 0.0
 
     async def look(self, timeout_s: float) -> None:
-        """Take one reading; raises httpx2.TransportError. A server that tells nothing is silent for good."""
+        """Take one reading; raises httpx2.TransportError. A server without metrics is `silent` from then on."""
         response = await self.route.endpoint.at_root().get("/metrics", timeout_s=timeout_s)
         body, status = response.content, response.status_code
         reading = read_metrics(body) if status == HTTPStatus.OK and len(body) <= LARGEST_BYTES else None
@@ -175,7 +173,7 @@ class ServerWatch:
             self.silent = True
 
     def take(self, reading: Reading, now_s: float) -> None:
-        """Add a reading; what it says of the moment stands for the time since the one before."""
+        """Add a reading; its values of the moment count for the time since the reading before."""
         before, passed_s = self.latest, now_s - self.at_s
         if before is not None:
             for name, value in reading.counters.items():
@@ -192,12 +190,12 @@ class ServerWatch:
         self.readings += 1
 
     def hit_rate(self, cache: str) -> float | None:
-        """The share of a cache's queries since the first reading that hit; None where there were none."""
+        """The share of a cache's queries since the first reading that hit; None without queries."""
         queries = self._counted.get(f"{cache}_queries", 0.0)
         return min(1.0, self._counted.get(f"{cache}_hits", 0.0) / queries) if queries else None
 
     def described(self) -> dict[str, Any]:
-        """Means over the time between the first and the last reading, rates over it, and what was counted in it."""
+        """Means, rates and counts between the first and the last reading."""
         seconds, latest = self._watched_s, self.latest
         if not seconds or latest is None:
             return {}
@@ -214,7 +212,8 @@ class ServerWatch:
             rate = self.hit_rate(cache)
             record |= {} if rate is None else {f"{cache}_hit_rate": round(rate, 4)}
         record |= {f"{name}_s": round(self._counted[name] / seconds, 2) for name in _RATES if name in self._counted}
-        record |= {name: int(self._counted[name]) for name in ("preemptions",) if name in self._counted}
+        if "preemptions" in self._counted:
+            record["preemptions"] = int(self._counted["preemptions"])
         if len(self._memory_bytes) > 1:
             record["memory_bytes"] = self._memory_bytes
         return record
@@ -224,7 +223,7 @@ _RATES = ("prompt_tokens", "generation_tokens")
 
 
 class MetricsReader:
-    """Reads all servers' metrics; `show` gets a short text after each round, `note` hears once of a failure."""
+    """Reads all servers' metrics; `show` gets a short text after each round, `note` gets the first failure."""
 
     def __init__(self, routes: Sequence[Route], *, show: Callable[[str], None], note: Callable[[str], None]) -> None:
         self._watches = [ServerWatch(route) for route in routes]
@@ -234,20 +233,20 @@ class MetricsReader:
         self._noted = self._failing = False
 
     async def watch(self) -> None:
-        """Until cancelled, or until no server is left that tells anything."""
+        """Read until cancelled, or until no server has metrics."""
         started_s = time.monotonic()
         while await self.look(TIMEOUT_S):
             elapsed_s = time.monotonic() - started_s
             await asyncio.sleep(min(EVERY_S, max(FIRST_S, SHARE * elapsed_s)))
 
     async def last_look(self) -> None:
-        """At the run's end, read those once more that can be read."""
+        """At the end of the run, read once more the servers that have metrics."""
         self._watches = [watch for watch in self._watches if watch.latest is not None]
         if not self._failing:
             await self.look(LAST_TIMEOUT_S)
 
     async def look(self, timeout_s: float) -> bool:
-        """Read them all once; False where none tells anything."""
+        """Read all servers once; False if none has metrics."""
         self._failing = False
         telling = [watch for watch in self._watches if not watch.silent and not watch.route.lost]
         await asyncio.gather(*(self._look(watch, timeout_s) for watch in telling))
@@ -266,9 +265,9 @@ class MetricsReader:
                 self._note(f"{watch.route.address}: its /metrics can't be read now ({why}); the run continues without")
 
     async def queue(self, since_s: float) -> tuple[float, float] | None:
-        """How many requests run and wait at all servers, read after `since_s`; zeros where none tells.
+        """The requests that run and wait at all servers, read after `since_s`; zeros without metrics.
 
-        None where it is too early for another reading.
+        None if it is too early for another reading.
         """
         telling = [watch for watch in self._watches if watch.latest is not None and not watch.route.lost]
         if any(watch.at_s < since_s for watch in telling):
@@ -279,19 +278,19 @@ class MetricsReader:
         return sum(reading.running for reading in latest), sum(reading.waiting for reading in latest)
 
     def memory_bytes(self) -> int | None:
-        """Of all servers together, as last read; None where one didn't tell."""
+        """The memory of all servers together, as last read; None if one doesn't report it."""
         latest = [watch.latest.memory_bytes if watch.latest else None for watch in self._watches]
         sizes = [size for size in latest if size is not None]
         return sum(sizes) if sizes and len(sizes) == len(latest) == self._servers else None
 
     def described(self) -> dict[str, Any]:
-        """What the run file keeps; nothing where no server told anything."""
+        """The records for the run file; nothing without metrics."""
         records = [record for watch in self._watches if (record := watch.described())]
         return {"server_metrics": records} if records else {}
 
 
 def brief(watches: Sequence[ServerWatch]) -> str:
-    """How it stands now, all servers together, in a few words; the hit rates are those of the run so far."""
+    """The state of all servers in a few words; the hit rates are those of the run so far."""
     latest = [watch.latest for watch in watches if watch.latest is not None]
     if not latest:
         return ""
