@@ -110,14 +110,10 @@ def written_forms(secrets: Iterable[str]) -> list[str]:
 def _redacted_path(path: str) -> str:
     parts = path.split("/")
     keys = [
-        bool(part) and (_looks_like_key(part) or _is_after_its_name(before, part))
+        part and (_looks_like_key(part) or (_BEFORE_A_KEY.fullmatch(before) and not re.fullmatch(r"v\d+", part)))
         for before, part in pairwise(["", *parts])
     ]
     return "/".join("<key>" if key else part for key, part in zip(keys, parts, strict=True))
-
-
-def _is_after_its_name(before: str, part: str) -> bool:
-    return bool(_BEFORE_A_KEY.fullmatch(before)) and not re.fullmatch(r"v\d+", part)
 
 
 def _redacted_value(name: str, value: str) -> str:

@@ -211,15 +211,21 @@ def _first_token(logprobs: Any) -> dict[str, float] | None:
 
     The sampled token is usually one of its own alternatives, and counts once.
     """
-    tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
-    if not isinstance(tokens, list) or not tokens or not isinstance(tokens[0], dict):
+    token = first_reported(logprobs)
+    if token is None:
         return None
-    others, totals = tokens[0].get("top_logprobs"), dict[str, float]()
+    others, totals = token.get("top_logprobs"), dict[str, float]()
     for text, logprob in _logprobs(others if isinstance(others, list) else []):
         totals[text] = _logprob_of_either(totals[text], logprob) if text in totals else logprob
-    for text, logprob in _logprobs(tokens[:1]):
+    for text, logprob in _logprobs([token]):
         totals.setdefault(text, logprob)
     return totals or None
+
+
+def first_reported(logprobs: Any) -> dict[str, Any] | None:
+    """The first token in a choice's logprobs, as the server reports it; None without logprobs."""
+    tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
+    return tokens[0] if isinstance(tokens, list) and tokens and isinstance(tokens[0], dict) else None
 
 
 def _logprobs(tokens: list[Any]) -> Iterator[tuple[str, float]]:

@@ -14,12 +14,6 @@ _LIMIT = re.compile(r"(?:at most|up to|maximum(?: is| of)?|limit(?: is| of)?)\D{
 _HINT = "raise the server's --limit-mm-per-prompt, or use --max_pages"
 
 
-def many_ask(count: int, sight: Sight) -> Ask:
-    """A prompt with so many pictures: small squares, or lines of text for a server that only reads text."""
-    png = sentence("one page") if sight == "text" else square(SHOWN[0], SIDE_PX)
-    return Ask(prompt=PROMPT, pictures=(Picture(png=png),) * count, fields={"max_tokens": 1})
-
-
 def limit_in(refusal: str) -> int | None:
     """The limit in a refusal of too many images."""
     match = _LIMIT.search(refusal)
@@ -28,9 +22,9 @@ def limit_in(refusal: str) -> int | None:
 
 async def find_image_limit(ask: Callable[[Ask], Awaitable[Reply]], sight: Sight, bare_tokens: int | None) -> Finding:
     """Ask with many pictures, then with fewer while the refusal doesn't name a limit."""
-    reply = Reply()
+    png = sentence("one page") if sight == "text" else square(SHOWN[0], SIDE_PX)  # such a server only reads text
     for count in LADDER:
-        reply = await ask(many_ask(count, sight))
+        reply = await ask(Ask(prompt=PROMPT, pictures=(Picture(png=png),) * count, fields={"max_tokens": 1}))
         finding = found_image_limit(count, reply, bare_tokens)
         if finding is not None:
             return finding
@@ -81,17 +75,13 @@ SLOW_S = 5.0
 NAME = "picture_tokens_by_size"
 
 
-def size_ask(side_px: int) -> Ask:
-    """The picture at one size, with a reply of one token."""
-    return Ask(prompt=PROMPT, pictures=(Picture(png=square(SHOWN[0], side_px)),), fields={"max_tokens": 1})
-
-
 async def find_sizes(ask: Callable[[Ask], Awaitable[Reply]], bare_tokens: int | None) -> Finding:
     """Ask with larger and larger pictures until one is refused, slow, or hardly costs more than the last."""
     replies: dict[int, Reply] = {}
     for side_px in SIDES_PX:
         started_s = time.monotonic()
-        replies[side_px] = await ask(size_ask(side_px))
+        picture = Picture(png=square(SHOWN[0], side_px))
+        replies[side_px] = await ask(Ask(prompt=PROMPT, pictures=(picture,), fields={"max_tokens": 1}))
         slow = time.monotonic() - started_s > SLOW_S
         if slow or replies[side_px].completion is None or _stopped_growing(_tokens(replies, bare_tokens)):
             break

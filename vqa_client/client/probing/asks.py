@@ -11,7 +11,7 @@ import httpx2
 import msgspec
 from msgspec import Struct
 
-from vqa_client.client.body import Dialect, Part, RequestTemplate, by_bytes, by_name
+from vqa_client.client.body import Dialect, RequestTemplate, by_bytes, by_name
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.probe import json_object
 from vqa_client.client.wire import NotACompletion, read_reply
@@ -149,17 +149,17 @@ USUAL: dict[str, Any] = {"temperature": 0, "presence_penalty": None}
 def body_of(ask: Ask, model: ModelSettings, dialect: Dialect) -> bytes:
     """The body: a request as the model's config sends it, but greedy and short, with the fields of this ask."""
     short = replace(model, **USUAL, max_tokens=min(model.max_tokens, MOST_TOKENS))
-    request = Request(content=(*map(_image, ask.pictures), ask.prompt), parameters=ask.fields)
-    body = RequestTemplate(short, dialect).body(request, map(_way, ask.pictures))
-    return b"".join(body.pieces())
+    images = [*map(_image, ask.pictures)]
+    parts = [
+        by_bytes(image, picture.uuid) if picture.sent else by_name(picture.uuid)
+        for image, picture in zip(images, ask.pictures, strict=True)
+    ]
+    request = Request(content=(*images, ask.prompt), parameters=ask.fields)
+    return b"".join(RequestTemplate(short, dialect).body(request, parts).pieces())
 
 
 def _image(picture: Picture) -> Image:
     return Image(name="", sha256="", mime="image/png", size_bytes=len(picture.png), data=picture.png)
-
-
-def _way(picture: Picture) -> Part:
-    return by_bytes(_image(picture), picture.uuid) if picture.sent else by_name(picture.uuid)
 
 
 TIMEOUT_S = 30.0

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from vqa_client.client.probing.asks import Ask, Picture, Reply, square
 from vqa_client.client.probing.findings import PARAMETER, PROMPT, SHOWN, Finding, colour_asks
+from vqa_client.client.wire import first_reported
 
 Effect = Literal["honoured", "ignored", "refused", "unclear"]
 UNLIKELY = ("zebra", "quartz")
@@ -139,10 +140,6 @@ def _named_tokens_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
     return "honoured" if alternatives(reply) in (named, named + 1) else "ignored"
 
 
-def _ignored(plain: Reply, reply: Reply, fields: Fields) -> Effect:
-    return "ignored"
-
-
 def _answer_of(reply: Reply) -> str:
     """The answer without the reasoning."""
     return reply.completion.text if reply.completion else ""
@@ -159,11 +156,8 @@ def _other_length(plain: Reply, reply: Reply) -> bool:
 
 def alternatives(reply: Reply) -> int | None:
     """The number of alternatives to the first token with a logprob; None without logprobs."""
-    logprobs = reply.choices[0].get("logprobs") if reply.choices else None
-    tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
-    if not isinstance(tokens, list) or not tokens or not isinstance(tokens[0], dict):
-        return None
-    return len(tokens[0].get("top_logprobs") or ())
+    token = first_reported(reply.choices[0].get("logprobs")) if reply.choices else None
+    return None if token is None else len(token.get("top_logprobs") or ())
 
 
 def answer_in_json(name: str, texts: Sequence[str]) -> Fields:
@@ -197,7 +191,7 @@ _ROWS = (
     Parameter("logprobs", _LOGPROBS, _logprobs_effect),
     Parameter("top_logprobs", {**_LOGPROBS, "top_logprobs": 5}, _logprobs_effect),
     Parameter("logprob_token_ids", {**_LOGPROBS, "logprob_token_ids": [5, 6]}, _named_tokens_effect),
-    Parameter("an unknown field", {"no_such_parameter": 1}, _ignored),
+    Parameter("an unknown field", {"no_such_parameter": 1}, lambda *_: "ignored"),
 )
 PARAMETERS = {row.name: row for row in _ROWS}
 

@@ -131,9 +131,7 @@ class AnsweredBy:
         if len(self._routes.all) > 1:
             answered = record["answered_by"] = dict.fromkeys((route.address for route in self._routes.all), 0)
             for route, before in zip(self._routes.all, self._answered, strict=True):
-                answered[route.address] += (
-                    route.answered - before
-                )  # `+=`: without keys, addresses may be equal
+                answered[route.address] += route.answered - before  # `+=`: without keys, addresses may be equal
         if any(route.uploads is not None for route in self._routes.all):
             record["uploads"] = {name: count - self._counted[name] for name, count in self._counts().items()}
         return record
