@@ -5,6 +5,8 @@ import json
 import os
 import re
 import shlex
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -57,7 +59,7 @@ OTHER_COMMANDS = [
         "no benchmark 'rows.csv'\nhint: `vqa-client ask rows.csv` asks your own questions; `vqa-client",
     ),
     (["suite", "rows.csv"], "there is no suite 'rows.csv'\nhint: `vqa-client ask rows.csv` asks your own questions; "),
-    (["ctl", "results", "--max_workers", "auto"], "--max_workers is 'auto'; it must be a whole number\n"),
+    (["compare", "a", "b", "--html_images", "auto"], "--html_images is 'auto'; it must be a whole number\n"),
     (["ctl", "results", "--max_workers", "2.0"], "--max_workers is '2.0'; it must be a whole number"),
     (["ask", "rows.csv", "--to", "task"], "--to task: a benchmark is a Python file\nhint: --to task.py"),
     (["ask", "rows.csv", "--to", "typo.py"], "--to typo.py: the file is there already\nhint: name another file"),
@@ -176,6 +178,30 @@ def test_ctrl_c_while_data_is_read_ends_with_a_word(
         monkeypatch.setattr(f"vqa_client.cli.{read}", interrupt)
     assert run_command(words) == 130
     assert capsys.readouterr().err == "stopped\n"
+
+
+INTERRUPTED = """
+import sys
+before = set(sys.modules)
+import vqa_client.__main__ as program
+print(*sorted(set(sys.modules) - before))
+
+class Interrupt:
+    def find_spec(name, *_):
+        if name == "vqa_client.cli":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt)
+program.entry()
+"""
+
+
+def test_ctrl_c_at_the_start_ends_without_a_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (130, "")
+    assert done.stdout.split() == ["vqa_client", "vqa_client.__main__", "vqa_client.version"], (
+        "read before Ctrl-C ends it"
+    )
 
 
 NOWHERE = "http://127.0.0.1:9/v1"

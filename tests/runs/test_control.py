@@ -79,15 +79,22 @@ async def test_a_run_in_progress_is_changed_paused_resumed_and_stopped(
         code, said = await ctl(capsys, str(of.output))
         assert (len(server.chats), "paused" in said, "0 in flight" in said) == (asked, True, True)
 
-        assert (await ctl(capsys, str(of.output), "--resume"))[0] == 0
+        assert (await ctl(capsys, str(of.output), "--max_workers", "auto", "--resume"))[0] == 0
         async with asyncio.timeout(60):
             while len(server.chats) == asked:
                 await asyncio.sleep(0.01)
         code, said = await ctl(capsys, str(of.output), "--stop")
         assert (code, "stopping" in said) == (0, True)
-    assert [len(notes.about(words)) for words in ("ctl: 9 workers", "ctl: paused", "ctl: resumed")] == [1, 1, 1]
+    assert [len(notes.about(words)) for words in ("ctl: 9 workers", "ctl: --max_workers auto", "ctl: paused")] == [
+        1,
+        1,
+        1,
+    ]
+    assert len(notes.about("ctl: resumed")) == 1
     assert (records(of), place.parent.exists()) == ([], False)
-    workers = of.run_file()["sessions"][-1].get("workers", {})
+    session = of.run_file()["sessions"][-1]
+    assert session["auto_workers"]["most"] >= 9, "the search begins at the present number"
+    workers = session.get("workers", {})
     assert workers.get("paused", 0) == 0, "what a person pauses is not held up"
     assert 0 < len(of.records()) < 400
 

@@ -40,7 +40,7 @@ def _model(name: ServerName, settings: ServeSettings) -> Launch:
     if settings.config is None:
         raise UsageError(f"serve {name} needs --config", hint="the config of the model, as the run will get it")
     model: ModelSettings = load_model(settings.config)
-    images = most_images(settings.images_dir) if settings.images_dir else None
+    images = most_images(settings.images) if settings.images else None
     return _LAUNCHES[name](
         model, host=settings.host, port=settings.port, images=images, dry_run=settings.dry_run, note=_print_line
     )

@@ -83,10 +83,10 @@ def next_search(now: Search, measured: Measurement, most: int = MOST) -> Search:
 
 
 class Adaptive:
-    """Changes the size of a crew during a run as the search says; `described` is for the run file."""
+    """Changes the size of a crew as the search says while it is `active`; `described` is for the run file."""
 
-    def __init__(self, crew: Crew, routes: Routes, queue: Queue) -> None:
-        self.active = True
+    def __init__(self, crew: Crew, routes: Routes, queue: Queue, *, active: bool) -> None:
+        self.active = self._was_active = active
         self._crew, self._routes, self._queue = crew, routes, queue
         self._most = affordable_workers(MOST, lambda text: None)
         self._search = Search(size=crew.size)
@@ -94,6 +94,13 @@ class Adaptive:
         self._skipped = self._answers = self._timed = 0
         self._latency_s = 0.0
         self._refusals, self._begun_s = 0, 0.0
+
+    def start(self) -> None:
+        """Search from the crew's present size on."""
+        self.active = self._was_active = True
+        self._search = Search(size=self._crew.size)
+        self._peak = max(self._peak, self._crew.size)
+        self._begin()
 
     def finished(self, record: Record) -> None:
         """Count a record, unless its question began with another number of workers."""
@@ -111,7 +118,7 @@ class Adaptive:
         while True:
             await asyncio.sleep(TICK_S)
             if not self.active:
-                return
+                continue
             if self._crew.in_flight > self._crew.size:
                 self._begin()  # surplus workers still finish their questions
             elif (measured := await self._measured_step()) is not None and self.active:
@@ -143,5 +150,7 @@ class Adaptive:
         return sum(route.window.refusals for route in self._routes.all)
 
     def described(self) -> dict[str, Any]:
+        if not self._was_active:
+            return {}
         search = self._search
         return {"auto_workers": {"last": search.size, "most": self._peak, "why": search.why}}

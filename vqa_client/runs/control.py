@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -40,7 +40,7 @@ LINE_BYTES = 10_000
 class Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Changes to a run; without any change it only asks for the run's state."""
 
-    max_workers: int | None = None
+    max_workers: int | Literal["auto"] | None = None
     paused: bool | None = None
     stop: bool = False
 
@@ -121,9 +121,14 @@ class Control:
         """Carry out an order; returns the reason if that is not possible."""
         if self._by_batches and (order.max_workers is not None or order.paused is not None):
             return "it asks by batches, which have no workers to change or to pause"
-        if order.max_workers is not None:
-            if self._figures.adaptive is not None:
-                self._figures.adaptive.active = False
+        adaptive = self._figures.adaptive
+        if order.max_workers == "auto":
+            assert adaptive, "only batches have none"
+            adaptive.start()
+            self._note("ctl: --max_workers auto")
+        elif order.max_workers is not None:
+            assert adaptive, "only batches have none"
+            adaptive.active = False
             self._crew.size = affordable_workers(max(1, order.max_workers), self._note)
             self._note(f"ctl: {self._crew.size:,} workers")
         if order.paused is not None and order.paused != self._crew.on_break:
@@ -178,7 +183,7 @@ def order_all(run: Path, order: Order) -> list[Standing]:
     """
     records = _records_of(run)
     shares = [order] * len(records)
-    if order.max_workers is not None:
+    if isinstance(order.max_workers, int):
         size, more = divmod(order.max_workers, max(1, len(records)))
         sizes = [max(1, size + (number < more)) for number in range(len(records))]
         shares = [msgspec.structs.replace(order, max_workers=size) for size in sizes]

@@ -209,8 +209,9 @@ class _Start:
         routes, control = session.chat.routes, Control(plan, stage, self.log, figures)
         pace: Watch = partial(figures.pace.watch, routes, stage.crew, stage.progress.pulse)
         watches = [pace, servers.watch, control.watch]
-        if stage.settings.max_workers == "auto" and not stage.settings.batch:
-            figures.adaptive = Adaptive(stage.crew, routes, servers.queue)
+        if not stage.settings.batch:
+            is_auto = stage.settings.max_workers == "auto"
+            figures.adaptive = Adaptive(stage.crew, routes, servers.queue, active=is_auto)
             watches.append(figures.adaptive.watch)
         chat = await client_for(plan, session, file, stage.progress.note, stage.stop)
         file.start(figures.described([], servers.described()))

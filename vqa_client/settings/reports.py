@@ -65,8 +65,8 @@ class CtlSettings(CheckedSettings):
     run: Path
     """The run's --output folder, or its report, *.run.json or *.records.jsonl."""
     _: KW_ONLY
-    max_workers: Annotated[int | None, AtLeast(1)] = None
-    """Requests in flight at once from now on; of several shards together."""
+    max_workers: Annotated[int | Literal["auto"] | None, AtLeast(1)] = None
+    """Requests in flight at once from now on; of several shards together. auto: as of a run with --max_workers auto."""
     pause: Switch = False
     """Ask no further question until --resume; questions in flight end."""
     resume: Switch = False

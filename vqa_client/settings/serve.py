@@ -22,7 +22,7 @@ class ServeSettings(CheckedSettings):
     """Where to listen; 0.0.0.0: reachable from the network."""
     port: Annotated[int, AtLeast(0, most=65535)] = 8000
     """The port to listen on."""
-    images_dir: Path | None = None
+    images: Annotated[Path | None, Parameter(name=("--images", "-i", "--images_dir"))] = None
     """The page images of the run: vLLM's limit on images is set for the longest document."""
     start_timeout: Annotated[float, ABOVE_0] = 3600.0
     """Seconds it may take to load, downloads included."""
