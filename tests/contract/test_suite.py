@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.json import encode
 
 from tests.compare.logged import failed, many, put, record
 from tests.contract.samples import write_sample
@@ -159,13 +160,14 @@ def test_a_suite_says_what_it_would_ask_and_asks_nothing(
 
 
 def test_one_benchmark_twice_and_models_of_like_names_have_folders_of_their_own(
-    suite: Path, tmp_path: Path, fault_server: StartsServers
+    suite: Path, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     suite.write_text('[chartqa]\ndata = "chartqa"\n["again: 2"]\nbenchmark = "chartqa"\ndata = "chartqa"\n')
     server = fault_server(oracle(RIGHT), models=("a/vlm-2.5-7b", "a/vlm-2.5-72b"))
     asked = ["suite", str(suite), "-o", str(tmp_path / "out"), "--base_url", server.base_url, "--no-html"]
     models = ["--model", "a/vlm-2.5-7b", "--model", "a/vlm-2.5-72b"]
     assert run_command([*asked, *models]) == 0
+    assert "chartqa (again: 2) · a/vlm-2.5-72b: 4/4" in capsys.readouterr().err
     assert len(server.chats) == 4 * 2 * 2
     logs = sorted(str(log.relative_to(tmp_path / "out").parent) for log in (tmp_path / "out").rglob("*.records.jsonl"))
     assert logs == [f"a_vlm-2.5-7{model}b/{entry}" for model in ("2", "") for entry in ("again_ 2", "chartqa")]
@@ -173,10 +175,26 @@ def test_one_benchmark_twice_and_models_of_like_names_have_folders_of_their_own(
     assert sorted(made["models"]) == ["a/vlm-2.5-72b", "a/vlm-2.5-7b"]
     assert [(column["title"], len(column["cells"])) for column in made["columns"]] == [
         ("chartqa", 2),
-        ("chartqa (again_ 2)", 2),
+        ("chartqa (again: 2)", 2),
     ]
-    assert (made["in_mean"], len(columns(tmp_path / "out")["chartqa"].cells)) == (2, 4), "of any runs it is a column"
+    assert made["in_mean"] == 2
+    assert made == json.loads(encode(leaderboard([tmp_path / "out"]), enc_hook=str)), "the folder gives the same table"
     assert run_command([*asked, "--model", "x", "--model", "x"]) == 2, "two of one name are one model's"
+    assert run_command([*asked, *models, "--dry_run", "--json"]) == 0
+    titles = {row["title"] for row in json.loads(capsys.readouterr().out)}
+    assert titles == {"chartqa", "chartqa (again: 2)"}
+
+
+def test_a_run_with_and_without_images_is_not_in_the_mean(
+    suite: Path, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    suite.write_text(f'{SUITE}["pope, blind"]\nbenchmark = "pope"\ndata = "pope"\nblind = true\n')
+    server = fault_server(oracle(RIGHT | dict.fromkeys(YES_NO, "yes")))
+    assert run_command(["suite", str(suite), "-o", str(tmp_path / "out"), "--base_url", server.base_url]) == 0
+    made = board(tmp_path / "out")
+    values = {column["title"]: cell["value"] for column in made["columns"] for cell in column["cells"].values()}
+    assert values == {"chartqa": 1.0, "pope (pope twice)": 0.5, "pope (pope, blind)": 0.5}
+    assert (list(made["means"].values()), made["in_mean"]) == ([0.75], 2)
 
 
 def test_images_that_are_processed_in_two_ways_have_two_names_at_the_server(

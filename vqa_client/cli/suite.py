@@ -1,7 +1,7 @@
 """`vqa-client suite`: several benchmarks in one command, and one table of them all."""
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -26,17 +26,11 @@ def suite(name: str, /, settings: SuiteSettings) -> int:
     path, entries = read_suite(name)
     root = settings.data or (path.parent if name.endswith(".toml") else Path())  # a shipped suite has no data beside it
     runs = settings_of(settings, entries, _parse_entry, root, sys.argv[1:])
-    twice = {entry.folder for entry in entries if entry.folder}
-    return evaluate_several(runs, partial(_finish, settings, path.stem, twice))
+    return evaluate_several(runs, partial(_finish, settings, path.stem))
 
 
 def _finish(
-    settings: SuiteSettings,
-    title: str,
-    twice: Collection[str],
-    reports: Sequence[Report],
-    pages: bool,
-    others: Sequence[Path],
+    settings: SuiteSettings, title: str, reports: Sequence[Report], pages: bool, others: Sequence[Path]
 ) -> None:
     """Print and write the table of the runs that have begun; with `pages` also those of reports."""
     if settings.part is not None:
@@ -47,7 +41,7 @@ def _finish(
         return
     if pages:
         write_pages(begun)
-    board = leaderboard([*(report.log for report in begun), *others], twice)
+    board = leaderboard([*(report.log for report in begun), *others])
     if settings.json:
         show(begun, as_json=True)
     else:

@@ -7,7 +7,7 @@ A run that asks in several forms (corruptions, repeats, with and without images)
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from math import fsum
 from pathlib import Path
@@ -21,9 +21,10 @@ from vqa_client.errors import DataError, IdentityError
 from vqa_client.files import natural_key, replacing
 from vqa_client.html.page import OURS, rendered
 from vqa_client.reports.log_reader import WAY_OUT, file_beside, find_logs
-from vqa_client.reports.logged_run import LoggedRun, headline_of, read_run
+from vqa_client.reports.logged_run import SEEN, LoggedRun, headline_of, read_run, variant_words
 from vqa_client.scoring.paired import Difference, by_cluster, difference, holm
 from vqa_client.scoring.statistics import interval
+from vqa_client.settings.run import entry_title
 
 SURE = 0.05
 """Below this adjusted p, one of two models is better."""
@@ -91,18 +92,15 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     """Why runs that were found are in no column."""
 
 
-def leaderboard(places: Sequence[Path], entries: Collection[str] = ()) -> Leaderboard:
-    """Read every run that the files and folders hold; raises DataError where none can be read.
-
-    Runs in folders of the names `entries` are in a column of their own for each: a suite's several runs of a benchmark.
-    """
+def leaderboard(places: Sequence[Path]) -> Leaderboard:
+    """Read every run in the files and folders; raises DataError where none can be read."""
     runs, left_out = list[LoggedRun](), list[str]()
     for log in dict.fromkeys(log.resolve() for place in places for log in find_logs(place)):
         try:
             runs.append(read_run(log))
         except (DataError, IdentityError) as error:
             left_out.append(str(error))
-    titles = {run.log: _title(run, entries) for run in runs}
+    titles = {run.log: _title(run) for run in runs}
     labels = _labels(runs, titles) if runs else {}
     groups: dict[str, list[LoggedRun]] = {}
     for run in runs:
@@ -113,10 +111,10 @@ def leaderboard(places: Sequence[Path], entries: Collection[str] = ()) -> Leader
     return _in_order(columns, tuple(left_out))
 
 
-def _title(run: LoggedRun, entries: Collection[str]) -> str:
+def _title(run: LoggedRun) -> str:
     """The benchmark, with its part of the data and its name in the suite where it has these."""
-    task, entry = run.task or run.stem, run.log.parent.name
-    return " ".join(filter(None, (task, run.folder, f"({entry})" if entry in entries and entry != task else "")))
+    name = f"{run.task or run.stem} {run.folder}".rstrip()
+    return entry_title(name, str(run.facts.settings.get("entry", "")))
 
 
 def _labels(runs: Sequence[LoggedRun], titles: Mapping[Path, str]) -> dict[Path, str]:
@@ -167,8 +165,9 @@ def _mean(model: str, columns: Sequence[Column]) -> float:
 
 
 def _counts(cell: Cell) -> bool:
-    """Whether a cell may enter a mean over columns."""
-    return cell.value is not None and cell.most == 1 and not cell.apart and not cell.incomplete
+    """Whether a cell may enter a mean over columns; a run of --blind repeats the figure of a plain run."""
+    is_blind = cell.of == variant_words(SEEN)
+    return cell.value is not None and cell.most == 1 and not (cell.apart or cell.incomplete or is_blind)
 
 
 def _column(title: str, runs: Sequence[LoggedRun], labels: Mapping[Path, str]) -> Column:

@@ -21,7 +21,7 @@ from vqa_client.reports.run import Pairs, Run, Sample, Write
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import RunFile
 from vqa_client.settings.batch import without_keys
-from vqa_client.settings.run import RunSettings
+from vqa_client.settings.run import RunSettings, entry_title
 from vqa_client.tables.pictures import is_address, url_of
 from vqa_client.task import Loaded, Task, Walk
 from vqa_client.tasks.registry import Opened
@@ -67,7 +67,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        name = f"{self.task.name} {self.folder}".rstrip()
+        name = entry_title(f"{self.task.name} {self.folder}".rstrip(), self.opened.settings.entry)
         return f"{name} · {self.shown}" if self.shown else name
 
     @property
@@ -219,7 +219,7 @@ def described_settings(settings: RunSettings) -> dict[str, Any]:
     return {
         key: str(value) if isinstance(value, Path) else value
         for key, value in values.items()
-        if key not in ("api_key", "base_url", "endpoint", "header", "corrupted")
+        if key not in ("api_key", "base_url", "endpoint", "header", "corrupted") and (key != "entry" or value)
     }
 
 

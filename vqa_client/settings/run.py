@@ -43,6 +43,7 @@ class RunSettings(RequestOptions, BatchSettings):
     """What every benchmark command takes: the server, the pace, and what happens to the images.
 
     `corrupted` asks every question under each corruption and level that it names: `vqa-client robustness run` sets it.
+    `entry` names one of several runs of a benchmark in a suite.
     """
 
     base_url: Annotated[
@@ -133,6 +134,7 @@ class RunSettings(RequestOptions, BatchSettings):
     max_pages: Annotated[int | None, AtLeast(1), IMAGES] = None
     """Send only the first N pages of a document (recorded). Default: all."""
     corrupted: Annotated[RobustnessRun | None, Parameter(parse=False)] = None
+    entry: Annotated[str, Parameter(parse=False)] = ""
 
     addresses: ClassVar = {
         **dict.fromkeys(("data", "data_json"), ("hf", *STORES)),
@@ -179,7 +181,7 @@ class RunSettings(RequestOptions, BatchSettings):
     @property
     def title(self) -> str:
         """The name that distinguishes these settings from others of the same command."""
-        return self.benchmark
+        return entry_title(self.benchmark, self.entry)
 
     def named(self, benchmark: str) -> Self:
         """The same settings for the benchmark of this name; most settings belong to one benchmark and ignore it."""
@@ -256,6 +258,11 @@ class OneModelSettings(RunSettings):
     @property
     def served_name(self) -> str | None:
         return self.model
+
+
+def entry_title(benchmark: str, entry: str) -> str:
+    """A benchmark with its name in the suite, where the suite has it several times."""
+    return f"{benchmark} ({entry})" if entry not in ("", benchmark) else benchmark
 
 
 def output_option(settings: RunSettings) -> str:

@@ -54,12 +54,12 @@ class SuiteSettings(RunSettings):
 class Entry:
     """One benchmark of a suite: its name, and its options as the file gives them.
 
-    `folder` is below its model's: the table's name, where the suite has the benchmark twice.
+    `table` is the table's name where the suite has the benchmark several times, else empty.
     """
 
     name: str
     options: Mapping[str, Any]
-    folder: str = ""
+    table: str = ""
 
 
 def read_suite(name: str) -> tuple[Path, list[Entry]]:
@@ -93,7 +93,7 @@ def read_suite(name: str) -> tuple[Path, list[Entry]]:
     ]
     times = Counter(str(options["benchmark"]) for options in all_options)
     return path, [
-        Entry(name=name, options=options, folder=_folder_name(table) if times[name] > 1 else "")
+        Entry(name=name, options=options, table=table if times[name] > 1 else "")
         for table, options in zip(tables, all_options, strict=True)
         for name in [str(options["benchmark"])]
     ]
@@ -206,7 +206,8 @@ def _model_options(settings: RunSettings, config: str | None, name: str | None) 
 
 
 def _place(settings: RunSettings, output: Path, entry: Entry, config: str | None, name: str | None) -> dict[str, Any]:
-    """A folder for each model that the command line names, by its whole name."""
+    """A folder for each model that the command line names; in it one for each table of a benchmark with several."""
     of_config = Path(config).name.removesuffix(".json") if config else ""
     model = "_".join(_folder_name(part) for part in (of_config, name) if part)
-    return {output_option(settings): output / model / entry.folder}
+    table = _folder_name(entry.table) if entry.table else ""
+    return {output_option(settings): output / model / table, "entry": entry.table}
