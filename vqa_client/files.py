@@ -156,10 +156,10 @@ def private_folder(prefix: str, root: str | None = None) -> Iterator[Path]:
         yield Path(name)
 
 
-def lock(descriptor: int, path: Path) -> None:
-    """Lock the log of a run, until the process ends however that may be; raises Busy where another run has it."""
+def lock(descriptor: int, path: Path, *, shared: bool = False) -> None:
+    """Lock a run's file until the process ends; raises Busy where another run has it, unless both are `shared`."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         raise Busy(
             f"{path} is being written by another run", hint="wait for it to end, or give another --output"
@@ -170,18 +170,18 @@ def lock(descriptor: int, path: Path) -> None:
         ) from None
 
 
-def open_locked(path: Path) -> int:
-    """A descriptor of a file that is made where it is missing, to be read and appended to, and locked as by `lock`.
+def open_locked(path: Path, *, shared: bool = False) -> int:
+    """Open a file to read and append to, made where it is missing, and lock it as `lock` does; gives its descriptor.
 
-    Another process may put a new file in its place, or remove it, between opening and locking; then it is opened again.
-    Raises UsageError for what is not a file, OSError.
+    If another process replaces or removes the file between opening and locking, it is opened again. Raises UsageError
+    for what is not a file, OSError.
     """
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # a pipe would be waited for without end
                 raise UsageError(f"{path} is not a file", hint="move it away, or give another --output")
-            lock(descriptor, path)
+            lock(descriptor, path, shared=shared)
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(descriptor), os.stat(path)):
                     return descriptor

@@ -7,6 +7,7 @@ import random
 import re
 import signal
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -101,11 +102,31 @@ def test_of_two_equal_commands_at_once_the_second_is_refused_before_it_does_anyt
     assert (refused.code, refused.out, refused.err) == (
         2,
         "",
-        f"error: another command is asking this run in {of.output}, with --processes or --ray\n"
+        f"error: another command is asking this run in {of.output}\n"
         "hint: wait for it to end, or give another --output\n",
     )
     assert len(server.chats) == 20 + 4 + 2 * 20
     assert not list(of.output.glob(".*"))
+
+
+IN_TWO, HALVES = (("--processes", "2"),), (("--shard", "1/2"), ("--shard", "2/2"))
+
+
+@pytest.mark.parametrize(("begun", "refused"), [(HALVES, IN_TWO[0]), (IN_TWO, HALVES[0])], ids=["shards", "processes"])
+def test_processes_and_shards_of_one_run_refuse_each_other_before_they_do_anything(
+    begun: tuple[tuple[str, ...], ...], refused: tuple[str, ...], tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 12)
+    server = fault_server((hold(), answer(reply)), keep_bodies=False)
+    arguments = of.arguments(server.base_url, "--max_workers", "4")
+    with ExitStack() as stack:
+        commands = [stack.enter_context(running([*arguments, *words])) for words in begun]
+        server.wait_until(lambda: server.log.in_flight >= 4)
+        done = ran([*arguments, *refused])
+        server.release()
+        assert [command.finished().code for command in commands] == [0] * len(begun)
+    assert (done.code, f"another command is asking this run in {of.output}\n" in done.err) == (2, True), done.err
+    assert (len(server.chats), list(of.output.glob(".*"))) == (12, [])
 
 
 def test_a_killed_process_is_started_again(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer
 from tests.faults.questions import Questions
-from vqa_client.cli.processes import alone
+from vqa_client.cli.processes import locked_runs
 from vqa_client.cli.progress import LiveCounts, PlainDisplay
 from vqa_client.cli.ray_driver import on_ray
 from vqa_client.cli.ray_worker import Asked, Sent, Worker
@@ -194,5 +194,5 @@ async def test_a_second_driver_of_a_run_is_refused_and_takes_no_shard_from_the_f
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", cluster(ActorDiedError()))
     settings = Questions(tmp_path, 2).settings("http://127.0.0.1:9/v1", ray="auto", shards=1)
-    with alone([settings]), pytest.raises(Busy, match="another command is asking this run in"):
+    with locked_runs([settings]), pytest.raises(Busy, match="another command is asking this run in"):
         await on_ray([settings], LiveCounts(), asyncio.Event())

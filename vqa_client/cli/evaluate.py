@@ -119,11 +119,16 @@ async def asked(settings: Sequence[RunSettings], progress: LiveCounts, stop: asy
 
         return await in_turns(settings, progress, stop)
     here, part = settings[0].max_workers, settings[0].part
-    if part is not None and here != "auto" and not isinstance(progress, PipedDisplay):
-        progress.note(
-            f"shard {part}: {here:,} requests in flight here, {here * part.of:,} if all {part.of} run at once"
-        )
-    return await arun_several(settings, progress=progress, stop=stop)
+    if part is None or isinstance(progress, PipedDisplay):
+        return await arun_several(settings, progress=progress, stop=stop)
+    from vqa_client.cli.processes import locked_runs
+
+    with locked_runs(settings, shared=True):
+        if here != "auto":
+            progress.note(
+                f"shard {part}: {here:,} requests in flight here, {here * part.of:,} if all {part.of} run at once"
+            )
+        return await arun_several(settings, progress=progress, stop=stop)
 
 
 def as_shards(reports: Sequence[Report]) -> str:

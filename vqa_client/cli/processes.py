@@ -1,6 +1,7 @@
 """`--processes`: the same command in several processes, each with a shard, and one display and report of all."""
 
 import asyncio
+import fcntl
 import os
 import signal
 import sys
@@ -46,7 +47,7 @@ async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, st
     display = Shown(progress, shards)
     options = {name: getattr(settings[0], name) / count for name in SHARED if getattr(settings[0], name) is not None}
     shares = [{"shard": shard, "max_workers": share_of(workers, shard), **options} for shard in shards]
-    with alone(settings):
+    with locked_runs(settings):
         ended = await asyncio.gather(
             *(_run_shard(shard, share, display, stop) for shard, share in zip(shards, shares, strict=True))
         )
@@ -58,14 +59,14 @@ async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, st
 
 
 @contextmanager
-def alone(settings: Sequence[RunSettings]) -> Iterator[None]:
-    """Lock runs: two commands would each get some of their shards and miss the others.
+def locked_runs(settings: Sequence[RunSettings], *, shared: bool = False) -> Iterator[None]:
+    """Lock runs for a command that asks all of their shards, or `shared` for one that asks some of them.
 
-    Raises Busy where another command has one of them, OutputError where --output takes no file.
+    Raises Busy where another command asks one of the runs, OutputError where --output takes no file.
     """
     with ExitStack() as stack:
         for lock_file in dict.fromkeys(map(_lock_file, settings)):  # a run named twice is refused later
-            stack.enter_context(_locked(lock_file))
+            stack.enter_context(_locked(lock_file, shared=shared))
         yield
 
 
@@ -78,21 +79,22 @@ def _lock_file(settings: RunSettings) -> Path:
 
 
 @contextmanager
-def _locked(lock_file: Path) -> Iterator[None]:
-    """Lock a run; a folder that is made for it and stays empty is removed."""
+def _locked(lock_file: Path, *, shared: bool) -> Iterator[None]:
+    """Lock a run; the last command removes the file, and a folder that was made for it and stays empty."""
     folder = lock_file.parent
     check_output(folder)
     made = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        descriptor = open_locked(lock_file)
+        descriptor = open_locked(lock_file, shared=shared)
     except Busy as error:
-        message = f"another command is asking this run in {folder}, with --processes or --ray"
-        raise Busy(message, hint=error.hint) from None
+        raise Busy(f"another command is asking this run in {folder}", hint=error.hint) from None
     try:
         yield
     finally:
-        lock_file.unlink(missing_ok=True)
+        with suppress(BlockingIOError):  # another command has a shard
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file.unlink(missing_ok=True)
         os.close(descriptor)
         with suppress(OSError):  # the run has files there
             for each in made:
@@ -132,8 +134,11 @@ async def _run_shard(
     display.left(shard)
     if stop.is_set():
         return None
-    if code < 0 or code in (EXIT_USAGE, EXIT_SERVER):
-        return _error_of(stderr, UsageError if code == EXIT_USAGE else ServerUnusable)
+    if code == EXIT_USAGE:
+        stop.set()  # the command ends with this error
+        return _error_of(stderr, UsageError)
+    if code < 0 or code == EXIT_SERVER:
+        return _error_of(stderr, ServerUnusable)
     if code in STOPPED:
         return Interrupted([])
     if stderr.strip():

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vqa_client.cli.processes import Shown, alone, joined, share_of
+from vqa_client.cli.processes import Shown, joined, locked_runs, share_of
 from vqa_client.cli.progress import LiveCounts
 from vqa_client.cli.ray_worker import STOPPED, Asked, Sent, Worker
 from vqa_client.cli.streams import EXIT_OK, EXIT_USAGE
@@ -53,7 +53,7 @@ async def on_ray(settings: Sequence[RunSettings], progress: LiveCounts, stop: as
     Setting `stop` stops the workers in order and raises Interrupted. Raises UsageError as they do, Busy where another
     command asks the run, and ModelsFailed where a shard did not come to its end.
     """
-    with alone(settings):
+    with locked_runs(settings):
         planning = asyncio.ensure_future(in_daemon_thread(partial(_make_plans, settings, progress)))
         try:
             async with _connection(settings[0]) as ray:
