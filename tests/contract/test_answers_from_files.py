@@ -107,7 +107,7 @@ def _settings(name: str, root: Path) -> RunSettings:
     if name in KEPT:
         kept = kept_settings("explain" if name == "vqax" else name, NOWHERE)
         changes = {
-            "mc": {"config": None, "images_dir": Path("data/pages/clean")},
+            "mc": {"config": None, "images": Path("data/pages/clean")},
             "niah": {"config": None},
             "vqa2": {"model": ()},
             "vqax": {"model": _config(root)},

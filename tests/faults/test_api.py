@@ -26,7 +26,7 @@ root, base_url = Path(sys.argv[1]), sys.argv[2]
 
 def settings(name, **more):
     return vqa_client.McSettings(
-        data_json=root / "data.json", images_dir=root / "pages", output=root / engine / name, base_url=base_url,
+        data=root / "data.json", images=root / "pages", output=root / engine / name, base_url=base_url,
         api_key=None, max_workers=8, engine=engine, **more,
     )
 

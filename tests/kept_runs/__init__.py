@@ -29,9 +29,7 @@ def settings(name: str, base_url: str) -> RunSettings:
     config = "data/model.json"
     match name:
         case "mc":
-            return McSettings(
-                data_json=data / "mc/data.json", images_dir=data / "pages", output=output, config=config, **given
-            )
+            return McSettings(data=data / "mc/data.json", images=data / "pages", output=output, config=config, **given)
         case "niah":
             return NiahSettings(
                 data=data / "niah/data.json",

@@ -57,8 +57,8 @@ class Sample:
 
     def settings(self, base_url: str, **changes: Any) -> McSettings:
         given: dict[str, Any] = {
-            "data_json": self.data_json,
-            "images_dir": self.pages_dir,
+            "data": self.data_json,
+            "images": self.pages_dir,
             "output": self.output,
             "base_url": base_url,
             "api_key": None,

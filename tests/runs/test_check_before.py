@@ -194,7 +194,7 @@ async def test_a_server_without_a_list_of_models_needs_the_name(
 async def test_a_run_without_images_needs_no_sight(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Sample(tmp_path, 4)
     server = fault_server(ignores_images())
-    (report,) = await vqa_client.arun(of.settings(server.base_url, check=True, images_dir=None, text_only=True))
+    (report,) = await vqa_client.arun(of.settings(server.base_url, check=True, images=None, text_only=True))
     assert report.summary.overall.answered == 4
     assert not any(of_check(chat) for chat in server.chats)
 

@@ -39,7 +39,7 @@ async def test_a_run_on_a_store_is_the_run_on_files(
     [local] = await arun(of.settings(server.base_url, output=tmp_path / "local"))
     with store_of(of.root) as store:
         monkeypatch.setenv("AWS_ENDPOINT_URL", store.address)
-        there = {"data_json": Path(f"s3://{BUCKET}/data.json"), "images_dir": Path(f"s3://{BUCKET}/pages")}
+        there = {"data": Path(f"s3://{BUCKET}/data.json"), "images": Path(f"s3://{BUCKET}/pages")}
         settings = of.settings(server.base_url, output=tmp_path / "out", **there)
         [found] = await arun(settings)
         assert answers(found.log) == answers(local.log)
@@ -102,7 +102,7 @@ async def test_what_a_store_refuses_is_said_before_the_first_question(
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "ANOTHER")
     with store_of(of.root) as store:
         monkeypatch.setenv("AWS_ENDPOINT_URL", store.address)
-        for there in ({"data_json": Path(f"s3://{BUCKET}/data.json")}, {"images_dir": Path(f"s3://{BUCKET}/pages")}):
+        for there in ({"data": Path(f"s3://{BUCKET}/data.json")}, {"images": Path(f"s3://{BUCKET}/pages")}):
             with pytest.raises(DataError, match="access is denied") as caught:
                 await arun(of.settings("http://127.0.0.1:9/v1", **there))
             assert "environment" in caught.value.hint
@@ -134,7 +134,7 @@ def test_copies_that_were_used_least_recently_make_room(tmp_path: Path, monkeypa
 
 REFUSED = [
     ({"output": Path("s3://bucket/out")}, "--output can't be an address"),
-    ({"data_json": Path("https://host/data.json?token=hidden")}, "https://host/data.json: a query or user"),
+    ({"data": Path("https://host/data.json?token=hidden")}, "https://host/data.json: a query or user"),
 ]
 
 

@@ -122,6 +122,6 @@ async def test_levels_that_there_are_not_are_refused(tmp_path: Path, levels: str
 
 async def test_a_text_only_run_has_no_images_to_corrupt(tmp_path: Path) -> None:
     sample = Sample(tmp_path, 1)
-    settings = sample.settings("http://127.0.0.1:1/v1", text_only=True, images_dir=None)
+    settings = sample.settings("http://127.0.0.1:1/v1", text_only=True, images=None)
     with pytest.raises(UsageError, match="no images to corrupt"):
         await arun(settings, corrupted=TWO)

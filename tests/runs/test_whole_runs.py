@@ -248,9 +248,9 @@ def test_the_plain_function_works_twice_and_inside_a_running_loop(tmp_path: Path
 @pytest.mark.parametrize(
     ("change", "error_type", "words"),
     [
-        ({"data_json": Path("nowhere.json")}, DataError, r"nowhere\.json"),
-        ({"images_dir": Path("nowhere")}, DataError, "nowhere"),
-        ({"images_dir": None}, UsageError, "no page images"),
+        ({"data": Path("nowhere.json")}, DataError, r"nowhere\.json"),
+        ({"images": Path("nowhere")}, DataError, "nowhere"),
+        ({"images": None}, UsageError, "no page images"),
         ({"config": "qwen4-vl"}, UsageError, "did you mean|no config"),
         ({"blacklist": Path("nowhere.txt")}, DataError, r"nowhere\.txt"),
     ],
@@ -317,8 +317,8 @@ async def test_settings_are_taken_as_people_write_them_in_python(tmp_path: Path,
     of = sample(tmp_path, 2)
     server = fault_server(oracle(of.replies()))
     settings = vqa_client.McSettings(
-        data_json=str(of.data_json),  # type: ignore[arg-type]
-        images_dir=str(of.pages_dir),  # type: ignore[arg-type]
+        data=str(of.data_json),  # type: ignore[arg-type]
+        images=str(of.pages_dir),  # type: ignore[arg-type]
         output=str(of.output),  # type: ignore[arg-type]
         base_url=server.base_url,
     )

@@ -14,7 +14,7 @@ from vqa_client.types import FAILED, STATUSES
 
 
 def mc(**given: Any) -> McSettings:
-    return McSettings(data_json=Path("data.json"), output=Path("out"), **given)
+    return McSettings(data=Path("data.json"), output=Path("out"), **given)
 
 
 def test_the_server_that_is_asked_unless_one_is_named_is_vllms() -> None:
@@ -25,10 +25,15 @@ def test_a_path_that_is_there_is_no_address(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     path = Path("old:/rows.json")
     with pytest.raises(UsageError, match=r"^--data can't be an address: old://rows\.json$"):
-        McSettings(data_json=path)
+        McSettings(data=path)
     path.parent.mkdir()
     path.touch()
-    assert McSettings(data_json=path).data_json == path
+    assert McSettings(data=path).data == path
+
+
+def test_fields_have_their_former_names_too() -> None:
+    former: dict[str, Any] = {"data_json": "data.json", "images_dir": "pages"}
+    assert McSettings(**former) == McSettings(data=Path("data.json"), images=Path("pages"))
 
 
 def test_a_folder_may_be_called_as_a_report_is(tmp_path: Path) -> None:
@@ -38,7 +43,7 @@ def test_a_folder_may_be_called_as_a_report_is(tmp_path: Path) -> None:
 
 
 def test_the_help_of_an_option_is_below_its_field_and_a_class_within_a_block_may_have_none() -> None:
-    assert option_helps(McSettings)["data_json"] == "Questions in LongBench-v2's form."
+    assert option_helps(McSettings)["data"] == "Questions in LongBench-v2's form."
 
     class Within:
         """Its text has a line

@@ -38,7 +38,7 @@ CONFIG = ModelSettings(
 
 
 def mc(**given: Any) -> McSettings:
-    return McSettings(data_json=Path("data.json"), output=Path("out"), **given)
+    return McSettings(data=Path("data.json"), output=Path("out"), **given)
 
 
 def test_a_run_is_the_same_by_the_line_and_by_a_config() -> None:
@@ -117,7 +117,7 @@ def test_a_header_is_sent_and_nowhere_recorded() -> None:
 
 def test_a_tilde_is_the_home_folder_in_every_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(os.environ, "HOME", "/home/me")
-    assert mc(images_dir="~/pages").images_dir == Path("/home/me/pages")
+    assert mc(images="~/pages").images == Path("/home/me/pages")
     assert CompareSettings(("~/a", Path("~/b"))).runs == (Path("/home/me/a"), Path("/home/me/b"))  # type: ignore[arg-type]
 
 

@@ -97,9 +97,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     (lambda: read_blacklist("no.txt"), "blacklist no.txt does not exist", ""),
     (lambda: read_blacklist("latin.txt"), "blacklist latin.txt is not UTF-8", "save it as UTF-8, one id per line"),
     (
-        lambda: registry.find("mc").make(
-            McSettings(data_json=OUT, output=OUT, choice_mode="logprob", parser="published")
-        ),
+        lambda: registry.find("mc").make(McSettings(data=OUT, output=OUT, choice_mode="logprob", parser="published")),
         "--parser reads free text, and --choice_mode logprob has none",
         "leave --parser out",
     ),

@@ -74,8 +74,8 @@ def _pages(settings: DemoSettings, base_url: str) -> list[RunSettings]:
     return [
         NiahSettings(input=data / "niah", output=settings.output / "niah", max_workers=workers, **common),
         McSettings(
-            data_json=data / "longbench" / "data.json",
-            images_dir=data / "longbench",
+            data=data / "longbench" / "data.json",
+            images=data / "longbench",
             output=settings.output / "mc",
             max_workers=workers,
             **common,
@@ -91,8 +91,8 @@ def _shapes(settings: DemoSettings, base_url: str) -> list[RunSettings]:
             data_dir=data / "vqa2", results_dir=output / "vqa2", model=("tiny-vlm",), num_questions=0, **common
         ),
         McSettings(
-            data_json=data / "mc" / "data.json",
-            images_dir=data / "mc",
+            data=data / "mc" / "data.json",
+            images=data / "mc",
             output=output / "mc",
             config="tiny-vlm",
             **common,

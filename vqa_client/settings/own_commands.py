@@ -11,19 +11,20 @@ from cyclopts import Parameter
 from vqa_client.errors import UsageError
 from vqa_client.settings.declared import ChoiceOptions
 from vqa_client.settings.run import DATA, IMAGES, RUN, SERVER, ConfiguredSettings, OneModelSettings
-from vqa_client.settings.validation import ABOVE_0, AtLeast, CsvSafe, Formerly, Several, Switch
+from vqa_client.settings.validation import ABOVE_0, AtLeast, CsvSafe, Formerly, Several, Switch, with_former_names
 
 _Blacklist = Annotated[Path | None, DATA, Parameter(help="A file of ids that are left out, one per line.")]
 _TextOnly = Annotated[Switch, DATA, Parameter(help="Send each document's text in the prompt and no images.")]
 
 
+@with_former_names(data_json="data", images_dir="images")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class McSettings(ChoiceOptions, OneModelSettings):
     """Settings of `vqa-client mc`: four-choice questions on documents rendered as page images."""
 
-    data_json: Annotated[Path, DATA, Parameter(name=("--data", "-d", "--data_json"))]
+    data: Annotated[Path, DATA, Parameter(name=("--data", "-d", "--data_json"))]
     """Questions in LongBench-v2's form."""
-    images_dir: Annotated[Path | None, DATA, Parameter(name=("--images", "-i", "--images_dir"))] = None
+    images: Annotated[Path | None, DATA, Parameter(name=("--images", "-i", "--images_dir"))] = None
     """Page images {_id}_page_{NNN}.png: a folder of them, or a folder of such folders."""
     output: Annotated[Path, DATA, Parameter(alias="-o")] = Path("results")
     """Folder for {folder}_mc_eval.json, or the report's FILE.json."""

@@ -137,8 +137,8 @@ class RunSettings(RequestOptions, BatchSettings):
     entry: Annotated[str, Parameter(parse=False)] = ""
 
     addresses: ClassVar = {
-        **dict.fromkeys(("data", "data_json"), ("hf", *STORES)),
-        **dict.fromkeys(("images", "images_dir", "blacklist", "questions_file", "annotations_file"), STORES),
+        "data": ("hf", *STORES),
+        **dict.fromkeys(("images", "blacklist", "questions_file", "annotations_file"), STORES),
     }
     """Paths that may be addresses, and of which kinds."""
     name_option: ClassVar = "--model"

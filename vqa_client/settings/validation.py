@@ -5,14 +5,14 @@ import inspect
 import os
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, wraps
 from itertools import pairwise
 from math import inf, isfinite
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from cyclopts import Parameter, Token
 
@@ -51,6 +51,22 @@ class Formerly(dict[str, str]):
         """Convert a word of the command line."""
         del kind
         return self.get(tokens[0].value, tokens[0].value)
+
+
+def with_former_names(**former: str) -> Callable[[type[Item]], type[Item]]:
+    """Let a settings type also take fields by the names that they had in earlier versions."""
+
+    def decorate(settings: type[Item]) -> type[Item]:
+        made: Any = vars(settings)["__init__"]
+
+        @wraps(made)
+        def init(self: Item, *values: Any, **named: Any) -> None:
+            made(self, *values, **{former.get(name, name): value for name, value in named.items()})
+
+        cast(Any, settings).__init__ = init
+        return settings
+
+    return decorate
 
 
 class _Rule(NamedTuple):

@@ -91,7 +91,7 @@ def benchmark(options: McSettings) -> Benchmark:
         raise UsageError(f"--parser reads free text, and --choice_mode {mode} has none", hint="leave --parser out")
     return Benchmark(
         name="mc",
-        load=Documents(load=load, settings=options, data=options.data_json, images=options.images_dir),
+        load=Documents(load=load, settings=options, data=options.data, images=options.images),
         prompt=Prompt(DEFAULT_TEMPLATE, frame=longbench.frame(options)),
         parse=choice,
         metrics=(

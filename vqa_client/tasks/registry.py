@@ -202,7 +202,7 @@ def _with_objects(settings: RunSettings) -> RunSettings:
     copies: dict[str, Any] = {}
     for field in fields(settings):
         value = getattr(settings, field.name)
-        if not isinstance(value, Path) or not is_address(value) or field.name in ("images", "images_dir"):
+        if not isinstance(value, Path) or not is_address(value) or field.name == "images":
             continue
         globs = find(settings.benchmark).globs(settings) if field.name == "data" and not value.suffix else ()
         copies[field.name] = local_folder(value, globs) if globs else local_copy(value)
@@ -211,7 +211,7 @@ def _with_objects(settings: RunSettings) -> RunSettings:
 
 COMMON: Final = (BenchmarkSettings, ChoiceSettings, PageSettings)
 """Settings of benchmarks without options of their own."""
-_RENAMED: Final = {"parsing": "parser"}
+_RENAMED: Final = {"parsing": "parser", "data_json": "data", "images_dir": "images"}
 """Settings that earlier run files have by another name."""
 _ALL: Final = {
     **{"limit": None, "sample": None, "by": "", "repeat": 1, "blind": False},
