@@ -1,22 +1,22 @@
-"""The error tree: what the user can mend, what the server did, and nothing else.
+"""The error tree: mistakes that the user can fix, and failures of the server.
 
-A failed question is no error but a record with a status; these are raised where a run can't start or go on.
+A failed question is not an error but a record with a status. These errors end a run, or keep it from starting.
 """
 
 import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vqa_client.types import Status  # whose msgspec `list` and `--version` need not
+    from vqa_client.types import Status  # imports msgspec, which `list` and `--version` don't need
 
 UNDECODABLE = (ValueError, RecursionError)
-"""What decoding of foreign bytes raises: msgspec's errors and UnicodeDecodeError are ValueErrors, and a text may be
-nested deeper than any parser goes."""
+"""What decoding foreign bytes raises: msgspec's errors and UnicodeDecodeError are ValueErrors, and deep nesting ends in
+a RecursionError."""
 _RIGHT = "this user needs the right to it and to its folders"
 
 
 class VqaClientError(Exception):
-    """The root: one line that names the thing and its value, and a `hint` that names the way out."""
+    """The root: one line that names the thing and its value, and a `hint` at the way out."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -36,15 +36,15 @@ class OutputError(VqaClientError):
 
 
 class NotOurs(OutputError):
-    """A file that stays as it is, since this program has not made it."""
+    """A file that is not replaced because this program did not write it."""
 
 
 class DataError(VqaClientError):
-    """A data file or image folder that is missing, unreadable or of another form than expected."""
+    """A data file or image folder that is missing, unreadable or in an unexpected form."""
 
 
 def forbidden(error: OSError) -> DataError:
-    """What this user may not read or write, with the right that is needed."""
+    """The error for a file that this user may not read or write."""
     return DataError(f"{error.filename}: {error.strerror}", hint=_RIGHT)
 
 
@@ -69,14 +69,14 @@ class ServerUnusable(VqaClientError):
 
 
 class ServerAway(ServerUnusable):
-    """No server answered for as long as one is waited for."""
+    """No server answered within the time of --wait_for_server."""
 
 
 class QuestionFailed(VqaClientError):
     """One question could not be asked or got no usable reply; caught once, where the record is made.
 
-    `transient` says that the question is not at fault, so that the same command asks it again; `image_stamp` is that of
-    the file that is.
+    `transient` means that the question is not at fault and that the same command asks it again. `image_stamp` is the
+    stamp of the image file at fault.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Writing reports, the whole file or none of it, as strict JSON in UTF-8; and what no settings file may be."""
+"""Files written whole or not at all, strict JSON in UTF-8, locks, and folders for one process."""
 
 import contextlib
 import fcntl
@@ -23,31 +23,30 @@ from vqa_client.errors import Busy, NotOurs, OutputError, UsageError
 
 _DIGITS = re.compile(r"([0-9]{1,18})")
 FileState = tuple[int, int, int, int]
-"""Size in bytes, times of the last change of content and of anything in ns, inode."""
+"""Size in bytes, times of the last change of content and of metadata in ns, inode."""
 BUFFER_BYTES = 1 << 18  # a report has three files open at once
 MOST_NESTED = 100
-"""Levels of JSON in a file of settings: a walk through more would end in a RecursionError."""
+"""Maximum depth of JSON in a settings file: walking a deeper value would end in a RecursionError."""
 ROOM = "make room or allow writing there, then run the same command again"
-
 
 _HOST = f"{zlib.crc32(platform.node().encode('utf-8', 'replace')):08x}"
 _UNFINISHED = re.compile(r"\.vqa-client-([0-9a-f]{8})-[0-9a-f]{16}\.tmp")
 _LEFT_OVER_S = 86_400.0
 _NEW_S = 60.0
-"""A younger folder may not be locked yet."""
-_OF_A_FOLDER = (FileNotFoundError, FileExistsError, NotADirectoryError, PermissionError)
-_LOOKED_AT_BYTES = 4096
+"""A folder younger than this may not be locked yet."""
+_FOLDER_ERRORS = (FileNotFoundError, FileExistsError, NotADirectoryError, PermissionError)
+_BEGIN_BYTES = 4096
 _swept: set[Path] = set()
-"""Folders in which this process has looked for what killed ones left."""
+"""Folders where this process has already removed the files of killed processes."""
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], ours: bytes | None = None) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the place of `path` when the block ends well and vanishes when it doesn't.
+    """Open a new file that replaces `path` when the block ends without an error, and is deleted otherwise.
 
-    `ours` is how each file begins, as a regular expression, that may be replaced: NotOurs for any other and for a link.
-    Makes missing folders, and removes what killed processes left in them. Raises OutputError that names the path when
-    the disk or the folder can't take it.
+    `ours` is a regular expression for the beginning of files that may be replaced; NotOurs is raised for any other file
+    and for a link. Makes missing folders and removes files of killed processes from them. Raises OutputError if the
+    file can't be written.
     """
     unfinished: Path | None = None
     try:
@@ -59,7 +58,7 @@ def replacing(path: str | os.PathLike[str], ours: bytes | None = None) -> Iterat
             _swept.add(target.parent)
             remove_leftovers(target.parent)
         unfinished = target.parent / f".vqa-client-{_HOST}-{secrets.token_hex(8)}.tmp"
-        with _begun(unfinished) as file:
+        with _create_locked(unfinished) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -73,35 +72,30 @@ def replacing(path: str | os.PathLike[str], ours: bytes | None = None) -> Iterat
 
 
 def _replaceable(path: Path, ours: bytes) -> Path:
-    """The path with its folder's links followed; raises NotOurs where what lies there must stay, OSError."""
+    """Resolve the links of the path's folder; raises NotOurs for a file that may not be replaced, OSError."""
     problem = "is a link" if path.is_symlink() else ""
     if not problem and path.is_file():
         with path.open("rb") as file:
-            begin = file.read(_LOOKED_AT_BYTES)
+            begin = file.read(_BEGIN_BYTES)
         problem = "is there already, and not from this program" if begin and not re.match(ours, begin) else ""
     if problem:
         raise NotOurs(f"{path} {problem}: it stays as it is", hint="move it away, or choose another --output")
     return Path(os.path.realpath(path.parent), path.name)
 
 
-def _begun(path: Path) -> IO[bytes]:
-    """Create a file whose lock says for as long as this process lives that it is being written."""
-    file = _locked(path)
-    if not path.exists():  # another process took it for a leftover before it was locked
-        file.close()
-        file = _locked(path)
-    return file
-
-
-def _locked(path: Path) -> IO[bytes]:
-    file = open(path, "xb", buffering=BUFFER_BYTES)  # noqa: SIM115  the caller closes it
-    with contextlib.suppress(OSError):  # a file system without locks
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return file
+def _create_locked(path: Path) -> IO[bytes]:
+    """Create a file with a lock: other processes don't remove it as a leftover while this one lives."""
+    while True:
+        file = open(path, "xb", buffering=BUFFER_BYTES)  # noqa: SIM115  the caller closes it
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if path.exists():
+            return file
+        file.close()  # another process removed it before it was locked
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Delete the unfinished files of killed processes; another host's after a day, since locks need not reach there."""
+    """Delete the unfinished files of killed processes; those of other hosts, whose locks may be unseen, after a day."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if (unfinished := _UNFINISHED.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False):
@@ -112,7 +106,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _remove_unlocked(path: str) -> None:
-    """Delete a file that no process has locked; raises OSError where one has, or where there are no locks."""
+    """Delete a file; raises OSError if a process has it locked, and on a file system without locks."""
     with _opened(path, os.O_RDWR | os.O_NOFOLLOW) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.unlink(path)
@@ -120,7 +114,7 @@ def _remove_unlocked(path: str) -> None:
 
 @contextlib.contextmanager
 def _opened(path: str | Path, flags: int = os.O_RDONLY | os.O_DIRECTORY) -> Iterator[int]:
-    """A descriptor of a folder, or of what else the flags say; a lock on it goes with it."""
+    """Open a folder, or with other flags a file, as a descriptor; closing it releases its lock."""
     descriptor = os.open(path, flags)
     try:
         yield descriptor
@@ -129,7 +123,7 @@ def _opened(path: str | Path, flags: int = os.O_RDONLY | os.O_DIRECTORY) -> Iter
 
 
 def removed_unlocked(folder: Path) -> bool:
-    """Delete a folder with all that is in it, unless a process has it locked; whether that was so."""
+    """Delete a folder with its content unless a process has it locked; True if it was deleted."""
     with _opened(folder) as descriptor:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -141,16 +135,16 @@ def removed_unlocked(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def private_folder(prefix: str, root: str | None = None) -> Iterator[Path]:
-    """A folder that goes with this process, locked while it is there; those that killed processes left are removed.
+    """A temporary folder, locked during the block; also removes folders that killed processes left.
 
-    The lock is seen by all that share the disk, and where there are no locks nothing is removed.
+    Every process that shares the disk sees the lock. On a file system without locks nothing is removed.
     """
-    for left in Path(root or tempfile.gettempdir()).glob(f"{prefix}*"):
+    for leftover in Path(root or tempfile.gettempdir()).glob(f"{prefix}*"):
         with contextlib.suppress(OSError):  # another user's
-            if time.time() - left.stat().st_mtime > _NEW_S:
-                removed_unlocked(left)
-    made = tempfile.TemporaryDirectory(prefix=prefix, dir=root, ignore_cleanup_errors=True)
-    with made as name, _opened(name) as descriptor:
+            if time.time() - leftover.stat().st_mtime > _NEW_S:
+                removed_unlocked(leftover)
+    folder = tempfile.TemporaryDirectory(prefix=prefix, dir=root, ignore_cleanup_errors=True)
+    with folder as name, _opened(name) as descriptor:
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield Path(name)
@@ -193,7 +187,7 @@ def open_locked(path: Path, *, shared: bool = False) -> int:
 
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Wait until nobody else changes a file of the folder that several processes read, change and replace."""
+    """Lock a folder whose files several processes change, and wait for the lock."""
     with _opened(folder) as descriptor:
         with contextlib.suppress(OSError):  # a file system without locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -201,23 +195,23 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 def state_of(result: os.stat_result) -> FileState:
-    """What tells a file from what it was: another size or inode is another file, whatever a clock said."""
+    """The state of a file, which differs once the file has changed, even if a clock was set back."""
     return result.st_size, result.st_mtime_ns, result.st_ctime_ns, result.st_ino
 
 
 def stamp(state: FileState, place: str = "") -> str:
-    """The state of a file, or of a place in it, in eight digits.
+    """The state of a file, or of a place in it, as eight hexadecimal digits.
 
-    The same ones mean that it has not changed, others nothing by themselves.
+    Equal stamps mean that the file has not changed; different stamps don't prove that its content has.
     """
     return f"{zlib.crc32(place.encode('utf-8', 'replace'), zlib.crc32(b'%d %d %d %d' % state)):08x}"
 
 
 def unwritable(path: str | os.PathLike[str], error: OSError) -> OutputError:
-    """Say that a report can't be written, and the way out."""
-    placed = obstacle(Path(path).parent) if isinstance(error, _OF_A_FOLDER) else ""
-    reason = placed or error.strerror or str(error)
-    return OutputError(f"can't write {os.fspath(path)}: {reason}", hint="choose another --output" if placed else ROOM)
+    """The error for a file that can't be written, with its way out."""
+    fault = obstacle(Path(path).parent) if isinstance(error, _FOLDER_ERRORS) else ""
+    reason = fault or error.strerror or str(error)
+    return OutputError(f"can't write {os.fspath(path)}: {reason}", hint="choose another --output" if fault else ROOM)
 
 
 def check_output(folder: Path) -> None:
@@ -227,15 +221,15 @@ def check_output(folder: Path) -> None:
 
 
 def obstacle(folder: Path) -> str:
-    """Why no file can be made in a folder, or in the first one above it that there is; "" where one can."""
-    there = next((path for path in (folder, *folder.absolute().parents) if os.path.exists(path)), Path())
-    if not there.is_dir():
-        return f"{there} is a file, not a folder"
+    """Why no file can be made in a folder, or in its nearest existing parent; "" if one can be made."""
+    existing = next((path for path in (folder, *folder.absolute().parents) if os.path.exists(path)), Path())
+    if not existing.is_dir():
+        return f"{existing} is a file, not a folder"
     try:
-        with tempfile.TemporaryFile(dir=there):
+        with tempfile.TemporaryFile(dir=existing):
             return ""
-    except OSError:  # the system's own words would be those of a file that is missing
-        return f"{there} is not writable"
+    except OSError:  # the system's message would be about a missing file
+        return f"{existing} is not writable"
 
 
 def write_json(path: str | os.PathLike[str], value: Any, ours: bytes | None = None) -> None:
@@ -245,7 +239,7 @@ def write_json(path: str | os.PathLike[str], value: Any, ours: bytes | None = No
 
 
 def encode(value: Any) -> bytes:
-    """Encode as strict JSON: NaN and infinities become null, what is no character (in a file name) becomes "?"."""
+    """Encode as strict JSON: NaN and infinities become null, undecodable bytes of a file name become "?"."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -265,13 +259,13 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
 
 
 def natural_key(text: str) -> tuple[tuple[str | int, ...], str]:
-    """Give a sort key under which page_2 comes before page_10, and 20-40% before 100%, whatever the case."""
+    """Give a sort key under which page_2 comes before page_10, and 20-40% before 100%, ignoring case."""
     parts = _DIGITS.split(text.casefold())
     return tuple(int(part) if at % 2 else part for at, part in enumerate(parts)), text
 
 
 def checked_nesting(value: Any) -> Any:
-    """The same value of JSON; raises ValueError where it is nested deeper than any that is written on purpose."""
+    """Return a JSON value; raises ValueError if it is nested more than MOST_NESTED levels deep."""
     level, depth = [value], 0
     while level:
         depth += 1

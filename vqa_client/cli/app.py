@@ -1,4 +1,4 @@
-"""The app: how options are spelled, converted and shown in help; and errors of a command line in plain words."""
+"""The app: how options are spelled, converted and shown in help; and command line errors in plain words."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -30,14 +30,14 @@ OWN_HELP = ("run", "selftest", "score", "robustness run")
 
 
 def _default_text(default: Any) -> str | None:
-    """A default as help shows it; a switch that is off and an empty value say nothing."""
+    """A default as help shows it; None for a switch and for an empty value."""
     if isinstance(default, bool) or default in (None, "", ()):
         return None
     return ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
 
 
 def _convert(kind: Any, tokens: Sequence[Token]) -> Any:
-    """Convert the words of an option; cyclopts alone takes 2.5 for 2 where a whole number is wanted."""
+    """Convert the words of an option; without this check, cyclopts would read 2.5 as the whole number 2."""
     kinds = get_args(kind) or (kind,)
     for token in tokens if int in kinds and float not in kinds and str not in kinds else ():
         if "." in token.value:
@@ -46,7 +46,7 @@ def _convert(kind: Any, tokens: Sequence[Token]) -> Any:
 
 
 class HelpFormatter:
-    """Cyclopts' formatter, imported when a page is printed; an option's help is joined into one line."""
+    """Cyclopts' formatter, imported when a page is printed; it joins an option's help into one line."""
 
     def __call__(self, console: Any, options: Any, panel: Any) -> None:
         for entry in panel.entries:
@@ -70,10 +70,10 @@ CALL: dict[str, Any] = {
     "exit_on_error": False,
     "error_console": object(),
 }
-"""How an App is called: it raises its errors and prints none, so nobody imports rich to make a console for them."""
+"""How an App is called: it raises errors and doesn't print them, so that rich is not imported for a console."""
 
 SPELLED = Parameter(name_transform=lambda name: name, show_default=_default_text, converter=_convert)
-"""Options are spelled as the settings are; hyphens are taken too."""
+"""Options are spelled like the settings; hyphens are accepted too."""
 
 
 def example(words: str) -> str:
@@ -90,7 +90,7 @@ app = App(
     help="Ask vision-language models questions about images, and measure how good the answers are, with honest error "
     "bars.",
     default_parameter=SPELLED,
-    suppress_keyboard_interrupt=False,  # it would end without a word
+    suppress_keyboard_interrupt=False,  # it would end without a message
 )
 robustness = App(
     name="robustness",
@@ -115,9 +115,9 @@ app.register_install_completion_command(add_to_startup=False, help="Install comp
 
 HELP_FLAGS = frozenset({"--help", "-h"})
 Options = Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]
-"""Options that the command reads by itself."""
+"""Options that the command itself reads."""
 _NO_SHOTS = "mc, niah, vqa2 and explain ask as published, without worked examples; `run` and `ask` take --shots"
-HINTS = {  # by an option, a config's key or another program's option; or by command and option
+HINTS = {  # by an option, a config's key or another program's option, with or without its command before it
     "prompt_template": "the option is --prompt",
     "system_prompt": "the option is --system",
     "max_completion_tokens": "the option is --max_tokens",
@@ -137,13 +137,13 @@ HINTS = {  # by an option, a config's key or another program's option; or by com
     "map": "a field's column has its own option: --question COLUMN, --image COLUMN, --answer COLUMN",
 }
 _MOST_COMMANDS = 8
-_ALIKE = 0.75
-"""difflib's ratio, from which another word may be meant: --htlm and --html have 0.83, --split and --limit 0.71."""
+_SIMILAR = 0.75
+"""difflib's least ratio for a guess: --htlm and --html have 0.83, --split and --limit 0.71."""
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def usage_error(error: CycloptsError) -> UsageError:
-    """An error of cyclopts as one line, with a hint where there is one."""
+    """An error of cyclopts in one line, with a hint where one is known."""
     match error:
         case MissingArgumentError(keyword=str(option), command_chain=command):
             return UsageError(f"{option} needs a value", hint=example_of(command or ()))
@@ -168,13 +168,13 @@ def usage_error(error: CycloptsError) -> UsageError:
 
 
 def _label(argument: Argument) -> str:
-    """An option, or the name of an argument before the options, as help shows it."""
+    """The name of an option, or of an argument before the options, as help shows it."""
     is_positional = argument.index is not None and not argument.parameter.alias
     return argument.name.lstrip("-").upper() if is_positional else argument.name
 
 
 def _kind(kind: Any) -> str:
-    """What a value must be, by its type."""
+    """What a value must be, from its type."""
     if get_origin(kind) is Literal:
         words = [str(word) for word in get_args(kind) if word != ""]
         return words[0] if len(words) == 1 else f"one of {', '.join(words)}"
@@ -183,8 +183,8 @@ def _kind(kind: Any) -> str:
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
-    """A hint with the known word that is most like another, if any is."""
-    near = get_close_matches(word, known, n=1, cutoff=_ALIKE)
+    """A hint with the known word that is most similar to `word`, if one is."""
+    near = get_close_matches(word, known, n=1, cutoff=_SIMILAR)
     return f"did you mean {near[0]}?" if near else ""
 
 
@@ -197,7 +197,7 @@ def _unknown_option(error: UnknownOptionError) -> UsageError:
 
 
 def _unknown_command(error: UnknownCommandError) -> UsageError:
-    """Without cyclopts' own words, for which it imports every command."""
+    """Word the error here: for its own message, cyclopts would import every command."""
     assert error.app
     assert error.unused_tokens
     word, flags = error.unused_tokens[0], (*error.app.help_flags, *error.app.version_flags)
@@ -209,5 +209,5 @@ def _unknown_command(error: UnknownCommandError) -> UsageError:
 
 def example_of(command: Sequence[str]) -> str:
     """A hint with an example of the command."""
-    found = COMMANDS.get(" ".join(command))
-    return f"for example: vqa-client {found.example}" if found else "--help lists all options"
+    known = COMMANDS.get(" ".join(command))
+    return f"for example: vqa-client {known.example}" if known else "--help lists all options"

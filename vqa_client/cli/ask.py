@@ -1,4 +1,4 @@
-"""`vqa-client ask`: one's own questions, their first ones shown by a dry run, or their columns as a benchmark file."""
+"""`vqa-client ask`: your own questions; a dry run shows the first ones, --to writes their columns as a benchmark."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +18,7 @@ from vqa_client.types import Content
 
 
 def ask(data: Path, /, settings: AskSettings) -> int:
-    """Ask, or write the benchmark file that --to names."""
+    """Ask the questions, or write the benchmark file that --to names."""
     settings = replace(settings, data=data)
     if settings.to is not None:
         from vqa_client.tasks.ask.benchmark import write_benchmark
@@ -37,28 +37,28 @@ def ask(data: Path, /, settings: AskSettings) -> int:
 
 
 def _first_questions(settings: AskSettings) -> Iterator[str]:
-    """The first questions as the model gets them, with images in brackets."""
+    """The first questions as the model receives them, with images in brackets."""
     for plan in make_plans(settings, settings.config, None, lambda line: None):
         for question in islice(plan.loaded.questions, settings.show):
-            right = f"   (right: {', '.join(question.references)})" if question.references else ""
-            who = "[user] " if question.turns else ""
+            references = f"   (right: {', '.join(question.references)})" if question.references else ""
+            role = "[user] " if question.turns else ""
             messages = [f"[system] {system}"] if (system := plan.task.system_for(question)) else []
             for turn in question.turns:
-                messages += [who + _content_text(question.images, turn.content), f"[assistant] {turn.reply}"]
-            messages.append(who + _content_text(question.images, plan.task.content(question)))
-            yield f"--- {question.id}{right}\n" + "\n".join(messages)
+                messages += [role + _content_text(question.images, turn.content), f"[assistant] {turn.reply}"]
+            messages.append(role + _content_text(question.images, plan.task.content(question)))
+            yield f"--- {question.id}{references}\n" + "\n".join(messages)
 
 
 def _content_text(images: tuple[str, ...], content: Content) -> str:
-    return "\n".join(part if isinstance(part, str) else _image(images, part) for part in content)
+    def image_text(number: int) -> str:
+        name = images[number - 1]
+        return f"[image {number}: {short_name(name)}{_size_text(name)}]"
+
+    return "\n".join(part if isinstance(part, str) else image_text(part) for part in content)
 
 
-def _image(images: tuple[str, ...], number: int) -> str:
-    return f"[image {number}: {short_name(images[number - 1])}{_size(images[number - 1])}]"
-
-
-def _size(name: str) -> str:
-    """An image's pixels and bytes, for people; what is at an address isn't fetched for it."""
+def _size_text(name: str) -> str:
+    """An image's size in pixels and bytes; "" for one at an address, which is not fetched for this."""
     if is_address(name):
         return ""
     try:

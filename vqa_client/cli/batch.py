@@ -19,7 +19,7 @@ _HELP = "write and read need no server; a benchmark's command with its options f
 
 
 def batch(step: Annotated[Step, Parameter(help=_HELP)], /, *command: Options) -> int:
-    """Run a benchmark's command line up to one step."""
+    """Run one step of a benchmark's command line."""
     from vqa_client.cli.main import run_command
 
     if not command or command[0] not in ASKING:
@@ -32,7 +32,7 @@ def batch(step: Annotated[Step, Parameter(help=_HELP)], /, *command: Options) ->
 
 
 def one_step(several: Sequence[RunSettings]) -> int:
-    """Write the files of runs, or show or cancel their batches; prints what there is."""
+    """Write the files of runs, or show or cancel their batches, and print the result."""
     if (step := several[0].batch_step) != "write":
         for each in several:
             lines = anyio.run(partial(show_batches, each, say, cancel=step == "cancel"))
@@ -47,6 +47,7 @@ def one_step(several: Sequence[RunSettings]) -> int:
 
 
 def _lines(written: Written) -> list[str]:
+    """The files of a run, the questions that are in none, and an example of the next command."""
     lines = [f"{safe(str(path))}: {count(lines, 'question')}\n" for path, lines in written.files.items()]
     if written.left_out:
         lines.append(

@@ -1,4 +1,4 @@
-"""`vqa-client run` and `selftest`, and the options of a settings type as a command."""
+"""`vqa-client run` and `selftest`; and commands made from a settings type."""
 
 from collections.abc import Sequence
 from inspect import Parameter
@@ -22,7 +22,7 @@ _Name = Annotated[str | None, CommandParameter(allow_leading_hyphen=True, help="
 
 
 def run(name: _Name = None, /, *options: Options) -> int:
-    """Ask a benchmark with its own options."""
+    """Run a benchmark with its own options."""
     settings = _settings("run", name, options)
     if settings is None:
         return EXIT_OK
@@ -49,11 +49,11 @@ def selftest(name: _Name = None, /, *options: Options) -> int:
 
 
 def settings_command(name: str, kind: type[Settings]) -> App:
-    """A command that takes the options of a settings type and returns the settings."""
+    """Make a command that takes the options of a settings type and returns the settings."""
     default = default_of(kind)
     command = App(
         name=name,
-        # without it, cyclopts reads all options once more
+        # without it, cyclopts would read all options again
         usage=None if default is Parameter.empty else f"Usage: {name} [OPTIONS]",
         help="",
         help_flags=[],
@@ -71,8 +71,8 @@ def settings_command(name: str, kind: type[Settings]) -> App:
     return command
 
 
-def taken(command: App, options: Sequence[str]) -> Any | None:
-    """The settings that the options give; None where help was asked for, which is printed."""
+def parse_options(command: App, options: Sequence[str]) -> Any | None:
+    """The settings that the options give; or print the help that they ask for, and return None."""
     if HELP_FLAGS.intersection(options):
         command.help_print([])
         return None
@@ -80,7 +80,7 @@ def taken(command: App, options: Sequence[str]) -> Any | None:
 
 
 def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSettings | None:
-    """The settings that the options give; None where help was asked for, which is printed."""
+    """The benchmark's settings; or print the help that is asked for, and return None."""
     wants_help = bool(HELP_FLAGS.intersection(options)) or name in HELP_FLAGS
     kind: type[RunSettings] = BenchmarkSettings
     if name is None or name.startswith("-"):
@@ -97,5 +97,5 @@ def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSett
         if name in declared():
             app.help, words = declared()[name].title, f"{command} {name} --data FOLDER"
         app.help_epilogue = example(words)
-    settings = taken(app, ("--help",) if wants_help else options)
+    settings = parse_options(app, ("--help",) if wants_help else options)
     return None if settings is None else cast(RunSettings, settings).named(name)

@@ -1,4 +1,4 @@
-"""`vqa-client check`: can this server be trusted? A verdict, a table, and exit code 3 where it can't."""
+"""`vqa-client check`: can this server be trusted? Prints a verdict and a table; exit code 3 if it can't."""
 
 import asyncio
 import dataclasses
@@ -22,7 +22,7 @@ MARKS = {"ok": "ok", "note": "-", "warning": "!", "unusable": "X"}
 
 
 def check(settings: CheckSettings) -> int:
-    """Examine the server and print what was found, also where it can't be reached at all."""
+    """Examine the server and print the findings, even if it can't be reached."""
     model = load_model(settings.config) if settings.config else None
     checked = asyncio.run(_checked(settings, model))
     if settings.json:
@@ -45,7 +45,7 @@ async def _checked(settings: CheckSettings, model: ModelSettings | None) -> Chec
 
 
 def verdict(checked: Checked) -> str:
-    """One line."""
+    """The verdict in one line."""
     where = f"{safe(checked.model)} at {safe(checked.base_url)}".removeprefix(" at ")
     if checked.worst:
         text = safe(checked.worst[0].text)
@@ -55,7 +55,7 @@ def verdict(checked: Checked) -> str:
 
 
 def as_json(checked: Checked) -> dict[str, Any]:
-    """One JSON object: the verdict, every finding, and what a run would keep."""
+    """One JSON object: the verdict, every finding, and the fingerprint that a run would keep."""
     return {
         "usable": not checked.worst,
         "verdict": verdict(checked),
@@ -65,7 +65,7 @@ def as_json(checked: Checked) -> dict[str, Any]:
 
 
 def as_text(checked: Checked) -> str:
-    """The verdict, a row for each finding, and how long it took."""
+    """The verdict, a row for each finding, and the duration."""
     from rich import box
     from rich.table import Table
 

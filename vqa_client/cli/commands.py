@@ -1,4 +1,4 @@
-"""The commands. The help page of one, and a mistake in one, import its settings and nothing of what it does."""
+"""The commands. A command's help page, and a mistake in its options, import its settings but not its module."""
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, make_dataclass
@@ -14,9 +14,8 @@ from cyclopts import Parameter as CommandParameter
 class Command(NamedTuple):
     """One command.
 
-    `places` are the modules of cli/ and settings/ that have its function and its settings, both named after it; the
-    second is empty where the function reads its options itself. `first` is the argument before the options: its name,
-    type and help.
+    `places` are the modules of cli/ and settings/ with its function and its settings, both named after it; the second
+    is empty if the function reads its options itself. `first` is the argument before the options: name, type and help.
     """
 
     places: tuple[str, str]
@@ -204,32 +203,32 @@ GROUPS: dict[str, dict[str, Command]] = {
         ),
     },
 }
-"""The commands as people type them, in the groups of the help page."""
+"""The commands as they are typed, in the groups of the help page."""
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 ASKING = ("run", "ask", "suite", "mc", "niah", "vqa2", "explain", "robustness")
-"""Commands that may ask by batches."""
+"""Commands that can ask by batches."""
 Step = Literal["write", "read", "status", "cancel"]
-"""What `batch` does of them."""
+"""The steps that `batch` can run."""
 
 
 def __getattr__(name: str) -> Callable[..., int | None]:
-    """A command by its name, as a function that imports the command's module when it is called."""
+    """A command by its name: a function that imports the command's module only when it is called."""
     if name not in COMMANDS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     (module, place), _, _, first = COMMANDS[name]
-    of = "list_benchmarks" if name == "list" else name.split()[-1].replace("-", "_")
+    function = "list_benchmarks" if name == "list" else name.split()[-1].replace("-", "_")
     if not place:
-        return _function(module, of)
+        return _function(module, function)
 
     def command(*arguments: Any, **options: Any) -> int | None:
         called = signature.bind(*arguments, **options)
         called.apply_defaults()
-        return _function(module, of)(*called.args, **called.kwargs)
+        return _function(module, function)(*called.args, **called.kwargs)
 
-    kind = getattr(import_module(f"vqa_client.settings.{place}"), f"{of.title().replace('_', '')}Settings")
+    kind = getattr(import_module(f"vqa_client.settings.{place}"), f"{function.title().replace('_', '')}Settings")
     settings = Parameter("settings", Parameter.POSITIONAL_OR_KEYWORD, default=default_of(kind), annotation=kind)
     signature = Signature([*([_argument(*first)] if first else []), settings])
-    command.__name__ = of
+    command.__name__ = function
     return _with_signature(command, signature)
 
 
@@ -249,24 +248,23 @@ def _function(module: str, name: str) -> Callable[..., int | None]:
 
 
 def prepare_completion(app: App) -> None:
-    """Give the commands that read their own options the options of all benchmarks, for the completion script.
-
-    Afterwards this app can only make that script.
-    """
+    """Give the commands that read their own options those of all benchmarks; the app can then only make the script."""
     from vqa_client.settings.declared import ChoiceSettings, PageOptions
     from vqa_client.settings.score import ScoreSettings, answers_and_data
     from vqa_client.tasks.listing import declared
 
     @dataclass(frozen=True, kw_only=True)
-    class OfAny(PageOptions, ChoiceSettings):
+    class AnyBenchmark(PageOptions, ChoiceSettings):
         """The options of all benchmarks."""
 
     hints = get_type_hints(ScoreSettings, include_extras=True)
-    of_files = [(name, hints[name], None) for name in ("annotations", "metrics")]
-    of_score = make_dataclass("OfScore", of_files, bases=(answers_and_data(OfAny),), namespace={"__module__": __name__})
+    file_options = [(name, hints[name], None) for name in ("annotations", "metrics")]
+    any_score = make_dataclass(
+        "AnyScore", file_options, bases=(answers_and_data(AnyBenchmark),), namespace={"__module__": __name__}
+    )
     names: Any = Literal[tuple(declared())]
     asking = (app["run"], app["selftest"], app["robustness"]["run"])
-    for command, kind in (*((each, OfAny) for each in asking), (app["score"], of_score)):
+    for command, kind in (*((each, AnyBenchmark) for each in asking), (app["score"], any_score)):
         assert command.default_command is not None
         taken = Signature.from_callable(command.default_command, eval_str=True).parameters.values()
         parameters = [

@@ -1,4 +1,4 @@
-"""The first five minutes: local servers, the sample data, every benchmark, and nothing left running."""
+"""`vqa-client demo`: local servers answer the sample questions, and are stopped at the end."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ from vqa_client.shipped import install, shipped
 
 WITHOUT_SHAPES = f"skipping the shapes demo, which needs a real model: {install('local')} (1.1 GB) adds it"
 SHAPES_WORKERS = 16
-"""mlx-vlm on two cores does some ten questions per second, and a question's time runs while it waits there."""
+"""mlx-vlm on two cores answers some ten questions per second, and waiting there counts against a question's time."""
 
 
 def demo(settings: DemoSettings) -> int:
     """Ask the page reader about the sample pages and, where mlx-vlm is installed, the tiny VLM about shapes."""
-    shipped("data")  # before a server is started for nothing
+    shipped("data")  # fails before a server is started
     progress, reports = display(), list[Report]()
     try:
         for part in (_pages_part,) if local.missing() else (_pages_part, _shapes_part):
@@ -56,7 +56,7 @@ async def _shapes_part(settings: DemoSettings, progress: Progress, stop: asyncio
 
 
 async def _ask_runs(runs: Sequence[RunSettings], progress: Progress, stop: asyncio.Event) -> list[Report]:
-    """The reports of all runs; Interrupted has those there were until then."""
+    """The reports of all runs; Interrupted has those of the runs so far."""
     reports: list[Report] = []
     for run in runs:
         if stop.is_set():

@@ -1,4 +1,4 @@
-"""`--dry_run` of a benchmark command: what it would take, for people and for machines."""
+"""`--dry_run` of a benchmark command: its estimates as text and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -16,11 +16,11 @@ from vqa_client.settings.run import RunSettings
 MEGABYTE = 1e6
 MILLION = 1e6
 SHOWN = 10
-"""Ids that a terminal shows; --json has all."""
+"""Ids shown on a terminal; --json has all."""
 
 
 def show_dry_run(several: Sequence[RunSettings]) -> None:
-    """Print what each of the settings takes, and all together; nothing is asked and nothing written."""
+    """Print the estimates of each run and of all together; asks and writes nothing."""
     planned = [
         (run, expected, settings)
         for settings in several
@@ -78,22 +78,22 @@ def _lines(run: DryRun, expected: Expected, settings: RunSettings) -> Iterator[s
 
 
 def _total(planned: Sequence[tuple[DryRun, Expected, RunSettings]], rate: float | None) -> Iterator[str]:
-    """What all of them come to; dollars only where every model has prices."""
-    all_of = [expected for _, expected, _ in planned]
-    yield f"all {len(all_of)} together"
-    yield _to_send(all_of)
-    image_tokens, text_tokens = sum(each.image_tokens for each in all_of), sum(each.text_tokens for each in all_of)
+    """The sums over all plans; dollars only if every model has prices."""
+    plans = [expected for _, expected, _ in planned]
+    yield f"all {len(plans)} together"
+    yield _to_send(plans)
+    image_tokens, text_tokens = sum(each.image_tokens for each in plans), sum(each.text_tokens for each in plans)
     yield f"  about {image_tokens:,} image tokens and {text_tokens:,} text tokens"
     if rate is not None:
-        yield _time(sum(each.requests for each in all_of), rate)
+        yield _time(sum(each.requests for each in plans), rate)
     dollars = [_dollars(*each) for each in planned]
     if None not in dollars:
         yield f"  at most ${sum(map(sum, filter(None, dollars))):,.2f}"
 
 
-def _to_send(all_of: Sequence[Expected], kept: str = "") -> str:
-    requests, images = (count(sum(getattr(each, f"{noun}s") for each in all_of), noun) for noun in ("request", "image"))
-    return f"  {requests}{kept} · {images} · {sum(each.sent_bytes for each in all_of) / MEGABYTE:,.1f} MB to send"
+def _to_send(plans: Sequence[Expected], kept: str = "") -> str:
+    requests, images = (count(sum(getattr(each, f"{noun}s") for each in plans), noun) for noun in ("request", "image"))
+    return f"  {requests}{kept} · {images} · {sum(each.sent_bytes for each in plans) / MEGABYTE:,.1f} MB to send"
 
 
 def _too_long(run: DryRun, expected: Expected) -> Iterator[str]:
@@ -116,12 +116,12 @@ def _time(requests: int, rate: float | None) -> str:
 
 
 def _latest_end(settings: RunSettings) -> str:
-    """When batches submitted now end at the latest."""
+    """The latest time at which batches submitted now end."""
     return (datetime.now().astimezone() + timedelta(hours=settings.batch_hours)).strftime("%a %d %b %H:%M")
 
 
 def _dollars(run: DryRun, expected: Expected, settings: RunSettings) -> tuple[float, float] | None:
-    """For the prompts, and for replies that are all as long as they may be; None without prices."""
+    """The cost of the prompts, and of replies of the maximum length; None without prices."""
     if run.prices is None:
         return None
     share = run.prices.batch if settings.batch else 1.0

@@ -1,4 +1,4 @@
-"""A benchmark command: run it with a display, print the reports, choose the exit code."""
+"""A benchmark command: run it with a progress display, print the reports, choose the exit code."""
 
 import asyncio
 from collections import Counter
@@ -20,11 +20,11 @@ from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.run import RunSettings
 
 Finish = Callable[[Sequence[Report], bool, Sequence[Path]], None]
-"""Prints reports and, if the bool is true, writes their pages; the paths are logs of further runs that have begun."""
+"""Prints reports and, if the bool is true, writes their pages; the paths are logs of other runs that have begun."""
 
 
 def evaluate(settings: RunSettings) -> int:
-    """Run and print; the exit code is 130 or 143 after a signal."""
+    """Run and print; the exit code after a signal is 130 or 143."""
     return evaluate_several([settings], partial(_finish, settings))
 
 
@@ -40,7 +40,7 @@ def _finish(settings: RunSettings, reports: Sequence[Report], pages: bool, other
 
 
 def evaluate_several(runs: Sequence[RunSettings], finish: Finish) -> int:
-    """Ask runs one after the other, then their judges, whose configs are read before; the exit code."""
+    """Run benchmarks one after the other, then their judges, whose configs are read first; returns the exit code."""
     judged = [run for run in runs if judges_of(run)]
     if (done := asks_nothing(runs)) is not None:
         return done
@@ -64,7 +64,7 @@ def evaluate_several(runs: Sequence[RunSettings], finish: Finish) -> int:
 
 
 def asks_nothing(settings: Sequence[RunSettings]) -> int | None:
-    """Do a dry run or one step of a batched run and return its exit code; None, and nothing done, for other runs."""
+    """Do a dry run or one step of a batched run and return its exit code; for any other run return None."""
     if settings[0].dry_run:
         from vqa_client.cli.dry_run import show_dry_run
 
@@ -78,7 +78,7 @@ def asks_nothing(settings: Sequence[RunSettings]) -> int | None:
 
 
 def code_of(settings: RunSettings, reports: Sequence[Report]) -> int:
-    """The exit code of reports, as the settings want it; prints why no question was answered."""
+    """The exit code of reports under their settings; prints why, if no question was answered."""
     code = exit_code(reports)
     if code == EXIT_FAILED_QUESTIONS and settings.ok_with_failures:
         return EXIT_OK
@@ -92,11 +92,11 @@ def code_of(settings: RunSettings, reports: Sequence[Report]) -> int:
 
 
 def judges_of(settings: RunSettings) -> tuple[str, ...]:
-    """The judges of --judge, none for a dry run; raises UsageError for a config that can't be used."""
+    """The judges of --judge, without any for a dry run; raises UsageError for a config that can't be used."""
     judges = settings.judge if isinstance(settings, BenchmarkSettings) and not settings.dry_run else ()
     for judge in judges:
-        asked_at = load_model(judge).base_url if names_config(judge) else settings.base_url or settings.endpoint
-        if settings.batch_command and not asked_at:
+        address = load_model(judge).base_url if names_config(judge) else settings.base_url or settings.endpoint
+        if settings.batch_command and not address:
             raise UsageError(
                 f"--judge {judge} has no server: --batch_command asks none, and no base_url is given",
                 hint="vqa-client judge RESULTS --batch_command '...' judges the run later",
@@ -105,7 +105,7 @@ def judges_of(settings: RunSettings) -> tuple[str, ...]:
 
 
 async def asked(settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> list[Report]:
-    """Ask in this process, in several, on Ray or shard by shard, as the settings say."""
+    """Run in this process, in several, on Ray or shard by shard, as the settings say."""
     if settings[0].process_count > 1:
         from vqa_client.cli.processes import in_processes
 
@@ -132,7 +132,7 @@ async def asked(settings: Sequence[RunSettings], progress: LiveCounts, stop: asy
 
 
 def as_shards(reports: Sequence[Report]) -> str:
-    """A line per shard; the accuracy of a part says nothing about the whole."""
+    """A line per shard, without its accuracy, which is not that of the whole run."""
     return "".join(
         f"{safe(str(each.log))}: {each.summary.overall.total:,} of {count(each.expected, 'question')} asked, "
         f"{each.failed:,} failed\n"
@@ -148,7 +148,7 @@ def _statuses(reports: Sequence[Report]) -> str:
 
 
 def show(reports: Sequence[Report], settings: RunSettings | None = None, *, as_json: bool = False) -> None:
-    """The reports on standard output, for people or for machines; `settings` are those of their run."""
+    """Print the reports as tables or as JSON; `settings` are those of their run."""
     if as_json:
         emit(as_json_text(reports))
     elif settings is not None and settings.part is not None:
@@ -158,9 +158,9 @@ def show(reports: Sequence[Report], settings: RunSettings | None = None, *, as_j
 
 
 def exit_code(reports: Sequence[Report], *, partial: bool = False) -> int:
-    """3 when no question at all was answered, 1 when some failed or got no answer in time, else 0.
+    """3 if no question was answered, 1 if some failed or were not asked, else 0.
 
-    Questions that were not asked yet count only where all were to be asked, which `partial` denies.
+    With `partial`, questions that were not asked don't count.
     """
     if any(report.failed or (report.incomplete and not partial) for report in reports):
         answered = sum(report.summary.overall.answered for report in reports)

@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from vqa_client.cli.app import HELP_FLAGS, Options, app
-from vqa_client.cli.benchmark import settings_command, taken
+from vqa_client.cli.benchmark import parse_options, settings_command
 from vqa_client.cli.evaluate import evaluate as ask
 from vqa_client.cli.files_progress import files_progress, resumable
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, emit_json, say
@@ -121,7 +121,7 @@ def run(
     if task is None:
         raise UsageError("--task is missing: the benchmark to run", hint="--task mc; `vqa-client list` shows all")
     name = ALIASES.get(task, task)
-    settings = taken(_command(name), options)
+    settings = parse_options(_command(name), options)
     if settings is None:
         return EXIT_OK
     return ask(replace(settings.named(name), corrupted=corrupted))

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from vqa_client.cli.app import HELP_FLAGS, Options, app, example_of
-from vqa_client.cli.benchmark import settings_command, taken
+from vqa_client.cli.benchmark import parse_options, settings_command
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.errors import UsageError
 from vqa_client.settings.score import (
@@ -37,7 +37,7 @@ def score(
         return _score_benchmark(task, options)
     if not shows_help and not any(word.startswith(("-a", "--annotations")) for word in options):  # -aFILE, too
         raise UsageError("--annotations or --task is missing", hint=example_of(["score"]))
-    settings = taken(settings_command("vqa-client score", ScoreSettings), options)
+    settings = parse_options(settings_command("vqa-client score", ScoreSettings), options)
     return EXIT_OK if settings is None else _score_annotated(settings)
 
 
@@ -60,7 +60,7 @@ def _score_benchmark(task: str, options: Sequence[str]) -> int:
     from vqa_client.tasks import registry
 
     kind = registry.find(task).settings
-    both = taken(settings_command(f"vqa-client score --task {task}", answers_and_data(kind)), options)
+    both = parse_options(settings_command(f"vqa-client score --task {task}", answers_and_data(kind)), options)
     if both is None:
         return EXIT_OK
     own, of_data = ({each.name: getattr(both, each.name) for each in part} for part in answers_and_data_fields(kind))

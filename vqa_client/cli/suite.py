@@ -8,7 +8,7 @@ from pathlib import Path
 from cyclopts import CycloptsError
 
 from vqa_client.cli.app import usage_error
-from vqa_client.cli.benchmark import settings_command, taken
+from vqa_client.cli.benchmark import parse_options, settings_command
 from vqa_client.cli.compare import as_table, write_board
 from vqa_client.cli.evaluate import evaluate_several, show
 from vqa_client.cli.pages_beside import write_pages
@@ -52,7 +52,7 @@ def _finish(
 def _parse_entry(entry: Entry, root: Path) -> RunSettings:
     kind = find(entry.name).settings
     try:
-        settings = taken(settings_command(entry.name, kind), words(entry, kind, root))
+        settings = parse_options(settings_command(entry.name, kind), words(entry, kind, root))
     except (UsageError, CycloptsError) as caught:
         error = usage_error(caught) if isinstance(caught, CycloptsError) else caught
         raise UsageError(f"suite, [{entry.name}]: {error}", hint=error.hint) from None
