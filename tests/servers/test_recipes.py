@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vqa_client.cli.benchmark import settings_command, taken
+from vqa_client.cli.benchmark import parse_options, settings_command
 from vqa_client.model_config import ServeBlock, parse_model
 from vqa_client.servers.by_config import mlx, vllm
 from vqa_client.settings.divided import Shard
@@ -61,6 +61,6 @@ def test_the_kubernetes_job_asks_the_shard_of_its_index(monkeypatch: pytest.Monk
     monkeypatch.setenv("JOB_COMPLETION_INDEX", "63")
     args = re.findall(r"^ {12}- (\S+)$", (shipped("serve") / "kubernetes-job.yaml").read_text("utf-8"), re.MULTILINE)
     assert args[0] == "niah"
-    settings = taken(settings_command("niah", NiahSettings), args[1:])
+    settings = parse_options(settings_command("niah", NiahSettings), args[1:])
     assert settings is not None
     assert (settings.part, settings.ok_with_failures) == (Shard(64, 64), True)
