@@ -40,5 +40,5 @@ def test_a_document_that_is_not_there_is_left_to_those_who_name_it() -> None:
     for folder, of in (("first", pages), ("other", others)):
         look = counts.counted(folder, lambda name, of=of: of[name])  # type: ignore[misc]
         assert [look(name) for name in "abc"] == list(of.values())
-    counts.tell(said.append)
+    counts.report(said.append)
     assert said == []

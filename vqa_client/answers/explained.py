@@ -93,7 +93,7 @@ def read_references(settings: ScoreExplanationsSettings) -> References:
         path, split = settings.references, split or "val"
     elif dataset and split:
         path = find_file(dataset, split, settings.data_root)
-        split, note = dataset.split_read(split), dataset.said_of_split(split)
+        split, note = dataset.split_read(split), dataset.split_notice(split)
     else:
         raise UsageError(
             f"nothing says what {settings.predictions} is compared with",

@@ -1,4 +1,4 @@
-"""Which benchmarks there are: files of this folder, and entry points of installed packages; none is imported."""
+"""Lists all benchmarks, files of this folder and entry points of installed packages, without importing them."""
 
 import re
 from functools import cache
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 GROUP: Final = "vqa_client.benchmarks"
-"""The entry points of packages that bring a benchmark: `my_name = "my_package.my_module"`."""
+"""The group of entry points of packages with a benchmark: `my_name = "my_package.my_module"`."""
 _HERE: Final = Path(__file__).parent
 _DECLARATION: Final = re.compile(r"^(?:BENCHMARK = |def benchmark\()", re.MULTILINE)
 _OPTIONS: Final = re.compile(r"^def benchmark\(|^    (?:labels|pages)=", re.MULTILINE)
-"""What a benchmark has that has options besides the common ones."""
+"""The code of a benchmark that may have options of its own."""
 
 
 class Declared(NamedTuple):
@@ -30,7 +30,7 @@ def declared() -> dict[str, Declared]:
 
 
 def of_runs() -> dict[str, str]:
-    """The modules that ask about finished runs, by the names of their folders: found by name, and not listed."""
+    """The modules of benchmarks about finished runs, by the names of their folders; these aren't listed."""
     files = _HERE.parent.glob("*/benchmark.py")
     rooms = [path.parent.name for path in files if _DECLARATION.search(path.read_text(encoding="utf-8"))]
     return {name: f"{__package__.partition('.')[0]}.{name}.benchmark" for name in rooms}
@@ -49,5 +49,5 @@ def _shipped_benchmarks() -> dict[str, Declared]:
 
 
 def _of_package(point: EntryPoint) -> Declared:
-    """The title is what the package says of itself."""
+    """The declaration of a package; its title is the package's summary."""
     return Declared(point.module, str(point.dist.metadata["Summary"] or "") if point.dist else "", True)

@@ -68,7 +68,7 @@ def _questions(selection: Selection[_Row]) -> Iterator[Question]:
 def load(data_json: PathLike, wanted: Wanted) -> Loaded:
     """Check the data file and find the pages of each instance.
 
-    Left out are "blacklisted", "no_images" and, text only, "no_context". Raises DataError.
+    Left out are "blacklisted", "no_images" and, in a text-only run, "no_context". Raises DataError.
     """
     empty: list[str] = []
     selection = select(
@@ -85,7 +85,7 @@ def load(data_json: PathLike, wanted: Wanted) -> Loaded:
 
 
 def benchmark(options: McSettings) -> Benchmark:
-    """Raises UsageError for a parser beside a mode that has no free text to read."""
+    """The benchmark; raises UsageError for a parser with a mode that has no free text to read."""
     mode = options.choice_mode
     if mode != "text" and options.parser != "robust":
         raise UsageError(f"--parser reads free text, and --choice_mode {mode} has none", hint="leave --parser out")
@@ -115,7 +115,7 @@ def benchmark(options: McSettings) -> Benchmark:
 
 
 def published(name: str) -> Parse:
-    """A published reading; what it can't read has the status that ours gives it."""
+    """A published reading; a reply that it can't read has the status of our reading."""
 
     def read(reply: Reply, question: Question) -> Answer:
         label, rule = READINGS[name](reply.raw)

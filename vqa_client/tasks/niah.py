@@ -40,7 +40,7 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
         return super().fault() or ("" if n == expected else f"field `answers` has {n} items for {expected} questions")
 
     def scorable(self) -> list[tuple[int, str]]:
-        """Number and answer of each question whose answer can be looked for."""
+        """The number and the answer of each question whose answer can be looked for."""
         golds = ["" if answer is None else str(answer).strip() for answer in self.answers]
         return [(index, gold) for index, gold in enumerate(golds) if gold and (gold.isascii() or folded(gold))]
 
@@ -63,15 +63,15 @@ def _questions(selection: Selection[_Row]) -> Iterator[Question]:
 
 
 def question_id(document_id: str, index: int) -> str:
-    """Name a question: the document's id, "#", and its place in `questions`, counted from 0."""
+    """A question's id: the document's id, "#", and its index in `questions`, from 0."""
     return f"{document_id}#{index}"
 
 
 def load(data_json: PathLike, wanted: Wanted) -> Loaded:
     """Check the data file and find the pages of each document.
 
-    Left out are, by document, "blacklisted", "no_images" and "no_context" (text only), and, by question, "unscorable":
-    those without an answer, which would be found in every reply. Raises DataError.
+    Left out are, by document, "blacklisted", "no_images" and, in a text-only run, "no_context", and, by question,
+    "unscorable": questions without an answer to look for. Raises DataError.
     """
     count = 0
     unscorable: list[str] = []
@@ -94,12 +94,12 @@ def load(data_json: PathLike, wanted: Wanted) -> Loaded:
 
 
 def benchmark(options: NiahSettings) -> Benchmark:
-    """Raises UsageError where the options don't say which data and which files are meant."""
+    """The benchmark; raises UsageError where the options don't name the data and its images."""
     data, images = _input(options)
     case_sensitive = options.case_sensitive
 
     def parse(reply: Reply, question: Question) -> Answer:
-        """Take all that was said; what is cut short before the needle, or declines without it, has no answer."""
+        """The whole reply is the answer; a reply that is cut or refuses before the needle has no answer."""
         if not reply.text:
             return reply.without_answer()
         text = own_answer(reply.visible)
@@ -108,7 +108,7 @@ def benchmark(options: NiahSettings) -> Benchmark:
         return Answer(text=own_answer(reply.text), rule="whole_reply", source=reply.source)
 
     def with_wrappers(reply: Reply, question: Question) -> Answer:
-        """A needle may be in a part of a wrapper that is not the answer's."""
+        """The answer with its wrappers: the needle may be in another part of a wrapper."""
         answer = reply.without_answer() if reply.status else parse(reply, question)
         return replace(answer, text=own_answer(reply.visible)) if answer.text else answer
 
@@ -144,7 +144,7 @@ def benchmark(options: NiahSettings) -> Benchmark:
 
 
 def _input(options: NiahSettings) -> tuple[Path, Path | None]:
-    """The data file and the images' place from either form of the command."""
+    """The data file and the place of the images, from either form of the command."""
     if options.input is not None:
         if options.data or options.images:
             raise UsageError("--input replaces --data and --images", hint="give one or the other")

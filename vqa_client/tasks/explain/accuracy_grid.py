@@ -1,10 +1,10 @@
 """The grid of best accuracies over all runs, `accuracy_grid.csv`, and the history of every run beside it.
 
-A row a benchmark, a column a model and split, a cell `0.735 (100)`: the accuracy over the answered questions, and how
-many those were. The published rule keeps the best accuracy, so that a lucky run of ten samples outlives a run of a
-thousand. Here the larger n wins, and of equal n the better accuracy; that holds for a run reported again on fewer of
-its questions, too. A run under other conditions than the published ones (prompt mode, parsing, model settings, recoded
-images) gets a column of its own. Other rows and columns stay as they are.
+A benchmark has a row, a model and split a column. The cell `0.735 (100)` is the accuracy over the answered questions
+and their number n. The published rule keeps the best accuracy, so that a lucky run of ten samples beats a run of a
+thousand. Here the larger n wins, and of equal n the better accuracy, also where a run is reported again on fewer of its
+questions. A run under conditions that aren't published (prompt mode, parsing, model settings, recoded images) has its
+own column. Other rows and columns stay unchanged.
 """
 
 import csv
@@ -30,7 +30,7 @@ from vqa_client.reports.summary import Summary
 
 
 class Table:
-    """A CSV file with a header and a column "task", whose unknown columns and rows are kept."""
+    """A CSV file with a header and a column "task"; its unknown columns and rows are kept."""
 
     def __init__(self, columns: list[str], rows: list[list[str]]) -> None:
         self.columns = columns
@@ -38,7 +38,7 @@ class Table:
 
     @classmethod
     def read(cls, path: Path, columns: Sequence[str]) -> "Table":
-        """Read a table that has at least `columns`; an empty one where there is no file."""
+        """Read a table, and add the missing ones of `columns`; a missing file is an empty table."""
         try:
             text = path.read_bytes().decode("utf-8-sig") if path.exists() else ""
             header, *rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row] or [[*columns]]
@@ -50,7 +50,7 @@ class Table:
         return cls([*header, *(column for column in columns if column not in header)], rows)
 
     def get(self, row: Sequence[str], column: str) -> str:
-        """The row's cell in a column; "" where the row is too short for it."""
+        """A row's cell in a column, "" where the row is shorter."""
         place = self.columns.index(column)
         return row[place] if place < len(row) else ""
 
@@ -61,11 +61,11 @@ class Table:
         row[place] = cell
 
     def has(self, row: Sequence[str], **cells: str) -> bool:
-        """Whether the row has these cells, spaces around them aside."""
+        """Whether the row has these cells; spaces around them don't count."""
         return all(self.get(row, column).strip() == cell for column, cell in cells.items())
 
     def add(self, **cells: str) -> list[str]:
-        """Give a new row with these cells."""
+        """Append a row with these cells and return it."""
         row: list[str] = []
         for column, cell in cells.items():
             self.put(row, column, cell)
@@ -91,16 +91,16 @@ HISTORY_COLUMNS: Final = (
 _CELL = re.compile(r"\s*(?P<accuracy>\d+(?:\.\d+)?)(?![\w.])[^(]*(?:\((?P<n>\d+)\))?")
 
 _PATIENCE_S: Final = 30.0
-"""An update takes milliseconds; what holds the lock for longer has stopped or died on another machine."""
+"""An update takes milliseconds: a process that keeps the lock for longer is stopped, or died on another machine."""
 _POLL_S: Final = 0.05
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One complete run: `title` is the benchmark's row, `model` the name its results go by.
+    """One complete run: `title` is the benchmark's row, `model` the model's name in the results.
 
-    `conditions` are those that differ from the published ones, such as ("3shot",); `settings` all that decides what
-    was asked and how, `n` the questions answered and `failed` those that were not; `started` tells runs apart, and
-    `sample` says which part of the questions was drawn, "" for the first ones or all.
+    `conditions` are those that differ from the published ones, such as ("3shot",). `settings` are all settings that
+    change what is asked, `n` is the number of answered questions, `failed` of the others. `started` distinguishes
+    runs. `sample` describes the drawn questions, "" for the first questions or all.
     """
 
     title: str
@@ -136,7 +136,7 @@ def entry_of(
     conditions: Sequence[str] = (),
     images: Mapping[str, Any] | None = None,
 ) -> Entry | None:
-    """Sum up a run for the grid; None where no question was answered. `images` says how images were recoded."""
+    """The entry of a run; None where no question was answered. `images` says how images were recoded."""
     overall = summary.overall
     if overall.accuracy_answered is None:
         return None
@@ -174,16 +174,16 @@ def _without(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def read_tables(results_dir: Path) -> tuple[Table, Table]:
-    """Read the grid and the history; raises UsageError where one can't be read or is no such table."""
+    """Read the grid and the history; raises UsageError where one can't be read or isn't such a table."""
     return Table.read(results_dir / GRID, COLUMNS), Table.read(results_dir / HISTORY, HISTORY_COLUMNS)
 
 
 def update(results_dir: Path, entry: Entry) -> Path:
-    """Add a run to the history, and to the grid where it is the best of its cell; give the grid's path.
+    """Add a run to the history, and to the grid where it is the best of its cell; return the grid's path.
 
-    A run that is in the history already, by its start, its settings and its questions, takes its own
-    place there and in the grid. Raises UsageError where a file can't be read or written or is no such table, or where
-    another process keeps the folder's lock.
+    A run that is in the history already, by its start, its settings and its questions, replaces itself there and in
+    the grid. Raises UsageError where a file can't be read or written or isn't such a table, or where another process
+    keeps the folder's lock.
     """
     with _hold_lock(results_dir):
         grid, history = read_tables(results_dir)
@@ -206,7 +206,7 @@ def update(results_dir: Path, entry: Entry) -> Path:
 
 
 def _column(entry: Entry, history: Table) -> str:
-    """Name the column: that of the model and split, or, where other settings have it, one of these settings' own."""
+    """The column of the model and split, with the settings' digest where other settings have that name already."""
     name = "_".join((entry.model, entry.split, *entry.conditions))
     runs = (run for run in history.rows if history.has(run, task=entry.title, column=name))
     first = next(runs, None)
@@ -215,7 +215,7 @@ def _column(entry: Entry, history: Table) -> str:
 
 
 def _row(grid: Table, entry: Entry, column: str) -> list[str]:
-    """Give the benchmark's row, with the rows and columns that were missing."""
+    """The benchmark's row; missing rows and columns are added."""
     by_split = () if entry.conditions else tuple(f"{entry.model}_{split}" for split in _SPLITS)
     grid.columns += [each for each in dict.fromkeys((*by_split, column)) if each not in grid.columns]
     for title in (*ROWS, entry.title):
@@ -225,7 +225,7 @@ def _row(grid: Table, entry: Entry, column: str) -> list[str]:
 
 
 def _beats(entry: Entry, cell: str) -> bool:
-    """Whether a run takes a cell: by the larger n, of equal or unknown n by the better accuracy."""
+    """Whether a run replaces a cell: by a larger n, or by a better accuracy where n is equal or unknown."""
     match = _CELL.match(cell)
     if not match:
         return True
@@ -234,7 +234,7 @@ def _beats(entry: Entry, cell: str) -> bool:
 
 
 def _is_same_run(history: Table, run: Sequence[str], entry: Entry) -> bool:
-    """Whether it is the same start, asked for the same questions: a log can be reported on some of what it holds."""
+    """Whether a row is this run on the same questions: a log can be reported on a part of its questions."""
     same = {"started": entry.started, "settings_sha256": entry.digest, "sample": entry.sample}
     if not entry.started or not history.has(run, **same):
         return False
@@ -243,7 +243,7 @@ def _is_same_run(history: Table, run: Sequence[str], entry: Entry) -> bool:
 
 
 def _is_shown(history: Table, run: Sequence[str], cell: str) -> bool:
-    """Whether the grid's cell is what this run put there, and nobody has changed it since."""
+    """Whether the grid's cell is the unchanged cell of this run."""
     try:
         own = _cell(float(history.get(run, "accuracy")), int(history.get(run, "n")))
     except ValueError:
@@ -265,7 +265,7 @@ def _history_cells(entry: Entry, column: str, *, kept: bool) -> dict[str, str]:
 
 @contextmanager
 def _hold_lock(results_dir: Path) -> Iterator[None]:
-    """Hold the folder's lock: of several runs that end together, one updates at a time."""
+    """Hold the folder's lock, so that one run updates at a time."""
     try:
         results_dir.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(results_dir / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
@@ -279,7 +279,7 @@ def _hold_lock(results_dir: Path) -> Iterator[None]:
 
 
 def _wait_for(descriptor: int, path: Path) -> None:
-    """Take the lock; not by a call that waits by itself, which no signal would end."""
+    """Wait for the lock in short steps: no signal would end a call that blocks."""
     give_up = time.monotonic() + _PATIENCE_S
     while True:
         try:

@@ -15,7 +15,7 @@ _ASKED = "What is the person doing?"
 
 
 class ActxRow(PhotoRow, frozen=True, kw_only=True):
-    """One photograph and its activity, which goes by one of several names."""
+    """One photograph and its activity, in one of three fields."""
 
     folder: ClassVar = "mpi"
     answers: str | None = None
@@ -56,5 +56,5 @@ ACTX_TASK = Dataset(
 
 
 def benchmark(options: ExplainSettings) -> Benchmark:
-    """The declaration, which all datasets of this folder share."""
+    """The benchmark under these options."""
     return declared(options, ACTX_TASK)

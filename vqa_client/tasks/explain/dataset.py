@@ -1,12 +1,10 @@
-"""What a dataset of answers with explanations is: its files, records and questions, and how its replies are read.
-
-One split's file, of any form, is loaded with its records' images.
-"""
+"""Datasets of answers with explanations: their files, records and questions, how they are loaded and replies read."""
 
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -29,9 +27,9 @@ Texts = str | list[str] | None
 
 
 class NleRow(Struct, frozen=True, kw_only=True):
-    """What the records of all benchmarks may have; the explanations come under one of five names.
+    """The fields that records of all benchmarks may have; explanations have one of five names.
 
-    `folder` is that of the images below images/.
+    `folder` is the folder of the images below images/.
     """
 
     folder: ClassVar[str] = ""
@@ -46,7 +44,7 @@ class NleRow(Struct, frozen=True, kw_only=True):
     exp: Texts = None
 
     def own_id(self) -> str:
-        """The id that the record itself gives, or ""."""
+        """The id in the record, or ""."""
         ids = (self.id, self.sample_id, self.question_id, self.annot_id)
         return next((str(each) for each in ids if each not in (None, "")), "")
 
@@ -55,11 +53,11 @@ class NleRow(Struct, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def places(self, split: str) -> tuple[str, ...]:
-        """Where the record's image may lie, relative to images/; "" where it names none."""
+        """The possible paths of the record's image, relative to images/; "" where it names no image."""
         return (f"{self.folder}/{self.photo()}" if self.photo() else "",)
 
     def gold_explanations(self) -> tuple[str, ...]:
-        """All explanations of people that the record has; the published script keeps the first."""
+        """All explanations by people in the record; the published script keeps the first."""
         fields = (self.explanation, self.explanations, self.rationale, self.nle, self.exp)
         value = next((field for field in fields if field is not None), [])
         texts = [value] if isinstance(value, str) else value
@@ -67,7 +65,7 @@ class NleRow(Struct, frozen=True, kw_only=True):
 
 
 class PhotoRow(NleRow, frozen=True, kw_only=True):
-    """A record of one photograph, whose name goes by one of three names."""
+    """A record of one photograph, whose file is named in one of three fields."""
 
     image_name: str | None = None
     image: str | None = None
@@ -81,19 +79,19 @@ AnyRow = TypeVar("AnyRow", bound=NleRow)
 
 
 def in_words(answer: str, question: Question) -> str:
-    """The answer as text: where it is a letter, what the letter stands for."""
+    """The answer as text: the text of a choice in place of its letter."""
     return question.choices.get(answer.partition(" because ")[0], answer)
 
 
 class Dataset(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     """One dataset.
 
-    `title` is its row in the accuracy grid, `folders` and `files` say where below nle_data/ its file of a split may
-    lie, tried in order; one without a val split takes its test split. `question` takes an id, a record and the path of
-    its image, or gives the reason why the record can't be asked; `lacking` says what to do where that holds for the
-    whole file. A question's `extra` has "gold" (the right answer as `read` gives it), "gold_text" where the published
-    readings give it otherwise, and "columns" of the published table. `metrics` are those beside the accuracies of all
-    readings.
+    `title` is its row in the accuracy grid. `folders` and `files` are the possible places of a split's file below
+    nle_data/, in order of preference; a dataset without a val split uses its test split. `question` makes the question
+    of an id, a record and the path of its image, or returns the reason why there is none; `lacking` has the message and
+    the hint for a reason that holds for the whole file. `extra` of a question has "gold" (the right answer as `read`
+    returns it), "gold_text" where the published readings return another form, and "columns" of the published table.
+    `metrics` are the metrics besides the accuracies of all readings.
     """
 
     name: str
@@ -113,17 +111,17 @@ class Dataset(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     published: bool = True
 
     def split_read(self, split: str) -> str:
-        """Give the split whose file is read: test stands in for a val that a benchmark does not have."""
+        """The split whose file is read: test where a dataset has no val."""
         return split if split in self.files or split != "val" else "test"
 
-    def said_of_split(self, split: str) -> str:
-        """What a user should know where another split's file is read than the one asked for, else ""."""
+    def split_notice(self, split: str) -> str:
+        """The notice for people that another split is read, else ""."""
         other = self.split_read(split)
         return "" if other == split else f"{self.title} has no {split} split; {other} is used"
 
 
 def check_mode(task: str, vcr_mode: str) -> None:
-    """Raise UsageError for a mode of VCR that is given to another benchmark."""
+    """Raise UsageError for a mode of VCR with another benchmark."""
     if task != "vcr" and vcr_mode != FREE:
         raise UsageError(f"--vcr_mode {vcr_mode} is for --task vcr, not {task}", hint="leave it out")
 
@@ -135,16 +133,16 @@ _HINT = "an NLE file is a JSON object of records by id, or a list of them; a .js
 
 
 class ImageFiles:
-    """The images below one root; its folders are walked over once, when the first image isn't where it should be."""
+    """The images below one root; its folders are listed once, when the first image isn't at its place."""
 
     def __init__(self, root: Path) -> None:
         self._root = os.fspath(root)
 
     def find(self, places: Iterable[str]) -> str | None:
-        """Give the first of `places` (relative to the root) that is a file, else a file of the same name, else None.
+        """The first of `places` (relative to the root) that is a file, else a file of the same name, else None.
 
-        A place outside the root is one by its name alone: a data file may not have any file sent that it names.
-        Of several with that name it is one in the folder that the first place begins with, then the first by path.
+        Of a place outside the root only the file name is looked for: a data file must not choose which files are sent.
+        Of several files of that name one in the folder of the first place is preferred, then the first by path.
         """
         candidates = [place for place in places if place]
         for place in filter(_is_below, candidates):
@@ -172,7 +170,7 @@ def _is_below(place: str) -> bool:
 
 
 def find_file(dataset: Dataset[Any], split: str, data_root: str | os.PathLike[str]) -> Path:
-    """Find the file of a split below nle_data/; raises DataError that names the places looked at."""
+    """Find the file of a split below nle_data/; raises DataError that names the places."""
     names = dataset.files.get(dataset.split_read(split), ())
     places = [Path(data_root, "nle_data", folder, name) for name in names for folder in dataset.folders]
     path = next((place for place in places if place.is_file()), None)
@@ -192,9 +190,9 @@ def load(
 ) -> Loaded:
     """Read a split and find its images; of the samples that have one, the first `n_samples` are asked.
 
-    Left out are, by id, those met before the last one asked that have no image ("no_image"), no gold answer
-    ("no_answer", "no_label") or no choices that the mode asks for. Raises DataError where no image is found, or one is
-    missing and `require_images`; UsageError where the file has nothing that the mode asks for.
+    Left out are, by id, the samples before the last question that have no image ("no_image"), no gold answer
+    ("no_answer", "no_label") or none of the choices that the mode needs. Raises DataError where no image is found, or
+    with `require_images` where one is missing; UsageError where the whole file lacks what the mode needs.
     """
     path = find_file(dataset, split, data_root)
     rows, sha256 = _read_rows(path, dataset.row)
@@ -216,9 +214,9 @@ def load(
 def read_questions(
     dataset: Dataset[Any], path: Path, *, split: str = "val"
 ) -> tuple[list[Question], dict[str, list[str]]]:
-    """Every question of an NLE file, whether its image is there or not, and by reason the ids that make none.
+    """Every question of an NLE file, with or without its image, and the ids of the other records by reason.
 
-    Raises DataError where the file can't be read or makes no question.
+    Raises DataError where the file can't be read or has no question.
     """
     questions, left_out, _ = _choose(dataset, _read_rows(path, dataset.row)[0], split)
     if not questions:
@@ -237,9 +235,9 @@ def _choose(
     images: ImageFiles | None = None,
     n_samples: int | None = None,
 ) -> tuple[list[Question], dict[str, list[str]], list[str]]:
-    """The questions, by reason the ids that make none, and where images that aren't there should be.
+    """The questions, the ids of the other records by reason, and the places of missing images.
 
-    Without `images` none is looked for.
+    Without `images` no image is looked for.
     """
     questions: list[Question] = []
     left_out: dict[str, list[str]] = {}
@@ -261,11 +259,10 @@ def _choose(
 
 
 def _read_rows(path: Path, row_type: type[AnyRow]) -> tuple[list[tuple[str, AnyRow]], str]:
-    """Give every record with its id, in file order, and the file's SHA-256.
+    """Every record with its id, in file order, and the file's SHA-256.
 
-    The id is the record's key in the file; in a list, the one it gives itself, else its index from 0. One that comes
-    again gets "#2", "#3" and so on behind it, so that no record hides another. Raises DataError that names the file
-    and the record.
+    The id is the record's key in the file; in a list, the id in the record, else its index from 0. A repeated id gets
+    the suffix "#2", "#3" and so on. Raises DataError that names the file and the record.
     """
     try:
         data = path.read_bytes()
@@ -299,9 +296,5 @@ def _decode(path: Path, name: str, record: Raw, row_type: type[AnyRow]) -> AnyRo
 
 
 def _unused_name(name: str, taken: dict[str, AnyRow]) -> str:
-    times = 1
-    unused = name
-    while unused in taken:
-        times += 1
-        unused = f"{name}#{times}"
-    return unused
+    names = chain([name], (f"{name}#{times}" for times in count(2)))
+    return next(each for each in names if each not in taken)

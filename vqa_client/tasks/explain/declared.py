@@ -1,4 +1,4 @@
-"""Declare a benchmark of answers with explanations: `<answer> because <explanation>`."""
+"""The declaration that all datasets of answers with explanations share: `<answer> because <explanation>`."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +31,7 @@ _SAYS: Final = {
 
 
 def declared(options: ExplainSettings, dataset: Dataset[Any]) -> Benchmark:
-    """A dataset's benchmark; raises UsageError for a parser or a mode that it doesn't have."""
+    """The benchmark of a dataset; raises UsageError for a parser or a mode that it doesn't have."""
     name, mode = options.task, options.vcr_mode
     check_mode(name, mode)
     if options.parser != "robust" and not dataset.published:
@@ -81,23 +81,22 @@ def _loader(options: ExplainSettings, dataset: Dataset[Any]) -> Callable[[Source
             questions, _ = read_questions(dataset, path, split=dataset.split_read(options.split))
             loaded = Loaded(questions=questions, count=len(questions), data_sha256=sha256_of(path))
         else:
-            accuracy_grid.read_tables(options.results_dir)  # a file that is no grid is told before anything is asked
-            if instead := dataset.said_of_split(options.split):
-                source.notify(instead)
+            accuracy_grid.read_tables(
+                options.results_dir
+            )  # a file that isn't a grid is an error before the first request
+            if notice := dataset.split_notice(options.split):
+                source.notify(notice)
+            limits = [limit for limit in (options.n_samples, options.limit) if limit is not None]
             loaded = load(
                 dataset,
                 options.split,
                 options.data_root,
-                n_samples=None if options.sample else _fewest(options.n_samples, options.limit),
+                n_samples=None if options.sample else min(limits, default=None),
                 require_images=options.require_images,
             )
         return [Part(name=options.split, loaded=loaded, data_path=path, images_dir=options.data_root / "images")]
 
     return parts
-
-
-def _fewest(*limits: int | None) -> int | None:
-    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _robust_reading(dataset: Dataset[Any]) -> Parse:
@@ -111,7 +110,7 @@ def _robust_reading(dataset: Dataset[Any]) -> Parse:
 
 
 def _published_reading(dataset: Dataset[Any], name: str) -> Parse:
-    """A published reading; what it can't read has the status that ours gives it."""
+    """A published reading; a reply that it can't read has the status of our reading."""
     robust = _robust_reading(dataset)
 
     def read(reply: Reply, question: Question) -> Answer:

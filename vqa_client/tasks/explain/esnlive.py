@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 class EsnliveRow(PhotoRow, frozen=True, kw_only=True):
-    """One sentence about a photograph; the label goes by one of several names."""
+    """One sentence about a photograph; its label is in one of four fields."""
 
     folder: ClassVar = "flickr30k"
     hypothesis: str = ""
@@ -26,7 +26,7 @@ class EsnliveRow(PhotoRow, frozen=True, kw_only=True):
     relation: str | None = None
 
     def gold(self) -> str:
-        """The label, or "" where none of its names has one that is known."""
+        """The first known label of the four fields, or ""."""
         candidates = (self.answers, self.label, self.gold_label, self.relation)
         return next((label for each in candidates if each and (label := each.strip().lower()) in LABELS), "")
 
@@ -72,5 +72,5 @@ ESNLIVE_TASK = Dataset(
 
 
 def benchmark(options: ExplainSettings) -> Benchmark:
-    """The declaration, which all datasets of this folder share."""
+    """The benchmark under these options."""
     return declared(options, ESNLIVE_TASK)

@@ -1,4 +1,4 @@
-"""How questions are put: an instruction and examples of our own writing, then the question; the image follows."""
+"""The prompts: an instruction and worked examples in our own words, then the question; the image comes last."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -15,9 +15,9 @@ EXAMPLES: Final[Mapping[str, int]] = {"zero": 0, "1shot": 1, "3shot": 3}
 
 
 class Wording(Struct, frozen=True, kw_only=True):
-    """The instruction of a benchmark, how it shows a question, and examples of three questions with their replies.
+    """The instruction of a benchmark, the form of its questions, and three example questions with replies.
 
-    Examples come without images: a model should learn the form of a reply from them and nothing else.
+    Examples have no images: they show the form of a reply and nothing else.
     """
 
     instruction: str
@@ -40,7 +40,7 @@ _OUTSIDE: Final = "Write nothing else."
 _FORM: Final = "in one sentence of the form: <{}> because <explanation>\n"
 _BECAUSE: Final = "Then comes the word because, in lower case and only once. Then say in a few words "
 _SHOWN_BY: Final = f"{_BECAUSE}what in the image shows it. {_OUTSIDE}"
-"""Instructions share these words."""
+"""Words that instructions share."""
 
 
 def named(name: str) -> Callable[[Question], str]:
@@ -89,7 +89,7 @@ ESNLIVE: Final = Wording(
 
 
 class _Example(Struct, frozen=True, kw_only=True):
-    """A question with four answers and four reasons; `right` and `reason` are the places of the right ones."""
+    """A question with four answers and four reasons; `right` and `reason` are the indices of the right ones."""
 
     question: str
     answers: tuple[str, str, str, str]

@@ -1,13 +1,13 @@
-"""What a run with explanations writes: its table, how good its explanations are, and these as COCO captions.
+"""The files of a run with explanations: its table, the scores of its explanations, and these as COCO captions.
 
-The table has the published columns of its benchmark in their order, and ours after them. A failed question has an empty
-`correct`, so that the column's mean is the accuracy over the answered ones.
+The table has the published columns of its benchmark in their order, then ours. `correct` is empty for a failed
+question, so that the mean of the column is the accuracy over the answered questions.
 
-Each file of captions, which are for outside scorers, comes in two forms. `*_annot_exp.json` has the reference
-explanations and `*_annot_full.json` "ANSWER because EXPLANATION", as {info, images, licenses, type, annotations};
-`*_pred_exp.json` and `*_pred_full.json` have the predictions as [{image_id, caption}]. `image_id` is the question's id,
-since a scorer takes one prediction for each: a number where all ids are numbers. A question without an explanation has
-an empty caption and is not left out.
+The captions are for other scorers, in two forms. `*_annot_exp.json` has the reference explanations and
+`*_annot_full.json` "ANSWER because EXPLANATION", as {info, images, licenses, type, annotations}; `*_pred_exp.json` and
+`*_pred_full.json` have the predictions as [{image_id, caption}]. `image_id` is the question's id, since a scorer takes
+one prediction per image; it is a number where all ids are numbers. A question without an explanation has an empty
+caption.
 """
 
 import os
@@ -35,9 +35,9 @@ PUBLISHED: Final[Mapping[str, tuple[str, ...]]] = {
     "esnlive": ("image_name", "image_numeric_id", "hypothesis", "gt_label", "generated_label", *_EXPLAINED),
     "vcr": ("image_name", "question", "gt_answer", "generated_answer", *_EXPLAINED, "options"),
 }
-"""The columns of the published script, by benchmark; those of VCR's choices are ours."""
-_FILED_AS: Final = {"published": "seed", "published_latest": "seed_head"}
-"""What the columns of scores are called."""
+"""The columns of the published script by benchmark; `options` of VCR is ours."""
+_COLUMN_NAMES: Final = {"published": "seed", "published_latest": "seed_head"}
+"""The columns of scores that have another name than the metric."""
 _OURS: Final = (
     *("sample_id", "status", "answer", "rule", "output", "references", "gt_explanations", "finish_reason"),
     *("prompt_tokens", "completion_tokens", "latency_s", "attempts", "image", "image_sha256", "error"),
@@ -45,19 +45,18 @@ _OURS: Final = (
 
 
 def csv_path(results_dir: Path, *, model: str, task: str, split: str, conditions: Sequence[str] = ()) -> Path:
-    """Give `{model}_results/{task}_{split}_eval.csv`, with a suffix for each condition that isn't the published one."""
+    """The path `{model}_results/{task}_{split}_eval.csv`, with a suffix for each condition that isn't published."""
     suffix = "".join(f"-{condition}" for condition in conditions)
     return results_dir / f"{safe_name(model)}_results" / f"{task}_{split}_eval{suffix}.csv"
 
 
 def write_table(path: Path, benchmark: str, pairs: Pairs, *, csv_safe: bool = False) -> Summary:
-    """Write the table and give what it sums up; raises OutputError where the path can't be written.
+    """Write the table and return its summary; raises OutputError where the path can't be written.
 
-    With `csv_safe` a cell that a spreadsheet would take for a formula gets a "'" before it, and no longer reads back
-    as it was.
+    With `csv_safe` a cell that a spreadsheet would run as a formula gets the prefix "'".
     """
     summary = summarise(record for _, record in pairs())
-    groups, metrics = tuple(summary.breakdowns), (_FILED_AS.get(name, name) for name in summary.parts)
+    groups, metrics = tuple(summary.breakdowns), (_COLUMN_NAMES.get(name, name) for name in summary.parts)
     columns = (*PUBLISHED[benchmark], *_OURS, *metrics, *groups)
     cells = (_cells(question, record) for question, record in pairs())
     rows = ([of.get(column, "") for column in columns] for of in cells)
@@ -69,7 +68,7 @@ def _cells(question: Question, record: Record) -> dict[str, Any]:
     answer = in_words(record.answer or "", question)
     return {
         **record.groups,
-        **{_FILED_AS.get(name, name): score for name, score in record.parts.items()},
+        **{_COLUMN_NAMES.get(name, name): score for name, score in record.parts.items()},
         **question.extra["columns"],
         "question": question.text,
         "generated_answer": answer,
@@ -94,10 +93,10 @@ def _own_columns(question: Question, record: Record) -> dict[str, Any]:
 
 
 def export_captions(stem: Path, pairs: Iterable[tuple[Question, Record]], *, answers_known: bool = True) -> list[Path]:
-    """Write the four files beside each other, as STEM_annot_exp.json and so on; give their paths.
+    """Write the four files STEM_annot_exp.json and so on; return their paths.
 
-    Letters are taken for what they stand for. Without `answers_known` there are only the two files of the explanations.
-    Raises DataError for an id that is there twice, OutputError where a path can't be written.
+    Letters are replaced by the texts of their choices. Without `answers_known` only the two files of the explanations
+    are written. Raises DataError for a repeated id, OutputError where a path can't be written.
     """
     asked = list(pairs)
     ids = _image_ids([question.id for question, _ in asked])
@@ -111,27 +110,27 @@ def export_captions(stem: Path, pairs: Iterable[tuple[Question, Record]], *, ans
             "type": "captions",
         }
         write_json_list(references, head, "annotations", _annotations(ids, asked, caption))
-        said = [caption(in_words(record.answer or "", question), record.rationale or "") for question, record in asked]
-        rows = [{"image_id": image_id, "caption": text} for image_id, text in zip(ids, said, strict=True)]
+        texts = [caption(in_words(record.answer or "", question), record.rationale or "") for question, record in asked]
+        rows = [{"image_id": image_id, "caption": text} for image_id, text in zip(ids, texts, strict=True)]
         write_json(predictions, rows)
         written += [references, predictions]
     return written
 
 
-def _exp(_: str, explanation: str) -> str:
-    return _one_line(explanation)
+def _explanation_caption(_: str, explanation: str) -> str:
+    return _on_one_line(explanation)
 
 
-def _full(answer: str, explanation: str) -> str:
-    return _one_line(f"{answer} because {explanation}" if explanation.strip() else answer)
+def _full_caption(answer: str, explanation: str) -> str:
+    return _on_one_line(f"{answer} because {explanation}" if explanation.strip() else answer)
 
 
-_UNANSWERED: Final[dict[str, Callable[[str, str], str]]] = {"exp": _exp}
-_FORMS: Final = _UNANSWERED | {"full": _full}
+_UNANSWERED: Final[dict[str, Callable[[str, str], str]]] = {"exp": _explanation_caption}
+_FORMS: Final = _UNANSWERED | {"full": _full_caption}
 
 
-def _one_line(text: str) -> str:
-    """Join lines: the tokeniser of the published scorer takes what follows a line break for the next caption."""
+def _on_one_line(text: str) -> str:
+    """Join the lines of a text: for the tokeniser of the published scorer a new line is the next caption."""
     return " ".join(text.split())
 
 
@@ -156,17 +155,17 @@ def _image_ids(ids: Sequence[str]) -> Sequence[int | str]:
 
 
 class ExplainSummary(Summary, frozen=True, kw_only=True):
-    """A summary with the explanations' scores, which only a complete run has."""
+    """A summary with the scores of the explanations, which only a complete run has."""
 
     explanations: Judged | None = None
 
     def added(self) -> dict[str, Any]:
-        """The explanations' scores, as the file beside the table has them."""
+        """The scores of the explanations in the form of the file beside the table."""
         return {"explanations": described(self.explanations) if self.explanations else None}
 
 
 def judge_explanations(pairs: Iterable[tuple[Question, Record]], *, answers_known: bool = True) -> Judged:
-    """Score what every question was explained by; a question without an explanation counts as an empty one.
+    """Score the explanation of every question; a missing explanation counts as an empty one.
 
     METEOR, SPICE and BERTScore are computed where the environment names their programs and weights.
     """

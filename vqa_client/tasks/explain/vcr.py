@@ -1,9 +1,9 @@
 """VCR: questions on film stills, answered in free text or, where there are choices, by letter.
 
-`free` asks for an answer and an explanation in words. `q2a` asks for the letter of the answer and an explanation,
-`qa2r` gives the right answer and asks for the letter of the rationale. `q2ar` asks for both letters in one reply, the
-answers being A to D and the rationales E to H, and counts what has both right; the model sees the rationales while it
-chooses an answer, which the benchmark's own two-step protocol does not let it.
+`free` asks for an answer and an explanation in words. `q2a` asks for the letter of the answer and an explanation.
+`qa2r` gives the right answer and asks for the letter of the rationale. `q2ar` asks for both letters in one reply, where
+answers are A to D and rationales E to H; a reply is right where both letters are. There the model sees the rationales
+while it chooses an answer, unlike in the benchmark's own two-step protocol.
 """
 
 import os
@@ -22,14 +22,14 @@ from vqa_client.tasks.explain.prompts import FREE, Q2A, Q2AR, QA2R, Wording
 from vqa_client.types import Answer, Question
 
 Spoken = str | list[str | int | list[int]] | None
-"""A sentence, or its tokens, where a list of numbers stands for the people and things it names."""
+"""A sentence, or its tokens; a list of numbers is a token for people and things."""
 
 
 class VcrRow(NleRow, frozen=True, kw_only=True):
     """One question on a film still.
 
-    NLX-GPT's form has `answers` (the right one) and no choices; e-ViL's has `answer_choices` and the right explanation
-    without wrong ones; the benchmark's own has `rationale_choices` too.
+    NLX-GPT's form has the right answer in `answers` and no choices; e-ViL's form has `answer_choices` and the right
+    explanation alone; the benchmark's own form has `rationale_choices` too.
     """
 
     folder: ClassVar = "vcr1images"
@@ -52,11 +52,11 @@ class VcrRow(NleRow, frozen=True, kw_only=True):
         return self._sentence(self.sent if self.sent else self.question)
 
     def choices(self) -> list[str]:
-        """The answers to choose from; none in NLX-GPT's form."""
+        """The answers to choose from; NLX-GPT's form has none."""
         return [self._sentence(each) for each in self.answer_choices or ()]
 
     def right_choice(self) -> int | None:
-        """The place of the right answer, None where it is not known."""
+        """The index of the right answer, None where it is unknown."""
         return _place(self.label if self.label is not None else self.answer_label, self.answer_choices)
 
     def answer(self) -> str:
@@ -71,11 +71,11 @@ class VcrRow(NleRow, frozen=True, kw_only=True):
         return [self._sentence(each) for each in self.rationale_choices or ()]
 
     def right_reason(self) -> int | None:
-        """The place of the right rationale, None where it is not known."""
+        """The index of the right rationale, None where it is unknown."""
         return _place(self.rationale_label, self.rationale_choices)
 
     def all_explanations(self) -> tuple[str, ...]:
-        """The explanations of people, the right rationale where there is nothing else."""
+        """The explanations by people, else the right rationale."""
         place = self.right_reason()
         return self.gold_explanations() or ((self.reasons()[place],) if place is not None else ())
 
@@ -90,7 +90,7 @@ class VcrRow(NleRow, frozen=True, kw_only=True):
         return " ".join(self._token(token) for token in spoken)
 
     def _token(self, token: str | int | list[int]) -> str:
-        """Name people and things as NLX-GPT does: "person0 and person2"."""
+        """People and things in the words of NLX-GPT: "person0 and person2"."""
         if isinstance(token, str):
             return token
         places = [token] if isinstance(token, int) else token
@@ -175,7 +175,7 @@ def _question(sample_id: str, row: VcrRow, path: str, *, extra: dict[str, Any], 
 
 
 def _half(place: int) -> Callable[[str, Question], float]:
-    """Whether one half of Q->AR is right: the answer or the rationale."""
+    """The score of one letter of Q->AR: the answer (place 0) or the rationale (place 2)."""
 
     def right(answer: str, question: Question) -> float:
         return float(answer.partition(" because ")[place] == question.extra["gold"].partition(" because ")[place])
@@ -223,9 +223,9 @@ VCR_TASKS: Final[Mapping[str, Dataset[VcrRow]]] = {
         published=False,
     ),
 }
-"""By mode; the file with the most that the mode needs is looked for first."""
+"""The datasets by mode; forms of files are in order of how much they have of what the mode needs."""
 
 
 def benchmark(options: ExplainSettings) -> Benchmark:
-    """The declaration, which all datasets of this folder share."""
+    """The benchmark under these options."""
     return declared(options, VCR_TASKS[options.vcr_mode])

@@ -25,7 +25,7 @@ class _Given(Struct, frozen=True):
 
 
 class VqaxRow(PhotoRow, frozen=True, kw_only=True):
-    """One question; the name of its image says to which half of COCO it belongs."""
+    """One question; the name of its image says whether it is of COCO's train2014 or val2014."""
 
     question: str = ""
     answers: str | list[str | _Given] | None = None
@@ -38,7 +38,7 @@ class VqaxRow(PhotoRow, frozen=True, kw_only=True):
         return tuple(text for text in texts if text and text.strip())
 
     def places(self, split: str) -> tuple[str, ...]:
-        """By the name, in the folder it names or the split's, then by the image's number in the split's."""
+        """The image's name in the folder that the name contains, else the split's; then the image's number there."""
         own = "train2014" if split == "train" else "val2014"
         name = os.path.basename(self.photo())
         folder = next((each for each in ("train2014", "val2014") if each in name), own)
@@ -77,7 +77,7 @@ def _soft_accuracy(answer: str, question: Question) -> float:
 
 
 def _any_of_ten(answer: str, question: Question) -> float:
-    """NLX-GPT's measure."""
+    """Whether one of the annotators gave the answer, as NLX-GPT counts."""
     return float(any(same(answer, each) for each in question.references))
 
 
@@ -106,5 +106,5 @@ VQAX_TASK = Dataset(
 
 
 def benchmark(options: ExplainSettings) -> Benchmark:
-    """The declaration, which all datasets of this folder share."""
+    """The benchmark under these options."""
     return declared(options, VQAX_TASK)

@@ -1,4 +1,4 @@
-"""What the LongBench-v2 tasks share: their records, which of these are asked, and the pages that go with each."""
+"""What mc and niah share: records of LongBench-v2, which records are asked, and their page images."""
 
 import os
 from array import array
@@ -23,7 +23,7 @@ from vqa_client.types import UNKNOWN, Group, Question
 
 PathLike = str | os.PathLike[str]
 Pages = Callable[[str], tuple[str, ...]]
-"""The page images of a document id, in the order the model sees them."""
+"""The page images of a document id, in order."""
 GroupValue = str | int | float | None
 
 TEXT_ONLY = "text_only"
@@ -31,7 +31,7 @@ _EMPTY_TEXT = b'""'
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """What every record has; the context stays undecoded bytes."""
+    """The fields of every record; the context stays undecoded bytes."""
 
     id: str | int = msgspec.field(name="_id")
     domain: GroupValue = None
@@ -46,21 +46,21 @@ class Row(Struct, frozen=True, kw_only=True):
         return str(self.id)
 
     def has_context(self) -> bool:
-        """Say whether the record brings the document's text, be it an empty one."""
+        """Whether the record has the document's text, even an empty one."""
         return _first_byte(self.context) == '"'
 
     def has_text(self) -> bool:
-        """Say whether the document's text has anything to read."""
+        """Whether the record has a text that isn't empty."""
         return self.has_context() and len(self.context) > len(_EMPTY_TEXT)
 
     def fault(self) -> str:
-        """Say what is wrong with the record, or ""."""
+        """The fault of the record, or ""."""
         if self.id == "":
             return "field `_id` is empty"
         return "" if _first_byte(self.context) in '"n' else "field `context` is not text"
 
     def groups(self, context_length: str) -> dict[str, Group]:
-        """Name this record's value of each breakdown field; an absent one is "unknown"."""
+        """The record's value of each breakdown field; a missing value is "unknown"."""
         return {
             "difficulty": group(self.difficulty),
             "length": group(self.length),
@@ -70,11 +70,11 @@ class Row(Struct, frozen=True, kw_only=True):
         }
 
     def text(self) -> str:
-        """Decode the document's text, one that `text_fault` has nothing against."""
+        """The document's text; call `text_fault` first."""
         return msgspec.json.decode(self.context, type=str)
 
     def text_fault(self) -> str:
-        """Say what is wrong with the document's text, or "": it is skipped unread in every other check."""
+        """The fault of the document's text, or ""; other checks don't read the text."""
         try:
             msgspec.json.decode(self.context, type=str | None)
         except UNDECODABLE as error:
@@ -87,12 +87,12 @@ def _first_byte(json: Raw) -> str:
 
 
 def group(value: GroupValue) -> str:
-    """Name a group: the value itself, known or not, or "unknown" where there is none."""
+    """The name of a group: the value as text, or "unknown"."""
     return UNKNOWN if value is None or value == "" else str(value)
 
 
 def frame(options: McSettings | NiahSettings) -> Callable[[str, Question], str] | None:
-    """What puts the document's text before the prompt, in a run that shows no pages."""
+    """In a text-only run the function that puts the document's text before the prompt, else None."""
     if not options.text_only:
         return None
     return lambda prompt, question: f"Context:\n{question.extra['context']}\n\n{prompt}"
@@ -106,10 +106,9 @@ class _Uneven(Struct):
 
 
 class PageCounts:
-    """Compares each folder with the first; all are asked for the same documents in the same order.
+    """Compares the numbers of pages in each folder with the first folder's; all have the documents in the same order.
 
-    A document that a folder doesn't have at all is not counted here: it is left out by name. Four bytes are kept of a
-    document.
+    A document that a folder lacks isn't counted: it is left out by name. Memory: four bytes per document.
     """
 
     def __init__(self) -> None:
@@ -118,7 +117,7 @@ class PageCounts:
         self._uneven: dict[str, _Uneven] = {}
 
     def counted(self, folder: str, pages: Pages) -> Pages:
-        """The same pages, looked at on the way."""
+        """The same pages, counted on each call."""
         is_first, place = not self._first, -1
         self._first = self._first or folder
 
@@ -134,8 +133,8 @@ class PageCounts:
 
         return look
 
-    def tell(self, note: Callable[[str], None]) -> None:
-        """Say of each folder how many documents differ, and of one how; other type may be the reason, or lost files."""
+    def report(self, note: Callable[[str], None]) -> None:
+        """Note for each folder how many documents differ, with one example: fonts may differ, or files are missing."""
         for folder, of in self._uneven.items():
             note(
                 f"documents with other numbers of pages in {folder} than in {self._first}: {of.documents} "
@@ -151,11 +150,11 @@ _UNSETTLED = len(_LENGTHS)
 
 
 Shape = tuple[str, tuple[str, ...]]
-"""A folder and what follows the document's id in the names of its pages; without a folder, whole paths."""
+"""A folder and the ends of its pages' names after the document's id; without a folder, whole paths."""
 
 
 class ShownPages:
-    """Holds the paths of documents by place; the id that belongs to a place is given again to get them back."""
+    """The page paths of many documents in little memory: `paths` needs a document's number and its id."""
 
     def __init__(self) -> None:
         self._numbers: dict[Shape, int] = {}
@@ -171,7 +170,7 @@ class ShownPages:
         self._held.append(number)
 
     def paths(self, place: int, document_id: str) -> tuple[str, ...]:
-        """The paths of the document that was kept as number `place`, counted from 0."""
+        """The paths of document number `place`, counted from 0."""
         folder, names = self._shapes[self._held[place]]
         if not folder:
             return names
@@ -187,9 +186,9 @@ def _shape(document_id: str, paths: tuple[str, ...]) -> Shape:
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """Which documents a run asks about: not the blacklisted, of the rest the first `limit`, of these what has pages.
+    """Which documents a run asks about: of those not on the blacklist the first `limit`, if they have pages.
 
-    Text only, what has a text is asked, pages or not. `folder` is the pages' folder, or "text_only".
+    A text-only run asks about documents with a text. `folder` is the pages' folder, or "text_only".
     """
 
     folder: str = ""
@@ -199,29 +198,29 @@ class Wanted(Struct, frozen=True, kw_only=True):
     text_only: bool = False
 
     def fault(self, row: Row) -> str:
-        """Say what is wrong with a record for this run, or ""."""
+        """The fault of a record in this run, or ""."""
         return row.fault() or (row.text_fault() if self.text_only else "")
 
     def nothing_to_show(self, row: Row, images: tuple[str, ...]) -> str:
-        """Name the reason why a document can't be shown to the model, or ""."""
+        """The reason why a document can't be shown to the model, or ""."""
         if self.text_only:
             return "" if row.has_text() else "no_context"
         return "" if images else "no_images"
 
     def images(self, row: Row) -> tuple[str, ...]:
-        """Give the page images that go with a document's questions."""
+        """The page images of a document's questions."""
         return () if self.text_only or self.pages is None else self.pages(row.name)
 
     def extra(self, row: Row) -> dict[str, str]:
-        """Give the document's text where it goes into the prompt."""
+        """The document's text where it is a part of the prompt."""
         return {"context": row.text()} if self.text_only else {}
 
 
 class Selection(Struct, Generic[AnyRow], frozen=True, kw_only=True):
-    """The records of a data file that are asked, where their pages are, and the records left out by reason.
+    """The records of a data file that are asked, their page images, and the records left out by reason.
 
-    It takes some 25 bytes a record, those of `file` included: `indices` are the places in the file, `lengths` numbers
-    of context-length buckets, and `wanted` has no pages any more, so that a folder's list of files can go.
+    Memory: some 25 bytes per record, with those of `file`. `indices` are places in the file, `lengths` numbers of
+    context-length buckets. `wanted` is without its pages, so that a folder's list of files can be freed.
     """
 
     file: DataFile
@@ -234,7 +233,7 @@ class Selection(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     left_out: dict[str, tuple[str, ...]]
 
     def shown(self) -> Iterator[tuple[AnyRow, tuple[str, ...], str]]:
-        """Give each record that is asked, with its page images and context length; the file is read anew each time."""
+        """Each record that is asked, with its page images and context length, read from the file again."""
         for place, (index, record) in enumerate(self.file.picked(self.indices)):
             row = self.file.decode(index, record, self.row_type, hint=self.hint)
             yield row, self.images.paths(place, row.name), _LENGTHS[self.lengths[place]]
@@ -250,7 +249,7 @@ def select(
 ) -> Selection[AnyRow]:
     """Check every record of a file and choose; raises DataError that names the file, the record and the field.
 
-    `on_chosen` is given each record that is asked, as it is read: the file may still turn out to be wrong.
+    `on_chosen` is called with each chosen record while the file is read; a later record may still raise the error.
     """
     file = read_index(data_json)
     indices, lengths, shown_pages = array("I"), bytearray(), ShownPages()
@@ -290,9 +289,9 @@ def select(
 
 
 def bucket_by_size(row: Row) -> str:
-    """Name a record's bucket where its size settles it, else "".
+    """A record's bucket where its size decides it, else "".
 
-    A token is at least a byte of text, and JSON is never shorter than the text.
+    A token has at least one byte of text, and JSON is never shorter than its text.
     """
     if not row.has_context():
         return UNKNOWN
@@ -300,7 +299,7 @@ def bucket_by_size(row: Row) -> str:
 
 
 def _count_unsettled(lengths: bytearray, file: DataFile, indices: "array[int]", context_bytes: dict[int, int]) -> None:
-    """Count the contexts that need it, given by place with their sizes."""
+    """Set the buckets of the contexts that must be counted; `context_bytes` has their sizes by place."""
     counted = buckets(file, {indices[place]: size for place, size in context_bytes.items()})
     for place in context_bytes:
         lengths[place] = _NUMBERS[counted[indices[place]]]
@@ -321,7 +320,7 @@ def _checked_rows(file: DataFile, row_type: type[AnyRow], wanted: Wanted, hint: 
 
 
 def _repeated_names(file: DataFile, row_type: type[AnyRow], hashes: "array[int]") -> list[str]:
-    """Name what several records are called; names are read again only where hashes, 8 bytes a record, are the same."""
+    """The names of several records each; names are read again only where two hashes are the same."""
     if not may_repeat(hashes):
         return []
     times = Counter(file.decode(index, record, row_type).name for index, record in file.records())
@@ -356,7 +355,7 @@ class Documents(Struct, frozen=True, kw_only=True):
         blacklist = read_blacklist(settings.blacklist)
         if not source.finds_images:
             name = TEXT_ONLY if settings.text_only else folder_name(self.images) if self.images else ""
-            # a page for every document, so that none is left out for having none today
+            # one made-up page per document, so that none is left out where its pages are gone
             loaded = self.load(self.data, Wanted(folder=name, pages=lambda id: (id,), blacklist=blacklist))
             yield Part(name=name, loaded=loaded, data_path=self.data, images_dir=self.images)
             return
@@ -379,4 +378,4 @@ class Documents(Struct, frozen=True, kw_only=True):
                 images_dir=folder.path,
                 missing_pages=index.missing,
             )
-        counts.tell(source.notify)
+        counts.report(source.notify)

@@ -1,4 +1,4 @@
-"""How long a context is, in the published buckets of cl100k_base tokens: counted no further than needed, and cached."""
+"""The length of a context in the published buckets of cl100k_base tokens, counted as far as needed and cached."""
 
 import contextlib
 import heapq
@@ -27,8 +27,8 @@ BUCKETS = ("<8k", "8k-16k", "16k-24k", "24k-32k", "32k-48k", "48k-64k", ">=64k")
 _WINDOW_CHARS = 32_768
 _LETTER = r"[A-Za-z\u4e00-\u9fff]"
 _BOUNDARY = re.compile(rf"(?<={_LETTER})[ \n,.，。](?={_LETTER})")
-"""Between two letters cl100k_base begins a new piece at any of these, whatever stands around, so that the
-token counts of the two sides add up to that of the whole."""
+"""Between two letters cl100k_base always begins a new piece at one of these characters, so that the token counts of the
+two sides add up to the count of the whole."""
 _LONG_CHARS = 300
 _LONG_PIECE = re.compile(rf"[^\W\d]{{{_LONG_CHARS}}}|[\W_]{{{_LONG_CHARS}}}")
 _FIRST_SPECIAL_TOKEN = 100_257
@@ -37,19 +37,19 @@ _MOST_PROCESSES = 8
 
 
 def bucket(tokens: int) -> str:
-    """Name the bucket of a token count; the lower edge belongs to it."""
+    """The bucket of a token count; the lower edge is in the bucket."""
     return BUCKETS[bisect_right(EDGES, tokens)]
 
 
 class TokenCounter:
-    """Counts cl100k_base tokens; its table is dropped with it (25 MB, 0.1 s to make)."""
+    """Counts cl100k_base tokens; its table takes 25 MB and 0.1 s to make."""
 
     def __init__(self) -> None:
         self._encoding = Encoding("cl100k_base")
         self._ranks: dict[bytes, int] = {}
 
     def count(self, text: str, *, stop: int = EDGES[-1]) -> int:
-        """Count exactly below `stop`; from there on say only that it is passed."""
+        """The number of tokens, exact below `stop`; counting ends at `stop` or above."""
         total = 0
         for chunk in _chunks(text):
             total += self._count_chunk(chunk)
@@ -87,9 +87,9 @@ def _chunks(text: str) -> Iterator[str]:
 
 
 def _merged_parts(piece: bytes, ranks: dict[bytes, int]) -> int:
-    """Count what byte-pair merging leaves of `piece`: lowest rank first, leftmost among equals.
+    """The number of tokens after byte-pair merging of `piece`: lowest rank first, leftmost among equals.
 
-    A heap makes it n log n; the library's scan is quadratic, and 80,000 letters without a break take it a minute.
+    A heap makes it n log n; the library's scan is quadratic and takes a minute for 80,000 letters without a break.
     """
     following = list(range(1, len(piece) + 1))
     preceding = list(range(-1, len(piece) - 1))
@@ -122,7 +122,7 @@ def _merged_parts(piece: bytes, ranks: dict[bytes, int]) -> int:
 
 
 def buckets(file: DataFile, context_bytes: Mapping[int, int]) -> dict[int, str]:
-    """Name the bucket of each record in `context_bytes`, which maps its index to the size of its context as JSON."""
+    """The bucket of each record in `context_bytes`, which maps indices to sizes of contexts as JSON."""
     if not context_bytes:
         return {}
     cache = cache_folder() / f"context-lengths-{file.sha256}.json"
@@ -154,7 +154,7 @@ class _Context(Struct):
 
 
 def count(job: "tuple[DataFile, array[int]]") -> dict[int, str]:
-    """Name the context-length bucket of some records of a file, by index."""
+    """The context-length buckets of some records of a file, by index."""
     file, indices = job
     counter = TokenCounter()
     return {index: _bucket(record, counter) for index, record in file.picked(indices)}
@@ -176,6 +176,6 @@ def _read(cache: Path) -> dict[int, str]:
 
 
 def _write(cache: Path, known: Mapping[int, str]) -> None:
-    """Replace the cache in one step; a cache that can't be written costs time later and nothing now."""
+    """Replace the cache in one step; an error is ignored, since the lengths can be counted again."""
     with contextlib.suppress(OutputError), replacing(cache) as file:
         file.write(msgspec.json.encode(dict(sorted(known.items()))))

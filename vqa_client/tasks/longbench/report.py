@@ -1,8 +1,8 @@
-"""The JSON reports of mc and niah: the published form, key for key, and what this program adds to it.
+"""The JSON reports of mc and niah: the published form, then keys of our own.
 
-Published keys keep their names, order and units, accuracies in per cent of all questions among them; every accuracy
-and interval that is added is in per cent too. A group that has no questions is listed with a null accuracy, a value
-that the published script doesn't know is listed after those it does, so that totals add up.
+Published keys keep their names, order and units; all accuracies and intervals, ours too, are in per cent of all
+questions. A group without questions has a null accuracy. A value that the published script doesn't know comes after the
+known ones, so that totals add up.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,18 +26,18 @@ LISTED = {each.field: each.order for each in DOCUMENTS} | {"needle_depth": DEPTH
 
 
 def share(total: int, correct: int) -> dict[str, Any]:
-    """Write a group as published: accuracy in per cent, null where there is nothing to divide by."""
+    """A group in the published form: accuracy in per cent, null for a group without questions."""
     return {"total": total, "correct": correct, "accuracy": percent(correct / total) if total else None}
 
 
 def grouped(summary: Summary, field: str) -> dict[str, Any]:
-    """List the values of a field: the published ones in their order, then any others that were met."""
+    """The groups of a field by value: the published values in their order, then the others."""
     tallies = summary.breakdowns.get(field, {})
     return {value: _group(tallies.get(value)) for value in _values(field, tallies)}
 
 
 def crossed(summary: Summary, outer: str, inner: str) -> dict[str, Any]:
-    """List every value of one field with every value of another."""
+    """The groups of every value of one field with every value of another."""
     cells: Mapping[str, Mapping[str, Tally]] = summary.crossings.get((outer, inner), {})
     inners = _values(inner, summary.breakdowns.get(inner, {}))
     return {
@@ -61,17 +61,17 @@ _CONNECTION: frozenset[Status] = frozenset({"connection", "timeout"})
 _CONTEXT_END_CHARS = 200
 
 
-_FILED_AS = {"published": "seed"}
-"""What the report of mc calls a score."""
+_SCORE_NAMES = {"published": "seed"}
+"""The scores that have another name in the report of mc."""
 
 
 def mc_scores(scores: Mapping[str, Scored]) -> dict[str, Scored]:
-    """Scores by the names that the report of mc has for them."""
-    return {_FILED_AS.get(name, name): score for name, score in scores.items()}
+    """Scores by their names in the report of mc."""
+    return {_SCORE_NAMES.get(name, name): score for name, score in scores.items()}
 
 
 def mc_result(question: Question, record: Record) -> dict[str, Any]:
-    """Write one multiple-choice question."""
+    """The result of one multiple-choice question."""
     answered = record.status in ANSWERED
     return {
         "instance_id": question.id,
@@ -86,7 +86,7 @@ def mc_result(question: Question, record: Record) -> dict[str, Any]:
 
 
 def niah_result(question: Question, record: Record) -> dict[str, Any]:
-    """Write one needle question."""
+    """The result of one needle question."""
     return {
         "instance_id": question.cluster,
         "question_idx": question.extra["question_idx"],
@@ -98,14 +98,14 @@ def niah_result(question: Question, record: Record) -> dict[str, Any]:
 
 
 def published_status(status: Status) -> str:
-    """Name a status as the published script would; its success is any reply, whatever was read from it."""
+    """A status in the published script's words; its success is any reply, with or without an answer."""
     if status in ANSWERED:
         return "success"
     return "connection_error" if status in _CONNECTION else "error"
 
 
 def published_score(record: Record) -> float:
-    """What the published script of niah scores a record."""
+    """The score of a record by the published script of niah."""
     return record.parts.get("published", record.score)
 
 
@@ -133,9 +133,9 @@ def _ending(question: Question, record: Record, *, correct: bool, scores: dict[s
 
 
 def _bare_prompt(prompt: str, question: Question) -> str:
-    """Leave out the document's text that a text-only run puts first, which the published report doesn't repeat.
+    """The prompt without the document's text of a text-only run, which the published report doesn't repeat.
 
-    A record keeps only both ends of a long prompt, so the text is known by its own end.
+    A record keeps only both ends of a long prompt, so the text is recognised by its end.
     """
     context = question.extra.get("context")
     if context is None:
@@ -149,30 +149,30 @@ RESULTS = "results"
 
 
 def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | None = None) -> Summary:
-    """Write the multiple-choice report and give what it sums up; raises OutputError where `path` can't be written.
+    """Write the multiple-choice report and return its summary; raises OutputError where `path` can't be written.
 
-    `added` is what a run says besides, of its choices' order for instance.
+    `added` has further keys, for example about the order of choices.
     """
     with SpooledList(path) as results:
-        laid_by = results.passing(pairs(), lambda pair: mc_result(*pair))
-        summary = summarise((record for _, record in laid_by), crossings=[("difficulty", "length")])
+        passed = results.passing(pairs(), lambda pair: mc_result(*pair))
+        summary = summarise((record for _, record in passed), crossings=[("difficulty", "length")])
         detailed = {
             "by_difficulty": grouped(summary, "difficulty"),
             "by_length": grouped(summary, "length"),
             "by_difficulty_and_length": crossed(summary, "difficulty", "length"),
         }
         head = _published_head(run, summary) | _by_context_length(summary) | {"detailed_analysis": detailed}
-        head |= common_keys(run, summary, percent) | choices_taken(run, pairs) | dict(added or {})
+        head |= common_keys(run, summary, percent) | choice_keys(run, pairs) | dict(added or {})
         head["scores"] = mc_scores(head["scores"])
         write_json_list(path, head, RESULTS, results)
     return summary
 
 
 def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
-    """Write the needle report and give what it sums up; arguments and errors are those of `write_mc`.
+    """Write the needle report and return its summary; arguments and errors are those of `write_mc`.
 
-    The published keys, and the interval of their accuracy, count as the published script does; breakdowns and the
-    summary go by the answers.
+    The published keys, and the interval of their accuracy, are of the published script's score; breakdowns and the
+    summary are of the answers.
     """
     with SpooledList(path) as results, SpooledMembers(path) as instances:
         records = _niah_records(pairs(), results, instances)
@@ -198,7 +198,7 @@ def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
 def _niah_records(
     pairs: Iterable[tuple[Question, Record]], results: SpooledList, instances: SpooledMembers
 ) -> Iterator[Record]:
-    """Give the records; lay by their results and each document's share, whose questions are neighbours in the data."""
+    """The records; their results and the share of each document, whose questions are neighbours, are spooled."""
     for document, neighbours in groupby(pairs, key=lambda pair: pair[1].cluster):
         total = correct = 0
         for question, record in neighbours:
@@ -229,17 +229,14 @@ def _by_context_length(summary: Summary) -> dict[str, Any]:
     return {"context_length_analysis": {"by_context_length": by_length}}
 
 
-WEIGHED = "logprob"
-
-
-def choices_taken(run: Run, pairs: Pairs) -> dict[str, Any]:
-    """The mode, and the calibration over all questions whose labels have probabilities (in shares, not in per cent)."""
+def choice_keys(run: Run, pairs: Pairs) -> dict[str, Any]:
+    """The choice mode and, by logprob, the calibration over questions with probabilities, in [0, 1]."""
     mode = run.scoring.get("choice_mode", "text")
-    return {"choice_mode": mode} | ({"calibration": _calibration(pairs)} if mode == WEIGHED else {})
+    return {"choice_mode": mode} | ({"calibration": _calibration(pairs)} if mode == "logprob" else {})
 
 
 def _calibration(pairs: Pairs) -> dict[str, Any]:
-    """An answer that is ambiguous counts as wrong, with the share that its labels have."""
+    """The calibration; an ambiguous answer counts as wrong, with the share of its labels."""
     calibrating = Calibrating()
     for question, record in pairs():
         shares = weights(record.probabilities or {}, question.references[0], tuple(question.choices))

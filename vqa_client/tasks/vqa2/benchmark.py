@@ -35,9 +35,9 @@ QUESTIONS = 20
 SEED = 42
 DATE_CHARACTERS = len("20250801_194855")
 TEN_ANSWERS: Final = "VQA accuracy (ten answers)"
-"""As against the published framework's partial credit, which it calls VQA accuracy too."""
+"""The name of the headline: the published framework calls its partial credit VQA accuracy too."""
 _SHORT_REASONING = 300
-"""Characters of reasoning that may be the answer itself, put into the wrong field by the server's parser."""
+"""The longest reasoning, in characters, that may be an answer which the server's parser put into the wrong field."""
 _IMAGE_HINT = (
     'name the files so, or name them in the questions, "image_id": "photo_01.jpg" or "photo_01"; --images FOLDER says '
     "where they are"
@@ -82,11 +82,11 @@ def load(
     note: Callable[[str], None] = lambda _: None,
     finds_images: bool = True,
 ) -> Loaded:
-    """Pair questions with annotations, draw `num_questions` of those that have both, and find their images.
+    """Pair questions with annotations, draw `num_questions` of the pairs, and find their images.
 
-    The order is that of the draw; 0 or None asks all, in the order of the file. `limit` keeps the first of these.
-    Left out, by id, are "no_annotation", "no_question", "duplicate_question", "duplicate_annotation" and, of those
-    drawn, "no_image" and "no_answer". Raises DataError, also where every drawn question lacks its image.
+    Questions are in the order of the draw; with 0 or None all are asked, in the order of the file. `limit` keeps the
+    first ones. Left out, by id, are "no_annotation", "no_question", "duplicate_question", "duplicate_annotation" and,
+    of the drawn questions, "no_image" and "no_answer". Raises DataError, also where no drawn question has its image.
     """
     questions = read_index(files.questions, "questions")
     annotations = read_index(files.annotations, "annotations") if files.annotations else None
@@ -112,7 +112,7 @@ def load(
 
 
 def benchmark(options: Vqa2Settings) -> Benchmark:
-    """VQA accuracy against all ten answers, then the published framework's scores against the most frequent one."""
+    """The benchmark: VQA accuracy against all ten answers, and the published framework's scores against one answer."""
     files = cache(lambda: _files(options))
 
     def parts(source: Source) -> list[Part]:
@@ -150,7 +150,7 @@ def benchmark(options: Vqa2Settings) -> Benchmark:
 def combine_reports(
     settings: Vqa2Settings, reports: Sequence[Report], errors: Mapping[str, Exception], notify: Callable[[str], None]
 ) -> None:
-    """Write the report of all models, dated as the first one's, where there are several and one has a report."""
+    """Write the report of all models, dated as the first report, where there are several and one has a report."""
     if not reports or len(reports) + len(errors) < 2:
         return
     date = reports[0].path.stem[-DATE_CHARACTERS:]
@@ -161,7 +161,7 @@ def combine_reports(
 
 
 def _load_questions(options: Vqa2Settings, files: Vqa2Files, source: Source) -> Loaded:
-    """The drawn questions, of our own sample the first ones, as published; all of them where a run is read again."""
+    """The drawn questions; of our own sample the first questions, as published; where a run is read again, all."""
     if not source.finds_images:
         return load(files, num_questions=None, note=source.notify, finds_images=False)
     num_questions, limit = None if options.sample else options.num_questions or None, options.limit
@@ -185,20 +185,20 @@ def _report_name(options: Vqa2Settings, config: str | None) -> str:
 
 
 def _read(reply: Reply, question: Question) -> Answer:
-    """A blank is an answer where a file gives it, as the official evaluator has it, and none where a model said it."""
+    """A blank is an answer in a file of answers, as in the official evaluator, and not an answer in a model's reply."""
     if reply.status == "empty" and reply.completion.finish_reason == GIVEN:
         return Answer(text="", status="empty", rule="blank")
     return reply.without_answer() if reply.status else _parse(reply, question)
 
 
 def _parse(reply: Reply, question: Question) -> Answer:
-    """Take all that was said as the answer; a reply cut before the answer has none."""
+    """The whole reply is the answer; a reply that is cut before its answer has none."""
     whole = reply.unwrapped
     own = above_explanation(own_answer(whole.answer))
     answer = (labelled(own) or Unwrapped(own)).answer
     if not answer or (reply.source == "reasoning" and len(answer) > _SHORT_REASONING):
         return reply.without_answer()
-    cut = reply.cut and own == whole.answer  # what is above an invented question or an explanation is whole
+    cut = reply.cut and own == whole.answer  # a text above an invented question or an explanation is complete
     if cut and not (question.references and any(metric.of(answer, question) for metric in _SHOWS_ANSWER)):
         return Answer(status="truncated", rule="cut")
     if reply.declines:
@@ -207,7 +207,7 @@ def _parse(reply: Reply, question: Question) -> Answer:
 
 
 def _with_wrappers(reply: Reply, question: Question) -> Answer:
-    """The published scores look at what was said with its wrappers on, as their scripts do."""
+    """The answer with its wrappers, which the published scores look at."""
     answer = _read(reply, question)
     return replace(answer, text=reply.visible) if answer.text else answer
 

@@ -1,6 +1,6 @@
-"""Where the questions, annotations and images of VQA 2.0 lie, which are asked, in which order, and why others are not.
+"""The files, questions, annotations and images of VQA 2.0: which questions are asked, and why others are left out.
 
-`sample/` has twenty questions of our own on drawn pictures in the same files, which data/vqa2_sample.py makes.
+`sample/` has twenty questions of our own on drawn pictures, in files of the same form; data/vqa2_sample.py makes them.
 """
 
 import os
@@ -25,7 +25,7 @@ SAMPLE = "sample"
 _OFFICIAL = re.compile(r"v2_OpenEnded_mscoco_(.+)_questions\.json")
 _SUFFIXES = (".jpg", ".jpeg", ".png")
 _NAMES = ("COCO_{0}_{1:012d}", "COCO_{0}_{1:06d}", "{0}_{1:012d}", "{1:012d}", "{1}")
-"""Image files by split and id; the published framework knows the first two."""
+"""The names of image files by split and id; the published framework knows the first two."""
 _LAYOUT = (
     "expected are v2_OpenEnded_mscoco_val2014_questions.json and v2_mscoco_val2014_annotations.json, or questions.json "
     "and annotations.json, beside images/; or give --questions_file, --annotations_file and --images"
@@ -33,7 +33,7 @@ _LAYOUT = (
 
 
 class Vqa2Files(Struct, frozen=True, kw_only=True):
-    """The files of one split; without annotations replies are kept unscored. `image_roots` are looked into in order."""
+    """The files of one split; without annotations replies aren't scored. `image_roots` are searched in order."""
 
     questions: Path
     annotations: Path | None
@@ -43,9 +43,9 @@ class Vqa2Files(Struct, frozen=True, kw_only=True):
 def find_files(
     data_dir: Path, questions_file: Path | None = None, annotations_file: Path | None = None, images: Path | None = None
 ) -> Vqa2Files:
-    """Find what is not given in `data_dir`; raises DataError that says what is there and what is missing.
+    """Find the other files in `data_dir`; raises DataError that names the files that are there or missing.
 
-    Questions that are given by hand need no annotations, nor do those of a test split, which has none.
+    A given questions file needs no annotations, and a test split has none.
     """
     questions = questions_file or _questions_in(data_dir)
     annotations = annotations_file or _annotations_of(questions)
@@ -82,9 +82,9 @@ def _annotations_of(questions: Path) -> Path | None:
 
 
 def copy_sample(folder: Path) -> Vqa2Files:
-    """Copy those files of our own sample that are missing or differ, and say where they are.
+    """Copy the files of our own sample that are missing or differ, and return their places.
 
-    The others are left alone: a file that a run has begun with must not look new. Raises UsageError or OutputError.
+    Equal files stay, so that they don't look new to a run that has begun. Raises UsageError or OutputError.
     """
     shipped = Path(__file__).with_name(SAMPLE)
     for source in (path for path in shipped.rglob("*") if path.is_file()):
@@ -118,9 +118,9 @@ class ImageFolders:
         self._last: tuple[int | str, str] = ("", "")
 
     def path(self, image_id: int | str) -> str:
-        """Give the path of an image, "" where there is none.
+        """The path of an image, or "".
 
-        Of several the one with the longer number, in the folder that comes first, is taken.
+        Of several files the one with the longer number is preferred, then the one in the first folder.
         """
         if image_id != self._last[0]:  # the questions on an image are neighbours
             self._last = (image_id, self._path(image_id))
@@ -134,7 +134,7 @@ class ImageFolders:
         return ""
 
     def sought(self, image_id: int | str) -> str:
-        """Say which files an image could be, and the folders that were looked into."""
+        """The possible names of an image, and the folders that were searched, in words."""
         names = [
             name
             for name in dict.fromkeys(self._names(image_id))
@@ -194,14 +194,14 @@ class AnnotationRow(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def given(self) -> tuple[HumanAnswer | str, ...]:
-        """The answers that reply to something; the one answer of a file that has no list of them."""
+        """The answers; in a file without a list of answers the one answer."""
         if not self.answers and self.multiple_choice_answer:
             return (self.multiple_choice_answer,)
         return self.answers
 
     @property
     def gold(self) -> str:
-        """The answer that most gave, as the file says, else counted: of equally frequent ones the alphabet's first."""
+        """The most frequent answer, by the file or by counting; of equally frequent ones the first in the alphabet."""
         if self.multiple_choice_answer:
             return self.multiple_choice_answer
         counts = Counter(texts(self.answers))
@@ -215,7 +215,7 @@ class AnnotationRow(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def kind_of(question: str, gold: str | None) -> Kind:
-    """Name the kind of a question by its answer, or by its first word where there is none, and by its words."""
+    """The kind of a question by its answer, or by its first word where it has no answer, and by its words."""
     yes_no = _YES_NO.match(question) if gold is None else gold.strip().lower() in ("yes", "no")
     if yes_no:
         return "yes/no"
@@ -235,10 +235,10 @@ _WITH_IDS = 0x80
 
 
 class Pairing(Struct, frozen=True, kw_only=True):
-    """Questions and their annotations, as places in the two files; -1 stands for no annotation.
+    """Questions and their annotations as indices in the two files; -1 is no annotation.
 
-    `answers` holds a byte for each record of the annotations: how many answers it has, at most 127, and 128 more where
-    each of them has an id.
+    `answers` has a byte per record of the annotations: the number of its answers, at most 127, plus 128 where each
+    answer has an id.
     """
 
     questions: DataFile
@@ -251,7 +251,7 @@ class Pairing(Struct, frozen=True, kw_only=True):
         return len(self.places)
 
     def rows(self) -> Iterator[tuple[QuestionRow, AnnotationRow | None]]:
-        """Read each question and its annotation anew; raises DataError that names the record and the field."""
+        """Read each question and its annotation again; raises DataError that names the record and the field."""
         annotations = self._annotation_rows()
         for index, record in self.questions.picked(self.places):
             row = self.questions.decode(index, record, QuestionRow, hint=_HINT)
@@ -264,7 +264,7 @@ class Pairing(Struct, frozen=True, kw_only=True):
                 yield file.decode(index, record, AnnotationRow, hint=_HINT)
 
     def picked(self, indices: Sequence[int]) -> "Pairing":
-        """Keep the questions at these places, in this order."""
+        """The questions at these indices, in this order."""
         return msgspec.structs.replace(
             self,
             places=array("q", (self.places[index] for index in indices)),
@@ -272,9 +272,9 @@ class Pairing(Struct, frozen=True, kw_only=True):
         )
 
     def sample(self, size: int | None, seed: int) -> "Pairing":
-        """Draw as the published framework does; all in file order where `size` is 0, None or no fewer than there are.
+        """Draw `size` questions as the published framework does; where `size` is 0, None or too large, all in order.
 
-        `random.seed(seed); random.sample(annotated, size)` draws the same places.
+        `random.seed(seed); random.sample(annotated, size)` draws the same questions.
         """
         if not size or size >= len(self):
             return self
@@ -282,7 +282,7 @@ class Pairing(Struct, frozen=True, kw_only=True):
 
 
 def pair(questions: DataFile, annotations: DataFile | None) -> tuple[Pairing, Reasons]:
-    """Join by id, in the order of the questions; of several records with one id the first counts.
+    """Join by id, in the order of the questions; of several records with the same id the first counts.
 
     Left out are "no_annotation", "no_question", "duplicate_question" and "duplicate_annotation". Raises DataError.
     """
@@ -321,7 +321,7 @@ def _by_id(annotations: DataFile | None, left_out: Reasons) -> tuple[dict[str, i
 
 
 def askable(paired: Pairing, images: ImageFolders | None) -> tuple[Pairing, Reasons]:
-    """Keep what has an image and an answer; left out are "no_image" (never without `images`) and "no_answer"."""
+    """The questions with an image and an answer; left out are "no_image" (only with `images`) and "no_answer"."""
     left_out: Reasons = {}
     places = array("q")
     file = paired.questions
@@ -341,7 +341,7 @@ def askable(paired: Pairing, images: ImageFolders | None) -> tuple[Pairing, Reas
 
 
 def lost(paired: Pairing, images: ImageFolders) -> str:
-    """Name the first question without its image, and what was looked for; there has to be one."""
+    """Name the first question without its image, and the files that were looked for; there must be one."""
     file = paired.questions
     rows = (file.decode(index, record, QuestionRow, hint=_HINT) for index, record in file.picked(paired.places))
     row = next(row for row in rows if not images.path(row.image_id))
@@ -349,7 +349,7 @@ def lost(paired: Pairing, images: ImageFolders) -> str:
 
 
 def oddities(paired: Pairing) -> list[str]:
-    """Say what the accuracy of the questions depends on and nobody can see in it."""
+    """Notes on unusual annotations, which change the accuracy."""
     if paired.annotations is None:
         return [f"there are no annotations for {paired.questions.path}: replies are saved and not scored"]
     packed = [paired.answers[place] for place in paired.annotated]

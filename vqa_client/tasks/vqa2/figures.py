@@ -1,4 +1,4 @@
-"""The figures of one VQA 2.0 run that the published framework gives, added up on one walk over the records."""
+"""The published framework's figures of one VQA 2.0 run, added up in one walk over the records."""
 
 import statistics
 from array import array
@@ -15,12 +15,12 @@ from vqa_client.types import ANSWERED, Question, Record
 
 KINDS: Final = ("yes/no", "color", "count", "other")
 ASSESSMENTS: Final = ((0.6, "excellent"), (0.4, "average"), (0.0, "needs improvement"))
-"""From this published VQA accuracy on, this word."""
+"""The lowest published VQA accuracy of each word."""
 SHOWN = 100
 
 
 class Times(Struct, frozen=True, kw_only=True):
-    """Seconds from a request's first byte to its reply's end, over the `n` questions that have a reply."""
+    """Seconds from the first byte of a request to the end of its reply, over the `n` questions with a reply."""
 
     n: int
     mean: float | None = None
@@ -42,7 +42,7 @@ class KindFigures(Struct, frozen=True, kw_only=True):
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """One question as a table shows it; `correct` is the published simple score, None where no answer is known."""
+    """One question in a table; `correct` is the published simple score, None without a known answer."""
 
     id: str
     question: str
@@ -53,9 +53,9 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 class Vqa2Summary(Summary, frozen=True, kw_only=True):
-    """A summary with the published figures; `name` is the model's in the results, `shown` the first questions.
+    """A summary with the published figures; `name` is the model's name in the results, `shown` the first questions.
 
-    `sentences` counts replies that are not the short answer that VQA accuracy wants.
+    `sentences` counts replies that are longer than the short answers that VQA accuracy is made for.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Vqa2Summary(Summary, frozen=True, kw_only=True):
     shown: tuple[Shown, ...]
 
     def added(self) -> dict[str, Any]:
-        """The times, the kinds of questions and the gap to the official score, as the report has them."""
+        """The times, the kinds of questions and the gap to the official score, in the form of the report."""
         return {
             "inference_time_s": msgspec.to_builtins(self.times),
             "question_type_analysis": kind_figures(self.kinds, scored=self.scored),
@@ -76,7 +76,7 @@ class Vqa2Summary(Summary, frozen=True, kw_only=True):
 
     @property
     def correct(self) -> int | None:
-        """How many replies the published simple score calls right; None where no answers are known."""
+        """The number of replies that are right by the published simple score; None without known answers."""
         return sum(kind.correct for kind in self.kinds.values()) if self.scored else None
 
     @property
@@ -93,7 +93,7 @@ class Vqa2Summary(Summary, frozen=True, kw_only=True):
 
     @property
     def success_rate(self) -> float | None:
-        """The share of questions that have a reply."""
+        """The share of questions with a reply."""
         return self.overall.answered / self.overall.total if self.overall.total else None
 
     @property
@@ -104,7 +104,7 @@ class Vqa2Summary(Summary, frozen=True, kw_only=True):
 
 
 class Watch:
-    """Adds up while others walk: `watching` gives the same pairs."""
+    """Adds up the figures while a caller walks over the records of `watching`."""
 
     def __init__(self) -> None:
         self.labelled = self.sentences = 0
@@ -132,7 +132,7 @@ class Watch:
             yield record
 
     def times(self) -> Times:
-        """How long the replies took."""
+        """The times of the replies."""
         values = self._latencies_s
         if not values:
             return Times(n=0)
@@ -140,11 +140,11 @@ class Watch:
         return Times(n=len(values), mean=fsum(values) / len(values), median=cuts[9], p95=cuts[18])
 
     def gap(self) -> Gap | None:
-        """How far the official accuracy is from the normalised one, over the questions whose answers are known."""
+        """The gap between the official and the normalised accuracy, over the questions with known answers."""
         return gap_between(self._normalised, self._official, self._unanimous)
 
     def kinds(self) -> dict[str, KindFigures]:
-        """The figures of each kind, asked or not."""
+        """The figures of each kind, also of kinds without questions."""
         return {kind: _figures(self._scores.get(kind)) for kind in (*KINDS, *sorted(set(self._scores) - set(KINDS)))}
 
 
@@ -169,27 +169,22 @@ def _shown_question(question: Question, record: Record) -> Shown:
         question=question.text,
         kind=str(question.groups["kind"]),
         gold=question.extra["multiple_choice_answer"],
-        answer=said(record),
+        answer=reply_words(record),
         correct=record.parts.get("simple", 0.0) >= 1.0 if question.references else None,
     )
 
 
-def said(record: Record) -> str:
-    """What a record's reply says; what went wrong, in words, where there is none."""
+def reply_words(record: Record) -> str:
+    """The answer or the reply of a record, or its error."""
     if record.status in ANSWERED:
         return record.answer if record.answer is not None else (record.output or "")
     return f"error: {record.error.message if record.error else record.status}"
 
 
 def kind_figures(kinds: dict[str, KindFigures], *, scored: bool) -> dict[str, Any]:
-    """Write the question-type analysis, accuracies in [0, 1]."""
+    """The question-type analysis of a report, accuracies in [0, 1]."""
+    scores = ("correct", "accuracy", "vqa_accuracy", "normalised")
     return {
-        name: {
-            "total": kind.total,
-            "correct": kind.correct if scored else None,
-            "accuracy": kind.accuracy if scored else None,
-            "vqa_accuracy": kind.vqa_accuracy if scored else None,
-            "normalised": kind.normalised if scored else None,
-        }
+        name: {"total": kind.total, **{score: getattr(kind, score) if scored else None for score in scores}}
         for name, kind in kinds.items()
     }

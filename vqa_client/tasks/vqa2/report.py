@@ -1,8 +1,8 @@
-"""The VQA 2.0 reports of one model and of several: the published form, key for key, and what is added behind it.
+"""The VQA 2.0 reports of one model and of several: the published form, then keys of our own.
 
 Published keys keep their names, order and units: `accuracy` and `vqa_accuracy` are the published framework's simple and
 enhanced scores in [0, 1], over all questions. VQA accuracy against all ten answers is under `scores`, with intervals.
-The report of several models has them all under `results`.
+The report of several models has all models under `results`.
 """
 
 import mmap
@@ -40,7 +40,7 @@ QUESTION_RESULTS = "question_results"
 
 
 class Setup(Struct, frozen=True, kw_only=True):
-    """What the report says of the command: `mode` is "coco" or "sample", `num_questions` as asked for."""
+    """The command's settings in the report: `mode` is "coco" or "sample", `num_questions` the wanted number."""
 
     mode: str
     num_questions: int | None
@@ -50,7 +50,7 @@ class Setup(Struct, frozen=True, kw_only=True):
 
 
 def write(path: Path, run: Run, pairs: Pairs, setup: Setup) -> Vqa2Summary:
-    """Write the report of one model of such a command, and the submission where no answer is known."""
+    """Write the report of one model, and the submission where no answer is known."""
     watch = Watch()
     with SpooledList(path) as results:
         records = watch.watching(results.passing(pairs(), lambda pair: question_result(*pair)))
@@ -62,17 +62,17 @@ def write(path: Path, run: Run, pairs: Pairs, setup: Setup) -> Vqa2Summary:
 
 
 def model_name(config: str | None, served: str) -> str:
-    """The model's name in the results: its config's, given by name or as a file, else the `served` one."""
+    """The model's name in the results: the name of its config, or of the config's file, else the `served` name."""
     return Path(config).name.removesuffix(".json") if config else served
 
 
 def submission_path(report: Path) -> Path:
-    """Where the answers to an unlabelled split go, beside the report."""
+    """The path of the answers to an unlabelled split, beside the report."""
     return report.with_name(f"{report.stem}_submission.json")
 
 
 def write_submission(path: Path, pairs: Iterable[tuple[Question, Record]]) -> None:
-    """Write the answers as the VQA evaluation server takes them, normalised, "" where there is no reply."""
+    """Write the answers in the form of the VQA evaluation server, normalised; "" without a reply."""
     answered = (
         {"question_id": question.extra["question_id"], "answer": normalised(on_one_line(record.answer or ""))}
         for question, record in pairs
@@ -158,7 +158,7 @@ def _result(run: Run, summary: Vqa2Summary) -> dict[str, Any]:
 
 
 def _errors(run: Run, summary: Summary) -> dict[str, int]:
-    """The published framework's four sums: what could not be asked is counted here and is in no accuracy."""
+    """The published framework's four sums: they count the questions left out, which are in no accuracy."""
     left_out = {reason: len(ids) for reason, ids in run.left_out.items()}
     bad_images = summary.status_counts["bad_image"]
     return {
@@ -175,10 +175,10 @@ def _local_time(started: str) -> str:
 
 
 def question_result(question: Question, record: Record) -> dict[str, Any]:
-    """Write one question; a question without a reply has no answer and no time, and counts as wrong.
+    """The result of one question; a question without a reply has no answer and no time, and counts as wrong.
 
-    `model_answer` is the reply without its reasoning, as the published scores take it; the whole of it is
-    `model_output` where that is more. Without a known answer there are no scores.
+    `model_answer` is the reply without its reasoning, which the published scores read; `model_output` is the whole
+    reply where it is longer. Without a known answer there are no scores.
     """
     answer = _model_answer(record)
     gold, known = question.extra["multiple_choice_answer"], bool(question.references)
@@ -223,7 +223,7 @@ _GIB = 1 << 30
 
 
 def machine() -> dict[str, Any]:
-    """The published framework's keys; a client has no torch and no accelerator, so these are null."""
+    """The published framework's keys; torch and accelerator are null, since a client has none."""
     return {
         "device": platform.platform(terse=True) + f" {platform.machine()}",
         "memory": _installed_memory(),
@@ -234,7 +234,7 @@ def machine() -> dict[str, Any]:
 
 
 def memory_of_client() -> dict[str, int | None]:
-    """Bytes of this process in memory, now (null where the system doesn't say) and at most so far."""
+    """The memory of this process in bytes, now (null where the system doesn't say) and at its peak."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
         "client_rss_bytes": _resident_bytes(),
@@ -273,7 +273,7 @@ class _File(Struct):
 
 
 class _Compared(Struct):
-    """What the comparison repeats of a model's results."""
+    """The part of a model's results that the comparison repeats."""
 
     model_id: str | None = None
     total_questions: int | None = None
@@ -290,8 +290,8 @@ class _Compared(Struct):
 def combine(paths: Sequence[Path], output: Path, *, errors: Mapping[str, str] = {}) -> None:
     """Merge the reports of several models of one command into one file, in their order; `output` may be one of them.
 
-    The question results are copied as they stand, from files that are mapped and not read into memory. `errors` says
-    of models without a report what went wrong. Raises DataError for a file that is no report.
+    The question results are copied unchanged from mapped files, without reading them into memory. `errors` has the
+    errors of models without a report. Raises DataError for a file that isn't a report.
     """
     opened = [_open(path) for path in paths]
     compared = {name: result for file in opened for name, result in file.compared.items()}
@@ -315,14 +315,14 @@ def combine(paths: Sequence[Path], output: Path, *, errors: Mapping[str, str] = 
 
 
 class _Opened(Struct):
-    """A mapped file, and what of it is read into memory; its results are views of the map."""
+    """A mapped file, and the part in memory; its results are views of the map."""
 
     text: mmap.mmap
     content: _File
     compared: dict[str, _Compared]
 
     def release(self) -> None:
-        """Let the kernel drop pages that are read: they would count as this process's memory."""
+        """Let the kernel drop the pages that were read, which count as this process's memory."""
         if hasattr(mmap, "MADV_DONTNEED"):
             self.text.madvise(mmap.MADV_DONTNEED)
 
@@ -350,6 +350,6 @@ def _results(opened: Sequence[_Opened], errors: Mapping[str, str]) -> Iterator[t
 
 
 def _ranking(compared: Mapping[str, _Compared]) -> list[dict[str, Any]]:
-    """The best published VQA accuracy first, models without one last."""
+    """The models by published VQA accuracy, best first; models without it last."""
     ordered = sorted(compared, key=lambda name: -(compared[name].vqa_accuracy or 0.0))
     return [{"model": name} | msgspec.structs.asdict(compared[name]) for name in ordered]
