@@ -1,7 +1,7 @@
 """LongDocURL: understanding, reasoning and finding on some thirty pages of a long document.
 
 Data: LongDocURL_public_with_subtask_category.jsonl, or LongDocURL.jsonl, beside pdf_pngs/
-(https://github.com/dengc2023/LongDocURL, Apache-2.0, the documents are others'). A row:
+(https://github.com/dengc2023/LongDocURL; the data is Apache-2.0, the documents are others'). A row:
 
     {"question_id": "free_x_4000001_1_2_8", "doc_no": "4000001", "question_type": "calculate", "question": "...",
      "answer": 5, "evidence_pages": [2], "evidence_sources": ["Table"], "answer_format": "Integer",

@@ -159,7 +159,7 @@ def test_questions_are_read_without_their_images(tmp_path: Path) -> None:
     ],
 )
 def test_a_split_that_stands_in_is_told(task: str, split: str, said: str) -> None:
-    assert explain.dataset_of(task).said_of_split(split) == said
+    assert explain.dataset_of(task).split_notice(split) == said
 
 
 def test_a_tied_majority_is_the_same_in_any_order_and_flagged(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""A user's own questions: which column is what is found from all rows, reported with reasons, and never guessed."""
+"""A user's own questions: the meaning of each column is detected in all rows, reported with reasons, never guessed."""

@@ -35,13 +35,13 @@ _PLACE: Final = re.compile(r"\{image (\d+)\}")
 
 @lru_cache(maxsize=4)
 def _survey_of_state(options: AskSettings, state: Hashable) -> Survey:
-    """The survey of data in this state: a command needs it several times."""
+    """The survey of the data in this state, cached, since a command needs it several times."""
     del state
     return survey(options)
 
 
 def vqa(answer: str, question: Question) -> float:
-    """The official accuracy over ten answers; over fewer, whether one of them is the same after its normalisation."""
+    """The official accuracy over ten answers; with another number of answers, 1 where one is equal once normalised."""
     if len(question.references) == TEN:
         return question_accuracy(answer, question.references)
     return max(question_accuracy(answer, [each] * TEN) for each in question.references)
@@ -53,18 +53,17 @@ def contains(answer: str, question: Question) -> float:
 
 
 def _is_stated(answer: str, reference: str, asked: str) -> bool:
-    """ "I have no idea" contains "no" and is none; "There is a dog." is a yes to "Is there a dog?" without the word.
+    """Whether an answer states a reference.
 
-    Where the reference is a sentence, what it adds to the question is enough: "3" for "There are 3 dogs.".
+    "I have no idea" doesn't say no; "There is a dog." says yes to "Is there a dog?" without the word. For a reference
+    that is a sentence its new part is enough: "3" for "There are 3 dogs.".
     """
     if wanted := _POLARITY.get(reference.strip(" .").casefold()):
         return polarity(answer, asked) == wanted
-    short, wanted_short = (declared_in(text) or answer_in(text, asked) or text for text in (answer, reference))
-    return contains_strict(reference, answer, secret=False) or same_words(short, wanted_short)
-
-
-def is_open(question: Question) -> bool:
-    return not question.choices
+    short_answer, short_reference = (
+        declared_in(text) or answer_in(text, asked) or text for text in (answer, reference)
+    )
+    return contains_strict(reference, answer, secret=False) or same_words(short_answer, short_reference)
 
 
 OPEN: Final = (
@@ -79,7 +78,7 @@ CHOICE: Final = Metric("choice", right, "the right letter, as the robust parser 
 
 
 def benchmark(options: AskSettings) -> Benchmark:
-    """Raises DataError and UsageError for data that can't be asked as it stands."""
+    """The benchmark of the data; raises DataError and UsageError for data that can't be asked."""
     of = _survey_of_state(options, state_of(options.data))
     if options.system in of.columns:
         raise UsageError(
@@ -97,7 +96,7 @@ def benchmark(options: AskSettings) -> Benchmark:
         either = Metric(
             "score", _either_score(chosen), f"choice, or {chosen.name} without choices", read=_either_read(chosen)
         )
-        metrics = (either, CHOICE, *(replace(each, when=is_open) for each in OPEN))
+        metrics = (either, CHOICE, *(replace(each, when=lambda question: not question.choices) for each in OPEN))
         headline = "score"
     asked = _prompt(options, of)
     return Benchmark(
@@ -130,7 +129,7 @@ def _headline(of: Survey) -> str:
 
 
 def _system(of: Survey) -> str | Callable[[Question], str]:
-    """The system message of all conversations, or what gives each one's own."""
+    """The system message of all conversations, or the function that returns each conversation's own."""
     if len(of.systems) > 1:
         return lambda question: str(question.extra.get("system", ""))
     return next(iter(of.systems), "")
@@ -151,7 +150,7 @@ def _most_choices(of: Survey) -> int:
 
 
 def _prompt(options: AskSettings, of: Survey) -> str | Callable[[Question], str]:
-    """The template, or what puts other columns of the row in as well."""
+    """The template, or the function that fills in other columns of the row too."""
     template = at_places(options.prompt, of.mapped.image)
     if not template:
         if of.parts.get("choice") and len(of.parts) > 1 and options.choice_mode == "text":
@@ -169,7 +168,7 @@ def _prompt(options: AskSettings, of: Survey) -> str | Callable[[Question], str]
 
 
 def at_places(template: str, columns: Sequence[str]) -> str:
-    """A template with marks for images: `{image}` is the next one, `{image 2}` the second, `{COLUMN}` a column's."""
+    """A template with marks for images: `{image}` is the next image, `{image 2}` the second, `{COLUMN}` a column's."""
     places = {name: f"<image {number}>" for number, name in enumerate(columns, 1)} if len(columns) > 1 else {}
     places |= dict.fromkeys(("image", *columns[: len(columns) == 1]), "<image>")
     marked_text = _COLUMN.sub(lambda match: places.get(match[1], match[0]), template)
@@ -193,7 +192,7 @@ def _fill_columns(template: str, question: Question) -> str:
 def _parts(options: AskSettings, of: Survey, source: Source) -> list[Part]:
     for line in of.reading():
         source.notify(line)
-    assert options.data is not None  # the survey was of it
+    assert options.data is not None  # as in the survey
     if options.split:
         hint = "name a split's own file, or hf://owner/name:SPLIT"
         raise DataError(f"your own data has no splits, and --split is {options.split!r}", hint=hint)
@@ -259,10 +258,10 @@ def question(row: Row, place: Place) -> Question:
 
 
 def write_benchmark(settings: AskSettings, path: Path, data: str) -> None:
-    """Write the file; `data` is how the user names what is read.
+    """Write the file of a benchmark; `data` is the data in the user's words.
 
-    Raises UsageError for a name that is taken or that no benchmark can have, for data that has no columns to name, and
-    for data that has two kinds of questions.
+    Raises UsageError for a file that exists or isn't a Python file, for data without columns, and for data with two
+    kinds of questions.
     """
     if path.suffix != ".py":
         raise UsageError(f"--to {path}: a benchmark is a Python file", hint=f"--to {path.with_suffix('.py')}")

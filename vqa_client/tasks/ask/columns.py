@@ -1,7 +1,7 @@
-"""Which columns of a data file mean what: by their names and their values, or as the options say.
+"""The meaning of the columns of a data file, by their names and values, or by options.
 
 A column is detected by its name (compared without case, `-`, `_` and blanks) and by the values of all rows. Where two
-readings are possible, nothing is guessed: the error names the option that decides.
+columns are possible, nothing is guessed: the error names the option that decides.
 """
 
 import re
@@ -34,19 +34,17 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "document": ("image_id", "doc_id", "document", "docId", "page_id"),
 }
-"""What columns are called, best first."""
+"""The known names of columns, best first."""
 _SURE: Final = ("answer", "answers", "target", "label", "gold", "groundtruth", "gt")
 _SERIES: Final = re.compile(r"(?P<start>choice|option|image|picture)s?_?(?P<end>[A-Za-z]|\d{1,2})", re.IGNORECASE)
 MOST_GROUPS: Final = 50
 """A field with more values than this isn't a group."""
-
-
 BLANK: Final[tuple[Any, ...]] = (None, "", [])
-"""Values that say nothing."""
+"""Empty values."""
 
 
 class Column(Struct):
-    """What all rows say of one column: in how many it is there, and its values while they are few."""
+    """One column over all rows: in how many rows it has a value, and its values while they are few."""
 
     present: int = 0
     images: int = 0
@@ -54,7 +52,7 @@ class Column(Struct):
     values: set[str] | None = None
 
     def add(self, value: Any) -> None:
-        """Take one row's value, which may be blank."""
+        """Add one row's value, which may be blank."""
         if value in BLANK:
             return
         self.present += 1
@@ -70,14 +68,14 @@ class Column(Struct):
                 self.values = None
 
     def knows(self, values: list[Any]) -> bool:
-        """Whether values that aren't blank would change nothing but the count."""
+        """Whether these values, none of them blank, would change the count alone."""
         return self.values is not None and {*map(type, values)} == {str} and self.values.issuperset(values)
 
 
 class Mapped(Struct, frozen=True, kw_only=True):
-    """Which columns are what, "" or empty where there is none; `said` gives each role with its reason, for people.
+    """The column of each role, "" or empty where there is none; `said` has each role with its reason, for people.
 
-    `fixed_choices` are the same for all rows; `true_false` says that all answers are one of the two, in any case.
+    `fixed_choices` are the same for all rows; with `true_false` all answers are "true" or "false", in any case.
     """
 
     question: str
@@ -93,7 +91,7 @@ class Mapped(Struct, frozen=True, kw_only=True):
     said: tuple[tuple[str, str], ...]
 
     def identity(self) -> dict[str, Any]:
-        """The mapping as a run file keeps it: another one makes another run."""
+        """The mapping in the run file: with another mapping it is another run."""
         fields = {
             name: getattr(self, name) for name in self.__struct_fields__ if name not in ("said", "groups", "true_false")
         }
@@ -108,9 +106,9 @@ def mapped(
     has_folder: bool,
     is_file: Callable[[Any], bool],
 ) -> Mapped:
-    """Decide what each column is; `options` are by role, and `is_file` knows the name of an image file.
+    """Decide the role of each column; `options` are by role, and `is_file` says whether a cell names an image file.
 
-    Raises UsageError for what can't be decided.
+    Raises UsageError where it can't be decided.
     """
     decisions: list[tuple[str, str]] = []
     fields: dict[str, Any] = {}
@@ -162,7 +160,7 @@ def mapped(
 
 
 def plain(name: str) -> str:
-    """A column's name as names are compared."""
+    """A column's name in the form that is compared."""
     return re.sub(r"[-_\s]", "", name).casefold()
 
 
@@ -174,7 +172,7 @@ def _first_column(role: str, columns: Mapping[str, Column], *, leaving: Iterable
 
 
 def _check_column(role: str, name: str, columns: Mapping[str, Column]) -> str:
-    """A column that an option names, which may reach into an object: `json.question`."""
+    """The column that an option names; `json.question` is a field of an object. Raises UsageError."""
     if name in columns or name.split(".")[0] in columns:
         return name
     known = ", ".join(columns)
@@ -271,7 +269,7 @@ def _column_words(names: Sequence[str]) -> str:
 
 
 def value_of(cells: dict[str, Any], name: str) -> Any:
-    """The value of a mapped column, None where there is none."""
-    if name and name in cells:  # as nearly always
+    """The value of a mapped column, or None."""
+    if name and name in cells:  # the usual case
         return cells[name]
     return reach(cells, name) if name else None

@@ -1,4 +1,4 @@
-"""Data files of any form as rows, the columns they have, and the questions that the rows make."""
+"""Data files of any form as rows, and the questions of the rows."""
 
 import glob
 import os
@@ -41,12 +41,12 @@ class ImageFolder(Table):
             yield number, {FILE: str(inside), FOLDER: inside.parent.name or None}
 
     def image(self, place: str) -> bytes:
-        """None is inside: all images are files."""
+        """Raises LookupError: all images are files."""
         raise LookupError(place)
 
 
 def tables_of(data: Path) -> list[Table]:
-    """The tables of a file, a folder or a quoted glob; raises DataError with what there is where it isn't clear."""
+    """The tables of a file, a folder or a quoted glob; raises DataError that lists the files where it isn't clear."""
     if glob.has_magic(str(data)) and not data.exists():
         paths = [Path(name) for name in sorted(glob.glob(str(data)), key=natural_key)]
         if not paths:
@@ -71,7 +71,7 @@ def tables_of(data: Path) -> list[Table]:
 
 
 def state_of(data: Path | None) -> tuple[object, ...]:
-    """What changes with the files of a data source: their names, sizes and times."""
+    """The names, sizes and times of the files of a data source, to notice changes."""
     if data is None:
         return ()
     paths = [Path(name) for name in glob.glob(str(data))] or [data]
@@ -82,7 +82,7 @@ def state_of(data: Path | None) -> tuple[object, ...]:
 
 
 def is_image_file(base: Path, name: Any) -> bool:
-    """Whether a cell is the name of an image file that is there."""
+    """Whether a cell is the name of an image file that exists."""
     return type(name) is str and name.lower().endswith(IMAGE_SUFFIXES) and os.path.isfile(base / name)
 
 
@@ -96,7 +96,7 @@ class Reader:
         self._names_in = partial(names_in, addresses=settings.image_urls != "refuse")
 
     def question(self, cells: dict[str, Any], table: Table, number: int) -> tuple[Question, Any]:
-        """The question of a row, and its answer as the cell has it; raises ValueError that names a column."""
+        """The question of a row, and the value of its answer cell; raises ValueError that names a column."""
         mapping = self._mapped
         text, answer, pictures = value_of(cells, mapping.question), value_of(cells, mapping.answer), list[str]()
         if mapping.true_false:
@@ -112,7 +112,7 @@ class Reader:
             raise ValueError(f"column `{mapping.question}`: the question is missing")
         for name in mapping.image:
             value = value_of(cells, name)
-            if type(value) is Here:  # without a call, since there may be a million
+            if type(value) is Here:  # without a call: there may be a million rows
                 pictures.append(value.name)
             elif value is not None:
                 pictures += self._pictures(name, value, table, f"{number}:{name}")
@@ -120,7 +120,7 @@ class Reader:
         if choices:
             references = self._label(answer, choices)
         elif type(answer) is str and answer[:1].isalnum() and not self._settings.answers_separator:
-            references = (answer,)  # no list, as nearly always
+            references = (answer,)  # not a list, the usual case
         else:
             separator = self._settings.answers_separator
             references = tuple(_column(mapping.answer, texts_of, answer, separator)) if answer is not None else ()
@@ -145,7 +145,7 @@ class Reader:
         return question, answer
 
     def _pictures(self, column: str, value: Any, table: Table, place: str) -> list[str]:
-        """The images of a cell; raises ValueError for a file that isn't there."""
+        """The images of a cell; raises ValueError for a missing file."""
         base = self._settings.images or home_of(table.path.parent)
         names: list[str] = _column(column, self._names_in, value, table.start + place, base)
         for name in names:
@@ -178,11 +178,11 @@ class Reader:
 
 
 def _turns(texts: Sequence[str], replies: tuple[str, ...], pictures: int) -> tuple[Turn, ...]:
-    """The earlier turns of a conversation; images without a mark are in the first one."""
-    everywhere = range(1, pictures + 1)
-    parts = [at_marks(text, everywhere) for text in texts]
+    """The earlier turns of a conversation; images without a mark are in the first turn."""
+    images = range(1, pictures + 1)
+    parts = [at_marks(text, images) for text in texts]
     if replies:
-        parts[0] = [*(image for image in everywhere if not any(image in each for each in parts)), *parts[0]]
+        parts[0] = [*(image for image in images if not any(image in each for each in parts)), *parts[0]]
     return tuple(Turn(content=tuple(each), reply=reply) for each, reply in zip(parts, replies, strict=False))
 
 
@@ -191,7 +191,7 @@ def _stem(table: Table) -> str:
 
 
 def _column(name: str, read: Any, *arguments: Any) -> Any:
-    """What a reader gives; an error names the column."""
+    """The result of `read`; its error names the column."""
     try:
         return read(*arguments)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""All rows of a data source looked at: what the columns are, which rows can't be asked, and the others' questions."""
+"""A survey of all rows of a data source: the roles of its columns, its faulty rows, and its questions."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -24,8 +24,8 @@ from vqa_client.tasks.ask.values import FORMS, AnswerForm, readings
 from vqa_client.types import Question
 
 SHOWN_FAULTS = 5
-_TOGETHER = 16
-"""Rows that are in memory together: each may have an image of some megabytes in a cell."""
+_BLOCK = 16
+"""Rows in memory at the same time: each may have an image of some megabytes in a cell."""
 _FORM_WORDS: dict[AnswerForm, str] = {
     "letter": "letters",
     "text": "the texts of choices",
@@ -48,10 +48,11 @@ class Fault(NamedTuple):
 
 
 class Survey(Struct, frozen=True, kw_only=True):
-    """A data source with its columns decided: `answer_form` is that of answers to choices; `parts` counts questions.
+    """A data source with the roles of its columns.
 
-    `references` counts the open questions that have so many answers, `faults` are rows that can't be asked, and
-    `systems` are the system messages of conversations: all of them, or the first two.
+    `answer_form` is the form of answers to choices, `parts` counts questions, `references` counts open questions by
+    their number of answers, `faults` are the faulty rows, and `systems` are the system messages of conversations: all
+    of them, or the first two.
     """
 
     tables: tuple[Any, ...]
@@ -65,7 +66,7 @@ class Survey(Struct, frozen=True, kw_only=True):
     systems: tuple[str, ...] = ()
 
     def reading(self) -> Iterator[str]:
-        """What was found, a line per fact."""
+        """The result for people, one line per fact."""
         names = first_of([table.path.name for table in self.tables], 3)
         yield f"{names}: {count(self.rows, 'row')}"
         for role, words in self.mapped.said:
@@ -77,9 +78,9 @@ class Survey(Struct, frozen=True, kw_only=True):
 
 
 def survey(settings: AskSettings) -> Survey:
-    """Look at all rows: which columns there are, what they mean, and which rows can't be asked.
+    """Look at all rows: which columns there are, their roles, and the faulty rows.
 
-    Raises UsageError where a decision is left to the user, DataError for data that can't be asked.
+    Raises UsageError where the user must decide, DataError for data that can't be asked.
     """
     if settings.data is None:
         raise UsageError("there is no data to ask", hint="--data FILE, a folder, or a quoted glob")
@@ -106,38 +107,38 @@ def survey(settings: AskSettings) -> Survey:
 
 
 def _columns(tables: Iterable[Table]) -> tuple[dict[str, Column], int]:
-    """What all rows say of each column, and how many rows there are.
+    """Each column over all rows, and the number of rows.
 
-    Neighbours in which every column is there, and says nothing new, are counted together: of a million nearly all are.
+    A block of rows that have all columns and no new values is counted at once: of a million rows nearly all are.
     """
     columns: defaultdict[str, Column] = defaultdict(Column)
     few: dict[str, Column] = {}
-    rows = alike = 0
+    rows = repeated = 0
     for table in tables:
         numbered = table.rows()
-        while neighbours := [cells for _, cells in islice(numbered, _TOGETHER)]:
-            rows += len(neighbours)
-            if _are_alike(neighbours, columns, few):
-                alike += len(neighbours)
+        while block := [cells for _, cells in islice(numbered, _BLOCK)]:
+            rows += len(block)
+            if not _has_news(block, columns, few):
+                repeated += len(block)
                 continue
-            for cells in neighbours:
+            for cells in block:
                 for name, value in cells.items():
                     columns[name].add(value)
             few = {name: column for name, column in columns.items() if column.values is not None or not column.present}
     for column in columns.values():
-        column.present += alike
+        column.present += repeated
     return columns, rows
 
 
-def _are_alike(rows: list[dict[str, Any]], columns: Mapping[str, Column], few: Mapping[str, Column]) -> bool:
-    """Whether rows say nothing new of any column."""
+def _has_news(rows: list[dict[str, Any]], columns: Mapping[str, Column], few: Mapping[str, Column]) -> bool:
+    """Whether rows have a new value, a blank one, or other columns."""
     if any(cells.keys() != columns.keys() for cells in rows):
-        return False
+        return True
     for name in columns:
         values = [cells[name] for cells in rows]
         if None in values or "" in values or [] in values or (name in few and not few[name].knows(values)):
-            return False
-    return True
+            return True
+    return False
 
 
 def _survey(settings: AskSettings, tables: list[Table], mapping: Mapped, rows: int, columns: tuple[str, ...]) -> Survey:
@@ -161,7 +162,7 @@ def _survey(settings: AskSettings, tables: list[Table], mapping: Mapped, rows: i
 
 
 class _RowFacts(Struct):
-    """What a walk over all rows has found; `hashes` are of the ids, and `differ` pairs of forms that disagree."""
+    """The facts of a walk over all rows; `hashes` are of the ids, `differ` has pairs of forms that disagree."""
 
     forms: set[AnswerForm]
     differ: set[frozenset[AnswerForm]] = msgspec.field(default_factory=set)
@@ -173,7 +174,7 @@ class _RowFacts(Struct):
 
 
 def _walk(settings: AskSettings, tables: list[Table], mapping: Mapped, ids: set[str] | None = None) -> _RowFacts:
-    """Walk over all rows; with `ids`, which take 100 bytes a row, two rows with one id are a fault."""
+    """Walk over all rows; with `ids`, which take 100 bytes per row, a repeated id is a fault."""
     reader, facts = Reader(settings, mapping), _RowFacts({settings.answer_from} if settings.answer_from else set(FORMS))
     for table in tables:
         for number, cells in table.rows():
@@ -202,7 +203,7 @@ def _walk(settings: AskSettings, tables: list[Table], mapping: Mapped, ids: set[
 
 
 def _check_marks(question: Question, column: str) -> None:
-    """Raise ValueError where a text, of this column or a choice, names an image that the row doesn't have."""
+    """Raise ValueError where the text of this column, or of a choice, names an image that the row doesn't have."""
     earlier = [part for turn in question.turns for part in turn.content if isinstance(part, str)]
     count = len(question.images)
     for text in (question.text, *question.choices.values(), *earlier):
@@ -215,7 +216,7 @@ def _check_marks(question: Question, column: str) -> None:
 def _narrow(
     facts: _RowFacts, answer: Any, choices: Mapping[str, str], mapping: Mapped, answer_from: AnswerForm | str
 ) -> None:
-    """Keep the forms that fit this answer too; raises ValueError where none does."""
+    """Keep the forms that fit this answer too; raises ValueError where no form is left."""
     fits = readings(answer, choices)
     if not facts.forms & fits.keys():
         if fits:
@@ -229,20 +230,18 @@ def _narrow(
 
 
 def _part(question: Question, settings: AskSettings, *, answered: bool) -> str:
-    """The part that a question is in; without choices, --choice_mode asks none, answered or not."""
+    """The part of a question; --choice_mode asks no question without choices, with an answer or without."""
     if not question.choices and (answered or settings.choice_mode != "text"):
         return "open"
     return "choice" if answered else "no_answer"
 
 
 def _only_form(forms: set[AnswerForm], differ: set[frozenset[AnswerForm]], mapping: Mapped) -> AnswerForm:
-    for one in forms:
-        for other in forms:
-            if frozenset((one, other)) in differ:
-                raise UsageError(
-                    f"column `{mapping.answer}` can be read as {' or '.join(sorted(forms))}",
-                    hint="say which: --answer_from 0",
-                )
+    if any(pair <= forms for pair in differ):
+        raise UsageError(
+            f"column `{mapping.answer}` can be read as {' or '.join(sorted(forms))}",
+            hint="say which: --answer_from 0",
+        )
     return next(form for form in FORMS if form in forms)
 
 
@@ -266,7 +265,7 @@ def _report(settings: AskSettings, faults: list[Fault], rows: int) -> None:
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """The questions of one part, made again at each walk."""
+    """The questions of one part, made again on each walk."""
 
     settings: AskSettings
     of: Survey

@@ -1,4 +1,4 @@
-"""Choices, answers and turns as the cells of one row give them."""
+"""Reads choices, answers and turns from the cells of one row."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from vqa_client.tables.rows import Here
 
 LABELS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 AnswerForm = Literal["letter", "text", "0", "1"]
-"""What an answer to a choice is: its letter, its text, or its place, counted from 0 or from 1."""
+"""The form of an answer to a choice: its letter, its text, or its number from 0 or from 1."""
 FORMS: Final[tuple[AnswerForm, ...]] = ("letter", "text", "0", "1")
 _YES_NO: Final = {True: ("yes", "true"), False: ("no", "false")}
 _KINDS: Final = {dict: "an object", list: "a list", set: "a set", Here: "an image", type(None): "null"}
@@ -20,10 +20,9 @@ _LABELLED: Final = re.compile(r"\s*\(?(?P<label>[A-Z])[.):]\s+(?P<text>.*)", re.
 
 
 def texts_of(value: Any, separator: str = "") -> list[str]:
-    """The texts of a cell: of a list, of JSON or a Python list as text, of one text, or of one split at a separator.
+    """The texts of a cell: a list, a JSON or Python list as text, one text, or a text that is split at a separator.
 
-    VQA 2.0's answers, objects with `answer`, are their texts, and `true` is two of them: yes and true. Raises
-    ValueError.
+    An object of VQA 2.0 is the text of its `answer`, and `true` is two texts: yes and true. Raises ValueError.
     """
     if isinstance(value, str):
         if separator:
@@ -40,7 +39,7 @@ def texts_of(value: Any, separator: str = "") -> list[str]:
 
 
 def text_of(value: Any) -> str:
-    """A text, a number's text, `true` or `false`; raises ValueError for what is none."""
+    """A text, the text of a number, `true` or `false`; raises ValueError for other values."""
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str | int | float):
@@ -49,15 +48,15 @@ def text_of(value: Any) -> str:
 
 
 def truth_of(value: Any) -> Any:
-    """A text that is True or False, in any case, as JSON has it; any other value as it is."""
+    """The Boolean for the text True or False, in any case; other values stay unchanged."""
     return {"true": True, "false": False}.get(value.casefold(), value) if isinstance(value, str) else value
 
 
 def choices_of(value: Any, separator: str = "") -> dict[str, str]:
-    """The choices of a cell by their letters: a list of texts, or an object of texts by letters or columns' names.
+    """The choices of a cell by letter: a list of texts, or an object of texts by letters or names of columns.
 
-    "A. ", "(A) " and the like are taken off where all choices have them in order. Raises ValueError for fewer than two
-    choices, for more than 26, and for two alike.
+    Letters such as "A. " and "(A) " are removed where all choices have them in order. Raises ValueError for fewer than
+    two choices, more than 26, and two equal ones.
     """
     parsed = literal(value) if isinstance(value, str) and not separator else None
     if parsed is None and isinstance(value, str) and not separator and value.lstrip()[:1] in ("[", "{"):
@@ -85,7 +84,7 @@ def choices_of(value: Any, separator: str = "") -> dict[str, str]:
 
 
 def readings(answer: Any, choices: Mapping[str, str]) -> dict[AnswerForm, str]:
-    """The label that an answer to a choice means, in each form in which it means one."""
+    """The label that an answer to a choice means, by the forms in which it has a meaning."""
     if isinstance(answer, bool):
         matching = [label for label, choice in choices.items() if choice.strip().casefold() in _YES_NO[answer]]
         return {"text": matching[0]} if len(matching) == 1 else {}
@@ -108,9 +107,9 @@ def readings(answer: Any, choices: Mapping[str, str]) -> dict[AnswerForm, str]:
 
 
 class Conversation(NamedTuple):
-    """What a conversation says: `texts` are the user's turns, `replies` those to all but the last one.
+    """A conversation: `texts` are the user's turns, `replies` the replies to all turns before the last.
 
-    `images` are given with their places in it; each has a mark in a text.
+    `images` are pairs of the place in the conversation and the image; each image has a mark in a text.
     """
 
     system: str
@@ -121,7 +120,7 @@ class Conversation(NamedTuple):
 
 
 def turns_of(value: Any) -> Conversation:
-    """Take a conversation apart; a last turn of the assistant is the answer to the user's last one.
+    """Read a conversation; if the last turn is the assistant's, it is the answer to the user's last turn.
 
     Raises ValueError for another form, and where user and assistant don't take turns.
     """
@@ -150,7 +149,7 @@ def turns_of(value: Any) -> Conversation:
 
 
 def _turn(number: int, turn: Mapping[str, Any]) -> tuple[str, str, list[tuple[str, Any]]]:
-    """A turn's role, its text with marks where its images are, and these with their places."""
+    """The role of a turn, its text with the marks of its images, and the images with their places."""
     role = str(turn.get("role", turn.get("from", ""))).lower()
     key = "content" if "content" in turn else "value"
     content = turn.get(key)
