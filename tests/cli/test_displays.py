@@ -170,7 +170,7 @@ def test_a_terminal_of_110_columns_has_a_bar(width: int, shown: str) -> None:
 
     live = LiveDisplay()
     live._console = Console(file=io.StringIO(), width=width)
-    assert type(live._drawn().renderables[0]).__name__ == shown
+    assert type(live._draw().renderables[0]).__name__ == shown
 
 
 def test_the_servers_own_figures_stand_behind_a_plain_line_and_below_a_live_one(
@@ -189,7 +189,7 @@ def test_the_servers_own_figures_stand_behind_a_plain_line_and_below_a_live_one(
     live.begin("mc clean", 100)
     live.serving(said)
     with live._console.capture() as drawn:
-        live._console.print(live._drawn())
+        live._console.print(live._draw())
     live.end()
     assert drawn.get().splitlines()[1].strip("\x1b[02m ") == f"server: {said}"
     assert live.served == ""

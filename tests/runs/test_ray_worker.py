@@ -53,7 +53,7 @@ def test_what_a_worker_sends_is_its_shard_and_what_it_gets_is_not_asked_again(
     assert any(RUN in each.files for each in sent[: first + 1])
     assert sorted(map(of_question, log.splitlines())) == ["q0", "q1", "q2", "q3"]
     assert json.loads(run)["identity"]["model"]["model_name"] == "tiny-vlm"
-    assert [said["done"] for each in sent for said in each.said if said.get("ended")] == [4]
+    assert [said["done"] for each in sent for said in each.display if said.get("ended")] == [4]
 
     half = b"".join(log.splitlines(keepends=True)[:2])
     *sent, last = asked(of, server.base_url, {LOG: half, RUN: run}, config)

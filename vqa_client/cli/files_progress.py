@@ -1,4 +1,4 @@
-"""Work on many files: its display on standard error, and how a signal ends it."""
+"""Commands that make many files: their progress on standard error, and how a signal stops them."""
 
 import contextlib
 import functools
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vqa_client.pages.render import Step
 
 LEAST_S = 5.0
-"""Seconds between two plain lines."""
+"""Least seconds between two plain lines."""
 Settings = TypeVar("Settings")
 
 
@@ -33,10 +33,10 @@ class _Signalled(KeyboardInterrupt):
 
 
 def resumable(command: Callable[[Settings], int]) -> Callable[[Settings], int]:
-    """Mark a command that the same command line resumes after a signal; it gives the exit code.
+    """Decorate a command that the same command line resumes after a signal.
 
-    The first signal is raised in the command as KeyboardInterrupt, so that it can clean up; the second ends the
-    process. The code is 130 after Ctrl-C and 143 after SIGTERM.
+    The first signal raises KeyboardInterrupt in the command, so that it can clean up; the second ends the process. The
+    exit code is 130 after Ctrl-C and 143 after SIGTERM.
     """
 
     @functools.wraps(command)
@@ -62,12 +62,12 @@ def _raise_once(number: int, frame: FrameType | None) -> None:
 
 @contextlib.contextmanager
 def files_progress(title: str, total: int, *, noun: str = "files") -> Iterator[Advance]:
-    """Show done and total, files a second and the time left: a bar on a terminal, few plain lines elsewhere."""
-    so_far = _Count(title, total, noun)
-    with _show_count(so_far) as tick:
+    """Show done and total, files per second and the time left: a bar on a terminal, else a plain line now and then."""
+    progress_count = _Count(title, total, noun)
+    with _show_count(progress_count) as tick:
 
         def advance(n: int = 1) -> None:
-            so_far.done += n
+            progress_count.done += n
             tick()
 
         yield advance
@@ -75,19 +75,19 @@ def files_progress(title: str, total: int, *, noun: str = "files") -> Iterator[A
 
 @contextlib.contextmanager
 def pages_progress(title: str, *, documents: int, characters: int) -> Iterator[Callable[["Step"], None]]:
-    """Show how far the pages of documents are; by characters, since one document may be all of the work."""
-    so_far = _PageCount(title, characters, documents)
-    with _show_count(so_far) as tick:
+    """Show the progress of drawing documents, by characters: one document may be most of the work."""
+    progress_count = _PageCount(title, characters, documents)
+    with _show_count(progress_count) as tick:
 
         def advance(step: "Step") -> None:
-            so_far.take(step)
+            progress_count.take(step)
             tick()
 
         yield advance
 
 
 class _Count:
-    """What is done, of how much, since when."""
+    """How much is done, of how much, since when."""
 
     def __init__(self, title: str, total: int, noun: str) -> None:
         self.title, self.total, self.noun = title, total, noun
@@ -96,34 +96,33 @@ class _Count:
 
     def line(self) -> str:
         """Done and total, the rate, the time left."""
-        elapsed_s = self.elapsed_s
-        rate = f"{self.done / elapsed_s:.1f} {self.noun}/s"
-        parts = f"{self.done:,}/{self.total:,} {self.noun}", rate, self.left(self.done / elapsed_s)
+        rate = self.done / self.elapsed_s
+        parts = f"{self.done:,}/{self.total:,} {self.noun}", f"{rate:.1f} {self.noun}/s", self.time_left(rate)
         return " · ".join(filter(None, parts))
 
     @property
     def elapsed_s(self) -> float:
-        """Since the start; never 0."""
+        """Seconds since the start; never 0."""
         return max(time.monotonic() - self._since_s, 1e-3)
 
-    def left(self, rate: float) -> str:
-        """The time that the rest takes, "" where it is unknown or nothing is left."""
+    def time_left(self, rate: float) -> str:
+        """The time for the rest, "" if it is unknown or nothing is left."""
         return f"{duration((self.total - self.done) / rate)} left" if rate and self.done < self.total else ""
 
 
 class _PageCount(_Count):
-    """Characters of documents; what an earlier run has drawn says nothing about the pace."""
+    """Counts characters of documents; the pace leaves out documents that an earlier run has drawn."""
 
     def __init__(self, title: str, characters: int, documents: int) -> None:
         super().__init__(title, characters, "documents")
-        self._documents, self._finished, self._pages, self._made, self._there = documents, 0, 0, 0, 0
+        self._documents, self._finished, self._pages, self._made, self._skipped = documents, 0, 0, 0, 0
 
     def take(self, step: "Step") -> None:
         self.done += step.characters
         self._finished += step.documents
         self._pages += step.pages
         self._made += step.made
-        self._there += 0 if step.made else step.characters
+        self._skipped += 0 if step.made else step.characters
 
     def line(self) -> str:
         """Documents, pages, their rate, the time left."""
@@ -132,38 +131,38 @@ class _PageCount(_Count):
             f"{self._finished:,}/{self._documents:,} documents",
             count(self._pages, "page"),
             f"{self._made / elapsed_s:.1f} pages/s" if self._made else "",
-            self.left((self.done - self._there) / elapsed_s),
+            self.time_left((self.done - self._skipped) / elapsed_s),
         )
         return " · ".join(filter(None, parts))
 
 
-def _show_count(so_far: _Count) -> contextlib.AbstractContextManager[Callable[[], None]]:
-    """Show a count; what this gives is to be called whenever it has changed."""
-    return _bar(so_far) if on_terminal() else _plain_lines(so_far)
+def _show_count(progress_count: _Count) -> contextlib.AbstractContextManager[Callable[[], None]]:
+    """Show a count; gives a function to call whenever the count has changed."""
+    return _bar(progress_count) if on_terminal() else _plain_lines(progress_count)
 
 
 @contextlib.contextmanager
-def _plain_lines(so_far: _Count) -> Iterator[Callable[[], None]]:
-    said_s = time.monotonic()
+def _plain_lines(progress_count: _Count) -> Iterator[Callable[[], None]]:
+    printed_s = time.monotonic()
 
     def tick() -> None:
-        nonlocal said_s
-        if time.monotonic() - said_s >= LEAST_S:
-            said_s = time.monotonic()
-            say(f"{so_far.title}: {so_far.line()}")
+        nonlocal printed_s
+        if time.monotonic() - printed_s >= LEAST_S:
+            printed_s = time.monotonic()
+            say(f"{progress_count.title}: {progress_count.line()}")
 
     yield tick
-    say(f"{so_far.title}: {so_far.line()}")
+    say(f"{progress_count.title}: {progress_count.line()}")
 
 
 @contextlib.contextmanager
-def _bar(so_far: _Count) -> Iterator[Callable[[], None]]:
+def _bar(progress_count: _Count) -> Iterator[Callable[[], None]]:
     from rich.console import Console
     from rich.live import Live
 
-    def drawn() -> Any:
-        return bar(so_far.title, so_far.done, so_far.total, so_far.line())
+    def draw_bar() -> Any:
+        return bar(progress_count.title, progress_count.done, progress_count.total, progress_count.line())
 
     console = Console(stderr=True, highlight=False)
-    with Live(console=console, get_renderable=drawn, refresh_per_second=4, redirect_stdout=False):
+    with Live(console=console, get_renderable=draw_bar, refresh_per_second=4, redirect_stdout=False):
         yield lambda: None

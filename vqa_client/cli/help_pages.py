@@ -1,4 +1,4 @@
-"""Help pages as they were printed before, in the user's cache: showing one again imports no command, and no library."""
+"""Help pages in the user's cache: one that was printed before is shown without importing a command or a library."""
 
 import hashlib
 import os
@@ -18,24 +18,24 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def page_of(words: list[str]) -> "HelpPage | None":
-    """The page that a command line asks for; None where it asks for more than one command's own help."""
-    named, more = words[:-1], words[1:-1]
-    asks = words[-1:] and words[-1] in _FLAGS and sys.stdout is not None
-    if not asks or any(word.startswith("-") for word in named):
+    """The page that a command line asks for; None if it asks for anything else than one command's help."""
+    command, more = words[:-1], words[1:-1]
+    asks_help = words[-1:] and words[-1] in _FLAGS and sys.stdout is not None
+    if not asks_help or any(word.startswith("-") for word in command):
         return None
-    known = not more or named[0] == "robustness" or (named[0] in ("run", "selftest") and _is_shipped(more[0]))
-    return HelpPage(named) if known and len(more) <= 1 else None
+    is_known = not more or command[0] == "robustness" or (command[0] in ("run", "selftest") and _is_shipped(more[0]))
+    return HelpPage(command) if is_known and len(more) <= 1 else None
 
 
 def _is_shipped(name: str) -> bool:
-    """Whether a name may be of a benchmark in this package: a user's own file can change at any time."""
+    """Whether a name may be a benchmark of this package: a user's own file can change at any time."""
     module = name.replace("-", "_")
     files = (f"{module}.py", f"{module}/benchmark.py")
     return module.isidentifier() and any((_PACKAGE / "tasks" / file).is_file() for file in files)
 
 
 class HelpPage:
-    """One command's help at this width; the first line of its file says which sources it was made from."""
+    """One command's help at this width; the first line of its file is a digest of the sources that it was made from."""
 
     def __init__(self, words: list[str]) -> None:
         looks = (columns(), sys.stdout.isatty(), sys.stdout.encoding, *map(os.environ.get, _LOOKS))
@@ -44,7 +44,7 @@ class HelpPage:
         self._sources = _sources()
 
     def show(self) -> bool:
-        """Print the page; False where it isn't kept, is of other sources, or can't be printed."""
+        """Print the page; False if it isn't kept, was made from other sources, or can't be printed."""
         try:
             sources, _, page = self._path.read_bytes().partition(b"\n")
             if sources == self._sources:
@@ -59,7 +59,7 @@ class HelpPage:
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
-        """Keep what is printed until the program exits with code 0; where the folder can't be written, nothing."""
+        """Keep what is printed if the program exits with code 0 and the folder can be written."""
         printed = _Copied(sys.stdout)
         sys.stdout = printed
         try:
@@ -72,13 +72,13 @@ class HelpPage:
 
     def _keep(self, page: bytes) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        beside = self._path.with_suffix(f".{os.getpid()}")
-        beside.write_bytes(self._sources + b"\n" + page)
-        beside.replace(self._path)
+        unfinished = self._path.with_suffix(f".{os.getpid()}")
+        unfinished.write_bytes(self._sources + b"\n" + page)
+        unfinished.replace(self._path)
 
 
 class _Copied:
-    """Standard output that remembers what is written."""
+    """Standard output that keeps a copy of what is written."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -93,7 +93,7 @@ class _Copied:
 
 
 def columns() -> int:
-    """The width of the terminal at any of the three streams; 0 without one."""
+    """The width of the terminal on any of the three streams; 0 without a terminal."""
     for descriptor in (0, 1, 2):
         with suppress(OSError):
             return os.get_terminal_size(descriptor).columns
@@ -101,14 +101,14 @@ def columns() -> int:
 
 
 def _sources() -> bytes:
-    """A digest of the version, and of when the program, the library that makes pages, and the packages last changed.
+    """A digest of the version and of the stamps of this program, of cyclopts, and of the folders of packages.
 
-    Another package may bring a benchmark of the same name.
+    The last ones because another package may bring a benchmark of the same name.
     """
-    made_by, stamps = find_spec("cyclopts"), [__version__]
+    cyclopts, stamps = find_spec("cyclopts"), [__version__]
     stamps += [_stamp(path, os.stat(path)) for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]
-    if made_by and made_by.origin:
-        stamps.append(_stamp(made_by.origin, os.stat(made_by.origin)))
+    if cyclopts and cyclopts.origin:
+        stamps.append(_stamp(cyclopts.origin, os.stat(cyclopts.origin)))
     folders = [os.fspath(_PACKAGE)]
     for folder in folders:
         for entry in os.scandir(folder):
@@ -120,5 +120,5 @@ def _sources() -> bytes:
 
 
 def _stamp(path: str, stat: os.stat_result) -> str:
-    """Some installers give all files one time: the size distinguishes most of their versions."""
+    """Path, time and size: some installers give all files the same time, but sizes mostly differ."""
     return f"{path} {stat.st_mtime_ns} {stat.st_size}"

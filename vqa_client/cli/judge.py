@@ -1,4 +1,4 @@
-"""`vqa-client judge`: asks judges about a finished run, and prints what they make of it beside its rule."""
+"""`vqa-client judge`: asks judges about a finished run, and prints their verdicts beside the rule's scores."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -40,13 +40,13 @@ from vqa_client.settings.judge import JudgeSettings
 from vqa_client.tasks import registry
 
 MOST_DIFFER = 10
-"""Questions that one side alone calls right that a terminal shows; the report file has all."""
+"""Questions shown that only the judge or only the rule calls right; the report file has all."""
 
 
 def judge_after(run: BenchmarkSettings) -> int:
-    """Ask the judges of `run --judge` about the run that has just ended, each where its config says."""
+    """Ask the judges of `run --judge` about the run that has just ended, each at the address of its config."""
     same = ["api_key", "max_workers", "max_retries", "check", "fresh", "json", "seed"]
-    if not any(map(names_config, run.judge)):  # names of served models: they have no address of their own
+    if not any(map(names_config, run.judge)):  # names of served models have no address
         same += ["base_url", "endpoint"]
     options = {name: getattr(run, name) for name in same}
     benchmark = registry.find(run.benchmark).make(run).name
@@ -59,9 +59,9 @@ def judge(results: Path, /, settings: JudgeSettings) -> int:
 
 
 def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
-    """Ask, unless people are what is asked about; 1 where judges gave no reply to some questions.
+    """Ask the judges, or write or read a sheet for people; exit code 1 if judges didn't reply to some questions.
 
-    With `benchmark` only its runs are judged, and --json leaves what comes to the report files.
+    With `benchmark` only its runs are judged, and --json writes only the report files.
     """
     if settings.for_people is not None or settings.labels is not None:
         return _by_people(for_people(only_run(settings), settings.labels))
@@ -85,21 +85,20 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
 
 
 def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
-    """Print and write what all judges of this command come to, run by run."""
+    """Print and write the results of all judges of this command, run by run."""
     results = []
     failed = False
     for each in runs:
         assert each.kind is not None
         logs = [log_of(each.results, each.kind, config) for config in each.configs]
         configs = [config for config in each.configs if config and names_config(config)]
-        named = {name_of_judge(config): load_model(config).prices for config in configs}
-        prices = {name: price for name, price in named.items() if price is not None}
-        if there := [log for log in logs if log.exists()]:
-            results.append(beside(each, there, prices))
+        models = {name_of_judge(config): load_model(config) for config in configs}
+        prices = {name: model.prices for name, model in models.items() if model.prices is not None}
+        if existing := [log for log in logs if log.exists()]:
+            results.append(beside(each, existing, prices))
             asked = {name_of_judge(config) for config in each.configs if config}
-            failed = failed or any(
-                of.judge.failed for of in results[-1].verdicts if not asked or of.judge.name in asked
-            )
+            judges = [verdicts.judge for verdicts in results[-1].verdicts]
+            failed = failed or any(judge.failed for judge in judges if not asked or judge.name in asked)
             path = judged_path(each.results, each.kind)
             write_json(path, to_builtins(results[-1]))
             if not each.json:
@@ -111,7 +110,7 @@ def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
 
 
 def _by_people(settings: JudgeSettings) -> int:
-    """Write a sheet for people, or read one."""
+    """Write a sheet for people, or compare the judges with a labelled one."""
     assert settings.kind is not None
     run = JudgedRun(settings, settings.kind)
     judges = judges_of(run, settings)
@@ -133,7 +132,7 @@ def _by_people(settings: JudgeSettings) -> int:
 
 
 def _sections(result: Beside, report: Path) -> Iterator[Section]:
-    """Each judge beside the rule, then what several judges come to together."""
+    """Each judge beside the rule, then the agreement of several judges."""
     yield Section(title=f"{result.task} · {result.model} · {result.kind} by another model")
     for verdicts in result.verdicts:
         yield Section(notes=["", name_of(verdicts), *coverage(verdicts)])

@@ -14,15 +14,15 @@ _UNSET = "is a variable of the shell not set?"
 
 
 def main() -> None:
-    """Run the command and exit with its code: 0, 1 failed questions, 2 usage or data, 3 server, 130 interrupted."""
+    """Run the command and exit with its code: 0 done, 1 failed questions, 2 usage or data, 3 server, 130 Ctrl-C."""
     code = run_command(sys.argv[1:])
-    for number in SIGNALS:  # nothing is left to stop, and Python ends with a traceback where one interrupts it
+    for number in SIGNALS:  # nothing is left to stop, and a signal during Python's end would be a traceback
         signal.signal(number, signal.SIG_IGN)
     sys.exit(code)
 
 
 def run_command(arguments: list[str]) -> int:
-    """The exit code of a command line; every expected error ends as one line and its hint."""
+    """Run a command line and return its exit code; an expected error is printed as one line with its hint."""
     prepare_streams()
     return _run_guarded(_AT_ONCE.get(tuple(arguments)) or (lambda: _run_app(arguments)))
 
@@ -40,7 +40,7 @@ def _print_version() -> None:
 
 
 _AT_ONCE: dict[tuple[str, ...], Callable[[], None]] = {("list",): list_benchmarks, ("--version",): _print_version}
-"""Command lines without an option to read, for which cyclopts, which takes longer than all else, is not imported."""
+"""Command lines without options: cyclopts, which takes longest to import, is not needed for them."""
 
 
 def _run_app(arguments: list[str]) -> int:
@@ -59,7 +59,7 @@ def _run_app(arguments: list[str]) -> int:
 
 
 def _refuse_empty(arguments: list[str]) -> None:
-    """An empty path or address is a shell variable that isn't set: it would mean the current folder, or a default."""
+    """Refuse empty arguments: an unset shell variable would mean the current folder, or a default."""
     for before, word in zip(["", *arguments], arguments, strict=False):
         option, equals, value = word.partition("=")
         if word == "" and before not in MAY_BE_EMPTY:
@@ -72,20 +72,20 @@ def _run_guarded(command: Callable[[], int | None]) -> int:
     try:
         return command() or EXIT_OK
     except ServerUnusable as error:
-        return _complain(error, EXIT_SERVER)
+        return _print_error(error, EXIT_SERVER)
     except VqaClientError as error:
-        return _complain(error, EXIT_USAGE)
+        return _print_error(error, EXIT_USAGE)
     except PermissionError as error:
         if error.filename is None:
             raise
-        return _complain(forbidden(error), EXIT_USAGE)
+        return _print_error(forbidden(error), EXIT_USAGE)
     except KeyboardInterrupt:
         with suppress(KeyboardInterrupt):
             say("stopped")
         return 130
 
 
-def _complain(error: VqaClientError, code: int) -> int:
+def _print_error(error: VqaClientError, code: int) -> int:
     for line in f"error: {error}".split("\n"):
         say(line)
     if error.hint:

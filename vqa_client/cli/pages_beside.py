@@ -1,4 +1,4 @@
-"""The HTML page beside each report of a finished run, where the extra that makes it is installed."""
+"""The HTML page beside each report of a finished run, if the extra html is installed."""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -10,11 +10,11 @@ from vqa_client.reports.log_reader import file_beside, find_logs
 from vqa_client.reports.report import Report
 
 MOST_RECORDS = 20_000
-"""A page of more takes seconds to make and is slow to open: `vqa-client report` makes it on request."""
+"""A page of more records takes seconds to write and is slow to open; `vqa-client report` still writes it."""
 
 
 def write_pages(reports: Sequence[Report]) -> None:
-    """Write the pages and print their paths; a larger run's page is left to `vqa-client report`, with a note."""
+    """Write the pages and print their paths; for a larger run, print the command that writes its page."""
     if find_spec("jinja2") is None:
         return
     for report in reports:
@@ -26,7 +26,7 @@ def write_pages(reports: Sequence[Report]) -> None:
 
 
 def write_again(log: Path) -> None:
-    """Write the page of a run that has one again: there is more to show."""
+    """Write the page of a run again, if it has one: there is more to show."""
     if file_beside(log, ".html").exists() and find_spec("jinja2") is not None:
         _write_page(log)
 
@@ -40,7 +40,7 @@ def _write_page(log: Path) -> None:
     path = run.beside(".html")
     try:
         write_page(path, overview(run))
-    except NotOurs as error:  # the run is done all the same
+    except NotOurs as error:  # the run itself is done
         say(f"no page: {safe(str(error))}")
     else:
         say(f"page: {safe(str(path))}")

@@ -1,4 +1,4 @@
-"""`vqa-client parse` and `rescore`: why an answer was read as it was, and what today's rules make of kept replies."""
+"""`vqa-client parse` and `rescore`: how a reply was read, and how today's rules read and score kept replies."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp
@@ -15,13 +15,13 @@ from vqa_client.scoring.choices.trace import ChoiceView, RuleView
 from vqa_client.settings.reports import ParseSettings, RescoreSettings
 
 SHOWN_CHARACTERS = 2_000
-"""Of a reply, from each end."""
+"""Characters of a reply that are shown from each end."""
 SHOWN_DECLARATIONS = 10
 SHOWN_TOKENS = 10
 
 
 def parse(settings: ParseSettings) -> None:
-    """Explain and print; foreign text is shown letter by letter and never obeyed."""
+    """Explain and print; control characters of replies are shown as codes."""
     explanation = why(settings.run, settings.explain, settings.variant)
     if settings.json:
         emit_json(explanation)
@@ -145,12 +145,12 @@ def _shorten(text: str) -> str:
 
 
 MOST_CHANGES = 20
-"""Changed questions of a run that are printed; --json has all."""
+"""Changed questions that are printed for a run; --json has all."""
 MOST_CHARACTERS = 60
 
 
 def rescore(settings: RescoreSettings) -> None:
-    """Score again and print the differences, log by log."""
+    """Score each log again and print the differences."""
     done = []
     for log in find_logs(settings.run):
         done.append(score_again(log, write=settings.write))

@@ -1,4 +1,4 @@
-"""`vqa-client perturb`, `pages-preview`, `legibility`: damaged pages, a sheet of them, and what can be read on them."""
+"""`vqa-client perturb`, `pages-preview`, `legibility`: damaged pages, a contact sheet, and how legible they are."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -35,25 +35,28 @@ from vqa_client.settings.pages import LegibilitySettings, PagesPreviewSettings, 
 
 @resumable
 def perturb(settings: PerturbSettings) -> int:
-    """Make every folder that is asked for and say what is in it."""
+    """Make the folders of all perturbations and print what each contains."""
     check_output(settings.output)
-    if settings.legibility and settings.data_json is None:
+    text = settings.data_json if settings.legibility else None
+    if settings.legibility and text is None:
         raise UsageError("--legibility compares the pages with their text", hint="give the text with --data")
-    if settings.legibility:
+    if text is not None:
         check_reader()
     selection = variants(settings.images, settings.perturbation, settings.data_json)
     if settings.dry_run:
-        emit("\n".join(_would_make(selection, settings)) + "\n")
+        emit("\n".join(_estimate_lines(selection, settings)) + "\n")
         return 0
     for made in _make_all(selection, settings):
         size_mb = made.size_bytes / 1e6
         emit(f"{made.folder}: {count(made.pages, 'page')}, {made.made:,} of them new, {size_mb:,.1f} MB\n")
-    if settings.legibility:
-        emit(_legibility(selection, settings))
+    if text is not None:
+        clean = PageFolder(name=selection.clean.name, path=selection.clean.path)
+        perturbed = (PageFolder(name=name, path=settings.output / name / IMAGES) for name in selection.folders)
+        emit(as_table(measure((clean, *perturbed), text, workers=settings.workers, limit=settings.limit)))
     return 0
 
 
-def _would_make(selection: Variants, settings: PerturbSettings) -> Iterator[str]:
+def _estimate_lines(selection: Variants, settings: PerturbSettings) -> Iterator[str]:
     for each in selection.drawn:
         expected = _lay_out(selection, each, settings)
         what = f"{count(expected.pages, 'page')} of {count(expected.documents, 'document')} to be drawn again"
@@ -106,15 +109,8 @@ def _damage(source: PageFiles, perturbations: tuple[Perturbation, ...], settings
         )
 
 
-def _legibility(selection: Variants, settings: PerturbSettings) -> str:
-    assert settings.data_json, "asked for with --legibility"
-    clean = PageFolder(name=selection.clean.name, path=selection.clean.path)
-    made = (PageFolder(name=name, path=settings.output / name / IMAGES) for name in selection.folders)
-    return as_table(measure((clean, *made), settings.data_json, workers=settings.workers, limit=settings.limit))
-
-
 def pages_preview(settings: PagesPreviewSettings) -> int:
-    """Write the contact sheet and name what is on it."""
+    """Write the contact sheet and print what is on it."""
     if settings.output.suffix.lower() != ".png":
         raise UsageError(f"--output is {settings.output}: the sheet is a PNG", hint="name a file that ends in .png")
     columns = [column(folder) for folder in clean_first(settings.images)]
@@ -128,7 +124,7 @@ def pages_preview(settings: PagesPreviewSettings) -> int:
 
 
 def clean_first(roots: Iterable[Path]) -> list[PageFolder]:
-    """The page folders of several places, each once, the perturbed ones last; raises DataError where one has none."""
+    """The page folders of several places, each once, perturbed ones last; raises DataError for a place without any."""
     by_path = {folder.path.resolve(): folder for root in roots for folder in page_folders(root)}
     return sorted(by_path.values(), key=lambda folder: (folder.name.startswith("adv_"), natural_key(folder.name)))
 
@@ -146,7 +142,7 @@ def legibility(settings: LegibilitySettings) -> int:
 def measure(
     folders: Iterable[PageFolder], data_json: Path, *, workers: int, limit: int | None = None
 ) -> dict[str, Legibility]:
-    """Read each folder's pages of the first `limit` documents, with a bar for each folder."""
+    """Read the pages of each folder's first `limit` documents, with a progress bar per folder."""
     by_folder = {}
     for folder in folders:
         pages = shown(data_json, folder.path, limit=limit)
@@ -165,7 +161,7 @@ def as_json(by_folder: dict[str, Legibility]) -> str:
 
 
 def as_table(by_folder: dict[str, Legibility]) -> str:
-    """A line a folder."""
+    """One line per folder."""
     lines = ["words that an OCR reader reads back, in %"]
     width = max(map(len, by_folder))
     for name, each in by_folder.items():

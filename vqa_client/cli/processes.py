@@ -1,4 +1,4 @@
-"""`--processes`: the same command in several processes, each with a shard, and one display and report of all."""
+"""`--processes`: the same command in several processes, each with a shard; one display and one report for all."""
 
 import asyncio
 import fcntl
@@ -33,18 +33,18 @@ SHARED = ("rpm", "tpm", "max_cost")
 """Settings that are divided equally among the processes."""
 STOPPED = frozenset(128 + number for number in SIGNALS)
 STARTS = 2
-"""A process that a signal killed is started once more."""
+"""How often a process is started in all if a signal kills it."""
 
 
 async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> list[Report]:
-    """Run this program's command line in processes until all have ended, then merge what they did.
+    """Run this program's command line in processes until all have ended, then merge their shards.
 
-    Setting `stop` stops them in order and raises Interrupted. Raises UsageError as they do, and ModelsFailed where one
-    of them did not come to its end.
+    Setting `stop` lets them finish running requests and raises Interrupted. Raises the UsageError of a process, and
+    ModelsFailed if a process did not complete its shard.
     """
     count, workers = settings[0].process_count, settings[0].max_workers
     shards = [Shard(number, count) for number in range(1, count + 1)]
-    display = Shown(progress, shards)
+    display = ShardsDisplay(progress, shards)
     options = {name: getattr(settings[0], name) / count for name in SHARED if getattr(settings[0], name) is not None}
     shares = [{"shard": shard, "max_workers": share_of(workers, shard), **options} for shard in shards]
     with locked_runs(settings):
@@ -71,11 +71,11 @@ def locked_runs(settings: Sequence[RunSettings], *, shared: bool = False) -> Ite
 
 
 def _lock_file(settings: RunSettings) -> Path:
-    """What is locked for a run; the same questions in other forms, as by --blind, are another run."""
+    """The file that is locked for a run; the same questions in another form, such as --blind, are another run."""
     common = {field.name for field in fields(RunSettings)}
     own = [getattr(settings, field.name) for field in fields(settings) if field.name not in common]
-    forms = settings.variations, settings.corrupted is not None
-    return output_folder(settings) / f".vqa-client-{crc32(repr((own, forms)).encode()):08x}.lock"
+    form = settings.variations, settings.corrupted is not None
+    return output_folder(settings) / f".vqa-client-{crc32(repr((own, form)).encode()):08x}.lock"
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def _locked(lock_file: Path, *, shared: bool) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             lock_file.unlink(missing_ok=True)
         os.close(descriptor)
-        with suppress(OSError):  # the run has files there
+        with suppress(OSError):  # not empty
             for each in made:
                 each.rmdir()
 
@@ -104,7 +104,7 @@ def _locked(lock_file: Path, *, shared: bool) -> Iterator[None]:
 async def joined(
     settings: Sequence[RunSettings], errors: Mapping[str, VqaClientError], note: Note, stop: asyncio.Event
 ) -> list[Report]:
-    """Merge shards that have ended, with `errors` where they failed; raises Interrupted or ModelsFailed for those."""
+    """Merge the shards; raises Interrupted or ModelsFailed for the `errors` of those that failed."""
     merging = [partial(merge_settings, each, partial=True, note=note) for each in settings]
     reports = [report for merge in merging for report in await in_daemon_thread(merge)]
     failed = {name: error for name, error in errors.items() if not isinstance(error, Interrupted)}
@@ -116,14 +116,14 @@ async def joined(
 
 
 def share_of(workers: int | Literal["auto"], shard: Shard) -> int | str:
-    """How many of all workers one of the processes has."""
+    """How many of all workers the process of a shard gets."""
     return workers if workers == "auto" else max(1, workers // shard.of + (shard.number <= workers % shard.of))
 
 
 async def _run_shard(
-    shard: Shard, options: Mapping[str, object], display: "Shown", stop: asyncio.Event
+    shard: Shard, options: Mapping[str, object], display: "ShardsDisplay", stop: asyncio.Event
 ) -> VqaClientError | None:
-    """Run one process to its end, once more where a signal killed it; what it ended with."""
+    """Run the process of a shard to its end, twice if a signal kills it; returns its error, if any."""
     for start in range(1, STARTS + 1):
         code, stderr = await _one_process(shard, options, display, stop)
         if code >= 0 or stop.is_set():
@@ -131,7 +131,7 @@ async def _run_shard(
         name = signal.Signals(-code).name
         display.note(f"shard {shard}: {name} killed its process{'; it is started again' if start < STARTS else ''}")
         stderr = f"error: killed by {name}, {STARTS} times\nhint: run the same command again to resume"
-    display.left(shard)
+    display.end_shard(shard)
     if stop.is_set():
         return None
     if code == EXIT_USAGE:
@@ -147,7 +147,7 @@ async def _run_shard(
 
 
 def without(words: Sequence[str], options: Collection[str]) -> list[str]:
-    """A command line without options that take a value."""
+    """A command line without these options and their values."""
     kept: list[str] = []
     previous = ""
     for word in words:
@@ -166,9 +166,9 @@ def _error_of(stderr: str, kind: Callable[..., VqaClientError]) -> VqaClientErro
 
 
 async def _one_process(
-    shard: Shard, options: Mapping[str, object], display: "Shown", stop: asyncio.Event
+    shard: Shard, options: Mapping[str, object], display: "ShardsDisplay", stop: asyncio.Event
 ) -> tuple[int, str]:
-    """The exit code of one process, and its standard error; it is ended with this task."""
+    """Run one process; returns its exit code and standard error. Cancelling this kills the process."""
     reading, writing = os.pipe()
     words = without(sys.argv[1:], ("--processes", *(f"--{name.replace('_', '-')}" for name in options)))
     for name, value in options.items():
@@ -182,7 +182,7 @@ async def _one_process(
             stdout=DEVNULL,
             stderr=PIPE,
             pass_fds=(writing,),
-            start_new_session=True,  # a terminal's Ctrl-C is for the parent, which passes it on
+            start_new_session=True,  # Ctrl-C reaches the parent, which stops this one
         )
     finally:
         os.close(writing)
@@ -204,8 +204,8 @@ async def _stop_process(process: Process, stop: asyncio.Event) -> None:
         process.send_signal(signal.SIGTERM)
 
 
-async def _watch(reading: int, shard: Shard, display: "Shown") -> None:
-    """Read what a process says of its progress until it ends."""
+async def _watch(reading: int, shard: Shard, display: "ShardsDisplay") -> None:
+    """Read the progress messages of a process until it ends."""
     lines = asyncio.StreamReader()
     with os.fdopen(reading, "rb") as pipe:
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
@@ -218,24 +218,24 @@ async def _watch(reading: int, shard: Shard, display: "Shown") -> None:
             transport.close()
 
 
-class Shown:
-    """The notes and numbers of all shards, shown as one run's."""
+class ShardsDisplay:
+    """Shows the notes and numbers of all shards as those of one run."""
 
     def __init__(self, progress: LiveCounts, shards: Sequence[Shard]) -> None:
-        self._progress, self._at_work = progress, set(shards)
-        self._said: set[str] = set()
+        self._progress, self._running = progress, set(shards)
+        self._notes: set[str] = set()
         self._runs: dict[str, dict[Shard, dict[str, Any]]] = {}
         self._current = ""
-        self._over: set[str] = set()
+        self._ended: set[str] = set()
 
     def note(self, text: str) -> None:
-        """Print a line; what several processes print is printed once."""
-        if text not in self._said:
-            self._said.add(text)
+        """Print a line, once if several processes send it."""
+        if text not in self._notes:
+            self._notes.add(text)
             self._progress.note(text)
 
     def take(self, shard: Shard, message: dict[str, Any]) -> None:
-        """A note, or the numbers of one shard in a run."""
+        """Take a message: a note, or the numbers of one shard in a run."""
         if "note" in message:
             self.note(message["note"])
         else:
@@ -243,21 +243,21 @@ class Shown:
             self._runs.setdefault(title, {})[shard] = message
             self._show()
 
-    def left(self, shard: Shard) -> None:
-        """A shard has ended."""
-        self._at_work.discard(shard)
+    def end_shard(self, shard: Shard) -> None:
+        """Leave a shard that has ended out of what is waited for."""
+        self._running.discard(shard)
         self._show()
 
     def _show(self) -> None:
-        """Show the first run that some process is still asking; runs follow each other."""
+        """Show the first run that a process is still asking; processes ask the runs in the same order."""
         for title, parts in self._runs.items():
-            if title in self._over:
+            if title in self._ended:
                 continue
             if title != self._current:
                 self._current = title
                 self._progress.begin(title, 0)
             self._progress.sum_of(list(parts.values()))
-            if not all(shard in parts and parts[shard]["ended"] for shard in self._at_work):
+            if not all(shard in parts and parts[shard]["ended"] for shard in self._running):
                 return
             self._progress.end()
-            self._over.add(title)
+            self._ended.add(title)

@@ -1,4 +1,4 @@
-"""The numbers of a run in progress, and its displays on standard error: a live line on a terminal, else plain lines."""
+"""The numbers of a run in progress, and displays on standard error: a live line on a terminal, else plain lines."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ _SUMS = ("total", "done", "in_flight", "tokens", "score_sum")
 
 
 class LiveCounts(Progress):
-    """Counts what the displays show; rates are over the last ten seconds."""
+    """The numbers that displays show; rates are over the last ten seconds."""
 
     def __init__(self) -> None:
         self._reset("", 0)
@@ -66,7 +66,7 @@ class LiveCounts(Progress):
         self.tick()
 
     def tick(self) -> None:
-        """The numbers may have changed."""
+        """Show the numbers, which may have changed."""
 
     def end(self) -> None:
         self.paused_s = 0.0
@@ -75,7 +75,7 @@ class LiveCounts(Progress):
         self.served = f"server: {text}"
 
     def numbers(self) -> dict[str, Any]:
-        """What `sum_of` takes."""
+        """The numbers as `sum_of` takes them."""
         return {name: getattr(self, name) for name in ("title", "measure", *_SUMS, "paused_s")} | {
             "faults": self.faults,
             "earlier": self._earlier,
@@ -136,30 +136,30 @@ class LiveCounts(Progress):
 LEAST_S = 5.0
 MOST_S = 30.0
 WIDE = 110
-"""Columns from which there is a bar; on a narrower terminal the numbers need the room."""
+"""Least columns for a bar; on a narrower terminal the numbers need the room."""
 STEPS = 20
-"""A plain line at each twentieth of the run, but not more often than LEAST_S nor more rarely than MOST_S."""
+"""A plain line per twentieth of the run, at least LEAST_S and at most MOST_S apart."""
 
 
 PROGRESS_FD = "VQA_CLIENT_PROGRESS_FD"
-"""The variable with the number of a pipe to the parent process, which has the display."""
+"""The variable with the descriptor of a pipe to the parent process, which has the display."""
 REPORTED_S = 0.5
 
 
 def display() -> LiveCounts:
-    """A progress display: one live line on a terminal, else a plain line now and then; for `run(progress=...)`."""
+    """A progress display for `run(progress=...)`: one live line on a terminal, else a plain line now and then."""
     if (descriptor := os.environ.get(PROGRESS_FD, "")).isdecimal():
         return PipedDisplay(int(descriptor))
     return LiveDisplay() if on_terminal() else PlainDisplay()
 
 
 def on_terminal() -> bool:
-    """Whether standard error is a terminal that can draw a line again."""
+    """Whether standard error is a terminal that can redraw a line."""
     return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def bar(title: str, done: int, total: int, line: str) -> Any:
-    """A row for rich to draw: the title, a bar and a line of numbers."""
+    """A row for rich: the title, a bar and a line of numbers."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
@@ -175,7 +175,7 @@ class PlainDisplay(LiveCounts):
 
     def __init__(self) -> None:
         super().__init__()
-        self._said_s = 0.0
+        self._printed_s = 0.0
         self._step = 0
 
     def note(self, text: str) -> None:
@@ -183,16 +183,16 @@ class PlainDisplay(LiveCounts):
 
     def begin(self, title: str, total: int) -> None:
         super().begin(title, total)
-        self._said_s = time.monotonic()
+        self._printed_s = time.monotonic()
         self._step = 0
 
     def tick(self) -> None:
-        if self.done >= self.total:  # the end says it
+        if self.done >= self.total:  # `end` prints it
             return
-        since_s, step = time.monotonic() - self._said_s, self.done * STEPS // self.total
+        since_s, step = time.monotonic() - self._printed_s, self.done * STEPS // self.total
         if since_s >= MOST_S or (since_s >= LEAST_S and step > self._step):
             say(f"{self.title}: {' · '.join(filter(None, (self.line(), self.served)))}")
-            self._said_s, self._step = time.monotonic(), step
+            self._printed_s, self._step = time.monotonic(), step
 
     def end(self) -> None:
         super().end()
@@ -201,7 +201,7 @@ class PlainDisplay(LiveCounts):
 
 
 class LiveDisplay(LiveCounts):
-    """A bar and the line beside it, redrawn four times a second from the counters alone."""
+    """A bar with the line of numbers, redrawn four times a second."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -218,19 +218,17 @@ class LiveDisplay(LiveCounts):
         from rich.live import Live
 
         super().begin(title, total)
-        self._live = Live(
-            console=self._console, get_renderable=self._drawn, refresh_per_second=4, redirect_stdout=False
-        )
+        self._live = Live(console=self._console, get_renderable=self._draw, refresh_per_second=4, redirect_stdout=False)
         self._live.start()
 
     def end(self) -> None:
         super().end()
         if self._live is not None:
-            self.served = ""  # what is left on the screen is of the whole run
+            self.served = ""  # the last line on the screen is of the whole run
             self._live.stop()
             self._live = None
 
-    def _drawn(self) -> Any:
+    def _draw(self) -> Any:
         from rich.console import Group
         from rich.text import Text
 
@@ -243,44 +241,44 @@ class LiveDisplay(LiveCounts):
 
 
 class ForwardedDisplay(LiveCounts):
-    """Notes and numbers for a display elsewhere: `tell` takes them there."""
+    """Sends notes and numbers to a display in another process by `send`."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._told_s = 0.0
+        self._sent_s = 0.0
 
-    def tell(self, message: dict[str, Any]) -> None:
-        """Take one message: a note, or the numbers of the run."""
+    def send(self, message: dict[str, Any]) -> None:
+        """Send one message: a note, or the numbers of the run."""
         raise NotImplementedError
 
     def note(self, text: str) -> None:
-        self.tell({"note": text})
+        self.send({"note": text})
 
     def begin(self, title: str, total: int) -> None:
         super().begin(title, total)
-        self._tell_numbers()
+        self._send_numbers()
 
     def end(self) -> None:
         super().end()
-        self._tell_numbers(ended=True)
+        self._send_numbers(ended=True)
 
     def tick(self) -> None:
-        if time.monotonic() - self._told_s >= REPORTED_S:
-            self._tell_numbers()
+        if time.monotonic() - self._sent_s >= REPORTED_S:
+            self._send_numbers()
 
-    def _tell_numbers(self, *, ended: bool = False) -> None:
-        self._told_s = time.monotonic()
-        self.tell(self.numbers() | {"ended": ended})
+    def _send_numbers(self, *, ended: bool = False) -> None:
+        self._sent_s = time.monotonic()
+        self.send(self.numbers() | {"ended": ended})
 
 
 class PipedDisplay(ForwardedDisplay):
-    """JSON lines for the process that started this one; where that has gone, this one stops too."""
+    """Sends JSON lines to the parent process; if that has ended, this process stops too."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
         self._descriptor = descriptor
 
-    def tell(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
         try:
             os.write(self._descriptor, msgspec.json.encode(message) + b"\n")
         except OSError:

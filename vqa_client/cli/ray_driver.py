@@ -1,7 +1,7 @@
-"""`--ray`: shards asked by actors on the nodes of a Ray cluster; their logs are kept here and merged at the end.
+"""`--ray`: actors on the nodes of a Ray cluster ask the shards; the driver keeps their logs and merges them at the end.
 
-The driver's disk has all that has arrived, so no folder is shared, and the shard of a lost node is asked elsewhere from
-there. Only this module imports ray.
+Nodes need no common folder: the driver has every record that arrived, and another node resumes the shard of a lost one
+from these. Only this module imports ray.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vqa_client.cli.processes import Shown, joined, locked_runs, share_of
+from vqa_client.cli.processes import ShardsDisplay, joined, locked_runs, share_of
 from vqa_client.cli.progress import LiveCounts
 from vqa_client.cli.ray_worker import STOPPED, Asked, Sent, Worker
 from vqa_client.cli.streams import EXIT_OK, EXIT_USAGE
@@ -41,17 +41,17 @@ from vqa_client.tables.pictures import is_address
 from vqa_client.version import __version__
 
 LOSSES = 3
-"""How often a shard may lose its worker; also how many workers in a row a cluster may fail to start."""
+"""How often a shard may lose its worker, and how many workers in a row may fail to start."""
 REACHED_S = 10.0
 MOST_WAITING = 8
-"""Messages of a worker that the driver hasn't taken yet; the worker waits then."""
+"""Messages of a worker that the driver may not have taken yet; with more, the worker waits."""
 
 
 async def on_ray(settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> list[Report]:
     """Ask all shards on the cluster, and merge them.
 
-    Setting `stop` stops the workers in order and raises Interrupted. Raises UsageError as they do, Busy where another
-    command asks the run, and ModelsFailed where a shard did not come to its end.
+    Setting `stop` lets the workers finish running requests and raises Interrupted. Raises the UsageError of a worker,
+    Busy if another command asks the run, and ModelsFailed if a shard was not completed.
     """
     with locked_runs(settings):
         planning = asyncio.ensure_future(in_daemon_thread(partial(_make_plans, settings, progress)))
@@ -76,11 +76,11 @@ def _make_plans(settings: Sequence[RunSettings], progress: LiveCounts) -> list[l
 @asynccontextmanager
 async def _connection(settings: RunSettings) -> AsyncIterator[Any]:
     loop, on_sigterm = asyncio.get_running_loop(), signal.getsignal(signal.SIGTERM)
-    with ThreadPoolExecutor(1) as thread:  # Linux ends the processes of a cluster with the thread that started them
+    with ThreadPoolExecutor(1) as thread:  # Linux ends a cluster's processes with the thread that started them
         try:
             ray = await loop.run_in_executor(thread, _connect, settings)
         finally:
-            signal.signal(signal.SIGTERM, on_sigterm)  # ray sets its own, which would end this process at once
+            signal.signal(signal.SIGTERM, on_sigterm)  # ray's own handler would end this process at once
         try:
             yield ray
         finally:
@@ -88,7 +88,7 @@ async def _connection(settings: RunSettings) -> AsyncIterator[Any]:
 
 
 def _connect(settings: RunSettings) -> Any:
-    """Ray's module, connected; this takes seconds."""
+    """Connect to the cluster and return the module ray; takes seconds."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_worker_niceness", "0")  # as for --processes; a cluster started elsewhere keeps its own
     logging.getLogger("ray").setLevel(logging.ERROR)
@@ -98,14 +98,14 @@ def _connect(settings: RunSettings) -> Any:
         raise UsageError("--ray needs ray", hint=install("ray")) from None
     address, options = settings.ray, dict[str, Any](log_to_driver=False, logging_level="ERROR")
     if address == "local":
-        cpus = min(usable_cpus(), (settings.shards or 1) * settings.ray_cpus)  # it starts a process for each
+        cpus = min(usable_cpus(), (settings.shards or 1) * settings.ray_cpus)  # ray starts a process for each
         options |= {"include_dashboard": False, "num_cpus": cpus}
     host, colon, port = address.rpartition(":")
     try:
-        if colon:  # ray itself would try for minutes
+        if colon:  # ray would try for minutes
             socket.create_connection((host.strip("[]"), int(port)), REACHED_S).close()
         ray.init(address, **options)
-    except Exception as error:  # ray's own are of no class; one is that the start took more than 30 s
+    except Exception as error:  # ray's errors have no common class
         message, _, _ = str(error).partition("\n")
         raise ServerUnusable(
             f"the Ray cluster at {address} can't be reached: {message}",
@@ -115,21 +115,21 @@ def _connect(settings: RunSettings) -> Any:
 
 
 class _Driver:
-    """Starts workers, gives free ones the next shard, and keeps what they send.
+    """Starts workers, gives free ones the next shard, and keeps the records that they send.
 
-    `ended` has what each shard ended with. Raises UsageError where no node has the processors for a worker.
+    Raises UsageError if no node has the processors for a worker.
     """
 
     def __init__(self, ray: Any, settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> None:
         self._of = of = settings[0].shards or 1
         self._shards = [Shard(number, of) for number in range(1, of + 1)]
         self._ray, self._note, self._stop = ray, progress.note, stop
-        self._shown = Shown(progress, self._shards)
+        self._display = ShardsDisplay(progress, self._shards)
         self._roots = [output_folder(each) for each in settings]
         self._paths: list[list[RunPaths]] = []
         self._cpus = settings[0].ray_cpus
         self._nodes = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
-        if self._cpus > max(1, *self._nodes):  # Ray would wait for such a node for ever
+        if self._cpus > max(1, *self._nodes):  # Ray would wait for such a node forever
             most = max(0, *self._nodes)
             raise UsageError(f"--ray_cpus is {self._cpus}; no node has more than {most}", hint="lower it")
         self._workers = max(1, min(of, sum(each // self._cpus for each in self._nodes)))
@@ -143,7 +143,7 @@ class _Driver:
         self._left: asyncio.Queue[Shard] = asyncio.Queue()
         for shard in self._shards:
             self._left.put_nowait(shard)
-        self._over = asyncio.Event()
+        self._all_ended = asyncio.Event()
         self._ended: dict[Shard, VqaClientError | None] = {}
         self._losses: Counter[Shard] = Counter()
         self._failed_starts = 0
@@ -154,15 +154,15 @@ class _Driver:
         self._unused = [self._actor() for _ in range(self._workers)]
 
     async def asked(self, plans: Sequence[Sequence[Plan]]) -> dict[str, VqaClientError]:
-        """Ask all shards; the errors of those that did not come to their end, by their names."""
+        """Ask all shards; returns the errors of those that were not completed, by name."""
         for plan in (plan for each in plans for plan in each):
             for shard, total in zip(self._shards, _parts_of(plan.loaded.count, self._of), strict=True):
-                self._shown.take(shard, LiveCounts().numbers() | {"title": plan.title, "total": total})
+                self._display.take(shard, LiveCounts().numbers() | {"title": plan.title, "total": total})
         self._paths = [[plan.paths for plan in each] for each in plans]
         self._others = self._ray.put(self._otherwise_divided(self._of))
         workers = self._settings[0].max_workers
         self._note(f"ray: {self._workers} workers on {len(self._nodes)} nodes, each with --max_workers {workers}")
-        tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._over.wait())]
+        tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._all_ended.wait())]
         tasks += [asyncio.ensure_future(self._work()) for _ in range(self._workers)]
         tasks.append(asyncio.ensure_future(self._pass_stop_on()))
         try:
@@ -178,7 +178,7 @@ class _Driver:
         return {f"shard {shard}": error for shard, error in sorted(self._ended.items()) if error is not None}
 
     async def _work(self) -> None:
-        """One worker after the other, the next where one is lost; each takes shards until there are none."""
+        """Give a worker one shard after the other; if it is lost, start another one."""
         actor, node = await self._start_worker()
         while True:
             shard = await self._left.get()
@@ -187,11 +187,11 @@ class _Driver:
             except self._ray.exceptions.RayTaskError:
                 raise  # a bug
             except self._ray.exceptions.RayError as lost:
-                self._lost(shard, node, lost)
+                self._put_back(shard, node, lost)
                 actor, node = await self._start_worker()
                 continue
             if isinstance(error, ServerUnusable):
-                self._begin_no_more()  # they would fail alike
+                self._drop_waiting()  # the others would fail too
             self._end(shard, error)
 
     def _actor(self) -> Any:
@@ -199,7 +199,7 @@ class _Driver:
         return actor
 
     async def _start_worker(self) -> tuple[Any, str]:
-        """A new worker of the same version, and its node."""
+        """Start a worker, of the same version; returns it and the name of its node."""
         while True:
             actor = self._unused.pop() if self._unused else self._actor()
             try:
@@ -229,8 +229,8 @@ class _Driver:
             async for message in run.remote(asked, kept, self._others):
                 sent: Sent = await message
                 await in_daemon_thread(partial(self._keep, sent))
-                for update in sent.said:
-                    self._shown.take(shard, update)
+                for update in sent.display:
+                    self._display.take(shard, update)
                 if sent.code is not None:
                     break
         if sent.code == EXIT_OK:
@@ -241,8 +241,8 @@ class _Driver:
             raise UsageError(f"on {node}: {sent.message}", hint=sent.hint)
         return ServerUnusable(sent.message, hint=sent.hint)
 
-    def _lost(self, shard: Shard, node: str, error: Exception) -> None:
-        """Put a shard back whose worker is gone."""
+    def _put_back(self, shard: Shard, node: str, error: Exception) -> None:
+        """Put the shard of a lost worker back, unless it has lost too many."""
         self._losses[shard] += 1
         kind = type(error).__name__
         if self._stop.is_set():
@@ -255,23 +255,23 @@ class _Driver:
 
     def _end(self, shard: Shard, error: VqaClientError | None) -> None:
         self._ended[shard] = error
-        self._shown.left(shard)
+        self._display.end_shard(shard)
         if len(self._ended) == self._of:
-            self._over.set()
+            self._all_ended.set()
 
-    def _begin_no_more(self) -> None:
+    def _drop_waiting(self) -> None:
         while not self._left.empty():
             self._end(self._left.get_nowait(), Interrupted([]))
 
     async def _pass_stop_on(self) -> None:
         await self._stop.wait()
-        self._begin_no_more()
+        self._drop_waiting()
         for actor in self._actors:
             actor.stop.remote()
 
     @contextmanager
     def _locked_files(self, shard: Shard) -> Iterator[dict[str, bytes]]:
-        """A shard's files by their names for the worker, while no other driver has them."""
+        """Lock the logs of a shard and give the worker the contents of its files, by name."""
         files: dict[str, bytes] = {}
         with ExitStack() as locks:
             for number, root, paths in self._each_run(shard):
@@ -289,11 +289,11 @@ class _Driver:
     def _each_run(self, shard: Shard) -> Iterator[tuple[int, Path, RunPaths]]:
         for number, root in enumerate(self._roots):
             for log, paths in {paths.log: paths for paths in self._paths[number]}.items():
-                del log  # questions that are asked first are in the same log
+                del log  # the questions that are asked first share a log
                 yield number, root, paths.shard(*shard)
 
     def _otherwise_divided(self, of: int) -> dict[str, bytes]:
-        """What the same runs have under other divisions: workers take answers over from it."""
+        """The files of the same runs under other divisions: workers take over their answers."""
         return {
             name: content
             for number, root, paths in self._each_run(Shard(1, of))
@@ -302,7 +302,7 @@ class _Driver:
         }
 
     def _keep(self, sent: Sent) -> None:
-        """Write what has arrived: first the run file, without which a log is of no known run."""
+        """Write what has arrived: first the run file, which identifies the log's run."""
         for name, content in sent.files.items():
             with replacing(self._place(name)) as file:
                 file.write(content)
@@ -322,7 +322,7 @@ class _Driver:
 
 
 def _parts_of(count: int, of: int) -> list[int]:
-    """About how many questions each shard has, until its worker says it."""
+    """About how many questions each shard has, until its worker sends the number."""
     return [count * (number + 1) // of - count * number // of for number in range(of)]
 
 
@@ -332,13 +332,13 @@ def _contents(number: int, root: Path, paths: RunPaths) -> dict[str, bytes]:
 
 
 def _files_of(settings: Sequence[RunSettings]) -> Mapping[str, bytes]:
-    """The configs and benchmarks that are files here."""
+    """The configs and benchmarks that are files on this machine, by name."""
     names = {name for each in settings for name in (*each.configs, each.benchmark) if name}
     return {name: path.read_bytes() for name in sorted(names) if (path := Path(name).expanduser()).is_file()}
 
 
 def _settings_anywhere(settings: RunSettings, share: Mapping[str, Any]) -> RunSettings:
-    """The settings as a worker takes them, wherever it was started: with whole paths."""
+    """The settings for a worker in another folder: with absolute paths."""
     paths = {
         field.name: Path.absolute(value)
         for field in dataclasses.fields(settings)

@@ -1,4 +1,4 @@
-"""A worker of `--ray`: an actor that asks one shard after the other, and sends what it logs to the driver."""
+"""A worker of `--ray`: an actor that asks one shard after the other and sends its records to the driver."""
 
 import asyncio
 import dataclasses
@@ -28,44 +28,44 @@ STOPPED = -1
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """What a worker is to do. `files` are configs and benchmarks by the names that the settings have for them."""
+    """The work of a worker. `files` are configs and benchmarks, by their names in the settings."""
 
     settings: Sequence[RunSettings]
     files: Mapping[str, bytes]
 
 
 class Sent(Struct, frozen=True, kw_only=True):
-    """One message of a worker: new bytes of run files and logs by their names, and what its display received.
+    """One message of a worker: new bytes of run files and logs by name, and the messages of its display.
 
-    A name begins with the number of the settings that the file is of; the rest is as below their --output. `code` is
-    there in the last message: how the shard ended, with the error's `message` and `hint`.
+    A name begins with the number of the settings; the rest is the file's path below their --output. Only the last
+    message has a `code`, the exit code of the shard, with the error's `message` and `hint`.
     """
 
     files: dict[str, bytes] = {}
     lines: dict[str, bytes] = {}
-    said: list[dict[str, Any]] = []
+    display: list[dict[str, Any]] = []
     code: int | None = None
     message: str = ""
     hint: str = ""
 
 
 class Worker:
-    """Asks shards in folders of its own; `run` and `stop` are called from several threads."""
+    """Asks shards in private folders; `run` and `stop` are called from different threads."""
 
     def __init__(self, cpus: int) -> None:
-        os.environ[CPU_COUNT] = str(cpus)  # as many as Ray counts for it
+        os.environ[CPU_COUNT] = str(cpus)  # as many as Ray reserves for it
         self._stop = Event()
 
     def about(self) -> dict[str, str]:
-        """Where it is, and which versions it has."""
+        """The worker's node and versions."""
         return {"node": platform.node(), "vqa_client": __version__, "python": platform.python_version()}
 
     def stop(self) -> None:
-        """Stop in order: running requests are waited for."""
+        """Stop once running requests have ended."""
         self._stop.set()
 
     def run(self, asked: Asked, kept: Mapping[str, bytes], others: Mapping[str, bytes]) -> Iterator[Sent]:
-        """Ask a shard from where `kept`, its files so far, ends; `others` are those of the run's other divisions."""
+        """Ask a shard; `kept` are its files so far, `others` those of the run's other divisions."""
         with private_folder(PREFIX) as folder:
             output = folder / "output"
             for name, content in others.items():
@@ -107,7 +107,7 @@ class Worker:
 
 
 def _settings_here(settings: RunSettings, files: Mapping[str, bytes], folder: Path, output: Path) -> RunSettings:
-    """The settings with the worker's own paths to what came with them."""
+    """The settings with paths to the files that were sent with them."""
     moved: dict[str, str] = {}
     for number, (name, content) in enumerate(files.items()):
         write_file(path := folder / str(number) / Path(name).name, content)
@@ -123,21 +123,21 @@ def _settings_here(settings: RunSettings, files: Mapping[str, bytes], folder: Pa
 
 
 def _collect(files: Growing, display: "_Display") -> Sent | None:
-    """What is new, up to a piece of each log; None where nothing is."""
-    run_files, lines, messages = files.run_files(), files.lines(), display.taken()
-    return Sent(files=run_files, lines=lines, said=messages) if run_files or lines or messages else None
+    """What is new, at most one piece of each log; None if nothing is."""
+    run_files, lines, messages = files.run_files(), files.lines(), display.take_all()
+    return Sent(files=run_files, lines=lines, display=messages) if run_files or lines or messages else None
 
 
 class _Display(ForwardedDisplay):
-    """Keeps its output for the next message."""
+    """Keeps its messages for the driver."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._said: deque[dict[str, Any]] = deque()
+        self._messages: deque[dict[str, Any]] = deque()
 
-    def tell(self, message: dict[str, Any]) -> None:
-        self._said.append({**message, "faults": Counter(message.get("faults"))})
+    def send(self, message: dict[str, Any]) -> None:
+        self._messages.append({**message, "faults": Counter(message.get("faults"))})
 
-    def taken(self) -> list[dict[str, Any]]:
-        """The output since the last call."""
-        return [self._said.popleft() for _ in range(len(self._said))]
+    def take_all(self) -> list[dict[str, Any]]:
+        """The messages since the last call."""
+        return [self._messages.popleft() for _ in range(len(self._messages))]

@@ -1,4 +1,4 @@
-"""`vqa-client render` and `needles`: documents as page images, with secrets hidden in them."""
+"""`vqa-client render` and `needles`: documents as page images, and secrets hidden in documents."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ _SHOWN_CHARACTERS = 12
 
 @resumable
 def render(settings: RenderSettings) -> int:
-    """Draw the documents, or say what that would make; the exit code is 130 or 143 after a signal."""
+    """Draw the documents, or print an estimate; the exit code after a signal is 130 or 143."""
     check_output(settings.output)
     if settings.pdf is not None:
         return _draw_pdfs(settings, settings.pdf)
@@ -37,7 +37,7 @@ def render(settings: RenderSettings) -> int:
     documents = read_documents(settings.data_json)
     if settings.legibility:
         check_reader()
-    lengths = [len(each.text) for each in checked(documents)]  # before the first page is drawn, not after an hour
+    lengths = [len(each.text) for each in checked(documents)]  # fails before the first page is drawn, not after an hour
     if settings.dry_run:
         _expect(settings, documents, len(lengths))
         return EXIT_OK
@@ -49,7 +49,7 @@ def render(settings: RenderSettings) -> int:
 
 
 def _draw_pdfs(settings: RenderSettings, folder: Path) -> int:
-    """1 where a page can't be drawn, which is named."""
+    """Draw PDF files; exit code 1 if a page can't be drawn, which is printed."""
     pages, faults = pdf_pages(folder, settings.output, dpi=settings.dpi, max_pages=settings.max_pages)
     drawn = 0
     with files_progress("render", len(pages), noun="pages") as advance:
@@ -117,7 +117,7 @@ def _summary(rendered: Rendered, elapsed_s: float) -> str:
 
 
 def _missing_line(missing: Mapping[str, int]) -> str:
-    """Which characters are drawn as a replacement, and how to get a font that has them."""
+    """The characters that no font has, drawn as a replacement, and how to get a font for them."""
     names = [f"{safe(mark)} U+{ord(mark):04X} ({n:,})" for mark, n in missing.items()]
     examples = first_and_more(names, _SHOWN_CHARACTERS)
     way_out = f" ({install('cjk')} has Chinese, Japanese and Korean)" if has_cjk("".join(missing)) else ""
@@ -142,7 +142,7 @@ SHOWN_IDS = 5
 
 @resumable
 def needles(settings: NeedlesSettings) -> int:
-    """Write the file, say what is in it and which documents are not."""
+    """Write the file; print how many needles it has and which documents are left out."""
     with files_progress("needles", len(read_index(settings.data_json)), noun="documents") as advance:
         hidden = write_needles(
             settings.data_json,
@@ -153,8 +153,8 @@ def needles(settings: NeedlesSettings) -> int:
             advance=advance,
         )
     for reason, ids in hidden.left_out.items():
-        named = ", ".join(ids[:SHOWN_IDS]) + (" ..." if len(ids) > SHOWN_IDS else "")
-        say(f"{count(len(ids), 'document')} left out, {reason.replace('_', ' ')}: {named}")
+        examples = ", ".join(ids[:SHOWN_IDS]) + (" ..." if len(ids) > SHOWN_IDS else "")
+        say(f"{count(len(ids), 'document')} left out, {reason.replace('_', ' ')}: {examples}")
     would = "would contain" if settings.dry_run else "contains"
     emit(f"{settings.output} {would} {count(hidden.documents, 'document')}, {count(hidden.needles, 'question')}\n")
     return 0

@@ -1,4 +1,4 @@
-"""`vqa-client robustness`: corrupted images made, asked about, evaluated and drawn."""
+"""`vqa-client robustness`: make corrupted images, ask about them, evaluate the runs and draw figures."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ from vqa_client.tasks import registry
 
 @resumable
 def generate(settings: GenerateSettings) -> int:
-    """Make what is missing and say what there is; 1 where an image could not be taken."""
+    """Make the missing copies and print a summary; exit code 1 if an image could not be used."""
     check_output(settings.output)
     planned = plan(settings)
     described, note = joined(describe(planned), settings.output)
@@ -48,7 +48,7 @@ def generate(settings: GenerateSettings) -> int:
 
 
 def _make_files(planned: Plan, workers: int) -> tuple[list[int], set[str]]:
-    """Sizes in bytes of the files that were made, and the images that could not be taken."""
+    """Make the files; returns their sizes in bytes, and the images that could not be used."""
     sizes: list[int] = []
     bad: set[str] = set()
     with (
@@ -88,7 +88,7 @@ def _would_make(planned: Plan, settings: GenerateSettings) -> str:
 
 
 def _free_mb(path: str) -> float:
-    """Room on the disk where a folder is or will be."""
+    """Free megabytes on the disk where a folder is or will be."""
     place = os.path.abspath(path)
     while not os.path.exists(place):
         place = os.path.dirname(place)
@@ -96,7 +96,7 @@ def _free_mb(path: str) -> float:
 
 
 ALIASES = {"explain": "vqax"}
-"""What `--task` takes beside the benchmarks' own names."""
+"""Other names of benchmarks that `--task` takes."""
 _ALL = RobustnessRun()
 
 
@@ -112,7 +112,7 @@ def run(
     ] = None,
     corrupted: RobustnessRun = _ALL,
 ) -> int:
-    """Run the benchmark with its own options, as its own command takes them."""
+    """Run the benchmark; it takes the options of its own command."""
     if HELP_FLAGS.intersection(options):
         app.help_print(["robustness", "run"])
         if task is not None:
@@ -132,7 +132,7 @@ def _command(benchmark: str) -> App:
 
 
 def evaluate(settings: EvaluateSettings) -> int:
-    """Judge, write and print; 1 where some questions have no reply, which count as wrong."""
+    """Evaluate, write and print; exit code 1 if some questions have no reply, which count as wrong."""
     runs = read_runs(settings.runs)
     notes = notes_on(runs)
     models = {run.model: run.curves for run in runs}
@@ -148,7 +148,7 @@ def evaluate(settings: EvaluateSettings) -> int:
 
 
 def plot(settings: PlotSettings) -> None:
-    """Draw, and name every file and every figure that there can't be."""
+    """Draw the figures; print their paths, and why some are missing."""
     needs_extra()
     runs = read_runs(settings.runs)
     paths, missing = draw(judge({run.model: run.curves for run in runs}), settings.output)
@@ -159,7 +159,7 @@ def plot(settings: PlotSettings) -> None:
 
 
 def _sheet(settings: PlotSettings, runs: Sequence[FoundRun]) -> tuple[list[Path], list[str]]:
-    """The contact sheet's files, or why there are none; an image that was asked for has to be drawn."""
+    """The files of the contact sheet, or why there are none; raises if the given --image can't be drawn."""
     image = settings.image or next(filter(None, map(first_image, runs)), None)
     if image is None:
         return [], [f"no {CONTACT_SHEET}: the runs' first image was not found; --image names one"]

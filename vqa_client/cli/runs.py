@@ -1,4 +1,4 @@
-"""`vqa-client ctl` and `merge`: a run in progress, and the shards of a run."""
+"""`vqa-client ctl` and `merge`: control a run in progress, and join the shards of a run."""
 
 from vqa_client.cli.streams import emit, safe, say
 from vqa_client.errors import UsageError
@@ -8,7 +8,7 @@ from vqa_client.settings.reports import CtlSettings, MergeSettings
 
 
 def ctl(settings: CtlSettings) -> None:
-    """Pass the order on, and print each run's progress after it."""
+    """Give the order to each run and print its progress."""
     paused = True if settings.pause else False if settings.resume else None
     order = Order(max_workers=settings.max_workers, paused=paused, stop=settings.stop)
     standings = order_all(settings.run, order)
@@ -27,7 +27,7 @@ def _line(standing: Standing) -> str:
 
 
 def merge(settings: MergeSettings) -> int:
-    """Merge and print as the undivided commands would; their exit code."""
+    """Merge, and print and exit as the undivided command would."""
     from vqa_client.cli.evaluate import exit_code, show  # takes longer than all that ctl does
     from vqa_client.runs.merge import merge_folder
 

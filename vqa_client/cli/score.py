@@ -1,4 +1,4 @@
-"""The score commands: answers and explanations in files, against annotations or a benchmark's questions; no server."""
+"""`vqa-client score` and `score-explanations`: score answers and explanations from files, without a server."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -30,7 +30,7 @@ def score(
         ),
     ] = None,
 ) -> int:
-    """Score and print; exit code 1 where the predictions have questions that failed, which count as wrong."""
+    """Score and print; exit code 1 if questions of the predictions failed, which count as wrong."""
     if shows_help := bool(HELP_FLAGS.intersection(options)):
         app.help_print(["score"])
     if task is not None:
@@ -71,7 +71,7 @@ def _score_benchmark(task: str, options: Sequence[str]) -> int:
 
 
 def score_explanations(settings: ScoreExplanationsSettings) -> int:
-    """Score and print; exit code 1 where the predictions have questions that failed, which count as wrong."""
+    """Score and print; exit code 1 if questions of the predictions failed, which count as wrong."""
     from vqa_client.answers.explained import score_explanation_files
     from vqa_client.cli.score_tables import of_explanations
     from vqa_client.cli.tables import as_text

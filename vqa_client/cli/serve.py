@@ -1,4 +1,4 @@
-"""`vqa-client serve`: a model's server in the foreground, which ends with it."""
+"""`vqa-client serve`: run a model's server in the foreground, until either of them ends."""
 
 import asyncio
 import shlex
@@ -16,14 +16,14 @@ from vqa_client.servers.process import Launch, Server
 from vqa_client.servers.serving import check_port, most_images
 from vqa_client.settings.serve import ServerName, ServeSettings
 
-LOOK_S = 0.2
+POLL_S = 0.2
 _LAUNCHES = {"vllm": by_config.vllm, "mlx": by_config.mlx}
 
 
 def serve(server: ServerName, /, settings: ServeSettings) -> int:
-    """Start the server, say where it is, and stay until it ends or a signal ends both.
+    """Start the server, print its address, and wait until it ends or a signal stops both.
 
-    Exit code 0 for a dry run, 128 and its number for a signal; a server that ends by itself is ServerUnusable.
+    The exit code is 0 for a dry run, 128 plus its number for a signal. Raises ServerUnusable if the server ends.
     """
     launch = _OWN[server](settings) if server in _OWN else _model(server, settings)
     if settings.dry_run:
@@ -55,7 +55,7 @@ def _local(settings: ServeSettings) -> Launch:
 
 
 _OWN = {"reader": _reader, "local": _local}
-"""Servers of this package, which know what they serve."""
+"""Servers of this package, which need no config."""
 
 
 def _print_line(text: str) -> None:
@@ -68,21 +68,21 @@ def _as_typed(launch: Launch) -> str:
 
 
 async def _until_signalled(launch: Launch, start_timeout_s: float) -> int:
-    """A first signal stops the server in order, a second at once."""
-    serving: list[Server] = []
-    stay = asyncio.ensure_future(_serve_until_stopped(launch, start_timeout_s, serving.append))
+    """Wait; a first signal stops the server in order, a second one kills it."""
+    servers: list[Server] = []
+    serving_task = asyncio.ensure_future(_serve_until_stopped(launch, start_timeout_s, servers.append))
 
     def stop() -> None:
         say(f"stopping {launch.name}, for at most {launch.grace_s:g} s (Ctrl-C again: stop now)")
-        stay.cancel()
+        serving_task.cancel()
 
     def kill() -> None:
-        for server in serving:
+        for server in servers:
             guard.signal_group(server.pid, signal.SIGKILL)
 
     with signals_caught(stop, kill) as caught:
         try:
-            await stay
+            await serving_task
         except asyncio.CancelledError:
             if not caught:
                 raise
@@ -96,5 +96,5 @@ async def _serve_until_stopped(launch: Launch, start_timeout_s: float, started: 
         say(f"{launch.name} is ready after {duration(time.monotonic() - begun_s)}, as process {server.pid}; at:")
         emit(f"{server.base_url}\n")
         while (how := server.ended()) is None:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
     raise ServerUnusable(f"{launch.name} {how}", hint="see what it printed last; an interrupted run resumes")

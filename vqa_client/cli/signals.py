@@ -1,4 +1,4 @@
-"""A run that signals stop, and the command that resumes it."""
+"""Signals that stop a run, and the command that resumes it."""
 
 import asyncio
 import gc
@@ -18,14 +18,14 @@ from vqa_client.runner import GRACE_S
 from vqa_client.settings.batch import without_keys
 
 GC_ALLOCATIONS = 20_000
-"""Objects between two looks for cycles; python's 700 cost a run 4 % of its CPU, and a run leaves hardly any cycles."""
+"""Allocations between two garbage collections; Python's 700 cost 4 % of a run's CPU, which leaves hardly any cycles."""
 MOST_EVENTS = 16
 """Ready sockets that one turn of the loop handles; at 128 the longest stall is twice as long, at 8 CPU rises by 5 %."""
 Result = TypeVar("Result")
 
 
 class Stopped(Exception):
-    """A signal ended the work; `code` is the exit code that says which, `interrupted` what was done until then."""
+    """A signal ended the work; `code` is its exit code, `interrupted` has the reports so far."""
 
     def __init__(self, number: int, interrupted: Interrupted) -> None:
         super().__init__(number)
@@ -34,7 +34,7 @@ class Stopped(Exception):
 
 
 def say_how_to_resume() -> None:
-    """Print the command that resumes what a signal has stopped."""
+    """Print the command that resumes the stopped work."""
     say(f"stopped. Resume with: {resume_command(sys.argv)}")
 
 
@@ -52,8 +52,8 @@ class FewEvents(selectors.DefaultSelector):
 
 
 def until_signalled(work: Callable[[asyncio.Event], Awaitable[Result]], progress: Progress) -> Result:
-    """Run `work` in a loop of its own; it gets an event that is set when it should stop. Raises Stopped."""
-    gc.freeze()  # what is imported stays: the collector need not walk it again and again during a long run
+    """Run `work` in its own event loop, with an event that is set when it should stop. Raises Stopped."""
+    gc.freeze()  # imported objects stay: the collector need not look at them
     gc.set_threshold(GC_ALLOCATIONS)
     with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(FewEvents())) as runner:
         return runner.run(_until_signalled(work, progress))
@@ -70,7 +70,7 @@ async def _until_signalled(work: Callable[[asyncio.Event], Awaitable[Result]], p
     def stop_at_once() -> None:
         if len(caught) == 2:
             working.cancel()
-        else:  # cancelled once more, the report of what is answered would be left out
+        else:  # another cancellation would lose the report of what is answered
             progress.note("still writing what is answered")
 
     with signals_caught(stop_in_order, stop_at_once) as caught:
@@ -79,15 +79,15 @@ async def _until_signalled(work: Callable[[asyncio.Event], Awaitable[Result]], p
         except (Interrupted, asyncio.CancelledError) as error:
             if not caught and not isinstance(error, Interrupted):
                 raise
-            by = caught[0] if caught else int(signal.SIGINT)  # or the run's own limit did what Ctrl-C does
+            by = caught[0] if caught else int(signal.SIGINT)  # or a limit such as --max_minutes stopped the run
             raise Stopped(by, error if isinstance(error, Interrupted) else Interrupted([])) from None
 
 
 @contextmanager
 def signals_caught(first: Callable[[], object], again: Callable[[], object]) -> Iterator[list[int]]:
-    """Call `first` at the first signal of SIGNALS and `again` at each later one; gives the numbers of those caught.
+    """Call `first` at the first signal of SIGNALS and `again` at each later one; gives the list of signals caught.
 
-    After one that is caught this process ends, and ignores any further one until it has.
+    After the block, a process that caught a signal ignores further ones, since it is about to end.
     """
     caught: list[int] = []
 
@@ -103,7 +103,7 @@ def signals_caught(first: Callable[[], object], again: Callable[[], object]) -> 
     finally:
         for number in SIGNALS:
             loop.remove_signal_handler(number)
-            if caught:  # Ctrl-C once more would cut off what the command still says
+            if caught:  # another Ctrl-C would cut off the last messages
                 signal.signal(number, signal.SIG_IGN)
 
 
@@ -111,7 +111,7 @@ ADDRESSES = ("--base-url", "--endpoint")
 
 
 def resume_command(argv: Sequence[str]) -> str:
-    """The same command without a key or password, which the environment has, and without --fresh."""
+    """The command that resumes this one: without keys, passwords and --fresh."""
     words: list[str] = []
     previous = ""
     for word in argv[1:]:
@@ -129,7 +129,7 @@ def resume_command(argv: Sequence[str]) -> str:
 
 
 def _without_keys(word: str, *, is_address: bool) -> str:
-    """A word without the keys in its address, which may be typed without its scheme."""
+    """A word without the keys in its address, which may lack the scheme."""
     option, equals, value = word.partition("=")
     if equals and option.replace("_", "-") in ADDRESSES:
         return f"{option}={_without_keys(value, is_address=True)}"

@@ -1,4 +1,4 @@
-"""`--share ADDRESS`: workers without a common folder take shards by leases in an object store, which keeps records."""
+"""`--share ADDRESS`: workers without a common folder lease shards in an object store, which also keeps the records."""
 
 import asyncio
 import dataclasses
@@ -24,14 +24,14 @@ from vqa_client.settings.run import RunSettings, output_folder
 from vqa_client.tables.objects import WAY_OUT
 
 KEPT_S, RENEWED_S = 5.0, 20.0
-"""How often new records are kept in the store, and the lease is renewed."""
+"""Seconds between two uploads of new records, and between two renewals of the lease."""
 RUN_ENDING = ".run.json"
 _ANOTHER = "give another --share"
 Result = TypeVar("Result")
 
 
 class InStore:
-    """Shards, each asked in a private folder by the worker that has its lease; `gather` brings them to --output."""
+    """Shards in a store: a worker asks each under a lease, in a private folder; `gather` copies all to --output."""
 
     def __init__(self, settings: Sequence[RunSettings], progress: Progress, stop: asyncio.Event) -> None:
         self._settings, self._progress, self._stop, self._of = settings, progress, stop, settings[0].turns
@@ -42,9 +42,9 @@ class InStore:
         await self._check_same_run(asks_server=True)
 
     async def _check_same_run(self, *, asks_server: bool = False) -> None:
-        """Raise IdentityError where the store has shards of another run.
+        """Raise IdentityError if the store has shards of another run.
 
-        Where only the server names the model, `asks_server` has it named; finished shards need no server.
+        With `asks_server`, a model that only the server names is asked for there; finished shards need no server.
         """
         shard = await _stored(self._leases.begun)
         if shard is None:
@@ -65,7 +65,7 @@ class InStore:
             await in_daemon_thread(same)
 
     async def asked(self, shard: Shard) -> bool:
-        """As of Shared; a worker that loses its lease stops asking, and what it has not kept is dropped."""
+        """As of Shared; a worker that loses its lease stops, and drops records that are not yet in the store."""
         leases = self._leases
         if await _stored(partial(leases.is_done, shard)):
             return True
@@ -93,7 +93,7 @@ class InStore:
         return True
 
     async def gather(self) -> None:
-        await self._check_same_run()  # they may all be of another run that began at the same time
+        await self._check_same_run()  # another run may have begun at the same time and finished all
         roots = [output_folder(each) for each in self._settings]
         for number in range(1, self._of + 1):
             files = await _stored(partial(self._leases.files, Shard(number, self._of)))
@@ -104,7 +104,7 @@ class InStore:
 
 
 async def _served_model(settings: RunSettings) -> str:
-    """The model that the server serves, where nothing else names it and it is reached at once."""
+    """The model that the server serves, if no setting names one; "" if the server can't be reached at once."""
     if all(named_model(settings, model_of(settings, config)) for config in settings.configs):
         return ""
     brief = dataclasses.replace(settings, wait_for_server=0.0)
@@ -123,9 +123,9 @@ async def _stored(work: Callable[[], Result]) -> Result:
 
 
 class _LeasedShard:
-    """A lease, renewed until it is given back at the end; new records are kept while its shard is asked.
+    """A lease that is renewed until the end of the block; meanwhile new records go to the store.
 
-    `stop` ends the asking: where all is to stop, or where the lease is `lost`, which says how.
+    `stop` is set when the command should stop or the lease is lost; `lost` says why.
     """
 
     def __init__(self, leases: Leases, lease: Lease, stop: asyncio.Event) -> None:
@@ -147,9 +147,9 @@ class _LeasedShard:
             await _stored(partial(self._leases.release, self._lease))
 
     async def during(self, asking: Awaitable[object], files: Growing) -> None:
-        """Keep the new records until `asking` has ended; raises what it does, Interrupted if the lease is lost."""
+        """Upload new records until `asking` has ended; raises its errors, and Interrupted if the lease is lost."""
         asked = asyncio.Event()
-        keeping = asyncio.create_task(self._keep_now_and_then(files, asked))
+        keeping = asyncio.create_task(self._keep_regularly(files, asked))
         try:
             await asking
         finally:
@@ -165,7 +165,7 @@ class _LeasedShard:
         self.stop.set()
 
     async def _renew(self) -> None:
-        """Until the lease is given back or lost."""
+        """Renew the lease until it is given back or lost."""
         renewed_s, pause_s = time.monotonic(), RENEWED_S
         while not self.lost and await until_stopped(self._over, asyncio.sleep(pause_s, True)) is not None:
             begun_s = time.monotonic()
@@ -180,8 +180,8 @@ class _LeasedShard:
         if self.lost:
             self.stop.set()
 
-    async def _keep_now_and_then(self, files: Growing, asked: asyncio.Event) -> None:
-        """What the store can't take now is kept with what comes next."""
+    async def _keep_regularly(self, files: Growing, asked: asyncio.Event) -> None:
+        """Upload new records every few seconds; those of a failed upload go with the next one."""
         while not self.lost and await until_stopped(asked, asyncio.sleep(KEPT_S, True)) is not None:
             with suppress(OSError):
                 await in_daemon_thread(partial(self._keep, files))

@@ -1,4 +1,4 @@
-"""What a command gives back: its exit code, and text that is safe for a terminal, also where nobody reads it."""
+"""Exit codes, and output that is safe for a terminal and survives a closed stream."""
 
 import codecs
 import json
@@ -16,16 +16,16 @@ from vqa_client.unseen import unseen
 
 _UNSEEN = unseen(lines=True)
 _TO_COPY = re.compile(r"pip install|vqa-client [^`]*--|-m vqa_client|run-batch")
-"""Lines with a command that people copy."""
+"""Lines with a command that people may copy: they are not folded."""
 
 
 def safe(text: str) -> str:
-    """Show what is not seen, turns the direction or commands the terminal as its code, instead of obeying it."""
+    """Replace control, invisible and direction characters by their codes."""
     return _UNSEEN.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
 
 
 def folded(text: str, width: int) -> str:
-    """The lines broken between words at `width`, 0 for never: a terminal itself breaks names and numbers too."""
+    """Break lines between words at `width` (0: never); a terminal would also break inside names and numbers."""
     if not width or len(text) <= width or _TO_COPY.search(text):
         return text
     return "\n".join(
@@ -41,7 +41,7 @@ def folded(text: str, width: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them."""
+    """Seconds as text, such as 2 min 05 s."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -53,7 +53,7 @@ def duration(seconds: float) -> str:
 
 EXIT_OK, EXIT_FAILED_QUESTIONS, EXIT_USAGE, EXIT_SERVER = range(4)
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""A command that one of these stops ends with 128 and its number."""
+"""Signals that stop a command; its exit code is then 128 plus the number."""
 
 
 _ASCII = str.maketrans(
@@ -63,14 +63,14 @@ _ASCII = str.maketrans(
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:
-    """What a narrow terminal shows for our own lines and dots; foreign letters become escapes."""
+    """Replace our own lines and dots by ASCII for a stream that can't encode them; other letters become escapes."""
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end].translate(_ASCII)
     return text.encode("ascii", "backslashreplace").decode(), error.end
 
 
 def prepare_streams() -> None:
-    """Make both streams writable: a closed one leads nowhere, a narrow one shows what it can't encode in ASCII."""
+    """Make both streams writable: a closed one goes to /dev/null, and one with a small encoding gets ASCII."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, _Printed):
@@ -85,25 +85,25 @@ def prepare_streams() -> None:
 
 
 def terminal_width(stream: TextIO | None = None) -> int:
-    """The columns of the terminal that a stream, by default standard output, leads to; 0 where it isn't one."""
+    """The columns of the terminal at a stream, by default standard output; 0 if it isn't a terminal."""
     return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else 0
 
 
 def say(text: str) -> None:
-    """One line on standard error, folded at words on a terminal; the run continues if nobody reads it."""
+    """Print a line to standard error, folded on a terminal; a closed stream is not an error."""
     try:
         print(folded(safe(text), terminal_width(sys.stderr)), file=sys.stderr, flush=True)
     except (OSError, ValueError):
-        _lead_nowhere(sys.stderr)
+        _redirect_to_null(sys.stderr)
 
 
 def emit(text: str) -> None:
-    """A result on standard output; a reader that has left is not an error, a full disk is an OutputError."""
+    """Write a result to standard output; a closed pipe is not an error, a full disk raises OutputError."""
     _put(sys.stdout, text)
 
 
 class _Printed:
-    """Standard output for libraries that print by themselves, such as the help: they end as `emit` does."""
+    """Standard output for libraries that print, such as the help: writes as `emit` does."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -121,27 +121,27 @@ def _put(stream: TextIO, text: str) -> None:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
-        _lead_nowhere(stream)
+        _redirect_to_null(stream)
     except OSError as error:
-        _lead_nowhere(stream)
+        _redirect_to_null(stream)
         raise OutputError(
             f"standard output can't be written: {error.strerror}", hint="files that a run has written are complete"
         ) from None
 
 
 def emit_json(value: Any) -> None:
-    """Print JSON for machines; characters that a terminal would obey are escaped."""
+    """Print JSON; characters that could control a terminal are escaped."""
     from vqa_client.files import indented  # msgspec: many commands print no JSON
 
     text = indented(value).decode() + "\n"
     emit(_UNSEEN.sub(lambda match: json.dumps(match.group())[1:-1], text))
 
 
-def _lead_nowhere(stream: TextIO) -> None:
-    """Python flushes its streams when it ends, and must not fail at that again."""
+def _redirect_to_null(stream: TextIO) -> None:
+    """Redirect a stream to /dev/null, so that Python's flush at its end does not fail again."""
     try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
     except (OSError, ValueError):
         pass

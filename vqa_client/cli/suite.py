@@ -22,9 +22,11 @@ from vqa_client.tasks.registry import find
 
 
 def suite(name: str, /, settings: SuiteSettings) -> int:
-    """Ask every benchmark of the suite; the table is of all runs that are there, also after an interruption."""
+    """Run every benchmark of the suite; after an interruption too, the table has all runs that have begun."""
     path, entries = read_suite(name)
-    root = settings.data or (path.parent if name.endswith(".toml") else Path())  # a shipped suite has no data beside it
+    root = settings.data or (
+        path.parent if name.endswith(".toml") else Path()
+    )  # a shipped suite has no data next to it
     runs = settings_of(settings, entries, _parse_entry, root, sys.argv[1:])
     return evaluate_several(runs, partial(_finish, settings, path.stem))
 
@@ -32,7 +34,7 @@ def suite(name: str, /, settings: SuiteSettings) -> int:
 def _finish(
     settings: SuiteSettings, title: str, reports: Sequence[Report], pages: bool, others: Sequence[Path]
 ) -> None:
-    """Print and write the table of the runs that have begun; with `pages` also those of reports."""
+    """Print and write the table of the runs that have begun; with `pages` also write their pages."""
     if settings.part is not None:
         show(reports, settings, as_json=settings.json)
         return
@@ -56,5 +58,5 @@ def _parse_entry(entry: Entry, root: Path) -> RunSettings:
     except (UsageError, CycloptsError) as caught:
         error = usage_error(caught) if isinstance(caught, CycloptsError) else caught
         raise UsageError(f"suite, [{entry.name}]: {error}", hint=error.hint) from None
-    assert isinstance(settings, RunSettings)  # None is help, which no entry asks for
+    assert isinstance(settings, RunSettings)  # it would be None for --help
     return settings.named(entry.name)

@@ -1,4 +1,4 @@
-"""`--shard next/N`: a worker that asks one free shard after the other, beside others that do the same anywhere."""
+"""`--shard next/N`: a worker asks one free shard after the other, while other workers do the same elsewhere."""
 
 import asyncio
 import dataclasses
@@ -27,50 +27,50 @@ from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_folder
 
 POLL_S = 5.0
-"""How often is looked whether another worker has left its shard, finished or not."""
+"""Seconds between two looks at the shards of other workers."""
 _TAKES_LOCK = "import fcntl, sys; fcntl.flock(open(sys.argv[1], 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
 _WITHOUT_LOCKS = "--shard K/N for each worker and then `vqa-client merge`, or another --output"
 
 
 class Shared(Protocol):
-    """The shards of a run that several workers ask, each of them once."""
+    """The shards of a run, which several workers share."""
 
     async def check(self) -> None:
-        """Raise UsageError where two workers could ask the same shard, IdentityError where shards are another run's."""
+        """Raise UsageError if two workers could ask the same shard, IdentityError for shards of another run."""
 
     async def asked(self, shard: Shard) -> bool:
-        """Ask a shard, from where it was left, unless another worker is at it; whether it is finished."""
+        """Ask or resume a shard, unless another worker has it; True if it is finished."""
 
     async def gather(self) -> None:
-        """Bring the finished shards to where they are merged."""
+        """Copy the finished shards to the folder where they are merged."""
 
 
 async def in_turns(settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> list[Report]:
-    """Ask shards until all are finished, wherever, and merge them; a dead worker's is resumed by another one.
+    """Ask shards until all are finished, by this or other workers, and merge them. Raises the errors of `arun`.
 
-    Raises what `arun` does.
+    Another worker resumes the shard of a dead one.
     """
     for option in ("fresh", "max_cost", "max_minutes"):
         if getattr(settings[0], option):
             raise UsageError(f"--{option} can't be combined with --shard next/N", hint="--shard K/N takes it")
-    shared: Shared = InFolder(settings, progress, stop)
+    shards: Shared = InFolder(settings, progress, stop)
     if settings[0].share:
         from vqa_client.cli.store_turns import InStore  # needs the extra cloud
 
-        shared = InStore(settings, progress, stop)
-    await shared.check()
+        shards = InStore(settings, progress, stop)
+    await shards.check()
     of = settings[0].turns
-    begin = crc32(f"{platform.node()} {os.getpid()}".encode())  # not all workers knock at the same shard first
+    begin = crc32(f"{platform.node()} {os.getpid()}".encode())  # workers begin with different shards
     left = [Shard((begin + number) % of + 1, of) for number in range(of)]
-    waits = False
+    is_waiting = False
     while left:
-        left = [shard for shard in left if not await shared.asked(shard)]
-        if left and not waits:
+        left = [shard for shard in left if not await shards.asked(shard)]
+        if left and not is_waiting:
             progress.note(f"{len(left)} shards are with other workers: waiting for them, or for what they leave")
-            waits = True
+            is_waiting = True
         if left:
             await _wait(stop)
-    await shared.gather()
+    await shards.gather()
     while True:
         try:
             merging = [partial(merge_settings, each, partial=False, note=progress.note) for each in settings]
@@ -80,7 +80,7 @@ async def in_turns(settings: Sequence[RunSettings], progress: LiveCounts, stop: 
 
 
 class InFolder:
-    """Shards in one --output: a shard is the worker's that has locked its log; the system unlocks a dead worker's."""
+    """Shards in one --output: a worker has a shard while it locks its log; the system unlocks it if the worker dies."""
 
     def __init__(self, settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> None:
         self._settings, self._progress, self._stop = settings, progress, stop
@@ -98,7 +98,7 @@ class InFolder:
             reports = await arun_several(parts, progress=self._progress, stop=self._stop)
         except Busy:
             return False
-        except IdentityError as error:  # --fresh would take the shards of other workers away
+        except IdentityError as error:  # --fresh would move away the shards of other workers
             raise IdentityError(str(error), hint=error.hint.replace(FRESH, "")) from None
         except ModelsFailed as failed:
             if any(not isinstance(error, Busy) for error in failed.errors.values()):
@@ -108,11 +108,11 @@ class InFolder:
         return True
 
     async def gather(self) -> None:
-        """They are there."""
+        """The shards are already there."""
 
 
 def check_locks(folder: Path) -> None:
-    """Raise UsageError where another process gets a lock that is taken: two workers would ask the same shard there."""
+    """Raise UsageError for a folder whose locks don't exclude other processes: two workers could ask the same shard."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(dir=folder) as file:

@@ -1,4 +1,4 @@
-"""`vqa-client view` and `label`: pages served on this machine until Ctrl-C."""
+"""`vqa-client view` and `label`: serve pages on this machine until Ctrl-C."""
 
 import signal
 from dataclasses import replace
@@ -19,14 +19,14 @@ from vqa_client.settings.reports import ViewSettings
 
 
 def view(settings: ViewSettings) -> None:
-    """Serve until Ctrl-C."""
+    """Serve the pages of runs until Ctrl-C."""
     pages = Viewer(settings.run, comparison_page)
     serve(pages, settings.port, "the page follows the run. Ctrl-C ends the server, not the run")
 
 
 def serve(pages: Pages, port: int, sentence: str) -> None:
-    """Serve until Ctrl-C; standard output gets only the address, for programs, standard error a sentence."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs behind
+    """Serve pages until Ctrl-C; prints only the address to standard output, and `sentence` to standard error."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets background programs ignore it
     with ReportServer(pages, port) as server:
         emit(f"{server.address}\n")
         say(f"open this address; {sentence}")
@@ -37,7 +37,7 @@ def serve(pages: Pages, port: int, sentence: str) -> None:
 
 
 def label(results: Path, /, settings: LabelSettings) -> None:
-    """Draw the sheet where there is none, and serve the page until Ctrl-C."""
+    """Write the sheet if there is none, and serve the labelling page until Ctrl-C."""
     settings = replace(settings, results=results)
     judged = only_run(JudgeSettings(results=settings.results, kind=settings.kind, seed=settings.seed, check=False))
     log = judged.results
