@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 
 from tests.bench.table import aligned
-from vqa_client.scoring.paired import Held, bootstrap, centre_and_error, paired_t
+from vqa_client.scoring.paired import Cluster, bootstrap, centre_and_error, paired_t
 from vqa_client.scoring.sign_flips import mcnemar, sign_flip
 from vqa_client.scoring.statistics import t_quantile
 
@@ -152,7 +152,7 @@ def simulated(setting: Setting, runs: int) -> Found:
 
 
 @lru_cache(maxsize=50_000)
-def _judged(held: tuple[Held, ...]) -> tuple[float, float, float, float, float]:
+def _judged(held: tuple[Cluster, ...]) -> tuple[float, float, float, float, float]:
     """The interval, the headline p and the interval of the paired t; few clusters often differ in the same way."""
     centre, error, df = centre_and_error(held)
     half = t_quantile(0.95, df) * error

@@ -73,9 +73,9 @@ def test_drawn_signs_come_to_the_exact_p(clusters: int, monkeypatch: pytest.Monk
     assert drawn == pytest.approx(exact, abs=0.015)
 
 
-@pytest.mark.parametrize("alike", [sign_flips._ALIKE, sign_flips._ALIKE + 1])
-def test_clusters_that_differ_by_as_much_are_all_drawn(alike: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    sums = [size * (-1.0 if number % 5 < 2 else 1.0) for size in (1, 2) for number in range(alike)]
+@pytest.mark.parametrize("many", [sign_flips._MANY, sign_flips._MANY + 1])
+def test_clusters_that_differ_by_the_same_are_all_drawn(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = [size * (-1.0 if number % 5 < 2 else 1.0) for size in (1, 2) for number in range(many)]
     exact, _ = sign_flip(sums)
     monkeypatch.setattr(sign_flips, "_STEPS", 0)
     assert sign_flip(sums)[0] == pytest.approx(exact, abs=0.015)

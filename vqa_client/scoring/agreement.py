@@ -1,4 +1,4 @@
-"""How far two or more raters agree beyond chance, and what a rater's known errors do to a share; plain Python.
+"""How far raters agree beyond chance, and a share corrected for a rater's known errors; plain Python.
 
 Cohen's kappa of n items with weights v_k that add up to 1, categories i_k and j_k, and marginals a and b:
 
@@ -6,12 +6,13 @@ Cohen's kappa of n items with weights v_k that add up to 1, categories i_k and j
     u_k = ([i_k = j_k] - p_o) / (1 - p_e) - (1 - p_o) (b_i + a_j - 2 p_e) / (1 - p_e)^2
     var = G / (G - 1) * sum over G clusters of (sum of their v_k u_k)^2
 
-Quadratic weights (Cohen, Psychological Bulletin 70, 1968) put 1 - (i - j)^2 for [i = j], of grades in [0, 1], in p_o,
-and its mean over the other marginal for b_i and a_j; p_e is its mean over both marginals.
+Quadratic weights (Cohen, Psychological Bulletin 70, 1968) are for grades in [0, 1]: p_o uses 1 - (i - j)^2 instead of
+[i = j], b_i and a_j are its means over the other marginal, and p_e is its mean over both marginals.
 
-With each item its own cluster and without G / (G - 1) this is the variance of Fleiss, Cohen and Everitt, Psychological
-Bulletin 72 (1969). The interval is Student's t with G - 1 degrees of freedom. Fleiss' kappa (Psychological Bulletin 76,
-1971) has the same form, with the share of agreeing pairs of an item's m raters as p_o and the squared marginals as p_e.
+If each item is its own cluster, and without G / (G - 1), this is the variance of Fleiss, Cohen and Everitt,
+Psychological Bulletin 72 (1969). The interval is Student's t with G - 1 degrees of freedom. Fleiss' kappa
+(Psychological Bulletin 76, 1971) has the same form, with the share of agreeing pairs of an item's m raters as p_o and
+the squared marginals as p_e.
 """
 
 from collections import Counter, defaultdict
@@ -26,11 +27,11 @@ from vqa_client.scoring.paired import by_cluster
 from vqa_client.scoring.statistics import t_quantile
 
 Rating = tuple[Hashable, Hashable, str]
-"""An item's category by either rater, and its cluster; "" makes it a cluster of its own."""
+"""An item's category by each rater, and its cluster; an item with the cluster "" is a cluster of its own."""
 
 
 class Kappa(Struct, frozen=True, kw_only=True):
-    """Agreement beyond chance, at most 1; None where all items are in one category, without bounds where all agree.
+    """Agreement beyond chance, at most 1; `value` is None if all items are in one category, the bounds if all agree.
 
     `agreement` is p_o in [0, 1], `sd` the standard error of `value`.
     """
@@ -45,9 +46,9 @@ class Kappa(Struct, frozen=True, kw_only=True):
 
 
 def together(ratings: Sequence[float | None], *, graded: bool = False) -> float | None:
-    """What several raters say together, in any order: what more than half of them say, None for a tie.
+    """The rating that more than half of the raters give, in any order; None if there is none.
 
-    Those who say nothing count among all. Of grades it is the median, where more than half give one.
+    Raters without a rating count, too. Of grades it is the median, if more than half of the raters give one.
     """
     if graded:
         grades = [grade for grade in ratings if grade is not None]
@@ -59,27 +60,27 @@ def together(ratings: Sequence[float | None], *, graded: bool = False) -> float 
 def cohens_kappa(
     ratings: Sequence[Rating], weights: Sequence[float] | None = None, *, quadratic: bool = False
 ) -> Kappa | None:
-    """The kappa of two raters; None without items. `weights` say how many items each one stands for; default: one.
+    """The kappa of two raters; None without items. `weights` are the numbers of items that each one represents.
 
-    `quadratic` is for grades in [0, 1]: the nearer two are, the more they agree.
+    `quadratic` is for grades in [0, 1]: the closer two grades are, the more they agree.
     """
     if not ratings:
         return None
-    shares, alike = _shares(weights or [1.0] * len(ratings)), _near if quadratic else _equal
+    shares, likeness = _shares(weights or [1.0] * len(ratings)), _near if quadratic else _equal
     a, b = (_marginal(shares, [rating[side] for rating in ratings]) for side in (0, 1))
-    observed = fsum(v * alike(i, j) for v, (i, j, _) in zip(shares, ratings, strict=True))
-    to_b = {i: fsum(share * alike(i, j) for j, share in b.items()) for i in a}
-    to_a = {j: fsum(share * alike(i, j) for i, share in a.items()) for j in b}
+    observed = fsum(v * likeness(i, j) for v, (i, j, _) in zip(shares, ratings, strict=True))
+    to_b = {i: fsum(share * likeness(i, j) for j, share in b.items()) for i in a}
+    to_a = {j: fsum(share * likeness(i, j) for i, share in a.items()) for j in b}
     chance = fsum(share * to_b[i] for i, share in a.items())
     influences = [
-        (v * _influence(alike(i, j), to_b[i] + to_a[j], observed, chance), cluster)
+        (v * _influence(likeness(i, j), to_b[i] + to_a[j], observed, chance), cluster)
         for v, (i, j, cluster) in zip(shares, ratings, strict=True)
     ]
     return _kappa(observed, chance, influences)
 
 
 def spearmans_rho(pairs: Sequence[tuple[float, float]], weights: Sequence[float] | None = None) -> float | None:
-    """The correlation of the ranks of two raters' grades, ties in the middle; None where a rater gives one alone."""
+    """The correlation of the ranks of two raters' grades, ties in the middle; None if a rater gives only one grade."""
     if not pairs:
         return None
     shares = _shares(weights or [1.0] * len(pairs))
@@ -91,7 +92,7 @@ def spearmans_rho(pairs: Sequence[tuple[float, float]], weights: Sequence[float]
 def fleiss_kappa(items: Iterable[tuple[Sequence[Hashable], str]]) -> Kappa | None:
     """The kappa of several raters, from each item's categories by all of them and its cluster; None without items.
 
-    Raises ValueError where items have different numbers of raters, or one alone.
+    Raises ValueError if items have different numbers of raters, or only one.
     """
     counted = [(Counter(categories), cluster) for categories, cluster in items]
     if not counted:
@@ -113,9 +114,9 @@ def fleiss_kappa(items: Iterable[tuple[Sequence[Hashable], str]]) -> Kappa | Non
 
 
 def rogan_gladen(positive: float, sensitivity: float, specificity: float) -> float | None:
-    """The share of right answers behind the share that a judge with known errors calls right, cut to [0, 1].
+    """The true share of right answers, from the share that a judge with known errors calls right, cut to [0, 1].
 
-    None for a judge that hardly tells right from wrong (sensitivity + specificity at most 1.1). Source: Rogan and
+    None for a judge that can hardly tell right from wrong (sensitivity + specificity at most 1.1). Source: Rogan and
     Gladen, American Journal of Epidemiology 107 (1978).
     """
     youden = sensitivity + specificity - 1
@@ -136,7 +137,7 @@ def _near(i: Any, j: Any) -> float:
 
 
 def _ranks(shares: Sequence[float], grades: Sequence[float]) -> list[float]:
-    """The share of what is below a grade, and half of what is equal, from their mean of one half on."""
+    """For each grade the share of grades below it plus half the share of equal ones, less their mean of one half."""
     share_of, below, rank = _marginal(shares, grades), 0.0, dict[Hashable, float]()
     for grade in sorted(set(grades)):
         rank[grade] = below + share_of[grade] / 2 - 0.5

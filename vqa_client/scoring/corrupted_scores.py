@@ -1,6 +1,6 @@
-"""What models scored on the same questions, clean and at each level of each corruption, and how robust that is.
+"""The scores of models on the same questions, clean and at each level of each corruption, and how robust they are.
 
-Each model is judged by what the whole pool of them spans.
+Metrics are scaled by the range that the whole pool of models spans.
 """
 
 from collections import Counter
@@ -16,14 +16,14 @@ from vqa_client.scoring.statistics import Interval, mean_of
 from vqa_client.types import ANSWERED, Status
 
 CLEAN = ("", 0)
-"""The variant that is no corruption."""
+"""The variant without a corruption."""
 _ORDER = [name for names in CLASSES.values() for name in names]
 
 
 class Figures(Struct, frozen=True, kw_only=True):
-    """One variant: accuracy in [0, 1] over all its questions, a failed one as wrong.
+    """One variant: accuracy in [0, 1] over all its questions, where a failed question counts as wrong.
 
-    `difference` is less clean, over the questions that both have; None for the clean variant itself.
+    `difference` is this variant minus the clean one, over the questions that both have; None for the clean variant.
     """
 
     total: int
@@ -35,7 +35,7 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 class TypeFigures(Struct, frozen=True, kw_only=True):
-    """The questions of one type: mean accuracy over all corrupted variants, less clean in `difference`."""
+    """The questions of one type: mean accuracy over all corrupted variants; `difference` is corrupted minus clean."""
 
     questions: int
     clean: float
@@ -44,32 +44,32 @@ class TypeFigures(Struct, frozen=True, kw_only=True):
 
 
 class Curves(Struct, frozen=True, kw_only=True):
-    """One model: `levels` is corruption -> level from 1 -> figures; level 0 is `clean`, None where it was not run."""
+    """One model: `levels` is corruption -> level from 1 -> figures; level 0 is `clean`, None if it was not run."""
 
     clean: Figures | None
     levels: dict[str, dict[int, Figures]]
     types: dict[str, TypeFigures]
 
     def accuracies(self, corruption: str, n_levels: int = 0) -> list[float | None]:
-        """Accuracy from level 0 on, None where a level was not run; at least `n_levels` of them."""
+        """Accuracies from level 0 on, at least `n_levels` of them; None for a level that was not run."""
         figures = {0: self.clean, **self.levels[corruption]}
         last = max(n_levels - 1, *figures)
         return [figure.accuracy if (figure := figures.get(level)) else None for level in range(last + 1)]
 
     def errors(self, corruption: str) -> list[float | None]:
-        """The same as error rates."""
+        """Error rates from level 0 on, None for a level that was not run."""
         return [None if accuracy is None else 1 - accuracy for accuracy in self.accuracies(corruption)]
 
     def relative_drop(self, corruption: str) -> float | None:
-        """What share of the clean accuracy is lost on the mean of all levels, 0 among them, as published.
+        """The share of the clean accuracy that the mean over all levels loses; as published, level 0 is one of them.
 
-        None where a level is missing or no question is right at level 0.
+        None if a level is missing or no question is right at level 0.
         """
         accuracies = self.accuracies(corruption)
-        there = [accuracy for accuracy in accuracies if accuracy is not None]
-        if len(there) < len(accuracies) or not there[0]:
+        known = [accuracy for accuracy in accuracies if accuracy is not None]
+        if len(known) < len(accuracies) or not known[0]:
             return None
-        return 1 - fsum(there) / len(there) / there[0]
+        return 1 - fsum(known) / len(known) / known[0]
 
     @property
     def variants(self) -> Iterator[tuple[str, int, Figures]]:
@@ -87,7 +87,7 @@ class Curves(Struct, frozen=True, kw_only=True):
 
 
 class CorruptedScores:
-    """Collects the scores of one run in any order; what is added last of a question in a variant counts."""
+    """Collects the scores of one run in any order; of several scores of a question in a variant the last counts."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -98,7 +98,7 @@ class CorruptedScores:
     def add(
         self, question: str, corruption: str, level: int, *, score: float, status: Status, cluster: str, type_: str = ""
     ) -> None:
-        """Take one question in one variant: its score in [0, 1], its image or document, its type where it has one."""
+        """Add a question in a variant: its score in [0, 1], its image or document as `cluster`, and its type if any."""
         number = self._numbers.setdefault(question, len(self._numbers))
         if number == len(self._clusters):
             self._clusters.append(cluster)
@@ -107,7 +107,7 @@ class CorruptedScores:
 
     @property
     def questions(self) -> set[str]:
-        """The ids that were met, in any variant."""
+        """The ids of all questions, in any variant."""
         return set(self._numbers)
 
     def curves(self) -> Curves:
@@ -132,10 +132,10 @@ class CorruptedScores:
             accuracy=mean.value,
             interval=mean.interval,
             statuses=dict(sorted(statuses.items())),
-            difference=None if variant == CLEAN else self._less_clean(outcomes),
+            difference=None if variant == CLEAN else self._difference_from_clean(outcomes),
         )
 
-    def _less_clean(self, outcomes: dict[int, tuple[float, Status]]) -> Difference | None:
+    def _difference_from_clean(self, outcomes: dict[int, tuple[float, Status]]) -> Difference | None:
         clean = self._outcomes.get(CLEAN, {})
         return difference(
             (score, clean[number][0], self._clusters[number])
@@ -163,13 +163,13 @@ def in_order(corruptions: Iterable[str]) -> list[str]:
 
 
 def _type_figures(pairs: list[tuple[float, float, str]]) -> TypeFigures:
-    less = difference(pairs)
-    assert less is not None
+    from_clean = difference(pairs)
+    assert from_clean is not None
     return TypeFigures(
         questions=len(pairs),
         corrupted=fsum(corrupted for corrupted, _, _ in pairs) / len(pairs),
         clean=fsum(clean for _, clean, _ in pairs) / len(pairs),
-        difference=less,
+        difference=from_clean,
     )
 
 
@@ -178,14 +178,14 @@ WEIGHTINGS: dict[str, dict[str, float]] = {
     EQUAL: dict.fromkeys(METRICS, 0.2),
     **{one: {metric: 0.6 if metric == one else 0.1 for metric in METRICS} for one in METRICS},
 }
-"""The published variations: all alike, and most on one metric, by which the variation is named."""
+"""The published variations: equal weights, and 0.6 for one metric, which gives the variation its name."""
 
 
 class Evaluation(Struct, frozen=True, kw_only=True):
-    """All that the pool comes to; where `sort_levels`, metrics are of rising errors, as the published ones.
+    """The results of the whole pool; with `sort_levels`, metrics are of errors in rising order, as published.
 
-    `by_class` is model -> class -> metric, the mean over the class's corruptions that have it; `scaled_by_class` the
-    same of metrics in [0, 1] of the pool. `weightings` is weighting -> model -> VRE.
+    `by_class` is model -> class -> metric, the mean over the corruptions of the class that have the metric;
+    `scaled_by_class` is the same for metrics scaled to [0, 1] in the pool. `weightings` is weighting -> model -> VRE.
     """
 
     models: dict[str, Curves]
@@ -197,27 +197,27 @@ class Evaluation(Struct, frozen=True, kw_only=True):
 
     @property
     def corruptions(self) -> list[str]:
-        """All that any model was shown, in the order of their classes."""
+        """All corruptions of any model, in the order of their classes."""
         return in_order(name for curves in self.models.values() for name in curves.levels)
 
     @property
     def n_levels(self) -> int:
-        """How many levels the longest series has, level 0 among them."""
+        """The number of levels of the longest series, with level 0."""
         rows = (row for curves in self.models.values() for row in curves.levels.values())
         return 1 + max((level for row in rows for level in row), default=0)
 
     def drop_of_model(self, model: str) -> float | None:
-        """What share of its clean accuracy a model loses, on the mean over its corruptions that have all levels."""
+        """The share of its clean accuracy that a model loses: the mean over its corruptions that have all levels."""
         curves = self.models[model]
         return _mean_of_known([curves.relative_drop(name) for name in curves.levels])
 
     def drop_of_corruption(self, name: str) -> float | None:
-        """What share of the models' mean clean accuracy is lost, on the mean of all levels, 0 among them.
+        """The share of the models' mean clean accuracy that the mean over all levels loses, level 0 being one of them.
 
-        Models that lack a level are left out.
+        Models without some level are left out.
         """
         rows = [curves.accuracies(name) for curves in self.models.values() if name in curves.levels]
-        whole = [there for row in rows if (there := [value for value in row if value is not None]) and None not in row]
+        whole = [known for row in rows if (known := [value for value in row if value is not None]) and None not in row]
         clean = fsum(row[0] for row in whole)
         return 1 - fsum(fsum(row) / len(row) for row in whole) / clean if clean else None
 
@@ -246,13 +246,13 @@ def evaluate(
 
 
 def classes_of(corruptions: Sequence[str]) -> list[str]:
-    """The classes of some corruptions, each once, in the published order."""
-    met = {class_of(name) for name in corruptions}
-    return [*(name for name in CLASSES if name in met), *sorted(met - CLASSES.keys())]
+    """The classes of these corruptions, each once, in the published order."""
+    classes = set(map(class_of, corruptions))
+    return [*(name for name in CLASSES if name in classes), *sorted(classes - CLASSES.keys())]
 
 
 def _by_class(errors: Vre, scale: Callable[[str, float | None], float | None]) -> dict[str, dict[str, Values]]:
-    """The means over the corruptions of each class, of each model's metrics once they are scaled."""
+    """For each model and class the means of the scaled metrics over the corruptions of the class."""
     return {
         model: {
             name: {
@@ -272,5 +272,5 @@ def _by_class(errors: Vre, scale: Callable[[str, float | None], float | None]) -
 
 
 def _mean_of_known(values: Sequence[float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return fsum(there) / len(there) if there else None
+    known = [value for value in values if value is not None]
+    return fsum(known) / len(known) if known else None

@@ -1,13 +1,13 @@
 """The difference of two mean scores over the same questions, which may share a document or image; plain Python.
 
-With its interval and p: other tests, Holm, and what could have been found. A cluster is the image or document that
-several questions share, or a question of its own, so that with one pair a cluster these are the usual tests.
+Here are its interval and p, other tests, Holm's correction and the minimum detectable difference. A cluster is the
+image or document that several questions share, or a question alone; with one pair per cluster these are the usual
+tests.
 
 The interval is Student's t on the variance of a ratio, by clusters, after two pseudo-pairs are added, half of each to
-every cell of the table right/wrong x right/wrong, so that it never has zero width. A pseudo-pair weighs as much as
-questions of a cluster repeat each other: 1 where they differ independently, a whole cluster where they differ together
-or where next to none differ. With G clusters, cluster g with n_g pairs and a sum of differences D_g, N = sum of n_g and
-d = sum of D_g / N:
+every cell of the table right/wrong x right/wrong, so that it never has zero width. The weight m of a pseudo-pair is 1
+if the questions of a cluster differ independently, and a whole cluster if they differ together or if hardly any differ.
+With G clusters, cluster g with n_g pairs and a sum of differences D_g, N = sum of n_g and d = sum of D_g / N:
 
     worst = sum(n_g^2) / N                                          a cluster of the usual size
     m     = (sum((D_g - d n_g)^2) + PRIOR worst^2) / (sum |D_g| - d^2 N + PRIOR worst), kept within 1 and worst
@@ -21,7 +21,7 @@ chapter 9A, for v. m is ours: a design effect, with the PRIOR of `statistics`.
 `python -m tests.bench.coverage` simulates 2-1,000 clusters of 1-10 pairs, correlation 0-0.6 and accuracies of 50-97 %.
 Coverage is at least 91 %, lowest with 40 clusters of 10 at 97 against 93 % and correlation 0.6; at least 94 % with
 correlation up to 0.3; near 100 % with under 10 clusters and accuracies near 1. Where both are equally good, p is below
-0.05 in at most 5.5 % of cases, but in 6.5 % with 15 clusters whose questions one of the two alone answers alike.
+0.05 in at most 5.5 % of cases, but in 6.5 % with 15 clusters in which only one of the two answers all questions alike.
 """
 
 import random
@@ -38,15 +38,16 @@ from vqa_client.scoring.sign_flips import SEED, sign_flip
 from vqa_client.scoring.statistics import PRIOR, t_quantile, t_tail
 
 METHOD = "cluster-robust t, Agresti-Min pseudo-pairs"
-Held = tuple[float, int]
-"""What a cluster holds: the sum of its gaps a - b, and how many pairs."""
+CONFIDENCE: Final = 0.95
+Cluster = tuple[float, int]
+"""The sum of the gaps a - b of a cluster, and its number of pairs."""
 
 
 class Difference(Struct, frozen=True, kw_only=True):
     """The mean of a - b over `n` pairs in `clusters` clusters, bounds in [-1, 1].
 
-    `higher` and `lower` count the pairs in which a scores above and below b. `p` takes whole clusters, by their signs
-    flipped: exact where `draws` is 0, else from that many random draws.
+    `higher` and `lower` count the pairs in which a scores above and below b. `p` comes from flipping the signs of whole
+    clusters: exact if `draws` is 0, else from that many random draws.
     """
 
     value: float
@@ -61,10 +62,10 @@ class Difference(Struct, frozen=True, kw_only=True):
     method: str = METHOD
 
 
-def difference(pairs: Iterable[tuple[float, float, str]], confidence: float = 0.95) -> Difference | None:
-    """Compare a with b, from the scores in [0, 1] that each question has under both, and its cluster.
+def difference(pairs: Iterable[tuple[float, float, str]]) -> Difference | None:
+    """Compare a with b at 95 %, from each question's scores in [0, 1] under both, and the name of its cluster.
 
-    An empty cluster's name is a cluster of its own. None without pairs; the same for any order of them.
+    A question with an empty name is a cluster of its own. None without pairs; their order doesn't matter.
     """
     gaps = [(a - b, cluster) for a, b, cluster in pairs]
     if not gaps:
@@ -73,7 +74,7 @@ def difference(pairs: Iterable[tuple[float, float, str]], confidence: float = 0.
     n = len(gaps)
     value = fsum(total for total, _ in clusters) / n
     centre, error, df = centre_and_error(clusters)
-    half = t_quantile(confidence, df) * error
+    half = t_quantile(CONFIDENCE, df) * error
     low, high = centre - half, centre + half
     p, draws = sign_flip(total for total, _ in clusters)
     higher, lower = (sum(sign * gap > 0 for gap, _ in gaps) for sign in (1, -1))
@@ -90,16 +91,16 @@ def difference(pairs: Iterable[tuple[float, float, str]], confidence: float = 0.
     )
 
 
-def by_cluster(values: Iterable[tuple[float, str]]) -> list[Held]:
-    """Add up the values of each cluster, in a fixed order; an empty name is a cluster of its own."""
+def by_cluster(values: Iterable[tuple[float, str]]) -> list[Cluster]:
+    """Add up the values of each cluster, in a fixed order; a value with an empty name is a cluster of its own."""
     clusters: dict[object, list[float]] = defaultdict(list)
     for number, (value, cluster) in enumerate(values):
         clusters[cluster or number].append(value)
-    return sorted((fsum(held), len(held)) for held in clusters.values())
+    return sorted((fsum(members), len(members)) for members in clusters.values())
 
 
-def centre_and_error(clusters: Sequence[Held]) -> tuple[float, float, int]:
-    """The centre of the interval, its standard error and its degrees of freedom, the pseudo-pairs included."""
+def centre_and_error(clusters: Sequence[Cluster]) -> tuple[float, float, int]:
+    """The centre of the interval, its standard error and its degrees of freedom, with the pseudo-pairs."""
     count, n = len(clusters), sum(size for _, size in clusters)
     pseudo = _weight_of_pseudo_pairs(clusters, n)
     weight = n + 2 * pseudo
@@ -108,8 +109,8 @@ def centre_and_error(clusters: Sequence[Held]) -> tuple[float, float, int]:
     return centre, sqrt((count + 2) / (count + 1) * squares) / weight, count + 1
 
 
-def _weight_of_pseudo_pairs(clusters: Sequence[Held], n: int) -> float:
-    """How often a difference of one question repeats itself within its cluster."""
+def _weight_of_pseudo_pairs(clusters: Sequence[Cluster], n: int) -> float:
+    """The m of the module's docstring: how much the questions of a cluster repeat each other."""
     mean = fsum(total for total, _ in clusters) / n
     worst = sum(size * size for _, size in clusters) / n
     independent = fsum(abs(total) for total, _ in clusters) - mean**2 * n
@@ -117,15 +118,16 @@ def _weight_of_pseudo_pairs(clusters: Sequence[Held], n: int) -> float:
     return min(max(repeated, 1.0), worst)
 
 
-def _squares(clusters: Sequence[Held], mean: float) -> float:
+def _squares(clusters: Sequence[Cluster], mean: float) -> float:
     return fsum((total - mean * size) ** 2 for total, size in clusters)
 
 
 RESAMPLES: Final = 10_000
 FEWEST_RESAMPLES: Final = 500
 DRAWS: Final = 2_000_000
-"""Draws that a bootstrap may take, some half a second; more kinds of clusters get fewer resamples."""
+"""Draws of a bootstrap, some half a second; with more kinds of clusters there are fewer resamples."""
 POWER: Final = 0.8
+_TAIL: Final = (1 - CONFIDENCE) / 2
 Sums = tuple[float, ...]
 BOOTSTRAP_NOTE: Final = "too narrow with few clusters or few questions that differ: rely on `difference` and `p`"
 
@@ -140,7 +142,7 @@ class PairedT(Struct, frozen=True, kw_only=True):
 
 
 class Bootstrap(Struct, frozen=True, kw_only=True):
-    """The percentile interval of the difference and the share of resamples beyond 0, on both sides.
+    """The percentile interval of the difference at 95 %, and a two-sided p: twice the share of resamples beyond 0.
 
     For readers who expect one: with 8 clusters of 5, at 97 against 93 %, it contains the truth in 65-90 % of cases.
     """
@@ -153,11 +155,11 @@ class Bootstrap(Struct, frozen=True, kw_only=True):
     note: str = BOOTSTRAP_NOTE
 
 
-def paired_t(clusters: Sequence[Held]) -> PairedT | None:
+def paired_t(clusters: Sequence[Cluster]) -> PairedT | None:
     """t = d / sqrt(v) with v = G / (G - 1) * sum((D_g - d n_g)^2) / N^2 and G - 1 degrees of freedom.
 
-    None where it says nothing: with one cluster, or where all clusters differ alike. Source: as the cluster-robust
-    variance of a regression on a constant (Liang and Zeger, Biometrika 73, 1986); Student's own with one pair each.
+    None with one cluster, or if all clusters differ by the same. Source: the cluster-robust variance of a regression on
+    a constant (Liang and Zeger, Biometrika 73, 1986); with one pair per cluster it is Student's test.
     """
     count, n = len(clusters), sum(size for _, size in clusters)
     mean = fsum(total for total, _ in clusters) / n if n else 0.0
@@ -168,27 +170,26 @@ def paired_t(clusters: Sequence[Held]) -> PairedT | None:
     return PairedT(t=mean / error, df=count - 1, standard_error=error, p=t_tail(mean / error, count - 1))
 
 
-def bootstrap(clusters: Sequence[Held], *, confidence: float = 0.95, seed: int = SEED) -> Bootstrap:
-    """The differences of resamples. Source: Efron and Tibshirani (1993), chapters 13 and 15."""
-    means = sorted(total / size for total, size in resampled(clusters, RESAMPLES, seed=seed) if size)
-    tail = (1 - confidence) / 2
+def bootstrap(clusters: Sequence[Cluster]) -> Bootstrap:
+    """The bootstrap of the difference. Source: Efron and Tibshirani (1993), chapters 13 and 15."""
+    means = sorted(total / size for total, size in resampled(clusters, RESAMPLES) if size)
     beyond = min(sum(mean <= 1e-12 for mean in means), sum(mean >= -1e-12 for mean in means))
     return Bootstrap(
-        low=_quantile(means, tail),
-        high=_quantile(means, 1 - tail),
+        low=_quantile(means, _TAIL),
+        high=_quantile(means, 1 - _TAIL),
         p=min(1.0, 2 * (beyond + 1) / (len(means) + 1)),
         resamples=len(means),
-        seed=seed,
+        seed=SEED,
     )
 
 
-def resampled(clusters: Sequence[Sums], most: int = 2_000, *, seed: int = SEED) -> list[Sums]:
-    """The sums over whole clusters that are drawn anew, each Poisson(1) times; up to `most` draws.
+def resampled(clusters: Sequence[Sums], most: int = 2_000) -> list[Sums]:
+    """Up to `most` resamples: sums over whole clusters, each of them drawn Poisson(1) times.
 
-    Clusters that hold the same are drawn together, as Poisson of their number, so that 20,000 questions take a
-    fraction of a second. Source: Hanley and MacGibbon, Computer Methods and Programs in Biomedicine 83 (2006).
+    Equal clusters are drawn together, as Poisson of their number, so that 20,000 questions take a fraction of a second.
+    Source: Hanley and MacGibbon, Computer Methods and Programs in Biomedicine 83 (2006).
     """
-    kinds, chance = Counter(clusters), random.Random(seed)
+    kinds, chance = Counter(clusters), random.Random(SEED)
     times = max(FEWEST_RESAMPLES, min(most, DRAWS // max(1, len(kinds))))
     drawn = [[0.0] * times for _ in clusters[0]] if clusters else []
     for sums, number in sorted(kinds.items()):
@@ -201,7 +202,7 @@ def resampled(clusters: Sequence[Sums], most: int = 2_000, *, seed: int = SEED) 
 
 
 def percentiles(figures: Iterable[float | None]) -> tuple[float, float] | None:
-    """The interval at 95 % of resampled figures; None where more than a twentieth of them are none, or all the same."""
+    """The interval at 95 % of resampled figures; None if more than a twentieth of them are None, or all are equal."""
     every = list(figures)
     known = sorted(figure for figure in every if figure is not None)
     if not known or len(known) < 0.95 * len(every):
@@ -211,7 +212,7 @@ def percentiles(figures: Iterable[float | None]) -> tuple[float, float] | None:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """The p values of one family, each made as large as its family asks for, in the order given.
+    """Holm's corrected p values of one family of tests, in the order given.
 
     Source: Holm, Scandinavian Journal of Statistics 6 (1979).
     """
@@ -221,18 +222,16 @@ def holm(values: Sequence[float]) -> list[float]:
     return [min(1.0, adjusted[place]) for place in range(len(values))]
 
 
-def minimum_detectable(clusters: Sequence[Held]) -> float | None:
+def minimum_detectable(clusters: Sequence[Cluster]) -> float | None:
     """The smallest true difference that such a comparison finds at 95 % with this `POWER`, up to 1.
 
-    None with so few clusters that flipping their signs gives no p as small: under 6, at 95 %.
-
-    Source: Bloom, Evaluation Review 19 (1995): (t for the level + t for the power) * standard error, the pairs that
-    differ here taken as usual.
+    None with under 6 clusters, whose flipped signs can't give a p as small as 0.05. Source: Bloom, Evaluation Review 19
+    (1995): (t for the level + t for the power) * standard error, if as many pairs differ as here.
     """
     if len(clusters) < 2 or 2.0 ** (1 - len(clusters)) > 0.05:
         return None
     _, error, df = centre_and_error(clusters)
-    return min(1.0, (t_quantile(0.95, df) + t_quantile(2 * POWER - 1, df)) * error)
+    return min(1.0, (t_quantile(CONFIDENCE, df) + t_quantile(2 * POWER - 1, df)) * error)
 
 
 def _poisson_table(mean: int) -> tuple[int, list[float]]:
@@ -243,7 +242,7 @@ def _poisson_table(mean: int) -> tuple[int, list[float]]:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    """A quantile between two neighbours, as most programs take it."""
+    """A quantile, interpolated between two neighbours, as most programs compute it."""
     place = share * (len(ordered) - 1)
     below = int(place)
     above = min(below + 1, len(ordered) - 1)

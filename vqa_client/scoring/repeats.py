@@ -1,5 +1,4 @@
-"""What asking a question several times says: pass@k, the majority's answer, how unstable answers are; and what asking
-it with its images and without says of how much they matter."""
+"""Figures of questions that were asked several times (pass@k, majority, instability), or with and without images."""
 
 from collections.abc import Mapping, Sequence
 from math import comb
@@ -15,12 +14,11 @@ EVERY_K = 5
 
 
 class RepeatFigures(Struct, frozen=True, kw_only=True):
-    """Means over the `questions` that have all their repeats; those that have not are `unfinished`.
+    """Means over the `questions` that have all their repeats; the others are `unfinished`.
 
-    Scores are of those whose answers are known.
-
-    `pass_at` maps k to pass@k. `turning` is the share of questions that are right in some repeats and not in others,
-    `changing` of those whose repeats give several answers; None where answers can't be compared with each other.
+    `pass_at` maps k to pass@k. `turning` is the share of questions that are right in some repeats and wrong in others,
+    `changing` that of questions whose repeats give different answers, None if answers can't be compared. All but
+    `changing` are over the questions whose right answer is known.
     """
 
     repeats: int
@@ -33,16 +31,16 @@ class RepeatFigures(Struct, frozen=True, kw_only=True):
 
     @property
     def named(self) -> dict[str, Mean]:
-        """The means by what they say."""
+        """The means by their names."""
         named = {f"pass@{k}": of for k, of in self.pass_at.items()} | {"majority": self.majority}
         named["right in some repeats only"] = self.turning
         return named | ({"several answers": self.changing} if self.changing else {})
 
 
 def pass_at_k(n: int, right: int, k: int) -> float:
-    """The probability that of `k` repeats drawn from `n`, of which some are right, one at least is.
+    """The probability that at least one of `k` repeats is right, drawn from `n` repeats with `right` right ones.
 
-    1 - C(n - right, k) / C(n, k), unbiased where the repeats are independent: Chen et al., Evaluating Large Language
+    1 - C(n - right, k) / C(n, k), unbiased if the repeats are independent: Chen et al., Evaluating Large Language
     Models Trained on Code (2021), equation 1. Raises ValueError unless 1 <= k <= n and 0 <= right <= n.
     """
     if not 1 <= k <= n or not 0 <= right <= n:
@@ -51,26 +49,26 @@ def pass_at_k(n: int, right: int, k: int) -> float:
 
 
 def ks(repeats: int) -> list[int]:
-    """For which k pass@k is given."""
+    """The values of k for which pass@k is reported."""
     return [k for k in range(1, repeats + 1) if k <= EVERY_K or k == repeats or not k & (k - 1)]
 
 
 def majority(scores: Sequence[float], votes: Sequence[str | None]) -> float:
-    """The score of the answer that most repeats give; among several as frequent, the mean of theirs.
+    """The score of the most frequent answer; the mean score of several that are equally frequent.
 
-    Repeats without an answer, None, don't vote; where none votes it is 0.
+    Repeats without an answer (None) don't vote; without any vote it is 0.
     """
-    cast: dict[str, list[float]] = {}
+    by_vote: dict[str, list[float]] = {}
     for score, vote in zip(scores, votes, strict=True):
         if vote is not None:
-            cast.setdefault(vote, []).append(score)
-    most = max(map(len, cast.values()), default=0)
-    first = [sum(members) / len(members) for members in cast.values() if len(members) == most]
-    return sum(first) / len(first) if first else 0.0
+            by_vote.setdefault(vote, []).append(score)
+    most = max(map(len, by_vote.values()), default=0)
+    winners = [sum(members) / len(members) for members in by_vote.values() if len(members) == most]
+    return sum(winners) / len(winners) if winners else 0.0
 
 
 class RepeatScores:
-    """Collects questions with their repeats; `comparable` says whether equal answers are equal texts."""
+    """Collects questions with their repeats; `comparable`: whether equal answers are equal texts."""
 
     def __init__(self, repeats: int, *, comparable: bool) -> None:
         self._repeats, self._comparable = repeats, comparable
@@ -81,7 +79,7 @@ class RepeatScores:
     def add(
         self, scores: Sequence[float], answers: Sequence[str | None], cluster: str = "", *, is_known: bool = True
     ) -> None:
-        """Take the repeats of one question: scores in [0, 1], if the right answer `is_known`, and answers or None."""
+        """Add the repeats of a question: scores in [0, 1], which count if the right answer `is_known`, and answers."""
         if len(scores) < self._repeats:
             self._unfinished += 1
             return
@@ -97,7 +95,7 @@ class RepeatScores:
         self._turning.add(float(0 < right < len(scores)), cluster)
 
     def votes(self, scores: Sequence[float], answers: Sequence[str | None]) -> list[str | None]:
-        """What each repeat votes for: its answer, or, where answers can't be compared, that it is right or wrong."""
+        """What each repeat votes for: its answer, or "right" and "wrong" if answers can't be compared."""
         if not self._comparable:
             return ["right" if score >= 1.0 else "wrong" for score in scores]
         return list(map(_folded, answers))
@@ -115,9 +113,9 @@ class RepeatScores:
 
 
 class Pairing(Struct, frozen=True, kw_only=True):
-    """Questions asked both ways: accuracy with images and without, and the paired difference, seen less blind.
+    """Questions asked both ways: accuracy with images (seen) and without (blind), and the difference seen - blind.
 
-    Scores are of those whose answers are known.
+    The accuracies are over the questions whose right answer is known.
     """
 
     questions: int
@@ -127,11 +125,10 @@ class Pairing(Struct, frozen=True, kw_only=True):
 
 
 class BlindFigures(Struct, frozen=True, kw_only=True):
-    """Over all `questions` asked both ways, and by field and value; `unfinished` have one form only.
+    """Figures of all questions asked both ways, and by field and value; `unfinished` were asked in one form only.
 
-    `kept` is the share of those right with images that are right without; `same` that of those answered with one
-    answer both ways, None where answers can't be compared; `chance` what guessing among the choices is worth, None
-    where there are none.
+    `kept` is the share of questions right with images that are right without, too; `same` the share with the same
+    answer both ways, None if answers can't be compared; `chance` the accuracy of guessing, None without choices.
     """
 
     overall: Pairing
@@ -146,7 +143,7 @@ class _Pairs:
     def __init__(self) -> None:
         self._questions = 0
         self._seen, self._blind = Averaging(), Averaging()
-        self._held: list[tuple[float, float, str]] = []
+        self._scores: list[tuple[float, float, str]] = []
 
     def add(self, seen: float, blind: float, cluster: str, *, is_known: bool) -> None:
         self._questions += 1
@@ -154,19 +151,19 @@ class _Pairs:
             return
         self._seen.add(seen, cluster)
         self._blind.add(blind, cluster)
-        self._held.append((seen, blind, cluster))
+        self._scores.append((seen, blind, cluster))
 
     def pairing(self) -> Pairing:
         return Pairing(
             questions=self._questions,
             seen=self._seen.average(),
             blind=self._blind.average(),
-            gain=difference(self._held),
+            gain=difference(self._scores),
         )
 
 
 class BlindScores:
-    """Collects questions asked both ways; `comparable` says whether equal answers are equal texts."""
+    """Collects questions asked both ways; `comparable`: whether equal answers are equal texts."""
 
     def __init__(self, *, comparable: bool) -> None:
         self._comparable = comparable
@@ -185,7 +182,7 @@ class BlindScores:
         choices: int = 0,
         is_known: bool = True,
     ) -> None:
-        """Take one question, first as asked with its images; `choices` counts those it has.
+        """Add a question: scores and answers first with its images, then without; `choices` is their number.
 
         Scores count if the right answer `is_known`.
         """

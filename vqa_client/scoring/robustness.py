@@ -1,7 +1,7 @@
-"""How errors grow with the level of a corruption: five metrics, and the visual robustness error (VRE) made of them.
+"""How errors grow with the level of a corruption: five metrics, and the visual robustness error (VRE) from them.
 
-E is an error rate, 1 - accuracy, at level 0 (the clean image) and at each level of a corruption above it. Formulas are
-those of the VQA Visual Robustness Benchmark (Ishmam et al., 2024); its plots sort the errors first (`sort_levels`).
+An error rate is 1 - accuracy, at level 0 (the clean image) and at each level of a corruption. The formulas are those of
+the VQA Visual Robustness Benchmark (Ishmam et al., 2024); its plots sort the errors first (`sort_levels`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,19 +27,19 @@ _CLASS_OF = {name: title for title, names in CLASSES.items() for name in names}
 
 
 def known_name(corruption: str) -> str:
-    """Give our name of a corruption in any usual spelling ("Shot", "Shot-noise", "JPEG"); else its snake case."""
+    """Our name of a corruption in any usual spelling ("Shot", "Shot-noise", "JPEG"); else its snake case."""
     plain = "_".join(corruption.lower().replace("-", " ").replace("_", " ").split())
     plain = _SHORT.get(plain, plain)
     return next((plain + ending for ending in _ENDINGS if plain + ending in _CLASS_OF), plain)
 
 
 def class_of(corruption: str) -> str:
-    """Give the class of a corruption in any usual spelling; "Other" for an unknown one."""
+    """The class of a corruption in any usual spelling; "Other" for an unknown one."""
     return _CLASS_OF.get(known_name(corruption), UNCLASSED)
 
 
 Errors = Sequence[float | None]
-"""Error rates in [0, 1], level 0 first; None where a level was not run."""
+"""Error rates in [0, 1], level 0 first; None for a level that was not run."""
 Values = dict[str, float | None]
 
 
@@ -48,19 +48,19 @@ class Undefined(Exception):
 
 
 def first_drop(errors: Sequence[float]) -> float:
-    """Growth of the error from level 0 to level 1, relative to level 0."""
+    """Increase of the error from level 0 to level 1, relative to level 0."""
     clean, first = _enough_levels(errors, 2)
     return (first - clean) / _not_zero(clean, "no error at level 0")
 
 
 def range_of_error(errors: Sequence[float]) -> float:
-    """Largest less smallest error, relative to the smallest."""
+    """Largest minus smallest error, relative to the smallest."""
     least = min(_enough_levels(errors, 1))
     return (max(errors) - least) / _not_zero(least, "the smallest error is 0")
 
 
 def error_rate(errors: Sequence[float]) -> float:
-    """Slope of the least-squares line of error on level, level 0 among them."""
+    """Slope of the least-squares line of the error over the levels, with level 0."""
     levels = range(len(_enough_levels(errors, 2)))
     middle, mean = (len(errors) - 1) / 2, average_error(errors)
     rises = fsum((level - middle) * (error - mean) for level, error in zip(levels, errors, strict=True))
@@ -68,12 +68,12 @@ def error_rate(errors: Sequence[float]) -> float:
 
 
 def average_error(errors: Sequence[float]) -> float:
-    """Mean error over all levels, level 0 among them."""
+    """Mean error over all levels, with level 0."""
     return fsum(_enough_levels(errors, 1)) / len(errors)
 
 
 def average_difference(errors: Sequence[float]) -> float:
-    """Mean growth of the error over level 0, over the levels above it."""
+    """Mean increase of the error over level 0, over the levels above it."""
     clean, *above = _enough_levels(errors, 2)
     return fsum(error - clean for error in above) / len(above)
 
@@ -90,9 +90,9 @@ METRICS: dict[str, Callable[[Sequence[float]], float]] = {
 class Vre(Struct, frozen=True, kw_only=True):
     """The five metrics of every cell, and the VRE of each corruption, class and model; a value of None has a reason.
 
-    `metrics` is model -> corruption -> metric; `pool` gives for each metric the minimum and maximum by which it was
-    normalised, and the number of cells that have it: a VRE compares within its pool alone. `weights` add up to 1;
-    `used_weights` lists those that were renormalised because a metric has no value. `reasons` is keyed as "metric",
+    `metrics` is model -> corruption -> metric; `pool` gives for each metric the minimum and maximum that scale it, and
+    the number of cells that have it: VREs of different pools can't be compared. `weights` add up to 1; `used_weights`
+    lists those that were renormalised because a metric has no value. Keys of `reasons` are "metric",
     "model/corruption/metric" or "per_model/NAME".
     """
 
@@ -112,12 +112,12 @@ def vre(
     weights: Mapping[str, float] | Sequence[float] | None = None,
     sort_levels: bool = False,
 ) -> Vre:
-    """Evaluate `errors`, model -> corruption -> E0, E1, ...; weights are named, or in the order of METRICS.
+    """Evaluate `errors`, model -> corruption -> error rates; weights are by name, or in the order of METRICS.
 
     Each metric is scaled to [0, 1] by the pool's own minimum and maximum over all models and corruptions. The VRE of a
-    model is the weighted sum of the metrics' means over its corruptions; of a corruption, over models; of a class,
-    over the cells in it. `sort_levels` puts each series in rising order first, as the published figures do. Raises
-    UsageError for weights that can't be used and errors outside [0, 1].
+    model is the weighted sum of the metrics' means over its corruptions, that of a corruption over models, that of a
+    class over its cells. `sort_levels` puts each series in rising order first, as the published figures do. Raises
+    UsageError for weights that can't be used and for errors outside [0, 1].
     """
     shares = _shares(weights)
     reasons: dict[str, str] = {}
@@ -128,8 +128,8 @@ def vre(
             cells[model, corruption] = _values(series, n_levels, sort_levels, f"{model}/{corruption}", reasons)
     pool = {metric: _pool([cell[metric] for cell in cells.values()]) for metric in METRICS}
     in_pool = {key: {metric: scaled(cell[metric], pool[metric]) for metric in METRICS} for key, cell in cells.items()}
-    alike = [metric for metric in METRICS if pool[metric]["min"] == pool[metric]["max"]]
-    reasons |= dict.fromkeys(alike, "the pool contains no two different values")
+    constant = [metric for metric in METRICS if pool[metric]["min"] == pool[metric]["max"]]
+    reasons |= dict.fromkeys(constant, "the pool contains no two different values")
     used: dict[str, dict[str, float]] = {}
 
     def over(kind: str, group_of: Callable[[str, str], str]) -> Values:
@@ -151,7 +151,7 @@ def vre(
 
 
 def metrics_of(errors: Errors) -> tuple[Values, dict[str, str]]:
-    """The five metrics of one series, and for each that is None its reason."""
+    """The five metrics of one series, and the reason for each that is None."""
     reasons: dict[str, str] = {}
     return _values(errors, len(errors), False, "", reasons), reasons
 
@@ -220,7 +220,7 @@ def _pool(values: Iterable[float | None]) -> dict[str, float | int | None]:
 
 
 def scaled(value: float | None, pool: Mapping[str, float | int | None]) -> float | None:
-    """A metric in [0, 1] of what its pool spans; None where that is nothing."""
+    """A metric scaled to [0, 1] by the range of its pool; None if the pool has no range."""
     least, most = pool["min"], pool["max"]
     if value is None or least is None or most is None or least == most:
         return None
@@ -234,7 +234,7 @@ def _weighted(
     used: dict[str, dict[str, float]],
     reasons: dict[str, str],
 ) -> float | None:
-    """The weighted sum of the metrics' means over `cells`, with the weights of those that have a mean made 1 in all."""
+    """The weighted mean of the metrics' means over `cells`, over the metrics that have one."""
     means: dict[str, float] = {}
     for metric in METRICS:
         known = [value for cell in cells if (value := cell[metric]) is not None]

@@ -1,7 +1,7 @@
-"""A mean score and how far it can be trusted, where questions on one document share its fate; plain Python.
+"""A mean score and its confidence interval, when questions about one document depend on each other; plain Python.
 
 `interval` is Wilson's score interval on an effective number of questions, so it stays inside [0, 1] and never has zero
-width. With G clusters, cluster g holding n_g questions with a sum of scores s_g, N = sum of n_g and p = sum of s_g / N:
+width. With G clusters, n_g questions in cluster g with the sum of scores s_g, N = sum of n_g and p = sum of s_g / N:
 
     v        = G / (G - 1) * sum((s_g - p * n_g)^2) / N^2           variance of a ratio, by clusters
     deff     = v / (p * (1 - p) / N)                                design effect, kept within 1 and `worst`
@@ -12,9 +12,9 @@ width. With G clusters, cluster g holding n_g questions with a sum of scores s_g
 
 Sources: Cochran, Sampling Techniques (1977), chapter 9A, for v; Kish, Survey Sampling (1965), for deff and N / worst;
 Korn and Graubard, Survey Methodology 24 (1998), for n_eff with the ratio of quantiles; Wilson, JASA 22 (1927). The
-weight is ours: without it coverage falls to 85 % for 40 clusters at p = 0.97, because v is small whenever no bad
-cluster happened to be drawn. A single cluster, or equal scores everywhere, counts as one question a cluster. Partial
-credit is treated as if it varied as much as right and wrong do, which errs on the wide side.
+weight is ours: without it coverage falls to 85 % for 40 clusters at p = 0.97, because v is small if by chance no bad
+cluster was drawn. With a single cluster, or equal scores everywhere, each cluster counts as one question. Partial
+credit is treated as if it varied as much as right and wrong do, which makes the interval rather too wide.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ from msgspec import Struct
 
 PRIOR: Final = 0.15
 """Chosen in a simulation: coverage at least 92 % for 5-40 clusters of 2-10 questions, correlation 0-0.6 and p
-0.5-0.97; above 98 % only where it errs on the wide side, with under 20 clusters or hardly any correlation."""
+0.5-0.97; above 98 % (too wide) only with under 20 clusters or hardly any correlation."""
 _SERIES_UP_TO: Final = 200
 """Degrees of freedom up to which the exact series is summed; beyond it the expansion is exact to 1e-9."""
 _HALVINGS: Final = 64
@@ -63,7 +63,7 @@ def interval(clusters: Iterable[tuple[float, int]], confidence: float = 0.95) ->
 
 
 class Mean(Struct, frozen=True, kw_only=True):
-    """The mean of `n` values in [0, 1], None where there are none; the interval is clustered."""
+    """The mean of `n` values in [0, 1], None without values; the interval is clustered."""
 
     n: int
     value: float | None
@@ -71,14 +71,14 @@ class Mean(Struct, frozen=True, kw_only=True):
 
 
 class Averaging:
-    """Takes values in any order; memory grows with the clusters, and with the kinds of values that have none."""
+    """Averages values in any order; memory grows with the clusters, and with the different values without a cluster."""
 
     def __init__(self) -> None:
         self._alone: Counter[float] = Counter()
         self._clusters: dict[str, tuple[float, int]] = {}
 
     def add(self, value: float, cluster: str = "") -> None:
-        """Take a value in [0, 1] and the document or image that its question shares with others, "" for none."""
+        """Add a value in [0, 1]; `cluster` is the document or image that its question shares, "" for none."""
         if not cluster:
             self._alone[value] += 1
             return
@@ -86,7 +86,7 @@ class Averaging:
         self._clusters[cluster] = total + value, n + 1
 
     def average(self) -> Mean:
-        """Add everything up; the same for any order."""
+        """The mean so far; the order of the values doesn't matter."""
         of_clusters = Counter(self._clusters.values())
         of_clusters.update({(value, 1): times for value, times in self._alone.items()})
         ordered = sorted(of_clusters.items())
@@ -117,7 +117,7 @@ def wilson(mean: float, n: float, confidence: float = 0.95) -> tuple[float, floa
 
 
 def _effective_number(clusters: list[tuple[float, int]], n: int, mean: float, confidence: float) -> float:
-    """How many independent questions the clustered ones are worth."""
+    """The number of independent questions that are worth as much as the clustered ones."""
     count = len(clusters)
     worst = sum(number * number for _, number in clusters) / n
     rarer = min(mean, 1 - mean)
@@ -212,4 +212,4 @@ def _expansion(z: float, df: int) -> float:
 
 def _check(confidence: float) -> None:
     if not 0 < confidence < 1:
-        raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
+        raise ValueError(f"a confidence is between 0 and 1, not {confidence}")

@@ -1,10 +1,10 @@
-"""Which questions a stratified sample has: in proportion to its strata, and nested.
+"""Draw a stratified sample: in proportion to the strata, and nested.
 
-All questions are put in one order, of which a sample is the beginning, so that a larger one contains a smaller. Within
-a stratum of m questions the order is that of a hash, and the r-th of these, counted from 0, stands at (2 r + 1) / (2 m)
-of the whole: then each beginning has of every stratum its share to within rounding. This is Webster's apportionment by
-the divisors 1, 3, 5, ..., which unlike the method of largest remainders never takes a seat back as the house grows
-(Balinski and Young, Fair Representation, 1982).
+All questions get one order, and a sample is its beginning, so a larger sample contains a smaller one. Within a stratum
+of m questions a hash gives the order, and the r-th question, counted from 0, has the place (2 r + 1) / (2 m) in the
+whole order. Each beginning then has the right share of every stratum, to within rounding. This is Webster's
+apportionment with the divisors 1, 3, 5, ...; unlike the method of largest remainders it never takes a seat away when
+the house grows (Balinski and Young, Fair Representation, 1982).
 """
 
 from array import array
@@ -16,9 +16,9 @@ _PLACE = (1 << _PLACE_BITS) - 1
 
 
 def drawn(questions: Iterable[tuple[str, str]], size: int, seed: int) -> "array[int]":
-    """Draw `size` of the questions, given by id and stratum; their places among them in rising order.
+    """Draw `size` of the questions, given as (id, stratum); returns their positions in rising order.
 
-    Whether a question is drawn depends on the ids, the strata and the seed, not on the order.
+    Whether a question is drawn depends on the ids, the strata and the seed, not on the order of the questions.
     """
     strata: dict[str, list[int]] = {}
     for place, (name, stratum) in enumerate(questions):
