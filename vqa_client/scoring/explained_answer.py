@@ -1,6 +1,6 @@
-"""Read the answer of a reply of the form `<answer> because <explanation>`: some words, a label of three, or letters.
+"""Read the answer from `<answer> because <explanation>`: some words, one of three labels, or letters.
 
-The answer is before the first whole word "because" (or what stands for it), the explanation after it.
+The answer is before the first whole word "because" or another separator, the explanation after it.
 """
 
 import html
@@ -45,20 +45,20 @@ _AFTER_COMMA = re.compile(r"(?P<by>,\s*(?:since|as|given that|due to)\s+)", re.I
 _AFTER_TWO_WORDS = re.compile(r"\S+(?:\s\S+)?(?P<by>\s(?:since|due to)\s+)", re.I)
 _AFTER_ANSWER = re.compile(r"(?<=\w)\s?(?:[,;:.]|- )\s*(?=\w)")
 _IN_BRACKETS = re.compile(r"<([^<>]*)>")
-"""What a model makes of the form it is asked for, `<answer> because <explanation>`, when it keeps the brackets."""
+"""A part of `<answer> because <explanation>` by a model that keeps the brackets of the form."""
 _CLOSING = re.compile(r"\)\.?\Z")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 _WORD = re.compile(r"[^\W_]")
 _FEW_WORDS: Final = 4
 _WHOLE_ANSWERS = re.compile(r"\W*(?:yes|no|entailment|contradiction|neutral)\b", re.I)
-"""After one of these a comma or a full stop is enough."""
+"""Answers that need only a comma or a full stop as the separator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What a reply said: `head` before the separator, `rationale` after it, None where there is none.
+    """The parts of a reply: `head` before the separator, `rationale` after it or None.
 
-    `rule` names what separated them; `explicit` holds for a separator that the prompt asked for or that says its name.
+    `rule` is the kind of separator; it is `explicit` if the prompt asks for it or if it is a heading ("Explanation:").
     """
 
     head: str
@@ -68,9 +68,9 @@ class Parts:
 
 
 def take_apart(reply: Reply) -> Parts | Answer:
-    """The parts of a reply, or the answer without text that says why there are none.
+    """The parts of a reply, or an answer without text that says why there are none.
 
-    A reply cut by the token limit counts only if its separator came before the cut: then the answer is whole.
+    A reply cut by the token limit counts only if it has a separator: then its answer is whole.
     """
     wrapped = reply.unwrapped
     text = "" if reply.status else _own_words(wrapped.answer)
@@ -91,7 +91,7 @@ def take_apart(reply: Reply) -> Parts | Answer:
 
 
 def split(text: str) -> Parts:
-    """Split at the first separator there is; a reply of a few words without one is an answer and no explanation."""
+    """Split at the first separator; a reply of a few words without one is an answer without explanation."""
     if separator := _EXPLICIT.search(text):
         rule = "because" if "because" in separator[0].lower() else "label"
         return _parts(text, separator.start(), separator.end(), rule, explicit=True)
@@ -115,7 +115,7 @@ def _parts(text: str, start: int, end: int, rule: str, *, explicit: bool = False
 
 
 def _join_beside(answer: str, explanation: str) -> tuple[str, int, int]:
-    """An answer and the explanation beside it as one text, and where that is separated."""
+    """An answer and a separate explanation as one text, with the start and end of the separator."""
     return f"{answer} {behind(_EXPLICIT, explanation)}", len(answer), len(answer) + 1
 
 
@@ -125,7 +125,7 @@ def _without_brackets(text: str) -> str:
 
 
 def _own_words(text: str) -> str:
-    """Drop the question that a reply repeats first, the further ones it invents, and names such as "Answer:"."""
+    """Remove a repeated question before the answer, invented questions after it, and headings such as "Answer:"."""
     text = behind(_INTRODUCTION, behind(_ECHO, text).strip())
     following = _NEXT.search(text)
     text = text[: following.start()] if following else text
@@ -133,7 +133,7 @@ def _own_words(text: str) -> str:
 
 
 MOST_WORDS: Final = 8
-"""A longer reply in which nothing separates an answer from an explanation is read as prose without an answer."""
+"""A longer reply without an explicit separator is prose without an answer."""
 _AROUND: Final = " \t\n.,;:!?\"'()*-"
 _ANSWER_IS = re.compile(
     r"(?:so,? |thus,? |therefore,? )?"
@@ -157,7 +157,7 @@ _WORDS: Final = {
     "neutral": r"neutral(?:ity|ly)?|undetermined|inconclusive",
 }
 _HEAD_READ: Final = 2000
-"""Characters of a head in which labels are looked for, a bound on the time that a runaway reply can take."""
+"""Characters of a head that are searched for labels: a bound on the time for a runaway reply."""
 _NAMED = re.compile(
     r"(?P<non>\bnon-? ?)?\b(?:" + "|".join(f"(?P<{label}>{words})" for label, words in _WORDS.items()) + r")\b", re.I
 )
@@ -183,7 +183,7 @@ _REASON = re.compile(
 
 
 def read_phrase(reply: Reply) -> Answer:
-    """A short answer: what introduces it ("the answer is", "he is") and what follows a yes or no are not part of it."""
+    """A short answer, without its introduction ("the answer is", "he is"); only the yes or no if it begins with one."""
     parts = take_apart(reply)
     if isinstance(parts, Answer):
         return parts
@@ -194,7 +194,7 @@ def read_phrase(reply: Reply) -> Answer:
 
 
 def read_sentence(reply: Reply) -> Answer:
-    """An answer that may be a sentence of its own."""
+    """An answer that may be a whole sentence."""
     parts = take_apart(reply)
     if isinstance(parts, Answer):
         return parts
@@ -210,7 +210,7 @@ def _phrase(head: str) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """Without the marks around it, but with the sign of a number and the bracket that closes one within."""
+    """A text without marks around it, but with the sign of a number and the end of a bracket within the text."""
     start = len(text) - len(text.lstrip(_AROUND))
     bare = text.strip(_AROUND)
     sign = "-" if bare[:1].isdigit() and text[:start].endswith("-") else ""
@@ -225,9 +225,9 @@ def _answer_of_parts(text: str, parts: Parts) -> Answer:
 
 
 def read_label(reply: Reply) -> Answer:
-    """The label that the words before the first "because" commit to; without one, what is declared anywhere.
+    """The label before the separator; without one, the label that the explanation declares.
 
-    Several labels that are not denied are ambiguous; where two are denied, the third is meant.
+    Several labels that are not denied are ambiguous; if two are denied, the answer is the third.
     """
     parts = take_apart(reply)
     if isinstance(parts, Answer):
@@ -245,7 +245,7 @@ def read_label(reply: Reply) -> Answer:
 
 
 def _declared_or(otherwise: Answer) -> Answer:
-    """The one label that the rationale names as the label or the answer ("Because ..., the answer is neutral")."""
+    """The one label that the rationale declares ("Because ..., the answer is neutral"), or `otherwise`."""
     places = _DECLARED.finditer(otherwise.rationale or "")
     named = filter(None, (_NAMED.match(place.string, place.end()) for place in places))
     labels = {str(label.lastgroup) for label in named if not label["non"]}
@@ -255,22 +255,22 @@ def _declared_or(otherwise: Answer) -> Answer:
 
 
 def _labels_of(head: str, *, first_clause: bool) -> tuple[list[str], set[str]]:
-    """The labels that are meant, in order, and those that are only denied; or those of the first clause with one."""
-    meant: dict[str, None] = {}
+    """The affirmed labels in order, and those that are only denied; `first_clause`: stop at the first affirmed one."""
+    affirmed: dict[str, None] = {}
     denied: set[str] = set()
     for clause in _CLAUSE.split(_ASKED.sub(" ", head)):
         for named in _NAMED.finditer(clause):
             if named["non"] or _DENIED.search(clause, 0, named.start()):
                 denied.add(str(named.lastgroup))
             else:
-                meant.setdefault(str(named.lastgroup))
-        if meant and first_clause:
+                affirmed.setdefault(str(named.lastgroup))
+        if affirmed and first_clause:
             break
-    return list(meant), denied - meant.keys()
+    return list(affirmed), denied - affirmed.keys()
 
 
 def read_letter(reply: Reply, choices: dict[str, str]) -> Answer:
-    """The letter before the separator and the explanation after it; a choice's own "because" separates nothing."""
+    """The letter before the separator and the explanation after it; a "because" within a choice isn't a separator."""
     parts = take_apart(reply)
     if isinstance(parts, Answer) and parts.status != "unparsed":
         return parts
@@ -285,16 +285,18 @@ def read_letter(reply: Reply, choices: dict[str, str]) -> Answer:
 
 
 def read_reason(reply: Reply, reasons: dict[str, str]) -> Answer:
-    """The letter of a reason, whose text is the explanation; "the reason is D" is read as "the answer is D" is."""
+    """The letter of a reason, whose text is the explanation; "the reason is D" is read like "the answer is D"."""
     asked = _REASON.sub("answer", reply.raw)
     answer = read_letter(reply_from(replace(reply.completion, text=asked)), reasons)
-    if answer.text is None and asked != reply.raw:  # both letters may be there, and the words of the reason's own
+    if (
+        answer.text is None and asked != reply.raw
+    ):  # a reply may name both letters, and a reason's own text may have the word
         answer = read_letter(reply, reasons)
     return replace(answer, rationale=reasons.get(answer.text or ""))
 
 
 def _after_own_text(reply: Reply, choices: dict[str, str]) -> Parts | None:
-    """The parts of a reply that quotes a choice with a "because" in it, with or without its letter before."""
+    """The parts of a reply that quotes a choice with a "because" in its text, with or without its letter; else None."""
     if not any("because" in text.lower() for text in choices.values()):
         return None
     text = reply.peeled.translate(NO_MARKS)
@@ -309,13 +311,13 @@ def _after_own_text(reply: Reply, choices: dict[str, str]) -> Parts | None:
 def read_two_letters(reply: Reply, answers: dict[str, str], rationales: dict[str, str]) -> Answer:
     """The answer's letter and the rationale's, as `B because G`; the rationale's text is the explanation.
 
-    Both sets have letters of their own, so that each can be looked for in the whole reply where nothing separates them.
+    Answers and rationales have different letters, so without a separator each is looked for in the whole reply.
     """
     parts = take_apart(reply)
     if isinstance(parts, Answer) and parts.status != "unparsed":
         return parts
     missing: Answer | None = None
-    for each in (parts, split(reply.visible), None):  # wrappers may stand around both letters, or around each
+    for each in (parts, split(reply.visible), None):  # wrappers may be around both letters, or around each
         first, second = _halves(each, reply, answers, rationales)
         if first.text and second.text:
             return Answer(text=two_letters(first.text, second.text), rule=first.rule, rationale=rationales[second.text])
@@ -327,7 +329,7 @@ def read_two_letters(reply: Reply, answers: dict[str, str], rationales: dict[str
 def _halves(
     parts: Parts | Answer | None, reply: Reply, answers: dict[str, str], rationales: dict[str, str]
 ) -> tuple[Answer, Answer]:
-    """The answer and the rationale that parts of a reply give, or that the whole of it does where none divide it."""
+    """The answer and the rationale from the parts of a reply, or from the whole reply if it has no parts."""
     if isinstance(parts, Parts) and not parts.rationale and (pair := _PAIR.fullmatch(parts.head)):
         return _read_letter(pair["answer"], answers), _read_letter(pair["reason"], rationales)
     if isinstance(parts, Parts) and parts.explicit and parts.rationale:
@@ -341,5 +343,5 @@ def _read_letter(text: str, choices: dict[str, str]) -> Answer:
 
 
 def two_letters(answer: str, rationale: str) -> str:
-    """Name an answer and a rationale by their letters."""
+    """The text that names an answer and a rationale by their letters."""
     return f"{answer} because {rationale}"

@@ -1,12 +1,12 @@
-"""BLEU, ROUGE-L and CIDEr as coco-caption computes them, and what all metrics of explanations read and give.
+"""BLEU, ROUGE-L and CIDEr as coco-caption computes them, and the inputs and results of all explanation metrics.
 
 BLEU-1 to BLEU-4: with c_k clipped matches and g_k n-grams of length k in the hypotheses, r the length of the closest
 reference (of two equally close ones the shorter) and h that of the hypothesis, each summed over the corpus:
 
     BLEU-n = (product over k <= n of (c_k + 1e-15) / (g_k + 1e-9)) ^ (1 / n) * min(1, exp(1 - (r + 1e-9) / (h + 1e-15)))
 
-A question's own value is the same formula on a corpus of one. The two constants are coco-caption's: they keep a
-missing n-gram from making 0, so a question without a common 4-gram has a BLEU-4 near 1e-4 and not 0.
+A question's own value is the same formula on a corpus of one. The two constants are coco-caption's: because of them a
+question without a common 4-gram has a BLEU-4 near 1e-4 instead of 0.
 Source: Papineni et al., ACL 2002, for the measure.
 
 ROUGE-L is an F score of the longest common subsequence, with beta 1.2. Precision and recall are each the best over the
@@ -42,7 +42,7 @@ ALIKE: Final = "CIDEr is always 0: it weighs words by how few questions have the
 ALONE: Final = "CIDEr is always 0: it weighs words by how few questions have them, and there is one question"
 
 Ngrams = Counter[tuple[str, ...]]
-"""How often each n-gram of one length is there."""
+"""The counts of n-grams of one length."""
 
 
 class Explained(Struct, frozen=True, kw_only=True):
@@ -55,9 +55,9 @@ class Explained(Struct, frozen=True, kw_only=True):
 
 
 class Scored(Struct, frozen=True, kw_only=True):
-    """A metric over one scope: of the corpus, and of each question in the scope's order (None: it has no value).
+    """A metric over one scope: of the corpus, and of each question in the scope's order (None: no value).
 
-    `reason` says why a value tells nothing.
+    `reason` says why a value is meaningless.
     """
 
     corpus: float | None
@@ -66,7 +66,7 @@ class Scored(Struct, frozen=True, kw_only=True):
 
 
 Scopes = Sequence[Sequence[int]]
-"""Scopes as the positions of their questions among the explained ones; none is empty."""
+"""Scopes as the positions of their questions among the explained ones; no scope is empty."""
 
 
 def ngrams(tokens: Sequence[str]) -> list[Ngrams]:
@@ -75,13 +75,13 @@ def ngrams(tokens: Sequence[str]) -> list[Ngrams]:
 
 
 def mean(values: Sequence[float | None]) -> float | None:
-    """The mean of the values that are there; None without any."""
-    there = [value for value in values if value is not None]
-    return sum(there) / len(there) if there else None
+    """The mean of the values that are not None; None without any."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def averaged(name: str, scores: Sequence[float | None], scopes: Scopes) -> list[dict[str, Scored]]:
-    """A metric of each scope whose corpus score is the mean of the questions'."""
+    """A metric of each scope, whose corpus score is the mean of the questions' scores."""
     each = [[scores[at] for at in scope] for scope in scopes]
     return [{name: Scored(corpus=mean(values), each=values)} for values in each]
 
@@ -117,7 +117,7 @@ def _matches(explanation: Explained) -> _Matches:
 
 
 def _clipped_count(counted: Ngrams, references: Sequence[Ngrams]) -> int:
-    """How many n-grams of the hypothesis a reference has, each at most as often as the one that has it most."""
+    """The number of the hypothesis's n-grams in references, each at most as often as the reference with most of it."""
     most: Ngrams = Counter()
     for reference in references:
         for ngram in counted.keys() & reference.keys():
@@ -163,10 +163,10 @@ def _rouge_score(explanation: Explained) -> float:
 
 
 def common_length(first: Sequence[str], second: Sequence[str]) -> int:
-    """The length of the longest common subsequence, exactly.
+    """The exact length of the longest common subsequence.
 
-    One bit for each token of the shorter text, so that a step over a token of the longer one is one addition of long
-    integers: two texts of 100,000 words take seconds, and a long reply against a short reference a few milliseconds.
+    Each token of the shorter text has a bit, and each token of the longer text takes one addition of long integers: two
+    texts of 100,000 words take seconds, and a long reply against a short reference a few milliseconds.
     Source: Hyyrö, AWOCA 2004, the variant of Crochemore et al. (2001).
     """
     shorter, longer = sorted((first, second), key=len)
@@ -182,9 +182,9 @@ def common_length(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 class _Weights(Struct, frozen=True):
-    """The inverse document frequency: `most` where at most one question has the n-gram, else by n-gram.
+    """The inverse document frequency: `most` for n-grams in at most one question, else by n-gram.
 
-    `told_apart` says whether any n-gram is not in all questions.
+    `told_apart`: whether some n-gram isn't in all questions.
     """
 
     most: float
@@ -242,7 +242,9 @@ def _similarity(hypothesis: _Vectors, reference: _Vectors) -> float:
         if not (length := hypothesis.norms[n] * reference.norms[n]):
             continue
         ours, theirs = hypothesis.weights[n], reference.weights[n]
-        shared = [(weight, theirs[ngram]) for ngram, weight in ours.items() if ngram in theirs]  # in one order, always
+        shared = [
+            (weight, theirs[ngram]) for ngram, weight in ours.items() if ngram in theirs
+        ]  # always in the same order
         total += sum(min(our, their) * their for our, their in shared) / length
     apart = hypothesis.bigrams - reference.bigrams
     return total / NGRAM_MAX * exp(-(apart**2) / (2 * _SIGMA_SQUARED))

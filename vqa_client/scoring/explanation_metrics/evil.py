@@ -1,9 +1,9 @@
-"""What a set of explanations is worth, of a run or of files alike: the metrics in every scope and e-ViL's scores.
+"""Score a set of explanations, of a run or of files: the metrics in every scope and e-ViL's scores.
 
-Explanations are scored in both scopes: unfiltered, over all questions, and filtered, over those answered right.
-Published tables are of one or the other, and the two differ by about ten points. A third scope, of the half-right
-answers too, is e-ViL's on VQA-X. In each scope a metric is computed anew: CIDEr's document frequencies, the lengths and
-n-grams of BLEU and METEOR's weights are those of the scope.
+There are two scopes: unfiltered, over all questions, and filtered, over those answered right. Published tables use one
+or the other, and the two differ by about ten points. e-ViL has a third scope on VQA-X, with half-right answers, too.
+Each metric is computed separately for each scope: CIDEr's document frequencies, the lengths and n-grams of BLEU and
+METEOR's weights are those of the scope.
 
 e-ViL's scores are S_T of the task, S_E of the explanations of right answers, and S_O of both:
 
@@ -11,10 +11,10 @@ e-ViL's scores are S_T of the task, S_E of the explanations of right answers, an
     S_E          = harmonic mean(n-gram score, BERTScore)
     S_O          = S_E * share of the questions answered right
 
-The metrics go in as they are, CIDEr above 1 too, each over the explanations of right answers. On VQA-X an answer is
-right that any annotator gave, a half-right one too, and S_T is the mean VQA accuracy. A part that is missing
-makes what is built on it null, with the reason; nothing stands in for it. The mean over the parts there are is given
-beside S_E and named by its parts, since it is another measure.
+The metrics are used unscaled (CIDEr may be above 1), each over the explanations of right answers. On VQA-X an answer is
+right if any annotator gave it, also if it is half right, and S_T is the mean VQA accuracy. If a part is missing, the
+scores that need it are null, with the reason. The mean over the available parts is reported next to S_E with the names
+of its parts, because it is another measure.
 Source: Kayser et al., ICCV 2021, and the benchmark's published script.
 """
 
@@ -40,16 +40,15 @@ METRICS: Final[Mapping[str, tuple[Sequence[str], Callable[[Sequence[Explained], 
     "spice": (("SPICE",), outside.spice),
     "bertscore": (("BERTScore",), outside.bertscore),
 }
-"""The metrics that can be asked for: the names of their values, in coco-caption's spelling, and what computes them."""
+"""The metrics: the names of their values, in coco-caption's spelling, and the function that computes them."""
 ALL: Final = tuple(METRICS)
 
 
 class Metric(Struct, frozen=True, kw_only=True):
     """A metric over one scope: null with a reason, or a value over `n` questions and the value of each of those.
 
-    A value with a reason tells nothing of the explanations.
-
-    The value of BLEU and of METEOR is not the mean of `per_question`; that of the others is.
+    A value with a reason is meaningless. The value of BLEU and of METEOR is not the mean of `per_question`; that of the
+    others is.
     """
 
     value: float | None
@@ -59,7 +58,7 @@ class Metric(Struct, frozen=True, kw_only=True):
 
 
 class Scope(Struct, frozen=True, kw_only=True):
-    """The metrics over `n` questions; `n_empty` of them have no explanation, which counts as one without words."""
+    """The metrics over `n` questions; `n_empty` of them have no explanation and are scored as an empty one."""
 
     n: int
     n_empty: int
@@ -67,10 +66,10 @@ class Scope(Struct, frozen=True, kw_only=True):
 
 
 class ExplanationScores(Struct, frozen=True, kw_only=True):
-    """The scopes; `filtered` is None where nobody said which questions are answered right.
+    """The scopes; `filtered` is None if it is unknown which questions are answered right.
 
-    `half_right` is None where it is the same as `filtered`. `n_without_references` questions have nothing to be
-    compared with and are in no scope.
+    `half_right` is None if it is the same as `filtered`. `n_without_references` questions have no reference and are in
+    no scope.
     """
 
     n_without_references: int
@@ -80,9 +79,9 @@ class ExplanationScores(Struct, frozen=True, kw_only=True):
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
-    """How one question was explained, "" for not at all, and how people explained it.
+    """The explanation of one question, "" for none, and the explanations of people.
 
-    `right` and `task_score`, which is 0 to 1, are None where the right answer isn't known.
+    `right` and `task_score` (in [0, 1]) are None if the right answer is unknown.
     """
 
     id: str
@@ -109,7 +108,7 @@ def _scores(by_id: Mapping[str, Explanation], tools: Tools, metrics: Collection[
 
 
 def _tokenise_all(by_id: Mapping[str, Explanation]) -> tuple[list[str], list[Explained]]:
-    """The questions with a reference that has words, in the order of their ids: sums don't depend on the records'."""
+    """The questions with a reference that has words, in the order of their ids, so that sums are always the same."""
     ids, explained = [], []
     for question_id, explanation in sorted(by_id.items()):
         worded = [(text, words) for text in explanation.references if (words := ptb_tokens(text))]
@@ -127,7 +126,7 @@ def _tokenise_all(by_id: Mapping[str, Explanation]) -> tuple[list[str], list[Exp
 def _scores_of_scopes(
     explained: Sequence[Explained], scopes: Scopes, metrics: Sequence[str], tools: Tools
 ) -> list[dict[str, Scored | str]]:
-    """For each scope its values by name, or the reason why there are none."""
+    """For each scope its values by name, or the reason for a missing one."""
     scored: list[dict[str, Scored | str]] = [{} for _ in scopes]
     filled = [number for number, scope in enumerate(scopes) if scope]
     for metric in metrics:
@@ -167,7 +166,7 @@ def _metric(ids: Sequence[str], scored: Scored | str) -> Metric:
 NGRAM_PARTS: Final = ("METEOR", "ROUGE_L", "CIDEr", "SPICE")
 BERTSCORE: Final = "BERTScore"
 SOFT: Final = "soft_vqa"
-"""The part of a score that is e-ViL's task score where there is one; elsewhere it is the accuracy itself."""
+"""The part of a score that is e-ViL's task score; without this part the accuracy is."""
 
 
 class Value(Struct, frozen=True, kw_only=True):
@@ -178,7 +177,7 @@ class Value(Struct, frozen=True, kw_only=True):
 
 
 class PartialMean(Struct, frozen=True, kw_only=True):
-    """The harmonic mean of those parts of S_E that there are: no S_E, and only comparable over the same parts."""
+    """The harmonic mean of the available parts of S_E: not S_E, and comparable only over the same parts."""
 
     value: float | None
     parts: Sequence[str]
@@ -197,7 +196,7 @@ class Evil(Struct, frozen=True, kw_only=True):
 
 
 def evil(scores: ExplanationScores, *, task_score: float | None = None) -> Evil:
-    """Put e-ViL's scores together from the scope of half-right answers, else the filtered one; `task_score` is S_T."""
+    """e-ViL's scores from the scope with half-right answers, else from the filtered one; `task_score` is S_T."""
     filtered = scores.half_right or scores.filtered
     metrics = filtered.metrics if filtered else {}
     nothing = "" if filtered else "which questions are answered right is unknown"
@@ -217,7 +216,7 @@ def evil(scores: ExplanationScores, *, task_score: float | None = None) -> Evil:
 
 
 def harmonic_mean(values: Iterable[float]) -> float:
-    """The harmonic mean of values of at least 0; 0 where one of them is 0, its limit."""
+    """The harmonic mean of values of at least 0; 0, its limit, if one of them is 0."""
     terms = list(values)
     return 0.0 if not all(terms) else len(terms) / sum(1 / value for value in terms)
 
@@ -257,10 +256,10 @@ class Judged(Struct, frozen=True, kw_only=True):
 
 
 def judge(explanations: Iterable[Explanation], tools: Tools, *, metrics: Collection[str] = ALL) -> Judged:
-    """Score every explanation, an empty one too, against its references.
+    """Score every explanation, also an empty one, against its references.
 
-    A metric whose program or model `tools` doesn't name, or that fails, is null with the reason. e-ViL counts an answer
-    as right that is right or has a task score above 0. Of several explanations with one id the last counts.
+    A metric that fails, or whose program or model isn't in `tools`, is null with the reason. For e-ViL an answer is
+    right if it is right or has a task score above 0. Of several explanations with one id the last counts.
     """
     by_id = {explanation.id: explanation for explanation in explanations}
     scores = _scores(by_id, tools, metrics)
@@ -270,7 +269,7 @@ def judge(explanations: Iterable[Explanation], tools: Tools, *, metrics: Collect
 
 
 def described(judged: Judged) -> dict[str, Any]:
-    """The scores as JSON has them, without those of single questions."""
+    """The scores in the form of the JSON report, without those of single questions."""
     scores = judged.scores
     return {
         "tokens": "ptb",

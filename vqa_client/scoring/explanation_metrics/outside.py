@@ -1,18 +1,18 @@
-"""The scorers of explanations that are not part of this package: METEOR, SPICE and BERTScore, and where they are.
+"""METEOR, SPICE and BERTScore, the scorers of explanations that run outside this package.
 
-METEOR 1.5 is run by its Java program as coco-caption does: `java -jar meteor-1.5.jar - - -stdio -l en -norm`. One line
-a question goes in ("SCORE ||| reference ||| reference ||| hypothesis") and one line of statistics comes out; the
-statistics of a scope ("EVAL ||| ... ||| ...") give one score for each question and one for the whole, which is not
-their mean. The program normalises the text itself, and coco-caption hands it tokens; so do we. Source: Denkowski and
+METEOR 1.5 is a Java program, run as coco-caption runs it: `java -jar meteor-1.5.jar - - -stdio -l en -norm`. It reads
+one line per question ("SCORE ||| reference ||| reference ||| hypothesis") and answers with a line of statistics; for
+the statistics of a scope ("EVAL ||| ... ||| ...") it prints one score per question and one for the whole scope, which
+is not their mean. The program normalises texts itself, and like coco-caption we send tokens. Source: Denkowski and
 Lavie, WMT 2014.
 
-SPICE 1.0 is a Java program too: a JSON file of texts in, a JSON file of scores out. The corpus score is the mean of the
-questions' F scores. A text without any scene graph, on both sides, has none: its question's value is null, and the mean
-is over the others (coco-caption's is then not a number). Source: Anderson et al., ECCV 2016.
+SPICE 1.0 is a Java program, too: it reads a JSON file of texts and writes a JSON file of scores. The corpus score is
+the mean of the questions' F scores. If no text of a question has a scene graph, its value is null, and the mean is over
+the others (coco-caption's mean is then not a number). Source: Anderson et al., ECCV 2016.
 
 BERTScore F1 is that of the bert-score package: no idf weights, no rescaling; of several references the best one counts.
-e-ViL and NLX-GPT use distilbert-base-uncased. The texts go in as they are, not as tokens. An explanation without words
-has 0, as in the package, whatever its references. Source: Zhang et al., ICLR 2020.
+e-ViL and NLX-GPT use distilbert-base-uncased. It reads the original texts, not tokens. An explanation without words
+scores 0, as in the package. Source: Zhang et al., ICLR 2020.
 """
 
 import contextlib
@@ -38,19 +38,19 @@ METEOR_VARIABLE: Final = "VQA_CLIENT_METEOR_JAR"
 SPICE_VARIABLE: Final = "VQA_CLIENT_SPICE_JAR"
 BERTSCORE_VARIABLE: Final = "VQA_CLIENT_BERTSCORE_MODEL"
 _DISTILBERT_LAYERS: Final = 5
-"""The layer that the bert-score package reads of distilbert-base-uncased, e-ViL's model."""
+"""The layer of distilbert-base-uncased, e-ViL's model, that the bert-score package uses."""
 _LAST_WORDS_BYTES = 4096
 _BAR: Final = "|||"
 _CORENLP: Final = "edu.stanford.nlp"
-"""What Java says that it can't find where CoreNLP, which is handed round apart from SPICE, is not there."""
+"""The package in Java's error if CoreNLP, which isn't part of SPICE's download, is missing."""
 
 
 class Tools(Struct, frozen=True, kw_only=True):
-    """Paths of the outside scorers; None where there is none, and its metric is left null.
+    """Paths of the outside scorers; the metric of a scorer that is None is null.
 
     `bertscore_model` is a folder of weights or a name that the bert-score package knows; `bertscore_layers` is the
-    layer read of a folder's model. `silence_s` is how long METEOR may say nothing; SPICE, which says nothing till the
-    end, has that long and `spice_text_s` more for each text it parses.
+    layer to use of a folder's model. METEOR is ended after `silence_s` without output, SPICE, which prints nothing
+    before its end, after `silence_s` plus `spice_text_s` for each text.
     """
 
     meteor_jar: str | None = None
@@ -72,7 +72,7 @@ def tools_named_in(environment: Mapping[str, str]) -> Tools:
 
 
 def meteor(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[dict[str, Scored]]:
-    """METEOR of each scope; raises UsageError that says what is missing or what went wrong."""
+    """METEOR of each scope; raises UsageError if something is missing or fails."""
     command = java_command("METEOR", tools.meteor_jar, METEOR_VARIABLE, tools, ["-Xmx2G"])
     options = ["-", "-", "-stdio", "-l", "en", "-norm"]
     with running("METEOR", command + options, folder=os.path.dirname(command[-1]), silence_s=tools.silence_s) as child:
@@ -103,7 +103,7 @@ def _meteor_score(line: str) -> float:
 
 
 def spice(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[dict[str, Scored]]:
-    """SPICE of each scope; raises UsageError that says what is missing or what went wrong."""
+    """SPICE of each scope; raises UsageError if something is missing or fails."""
     command = java_command("SPICE", tools.spice_jar, SPICE_VARIABLE, tools, ["-Xmx8G"])
     texts = sum(1 + len(explanation.references) for explanation in explained)
     with tempfile.TemporaryDirectory(prefix="spice-") as folder:
@@ -152,7 +152,7 @@ def _spice_scores(path: Path, count: int) -> list[float | None]:
 
 
 def bertscore(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[dict[str, Scored]]:
-    """BERTScore F1 of each scope; raises UsageError that says what is missing or what went wrong."""
+    """BERTScore F1 of each scope; raises UsageError if something is missing or fails."""
     model = tools.bertscore_model
     if not model:
         hint = f"set {BERTSCORE_VARIABLE} to the folder of distilbert-base-uncased"
@@ -178,14 +178,14 @@ def _bert_scores(model: str, explained: Sequence[Explained], tools: Tools) -> li
     references = [list(explanation.references) for explanation in explained]
     try:
         _, _, f1 = bert_score.score(candidates, references, model_type=model, num_layers=layers, idf=False)
-    except Exception as error:  # it goes through three packages whose errors have no common base
+    except Exception as error:  # three packages raise errors without a common base class
         message = f"{type(error).__name__}: {error}".split("\n")[0]
         raise UsageError(f"BERTScore can't use the model {model}: {message}") from error
     return [value if isfinite(value) else None for value in f1.tolist()]
 
 
 def java_command(metric: str, jar: str | None, variable: str, tools: Tools, options: list[str]) -> list[str]:
-    """The command that starts a jar; raises UsageError that names what is missing, the jar or Java itself."""
+    """The command that starts a jar; raises UsageError if the jar or Java is missing."""
     if not jar:
         raise UsageError(f"{metric} needs its Java program, and no path to it is given", hint=f"set {variable}")
     if not os.path.isfile(jar):
@@ -197,7 +197,7 @@ def java_command(metric: str, jar: str | None, variable: str, tools: Tools, opti
 
 
 class Child:
-    """A running program; `name` is what messages call it."""
+    """A running program, killed after `silence_s` without output; `name` is its name in messages."""
 
     def __init__(self, name: str, process: subprocess.Popen[bytes], errors: IO[bytes], silence_s: float) -> None:
         self._name, self._process, self._errors, self._silence_s = name, process, errors, silence_s
@@ -206,7 +206,7 @@ class Child:
         self._watch.start()
 
     def say(self, line: str) -> None:
-        """Send one line; raises UsageError where the program is gone."""
+        """Send one line; raises UsageError if the program has ended."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line.encode("utf-8", "replace") + b"\n")
@@ -215,7 +215,7 @@ class Child:
             raise self._error_when_gone() from None
 
     def hear(self) -> str:
-        """Wait for one line; raises UsageError where the program ends or is silent for too long."""
+        """Wait for one line; raises UsageError if the program ends or is silent for too long."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         self._heard.set()
@@ -224,13 +224,13 @@ class Child:
         return line.decode("utf-8", "replace").strip()
 
     def end(self) -> None:
-        """End the program by its id and wait until it is gone."""
+        """Kill the program and wait until it has ended."""
         self._over.set()
         self._heard.set()
         self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
-            with contextlib.suppress(OSError):  # what was still to be sent
+            with contextlib.suppress(OSError):  # unsent lines
                 pipe.close()
         self._process.wait()
         self._watch.join()
@@ -253,7 +253,7 @@ class Child:
 
 @contextlib.contextmanager
 def running(name: str, command: Sequence[str], *, folder: str, silence_s: float) -> Iterator[Child]:
-    """Run a program in `folder`; raises UsageError where it can't be started."""
+    """Run a program in `folder`; raises UsageError if it can't be started."""
     with tempfile.TemporaryFile() as errors:
         child = Child(name, started(name, command, folder=folder, errors=errors), errors, silence_s)
         try:
@@ -263,7 +263,7 @@ def running(name: str, command: Sequence[str], *, folder: str, silence_s: float)
 
 
 def started(name: str, command: Sequence[str], *, folder: str, errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start a program whose complaints go to a file, so that they can't fill a pipe; raises UsageError."""
+    """Start a program whose stderr is a file, as it could fill a pipe; raises UsageError."""
     try:
         return subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
     except OSError as error:
@@ -271,7 +271,7 @@ def started(name: str, command: Sequence[str], *, folder: str, errors: IO[bytes]
 
 
 def last_words(errors: IO[bytes]) -> str:
-    """The last line that a program complained with; of a Java trace the last cause, not where it was."""
+    """The last line of a program's stderr; of a Java trace the last cause, without its place."""
     errors.seek(max(0, errors.seek(0, os.SEEK_END) - _LAST_WORDS_BYTES))
     lines = [line.strip() for line in errors.read().decode("utf-8", "replace").split("\n")]
     telling = [line for line in lines if line and not line.startswith(("at ", "... "))]

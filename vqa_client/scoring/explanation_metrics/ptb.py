@@ -1,19 +1,18 @@
-"""Penn Treebank tokens of English text, without Java: what coco-caption's wrapper of Stanford's tokeniser gives.
+"""Penn Treebank tokens of English text, without Java, as coco-caption's wrapper of Stanford's tokeniser gives them.
 
-Tokens are in lower case and those of its list of punctuation are left out. Its quirks are kept: brackets stay as
-"-lrb-" and "-rrb-" (the list has them in capitals only), and characters that Stanford's 2014 program doesn't know,
-emoji among them, are dropped; so are the marks of some scripts, at which a word is then split. Equal on some 50,000
+Tokens are in lower case, without those in the wrapper's list of punctuation. Its quirks are kept: brackets stay as
+"-lrb-" and "-rrb-" (the list has them in capitals only); characters that Stanford's 2014 program doesn't know, such as
+emoji, are removed; so are the marks of some scripts, which also split the word. The tokens are equal on some 50,000
 human explanations, hypotheses and questions of VQA-X and e-SNLI-VE, on each character of the basic plane in eight
 places, and on all but 4 of 12,000 sentences of model replies, school mathematics and lists of files.
 
-Three things differ on purpose. A line break of any kind is a space (the wrapper takes what follows most of them for
-the next caption). A text never depends on its neighbour: "the answer is a." keeps "a." (the wrapper's does so unless
-the next caption starts with a capital). A token in which the program keeps a space ("1 1/2") is two, as BLEU and CIDEr
-then read it.
+Three things differ on purpose. Every line break is a space (for the wrapper most of them start the next caption). A
+text doesn't depend on the next one: "the answer is a." always keeps "a." (in the wrapper not if the next caption starts
+with a capital). A token with a space ("1 1/2") is two tokens, as BLEU and CIDEr then read it.
 
-What is one token was found by watching Stanford's program (CoreNLP 3.4.1) work. The longest rule wins, of equally long
-ones the first. Where a rule has a group, the group is the token and the rest is the context that counts towards the
-length, as in "do" before "n't".
+The rules come from observing Stanford's program (CoreNLP 3.4.1). The longest match wins, of equally long ones the first
+rule. If a rule has a group, the group is the token; the rest of the match is context that counts towards its length,
+as in "do" before "n't".
 """
 
 import re
@@ -30,7 +29,7 @@ _UNKNOWN = (
     "\ua698-\ua69d\ua6e6-\ua6ef\ua78f\ua794-\ua79f\ua7ab-\ua7f7\ua830-\ua835\ua8fd-\ua8fe\ua9e0-\ua9ef"
     "\ua9fa-\ua9fe\uaa7e-\uaa7f\uab30-\uabbf"
 )
-"""Letters of Python's that the program doesn't know, or takes for signs: it is older than they are."""
+"""Letters in Python that are unknown to the older program, or signs for it."""
 _MARKS = (
     "\u02c2-\u02c5\u02d2-\u02df\u02e5-\u02eb\u02ed\u02ef-\u036f\u0375\u0378-\u0379\u0384-\u0385\u03f6"
     "\u0483-\u0487\u055a-\u055f\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7\u0615-\u061a\u064b-\u065e"
@@ -39,7 +38,7 @@ _MARKS = (
     "\u09e2-\u09e3\u0a01-\u0a03\u0a3c-\u0a4f\u0a81-\u0a83\u0abc\u0abe-\u0acf\u0b82\u0bbe-\u0bcd\u0c01-\u0c03"
     "\u0c3e-\u0c56\u0d3e-\u0d48\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd"
 )
-"""What the program takes for letters beside its letters, in a word without a hyphen: marks of many scripts, not all."""
+"""Marks of many scripts that are letters for the program, in a word without a hyphen."""
 _LETTER = rf"(?-i:[^\W\d_{_UNKNOWN}\U00010000-\U0010ffff])"
 _MARKED = rf"(?:{_LETTER}|(?-i:[\u00ad{_MARKS}]))"
 _PLAIN = rf"(?:{_LETTER}|[\d\u00ad])"
@@ -60,11 +59,11 @@ _ABBREVIATIONS = (
     "pres|profs?|pvt|rd|reps?|rev|rt|sen|sens|sep|sept|seq|sfc|sgt|spc|sq|sr|st|ste|supts?|sys|tel|tenn|thu|"
     "thurs|treas|tue|tues|univ|va|vs|vt|wed|wis|wisc|wm|wyo"
 )
-"""Words that keep their full stop: all of up to five letters, and "messrs"."""
+"""Abbreviations that keep their full stop: all of up to five letters, and "messrs"."""
 _ABBREVIATED_NAMES = "az|la|pa|ark|del|ill|ore|tex|mass|miss|wash"
-"""The same, but only with a capital: "la." and "miss." end a sentence."""
+"""Abbreviations that keep it only with a capital: "la." and "miss." end a sentence."""
 _BEFORE_NUMBERS = "ca|nos?|op|pp|art|figs?|prop"
-"""The same, but only before a number: "no. 5"."""
+"""Abbreviations that keep it only before a number: "no. 5"."""
 
 _WHOLE_APOSTROPHES = [
     rf"{_APOSTROPHE}n(?:{_APOSTROPHE}|(?!{_SIGN}))",
@@ -137,11 +136,11 @@ _RULES_OF_RUNS = (
     (rf"www\.(?:{_WEB_PART}\.)+[a-z]{{2,4}}(?:{_PATH})?", rf"www(?:\.{_WEB_PART})++"),
     (rf"{_AROUND_AT}@(?:{_AFTER_AT}\.)*{_AFTER_AT}", _AROUND_AT),
 )
-"""Rules that look far ahead, each with a run of text: where the rule fails, it fails in the rest of the run."""
+"""Rules that look far ahead, each with a run of text: if the rule fails at its start, it fails in the whole run."""
 
 
 class Rule(NamedTuple):
-    """What is one token, and the run in which the rule need not be tried again once it failed at the run's start."""
+    """The pattern of a token, and the run in which it needn't be tried again after failing at the run's start."""
 
     token: re.Pattern[str]
     run: re.Pattern[str] | None
@@ -164,12 +163,12 @@ SPELLINGS: Final = {
 }
 ENTITIES: Final = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": "''", "&apos;": "'", "&nbsp;": ""}
 PUNCTUATION: Final = frozenset(["''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "---", "----", "...", ";"])
-"""Left out: coco-caption's list, as far as a token in lower case can be on it; the program writes "---" as "--"."""
+"""Removed tokens: coco-caption's list without its capitals; the program writes "---" as "--"."""
 _SPELLED: Final = str.maketrans(SPELLINGS)
 _LETTERS: Final = re.compile(r"[a-z]+")
 _SPLIT: Final = frozenset(["cannot", "gonna", "gotta", "lemme", "gimme", "wanna"])
 _ACROSS_SPACES: Final = re.compile(r"<|['’]\d\d\s|\.[,:]?\s+\d|\d\s+\d+/|\(\d{3}\)\s")
-"""Text in which what follows a space can belong to the token before it."""
+"""Text in which a token may contain a space."""
 
 
 def ptb_tokens(text: str) -> list[str]:
@@ -202,9 +201,9 @@ def _scan(text: str) -> list[str]:
 
 
 def _token_end(text: str, at: int, fails_until: list[int]) -> int:
-    """Where the token that starts at `at` ends: at `at` itself for a space or a character that no rule knows.
+    """The end of the token that starts at `at`; `at` itself for a space or a character without a rule.
 
-    `fails_until` holds for each rule where the run ends in which it is known to fail.
+    `fails_until` has for each rule the end of the run in which it is known to fail.
     """
     longest, end = 0, at
     for number, (token, run) in enumerate(RULES):
@@ -219,7 +218,7 @@ def _token_end(text: str, at: int, fails_until: list[int]) -> int:
 
 
 def _respell(token: str) -> list[str]:
-    """Write a token as the treebank does: none for a space or for punctuation."""
+    """Spell a token as the treebank does; a space and punctuation have no token."""
     lower = token.lower()
     spelled = ENTITIES[lower] if lower in ENTITIES else lower.translate(_SPELLED)
     return [part for part in spelled.split() if part not in PUNCTUATION]

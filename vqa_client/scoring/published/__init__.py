@@ -1,1 +1,1 @@
-"""The rules of published scorers, faults included, for numbers that can be compared with theirs."""
+"""The rules of published scorers, with their faults, for numbers that are comparable with theirs."""

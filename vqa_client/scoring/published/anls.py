@@ -1,8 +1,9 @@
-"""Normalised edit similarity (ANLS), as document benchmarks and their harnesses compute it: four rules by one distance.
+"""Normalised edit similarity (ANLS), as document benchmarks and their harnesses compute it: four rules, one distance.
 
-Each takes an answer and one reference and gives a score in [0, 1]; the best over the references is the question's. They
-differ in what is done to the texts, in the length that the distance is divided by, and at 0.5: 1 - distance / length
-below it counts as 0. Source: Biten et al., Scene Text VQA (ICCV 2019), section 4, and the evaluators named below.
+Each rule scores an answer against one reference, in [0, 1]; a question's score is the best over its references. They
+differ in how they prepare the texts, in the length that divides the distance, and in whether 1 - distance / length of
+exactly 0.5 counts as 0, as smaller values do. Source: Biten et al., Scene Text VQA (ICCV 2019), section 4, and the
+evaluators named below.
 """
 
 from functools import lru_cache
@@ -13,9 +14,9 @@ KEPT: Final = 0.5
 
 @lru_cache(maxsize=1 << 12)
 def distance(first: str, second: str) -> int:
-    """The Levenshtein distance in code points, in time that grows with the longer text where the other is short.
+    """The Levenshtein distance in code points, in time that is linear in the longer text if the other one is short.
 
-    A column of the table of distances is two numbers: the bits of `up` and `down` say where it grows and falls by one.
+    A column of the table of distances is two numbers: the bits of `up` and `down` say where it rises and falls by one.
     Source: Myers, A fast bit-vector algorithm for approximate string matching (Journal of the ACM 46, 1999).
     """
     shorter, longer = sorted((first, second), key=len)
@@ -38,9 +39,9 @@ def distance(first: str, second: str) -> int:
 
 
 def closeness(answer: str, reference: str, length: int = 0) -> float:
-    """1 - distance / length, 0 where the lengths alone say that it is below 0.5; two empty texts are equal.
+    """1 - distance / length, or 0 if the lengths show that it is below 0.5; two empty texts are equal.
 
-    The length is that of the longer text unless given.
+    `length` is that of the longer text unless given.
     """
     length = length or max(len(answer), len(reference))
     if 2 * abs(len(answer) - len(reference)) > length:
@@ -49,38 +50,38 @@ def closeness(answer: str, reference: str, length: int = 0) -> float:
 
 
 def anls(answer: str, reference: str) -> float:
-    """The rule of lmms-eval and VLMEvalKit for DocVQA and InfographicVQA: without case and extra spaces.
+    """The rule of lmms-eval and VLMEvalKit for DocVQA and InfographicVQA: ignore case and extra spaces.
 
-    The length is that of the texts as they came, in upper case.
+    The length is that of the original texts in upper case.
     """
     close = closeness(plain(answer), plain(reference), _upper_length(answer, reference))
     return close if close >= KEPT else 0.0
 
 
 def anls_stripped(answer: str, reference: str) -> float:
-    """The same of a reply without spaces around it, which is what lmms-eval scores."""
+    """`anls` of a reply without spaces around it, as lmms-eval scores it."""
     return anls(answer.strip(), reference)
 
 
 def anls_mmf(answer: str, reference: str) -> float:
-    """ST-VQA's rule in mmf: without case and outer spaces."""
+    """ST-VQA's rule in mmf: ignore case and outer spaces."""
     close = closeness(answer.lower().strip(), reference.lower().strip())
     return close if close >= KEPT else 0.0
 
 
 def anls_doc(answer: str, reference: str) -> float:
-    """The rule of MMLongBench-Doc and LongDocURL: the texts as they are, and 0.5 is 0 too."""
+    """The rule of MMLongBench-Doc and LongDocURL: unchanged texts, and 0.5 counts as 0, too."""
     close = closeness(answer, reference, _upper_length(answer, reference))
     return close if close > KEPT else 0.0
 
 
 def exact(answer: str, reference: str) -> float:
-    """The same text without case and extra spaces."""
+    """1 if the texts are equal, ignoring case and extra spaces, else 0."""
     return float(plain(answer) == plain(reference))
 
 
 def plain(text: str) -> str:
-    """Lower case, single spaces, none outside."""
+    """Lower case, single spaces, no outer spaces."""
     return " ".join(text.lower().split())
 
 

@@ -1,8 +1,8 @@
-"""How published scorers read the chosen label out of a reply, to the letter: each takes the reply and label -> text.
+"""How published scorers read the chosen label from a reply, exactly: each reader takes the reply and label -> text.
 
-A reader gives the label, which may be one that the question doesn't have, or None where the scorer finds none: it then
-asks a judge, draws at random, or counts the reply as wrong. Each docstring names the scorer. The two at the end, of
-LongBench-v2 as text and as page images, know no options, and say which of their rules read.
+A reader returns the label, which the question may not have, or None if the scorer finds none: it then asks a judge,
+draws at random, or counts the reply as wrong. Each docstring names the scorer. The two readers at the end, of
+LongBench-v2 as text and as page images, take no options, and also return the name of their rule.
 """
 
 import re
@@ -69,13 +69,13 @@ def kit_label(reply: str, options: Options) -> str | None:
 
 
 def kit(reply: str, options: Options) -> str | None:
-    """VLMEvalKit's `can_infer`: the label, else the one option whose text is in a reply that isn't much longer."""
+    """VLMEvalKit's `can_infer`: the label, else the one option whose text is in a reply of limited length."""
     longest = 2 * sum(len(text) for text in options.values())
     return kit_label(reply, options) or (_option_in(reply, options) if len(reply.lower()) <= longest else None)
 
 
 def kit_step_by_step(reply: str, options: Options) -> str | None:
-    """VLMEvalKit's reading of MMMU-Pro after a chain of thought: of the last line that starts with "Answer:"."""
+    """VLMEvalKit's reading of MMMU-Pro after a chain of thought: the last line that starts with "Answer:"."""
     lines = [line for line in reply.split("\n") if line.strip().startswith("Answer:")]
     tail = lines[-1].strip().removeprefix("Answer:").strip() if lines else reply
     capitals = set(_CAPITAL.findall(tail)) if lines else set()
@@ -83,7 +83,7 @@ def kit_step_by_step(reply: str, options: Options) -> str | None:
 
 
 def lmms_mcq(reply: str, options: Options) -> str | None:
-    """lmms-eval's `extract_mcq_answer` (75571cfe): the form of highest rank wins, in it the last place."""
+    """lmms-eval's `extract_mcq_answer` (75571cfe): the form of the highest rank wins, in its last place."""
     text = f" {_strip_ends(reply.strip()).strip(_QUOTE)} "
     lower, bare = text.lower(), text.strip()
     candidates = [
@@ -104,7 +104,7 @@ def lmms_mcq(reply: str, options: Options) -> str | None:
 
 
 def lmms_mcq_abcd(reply: str, options: Options) -> str | None:
-    """The same for A to D, whatever the options."""
+    """`lmms_mcq` for A to D, ignoring the options."""
     del options
     return lmms_mcq(reply, dict.fromkeys("ABCD", ""))
 
@@ -125,14 +125,14 @@ def mmmu_pro(reply: str, options: Options) -> str | None:
 def lmms_mmmu(reply: str, options: Options) -> str | None:
     """lmms-eval's reader for MMMU (75571cfe): (X), else X before a space, else X before a stop, else an option's text.
 
-    Of several with a space or a stop behind them, the last that is between spaces wins, or the first where none is.
+    Of several labels before a space or stop, the last one between spaces wins, or the first if none is.
     """
     text = f" {_strip_ends(reply)} "
     return _last_label(text, options, (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")))
 
 
 def lmms_mmbench(reply: str, options: Options) -> str | None:
-    """lmms-eval's reader for MMBench (75571cfe): A to E as a word, whatever the options, else an option's text."""
+    """lmms-eval's reader for MMBench (75571cfe): A to E as a word, even if not an option, else an option's text."""
     words = [] if _NO_REPLY in reply else reply.split()
     for form in ("{}", *_MMBENCH_FORMS):
         there = [label for label in "ABCDE" if form.format(label) in words]
@@ -142,7 +142,7 @@ def lmms_mmbench(reply: str, options: Options) -> str | None:
 
 
 def lmms_mmbench_static(reply: str, options: Options) -> str | None:
-    """The same without a judge: what it can't read is read by lmms-eval's general reader."""
+    """`lmms_mmbench` without a judge: lmms-eval's general reader reads the other replies."""
     return lmms_mmbench(reply, options) or lmms_mcq_abcd(reply, options)
 
 
@@ -158,7 +158,7 @@ def lmms_vstar(reply: str, options: Options) -> str | None:
 
 
 def blink(reply: str, options: Options) -> str | None:
-    """BLINK's own rule (2d6a779): the label, else the one "(X)" that is a word of the last paragraph or of all."""
+    """BLINK's own rule (2d6a779): the label, else the one "(X)" as a word of the last paragraph or of the reply."""
     for label in "ABCDE":
         if reply in (label, f"({label})"):
             return label
@@ -172,14 +172,14 @@ def blink(reply: str, options: Options) -> str | None:
 
 
 def lmms_blink(reply: str, options: Options) -> str | None:
-    """lmms-eval's reader for BLINK (75571cfe): the first letter of the reply, whatever word it begins."""
+    """lmms-eval's reader for BLINK (75571cfe): the first letter of the reply, of any word."""
     del options
     match = _BLINK_LETTER.match(reply)
     return match[1].upper() if match else None
 
 
 def scienceqa(reply: str, options: Options) -> str | None:
-    """ScienceQA's own reader (2cbf831): the one "The answer is X" that something follows."""
+    """ScienceQA's own reader (2cbf831): the only "The answer is X" with a character behind it."""
     labels = _SCIENCEQA_SENTENCE.findall(reply)
     return labels[0] if len(labels) == 1 and labels[0] in options else None
 
@@ -210,7 +210,7 @@ def mmstar(reply: str, options: Options) -> str | None:
 
 
 def _strip_ends(reply: str) -> str:
-    """The reply without each of these characters at its ends, one after the other: "A.," keeps its stop."""
+    """The reply without these characters at its ends, removed one after the other: "A.," keeps its stop."""
     for character in _ENDS:
         reply = reply.strip(character)
     return reply
@@ -228,9 +228,9 @@ def _option_in(reply: str, options: Options) -> str | None:
 
 
 def _last_label(text: str, options: Options, forms: Iterable[tuple[str, str]]) -> str | None:
-    """The label that comes last in the first form that is there, or the option whose text does in more than 5 words.
+    """The last label in the first form that the text contains; else, in over 5 words, the last option's text.
 
-    Each form is followed by the one whose last place counts.
+    `forms` are pairs: the form to look for, and the form whose last place counts.
     """
     for form, ranked_by in forms:
         if there := [label for label in options if form.format(label) in text]:
@@ -243,7 +243,7 @@ def _last_label(text: str, options: Options, forms: Iterable[tuple[str, str]]) -
 
 
 Reading = tuple[str | None, str]
-"""The letter, None where there is none, and the name of the rule that found it, "" where none did."""
+"""The letter and the name of the rule that found it; None and "" without a letter."""
 
 PUBLISHED_RULES: Mapping[str, re.Pattern[str]] = {
     "letter": re.compile(r"\b([A-D])\b"),
@@ -251,7 +251,7 @@ PUBLISHED_RULES: Mapping[str, re.Pattern[str]] = {
     "cue": re.compile(r"(?:ANSWER|CHOICE|OPTION)[:\s]*([A-D])"),
     "first character": re.compile(r"\A([A-D])"),
 }
-"""On the reply in upper case, in this order; the first letter that stands alone wins, an article "a" too."""
+"""For the reply in upper case, in this order; the first single letter wins, even the article "a"."""
 LONGBENCH_RULES: Mapping[str, re.Pattern[str]] = {
     "sentence with brackets": re.compile(r"The correct answer is \(([A-D])\)"),
     "sentence": re.compile(r"The correct answer is ([A-D])"),
@@ -259,16 +259,13 @@ LONGBENCH_RULES: Mapping[str, re.Pattern[str]] = {
 
 
 def first_letter(text: str) -> Reading:
-    """What the published script of the page images would read.
-
-    Source: the script's own rules, in which the text up to the first "</think>" is cut off before.
-    """
+    """The reading of the published script for page images, which cuts off the text up to the first "</think>"."""
     reply = text.partition("</think>")[2] if "</think>" in text else text
     return _first_rule(PUBLISHED_RULES, reply.strip().upper())
 
 
 def longbench(text: str) -> Reading:
-    """What LongBench-v2's own script would read: only its closing sentence counts, and its case."""
+    """The reading of LongBench-v2's own script: only its closing sentence counts, in the same case."""
     return _first_rule(LONGBENCH_RULES, text.replace("*", ""))
 
 

@@ -1,7 +1,7 @@
-"""The two published readings of `<answer> because <explanation>`, faults included, for numbers that can be compared.
+"""The two published readings of `<answer> because <explanation>`, with their faults, for comparable numbers.
 
-`published` is what the script did when its description was written, and what its table then made of that;
-`published_latest` is its last version. Both know a task by its short name: vqax, actx, esnlive, vcr.
+`published` is the version of the script that its description is about, with its table; `published_latest` is its last
+version. Both take the short name of a task: vqax, actx, esnlive, vcr.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final
 from vqa_client.scoring.patterns import behind
 
 Reading = tuple[str, str]
-"""The answer and the explanation, in lower case; "unknown" and a set phrase where there is none."""
+"""The answer and the explanation, in lower case; "unknown" and a fixed phrase if they are missing."""
 UNKNOWN: Final = "unknown"
 MISSING: Final = "explanation missing"
 NO_DETAILS: Final = "no further details"
@@ -25,7 +25,7 @@ _DROPPED: Final = frozenset({"answer", "question", "explanation"})
 
 
 def published(task: str, text: str, choices: Sequence[str] = ()) -> Reading:
-    """What the table of the described version held for a reply; `choices` were not yet looked at."""
+    """The table's entry for a reply in the described version, which doesn't use `choices`."""
     del choices
     answer, _, explanation = published_line(task, text).partition(" because ")
     if task in ("vqax", "actx"):
@@ -34,12 +34,12 @@ def published(task: str, text: str, choices: Sequence[str] = ()) -> Reading:
 
 
 def published_line(task: str, text: str) -> str:
-    """The line `<answer> because <explanation>` that the described version made of a reply."""
+    """The line `<answer> because <explanation>` of a reply in the described version."""
     return _LINES[task](text)
 
 
 def published_latest(task: str, text: str, choices: Sequence[str] = ()) -> Reading:
-    """What the last version made of a reply; `choices` are the texts that VCR's letters stand for."""
+    """The last version's reading of a reply; `choices` are the texts of VCR's letters."""
     words = _plain_words(_comma_for_because(text.strip()) if task == "esnlive" else text)
     if not words:
         return UNKNOWN, MISSING
@@ -110,7 +110,7 @@ def _comma_for_because(text: str) -> str:
 
 
 def _label(text: str) -> str:
-    """The first of three labels that is part of the text: "not entailment" is one."""
+    """The first of the three labels that the text contains, even in "not entailment"."""
     return next((label for stem, label in _LABELS.items() if stem in text.lower()), UNKNOWN)
 
 

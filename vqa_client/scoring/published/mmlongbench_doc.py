@@ -1,9 +1,8 @@
-"""How MMLongBench-Doc scores an extracted answer, to the letter, and how lmms-eval scores a reply.
+"""The published score of an extracted answer of MMLongBench-Doc, exactly, and lmms-eval's score of a reply.
 
-The reference's format decides: Int, Float, Str, None (not answerable) or List. Where the published code stops with an
-error, as on a list that is none or on a reference of "3 million" that should be a number, the score is 0, as
-VLMEvalKit has it. It evaluates text as Python; here only literals are read. Source: Ma et al., MMLongBench-Doc
-(NeurIPS 2024), eval/eval_score.py.
+The rule depends on the reference's format: Int, Float, Str, None (not answerable) or List. If the published code stops
+with an error (a broken list, or "3 million" as a number), the score is 0, as in VLMEvalKit. It evaluates text as
+Python; here only literals are. Source: Ma et al., MMLongBench-Doc (NeurIPS 2024), eval/eval_score.py.
 """
 
 import ast
@@ -45,28 +44,28 @@ def score(answer: str, reference: str, answer_format: str) -> float:
 
 
 def vlmevalkit(answer: str, reference: str, answer_format: str) -> float:
-    """The same in VLMEvalKit, whose table has lost the format None: such a reference is taken for a list."""
+    """VLMEvalKit's score: its table has lost the format None, so such a reference is read as a list."""
     return score(answer, reference, "List" if answer_format == "None" else answer_format)
 
 
 def clean(text: object) -> str:
-    """Lower case, without remarks in brackets, one quotation mark at each end, dollar and per cent signs."""
+    """Lower case, without remarks in brackets, a quotation mark at each end, dollar and per cent signs."""
     return without_quotes(without_asides(str(text).lower().strip())).lstrip("$").strip().rstrip("%").strip()
 
 
 def without_asides(text: str) -> str:
-    """A text without what is in brackets, in time that grows with its length only."""
+    """A text without remarks in brackets, in linear time."""
     before, last, after = text.rpartition(")")
     return (_ASIDE.sub("", before + last) + after).strip()
 
 
 def without_quotes(text: str) -> str:
-    """A text without one quotation mark at each end."""
+    """A text without a quotation mark at each end."""
     return _QUOTES.sub("", text).strip()
 
 
 def is_exact(reference: str, notebook: str = "ipynb") -> bool:
-    """Whether a cleaned reference has to be met exactly: an address, a file, a page, a whole number, a time, a date."""
+    """Whether a cleaned reference needs an exact answer: an address, a file, a page, a whole number, a time, a date."""
     return (
         "https://" in reference
         or reference.endswith((".py", notebook))
@@ -78,12 +77,12 @@ def is_exact(reference: str, notebook: str = "ipynb") -> bool:
 
 
 def text_score(answer: str, reference: str) -> float:
-    """Equality where the reference is exact, else ANLS; both texts are cleaned already."""
+    """Equality if the reference is exact, else ANLS; both texts are already clean."""
     return float(answer == reference) if is_exact(reference) else anls_doc(answer, reference)
 
 
 def is_number(text: str) -> bool:
-    """Whether Python reads a number."""
+    """Whether Python reads the text as a number."""
     try:
         float(text)
     except ValueError:
@@ -92,7 +91,7 @@ def is_number(text: str) -> bool:
 
 
 def same_float(answer: object, reference: object) -> bool:
-    """A number within 1 %, or equal when rounded as the shorter one is; 100 times more or less counts too.
+    """Whether two numbers are within 1 %, or equal when rounded like the shorter one, also if one is 100 times larger.
 
     Raises ValueError for a reference that isn't a number.
     """
@@ -109,7 +108,7 @@ def same_float(answer: object, reference: object) -> bool:
 
 
 def lmms_eval(answer: str, reference: str, answer_format: str) -> float:
-    """lmms-eval's score of a reply: the first number found, units and extra spaces left out."""
+    """lmms-eval's score of a reply: its first number counts, and units and extra spaces are ignored."""
     match answer_format:
         case "Int" | "Float":
             number, target = _first_number(answer), _first_number(reference)
@@ -135,17 +134,17 @@ def scored_by(rule: Callable[[Any, Any, str], float]) -> Callable[[str, Question
 
 
 def evidence_kinds(reference: str, pages: int) -> tuple[str, ...]:
-    """What is reported of the evidence; a question that can't be answered may still have a page of it."""
+    """The reported kinds of evidence; a question that can't be answered may still have a page of evidence."""
     answers = answerable(reference)
     kinds = {"single page": pages == 1, "cross-page": answers and pages != 1, "unanswerable": not answers}
     return tuple(kind for kind, holds in kinds.items() if holds)
 
 
 def f1_terms(harness: str = "") -> Callable[[Any], tuple[float, float, float, float]]:
-    """What the sums behind F1 take from a scored question: for recall and precision, its score and whether it counts.
+    """The terms of a scored question in the sums for F1: for recall and for precision, its score and whether it counts.
 
-    The published precision leaves out scores of questions that can't be answered; those of "vlmevalkit" and
-    "lmms_eval" don't, and the latter cleans both texts first.
+    The published precision leaves out scores of questions that can't be answered; "vlmevalkit" and "lmms_eval" don't,
+    and "lmms_eval" cleans both texts first.
     """
 
     def terms(scored: Any) -> tuple[float, float, float, float]:
@@ -157,12 +156,12 @@ def f1_terms(harness: str = "") -> Callable[[Any], tuple[float, float, float, fl
 
 
 def answerable(text: str) -> bool:
-    """Whether a text is an answer, to the letter."""
+    """Whether a text isn't exactly "Not answerable"."""
     return text != NOT_ANSWERABLE
 
 
 def f1(recalled: float, n_answerable: float, precise: float, n_answered: float) -> float:
-    """The harmonic mean of recall and precision; 0 where one can't be computed, or both are 0."""
+    """The harmonic mean of recall and precision; 0 if one can't be computed, or both are 0."""
     if not n_answerable or not n_answered or not recalled + precise:
         return 0.0
     recall, precision = recalled / n_answerable, precise / n_answered
@@ -170,7 +169,7 @@ def f1(recalled: float, n_answerable: float, precise: float, n_answered: float) 
 
 
 def lmms_eval_answerable(text: str) -> bool:
-    """Whether lmms-eval takes a reply for an answer."""
+    """Whether a reply is an answer for lmms-eval."""
     return _lmms_clean(text) != NOT_ANSWERABLE.lower()
 
 

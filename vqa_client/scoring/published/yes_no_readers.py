@@ -1,4 +1,4 @@
-"""How published scorers read "yes" or "no" out of a reply, and what POPE, MME and HallusionBench count together."""
+"""How published scorers read "yes" or "no" from a reply, and the totals of POPE, MME and HallusionBench."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, Final
@@ -14,11 +14,11 @@ PERCEPTION: Final = (
     *("existence", "count", "position", "color", "posters", "celebrity", "scene", "landmark", "artwork", "OCR"),
 )
 APART: Final = "questions_answers_YN"
-"""The folder of the questions where they aren't beside the images."""
+"""The folder of the questions if they aren't next to the images."""
 
 
 def pope_yes(reply: Reply, question: Question) -> Answer:
-    """POPE's own reader: "no" where the first sentence has the word No, not or no, else "yes".
+    """POPE's own reader: "no" if the first sentence has the word No, not or no, else "yes".
 
     Source: evaluate.py of AoiDragon/POPE.
     """
@@ -28,7 +28,7 @@ def pope_yes(reply: Reply, question: Question) -> Answer:
 
 
 def yorn(reply: Reply, question: Question) -> Answer:
-    """VLMEvalKit's reader: "yes" or "no" where one word of the two is there and the other isn't."""
+    """VLMEvalKit's reader: "yes" or "no" if the reply has only one of the two words."""
     del question
     words = without_marks(reply.raw.lower(), STOP_BETWEEN_WORDS).split()
     yes, no = "yes" in words, "no" in words
@@ -36,7 +36,7 @@ def yorn(reply: Reply, question: Question) -> Answer:
 
 
 def mme(reply: Reply, question: Question) -> Answer:
-    """MME's own script: the first four characters of the reply as it came, in small letters."""
+    """MME's own script: the first four characters of the unchanged reply, in small letters."""
     del question
     return _in_four(reply.completion.text.lower()[:4])
 
@@ -54,13 +54,13 @@ def _in_four(start: str) -> Answer:
 
 
 def lmms_letters(reply: Reply, question: Question) -> Answer:
-    """lmms-eval for HallusionBench: "yes" where the letters are anywhere in the reply, else "no"."""
+    """lmms-eval for HallusionBench: "yes" if these letters are anywhere in the reply, else "no"."""
     del question
     return Answer(text="yes" if "yes" in reply.completion.text.lower() else "no", rule="letters")
 
 
 def lmms_pope(reply: Reply, question: Question) -> Answer:
-    """lmms-eval for POPE (75571cfe): the reply is the word, but for case and outer spaces."""
+    """lmms-eval for POPE (75571cfe): the whole reply is the word, ignoring case and outer spaces."""
     del question
     text = reply.completion.text.strip().lower()
     known = text in ("yes", "no")
@@ -68,7 +68,7 @@ def lmms_pope(reply: Reply, question: Question) -> Answer:
 
 
 def counts(scored: Any) -> tuple[int, ...]:
-    """Rightly said "yes", said "yes", there, there but said "no", and all, once for each file that a question is in."""
+    """Hits, answers "yes", objects that are there, those answered "no", and questions; once per file of a question."""
     there, answer = scored.question.references == ("yes",), scored.answer
     files = len(group_values(scored.question.groups.get("kind", "")))
     parts = (there and answer == "yes", answer == "yes", there, there and answer == "no", True)
@@ -76,48 +76,48 @@ def counts(scored: Any) -> tuple[int, ...]:
 
 
 def once(scored: Any) -> tuple[int, ...]:
-    """The same once for a question, however many files it is in."""
+    """`counts` once per question, even if it is in several files."""
     return tuple(min(1, part) for part in counts(scored))
 
 
 def within(kind: str) -> Callable[[Any], tuple[int, ...] | None]:
-    """The same of a kind, None of others."""
+    """`once` for questions of a kind, None for others."""
     return lambda scored: once(scored) if kind in group_values(scored.question.groups["kind"]) else None
 
 
 def precision(hits: float, said_yes: float, *others: float) -> float:
-    """Of what is said to be there, what is."""
+    """The share of answers "yes" that are right."""
     return hits / said_yes
 
 
 def recall(hits: float, said_yes: float, there: float, *others: float) -> float:
-    """Of what is there, what is said to be."""
+    """The share of objects that are there with the answer "yes"."""
     return hits / there
 
 
 def f1(hits: float, said_yes: float, there: float, *others: float) -> float:
-    """The harmonic mean of both."""
+    """The harmonic mean of precision and recall."""
     of_said, of_there = hits / said_yes, hits / there
     return 2 * of_said * of_there / (of_said + of_there)
 
 
 def recall_lmms(hits: float, said_yes: float, there: float, denied: float, n: float) -> float:
-    """lmms-eval's recall, which misses only what the model says "no" to; 0 where nothing is rightly said."""
+    """lmms-eval's recall, in which only answers "no" are misses; 0 without a hit."""
     return hits / (hits + denied) if hits else 0.0
 
 
 def f1_lmms(hits: float, said_yes: float, there: float, denied: float, n: float) -> float:
-    """lmms-eval's F1, from that recall."""
+    """lmms-eval's F1, from `recall_lmms`."""
     return f1(hits, said_yes, hits + denied) if hits else 0.0
 
 
 def yes_share(hits: float, said_yes: float, there: float, denied: float, n: float) -> float:
-    """How much of what is asked is said to be there."""
+    """The share of questions answered "yes"."""
     return said_yes / n
 
 
 class Line(Struct):
-    """A line of a text file, which has the name of its image."""
+    """A line of a text file that has the name of its image."""
 
     question: str
     answer: str
@@ -126,8 +126,8 @@ class Line(Struct):
 def by(*names: str) -> Callable[[Any], Hashable]:
     """The key of a group of HallusionBench: these fields of the row of a scored question.
 
-    The published script leaves out figures of questions without an image, as these control what a model knows;
-    lmms-eval counts them, and VLMEvalKit (e8e78f05) takes the two categories of one set together.
+    The published script leaves out figures of questions without an image, which test what a model knows; lmms-eval
+    counts them, and VLMEvalKit (e8e78f05) joins the two categories of a set.
     """
     return lambda scored: tuple(getattr(scored.question.row, name) for name in names)
 
@@ -139,6 +139,6 @@ KIT_PAIR = by("subcategory", "set_id", "question_id")
 
 
 def figure(scored: Any) -> Hashable:
-    """The key of a figure, None for what has no image."""
+    """The key of a figure, None for a question without an image."""
     row = scored.question.row
     return None if (row.category, row.figure_id) == ("VS", "0") else FIGURE(scored)
