@@ -1,1 +1,1 @@
-"""Answers from files instead of a server: they are read, matched by question id, and scored like a run."""
+"""Answers from files instead of a server: read, matched by question id, and scored like a run."""

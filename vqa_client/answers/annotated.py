@@ -1,6 +1,7 @@
-"""Answers in a file against VQA annotations: scored in the line of a run, in the official evaluator's files.
+"""Score answers in a file against VQA annotations, and write the official evaluator's files.
 
-Annotations are VQA's annotation or question file, the explanation sets' form (a record by id), a JSON list or JSONL.
+Annotations are VQA's annotation or question file, an object of records by id as explanation sets have it, a JSON list
+or JSONL.
 """
 
 import os
@@ -47,6 +48,7 @@ from vqa_client.scoring.vqa_accuracy import (
     majority,
     question_accuracy,
     texts,
+    told_apart,
 )
 from vqa_client.settings.score import ScoreSettings
 from vqa_client.types import ANSWERED, Question
@@ -54,11 +56,11 @@ from vqa_client.types import ANSWERED, Question
 _FORM_HINT = 'expected {"annotations": [{"question_id", "answers": [{"answer", "answer_id"}], ...}]} or a record by id'
 
 _LABELLED = ("train", "val")
-"""How the splits begin whose answers are published."""
+"""The beginnings of names of splits whose answers are published."""
 
 
 class Annotation(Struct, frozen=True, kw_only=True, gc=False):
-    """What is known of one question; `answers` are decoded when they are needed, to keep 200,000 questions small."""
+    """The annotation of one question; `answers` are decoded only when needed, so that 200,000 questions stay small."""
 
     question_id: Id = ""
     image_id: Id | None = None
@@ -71,7 +73,7 @@ class Annotation(Struct, frozen=True, kw_only=True, gc=False):
 class Annotations(Struct, frozen=True, kw_only=True):
     """The questions of one file by id as text; of several with one id the last counts, as in VQA's own loader.
 
-    `unlabelled` says that it is a question file, of a split whose answers nobody has.
+    `unlabelled`: it is the question file of a split without public answers.
     """
 
     path: str
@@ -81,7 +83,7 @@ class Annotations(Struct, frozen=True, kw_only=True):
     unlabelled: bool = False
 
     def answers(self, annotation: Annotation) -> list[HumanAnswer | str]:
-        """The answers to one question, none where the file has none; raises DataError that names the question."""
+        """The answers to one question, if any; raises DataError with the question if they are malformed."""
         if isinstance(annotation.answers, UnsetType):
             return []
         try:
@@ -101,7 +103,7 @@ _answers = msgspec.json.Decoder(list[HumanAnswer | str] | str)
 
 
 def read_annotations(path: str | os.PathLike[str]) -> Annotations:
-    """Read a file of any of the forms; raises DataError that names what is wrong."""
+    """Read a file of any of these forms; raises DataError for a malformed one."""
     name = os.fspath(path)
     text = json_text(name)
     if opening(text) == b"[":
@@ -120,11 +122,11 @@ def read_annotations(path: str | os.PathLike[str]) -> Annotations:
     by_id = decoded(name, text, dict[str, Annotation])
     rows = [replace(row, question_id=key) if row.question_id == "" else row for key, row in by_id.items()]
     annotations = _collect(name, rows)
-    return replace(annotations, id_kinds=annotations.id_kinds - {str})  # the names in an object can't be numbers
+    return replace(annotations, id_kinds=annotations.id_kinds - {str})  # keys of a JSON object can't be numbers
 
 
 def _begins_with_row(name: str) -> bool:
-    """Whether a file that is not one object has one per line, and is not an object that is broken."""
+    """Whether a file has one object per line, and isn't one broken object."""
     try:
         msgspec.json.decode(next(lines(name), (0, b""))[1], type=Annotation)
     except UNDECODABLE:
@@ -164,15 +166,15 @@ METRICS: Final[dict[str, Metric]] = {
     "simple-words": _against_gold(vqa2.simple_correct_by_words),
     "enhanced": _against_gold(vqa2.enhanced_score),
     "enhanced-words": _against_gold(vqa2.enhanced_score_by_words),
-    "contains": lambda said, answers, gold: float(contains_answer(said, answers)),
+    "contains": lambda prediction, answers, gold: float(contains_answer(prediction, answers)),
 }
 OF_THE_ANSWER: Final = frozenset({"normalised", "contains"})
-"""These take a record's answer; published scores take all that its model said."""
+"""Metrics of a record's answer; published scores are of the model's whole reply."""
 AGAINST_GOLD: Final = frozenset({"simple", "simple-words", "enhanced", "enhanced-words"})
-"""These compare with the annotation's `multiple_choice_answer`, or with the majority where there is none."""
+"""Metrics that compare with the annotation's `multiple_choice_answer`, or the majority's answer if it has none."""
 _USUAL: Final = 10
 _WHOLE_REPLY: Final = "whole_reply"
-"""The rule of a record whose answer is all that was said, without what that was wrapped in."""
+"""The rule of a record whose answer is the whole reply without its wrapper."""
 _NON_STANDARD: Final = "a non-standard ladder of partial credit, for comparison with published numbers only"
 _REMARKS: Final = {
     "contains": "an annotator's answer is in the prediction as whole words; a diagnostic, not an accuracy",
@@ -180,11 +182,11 @@ _REMARKS: Final = {
     "enhanced": _NON_STANDARD,
     "enhanced-words": _NON_STANDARD,
 }
-"""What a reader has to know of a metric that is not VQA accuracy."""
+"""Notes on metrics that are not VQA accuracy."""
 
 
 class ScoreReport(Struct, frozen=True, kw_only=True):
-    """All numbers of a scoring, accuracies in [0, 1], and the files that hold them."""
+    """All results of a scoring, accuracies in [0, 1], and the files that were written."""
 
     predictions: str
     annotations: str
@@ -198,8 +200,8 @@ class ScoreReport(Struct, frozen=True, kw_only=True):
 def score_files(settings: ScoreSettings) -> ScoreReport:
     """Score a file of predictions; writes nothing without an output folder.
 
-    The question file of a test split leaves every accuracy None. Raises DataError where no id is in both files, and
-    where other annotations have no answer to any of them.
+    With the question file of a test split every accuracy is None. Raises DataError if no id is in both files, or if
+    other annotations have no answer to any prediction.
     """
     predictions = read_predictions(settings.predictions, settings.variant)
     annotations = read_annotations(settings.annotations)
@@ -234,7 +236,7 @@ def score_files(settings: ScoreSettings) -> ScoreReport:
 def _questions(
     predictions: Predictions, annotations: Annotations, columns: Columns, *, gold: bool
 ) -> Iterator[Question]:
-    """The annotated questions in the order of the predictions; those without any answer are named in `columns`."""
+    """The annotated questions in the order of the predictions; those without answers go to `columns`."""
     for key, prediction in predictions.by_id.items():
         annotation = annotations.by_id.get(key)
         if annotation is None:
@@ -243,29 +245,27 @@ def _questions(
         if not answers:
             columns.without_answers.append(key)
             continue
-        answer_texts = texts(answers)
-        people = [answer.answer_id for answer in answers if isinstance(answer, HumanAnswer)]
         yield Question(
             id=key,
             text="",
-            references=tuple(answer_texts),
+            references=tuple(texts(answers)),
             cluster=_cluster(key, prediction.cluster, annotation),
             row=annotation,
             extra={
-                "annotators": people,
-                "compared": answer_texts if len(set(people)) == len(answers) else answers,
+                "annotators": [answer.answer_id for answer in answers if isinstance(answer, HumanAnswer)],
+                "compared": told_apart(answers),
                 "gold": annotation.multiple_choice_answer or (majority(answers) if gold else ""),
             },
         )
 
 
 def _cluster(key: str, cluster: str, annotation: Annotation) -> str:
-    """The image where it is known, else the question alone."""
+    """The image if it is known, else the prediction's cluster or the question itself."""
     return f"image {annotation.image_id}" if annotation.image_id is not None else cluster or f"question {key}"
 
 
 def _scores(metrics: tuple[str, ...], predicted: Prediction, question: Question) -> dict[str, float]:
-    """By each metric; a missing or unparsed answer is 0, a blank one is compared."""
+    """The scores by metric; without an answer there are none, and a blank answer is compared like others."""
     if predicted.text is None:
         return {}
     whole = predicted.text
@@ -276,7 +276,7 @@ def _scores(metrics: tuple[str, ...], predicted: Prediction, question: Question)
 
 
 def _write(settings: ScoreSettings, predictions: Predictions, columns: Columns) -> list[str]:
-    """The evaluator's files; the last one named is that of the report itself."""
+    """Write the evaluator's files; the last of the returned paths is for the report."""
     assert settings.output
     stem = stem_of(predictions.path)
     written = [write_leaderboard(settings.output, stem, predictions)]
@@ -287,7 +287,7 @@ def _write(settings: ScoreSettings, predictions: Predictions, columns: Columns) 
 
 
 def _counts(predictions: Predictions, annotations: Annotations, columns: Columns) -> dict[str, Any]:
-    """The denominators: questions of either file, and how many of them could be scored."""
+    """The numbers of questions in the files and of those that were scored."""
     statuses = Counter(prediction.status for prediction in predictions.by_id.values())
     known = len(columns.question_ids) + len(columns.without_answers)
     return {
@@ -318,7 +318,7 @@ def _unanswered(predictions: Predictions, annotations: Annotations, number: int)
 
 
 def _notes(predictions: Predictions, annotations: Annotations, columns: Columns) -> Iterator[str]:
-    """One sentence for each thing; none where both files are whole."""
+    """One sentence per problem; none if both files are complete."""
     yield from of_ids(columns.without_annotation, columns.without_prediction, "annotation", "annotated question")
     if columns.without_answers:
         yield f"{named(columns.without_answers, 'question')} without any answer to compare with, not scored"

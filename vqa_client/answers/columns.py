@@ -1,6 +1,6 @@
-"""The scores of answers against annotations in columns, some bytes a question and metric, and what is made of them.
+"""The scores of answers against annotations in columns of a few bytes per question and metric, and their summary.
 
-That is a summary, the files that VQA's own evaluator writes, and the result file that its server takes.
+Also writes the files of VQA's own evaluator, and the result file for its server.
 """
 
 import re
@@ -27,11 +27,11 @@ OFFICIAL: Final = "official"
 
 
 class Columns(Struct, kw_only=True):
-    """The scored questions in the order of the predictions, an item of each list for each.
+    """The scored questions in the order of the predictions: each list has one item per question.
 
-    `values` holds the scores by metric, `unanimous` whether all annotators gave one answer, `clusters` the image.
-    `answer_counts` says how many questions have how many answers; `without_answer_id` and `with_blank_answers` count
-    questions, `sentences` predictions that are not a short answer. The last three name what could not be scored.
+    `values` are the scores by metric, `unanimous` is 1 if all annotators gave one answer, `clusters` are the images.
+    `answer_counts` is number of answers -> number of questions; `without_answer_id` and `with_blank_answers` count
+    questions, `sentences` counts predictions that are not a short answer. The last three are ids that can't be scored.
     """
 
     values: dict[str, "array[float]"]
@@ -50,7 +50,7 @@ class Columns(Struct, kw_only=True):
     without_answers: list[str] = []
 
     def add(self, question: Question, record: Record) -> None:
-        """Take a question of annotations with the record of its answer; a failed one scores 0 by every metric."""
+        """Add an annotated question with the record of its answer; a failed question scores 0 by every metric."""
         annotation, references = question.row, question.references
         for name, column in self.values.items():
             column.append(record.parts.get(name, 0.0))
@@ -67,7 +67,7 @@ class Columns(Struct, kw_only=True):
 
 
 def indices_by_type(types: Sequence[str | None]) -> dict[str, list[int]]:
-    """Where each type stands in a column, in order of appearance; None is not a type."""
+    """The indices of each type in a column, in order of appearance; None is not a type."""
     members: dict[str, list[int]] = {}
     for index, name in enumerate(types):
         if name is not None:
@@ -76,14 +76,14 @@ def indices_by_type(types: Sequence[str | None]) -> dict[str, list[int]]:
 
 
 def picked(column: Sequence[Item], indices: Sequence[int]) -> list[Item]:
-    """The items of a column at these places."""
+    """The items of a column at these indices."""
     return [column[index] for index in indices]
 
 
 class Summary(Struct, frozen=True, kw_only=True):
     """The accuracies of all scored questions and of each type, by metric.
 
-    `if_missing_were_wrong` is over all annotated questions, one without a prediction counting as 0.
+    `if_missing_were_wrong` is over all annotated questions, and those without a prediction count as 0.
     """
 
     overall: dict[str, Mean]
@@ -94,7 +94,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 def summarise(scored: Columns) -> Summary:
-    """Add the columns up."""
+    """Compute the accuracies."""
     n = len(scored.question_ids)
     annotated = n + len(scored.without_prediction)
     both = NORMALISED in scored.values and OFFICIAL in scored.values
@@ -108,7 +108,7 @@ def summarise(scored: Columns) -> Summary:
 
 
 def _means_by_type(scored: Columns, types: Sequence[str | None]) -> dict[str, dict[str, Mean]]:
-    """The types with most questions first."""
+    """The means by type and metric, types with the most questions first."""
     return {
         name: {
             metric: mean_of(picked(column, indices), picked(scored.clusters, indices))
@@ -125,7 +125,7 @@ _NUMBER: Final = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 def write_evaluation(folder: Path, stem: str, scored: Columns, metric: str) -> list[Path]:
     """Write accuracy, evalQA, evalQuesType and evalAnsType by one metric, in per cent with two decimals.
 
-    The files of the metric "official" have the names that VQA's evaluator gives them, others have the metric's within.
+    The files of the metric "official" have the names of VQA's evaluator; other names also contain the metric.
     """
     values = scored.values[metric]
     rounded = [round(100 * value, DECIMALS) for value in values]
@@ -148,9 +148,9 @@ def write_evaluation(folder: Path, stem: str, scored: Columns, metric: str) -> l
 
 
 def write_leaderboard(folder: Path, stem: str, predictions: Predictions) -> Path:
-    """Write the result file for VQA's server: all predictions once, ids as numbers.
+    """Write the result file for VQA's server: each prediction once, ids as numbers.
 
-    They are normalised: where all annotators agree the server compares without normalising, and "Yes." would be wrong.
+    Answers are normalised, as the server doesn't normalise if all annotators agree: "Yes." would be wrong.
     """
     rows = [
         {"question_id": _as_number(key), "answer": normalised(on_one_line(prediction.text or ""))}

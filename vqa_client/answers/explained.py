@@ -1,6 +1,6 @@
-"""Explanations in a file against those of people, and the answers where these are known, in the line of a run.
+"""Score explanations in a file against those of people, and the answers if the right ones are known.
 
-What they are compared with, settings or the files' names say: an NLE file, or COCO captions.
+The references are an NLE file or COCO captions, chosen by settings or by the names of the files.
 """
 
 import os
@@ -50,10 +50,10 @@ _MODE = re.compile(r"-(q2ar|q2a|qa2r)\b")
 
 
 class References(Struct, frozen=True, kw_only=True):
-    """The questions of one file by id; `unusable` names by reason those that can't be scored.
+    """The questions of one file by id; `unusable` has by reason the ids that can't be scored.
 
-    `captions` is the form of a COCO file's, None for an NLE file, whose benchmark has `metrics`. `task` is None where
-    nothing says which benchmark it is, and `note` what a reader should know of the file that was chosen.
+    `captions` is the form of captions in a COCO file, None for an NLE file, whose benchmark has `metrics`. `task` is
+    None if the benchmark is unknown; `note` is about the file that was chosen.
     """
 
     path: str
@@ -66,7 +66,7 @@ class References(Struct, frozen=True, kw_only=True):
 
     @property
     def has_answers(self) -> bool:
-        """Whether it says which answers are right."""
+        """Whether the right answers are known."""
         return self.captions != "exp"
 
 
@@ -76,10 +76,10 @@ class _Annotation(Struct, frozen=True):
 
 
 def read_references(settings: ScoreExplanationsSettings) -> References:
-    """Find the references and read them, whatever their form.
+    """Find the references and read them in any form.
 
-    Raises UsageError where nothing says which they are, or of which benchmark; DataError where the file isn't there, or
-    names what is wrong in it.
+    Raises UsageError if the settings don't determine the references or their benchmark; DataError for a missing or
+    malformed file.
     """
     named = _OURS.match(settings.predictions.name)
     own_name = settings.references.name.lower() if settings.references else ""
@@ -111,11 +111,11 @@ def read_references(settings: ScoreExplanationsSettings) -> References:
 
 
 def _captions(path: Path) -> dict[str, list[str]] | None:
-    """The captions by id; None where the file holds records."""
+    """The captions by id; None for a file of records."""
     text = json_text(path)
     try:
         records = msgspec.json.decode(text, type=dict[str, Raw])
-    except UNDECODABLE:  # a list or JSONL; what else is wrong, the reader of records says
+    except UNDECODABLE:  # a list or JSONL; the reader of records reports other faults
         return None
     captions: dict[str, list[str]] = {}
     if "annotations" in records:
@@ -150,16 +150,16 @@ def _question(key: str, captions: list[tuple[str, str]]) -> Question:
 
 
 class Places:
-    """Questions by image and text; where several have the same, they are given out in the order of the file."""
+    """Finds questions by image and text; several with the same are returned in the order of the file."""
 
     def __init__(self, questions: Mapping[str, Question]) -> None:
         self._questions = questions
         self._waiting = defaultdict[tuple[str, ...], list[str]](list)
 
     def take(self, cells: Mapping[str, str]) -> str:
-        """The id of the next question with these cells, the last one again where none is left; "" for no such.
+        """The id of the next question with these cells, at the end the last one again; "" if there is none.
 
-        All calls name the same columns.
+        All calls have the same columns.
         """
         if not self._waiting:
             for key, question in self._questions.items():
@@ -170,14 +170,14 @@ class Places:
 
 
 def _plain(cell: str) -> str:
-    """An image without its folder, a number without noughts before it, a text without blanks around it."""
+    """An image without its folder, a number without leading zeros, a text without blanks around it."""
     words = " ".join(cell.split())
     name = os.path.basename(words) if " " not in words else words
     return name.lstrip("0") or "0" if name.isascii() and name.isdecimal() else name
 
 
 ACCURACY: Final = "accuracy"
-"""The share of answers equal to the right one, or to the majority's, both normalised."""
+"""The metric: the share of answers equal to the right or the majority's answer, both normalised."""
 _FORMS: Final[dict[Form, str]] = {
     "full": 'the captions are taken for "answer because explanation"',
     "exp": "the captions are taken for explanations without answers",
@@ -185,14 +185,14 @@ _FORMS: Final[dict[Form, str]] = {
 
 
 class Accuracy(Struct, frozen=True, kw_only=True):
-    """A mean over the questions that have a prediction, and one over all, where a missing one counts as 0."""
+    """A mean over the questions that have a prediction, and one over all, in which a missing prediction counts as 0."""
 
     mean: Mean
     if_missing_were_wrong: float
 
 
 class ExplanationReport(Struct, frozen=True, kw_only=True):
-    """All numbers of a scoring, accuracies in [0, 1], none where the answers aren't known, and the files with them."""
+    """All results of a scoring, accuracies in [0, 1], if answers are known, and the files that were written."""
 
     predictions: str
     references: str
@@ -204,7 +204,7 @@ class ExplanationReport(Struct, frozen=True, kw_only=True):
     files: list[str]
 
     def as_json(self) -> dict[str, Any]:
-        """The report as machines read it, without the scores of single questions."""
+        """The report as JSON, without the scores of single questions."""
         built = {
             name: msgspec.to_builtins(getattr(self, name)) for name in self.__struct_fields__ if name != "explanations"
         }
@@ -214,8 +214,8 @@ class ExplanationReport(Struct, frozen=True, kw_only=True):
 def score_explanation_files(settings: ScoreExplanationsSettings) -> ExplanationReport:
     """Score a file of explanations; writes nothing without an output folder.
 
-    METEOR, SPICE and BERTScore are computed where the environment names their programs and weights. Raises DataError
-    where no question is in both files, UsageError where nothing says what to compare with.
+    METEOR, SPICE and BERTScore are computed if the environment names their programs and weights. Raises DataError if no
+    question is in both files, UsageError if the references can't be determined.
     """
     references = cache(lambda: read_references(settings))
     places = cache(lambda: Places(references().by_id))
@@ -290,7 +290,7 @@ def _score(predictions: Predictions, references: References) -> tuple[Explanatio
 
 
 def _accuracies(pairs: Sequence[tuple[Question, Record]], missing: int) -> dict[str, Accuracy]:
-    """Each over the questions that have this metric."""
+    """The accuracies by metric, each over the questions that have it."""
     accuracies = {}
     for name in dict.fromkeys(name for _, record in pairs for name in record.parts):
         scored = [(question, record.parts[name]) for question, record in pairs if name in record.parts]

@@ -1,4 +1,4 @@
-"""Answers from a file in place of a server's: the same questions, reading, metrics, records and reports."""
+"""Answers from a file instead of a server: the same questions, reading, metrics, records and reports."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -33,18 +33,19 @@ from vqa_client.settings.score import AnswersSettings
 from vqa_client.types import FAILED, Completion, Record
 
 NO_PREDICTION = "no_prediction"
-"""Why a question is left out."""
+"""The reason for leaving a question out."""
 KEPT = 50_000
-"""Questions in memory, at some 2 KB each."""
+"""The most questions that are kept in memory, at some 2 KB each."""
 
 
 def score_answers(settings: RunSettings, answers: AnswersSettings, note: Note) -> list[Report]:
     """Score a file's answers to a benchmark's questions, and write records, run file and report as a run does.
 
-    Raises DataError where it answers no question, UsageError for options that only a server's run can have,
-    IdentityError where the records of another run are in the way.
+    Raises DataError if the file answers no question, UsageError for options that only a run on a server can have, and
+    IdentityError if the records of another run exist there.
     """
-    for option in (*settings.draws, *settings.variations):
+    if options := [*settings.draws, *settings.variations]:
+        option = options[0]
         raise UsageError(f"{option} says what is asked, and a file's answers are there", hint=f"leave {option} out")
     predictions = read_predictions(answers.predictions, answers.variant)
     answers = dataclasses.replace(answers, model=answers.model or stem_of(predictions.path))
@@ -68,14 +69,14 @@ def score_answers(settings: RunSettings, answers: AnswersSettings, note: Note) -
 
 
 def _in_memory(plan: Plan) -> Plan:
-    """The same plan with its questions in memory, which three walks need; of more they are read again each time."""
+    """The plan with its questions in memory for three passes; more than `KEPT` are read again for each pass."""
     loaded = plan.loaded
     few = loaded.count <= KEPT
     return replace(plan, loaded=replace(loaded, questions=list(loaded.questions))) if few else plan
 
 
 def _without_missing(plan: Plan, missing: tuple[str, ...]) -> Plan:
-    """The same plan without questions that have no prediction."""
+    """The plan without the questions that have no prediction."""
     if not missing:
         return plan
     loaded = plan.loaded
@@ -111,9 +112,9 @@ def _records(plan: Plan, predictions: Predictions, *, blank: bool) -> Iterator[R
 
 
 def _reply(prediction: Prediction) -> Completion | QuestionFailed:
-    """What was replied: all that a record keeps, else the answer, which may be a blank."""
+    """The whole reply of a record, else the answer, which may be blank."""
     if prediction.status in FAILED:
         return QuestionFailed(prediction.status, "the predictions have no reply")
     text = prediction.text or ""
-    stands = prediction.text is not None and not text.strip()
-    return prediction.reply or Completion(text=text, finish_reason=GIVEN if stands else "stop")
+    blank = prediction.text is not None and not text.strip()
+    return prediction.reply or Completion(text=text, finish_reason=GIVEN if blank else "stop")

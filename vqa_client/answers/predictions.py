@@ -1,7 +1,6 @@
-"""Predictions as others and we write them: result files, JSONL, CSV, vqa2 reports, record logs, tables, captions.
+"""Read predictions: result files, JSONL, CSV, vqa2 reports, record logs, published tables, captions.
 
-Behind them: the records of these answers, which are taken as they are, and notes for a reader of the numbers on what is
-missing, doubled or of another form.
+Also makes the records of these answers, and notes on answers that are missing, repeated or malformed.
 """
 
 import os
@@ -43,7 +42,7 @@ _EXPLAINED_IDS: Final = ("sample_id", "question_id", "image_id", "id")
 _EXPLAINED_ANSWERS: Final = ("answer", "generated_answer", "generated_label")
 _EXPLANATIONS: Final = ("generated_explanation", "explanation", "rationale")
 PLACES: Final = ("image_id", "image_name", "question", "hypothesis")
-"""The columns by which a row of the published table, which has no id, is known."""
+"""The columns that identify a row of the published table, which has no id."""
 _EXPLAINED_HINT: Final = (
     "each row needs an id (sample_id, question_id, image_id) or the published table's columns, and an explanation "
     "(rationale, explanation, generated_explanation) or a caption"
@@ -51,15 +50,14 @@ _EXPLAINED_HINT: Final = (
 EXPLANATIONS_HINT: Final = "it contains explanations: use `vqa-client score-explanations -p {}`"
 _ENDINGS: Final = (".records.jsonl", ".jsonl", ".json", ".csv", ".tsv")
 Find = Callable[[Mapping[str, str]], str]
-"""Gives the id of the question with these cells of the published table, "" where there is none."""
+"""Finds the id of the question with these cells of the published table, "" if there is none."""
 
 
 class Prediction(Struct, frozen=True, kw_only=True, gc=False):
-    """What was answered to one question; `text` is None where nothing was, or a run has another status.
+    """The answer to one question; `text` is None if there is none, or if a record's status isn't "ok".
 
-    A status other than "ok" is a record's own, or "empty" for an answer without any character but blanks; where
-    explanations are read, "" is that there is no text, or no `explanation`. `reply` is the whole reply that a record
-    keeps, `rule` that by which the text was read from it.
+    `status` is that of a record, "empty" for a blank answer, else "ok". In files of explanations, an empty `text` or
+    `explanation` means that there is none. `reply` is the whole reply of a record, `rule` the rule that read it.
     """
 
     question_id: Id
@@ -74,10 +72,10 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
 class Predictions(Struct, frozen=True, kw_only=True):
     """The predictions of one file by id as text; of several for one id the last counts.
 
-    `repeated` says how many answers an id has that has several, `differing` names those whose answers are not all the
-    same. `not_text` counts answers that are numbers or truth values, `unreadable` lines of a record log that end too
-    soon. `id_kinds` has no kind where the author had no choice: a record log's ids and a table's are always text.
-    `explained` says that answers come with explanations, as those of explain do; `captions` is how COCO captions read.
+    `repeated` is the number of answers of each id with several, `differing` the ids whose answers differ. `not_text`
+    counts answers that are numbers or booleans, `unreadable` incomplete lines of a record log. `id_kinds` is empty for
+    record logs and tables, whose ids are always text. `explained`: answers have explanations, as in explain's files;
+    `captions` is the form of COCO captions.
     """
 
     path: str
@@ -92,7 +90,7 @@ class Predictions(Struct, frozen=True, kw_only=True):
 
     @property
     def has_answers(self) -> bool:
-        """Whether it holds answers, and not explanations alone."""
+        """Whether there are answers, and not only explanations."""
         return any(each.text or each.status != "ok" for each in self.by_id.values())
 
 
@@ -120,7 +118,7 @@ class _Row(Struct, frozen=True, gc=False):
 
 
 Rows = Iterable[tuple[str, _Row]]
-"""Rows, each behind where it stands, for messages."""
+"""Rows, each after its place in the file, for messages."""
 
 
 class _Model(Struct, frozen=True):
@@ -132,9 +130,10 @@ class _Report(Struct, frozen=True):
 
 
 def read_predictions(path: str | os.PathLike[str], variant: str | None = None) -> Predictions:
-    """Read a file of any form that has answers; raises DataError that names the row at fault.
+    """Read a file of any form that has answers; raises DataError with the malformed row.
 
-    `variant` picks one of a record log's, or a model of a report; several of these without a pick are a UsageError.
+    `variant` selects a variant of a record log, or a model of a report. Raises UsageError if there are several and
+    `variant` is None.
     """
     name = os.fspath(path)
     unreadable: list[int] = []
@@ -145,7 +144,7 @@ def read_predictions(path: str | os.PathLike[str], variant: str | None = None) -
 def read_explained(
     path: str | os.PathLike[str], find: Find = lambda cells: "", captions: Form | None = None
 ) -> Predictions:
-    """Read a file of any form that has explanations, as `read_predictions`; the form of captions is seen, or given."""
+    """Read a file of any form that has explanations; the form of captions is detected unless given."""
     name = os.fspath(path)
     unreadable: list[int] = []
     form: Form | None = None
@@ -160,14 +159,14 @@ def read_explained(
 
 
 def stem_of(predictions: str) -> str:
-    """The name that the files begin with: "x" for "x.json", "x_results.json", "x.csv" and "x.records.jsonl"."""
+    """The beginning of the names of output files: "x" for "x.json", "x_results.json", "x.csv", "x.records.jsonl"."""
     name = Path(predictions).name
     ending = next((ending for ending in _ENDINGS if name.lower().endswith(ending)), "")
     return name[: len(name) - len(ending)].removesuffix("_results") or name
 
 
 def strangers(predictions: Predictions, known: str, path: str) -> DataError:
-    """The error of a file none of whose questions is among those of another."""
+    """The error for predictions of which no question is in the other file."""
     predicted = next(iter(predictions.by_id))
     return DataError(
         f"no question of {predictions.path} is in {path}: the first ids are {predicted!r} and {known!r}",
@@ -210,7 +209,7 @@ def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
 
 
 def _report(name: str, text: memoryview) -> _Report | None:
-    """A report of vqa2, ours or published; None for lines of JSON. Raises DataError for an object that is broken."""
+    """A report of vqa2, ours or published; None for lines of JSON. Raises DataError for a broken object."""
     try:
         return msgspec.json.decode(text, type=_Report)
     except UNDECODABLE as error:
@@ -312,7 +311,7 @@ def _explained_prediction(form: Form | None, where: str, row: _Row, answer: Any)
 
 
 def _text_of(value: Any) -> str:
-    """Nothing where the published script says in set words that there was nothing."""
+    """The text of a value, "" for the published script's placeholders of a missing one."""
     text = "" if value is None or value is UNSET else str(value)
     return "" if text.strip().lower() in (*PLACEHOLDERS, UNKNOWN) else text
 
@@ -323,7 +322,7 @@ _EXAMPLES: Final = 3
 def of_ids(
     strangers: Collection[str], missing: Collection[str], other: str, asked: str, treated: str = "not scored"
 ) -> Iterator[str]:
-    """Predictions without an `other`, such as an annotation, and questions that were `asked` without a prediction."""
+    """Notes on predictions without an `other`, such as an annotation, and on `asked` questions without a prediction."""
     if strangers:
         yield f"{named(strangers, 'prediction')} without {other}, not scored"
     if missing:
@@ -331,14 +330,14 @@ def of_ids(
 
 
 def of_repeated(repeated: Mapping[str, int], differing: int) -> Iterator[str]:
-    """Questions that a file answers more than once."""
+    """A note on questions that a file answers more than once."""
     if repeated:
         differ = f"({differing:,} of them differ)"
         yield f"{named(repeated, 'question')} with several predictions {differ}: the last one counts"
 
 
 def of_file(predictions: Predictions) -> Iterator[str]:
-    """Answers and lines of a file that are not as they should be."""
+    """Notes on malformed answers and lines of a file."""
     if predictions.not_text:
         yield f"{count(predictions.not_text, 'answer')} not written as text, taken as they stand"
     if predictions.unreadable:
@@ -346,7 +345,7 @@ def of_file(predictions: Predictions) -> Iterator[str]:
 
 
 def of_statuses(statuses: "Counter[Status]", scored_as: Callable[[Status], str]) -> Iterator[str]:
-    """Questions that have another status than "ok", and what they count as."""
+    """Notes on questions with another status than "ok", and how they are scored."""
     for status, number in statuses.most_common():
         if status != "ok":
             kind = "answer" if status in ANSWERED else "question"
@@ -354,13 +353,13 @@ def of_statuses(statuses: "Counter[Status]", scored_as: Callable[[Status], str])
 
 
 def named(ids: Collection[str], noun: str) -> str:
-    """How many there are, and the first of them by their ids."""
+    """The number of ids with a noun, and the first ids."""
     return f"{count(len(ids), noun)} ({first_of(ids, _EXAMPLES)})"
 
 
 Pairs = Iterator[tuple[Question, Record]]
 Scores = Callable[[Prediction, Question], dict[str, float]]
-"""Gives the scores of an answer by metric, of which the first is the record's."""
+"""The scores of an answer by metric; the first is the record's score."""
 
 
 def records_of(questions: Iterable[Question], predictions: Predictions, scores: Scores) -> Pairs:

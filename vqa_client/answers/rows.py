@@ -1,4 +1,4 @@
-"""The rows of a JSON, JSONL or CSV file as typed nouns, ids as they are compared, and captions in parts."""
+"""Read the rows of a JSON, JSONL or CSV file; normalise ids, and split captions into answer and explanation."""
 
 import csv
 import mmap
@@ -27,12 +27,12 @@ _QUOTE_HINT = 'quote an answer that contains the separator: 42,"yes, it is"'
 
 
 def key_of(question_id: Id) -> str:
-    """The text under which an id is compared: 42 and "42" are one question."""
+    """The text of an id for comparisons: 42 and "42" are one question."""
     return str(question_id).strip()
 
 
 def is_csv(path: str | os.PathLike[str]) -> bool:
-    """Whether the name says that columns are separated by commas, or by tabs."""
+    """Whether the name is that of a CSV or TSV file."""
     return os.fspath(path).lower().endswith((".csv", ".tsv"))
 
 
@@ -42,7 +42,7 @@ def is_log(path: str | os.PathLike[str]) -> bool:
 
 
 def json_text(path: str | os.PathLike[str]) -> memoryview:
-    """The content of a JSON file without its byte order mark, mapped and not read; DataError if there is none."""
+    """The content of a JSON file as a memory map, without its byte order mark; raises DataError for an empty file."""
     try:
         with open(path, "rb") as file:
             text = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -54,12 +54,12 @@ def json_text(path: str | os.PathLike[str]) -> memoryview:
 
 
 def opening(text: memoryview) -> bytes:
-    """The first character that is no blank."""
+    """The first character that isn't a blank."""
     return bytes(text[:4096]).lstrip()[:1]
 
 
 def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
-    """Number and content of each line that is not blank; only a line feed ends one, whatever an answer holds."""
+    """Number and content of each line that is not blank; only a line feed ends a line."""
     with open(path, "rb") as file:
         for number, line in enumerate(file, start=1):
             content = line.removeprefix(_BOM) if number == 1 else line
@@ -68,7 +68,7 @@ def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
 
 
 def decoded(path: str | os.PathLike[str], text: bytes | memoryview, row_type: type[Row], *, where: str = "") -> Row:
-    """Decode JSON as `row_type`; raises DataError that names the file, the place and the field."""
+    """Decode JSON as `row_type`; raises DataError with the file, the place and the field."""
     try:
         return msgspec.json.decode(text, type=row_type)
     except UNDECODABLE as error:
@@ -77,10 +77,10 @@ def decoded(path: str | os.PathLike[str], text: bytes | memoryview, row_type: ty
 
 
 def json_rows(path: str | os.PathLike[str], row_type: type[Row], unread: list[int]) -> Iterator[tuple[str, Row]]:
-    """Each item of a JSON list, or line of a JSONL file, as `row_type` behind where it stands, for messages.
+    """Each item of a JSON list, or line of a JSONL file, as `row_type` after its place in the file, for messages.
 
-    What is not a record in a record log goes into `unread` by the number of its line, since its run may have been
-    killed, or still writes; such a line of another file is a DataError.
+    In a record log, the numbers of lines that aren't records go to `unread`, since its run may have been killed or may
+    be still writing; such a line of another file raises DataError.
     """
     text = json_text(path)
     if opening(text) == b"[":
@@ -101,13 +101,13 @@ def _records(path: str | os.PathLike[str], unread: list[int]) -> Iterator[tuple[
 
 
 def csv_rows(path: str | os.PathLike[str]) -> Iterator[dict[str, str]]:
-    """Each line of a CSV file (or of tabs, or semicolons) by its column names; raises DataError where it fails."""
-    usual = csv.field_size_limit(_LARGEST_FIELD)  # it holds for the whole process
+    """Each line of a file with commas, tabs or semicolons by its column names; raises DataError for a malformed one."""
+    usual_limit = csv.field_size_limit(_LARGEST_FIELD)  # a limit of the whole process
     try:
         with open(path, "rb") as file, TextIOWrapper(file, "utf-8-sig", newline="") as text:
             first = text.readline()
-            usual_one = "\t" if os.fspath(path).lower().endswith(".tsv") else ","
-            separator = separator_of(first, usual_one)
+            usual_separator = "\t" if os.fspath(path).lower().endswith(".tsv") else ","
+            separator = separator_of(first, usual_separator)
             rows = csv.DictReader(chain([first], text), delimiter=separator, restval="")
             for number, row in enumerate(rows, 1):
                 if None in row:
@@ -118,11 +118,11 @@ def csv_rows(path: str | os.PathLike[str]) -> Iterator[dict[str, str]]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"can't read {os.fspath(path)} as CSV in UTF-8: {error}") from None
     finally:
-        csv.field_size_limit(usual)
+        csv.field_size_limit(usual_limit)
 
 
 def _beginning(text: bytes | memoryview) -> str:
-    """The first characters as Python writes them, or the first bytes of what is not text."""
+    """The first characters as a Python literal, or the first bytes if it is not text."""
     start = bytes(text[:_SHOWN])
     return (
         f"the bytes {start[:8].hex(' ')}, which are not text"
@@ -132,15 +132,15 @@ def _beginning(text: bytes | memoryview) -> str:
 
 
 Form = Literal["full", "exp"]
-"""Whether a caption reads "answer because explanation" or is an explanation alone."""
+"""Whether a caption is "answer because explanation" or only an explanation."""
 _NAMED = re.compile(r"(?<![a-z])(?P<form>full|exp)(?![a-z])")
 _BECAUSE: Final = re.compile(r"\s+because\s+", re.IGNORECASE)
 _MOST_WORDS: Final = 8
-"""More words before "because" are part of an explanation."""
+"""The most words before "because" that are an answer; more are part of an explanation."""
 
 
 def form_of(path: str | Path, captions: Collection[str]) -> Form:
-    """The form that the file's name tells (NLX-GPT's and ours end in _full and _exp), else that of most captions."""
+    """The form in the file's name (NLX-GPT's and ours end in _full and _exp), else that of most captions."""
     named = _NAMED.findall(Path(path).name.lower())
     if named:
         return "full" if named[-1] == "full" else "exp"
@@ -149,7 +149,7 @@ def form_of(path: str | Path, captions: Collection[str]) -> Form:
 
 
 def taken_apart(caption: str, form: Form) -> tuple[str, str]:
-    """The answer and the explanation, each "" where there is none; the first "because" parts them."""
+    """The answer and the explanation, split at the first "because"; each may be ""."""
     if form == "exp":
         return "", caption.strip()
     answer, *explanation = _BECAUSE.split(f" {caption} ", maxsplit=1)

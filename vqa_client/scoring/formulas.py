@@ -1,7 +1,7 @@
-"""The value of a formula in LaTeX, such as "\\frac{\\sqrt{3}}{2}", read in linear time and without running code.
+"""Compute a formula in LaTeX, such as "\\frac{\\sqrt{3}}{2}", in linear time and without running code.
 
-A formula is sums, products (written or not), powers, fractions, roots and functions of numbers and names; a `Dialect`
-says which. No recursion goes deeper than `_MOST_DEPTH` brackets, and no number grows beyond `_MOST_BITS` bits.
+A formula has sums, products (also without a sign), powers, fractions, roots and functions of numbers and names; a
+`Dialect` lists the functions and names. Brackets nest up to `_MOST_DEPTH`, and powers have up to `_MOST_BITS` bits.
 """
 
 import math
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 Value = int | float
 MOST_LENGTH: Final = 400
-"""Characters of a formula; a longer text is prose."""
+"""Characters of a formula; a longer text isn't a formula."""
 _MOST_DEPTH: Final = 40
 _MOST_BITS: Final = 10_000
 _MOST_FACTORIAL: Final = 500
@@ -30,9 +30,9 @@ _FRACTIONS: Final = frozenset(("\\frac", "\\dfrac", "\\tfrac"))
 
 
 class Dialect(Struct, frozen=True):
-    """What names and functions are worth, and which tokens end a formula early: what follows one is not read.
+    """The values of names, the functions, and the tokens that end a formula; the text behind them is ignored.
 
-    `lenient` also takes what people write: "\\frac12", "2^-1", "|3|", "5%", and "1\\frac{1}{2}" for one and a half.
+    `lenient` also reads "\\frac12", "2^-1", "|3|", "5%", and "1\\frac{1}{2}" as one and a half.
     """
 
     names: Mapping[str, Value]
@@ -42,11 +42,11 @@ class Dialect(Struct, frozen=True):
 
 
 class NoValueError(ValueError):
-    """A text is not a formula, or has no value that can be computed."""
+    """A text isn't a formula, or its value can't be computed."""
 
 
 def value_of(formula: str, dialect: Dialect) -> Value:
-    """The value of a formula; raises NoValueError where it has none."""
+    """The value of a formula; raises NoValueError if it has none."""
     if len(formula) > MOST_LENGTH:
         raise NoValueError(f"longer than {MOST_LENGTH} characters")
     reader = _Reader(formula, dialect)
@@ -55,12 +55,12 @@ def value_of(formula: str, dialect: Dialect) -> Value:
     except (ArithmeticError, ValueError, TypeError) as error:
         raise NoValueError(str(error)) from None
     if (reader.token and reader.token not in dialect.ends) or not isinstance(value, int | float):
-        raise NoValueError(f"there is no value in {reader.token or value}")
+        raise NoValueError(f"{reader.token or value} has no value")
     return value
 
 
 class _Reader:
-    """Reads a formula from left to right, with a method for each rank of operators."""
+    """Reads a formula from left to right, with one method per precedence of operators."""
 
     def __init__(self, formula: str, dialect: Dialect) -> None:
         tokens = [match["number"] or match["sign"] or f"\\{match['command']}" for match in _TOKEN.finditer(formula)]
@@ -74,7 +74,7 @@ class _Reader:
         return self._tokens[self._place] if self._place < len(self._tokens) else ""
 
     def sum(self) -> Value:
-        """Terms that are added and subtracted."""
+        """Read terms that are added and subtracted."""
         self._depth += 1
         if self._depth > _MOST_DEPTH:
             raise NoValueError("nested too deeply")
@@ -103,7 +103,7 @@ class _Reader:
     def _starts_factor(self) -> bool:
         token, before = self.token, self._tokens[self._place - 1]
         if self._dialect.lenient and token[:1] in _DIGITS | {"."} and before[-1:] in _DIGITS:
-            return False  # "3 4" is no product
+            return False  # "3 4" isn't a product
         if token[:1] == "\\" and token[1:].isalpha():
             return token not in _TIMES | _OVER | self._dialect.ends and not token.startswith("\\r")
         return token[:1].isalnum() or (token[:1] == "." and len(token) > 1) or token in _PAIRS
@@ -152,7 +152,7 @@ class _Reader:
         raise NoValueError(f"{token or 'nothing'} has no value")
 
     def _apply(self, name: str) -> Value:
-        """A function of what follows; the power that comes between, of which -1 is the inverse."""
+        """Apply a function to what follows; a power of it, as in "\\sin^2 x", may be -1, the inverse."""
         power = self._exponent() if self.token == "^" and self._take() else 1
         name, power = (f"\\arc{name[1:]}", 1) if power == -1 else (name, power)
         function = self._dialect.functions.get(name)
@@ -164,7 +164,7 @@ class _Reader:
         return self._within(")") if self.token == "(" and self._take() else self._product()
 
     def _argument(self) -> Value:
-        """What is in braces, or the next digit or name, as TeX takes it."""
+        """Read the contents of braces, or the next digit or name, as TeX does."""
         if self.token == "{":
             self._take()
             return self._within("}")
@@ -200,7 +200,7 @@ def _power_of(base: Value, exponent: Value) -> Value:
 
 
 def _small_whole(value: Value) -> int:
-    """A whole number that a factorial can be of."""
+    """Check that `value` is a whole number, and small enough for a factorial."""
     if not isinstance(value, int) or value > _MOST_FACTORIAL:
         raise NoValueError(f"{value} is not a small whole number")
     return value

@@ -1,8 +1,8 @@
-"""Whether two short answers of mathematics are the same, as people write them: LaTeX or not, with units or without.
+"""Whether two short answers of mathematics are equal, in LaTeX or plain text, with or without units.
 
-Formulas are equal where their values are, those with letters where they agree for several values of each letter. A
-decimal may be rounded, to two places or more where the exact value is asked for. Several values are compared one by
-one: in order within brackets, in any order without.
+Formulas are equal if their values are; those with letters, if they agree for several values of each letter. A decimal
+may be rounded, to at least two places if the reference is exact. Several values are compared one by one: in order
+within brackets, else in any order.
 """
 
 import math
@@ -46,7 +46,7 @@ _WRITTEN: Final = tuple(
         *((rf"(\d)\s?{word}\b", rf"\1*{times}") for word, times in _MULTIPLES.items()),
     )
 )
-"""What is written without LaTeX."""
+"""Plain spellings, and what they are in LaTeX."""
 _UNIT = re.compile(r"(?:(?<=[\d)}.%])|(?<=\\pi))\s*(?P<unit>[A-Za-z](?:[A-Za-z/.*^{}\d-]|\s(?!\s*\d)|(?<=\bof)\s)*)$")
 _DECIMAL = re.compile(r"[-+]?[\d,]*\.(\d+)")
 _PROSE = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}")
@@ -58,7 +58,7 @@ _WITHIN = re.compile(r"\\?[(\[{](.*,.*)\\?[)\]}]", re.DOTALL)
 
 
 def _dialect(step: float) -> Dialect:
-    """Letters with values that no formula has by chance."""
+    """A dialect whose letters have values that no formula has by chance."""
     names: dict[str, Value] = {letter: 1.1 + step * math.sqrt(2 + place) for place, letter in enumerate(_LETTERS)}
     greek: dict[str, Value] = {f"\\{name}": 2.3 + step * math.sqrt(60 + n) for n, name in enumerate(_GREEK.split())}
     constants: dict[str, Value] = {"\\pi": math.pi, "e": math.e}
@@ -70,7 +70,7 @@ _DIALECTS: Final = tuple(_dialect(step) for step in (0.37, 0.91, 1.7))
 
 
 def same_maths(answer: str, reference: str) -> float:
-    """1 where both say the same, else 0."""
+    """1 if both are equal, else 0."""
     if len(answer) > 2 * MOST_LENGTH or len(reference) > 2 * MOST_LENGTH:
         return float(same_words(answer, reference))
     text, target = _plain(answer), _plain(reference)
@@ -78,15 +78,15 @@ def same_maths(answer: str, reference: str) -> float:
 
 
 def right_choice_or_maths(answer: str, question: Question) -> float:
-    """1 for the right choice, or, where there are no choices, for an answer that says the same as the reference."""
+    """1 for the right choice or, without choices, for an answer that is equal to the reference; else 0."""
     reference = question.references[0]
     return float(answer == reference) if question.choices else same_maths(answer, reference)
 
 
 def number_of(text: str) -> Value | None:
-    """The value of a number or a formula without letters, in digits or words; None where it is neither.
+    """The value of a number in digits or words, or of a formula without letters; None for other texts.
 
-    A unit and a per cent sign at its end are left out.
+    A unit and a per cent sign at its end are ignored.
     """
     if len(text) > MOST_LENGTH:
         return None
@@ -99,7 +99,7 @@ def number_of(text: str) -> Value | None:
 
 
 def _plain(text: str) -> str:
-    """A formula without what it is decorated with."""
+    """A formula with one spelling for each sign, and without text around it."""
     text = text.strip()
     for _ in range(3):
         text = _COMMAND.sub(r" \1 ", text)
@@ -112,7 +112,7 @@ def _plain(text: str) -> str:
 
 
 def _equal(answer: str, reference: str) -> bool:
-    """Whether two formulas are equal; without its name where only one is given one ("x = 5"), and without units."""
+    """Whether two formulas are equal, without units; a name ("x = 5") is ignored if only one of them has a name."""
     if "=" not in answer or "=" not in reference:
         answer, reference = (text if _APART.search(text) else _NAME.sub("", text) for text in (answer, reference))
     if same_words(answer, reference) or _equal_values(answer, reference):
@@ -136,7 +136,7 @@ def _equal_values(answer: str, reference: str) -> bool:
 
 
 def _close(value: Value, target: Value, answer: str, reference: str) -> bool:
-    """Equal, or equal when rounded to the places that a decimal has."""
+    """Whether two values are equal, or equal when rounded to the places of the decimal."""
     if math.isclose(value, target, rel_tol=1e-9, abs_tol=1e-12):
         return True
     answer_decimal, reference_decimal = _DECIMAL.fullmatch(answer), _DECIMAL.fullmatch(reference)
@@ -150,7 +150,7 @@ def _close(value: Value, target: Value, answer: str, reference: str) -> bool:
 
 
 def _without_unit(text: str) -> tuple[str, str]:
-    """A text and the unit at its end, "" for none; single letters are mostly variables."""
+    """A text and the unit at its end, "" for none; most single letters are variables, not units."""
     match = _UNIT.search(text)
     unit = match["unit"].strip() if match else ""
     if match is None or _APART.search(unit) or (len(unit) == 1 and unit not in _ONE_LETTER_UNITS):
@@ -159,7 +159,7 @@ def _without_unit(text: str) -> tuple[str, str]:
 
 
 def _equal_parts(answer: str, reference: str) -> bool:
-    """Whether two lists are equal: in order within brackets, else as sets."""
+    """Whether two lists are equal: in order within brackets, else in any order."""
     answer, reference = (_BEFORE_BRACKETS.sub("", text) for text in (answer, reference))
     answer_within, reference_within = _WITHIN.fullmatch(answer), _WITHIN.fullmatch(reference)
     parts = [part.strip() for part in _APART.split(answer_within[1] if answer_within else answer)]

@@ -1,4 +1,4 @@
-"""Numbers that English spells out: "three thousand and forty-seven", "thirty-eight hundred", "three eight four"."""
+"""Numbers in English words: "three thousand and forty-seven", "thirty-eight hundred", "three eight four"."""
 
 import re
 from typing import Final
@@ -10,11 +10,11 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 SMALL: Final = {word: value for value, word in enumerate(f"{_ONES} eighteen nineteen".split())} | {
     word: 10 * tens for tens, word in enumerate(_TENS.split(), 2)
 }
-"""The words of the numbers that have one, up to ninety."""
+"""Single words for numbers, up to ninety."""
 _LARGE: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _WORD = "|".join(sorted((*SMALL, "hundred", *_LARGE), key=len, reverse=True))
 SPELLED = re.compile(rf"(?<![\w-])(?:{_WORD})(?:(?:,? (?:and )?|-)(?:{_WORD})\b)*(?![\w-])", re.IGNORECASE)
-"""A number in words; some match that spell none."""
+"""Words of numbers in a row; not every match is a number."""
 _DOZENS = re.compile(rf"\b(?:(half an?|an?|\d{{1,3}}|{_WORD}) )?dozen\b", re.IGNORECASE)
 _PARTS: Final = {"third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
 _FRACTION = re.compile(
@@ -25,11 +25,11 @@ _APART = re.compile(r"\d(?<![\w.,:/+-]\d)(?<!\d \d)(?:(?:, ?| - |[ -])\d){2,11}(
 _SPLIT = re.compile(r"[\s,-]+(?:and )?")
 _NOT_DIGIT = re.compile(r"\D+")
 DIGITS: Final = 12
-"""Numbers of more digits are not looked for in words."""
+"""Numbers with more digits are not looked for in words."""
 
 
 def value_of(words: str) -> str | None:
-    """The number that `words` spell, in digits; None where they spell none or several."""
+    """The number that `words` spell, in digits; None if they aren't exactly one number."""
     return _value_of_words(_SPLIT.split(words.lower())) if SPELLED.fullmatch(words) else None
 
 
@@ -47,9 +47,9 @@ def with_dozens_and_fractions(text: str) -> str:
 
 
 def with_digits(text: str, number: str) -> str:
-    """Write `number` in digits where the text spells it or sets its digits apart; others stay so.
+    """Write `number` in digits where the text has it in words or as separate digits; other numbers stay as they are.
 
-    Numbers below 10 stay words too: "one" and "two" are words of any sentence, and the answer was asked for in digits.
+    Numbers below 10 stay words, too: "one" and "two" are in many sentences, and the question asks for digits.
     """
 
     def digits(match: re.Match[str]) -> str:

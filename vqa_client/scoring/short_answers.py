@@ -1,4 +1,4 @@
-"""Whether an answer equals a reference or contains it: rules that several benchmarks share."""
+"""Compare an answer with a reference: rules that several benchmarks share."""
 
 import re
 import string
@@ -42,25 +42,25 @@ def best_of(rule: Rule) -> Callable[[str, Question], float]:
 
 
 def in_thirds(prepare: Callable[[str], str] = str) -> Callable[[str, Question], float]:
-    """A third for each reference that the answer equals once both are prepared, at most 1. Source: A-OKVQA's script."""
+    """A third for each reference that equals the answer, both after `prepare`; at most 1. Source: A-OKVQA's script."""
     return lambda answer, question: min(1.0, [*map(prepare, question.references)].count(prepare(answer)) / 3)
 
 
 def equal(answer: str, reference: str) -> float:
-    """1 for the same text, letter by letter, else 0."""
+    """1 for exactly the same text, else 0."""
     return float(answer == reference)
 
 
 def equal_stripped(answer: str, reference: str) -> float:
-    """1 for the same text but for spaces around the answer, else 0."""
+    """1 for the same text without spaces around the answer, else 0."""
     return equal(answer.strip(), reference)
 
 
 def relaxed_published(answer: str, reference: str) -> float:
-    """The published relaxed rule, to the letter: a number within 5 %, else the same text but for case.
+    """The published relaxed rule, exactly: a number within 5 %, else the same text in any case.
 
-    "62%" is 0.62, so "62" is wrong for it; a reference of 0 is compared as text. Source: ChartQA (Masry et al., ACL
-    Findings 2022, section 5.1) as pix2struct and its followers compute it.
+    "62%" is 0.62, so "62" is a wrong answer to it; a reference of 0 is compared as text. Source: ChartQA (Masry et al.,
+    ACL Findings 2022, section 5.1) as pix2struct and its followers compute it.
     """
     number, target = _published_number(answer), _published_number(reference)
     if number is not None and target:
@@ -69,10 +69,10 @@ def relaxed_published(answer: str, reference: str) -> float:
 
 
 def relaxed(answer: str, reference: str) -> float:
-    """A number within 5 %, else the same words: thousands commas, currencies and outer punctuation don't count.
+    """A number within 5 %, else the same words; thousands commas, currencies and outer punctuation are ignored.
 
-    Numbers may be spelled out, and "about 12 thousand" is 12000.
-    Where only one side has a per cent sign, "62" and "0.62" both answer "62%", and "62%" answers both.
+    Numbers may be words, and "about 12 thousand" is 12000. If only one side has a per cent sign, "62" and "0.62" both
+    equal "62%".
     """
     number, target_number = _number(answer), _number(reference)
     if number is None or target_number is None:
@@ -84,7 +84,7 @@ def relaxed(answer: str, reference: str) -> float:
 
 
 def word_f1(answer: str, reference: str) -> float:
-    """F1 of the words that both have, without articles and punctuation.
+    """F1 of the shared words, without articles and punctuation.
 
     Source: Rajpurkar et al., SQuAD (EMNLP 2016), section 6.1, as its evaluation script counts.
     """
@@ -100,7 +100,7 @@ def _bare_words(text: str) -> list[str]:
 
 
 def _number(text: str) -> tuple[float, bool] | None:
-    """The number that a text is, as people write one, and whether it is in per cent."""
+    """The number of a text that is only a number, and whether it is in per cent; None for other texts."""
     plain = text.strip().rstrip(".").replace("\u2212", "-")
     match = _NUMBER.fullmatch(value_of(plain) or plain)
     if not match or not match[2][:2].strip(".eE"):
@@ -110,7 +110,7 @@ def _number(text: str) -> tuple[float, bool] | None:
 
 
 def same_words(first: str, second: str) -> bool:
-    """Whether two texts are the same but for case, spaces and outer punctuation."""
+    """Whether two texts are the same, ignoring case, spaces and outer punctuation."""
     return _words(first) == _words(second)
 
 
@@ -128,17 +128,17 @@ def _published_number(text: str) -> float | None:
 def contains(gold: str, reply: str, *, case_sensitive: bool = False) -> bool:
     """Whether `gold` is a substring of `reply`, both folded: the published measure of needles.
 
-    It is blind to tokens: "5" is in "15". An empty gold answer is in no reply.
+    It ignores where words end: "5" is in "15". An empty gold answer is in no reply.
     """
     needle = folded(gold, case_sensitive=case_sensitive)
     return bool(needle) and needle in folded(reply, case_sensitive=case_sensitive)
 
 
 def folded(text: str, *, case_sensitive: bool = False) -> str:
-    """The form in which two texts are compared: Unicode compatibility forms, quotes, dashes and spaces alike.
+    """The form in which two texts are compared: one form for each Unicode character, quote, dash and space.
 
-    Newlines become spaces, and capitals small letters unless case counts. No word is stripped: "the", "A" and "?" are
-    looked for as they are.
+    Newlines become spaces, and capitals become small letters unless `case_sensitive`. No word is removed: "the", "A"
+    and "?" stay.
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_FOLDED))
@@ -149,31 +149,31 @@ def folded(text: str, *, case_sensitive: bool = False) -> str:
 
 
 class Majority(Struct, frozen=True, kw_only=True):
-    """The answer most annotators gave, normalised; `tied` says that another one was given as often."""
+    """The answer of most annotators, normalised; `tied`: whether another answer is equally frequent."""
 
     answer: str
     tied: bool
 
 
 def normalise(answer: str) -> str:
-    """Lower case, letters and digits only, without articles: the published form, in which answers are compared."""
+    """Lower case, only letters and digits, without articles: the published form for comparing answers."""
     words = _OTHER.sub(" ", answer.lower()).split()
     return " ".join(word for word in words if word not in _ARTICLES)
 
 
 def same(answer: str, gold: str) -> bool:
-    """Whether two answers are equal when normalised; where that leaves nothing ("寿司", "a"), as they are but for case.
+    """Whether two answers are equal, normalised; if that leaves nothing ("寿司", "a"), only ignoring case.
 
-    The published script calls any two answers equal that normalising empties.
+    For the published script, any two answers that normalising empties are equal.
     """
     plain, plain_gold = normalise(answer), normalise(gold)
     return plain == plain_gold if plain or plain_gold else _bare(answer) == _bare(gold) != ""
 
 
 def majority(answers: Sequence[str]) -> Majority | None:
-    """The most frequent of the answers, the same for any order; None without an answer.
+    """The most frequent answer, in any order of the answers; None without an answer.
 
-    Of answers given equally often it is the first in the alphabet; the published script takes the one it met first.
+    Of equally frequent answers it is the first in the alphabet; the published script takes the first in the list.
     """
     counts = Counter(filter(None, (normalise(answer) or _bare(answer) for answer in answers)))
     if not counts:

@@ -1,10 +1,10 @@
 """The two scores of the published VQA 2.0 framework ("vqa2_enhanced_v1.2"), and both again by whole words.
 
-Published, both compare texts that went through `prepared`, with keywords and gold answers as substrings: "no" is in
-"another" and "0" in "10". They are kept for comparison with published numbers; their partial credit (0.1 to 0.3 for
-replies that say both or nothing) belongs to no standard. By whole words a yes/no question is read as `yes_no` says
-and earns all or nothing, and numbers and words have to be whole and not denied. An empty reply earns nothing, and an
-empty gold answer is in no reply.
+The published scores compare texts after `prepared`, and look for keywords and gold answers as substrings: "no" is in
+"another" and "0" in "10". They are for comparison with published numbers only; their partial credit (0.1 to 0.3 for
+replies with both or neither of yes and no) isn't a standard. By whole words, a yes/no question is read by `yes_no` and
+scores 1 or 0, and numbers and words must be whole and not denied. An empty reply scores 0, and an empty gold answer is
+in no reply.
 """
 
 import re
@@ -27,12 +27,12 @@ _TOKEN = re.compile(r"(?:(?<![\w.])-)?\d+(?:[.,:/]\d+)*%?|[^\W\d_]+(?:'[^\W\d_]+
 _APART = re.compile(r"\n+|№")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LADDER: Final = ((1.0, 0.9), (0.7, 0.7), (0.3, 0.3))
-"""From this share of the gold answer's words on, this score."""
+"""The least share of the gold answer's words, and the score for it."""
 _YES_NO: Final = ("yes", "no")
 
 
 def compared(gold: str, reply: str) -> dict[str, Any]:
-    """What the published scores compare, as the published result file tells it beside them."""
+    """What the published scores compare, in the fields of the published result file."""
     return {
         "model_answer_lower": prepared(reply),
         "gt_answer_lower": prepared(gold),
@@ -42,13 +42,13 @@ def compared(gold: str, reply: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def prepared(text: str) -> str:
-    """Lower case, every sign that is no word a space, the words zero to twenty as digits."""
+    """Lower case, with a space for every other sign, and digits for the words zero to twenty."""
     words = " ".join(_NO_WORD.sub(" ", text.lower().strip()).split())
     return _NUMBER_WORD.sub(lambda match: _NUMBERS[match.group()], words)
 
 
 def simple_correct(gold: str, reply: str) -> bool:
-    """The published simple score: the gold answer is a substring, or only the right kind of yes/no keywords is."""
+    """The published simple score: whether the reply contains the gold answer, or only the right yes/no keywords."""
     wanted, text = prepared(gold), prepared(reply)
     if wanted not in _YES_NO:
         return bool(wanted) and wanted in text
@@ -71,7 +71,7 @@ def enhanced_score(gold: str, reply: str) -> float:
 
 
 def simple_correct_by_words(gold: str, reply: str) -> bool:
-    """Whether the reply has the same polarity as a yes/no gold answer, or states another gold answer in whole words."""
+    """Whether the reply has the polarity of a yes/no gold answer, or states another gold answer in whole words."""
     wanted = _words(gold)
     if wanted in (("yes",), ("no",)):
         return yes_or_no(reply) == wanted[0]
@@ -79,7 +79,7 @@ def simple_correct_by_words(gold: str, reply: str) -> bool:
 
 
 def enhanced_score_by_words(gold: str, reply: str) -> float:
-    """The enhanced ladder by whole words; a yes/no question earns 1 or 0, and nothing is earned by saying nothing."""
+    """The enhanced score by whole words; a yes/no question scores 1 or 0, and an empty reply 0."""
     wanted, words = _words(gold), _words(reply)
     if not wanted or not words:
         return 0.0
@@ -100,7 +100,7 @@ def _by_shared_words(wanted: Sequence[str], words: Sequence[str]) -> float:
 
 @lru_cache(maxsize=1024)
 def _words(text: str) -> tuple[str, ...]:
-    """Words and whole numbers, with number words as digits: "3.5", "-1", "10:30" and "20%" are one each."""
+    """Words and numbers, with digits for number words; "3.5", "-1", "10:30" and "20%" are one item each."""
     return tuple(_TOKEN.findall(_in_digits(text)))
 
 
@@ -110,7 +110,7 @@ def _in_digits(text: str) -> str:
 
 
 def _states(reply: str, run: tuple[str, ...]) -> bool:
-    """Whether the reply has these words in a row where nothing denies them."""
+    """Whether the reply has these words in a row, not denied."""
     text, size = _in_digits(_APART.sub(" | ", reply)), len(run)
     tokens = list(_TOKEN.finditer(text))
     words = tuple(token[0] for token in tokens)

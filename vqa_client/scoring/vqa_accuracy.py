@@ -1,8 +1,8 @@
 """VQA accuracy: the share of annotators who gave the answer, full marks from three on, over all sets of nine of ten.
 
 For each of the n answers, min(1, matches among the others / 3); the mean over the n. With ten answers, k of them equal
-to the prediction, that is 0, 0.3, 0.6, 0.9 and, from four on, 1. Two or three answers can't reach 1, and a single one
-is never matched. Source: Antol et al., VQA (ICCV 2015), and visualqa.org/evaluation.
+to the prediction, that is 0, 0.3, 0.6, 0.9 and, from four on, 1. With two or three answers it can't reach 1, and with a
+single one it is 0. Source: Antol et al., VQA (ICCV 2015), and visualqa.org/evaluation.
 """
 
 import statistics
@@ -20,7 +20,7 @@ from vqa_client.types import Question
 
 
 class HumanAnswer(Struct, frozen=True, kw_only=True, gc=False):
-    """One of the answers to a question; `answer_id` and `answer_confidence` are None where the file has none."""
+    """One of the answers to a question; `answer_id` and `answer_confidence` are None if the file has none."""
 
     answer: str
     answer_confidence: str | None = None
@@ -28,35 +28,35 @@ class HumanAnswer(Struct, frozen=True, kw_only=True, gc=False):
 
 
 Answers = Sequence[HumanAnswer | str]
-"""The answers to one question; plain texts count as given by different annotators."""
+"""The answers to one question; plain texts count as answers of different annotators."""
 
 Mode = Literal["normalised", "official", "official-2017", "raw"]
-"""What is done to prediction and answers before they are compared.
+"""How prediction and answers are prepared for the comparison.
 
-"normalised" normalises both, always, with the marks and digits of other scripts: on ASCII it is the metric on the
-Hugging Face hub. "official" is VQAEval of 2021, which leaves both as they are when all annotators agree, so that "Yes."
-is wrong where ten say "yes". "official-2017" is VQAEval of 2017: the prediction is normalised, the answers lose
-punctuation, and only where they differ. "raw" compares as given.
+"normalised" always normalises both, with the marks and digits of other scripts: on ASCII it is the metric on the
+Hugging Face hub. "official" is VQAEval of 2021, which doesn't normalise if all annotators agree, so "Yes." is wrong if
+ten say "yes". "official-2017" is VQAEval of 2017: it normalises the prediction, and removes punctuation from answers
+that differ. "raw" compares both as given.
 """
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 FULL_MARKS_AT: Final = 3
 FEWEST_FOR_FULL_MARKS: Final = FULL_MARKS_AT + 1
-"""With fewer answers no prediction reaches 1, since the annotator compared with is left out."""
+"""With fewer answers no prediction reaches 1, as each annotator is left out in turn."""
 LONG_WORDS: Final = 5
-"""A longer prediction is a sentence, which hardly ever equals what annotators write."""
+"""A longer prediction is a sentence, which hardly ever equals an annotator's answer."""
 _Pair = tuple[str, list[str]]
 
 
 class _Texts(list[str]):
-    """Answers that are known to be texts: every metric asks for them again."""
+    """Answers that are already texts, so that no metric converts them again."""
 
 
 def question_accuracy(prediction: str, answers: Answers, mode: Mode = "normalised") -> float:
-    """The accuracy of one prediction in [0, 1], the same for any order of the answers.
+    """The accuracy of one prediction in [0, 1], for any order of the answers; raises ValueError without answers.
 
-    The official modes leave out, with an annotator, all answers that equal theirs in text, `answer_id` and
-    `answer_confidence`, as VQAEval does: ten equal answers without ids score 0. Plain texts count as of different
-    annotators. A prediction that normalising empties equals an answer that it empties. ValueError without answers.
+    As VQAEval does, the official modes leave out all answers with the text, `answer_id` and `answer_confidence` of the
+    annotator left out: ten equal answers without ids score 0. Plain texts count as answers of different annotators. If
+    normalising empties both prediction and answer, they are equal.
     """
     if not answers:
         raise ValueError("without answers there is no accuracy")
@@ -100,7 +100,7 @@ def vqa_accuracy(
 
 
 def unanimous(answers: Answers) -> bool:
-    """Whether VQAEval of 2021 takes all answers for the same and so compares without normalising."""
+    """Whether all answers are the same for VQAEval of 2021, which then doesn't normalise."""
     return len(set(map(on_one_line, texts(answers)))) == 1
 
 
@@ -110,22 +110,22 @@ def is_sentence(prediction: str) -> bool:
 
 
 def contains_answer(prediction: str, answers: Answers) -> bool:
-    """Whether any of the answers stands in the prediction as whole words, both normalised: a diagnostic."""
+    """Whether the prediction contains an answer as whole words, both normalised: a diagnostic."""
     text = f" {normalised(on_one_line(prediction))} "
     return any(f" {answer} " in text for answer in set(map(normalised, texts(answers))) if answer)
 
 
 def _by_identity(matching: Sequence[HumanAnswer | str], count: int) -> float:
-    """Where an annotator's answer takes all answers with it that are equal in everything."""
-    known = [a if isinstance(a, str) else (a.answer_id, a.answer_confidence) for a in matching]
-    alike = Counter(key for key in known if not isinstance(key, str))
+    """The accuracy if leaving out an annotator also leaves out all answers that are equal to theirs in every field."""
+    keys = [a if isinstance(a, str) else (a.answer_id, a.answer_confidence) for a in matching]
+    times = Counter(key for key in keys if not isinstance(key, str))
     matches = len(matching)
-    own = sum(min(FULL_MARKS_AT, matches - (1 if isinstance(key, str) else alike[key])) for key in known)
+    own = sum(min(FULL_MARKS_AT, matches - (1 if isinstance(key, str) else times[key])) for key in keys)
     return _accuracy(matches, count, own)
 
 
 def _accuracy(matches: int, count: int, own: int) -> float:
-    """From how many of `count` answers match, and what the matching ones add when each is the one compared with.
+    """The accuracy if `matches` of `count` answers match; `own` is the sum of matches with each of these left out.
 
     Summed in whole thirds, so that the last bit does not depend on the order of the answers.
     """
@@ -178,10 +178,10 @@ def _warn_of_single(references: Sequence[Answers]) -> None:
 
 
 class Gap(Struct, frozen=True, kw_only=True):
-    """How far "normalised" lies above "official", as shares of all questions.
+    """How far "normalised" is above "official", as shares of all questions.
 
-    `unanimous` is the number of questions whose annotators all agree, where "official" does not normalise, and
-    `differing` of how many the two scores differ. `by_unanimous` is the part of `value` that these questions make.
+    `unanimous` is the number of questions whose annotators all agree, for which "official" does not normalise, and
+    `differing` the number of those whose two scores differ. `by_unanimous` is their part of `value`.
     """
 
     value: float
@@ -192,7 +192,7 @@ class Gap(Struct, frozen=True, kw_only=True):
 
 
 def gap_between(normalised: Sequence[float], official: Sequence[float], unanimous: Sequence[int]) -> Gap | None:
-    """Compare the two scores of the same questions, `unanimous` being 1 where all agree; None without questions."""
+    """Compare two scores of the same questions; `unanimous` is 1 if all annotators agree. None without questions."""
     n = len(normalised)
     if not n:
         return None
@@ -208,26 +208,26 @@ def gap_between(normalised: Sequence[float], official: Sequence[float], unanimou
 
 
 def texts(answers: Answers) -> list[str]:
-    """The answers without what is known of the annotators."""
+    """The texts of the answers, without the annotators."""
     if isinstance(answers, _Texts):
         return answers
     return _Texts([answer if isinstance(answer, str) else answer.answer for answer in answers])
 
 
 def told_apart(answers: Answers) -> Answers:
-    """The texts alone where every annotator has an id of their own: these then say all that scores depend on."""
+    """Only the texts if every annotator has a different id: scores then depend on nothing else."""
     ids = {answer.answer_id for answer in answers if isinstance(answer, HumanAnswer)}
     return texts(answers) if len(ids) == len(answers) else answers
 
 
 def majority(answers: Answers) -> str:
-    """The answer given most often, normalised; of several the first by alphabet, so that no order decides."""
+    """The most frequent answer, normalised; of several the first in the alphabet, so that the order doesn't matter."""
     counts = Counter(normalised(text) for text in texts(answers))
     return min(counts, key=lambda text: (-counts[text], text), default="")
 
 
 def soft(normalise: Callable[[str], str]) -> Callable[[str, Question], float]:
-    """The accuracy of an answer when it and the references are normalised in one way; 0 without references."""
+    """A score: the accuracy of an answer if it and the references are normalised so; 0 without references."""
 
     def of(answer: str, question: Question) -> float:
         references = [normalise(reference) for reference in question.references]
@@ -242,5 +242,5 @@ def official(answer: str, question: Question) -> float:
 
 
 def most_given(question: Question) -> str:
-    """The reference that most of the ten gave."""
+    """The most frequent of the ten references."""
     return statistics.mode(question.references)

@@ -1,13 +1,14 @@
-"""How VQA's evaluator makes answers comparable: punctuation, then number words, articles and contractions.
+"""How VQA's evaluator normalises answers: punctuation, then number words, articles and contractions.
 
 The rules are those of VQAEval (visualqa.org, 2017 and 2021), with every quirk that its scores depend on:
 
-* a mark vanishes if it stands beside a space anywhere in the text, or if any digit,digit does; else it becomes a space;
-* a full stop goes unless a digit follows ("5." is "5", ".5" stays), and only the first 32 go;
-* ":", "'", "$", "%", "&" and "*" are kept, and a minus is a mark ("-1" is "1");
-* articles are dropped even if nothing is left, and "somebody'd" loses its apostrophe.
+* a mark is removed if it is next to a space anywhere in the text, or if the text has "digit,digit"; else it becomes a
+  space;
+* a full stop is removed unless a digit follows ("5." is "5", ".5" stays), but only the first 32 are;
+* ":", "'", "$", "%", "&" and "*" stay, and a minus is a mark ("-1" is "1");
+* articles are removed even if nothing is left, and "somebody'd" loses its apostrophe.
 
-Normalising twice may change a text once more ("1,000 a-b" only once), so it is done exactly once.
+Normalising a text twice may change it again ("1,000 a-b"), so it is done exactly once.
 """
 
 import re
@@ -22,9 +23,9 @@ _MARK = re.compile(r"""[;/\[\]"{}()=+\\_\-><@`,?!]""")
 _DIGIT_COMMA_DIGIT = re.compile(r"\d,\d")
 _FULL_STOP = re.compile(r"\.(?!\d)")
 STOP_BETWEEN_WORDS: Final = re.compile(r"(?<!\d)\.(?!\d)")
-"""That of VLMEvalKit, where one after a digit stays."""
+"""VLMEvalKit's rule: a full stop after a digit stays."""
 _MOST_STOPS: Final = 32
-"""VQAEval passes a flag where re.sub expects how many to replace."""
+"""VQAEval passes a flag to re.sub as the number of replacements."""
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 _STEMS: Final = {
     "n't": "ai are ca could did does do had has have is might must need ought sha should was were wo would",
@@ -40,7 +41,7 @@ _STEMS: Final = {
 
 
 def _contractions() -> dict[str, str]:
-    """Each contraction by what is left of it when any one of its apostrophes is missing."""
+    """Each contraction by its spellings without one of its apostrophes."""
     whole = [stem + ending for ending, stems in _STEMS.items() for stem in stems.split()]
     return {word[:at] + word[at + 1 :]: word for word in whole for at, sign in enumerate(word) if sign == "'"}
 
@@ -57,12 +58,12 @@ _MARKS: Final = {
     **{0xFF00 + sign: 0x20 + sign for sign in range(1, 0x5F)},
     **str.maketrans("。｡、，؟،؛।।“”‘’\u3000", ".." + ",,?,;..\"\"'' ", INVISIBLE),
 }
-"""Full-width forms, and the marks of other scripts by those of ASCII; nothing for what is not seen."""
+"""ASCII for full-width forms and for the marks of other scripts; invisible characters are removed."""
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
 
 
 def in_ascii(text: str) -> str:
-    """The marks and digits of other scripts as ASCII has them, which VQAEval doesn't know; letters stay."""
+    """Write the marks and digits of other scripts, unknown to VQAEval, in ASCII; letters stay."""
     if text.isascii():
         return text
     return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text.translate(_MARKS))
@@ -70,23 +71,23 @@ def in_ascii(text: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def normalised(text: str) -> str:
-    """Both steps of VQAEval, once."""
+    """Normalise as VQAEval does: punctuation, then words."""
     return with_plain_words(without_punctuation(text))
 
 
 @lru_cache(maxsize=1 << 16)
 def plainest(text: str) -> str:
-    """The same, after the marks and digits of other scripts became those of ASCII."""
+    """Normalise as VQAEval does, after marks and digits of other scripts are written in ASCII."""
     return normalised(in_ascii(text))
 
 
 def without_punctuation(text: str) -> str:
-    """The first step alone; letters keep their case and spaces stay."""
+    """VQAEval's first step: remove punctuation; letters keep their case and spaces stay."""
     return without_marks(text, _FULL_STOP)
 
 
 def without_marks(text: str, full_stop: re.Pattern[str]) -> str:
-    """The same with another rule for full stops."""
+    """VQAEval's first step with another rule for full stops."""
     marks = set(_MARK.findall(text))
     if marks:
         number = _DIGIT_COMMA_DIGIT.search(text) is not None
@@ -96,25 +97,25 @@ def without_marks(text: str, full_stop: re.Pattern[str]) -> str:
 
 
 def with_plain_words(text: str) -> str:
-    """The second step alone: lower case, digits for zero to ten and none, no articles, contractions mended."""
+    """VQAEval's second step: lower case, digits for zero to ten and none, no articles, contractions corrected."""
     return " ".join([_WORDS.get(word, word) for word in text.lower().split() if word not in _ARTICLES])
 
 
 @lru_cache(maxsize=1 << 16)
 def on_one_line(text: str) -> str:
-    """What VQAEval does to a text before anything else: line feeds and tabs are spaces, and none at the ends."""
+    """VQAEval's preparation of a text: line feeds and tabs become spaces, and those at its ends are removed."""
     return text.replace("\n", " ").replace("\t", " ").strip()
 
 
 def evalai(text: str) -> str:
-    """The challenges' way on EvalAI, for TextVQA, VizWiz and OK-VQA, as mmf has it.
+    """Normalise as the challenges on EvalAI do (TextVQA, VizWiz and OK-VQA; code in mmf).
 
-    It takes commas and question marks out and makes "'s" a word of its own before both steps.
+    Before VQAEval's steps it removes commas and question marks and makes "'s" a separate word.
     """
     parted = text.lower().replace(",", "").replace("?", "").replace("'s", " 's").strip()
     return normalised(on_one_line(parted))
 
 
 def vlmevalkit(text: str) -> str:
-    """VLMEvalKit's way: marks first, and a full stop after a digit stays."""
+    """Normalise as VLMEvalKit does: VQAEval's steps, but a full stop after a digit stays."""
     return with_plain_words(without_marks(on_one_line(text), STOP_BETWEEN_WORDS))

@@ -1,10 +1,10 @@
-"""Does a reply say yes or no: read by whole words, where an opening word decides and a non-answer is neither.
+"""Read yes or no from a reply, by whole words: an opening yes or no decides, and a non-answer is neither.
 
-"nothing", "snowboard" and "bright" hold no keyword; "isn't" holds "not"; "I don't know" and "it can't be determined"
-say neither, unless an opening "yes" or "no" says more, and so does a reply about a missing image. A reply with keywords
-of both kinds and no opening one says neither. Words that have other meanings ("right", "sure") count only where a
-clause ends with them and none is their place ("on the right"). A correction counts from there on ("No. Wait, yes."). A
-reply that opens with the yes or no of another language says that, where the clause ends with it.
+"nothing", "snowboard" and "bright" contain no keyword; "isn't" contains "not". "I don't know", "it can't be determined"
+and a reply about a missing image are neither, unless they open with yes or no. A reply with keywords of both kinds and
+without an opening one is neither. Words with other meanings ("right", "sure") count only at the end of a clause, and
+not as a place ("on the right"). A correction replaces what is before it ("No. Wait, yes."). The yes or no of another
+language counts if the reply opens with it and the clause ends with it.
 """
 
 import re
@@ -25,12 +25,12 @@ _NO_ABROAD: Final = (
     r"(?:nein|non|nee|não|nej|nei|нет|ні|hayır|όχι|لا|(?:जी )?नहीं|いいえ|아니요|아니오|아뇨"
     r"|不(?:是的?)?|没有|沒有|不对|否|n(?=\W*\Z))"
 )
-"""Without "no", "nie", "ne", "si" and the like, which mean something else in another language."""
+"""Without words such as "no", "nie", "ne" and "si", which mean something else in another language."""
 _LOOSE: Final = (
     r"(?:right|sure|okay|ok|absolutely|definitely|of course)(?=[.,;:!]|$)"
     r"(?![.,;:! ]+(?:(?:there|it|this|that|he|she|they)(?: is| are|'s|'re) )?(?:no(?! problem)|nope|not)\b)"
 )
-"""A yes, but not before a denial: "Of course, there is no dog."."""
+"""A yes, but not before a denial, as in "Of course, there is no dog."."""
 _LOOSE_YES: Final = (
     r"(?<!\bthe )(?<!\bto )(?<!\bon )(?<!\bmy )(?<!\byour )(?<!\bits )(?<!\bhis )(?<!\bher )(?<!\btheir )"
     rf"\b{_LOOSE}"
@@ -81,10 +81,10 @@ _LOOKING: Final = (
     r" (?:you|we|one)(?: \w+)? (?:looks?|reads?|checks?|sees?|zooms?|counts?)\b"
     r"|[^.;!?]{0,80} (?:can|could|do|does|did|is|are|will|would) (?:you|we|one|i|it|he|she|they|the)\b"
 )
-"""Conditions of the reader, not of the truth: "Yes, only if you look closely can you see it."."""
+"""Conditions for seeing it, which leave the answer a yes: "Yes, only if you look closely can you see it."."""
 _SAYS: Final = (rf"(?:yes|{_YES_ABROAD})", rf"(?:no|{_NO_ABROAD})")
 BOTH: Final = re.compile(rf"(?:{_SAYS[0]}\W+{_SAYS[1]}|{_SAYS[1]}\W+{_SAYS[0]})\W*\Z")
-"""Nothing but "yes" and "no", as an echo of a question's choices."""
+"""Only "yes" and "no", repeated from a question's choices."""
 _NEITHER = re.compile(
     rf"\bnot (?:be |have |really |entirely |quite |completely |very |even |yet |to )*{_KNOWING}\b"
     r"|\bun(?:clear|known|certain|sure|able)\b|\bno (?:idea|clue|information|context|way (?:to|of)|answer)\b"
@@ -115,7 +115,7 @@ _SAYS_NO = re.compile(rf"\b{_NO}\b")
 
 
 def yes_or_no(reply: str) -> YesNo | None:
-    """What the reply says, None where it says neither or both."""
+    """The yes or no of a reply; None if it says neither or both."""
     text = _plain_form(reply)
     opened = _OPENING.sub("", text, count=1)
     if BOTH.match(text):
@@ -138,7 +138,7 @@ def yes_or_no(reply: str) -> YesNo | None:
 
 
 def foreign_or_corrected(text: str) -> YesNo | None:
-    """What a folded text says in another language, or corrects itself to; None where it does neither."""
+    """The yes or no of a folded text in another language or after a correction; None without either."""
     if abroad := _OPENS_ABROAD.match(text):
         return "yes" if abroad["yes"] else "no"
     opens, cue = _STARTS.match(_OPENING.sub("", text, count=1)), _CORRECTING.search(text)
@@ -150,7 +150,7 @@ def foreign_or_corrected(text: str) -> YesNo | None:
 
 
 def taken_back(text: str) -> bool:
-    """Whether a folded text goes back on what it said without another answer: "No. Actually, I can't say." """
+    """Whether a folded text takes its answer back and gives no other: "No. Actually, I can't say." """
     clauses = (_spelled_out(match["clause"]) for match in _TAKES_BACK.finditer(text))
     return any(_NEITHER.search(clause) and not _STANDS.search(clause) for clause in clauses)
 

@@ -17,7 +17,7 @@ from vqa_client.scoring.vqa_accuracy import vqa_accuracy
 
 _TYPES = ("answer_types", "question_types")
 _INPUTS = """
-    predictions: a list of texts, one a question.
+    predictions: a list of texts, one per question.
     references: for each question the list of the annotators' answers.
     answer_types, question_types: for each question a text; optional.
 """
@@ -27,12 +27,12 @@ class VQAAccuracy(evaluate.Metric):  # type: ignore[misc, unused-ignore]
     """The share of annotators who gave the answer, full marks from three on, mean over all sets of all but one."""
 
     def compute(self, **inputs: Any) -> Any:
-        """The accuracies of what is given here, or was added before: `overall` and, with types, one for each."""
-        return super().compute(**_completed(inputs, inputs.get("predictions")))
+        """The accuracies of these inputs, or of those added before: `overall` and, with types, one for each."""
+        return super().compute(**_with_types(inputs))
 
     def add_batch(self, **inputs: Any) -> None:
         """Add lists of predictions and references, with or without types."""
-        super().add_batch(**_completed(inputs, inputs.get("predictions")))
+        super().add_batch(**_with_types(inputs))
 
     def add(self, **inputs: Any) -> None:
         """Add one prediction and its references, with or without types."""
@@ -59,8 +59,9 @@ class VQAAccuracy(evaluate.Metric):  # type: ignore[misc, unused-ignore]
         return vqa_accuracy(**{**inputs, **{name: [value or None for value in inputs[name]] for name in _TYPES}})
 
 
-def _completed(inputs: dict[str, Any], predictions: Any) -> dict[str, Any]:
-    """`evaluate` wants every column that it was told of, so the types that are not given are empty."""
+def _with_types(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Add empty types where none are given, as `evaluate` expects every column of its features."""
+    predictions = inputs.get("predictions")
     if predictions is None:
         return inputs
     return {**inputs, **{name: [""] * len(predictions) for name in _TYPES if inputs.get(name) is None}}
