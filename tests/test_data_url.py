@@ -46,13 +46,13 @@ def test_a_file_is_read_in_pieces_as_it_is(tmp_path: Path, size: int) -> None:
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_an_image_can_be_walked_again(tmp_path: Path) -> None:
+def test_an_image_can_be_encoded_again(tmp_path: Path) -> None:
     image = image_of(b"abcdef", tmp_path / "a")
     assert list(encoded_pieces(image)) == list(encoded_pieces(image)) == [b"YWJj", b"ZGVm"]
 
 
 @pytest.mark.parametrize("size", [5, 7, 0])
-def test_a_file_of_another_size_than_announced_is_a_bad_image(tmp_path: Path, size: int) -> None:
+def test_a_file_whose_size_has_changed_is_a_bad_image(tmp_path: Path, size: int) -> None:
     image = image_of(b"abcdef", tmp_path / "a")
     (tmp_path / "a").write_bytes(b"x" * size)
     with pytest.raises(QuestionFailed, match="changed while") as caught:
@@ -71,7 +71,7 @@ def test_a_file_that_changes_between_two_pieces_is_a_bad_image(tmp_path: Path, s
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_a_file_replaced_while_it_is_sent_is_never_mixed_with_its_successor(tmp_path: Path) -> None:
+def test_a_file_replaced_while_it_is_sent_is_never_mixed_with_the_new_one(tmp_path: Path) -> None:
     pieces = encoded_pieces(image_of(b"abcdef", tmp_path / "a"))
     next(pieces)
     (tmp_path / "b").write_bytes(b"uvwxyz")
@@ -89,7 +89,7 @@ def test_a_file_that_is_gone_is_a_bad_image_with_its_path(tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("after", [0, 1])
-def test_a_disk_that_fails_while_a_file_is_sent_is_no_fault_of_the_file(
+def test_a_disk_error_while_a_file_is_sent_is_a_transient_bad_image(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     pieces = encoded_pieces(image_of(b"abcdef", tmp_path / "a"))
@@ -105,7 +105,7 @@ def test_a_disk_that_fails_while_a_file_is_sent_is_no_fault_of_the_file(
     assert (caught.value.status, caught.value.transient) == ("bad_image", True)
 
 
-def test_bytes_that_are_not_of_the_announced_size_are_a_bad_image() -> None:
+def test_bytes_of_another_size_are_a_bad_image() -> None:
     for size in (2, 4):
         image = Image(name="a", mime="image/png", sha256="", size_bytes=size, data=b"abc")
         with pytest.raises(QuestionFailed, match=f"a: changed while it was being sent; it had {size} bytes") as caught:

@@ -1,4 +1,4 @@
-"""The wires are tested against a real socket server."""
+"""The transports are tested against a real socket server."""
 
 from tests.fakes.fixtures import fault_server
 

@@ -1,4 +1,4 @@
-"""Where a server is and what stands in between."""
+"""Addresses of servers, secrets in them, and proxies."""
 
 import httpx2
 import pytest
@@ -34,7 +34,7 @@ def test_a_custom_prefix_is_kept(prefix: str) -> None:
     assert str(candidates(f"https://host{prefix}/")[0]) == f"https://host{prefix}"
 
 
-def test_a_query_survives_the_joining() -> None:
+def test_a_query_of_the_address_is_kept() -> None:
     base = candidates("https://host/openai/deployments/x?api-version=2026-01-01")[0]
     assert str(join(base, CHAT)) == f"https://host/openai/deployments/x{CHAT}?api-version=2026-01-01"
 
@@ -62,7 +62,7 @@ def test_a_query_survives_the_joining() -> None:
         ("https://x.cloud.databricks.com/serving-endpoints", "/serving-endpoints/chat/completions"),
     ],
 )
-def test_addresses_of_clouds_are_taken_as_they_are_given_out(typed: str, asked: str) -> None:
+def test_the_address_forms_of_clouds_are_accepted(typed: str, asked: str) -> None:
     assert join(candidates(typed)[0], CHAT).raw_path.decode() == asked
 
 
@@ -72,13 +72,13 @@ def test_a_deployment_at_azure_needs_an_api_version() -> None:
     assert "SECRET12" not in str(caught.value)
 
 
-def test_ipv6_addresses_are_taken() -> None:
+def test_ipv6_addresses_are_accepted() -> None:
     base = candidates("http://[::1]:8000/v1")[0]
     assert (base.host, base.port) == ("::1", 8000)
 
 
 @pytest.mark.parametrize("typed", ["", "ftp://h/v1", "http://", "http://h:port/v1"])
-def test_what_is_no_address_is_named(typed: str) -> None:
+def test_an_invalid_address_is_named(typed: str) -> None:
     with pytest.raises(UsageError, match="--base_url"):
         candidates(typed)
 
@@ -94,7 +94,7 @@ def test_a_password_in_the_address_is_never_shown() -> None:
         *("550e8400-e29b-41d4-a716-446655440000", "9f86d081884c7d659a2feaa0c55ad015", "abcdefghijklmnopqrstuvwx"),
     ],
 )
-def test_what_looks_like_a_key_in_a_path_or_a_query_is_not_shown(key: str) -> None:
+def test_a_probable_key_in_a_path_or_a_query_is_not_shown(key: str) -> None:
     assert without_secrets(f"no answer from http://h/{key}/v1?k={key}&v=1: refused") == (
         "no answer from http://h/<key>/v1?k=<key>&v=1: refused"
     )
@@ -112,12 +112,12 @@ def test_what_looks_like_a_key_in_a_path_or_a_query_is_not_shown(key: str) -> No
         ("123456789", "123456789x"),
     ],
 )
-def test_what_is_just_ordinary_in_a_path_is_shown(ordinary: str, like_a_key: str) -> None:
+def test_ordinary_words_in_a_path_are_shown(ordinary: str, like_a_key: str) -> None:
     assert without_secrets(f"http://h/{ordinary}/v1") == f"http://h/{ordinary}/v1"
     assert without_secrets(f"http://h/{like_a_key}/v1") == "http://h/<key>/v1"
 
 
-def test_a_secret_of_four_characters_is_looked_for_in_every_form_and_a_shorter_one_is_none() -> None:
+def test_a_secret_of_four_characters_is_removed_in_every_form_and_a_shorter_one_is_not() -> None:
     assert written_forms(["abc", "wxyz", ""]) == ["wxyz"]
     forms = written_forms(['a/"c'])
     assert set(forms) == {'a/"c', 'a/\\"c', 'a\\/\\"c', "a/%22c", "a%2F%22c"}
@@ -148,7 +148,7 @@ def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.8.9.1", "[::1]", "x.localhost"])
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY", "http_proxy"])
-def test_no_proxy_ever_stands_before_this_machine(host: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_this_machine_is_reached_without_a_proxy(host: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable, "socks5://127.0.0.1:9")
     assert proxy_for(httpx2.URL(f"http://{host}:8000/v1")) is None
 
@@ -201,7 +201,7 @@ def test_no_proxy_ever_stands_before_this_machine(host: str, variable: str, monk
         ("[", "gpu7", True),
     ],
 )
-def test_no_proxy_is_read_in_all_its_forms(
+def test_every_form_of_no_proxy_is_read(
     no_proxy: str, host: str, proxied: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://proxy:3128")
@@ -209,7 +209,7 @@ def test_no_proxy_is_read_in_all_its_forms(
     assert (proxy_for(httpx2.URL(f"http://{host}/v1")) is not None) == proxied
 
 
-def test_no_proxy_in_small_letters_goes_before_the_one_in_capitals(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_proxy_in_lower_case_overrides_the_one_in_upper_case(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://proxy:3128")
     monkeypatch.setenv("NO_PROXY", "gpu7")
     monkeypatch.setenv("no_proxy", "gpu8")
@@ -231,7 +231,7 @@ def test_a_socks_proxy_without_support_names_its_variable(monkeypatch: pytest.Mo
         ("http://h:1/other", "http://h:1/other"),
     ],
 )
-def test_the_root_of_a_server_is_what_stands_before_v1(base: str, root: str) -> None:
+def test_the_root_of_a_server_is_the_address_before_v1(base: str, root: str) -> None:
     assert str(root_of(httpx2.URL(base))) == root
 
 
@@ -264,7 +264,7 @@ def test_this_machine_has_no_proxy_and_a_proxy_needs_no_scheme(
         f"http://user:SECRET@{'x' * 64}.example",
     ],
 )
-def test_a_proxy_that_is_none_is_named_without_its_password(junk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_proxy_is_named_without_its_password(junk: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", junk)
     with pytest.raises(UsageError, match="HTTP_PROXY is not a proxy's address") as refused:
         proxy_for(httpx2.URL("http://example.invalid/v1"))
@@ -272,13 +272,13 @@ def test_a_proxy_that_is_none_is_named_without_its_password(junk: str, monkeypat
 
 
 @pytest.mark.parametrize("scheme", ["http", "https", "socks5", "socks5h"])
-def test_a_proxy_of_any_scheme_is_taken(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_of_any_scheme_is_accepted(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vqa_client.client.endpoint.find_spec", lambda name: True)
     monkeypatch.setenv("https_proxy", f"{scheme}://proxy.example:1080")
     assert proxy_for(httpx2.URL("https://example.invalid/v1")) == f"{scheme}://proxy.example:1080"
 
 
-def test_own_headers_take_the_place_of_ours_in_any_case_and_only_those_that_may_be_keys_are_taken_out() -> None:
+def test_own_headers_replace_ours_in_any_case_and_only_possible_keys_are_redacted() -> None:
     base = httpx2.URL("http://host/v1")
     own = {"host": "other.example", "USER-AGENT": "curious", "accept": "text/plain", "x-team": "team-blue"}
     headers = headers_for(base, "sk-secret", own)

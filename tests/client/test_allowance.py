@@ -1,4 +1,4 @@
-"""Requests and tokens a minute, and what a server's headers say of its own limits."""
+"""Requests and tokens per minute, and a server's own limits from its headers."""
 
 import asyncio
 import math
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Clock:
-    """A time that only sleeping moves."""
+    """A clock that only sleeping moves."""
 
     def __init__(self) -> None:
         self.now_s = 1000.0
@@ -41,14 +41,14 @@ def replied(prompt: int, reply: int) -> Completion:
     return Completion(text="A", prompt_tokens=prompt, completion_tokens=reply)
 
 
-def test_a_bucket_gives_a_second_at_once_and_then_its_rate(clock: Clock) -> None:
+def test_a_bucket_allows_one_second_of_its_rate_at_once(clock: Clock) -> None:
     bucket = Bucket(2.0)
     assert [round(bucket.take(1), 6) for _ in range(6)] == [0, 0, 0, 0.5, 1.0, 1.5]
     clock.now_s += 60
     assert [round(bucket.take(1), 6) for _ in range(4)] == [0, 0, 0, 0.5]
 
 
-def test_a_request_larger_than_the_bucket_passes_and_others_wait_for_it(clock: Clock) -> None:
+def test_a_request_larger_than_the_bucket_passes_and_the_next_ones_wait(clock: Clock) -> None:
     bucket = Bucket(10.0)
     assert bucket.take(600) == 0
     assert bucket.take(1) == pytest.approx(59)
@@ -56,14 +56,14 @@ def test_a_request_larger_than_the_bucket_passes_and_others_wait_for_it(clock: C
     assert bucket.take(1) == pytest.approx(29.1)
 
 
-def test_no_minute_has_more_than_the_limit_and_a_second_of_it(clock: Clock) -> None:
+def test_a_minute_never_exceeds_the_limit_by_more_than_a_second_of_it(clock: Clock) -> None:
     bucket = Bucket(5.0)
     sent = [clock.now_s + bucket.take(1) for _ in range(700)]
     most = max(sum(first <= each < first + 60 for each in sent) for first in sent)
     assert most <= 5 * 61 + 1
 
 
-async def test_requests_wait_for_rpm_in_turn(clock: Clock) -> None:
+async def test_requests_wait_for_rpm_in_order(clock: Clock) -> None:
     allowance = Allowance(120)
     for _ in range(5):
         await allowance.enter(asks(), 16)
@@ -71,7 +71,7 @@ async def test_requests_wait_for_rpm_in_turn(clock: Clock) -> None:
     assert allowance.waiting == 0
 
 
-async def test_tokens_are_estimated_before_and_settled_by_usage(clock: Clock) -> None:
+async def test_estimated_tokens_are_corrected_by_the_usage(clock: Clock) -> None:
     allowance = Allowance(None, 60_000)
     picture = Image(name="a", sha256="", size_bytes=1, width=280, height=280, mime="image/png")
     tokens = await allowance.enter(asks("x" * 40, picture), 500)
@@ -79,11 +79,11 @@ async def test_tokens_are_estimated_before_and_settled_by_usage(clock: Clock) ->
     allowance.leave(tokens, replied(4_000, 10))  # the prompt was longer, the reply shorter
     tokens = await allowance.enter(asks(), 16)
     assert tokens == 10 + 10
-    assert clock.slept == [3.01]  # 4,010 tokens at 1,000 a second, one second's worth of which was there
-    assert await allowance.enter(asks(), 4) == 10 + 4  # of another benchmark, whose replies end sooner
+    assert clock.slept == [3.01]  # 4,010 tokens at 1,000 per second, less one second's worth that was left
+    assert await allowance.enter(asks(), 4) == 10 + 4  # of another benchmark, with shorter replies
 
 
-async def test_what_was_never_sent_is_not_counted(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_request_that_was_never_sent_is_not_counted(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     async def cancelled(wait_s: float) -> None:
         raise asyncio.CancelledError
 
@@ -94,7 +94,7 @@ async def test_what_was_never_sent_is_not_counted(clock: Clock, monkeypatch: pyt
     with pytest.raises(asyncio.CancelledError):
         await allowance.enter(asks(), 16)
     allowance.read_headers({"x-ratelimit-remaining-requests": "2", "x-ratelimit-limit-requests": "60"})
-    assert await allowance.enter(asks(), 16) == 26  # one of two is on its way
+    assert await allowance.enter(asks(), 16) == 26  # one of two is in flight
 
 
 HEARD = [
@@ -110,7 +110,7 @@ HEARD = [
 
 
 @pytest.mark.parametrize(("headers", "waits"), HEARD)
-async def test_a_servers_headers_set_the_pace(headers: dict[str, str], waits: list[float], clock: Clock) -> None:
+async def test_a_servers_headers_set_the_rate(headers: dict[str, str], waits: list[float], clock: Clock) -> None:
     allowance = Allowance()
     allowance.read_headers({f"x-ratelimit-{name}": value for name, value in headers.items()})
     for _ in waits:
@@ -122,6 +122,6 @@ async def test_a_servers_headers_set_the_pace(headers: dict[str, str], waits: li
     ("text", "found"),
     [("6m0s", 360.0), ("20ms", 0.02), ("1.5s", 1.5), ("2h3m", 7380.0), ("12", 12.0), ("soon", None), ("", None)],
 )
-def test_times_of_headers(text: str, found: float | None) -> None:
+def test_times_in_headers_are_read(text: str, found: float | None) -> None:
     assert seconds(text) == found
     assert seconds(text) != math.inf

@@ -1,4 +1,4 @@
-"""A server that answers in batches: an error in a question fails its batch, and in the end that question alone."""
+"""A server that answers in batches: an error in one question fails its batch, and finally only that question."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ POISON = "Failed to load image from data:image/png"
 
 
 class Batches:
-    """Waits for what comes within a moment, and answers it together, with the temperature of the first."""
+    """Answers the requests of a short moment together, with the temperature of the first one."""
 
     def __init__(self) -> None:
         self.batches: list[list[dict[str, Any]]] = []
@@ -79,7 +79,7 @@ async def _outcome(client: ChatClient, request: Request) -> str:
         return failed.status
 
 
-async def test_the_innocent_are_answered_and_the_guilty_one_fails_by_itself() -> None:
+async def test_only_the_question_with_the_error_fails() -> None:
     server = Batches()
     client = server.client()
     asked = [f"q{number}" for number in range(12)]
@@ -90,7 +90,7 @@ async def test_the_innocent_are_answered_and_the_guilty_one_fails_by_itself() ->
     assert [len(batch) for batch in guilty] == [12, 1]
 
 
-async def test_requests_with_other_fields_are_never_in_one_batch() -> None:
+async def test_requests_with_different_fields_never_share_a_batch() -> None:
     server = Batches()
     client = server.client()
     requests = [Request(content=(f"q{n}",), parameters={"logprobs": True} if n % 3 else {}) for n in range(30)]
@@ -101,7 +101,7 @@ async def test_requests_with_other_fields_are_never_in_one_batch() -> None:
 
 
 @pytest.mark.parametrize(("kind", "together"), [("mlx-vlm", True), ("vllm", False)])
-async def test_what_answers_in_batches_is_known_by_its_header(
+async def test_a_server_that_answers_in_batches_is_known_by_its_header(
     kind: str, together: bool, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[BatchGate] = []

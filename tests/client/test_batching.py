@@ -1,4 +1,4 @@
-"""Requests at a server that answers in batches: of one kind at a time, and each in its turn."""
+"""Requests at a server that answers in batches: one kind at a time, in order."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ from vqa_client.client.limits import BatchGate
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.integers(0, 3)), max_size=24))
-def test_never_do_two_kinds_fly_together_and_everyone_flies(plans: list[tuple[str, bool, int]]) -> None:
+def test_two_kinds_are_never_in_flight_together_and_every_request_is_sent(plans: list[tuple[str, bool, int]]) -> None:
     async def main() -> None:
         gate, flying, flown = BatchGate(), [], []
 
@@ -32,7 +32,7 @@ def test_never_do_two_kinds_fly_together_and_everyone_flies(plans: list[tuple[st
     asyncio.run(main())
 
 
-async def test_who_waits_is_not_overtaken_by_those_who_could_fly_at_once() -> None:
+async def test_a_waiting_request_is_not_overtaken_by_later_ones_of_the_current_kind() -> None:
     gate, order = BatchGate(), []
 
     async def fly(kind: str) -> None:
@@ -48,7 +48,7 @@ async def test_who_waits_is_not_overtaken_by_those_who_could_fly_at_once() -> No
     assert order == ["b", "a", "b"]
 
 
-async def test_a_seat_knows_whether_it_had_company() -> None:
+async def test_a_slot_knows_whether_it_was_alone() -> None:
     gate = BatchGate()
     async with gate.slot("a") as first:
         assert first.alone
@@ -60,7 +60,7 @@ async def test_a_seat_knows_whether_it_had_company() -> None:
 
 
 @pytest.mark.parametrize("gone", [0, 1, 2])
-async def test_who_goes_away_while_waiting_holds_nobody_up(gone: int) -> None:
+async def test_a_request_cancelled_while_it_waits_blocks_no_other(gone: int) -> None:
     gate = BatchGate()
     flown: list[int] = []
 

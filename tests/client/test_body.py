@@ -1,4 +1,4 @@
-"""A request's bytes: their order, their length before they are read, and nothing else changed."""
+"""A request's bytes: their order, their content, and their length before they are read."""
 
 import base64
 import json
@@ -21,7 +21,7 @@ MODEL = ModelSettings(model_name='org/"model"', max_tokens=5, temperature=0.0, e
 
 
 @given(st.lists(st.binary(max_size=50), max_size=4), st.text(max_size=200))
-def test_the_body_is_the_request_whatever_images_and_prompt_hold(files: list[bytes], prompt: str) -> None:
+def test_the_body_is_the_request_for_any_images_and_any_prompt(files: list[bytes], prompt: str) -> None:
     body = RequestTemplate(MODEL, Dialect()).body(Request(content=(*(picture(data) for data in files), prompt)))
     raw = b"".join(body.pieces())
     assert len(raw) == body.size_bytes
@@ -38,25 +38,25 @@ def test_the_body_is_the_request_whatever_images_and_prompt_hold(files: list[byt
     }
 
 
-def test_a_body_can_be_walked_again() -> None:
+def test_a_body_can_be_sent_again() -> None:
     body = RequestTemplate(MODEL, Dialect()).body(Request(content=(picture(b"abcdef"), "?")))
     assert b"".join(body.pieces()) == b"".join(body.pieces())
 
 
-def test_a_lone_surrogate_in_a_prompt_is_replaced_and_not_fatal() -> None:
+def test_a_lone_surrogate_in_a_prompt_is_replaced() -> None:
     body = RequestTemplate(MODEL, Dialect()).body(Request(content=("a\ud800b",)))
     assert json.loads(b"".join(body.pieces()))["messages"][0]["content"][0]["text"] == "a?b"
 
 
 @pytest.mark.parametrize("temperature", [None, 0.0, 0.7])
-def test_what_is_not_set_is_not_sent(temperature: float | None) -> None:
+def test_a_setting_of_none_is_not_sent(temperature: float | None) -> None:
     model = ModelSettings(model_name="m", max_tokens=5, temperature=temperature)
     request = json.loads(b"".join(RequestTemplate(model, Dialect()).body(Request(content=("?",))).pieces()))
     assert ("temperature" in request) == (temperature is not None)
     assert "presence_penalty" not in request
 
 
-def test_a_dialect_renames_the_limit_and_says_so() -> None:
+def test_a_dialect_renames_the_limit_and_describes_that() -> None:
     dialect = Dialect(max_tokens_name="max_completion_tokens", send_temperature=False)
     request = json.loads(b"".join(RequestTemplate(MODEL, dialect).body(Request(content=("?",))).pieces()))
     assert request["max_completion_tokens"] == 5
@@ -120,7 +120,7 @@ SHAPES: list[tuple[Request, list[dict[str, Any]]]] = [
 
 
 @pytest.mark.parametrize(("request_", "messages"), SHAPES)
-def test_messages_come_as_json_of_the_parts_in_order(request_: Request, messages: list[dict[str, Any]]) -> None:
+def test_messages_are_the_json_of_the_parts_in_order(request_: Request, messages: list[dict[str, Any]]) -> None:
     body = RequestTemplate(MODEL, Dialect()).body(request_)
     raw = b"".join(body.pieces())
     assert len(raw) == body.size_bytes
@@ -134,7 +134,7 @@ def test_messages_come_as_json_of_the_parts_in_order(request_: Request, messages
 
 
 @pytest.mark.parametrize(("request_", "messages"), SHAPES)
-def test_images_that_a_server_has_keep_their_places(request_: Request, messages: list[dict[str, Any]]) -> None:
+def test_images_sent_by_name_keep_their_places(request_: Request, messages: list[dict[str, Any]]) -> None:
     ways = [by_name(of.mime) for of in request_.images]
     raw = b"".join(RequestTemplate(MODEL, Dialect()).body(request_, ways).pieces())
     named = {
@@ -148,7 +148,7 @@ def test_images_that_a_server_has_keep_their_places(request_: Request, messages:
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
-def test_a_prompts_limit_goes_under_the_name_that_the_server_wants(name: str) -> None:
+def test_a_requests_own_limit_has_the_name_that_the_server_accepts(name: str) -> None:
     template = RequestTemplate(MODEL, Dialect(max_tokens_name=name))
     raw = b"".join(template.body(Request(content=("?",), parameters={"max_tokens": 3})).pieces())
     assert {key: value for key, value in json.loads(raw).items() if key.startswith("max")} == {name: 3}

@@ -1,4 +1,4 @@
-"""Asking until it is answered or has failed permanently, over a transport that plays the server."""
+"""Questions are asked until they are answered or fail, over a transport that plays the server."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ Play = Callable[[int, httpx2.Request], httpx2.Response]
 
 
 class Server:
-    """Answers the n-th request (from 0) as `play` says and keeps what was asked."""
+    """Answers the n-th request (from 0) by `play`, and keeps the requests."""
 
     def __init__(self, play: Play) -> None:
         self.requests: list[dict[str, object]] = []
@@ -81,13 +81,13 @@ async def test_a_good_reply_costs_one_request() -> None:
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
-async def test_a_passing_fault_is_repeated_and_every_attempt_counted(status: int) -> None:
+async def test_a_transient_fault_is_retried_and_every_attempt_counted(status: int) -> None:
     server = Server(first(2, lambda: httpx2.Response(status, text="<html>busy</html>")))
     completion = await server.client().complete(Request(content=("?",)))
     assert (completion.text, completion.attempts) == ("B", 3)
 
 
-async def test_questions_that_wait_for_their_repeat_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_questions_that_wait_for_a_retry_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vqa_client.client.retry.backoff_s", lambda failures, chance: 0.001)
     server = Server(first(2, lambda: httpx2.Response(503)))
     client = server.client()
@@ -99,7 +99,7 @@ async def test_questions_that_wait_for_their_repeat_are_counted(monkeypatch: pyt
     assert (min(counts), max(counts), client.routes.repeating) == (0, 1, 0)
 
 
-async def test_a_lasting_fault_gets_exactly_the_allowed_repeats() -> None:
+async def test_a_lasting_fault_gets_exactly_the_allowed_retries() -> None:
     server = Server(first(99, lambda: httpx2.Response(503, json={"error": {"message": "busy"}})))
     failed = await failure(server, max_retries=2)
     assert (failed.status, failed.attempts, len(server.requests)) == ("server_error", 3, 3)
@@ -118,27 +118,27 @@ async def test_a_lasting_fault_gets_exactly_the_allowed_repeats() -> None:
         (402, "Insufficient credits", "rejected"),
     ],
 )
-async def test_a_fault_that_does_not_pass_costs_exactly_one_request(status: int, message: str, expected: str) -> None:
+async def test_a_permanent_fault_costs_exactly_one_request(status: int, message: str, expected: str) -> None:
     server = Server(first(99, lambda: httpx2.Response(status, json={"message": message})))
     failed = await failure(server)
     assert (failed.status, len(server.requests)) == (expected, 1)
 
 
-async def test_an_error_inside_http_200_is_repeated_and_never_an_empty_answer() -> None:
+async def test_an_error_inside_http_200_is_retried_and_never_an_empty_answer() -> None:
     hidden = {"choices": None, "error": {"message": "Provider returned error", "code": 502}}
     server = Server(first(2, lambda: httpx2.Response(200, json=hidden)))
     completion = await server.client().complete(Request(content=("?",)))
     assert (completion.text, completion.attempts) == ("B", 3)
 
 
-async def test_a_page_with_status_200_is_repeated_and_then_a_bad_response() -> None:
+async def test_an_html_page_with_status_200_is_retried_and_then_a_bad_response() -> None:
     server = Server(first(99, lambda: httpx2.Response(200, html="<html><title>Sign in</title></html>")))
     failed = await failure(server, max_retries=2)
     assert (failed.status, failed.attempts, len(server.requests)) == ("bad_response", 3, 3)
     assert "Sign in" in str(failed)
 
 
-async def test_a_redirection_names_where_it_leads_without_its_secrets() -> None:
+async def test_a_redirection_names_its_target_without_secrets() -> None:
     there = {"location": "https://other.example/sign-in?token=abcdef&back=1"}
     failed = await failure(Server(first(99, lambda: httpx2.Response(302, headers=there))))
     assert (failed.status, str(failed)) == (
@@ -148,7 +148,7 @@ async def test_a_redirection_names_where_it_leads_without_its_secrets() -> None:
     assert "--base_url" in failed.hint
 
 
-async def test_what_a_content_filter_refuses_is_an_answer_and_not_repeated() -> None:
+async def test_a_refusal_of_a_content_filter_is_an_answer_and_not_retried() -> None:
     refusal = {"error": {"message": "The response was filtered", "code": "content_filter"}}
     server = Server(first(99, lambda: httpx2.Response(400, json=refusal)))
     completion = await server.client().complete(Request(content=("?",)))
@@ -156,19 +156,19 @@ async def test_what_a_content_filter_refuses_is_an_answer_and_not_repeated() -> 
 
 
 @pytest.mark.parametrize(("header", "wait_s"), [("0.2", 0.2), ("0", 0.0), ("soon", 0.0)])
-async def test_a_wished_wait_is_kept_by_everyone(header: str, wait_s: float) -> None:
+async def test_all_workers_keep_a_pause_that_the_server_asks_for(header: str, wait_s: float) -> None:
     server = Server(first(1, lambda: httpx2.Response(429, headers={"Retry-After": header})))
     client = server.client()
     await asyncio.gather(client.complete(Request(content=("?",))), client.complete(Request(content=("?",))))
     assert server.times_s[2] - server.times_s[0] >= wait_s
 
 
-async def test_a_rate_limit_that_names_a_time_costs_no_retry() -> None:
+async def test_a_rate_limit_with_a_time_costs_no_retry() -> None:
     server = Server(first(10, lambda: httpx2.Response(429, headers={"retry-after-ms": "1"})))
     assert (await server.client(max_retries=1).complete(Request(content=("?",)))).attempts == 11
 
 
-def test_each_wait_that_a_server_names_is_noted_and_another_kind_once() -> None:
+def test_each_named_pause_is_noted_and_other_kinds_once() -> None:
     server = Server(first(0))
     client = server.client()
     (route,) = client.routes.all
@@ -189,7 +189,7 @@ async def test_a_rate_limit_costs_no_retry_while_others_are_answered() -> None:
     assert max(completion.attempts for completion in completions) > 2
 
 
-async def test_a_rate_limit_where_nobody_is_answered_is_a_failure_like_others() -> None:
+async def test_a_rate_limit_while_no_question_is_answered_is_a_failure() -> None:
     server = Server(first(99, lambda: httpx2.Response(429)))
     failed = await failure(server, max_retries=2)
     assert (failed.status, len(server.requests)) == ("rate_limited", 3)
@@ -202,7 +202,7 @@ async def test_a_rate_limit_where_nobody_is_answered_is_a_failure_like_others() 
         "max_tokens is deprecated, use max_completion_tokens",
     ],
 )
-async def test_a_server_that_wants_another_name_for_the_limit_gets_it_once_and_for_all(message: str) -> None:
+async def test_a_server_that_wants_another_name_for_the_limit_gets_it_in_all_later_requests(message: str) -> None:
     def play(number: int, request: httpx2.Request) -> httpx2.Response:
         wrong = "max_tokens" in server.requests[number]
         return httpx2.Response(400, json={"error": {"message": message}}) if wrong else good()
@@ -242,7 +242,7 @@ async def test_a_server_without_temperature_is_asked_without_it() -> None:
         "'max_tokens' or 'max_completion_tokens' is too large: 9. This model supports at most 8 completion tokens.",
     ],
 )
-async def test_a_complaint_that_no_dialect_mends_is_not_repeated(message: str) -> None:
+async def test_a_complaint_that_no_dialect_answers_is_not_retried(message: str) -> None:
     server = Server(first(99, lambda: httpx2.Response(400, json={"message": message})))
     failed = await failure(server)
     assert (failed.status, len(server.requests)) == ("rejected", 1)
@@ -276,7 +276,7 @@ async def test_a_server_that_stays_away_ends_the_run() -> None:
     assert patiences_s == [30.0, 0.0], "what follows looks once"
 
 
-async def test_a_broken_connection_is_repeated_and_then_reported() -> None:
+async def test_a_broken_connection_is_retried_and_then_reported() -> None:
     def play(number: int, request: httpx2.Request) -> httpx2.Response:
         raise httpx2.ReadError("closed")
 
@@ -285,7 +285,7 @@ async def test_a_broken_connection_is_repeated_and_then_reported() -> None:
     assert (failed.status, failed.attempts) == ("connection", 3)
 
 
-async def test_no_reply_in_time_is_a_timeout_and_not_repeated() -> None:
+async def test_a_late_reply_is_a_timeout_and_not_retried() -> None:
     server = Server(first(0))
 
     async def slow(request: httpx2.Request) -> httpx2.Response:
@@ -323,7 +323,7 @@ async def test_all_attempts_of_a_question_share_its_time() -> None:
     assert len(server.requests) <= 3
 
 
-async def test_what_the_server_asks_to_wait_is_no_time_of_the_question() -> None:
+async def test_a_pause_that_the_server_asks_for_does_not_count_as_the_questions_time() -> None:
     wait = httpx2.Response(429, headers={"retry-after-ms": "300"}, json={"message": "slow down"})
     server = Server(first(2, lambda: wait))
     completion = await server.client(timeout=0.25).complete(Request(content=("?",)))
@@ -342,9 +342,7 @@ async def test_a_key_that_the_server_echoes_is_not_kept() -> None:
 @pytest.mark.parametrize(
     ("images", "tokens", "shown"), [(1, 59, "an image"), (1, 60, ""), (2, 69, "2 images"), (2, 70, ""), (0, 1, "")]
 )
-def test_fewer_tokens_than_the_text_and_the_smallest_images_take_are_doubted_once(
-    images: int, tokens: int, shown: str
-) -> None:
+def test_too_few_prompt_tokens_for_text_and_images_are_noted_once(images: int, tokens: int, shown: str) -> None:
     notes: list[str] = []
     doubts = Doubts(notes.append)
     image = Image(name="a.png", sha256="0" * 64, size_bytes=3, mime="image/png")
@@ -358,7 +356,7 @@ def test_fewer_tokens_than_the_text_and_the_smallest_images_take_are_doubted_onc
     assert len(notes) == bool(shown)
 
 
-async def test_replies_that_name_another_model_than_before_are_doubted_once() -> None:
+async def test_replies_that_name_another_model_are_noted_once() -> None:
     names = ["model-a", "model-a", None, "model-b", "model-b", "model-c"]
     server = Server(lambda n, _: httpx2.Response(200, json=GOOD | ({"model": names[n]} if names[n] else {})))
     client = server.client()

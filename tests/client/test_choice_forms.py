@@ -1,4 +1,4 @@
-"""Which form of a constrained choice a server honours, and that one that ignores all of them is not asked at all."""
+"""The form of a constrained choice that a server honours; a server that honours none is refused."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ THINKS = (
 
 
 def whole(server: FaultServer, mode: ChoiceMode, reason: str, hint: str) -> tuple[str, str]:
-    """A refusal's message and hint."""
+    """The message and the hint of a refusal."""
     return f"{server.base_url} can't be asked with --choice_mode {mode}: {reason}", hint
 
 
@@ -63,18 +63,18 @@ async def refused(server: FaultServer, mode: ChoiceMode, **fields: Any) -> Serve
     return caught.value
 
 
-async def test_vllm_is_held_to_the_labels_by_its_own_field(fault_server: StartsServers) -> None:
+async def test_vllm_is_constrained_by_its_own_field(fault_server: StartsServers) -> None:
     form = await found(fault_server(likeliest_token(SHARES)), "structured")
     assert form == ChoiceForm(name="structured_outputs", fields={"structured_outputs": {"choice": [*LABELS]}})
 
 
-async def test_an_older_vllm_is_held_by_the_older_field(fault_server: StartsServers) -> None:
+async def test_an_older_vllm_is_constrained_by_the_older_field(fault_server: StartsServers) -> None:
     form = await found(fault_server(likeliest_token(SHARES, honours=frozenset({"guided_choice"}))), "structured")
     assert form == ChoiceForm(name="guided_choice", fields={"guided_choice": [*LABELS]})
 
 
 @pytest.mark.parametrize("kind", ["mlx-vlm", "llamacpp", "plain"])
-async def test_others_are_held_by_a_schema(kind: str, fault_server: StartsServers) -> None:
+async def test_other_servers_are_constrained_by_a_schema(kind: str, fault_server: StartsServers) -> None:
     form = await found(fault_server(likeliest_token(SHARES), kind=kind), "structured")
     assert form.name == "response_format"
     schema = {
@@ -88,7 +88,9 @@ async def test_others_are_held_by_a_schema(kind: str, fault_server: StartsServer
 
 
 @pytest.mark.parametrize("kind", ["vllm", "mlx-vlm", "llamacpp", "plain"])
-async def test_a_server_that_ignores_every_form_is_refused_by_name(kind: str, fault_server: StartsServers) -> None:
+async def test_a_server_that_ignores_every_form_is_refused_with_its_replies(
+    kind: str, fault_server: StartsServers
+) -> None:
     server = fault_server(likeliest_token(SHARES, honours=frozenset()), kind=kind)
     error = await refused(server, "structured")
     forms = ("structured_outputs", "guided_choice", "response_format")
@@ -96,7 +98,7 @@ async def test_a_server_that_ignores_every_form_is_refused_by_name(kind: str, fa
     assert (str(error), error.hint) == whole(server, "structured", reason, NO_FORM)
 
 
-async def test_a_server_that_refuses_the_fields_is_told_apart(fault_server: StartsServers) -> None:
+async def test_a_server_that_refuses_the_fields_is_reported_differently(fault_server: StartsServers) -> None:
     def play(received: Received) -> Any:
         fields = {"structured_outputs", "guided_choice", "response_format"} & received.json.keys()
         return error(400, "unknown field") if fields else answer("B")
@@ -106,12 +108,12 @@ async def test_a_server_that_refuses_the_fields_is_told_apart(fault_server: Star
     )
 
 
-async def test_json_that_is_not_held_to_the_schema_does_not_pass(fault_server: StartsServers) -> None:
+async def test_json_that_ignores_the_schema_does_not_pass(fault_server: StartsServers) -> None:
     server = fault_server(answer('{"answer": "red"}'))
     assert "response_format is ignored" in str(await refused(server, "structured"))
 
 
-async def test_the_labels_own_tokens_are_named_where_the_server_knows_them(fault_server: StartsServers) -> None:
+async def test_the_labels_own_tokens_are_requested_if_the_server_tokenises(fault_server: StartsServers) -> None:
     server = fault_server(likeliest_token(SHARES))
     form = await found(server, "logprob")
     assert (form.name, form.fields["max_tokens"], form.fields["logprobs"]) == ("logprob_token_ids", 1, True)
@@ -120,14 +122,14 @@ async def test_the_labels_own_tokens_are_named_where_the_server_knows_them(fault
 
 
 @pytest.mark.parametrize("kind", ["vllm", "mlx-vlm", "llamacpp", "plain"])
-async def test_the_likeliest_tokens_do_where_it_does_not(kind: str, fault_server: StartsServers) -> None:
+async def test_else_the_likeliest_tokens_are_requested(kind: str, fault_server: StartsServers) -> None:
     many = {**SHARES, **{f"x{number}": 1e-5 for number in range(30)}}
     server = fault_server(likeliest_token(many, honours=ALL - {"logprob_token_ids"}), kind=kind)
     form = await found(server, "logprob")
     assert form == ChoiceForm(name="top_logprobs", fields={"max_tokens": 1, "logprobs": True, "top_logprobs": 20})
 
 
-async def test_fewer_alternatives_are_taken_where_twenty_are_refused(fault_server: StartsServers) -> None:
+async def test_fewer_alternatives_are_requested_if_twenty_are_refused(fault_server: StartsServers) -> None:
     weighing = likeliest_token(SHARES, honours=ALL - {"logprob_token_ids"})
 
     def play(received: Received) -> Any:
@@ -154,7 +156,7 @@ async def test_fewer_alternatives_are_taken_where_twenty_are_refused(fault_serve
         ),
     ],
 )
-async def test_a_server_that_tells_too_little_is_refused(script: Any, told: str, fault_server: StartsServers) -> None:
+async def test_a_server_that_reports_too_little_is_refused(script: Any, told: str, fault_server: StartsServers) -> None:
     server = fault_server(script, kind="mlx-vlm")
     failed = await refused(server, "logprob")
     assert (str(failed), failed.hint) == whole(server, "logprob", told, NO_LOGPROBS)
@@ -175,7 +177,7 @@ async def test_a_model_that_thinks_first_is_refused(script: Any, fault_server: S
     assert (str(failed), failed.hint) == whole(server, "logprob", "the model thinks before it answers", THINKS)
 
 
-async def test_thoughts_that_outlast_the_first_look_are_seen(fault_server: StartsServers) -> None:
+async def test_reasoning_longer_than_the_first_reply_is_found(fault_server: StartsServers) -> None:
     def play(received: Received) -> Any:
         long = received.json.get("max_tokens") == 900
         return answer("Hm.</think>B") if long else answer("Hm", finish_reason="length")
@@ -189,7 +191,7 @@ async def test_a_constrained_model_may_think_first(fault_server: StartsServers) 
     ).name == "structured_outputs"
 
 
-async def test_the_limit_has_the_name_that_the_server_wants(fault_server: StartsServers) -> None:
+async def test_the_limit_has_the_name_that_the_server_accepts(fault_server: StartsServers) -> None:
     weighing = likeliest_token(SHARES, honours=ALL - {"logprob_token_ids"})
     server = fault_server(unsupported_parameter("max_tokens", use="max_completion_tokens", then=weighing), kind="plain")
     form = await found(server, "logprob")
@@ -205,7 +207,7 @@ async def test_a_server_that_completes_nothing_is_refused_with_its_words(
     assert (str(failed), failed.hint) == whole(server, mode, reason, "see what the server's log says")
 
 
-async def test_servers_of_one_run_must_take_one_form(fault_server: StartsServers) -> None:
+async def test_servers_of_one_run_must_honour_the_same_form(fault_server: StartsServers) -> None:
     new, old = (
         fault_server(likeliest_token(SHARES)),
         fault_server(likeliest_token(SHARES, honours=frozenset({"guided_choice"}))),
@@ -222,18 +224,20 @@ async def test_servers_of_one_run_must_take_one_form(fault_server: StartsServers
     "tokenize",
     [error(404, "Not Found"), answer("B"), json_reply({"tokens": []}), json_reply({"tokens": ["A"]}), json_reply([65])],
 )
-async def test_without_its_tokens_the_likeliest_do(tokenize: Any, fault_server: StartsServers) -> None:
+async def test_without_the_labels_tokens_the_likeliest_are_requested(
+    tokenize: Any, fault_server: StartsServers
+) -> None:
     server = fault_server(at_path("/tokenize", tokenize, then=likeliest_token({**SHARES, "x": 1e-4})))
     assert (await found(server, "logprob")).name == "top_logprobs"
 
 
-async def test_labels_that_are_one_token_to_the_server_are_not_named(fault_server: StartsServers) -> None:
+async def test_labels_that_share_a_token_are_not_requested_by_token(fault_server: StartsServers) -> None:
     server = fault_server(at_path("/tokenize", json_reply({"tokens": [1]}), then=likeliest_token(SHARES)))
     assert (await found(server, "logprob")).name == "top_logprobs"
 
 
 @pytest.mark.parametrize("put_off", [error(503, "busy"), error(429, "Too many requests")])
-async def test_a_server_that_is_busy_for_now_is_asked_again(
+async def test_a_busy_server_is_asked_again(
     put_off: Any, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vqa_client.client.constrained.PUT_OFF_S", (0.01, 0.01))

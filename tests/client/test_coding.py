@@ -1,4 +1,4 @@
-"""Replies that come compressed: read like any other, and never larger than the limit, whatever they unpack to."""
+"""Compressed replies are read as others are, and never unpacked beyond the limit."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES, ReplyRoo
 
 SAID = json.dumps({"choices": [{"message": {"content": "B"}, "finish_reason": "stop"}]}).encode()
 gzipped = partial(gzip.compress, mtime=0)
-"""The same bytes every time, which names of tests are made of."""
+"""The same bytes in every run, because test names contain them."""
 RAW = zlib.compressobj(wbits=-15)
 MEMBERS = gzipped(SAID[:9]) + gzipped(b"") + gzipped(SAID[9:])
 CODED = {
@@ -75,12 +75,12 @@ async def test_a_large_reply_is_unpacked_to_its_last_byte() -> None:
         ("gzip," * 50 + "zstd", b"anything", "packed 51 times"),
     ],
 )
-async def test_what_can_not_be_unpacked_is_a_fault_of_the_wire(coding: str, body: bytes, words: str) -> None:
+async def test_a_reply_that_can_not_be_unpacked_is_a_transport_error(coding: str, body: bytes, words: str) -> None:
     with pytest.raises(httpx2.RemoteProtocolError, match=words):
         await plain(coding, body)
 
 
-async def test_an_endless_reply_is_given_up_at_the_limit() -> None:
+async def test_an_endless_reply_ends_at_the_limit() -> None:
     read = 0
 
     class Endless(httpx2.AsyncByteStream):
@@ -107,7 +107,7 @@ async def test_an_endless_reply_is_given_up_at_the_limit() -> None:
     ],
     ids=["packed", "members", "bomb", "bomb in members", "no gzip"],
 )
-async def test_a_bomb_costs_one_question_and_not_the_run(
+async def test_a_decompression_bomb_fails_one_question_and_not_the_run(
     body: bytes, status: str, engine: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 2)

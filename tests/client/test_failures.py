@@ -1,4 +1,4 @@
-"""One table from a server's refusal to what became of the question."""
+"""The table from a server's refusal to the outcome of the question."""
 
 import json
 
@@ -101,19 +101,19 @@ CAUSES = [
 
 
 @pytest.mark.parametrize(("http_status", "words", "cause"), CAUSES)
-def test_the_hint_names_the_cause_and_no_question_is_settled(http_status: int, words: str, cause: str) -> None:
+def test_the_hint_names_the_cause_and_the_question_is_not_settled(http_status: int, words: str, cause: str) -> None:
     verdict = judge(http_status, words)
     assert (verdict.status, verdict.status in PERMANENT) == ("rejected", False)
     assert cause in verdict.hint
 
 
 @pytest.mark.parametrize("http_status", range(300, 600))
-def test_no_status_without_words_settles_a_question(http_status: int) -> None:
+def test_a_status_without_words_never_settles_a_question(http_status: int) -> None:
     assert judge(http_status, "no").status not in PERMANENT
 
 
 @pytest.mark.parametrize("word", ["flagged ", "blocked safety ", "model ", "a content ", "api key ", "moderation "])
-def test_words_of_any_length_are_judged_at_once(word: str) -> None:
+def test_long_messages_are_judged_quickly(word: str) -> None:
     took = growth(lambda text: judge(400, words_of([], text)), word, 100_000 * len(word), limit=200)
     assert took.ratio < RATIO
     assert took.whole < 200
@@ -164,7 +164,7 @@ WAYS_OUT = [
 
 
 @pytest.mark.parametrize(("http_status", "words", "way_out"), WAYS_OUT)
-def test_a_refusal_names_the_way_out(http_status: int, words: str, way_out: str) -> None:
+def test_a_refusal_has_a_hint(http_status: int, words: str, way_out: str) -> None:
     assert judge(http_status, words).hint.endswith(way_out)
 
 
@@ -188,16 +188,16 @@ WORDS = "prompt too long"
         {"title": WORDS},
     ],
 )
-def test_the_servers_words_are_found_in_every_shape(body: dict[str, object]) -> None:
+def test_the_servers_message_is_found_in_every_form(body: dict[str, object]) -> None:
     assert error_message(json.dumps(body).encode()) == WORDS
 
 
-def test_validation_errors_keep_their_places() -> None:
+def test_validation_errors_keep_their_locations() -> None:
     body = {"detail": [{"loc": ["body", "max_tokens"], "msg": "not an integer"}, {"loc": ["body", "n"], "msg": "no"}]}
     assert error_message(json.dumps(body).encode()) == "body.max_tokens: not an integer; body.n: no"
 
 
-def test_a_page_gives_its_title_and_plain_text_itself() -> None:
+def test_the_message_of_a_page_is_its_title_and_plain_text_is_kept() -> None:
     assert (
         error_message(b"<html><head><title> 502 Bad Gateway </title></head><body>x</body></html>") == "502 Bad Gateway"
     )
@@ -205,7 +205,7 @@ def test_a_page_gives_its_title_and_plain_text_itself() -> None:
     assert error_message(b"") == ""
 
 
-def test_an_echoed_image_is_cut_out() -> None:
+def test_an_echoed_image_is_removed() -> None:
     message = error_message(json.dumps({"detail": f"no: data:image/png;base64,{'QUJD' * 5000}: end"}).encode())
     assert message == "no: data:<image>: end"
     assert len(error_message(b"QUJD" * 5000)) < 20

@@ -1,4 +1,4 @@
-"""The first token's logprobs as servers tell them: recorded forms, broken forms, and none."""
+"""The first token's logprobs: recorded forms, invalid forms, and none."""
 
 import json
 from math import exp, log
@@ -44,13 +44,13 @@ def test_recorded_replies_are_read(server: str) -> None:
     assert found["red"] == pytest.approx(-0.0007, abs=1e-4)
 
 
-def test_the_token_that_came_counts_once() -> None:
+def test_the_sampled_token_counts_once() -> None:
     assert first_token(told("B", -0.1, ("B", -0.1), ("A", -2.5))) == {"B": -0.1, "A": -2.5}
     assert first_token(told("B", -0.1, ("A", -2.5))) == {"A": -2.5, "B": -0.1}
     assert first_token(told("B", -0.1)) == {"B": -0.1}
 
 
-def test_two_tokens_that_read_alike_add_up() -> None:
+def test_tokens_with_the_same_text_add_up() -> None:
     found = first_token(told("A", log(0.5), ("A", log(0.5)), ("A", log(0.25))))
     assert found is not None
     assert exp(found["A"]) == pytest.approx(0.75)
@@ -64,20 +64,20 @@ def test_two_tokens_that_read_alike_add_up() -> None:
         told("A", -(10**400)),
     ],
 )  # fmt: skip
-def test_what_is_no_logprob_is_none(logprobs: Any) -> None:
+def test_invalid_logprobs_are_none(logprobs: Any) -> None:
     assert first_token(logprobs) is None
 
 
-def test_a_broken_alternative_costs_no_other() -> None:
+def test_an_invalid_alternative_does_not_lose_the_others() -> None:
     assert first_token(told("A", -0.5, ("B", float("nan")), (3, -1.0), ("C", -2.0))) == {"C": -2.0, "A": -0.5}
 
 
-def test_a_logprob_above_zero_is_rounding() -> None:
+def test_a_logprob_above_zero_becomes_zero() -> None:
     assert first_token(told("A", 0.0004)) == {"A": 0.0}
 
 
 @given(logprobs=JSON)
 @settings(max_examples=300, deadline=None)
-def test_no_form_of_logprobs_loses_the_answer(logprobs: Any) -> None:
+def test_invalid_logprobs_never_lose_the_answer(logprobs: Any) -> None:
     found = first_token(logprobs)
     assert found is None or all(value <= 0.0 for value in found.values())

@@ -1,4 +1,4 @@
-"""The head of a reply has a limit, in whatever pieces it comes, and so has what follows a chunked body."""
+"""The head of a reply and the trailers after a chunked body have a limit, in any pieces."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ PIECES = {"one line": b"x" * 50_000, "many lines": b"x: " + b"x" * 5_000 + b"\r\
 
 
 class Wire:
-    """What a connection writes to."""
+    """The transport of a connection."""
 
     aborted = 0
 
@@ -29,7 +29,7 @@ def connected(on_second_reply: Callable[[], None] = lambda: None) -> tuple[Conne
 
 
 @pytest.mark.parametrize("form", OPENED)
-async def test_an_endless_head_is_given_up_at_its_limit(form: str) -> None:
+async def test_an_endless_head_ends_at_the_limit(form: str) -> None:
     connection, wire = connected()
     connection.data_received(OPENED[form])
     fed = 0
@@ -41,7 +41,7 @@ async def test_an_endless_head_is_given_up_at_its_limit(form: str) -> None:
         await connection.reply
 
 
-async def test_large_headers_below_the_limit_are_read_and_each_reply_counts_anew() -> None:
+async def test_large_headers_below_the_limit_are_read_and_each_reply_is_counted_separately() -> None:
     connection, wire = connected()
     for _ in range(3):
         padding = b"x: " + b"y" * (HEAD_LIMIT_BYTES * 6 // 10) + b"\r\n"
@@ -51,7 +51,7 @@ async def test_large_headers_below_the_limit_are_read_and_each_reply_counts_anew
     assert wire.aborted == 0
 
 
-async def test_a_long_body_is_no_head() -> None:
+async def test_a_long_body_does_not_count_as_a_head() -> None:
     connection, _ = connected()
     body = b"x" * (2 * HEAD_LIMIT_BYTES)
     connection.data_received(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(body))
@@ -59,7 +59,7 @@ async def test_a_long_body_is_no_head() -> None:
     assert (await connection.reply).content == body
 
 
-async def test_a_reply_without_a_length_is_not_read_twice_where_its_connection_ends() -> None:
+async def test_a_reply_without_a_length_is_read_once_when_its_connection_ends() -> None:
     replies = []
     connection, _ = connected(lambda: replies.append("second"))
     connection.data_received(b"HTTP/1.1 204 No Content\r\n\r\n")
@@ -78,6 +78,6 @@ async def test_a_connection_that_ends_inside_the_head_has_no_reply(head: bytes) 
         await connection.reply
 
 
-def test_headers_of_any_encoding_are_read_by_name_in_small_letters() -> None:
+def test_headers_of_any_encoding_are_read_by_lower_case_names() -> None:
     raw = [(b"X-A", b"caf\xe9"), (b"x-b", "caf\u00e9".encode()), (b"x-\xe9", b""), (b"x-a", b"2")]
     assert headers_of(raw) == {"x-a": "caf\u00e9, 2", "x-b": "caf\u00e9", "x-\u00e9": ""}

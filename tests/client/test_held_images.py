@@ -1,4 +1,4 @@
-"""What a client may believe that a server holds."""
+"""The images that the client knows a server has."""
 
 import asyncio
 
@@ -18,7 +18,7 @@ def large(number: int) -> Image:
 
 
 @given(st.integers(1, 6), st.lists(st.integers(0, 12), max_size=60))
-def test_the_images_used_last_are_the_ones_remembered(limit: int, used: list[int]) -> None:
+def test_the_images_used_last_are_remembered(limit: int, used: list[int]) -> None:
     held = HeldImages(limit)
     for number in used:
         held.keep([page(number)])
@@ -27,7 +27,7 @@ def test_the_images_used_last_are_the_ones_remembered(limit: int, used: list[int
     assert len(held._held) == len(latest)
 
 
-def test_an_image_that_is_gone_takes_with_it_what_was_used_before_it() -> None:
+def test_a_dropped_image_also_drops_those_used_before_it() -> None:
     held = HeldImages()
     held.keep([page(number) for number in range(5)])
     held.missed(page(2).sha256)
@@ -35,7 +35,7 @@ def test_an_image_that_is_gone_takes_with_it_what_was_used_before_it() -> None:
     assert [page(number).sha256 in held for number in range(5)] == [False, False, False, True, True]
 
 
-async def test_others_wait_for_the_one_that_brings_their_document_and_then_need_not() -> None:
+async def test_questions_wait_while_another_one_sends_their_document() -> None:
     held = HeldImages()
     leads = await held.lead([large(1)])
     assert leads
@@ -47,7 +47,7 @@ async def test_others_wait_for_the_one_that_brings_their_document_and_then_need_
     assert await asyncio.gather(*others) == ["", "", ""]
 
 
-async def test_where_the_first_fails_the_next_one_brings_it() -> None:
+async def test_if_the_first_question_fails_the_next_one_sends_the_document() -> None:
     held = HeldImages()
     leads = await held.lead([large(1)])
     others = [asyncio.create_task(held.lead([large(1)])) for _ in range(3)]
@@ -60,7 +60,7 @@ async def test_where_the_first_fails_the_next_one_brings_it() -> None:
     await asyncio.gather(*others)
 
 
-async def test_nobody_waits_for_small_images_or_for_other_documents() -> None:
+async def test_no_question_waits_for_small_images_or_for_other_documents() -> None:
     held = HeldImages()
     assert await held.lead([page(1)]) == await held.lead([page(1)]) == ""
     assert await held.lead([large(1)]) != await held.lead([large(2)])

@@ -1,4 +1,4 @@
-"""What addresses, keys, proxies and replies that can't be are called, and the way out: whole messages and hints."""
+"""Whole messages and hints for invalid addresses, keys, proxies and replies."""
 
 import asyncio
 import gzip
@@ -132,7 +132,7 @@ STREAMS = [
 
 
 @pytest.mark.parametrize(("version", "said"), [("0.32.0", "vllm 0.32.0"), (None, "vllm"), ("", "vllm")])
-def test_a_server_that_does_not_name_its_version_goes_by_its_kind(version: str | None, said: str) -> None:
+def test_a_server_without_a_version_is_described_by_its_kind(version: str | None, said: str) -> None:
     seen = Fingerprint(kind="vllm", version=version)
     assert ShortCheck(served=Served(base=BASE), fingerprint=seen).version == said
 
@@ -156,7 +156,7 @@ UNLIKE = [
 
 
 @pytest.mark.parametrize(("one", "other", "said"), UNLIKE)
-def test_servers_that_are_not_alike_are_named_with_what_differs(one: ShortCheck, other: ShortCheck, said: str) -> None:
+def test_the_difference_between_two_servers_is_named(one: ShortCheck, other: ShortCheck, said: str) -> None:
     assert difference(one, other, "m") == said
 
 
@@ -173,14 +173,14 @@ def proxied(proxy: str) -> None:
 
 
 @pytest.mark.parametrize(("made", "said", "hint"), ROWS, ids=[said for _, said, _ in ROWS])
-def test_what_can_not_be_is_named_with_the_way_out(made: Callable[[], Any], said: str, hint: str) -> None:
+def test_an_invalid_value_is_named_with_a_hint(made: Callable[[], Any], said: str, hint: str) -> None:
     with pytest.raises((UsageError, QuestionFailed)) as caught:
         made()
     assert (str(caught.value), caught.value.hint) == (said, hint)
 
 
 @pytest.mark.parametrize(("answer", "said", "hint"), PROBED)
-def test_a_server_that_does_not_answer_is_named_with_the_way_out(answer: int | Exception, said: str, hint: str) -> None:
+def test_a_server_that_does_not_answer_is_named_with_a_hint(answer: int | Exception, said: str, hint: str) -> None:
     def play(_: dict[str, Any], request: httpx2.Request) -> httpx2.Response:
         if isinstance(answer, Exception):
             raise answer
@@ -193,12 +193,12 @@ def test_a_server_that_does_not_answer_is_named_with_the_way_out(answer: int | E
 
 
 @pytest.mark.parametrize(("http_status", "hint"), REFUSED)
-def test_a_status_without_words_names_the_way_out(http_status: int, hint: str) -> None:
+def test_a_status_without_words_has_a_hint(http_status: int, hint: str) -> None:
     assert (judge(http_status, "no").status, judge(http_status, "no").hint) == ("rejected", hint)
 
 
 @pytest.mark.parametrize("size_bytes", [1_000_000, 1_000_001, 2_500_000])
-def test_a_large_body_is_named_with_its_size_beside_the_way_out(size_bytes: int) -> None:
+def test_the_hint_for_a_large_body_names_its_size(size_bytes: int) -> None:
     more = f"the body was {size_bytes / 1e6:.1f} MB: a gateway's limit may be below that, try --max_pixels"
     usual = dict(REFUSED)[404]
     assert judge(404, "no", size_bytes).hint == (f"{usual}; {more}" if size_bytes > 1_000_000 else usual)
@@ -207,7 +207,7 @@ def test_a_large_body_is_named_with_its_size_beside_the_way_out(size_bytes: int)
 
 
 @pytest.mark.parametrize(("text", "said"), STREAMS)
-def test_what_is_not_a_whole_stream_is_named(text: str, said: str) -> None:
+def test_an_invalid_or_cut_stream_is_named(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=f"^{said}$"):
         completion_in_events(text)
 
@@ -223,7 +223,7 @@ def test_what_is_not_a_whole_stream_is_named(text: str, said: str) -> None:
         ("no such file", False),
     ],
 )
-def test_a_server_that_reads_no_files_is_known_by_its_words(message: str, expected: bool) -> None:
+def test_a_server_that_may_not_read_files_is_known_by_its_message(message: str, expected: bool) -> None:
     assert not_allowed(message) is expected
 
 
@@ -252,7 +252,7 @@ NOT_COMPLETIONS: list[tuple[tuple[Any, ...], str]] = [
 
 
 @pytest.mark.parametrize(("given", "said"), NOT_COMPLETIONS)
-def test_what_is_no_completion_is_named_whole(given: tuple[Any, ...], said: str) -> None:
+def test_the_whole_message_for_a_reply_that_is_not_a_completion(given: tuple[Any, ...], said: str) -> None:
     with pytest.raises(NotACompletion) as caught:
         read_reply(*given)
     assert caught.value.message == said
@@ -268,7 +268,7 @@ PACKED = [
 
 
 @pytest.mark.parametrize(("coding", "body", "said"), PACKED, ids=[said for *_, said in PACKED])
-def test_a_packed_reply_that_can_not_be_unpacked_says_why(coding: str, body: bytes, said: str) -> None:
+def test_the_error_for_a_reply_that_can_not_be_unpacked_says_why(coding: str, body: bytes, said: str) -> None:
     response = Response(200, {"content-encoding": coding}, body)
     with pytest.raises(httpx2.RemoteProtocolError) as caught:
         asyncio.run(unpacked(response, ReplyRoom()))
@@ -285,7 +285,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("played", "said"), BROKEN, ids=[said for _, said in BROKEN])
-async def test_a_connection_that_breaks_says_when_and_how(played: bytes, said: str) -> None:
+async def test_the_error_for_a_broken_connection_says_when_and_how(played: bytes, said: str) -> None:
     async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(played)
@@ -323,7 +323,7 @@ CHECKED: list[tuple[Sight, int, str, str]] = [
 
 
 @pytest.mark.parametrize(("sight", "http_status", "said", "hint"), CHECKED)
-async def test_what_a_check_before_a_run_finds_is_said_whole(
+async def test_the_whole_message_of_the_check_before_a_run(
     sight: Sight, http_status: int, said: str, hint: str
 ) -> None:
     notes, trusted = list[str](), list[bool]()
@@ -376,7 +376,7 @@ OPENED: list[tuple[dict[str, Any], ModelSettings | None, list[str], list[str]]] 
 
 
 @pytest.mark.parametrize(("given", "config", "listed", "said"), OPENED)
-async def test_what_a_session_will_send_and_what_is_odd_about_it_is_noted(
+async def test_a_session_notes_its_settings_and_a_model_that_is_not_listed(
     given: dict[str, Any], config: ModelSettings | None, listed: list[str], said: list[str]
 ) -> None:
     def models(_: httpx2.Request) -> httpx2.Response:

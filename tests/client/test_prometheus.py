@@ -1,4 +1,4 @@
-"""The numbers taken from what servers say of themselves, and from nothing else."""
+"""The numbers that are read from servers' metrics."""
 
 from types import SimpleNamespace
 from typing import cast
@@ -48,7 +48,7 @@ MLX = (
 )
 
 
-def test_vllm_s_figures_are_read_whatever_stands_in_its_labels() -> None:
+def test_vllms_metrics_are_read_with_any_labels() -> None:
     found = read_metrics(vllm(FULL) + b"process_resident_memory_bytes 3e+09\n")
     assert found == Reading(
         running=3,
@@ -67,7 +67,7 @@ def test_vllm_s_figures_are_read_whatever_stands_in_its_labels() -> None:
     )
 
 
-def test_how_servers_stand_is_said_in_a_few_words() -> None:
+def test_the_state_of_the_servers_is_described_in_a_few_words() -> None:
     def watch(reading: Reading | None, **rates: float) -> ServerWatch:
         return cast(ServerWatch, SimpleNamespace(latest=reading, hit_rate=rates.get))
 
@@ -80,7 +80,7 @@ def test_how_servers_stand_is_said_in_a_few_words() -> None:
     assert brief([watch(None)]) == brief([]) == ""
 
 
-async def test_only_servers_that_are_there_and_tell_something_are_asked_again() -> None:
+async def test_only_servers_that_are_there_and_have_metrics_are_read_again() -> None:
     asked: list[str] = []
 
     def reply(request: httpx2.Request) -> httpx2.Response:
@@ -99,7 +99,7 @@ async def test_only_servers_that_are_there_and_tell_something_are_asked_again() 
     assert asked == ["tells", "silent", "tells"]
     assert (len(shown), notes) == (2, [])
     routes[0].lost = True
-    assert await reader.look(1.0)  # a lost one may be back and tell something
+    assert await reader.look(1.0)  # a lost server may come back with metrics
     assert (len(asked), len(shown)) == (3, 2)
 
 
@@ -110,14 +110,14 @@ async def test_only_servers_that_are_there_and_tell_something_are_asked_again() 
         *((404, vllm(FULL), True), (500, b"", False), (501, b"", True), (503, b"", False)),
     ],
 )
-async def test_a_server_that_has_no_metrics_is_told_from_one_that_fails(status: int, body: bytes, silent: bool) -> None:
+async def test_a_server_without_metrics_differs_from_one_that_fails(status: int, body: bytes, silent: bool) -> None:
     transport = httpx2.MockTransport(lambda request: httpx2.Response(status, content=body))
     watch = ServerWatch(Route(Endpoint(httpx2.URL("http://host/v1"), transport, {})))
     await watch.look(1.0)
     assert (watch.silent, watch.readings) == (silent, int(status == 200 and not silent))
 
 
-async def test_metrics_that_fail_later_are_noted_once_and_tell_no_queue_any_more() -> None:
+async def test_metrics_that_fail_later_are_noted_once_and_give_no_queue() -> None:
     away, asked, notes = set[str](), list[str](), list[str]()
 
     def reply(request: httpx2.Request) -> httpx2.Response:
@@ -146,7 +146,7 @@ async def test_metrics_that_fail_later_are_noted_once_and_tell_no_queue_any_more
     assert len(asked) == before
 
 
-async def test_the_memory_of_all_servers_is_unknown_where_one_never_told() -> None:
+async def test_the_memory_of_all_servers_is_unknown_if_one_never_reported_it() -> None:
     def route(host: str, body: bytes) -> Route:
         transport = httpx2.MockTransport(lambda request: httpx2.Response(200, content=body))
         return Route(Endpoint(httpx2.URL(f"http://{host}/v1"), transport, {}))
@@ -159,7 +159,7 @@ async def test_the_memory_of_all_servers_is_unknown_where_one_never_told() -> No
         assert reader.memory_bytes() == memory
 
 
-def test_readings_are_means_over_the_time_between_them_and_a_server_counts_from_0_after_a_restart() -> None:
+def test_readings_are_averaged_over_time_and_counters_survive_a_restart() -> None:
     watch = ServerWatch(cast(Route, SimpleNamespace(address="http://localhost:8000/v1")))
     assert watch.described() == {}
     caches = {"prefix_queries": 100.0, "prefix_hits": 50.0, "mm_queries": 0.0, "mm_hits": 0.0}
@@ -188,14 +188,14 @@ def test_readings_are_means_over_the_time_between_them_and_a_server_counts_from_
     }
 
 
-def test_engines_behind_one_address_are_added_up_and_the_fullest_cache_is_told() -> None:
+def test_engines_behind_one_address_are_added_up_and_the_fullest_cache_counts() -> None:
     one, other = vllm(FULL, '{engine="0"}'), vllm(FULL | {"kv_cache_usage_perc": 0.5}, '{engine="1"}')
     found = read_metrics(one + other)
     assert found is not None
     assert (found.running, found.waiting, found.kv_use, found.counters["mm_hits"]) == (6, 4, 0.5, 18)
 
 
-def test_figures_of_longer_and_shorter_names_are_not_taken_for_known_ones() -> None:
+def test_metrics_with_longer_or_shorter_names_are_not_read() -> None:
     text = (
         b'vllm:num_requests_waiting_by_reason{reason="capacity"} 9\nvllm:num_requests_running_x 9\n'
         b"x_vllm:num_requests_running 9\n# vllm:num_requests_running 9\nvllm:num_requests_running 1\n"
@@ -204,7 +204,7 @@ def test_figures_of_longer_and_shorter_names_are_not_taken_for_known_ones() -> N
     assert read_metrics(text) == Reading(running=1, waiting=0)
 
 
-def test_llama_cpp_s_and_mlx_vlm_s_figures_are_read() -> None:
+def test_the_metrics_of_llama_cpp_and_mlx_vlm_are_read() -> None:
     assert read_metrics(LLAMACPP) == Reading(running=1, waiting=4, counters={"generation_tokens": 77})
     assert read_metrics(MLX) == Reading(running=3, waiting=2, counters={"prompt_tokens": 720, "generation_tokens": 40})
 
@@ -225,17 +225,17 @@ def test_llama_cpp_s_and_mlx_vlm_s_figures_are_read() -> None:
         b"[" * 100_000,
     ],
 )
-def test_what_tells_nothing_is_no_reading(body: bytes) -> None:
+def test_a_body_without_metrics_is_not_a_reading(body: bytes) -> None:
     assert read_metrics(body) is None
 
 
 @given(st.binary(max_size=200) | st.text(alphabet='vllm:num_requests_running{}"= 1\n', max_size=200).map(str.encode))
-def test_any_bytes_are_read_without_a_stumble(body: bytes) -> None:
+def test_any_bytes_are_read_without_an_error(body: bytes) -> None:
     found = read_metrics(body)
     assert found is None or found.running >= 0
 
 
-def test_a_text_of_a_megabyte_takes_milliseconds() -> None:
+def test_a_megabyte_of_metrics_is_read_in_linear_time() -> None:
     def text(size: int) -> bytes:
         bucket = "".join(
             f'vllm:e2e_request_latency_seconds_bucket{{engine="0",le="{n}",model_name="m"}} {n}\n' for n in range(size)

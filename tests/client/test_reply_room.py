@@ -1,4 +1,4 @@
-"""Large replies of all workers together: within a limit, in turn, and none waits for ever."""
+"""The large replies of all workers stay within a limit, in order, and none waits forever."""
 
 import asyncio
 import contextlib
@@ -21,14 +21,14 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
-async def test_shares_wait_for_room_and_get_it_in_turn() -> None:
+async def test_shares_wait_for_room_and_get_it_in_order() -> None:
     room = ReplyRoom(100)
     first, second, third = room.share(), room.share(), room.share()
     assert first.grow(60) is None
     assert second.grow(30) is None
     waits = third.grow(30), second.grow(50)
     assert all(waits)
-    assert first.grow(1000) is None  # the oldest always may
+    assert first.grow(1000) is None  # the oldest share may always grow
     del first
     await settled()
     assert [wait is not None and wait.done() for wait in waits] == [True, True]
@@ -45,7 +45,7 @@ async def test_four_replies_at_the_limit_of_one_fill_the_room() -> None:
     assert shares[4].grow(1) is not None
 
 
-async def test_a_share_that_is_given_up_while_it_waits_leaves_nothing_behind() -> None:
+async def test_a_share_deleted_while_it_waits_takes_no_room() -> None:
     room = ReplyRoom(100)
     kept, lost = room.share(), room.share()
     assert (kept.grow(100), lost.grow(1) is None) == (None, False)
@@ -57,7 +57,7 @@ async def test_a_share_that_is_given_up_while_it_waits_leaves_nothing_behind() -
     assert not room._waiting
 
 
-async def test_an_error_holds_nothing_of_the_reply_it_is_about() -> None:
+async def test_an_error_does_not_keep_its_reply_in_memory() -> None:
     class Large(bytearray):
         pass
 
@@ -79,7 +79,7 @@ async def test_an_error_holds_nothing_of_the_reply_it_is_about() -> None:
     assert str(error.__cause__) == "cause"
 
 
-async def test_a_redirection_holds_nothing_while_the_next_reply_is_waited_for() -> None:
+async def test_a_redirection_frees_its_room_before_the_next_reply() -> None:
     def reply(request: httpx2.Request) -> httpx2.Response:
         assert all(earlier() is None for earlier in replies)
         moves = len(replies) < 2
@@ -96,7 +96,7 @@ async def test_a_redirection_holds_nothing_while_the_next_reply_is_waited_for() 
     assert len(replies) == 3
 
 
-async def test_a_reply_that_is_given_up_and_ends_with_its_connection_takes_no_room() -> None:
+async def test_an_abandoned_reply_that_ends_with_its_connection_takes_no_room() -> None:
     class Wire:
         def abort(self) -> None: ...
 
@@ -112,7 +112,7 @@ async def test_a_reply_that_is_given_up_and_ends_with_its_connection_takes_no_ro
 
 
 class Slow:
-    """A server that sends one reply of `size_bytes` to each request, on each connection a piece at a time."""
+    """A server that sends a reply of `size_bytes` to each request, piece by piece."""
 
     def __init__(self, size_bytes: int) -> None:
         self.size_bytes = size_bytes
@@ -129,7 +129,7 @@ class Slow:
 
 
 @pytest.mark.parametrize("engine", ["direct", "httpx2"])
-async def test_large_replies_come_whole_and_not_all_at_once(engine: str) -> None:
+async def test_large_replies_arrive_whole_and_not_all_at_once(engine: str) -> None:
     serve, room = Slow(8 * FREE_BYTES), ReplyRoom(10 * FREE_BYTES)
     most_bytes = 0
 
@@ -144,7 +144,7 @@ async def test_large_replies_come_whole_and_not_all_at_once(engine: str) -> None
         async with DirectTransport(room=room) if engine == "direct" else PoolTransport(room) as transport:
             async with asyncio.timeout(60):
                 await asyncio.gather(*(ask() for _ in range(12)))
-                await asyncio.gather(*(ask() for _ in range(12)))  # on kept connections, where they are any
+                await asyncio.gather(*(ask() for _ in range(12)))  # on reused connections, if there are any
     await settled()
     assert most_bytes <= room._limit_bytes + serve.size_bytes + FREE_BYTES
     assert room._total_bytes == 0

@@ -1,4 +1,4 @@
-"""Which server gets a question."""
+"""The server that a question is sent to."""
 
 import asyncio
 import math
@@ -45,7 +45,7 @@ steps = st.lists(
 
 
 @given(st.integers(2, 4), steps)
-def test_a_document_stays_with_a_living_server_and_a_new_one_goes_where_least_is_to_do(
+def test_a_document_stays_with_a_living_server_and_a_new_one_goes_to_the_least_busy(
     count: int, happens: list[tuple[str, int]]
 ) -> None:
     routes = some(count)
@@ -74,7 +74,7 @@ def test_a_document_stays_with_a_living_server_and_a_new_one_goes_where_least_is
             routes.drain(routes.all[number % count], "gone")
         elif what == "return":
             routes.restore(routes.all[number % count])
-            homes.clear()  # what went to others meanwhile is dealt out anew
+            homes.clear()  # documents that moved to others get new servers
 
 
 def test_documents_are_spread_evenly_even_when_one_question_is_asked_at_a_time() -> None:
@@ -87,7 +87,7 @@ def test_documents_are_spread_evenly_even_when_one_question_is_asked_at_a_time()
     assert sorted(taken.values()) == [10, 10, 10]
 
 
-def test_without_a_document_the_first_image_decides_and_without_both_nothing_does() -> None:
+def test_without_a_document_the_first_image_decides() -> None:
     routes = some(2)
     picture = Image(name="a.png", mime="image/png", sha256="ab" * 32, size_bytes=3)
     other = Image(name="b.png", mime="image/png", sha256="cd" * 32, size_bytes=3)
@@ -99,7 +99,7 @@ def test_without_a_document_the_first_image_decides_and_without_both_nothing_doe
     assert routes.ready(Request(content=("?",))) is not first
 
 
-def test_a_short_pause_keeps_a_document_and_a_long_one_moves_it() -> None:
+def test_a_document_stays_during_a_short_pause_and_moves_during_a_long_one() -> None:
     routes = some(2)
     home = routes.ready(on("d"))
     assert home is not None
@@ -110,7 +110,7 @@ def test_a_short_pause_keeps_a_document_and_a_long_one_moves_it() -> None:
     assert routes.ready(on("d")) not in (None, home)
 
 
-async def test_a_short_pause_of_the_documents_server_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_question_waits_for_a_short_pause_of_its_documents_server(monkeypatch: pytest.MonkeyPatch) -> None:
     routes, looks = some(2), 0
     home = routes.ready(on("d"))
     assert home is not None
@@ -127,7 +127,7 @@ async def test_a_short_pause_of_the_documents_server_is_waited_for(monkeypatch: 
     assert 0 < looks <= 3
 
 
-async def test_where_all_pause_the_first_to_end_is_waited_for() -> None:
+async def test_if_all_servers_pause_a_question_waits_for_the_first_to_end() -> None:
     routes = some(2)
     for route, seconds in zip(routes.all, (600.0, 0.05), strict=True):
         route.pause.ask(seconds)
@@ -135,7 +135,7 @@ async def test_where_all_pause_the_first_to_end_is_waited_for() -> None:
         assert await routes.take(on("d")) is routes.all[1]
 
 
-async def test_where_all_are_lost_the_outage_decides() -> None:
+async def test_if_all_servers_are_lost_a_question_waits_for_the_outage() -> None:
     routes = some(2)
     for route in routes.all:
         routes.drain(route, "gone")
@@ -175,7 +175,7 @@ def test_failures_in_a_row_drain_a_server_unless_it_is_the_last_one() -> None:
     assert not other.lost
 
 
-async def test_requests_end_each_in_its_time_or_all_at_once() -> None:
+async def test_each_request_ends_at_its_deadline_or_all_end_at_once() -> None:
     deadlines, ended = Deadlines(), list[float]()
 
     async def waiting(seconds: float) -> None:
@@ -197,7 +197,7 @@ async def test_requests_end_each_in_its_time_or_all_at_once() -> None:
     assert ended[2:] == [200, math.inf]
 
 
-async def test_what_a_drained_server_has_in_flight_ends_at_once() -> None:
+async def test_the_requests_of_a_drained_server_end_at_once() -> None:
     routes = some(2)
     one = routes.all[0]
 
@@ -221,7 +221,7 @@ def test_old_documents_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(routes._homes) == 3
 
 
-def test_one_server_gets_everything_and_nothing_is_remembered() -> None:
+def test_a_single_server_gets_all_questions_without_a_table_of_documents() -> None:
     routes = some(1)
     assert {routes.ready(on(f"d{number}")) for number in range(5)} == {routes.all[0]}
     assert routes._homes == {}

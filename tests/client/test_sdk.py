@@ -1,4 +1,4 @@
-"""`--engine openai`: the SDK signs, and everything else is the direct engine's: bodies, statuses, attempts, records."""
+"""`--engine openai`: the SDK signs requests; bodies, statuses, attempts and records equal the direct engine's."""
 
 import json
 import sys
@@ -36,7 +36,7 @@ OF_THE_MOMENT = {"latency_s", "crc"}
 
 
 @pytest.mark.parametrize(("play", "status"), REPLIES.values(), ids=REPLIES)
-async def test_bodies_statuses_and_records_are_the_direct_engines(
+async def test_bodies_statuses_and_records_equal_those_of_the_direct_engine(
     play: Script, status: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 1, pages=2)
@@ -48,7 +48,7 @@ async def test_bodies_statuses_and_records_are_the_direct_engines(
         given["timeout"] = 1.0 if status == "timeout" else 60.0
         [record] = (await of.ask(server, engine=engine, api_key="of-me", **given)).values()
         if record["status"] == "connection":
-            del record["error"]["message"]  # it is in httpx2's words
+            del record["error"]["message"]  # httpx2 words it differently
         found.append({key: value for key, value in record.items() if key not in OF_THE_MOMENT})
         bodies.append([chat.body for chat in server.chats[before:]])
         assert {chat.headers["authorization"] for chat in server.chats[before:]} == {"Bearer of-me"}
@@ -67,7 +67,7 @@ SIGNED: dict[str, tuple[str, dict[str, Any], dict[str, str | None]]] = {
 
 @pytest.fixture
 def _login(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stands for azure-identity."""
+    """A fake azure-identity."""
 
     class DefaultAzureCredential:
         async def close(self) -> None:
@@ -100,7 +100,7 @@ ECHOES: dict[str, tuple[int, str]] = {
 
 @pytest.mark.usefixtures("_login")
 @pytest.mark.parametrize(("status", "echo"), ECHOES.values(), ids=ECHOES)
-async def test_a_key_that_the_sdk_finds_is_in_no_reply(
+async def test_a_key_that_the_sdk_finds_is_removed_from_replies(
     status: int, echo: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", FOUND_KEY)
@@ -121,7 +121,7 @@ async def test_a_key_that_the_sdk_finds_is_in_no_reply(
 
 @pytest.mark.usefixtures("_login")
 @pytest.mark.parametrize(("path", "given", "sent"), SIGNED.values(), ids=SIGNED)
-async def test_each_cloud_gets_the_key_in_its_form_and_no_record_has_it(
+async def test_each_cloud_gets_the_key_in_its_form_and_no_record_contains_it(
     path: str, given: dict[str, Any], sent: dict[str, str | None], tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 1)
@@ -157,7 +157,7 @@ async def test_bedrock_is_signed_by_the_sdk(monkeypatch: pytest.MonkeyPatch) -> 
     assert (response.status_code, response.content) == (403, b"not <key>")
 
 
-async def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_package_or_login_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     of = Questions(tmp_path, 1)

@@ -39,17 +39,17 @@ vllm:num_requests_running{model_name="m"} 0.0
         (b"<html>502</html>", None),
     ],
 )
-def test_only_what_is_said_of_the_process_is_taken(body: bytes, expected: int | None) -> None:
+def test_only_the_memory_of_the_process_is_read(body: bytes, expected: int | None) -> None:
     assert memory_bytes(body) == expected
 
 
 @given(st.binary(max_size=80))
-def test_any_answer_is_read_without_a_stumble(body: bytes) -> None:
+def test_any_reply_is_read_without_an_error(body: bytes) -> None:
     assert memory_bytes(body) is None or isinstance(memory_bytes(body), int)
 
 
 @pytest.mark.parametrize("name", ["mlx-vlm/root_metrics", "mlx-vlm/root_health", "llamacpp/root_metrics"])
-def test_servers_that_do_not_tell_are_unknown(name: str) -> None:
+def test_the_memory_of_servers_that_do_not_report_it_is_unknown(name: str) -> None:
     path = WIRE / f"{name}.json"
     if not path.is_file():
         pytest.skip("the recorded answers are not here")

@@ -1,4 +1,4 @@
-"""What a server says of its memory, asked over the wire."""
+"""A server's own report of its memory, read over the network."""
 
 import time
 
@@ -25,29 +25,29 @@ async def asked(base_url: str) -> int | None:
         return await ask_memory_bytes(Endpoint(base, transport, headers_for(base, "secret-key")))
 
 
-async def test_metrics_lie_beside_the_api_s_version_and_are_enough(fault_server: StartsServers) -> None:
+async def test_metrics_are_read_at_the_address_before_v1(fault_server: StartsServers) -> None:
     server = fault_server(at_path("/metrics", RESIDENT, ()))
     assert await asked(server.base_url) == 2_500_000_000
     assert [received.route for received in server.requests] == ["/metrics"]
 
 
-async def test_a_path_before_the_version_is_kept(fault_server: StartsServers) -> None:
+async def test_a_path_before_v1_is_kept(fault_server: StartsServers) -> None:
     server = fault_server(at_path("/proxy/metrics", RESIDENT, ()))
     assert await asked(f"{server.origin}/proxy/v1") == 2_500_000_000
 
 
-async def test_health_is_asked_where_metrics_tell_nothing(fault_server: StartsServers) -> None:
+async def test_health_is_read_if_the_metrics_have_no_memory(fault_server: StartsServers) -> None:
     server = fault_server(at_path("/health", json_reply({"status": "ok", "rss_bytes": 4096}), ()))
     assert await asked(server.base_url) == 4096
     assert [received.route for received in server.requests] == ["/metrics", "/health"]
 
 
 @pytest.mark.parametrize("kind", ["vllm", "mlx-vlm", "llamacpp", "plain"])
-async def test_servers_that_don_t_tell_are_unknown(kind: str, fault_server: StartsServers) -> None:
+async def test_the_memory_of_other_servers_is_unknown(kind: str, fault_server: StartsServers) -> None:
     assert await asked(fault_server((), kind=kind).base_url) is None
 
 
-async def test_a_refused_or_broken_answer_is_no_memory(fault_server: StartsServers) -> None:
+async def test_a_refused_or_broken_reply_gives_no_memory(fault_server: StartsServers) -> None:
     told = body_of(b"process_resident_memory_bytes 7\n", status=500, content_type="text/plain")
     assert await asked(fault_server(at_path("/metrics", told, at_path("/health", error(401), ()))).base_url) is None
 
@@ -56,7 +56,7 @@ async def test_a_server_that_is_gone_is_unknown() -> None:
     assert await asked("http://127.0.0.1:9/v1") is None
 
 
-async def test_a_slow_server_holds_nothing_up(monkeypatch: pytest.MonkeyPatch, fault_server: StartsServers) -> None:
+async def test_a_slow_server_delays_nothing(monkeypatch: pytest.MonkeyPatch, fault_server: StartsServers) -> None:
     monkeypatch.setattr("vqa_client.client.watching.server_memory.ASK_S", 0.1)
     slow = (delay(600.0), RESIDENT)
     server = fault_server(at_path("/metrics", slow, at_path("/health", slow, ())))

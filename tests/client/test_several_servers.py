@@ -1,4 +1,4 @@
-"""Whole runs against two servers, one of which may die, come back, pause, or be another one than it seemed."""
+"""Whole runs against two servers; one of them may die, come back, pause, or serve another model."""
 
 import asyncio
 import json
@@ -44,7 +44,9 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vqa_client.client.servers.HURRY_S", 0.05)
 
 
-async def test_questions_are_shared_and_the_run_file_says_how(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_servers_share_the_questions_and_the_run_file_counts_them(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
     of = sample(tmp_path, 40)
     servers = [fault_server((delay(0.01), knowing(of))) for _ in range(2)]
     report = await run(of, servers)
@@ -58,7 +60,7 @@ async def test_questions_are_shared_and_the_run_file_says_how(tmp_path: Path, fa
     assert found["described"]["server"]["base_url"] == ", ".join(server.base_url for server in servers)
 
 
-async def test_workers_are_for_all_servers_together(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_all_servers_share_the_workers(tmp_path: Path, fault_server: StartsServers) -> None:
     of = sample(tmp_path, 24)
     servers = [fault_server((delay(0.05), knowing(of))) for _ in range(2)]
     await run(of, servers, max_workers=4)
@@ -66,7 +68,7 @@ async def test_workers_are_for_all_servers_together(tmp_path: Path, fault_server
 
 
 @pytest.mark.parametrize("manner", [(), connection_close()], ids=["kept connections", "new ones"])
-async def test_a_server_that_dies_and_comes_back_loses_no_question_and_costs_none(
+async def test_a_server_that_dies_and_comes_back_loses_no_question(
     manner: Any, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = sample(tmp_path, 120)
@@ -95,7 +97,7 @@ async def test_a_server_that_dies_and_comes_back_loses_no_question_and_costs_non
     assert dying.violations == again[0].violations == []
 
 
-async def test_a_question_that_a_dying_server_had_is_asked_elsewhere_at_no_charge(
+async def test_the_question_of_a_dying_server_goes_elsewhere_without_a_charge(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of, notes = sample(tmp_path, 2), Notes()
@@ -110,7 +112,7 @@ async def test_a_question_that_a_dying_server_had_is_asked_elsewhere_at_no_charg
     assert sorted(record["attempts"] for record in of.records()) == [1, 2]
 
 
-async def test_a_dead_server_at_the_start_is_done_without(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_run_starts_without_a_dead_server(tmp_path: Path, fault_server: StartsServers) -> None:
     of = sample(tmp_path, 8)
     dead = FaultServer().start()
     dead.stop()
@@ -120,7 +122,7 @@ async def test_a_dead_server_at_the_start_is_done_without(tmp_path: Path, fault_
     assert notes.about("is out", dead.base_url)
 
 
-async def test_where_all_die_the_run_stops_and_goes_on_later(tmp_path: Path) -> None:
+async def test_if_all_servers_die_the_run_stops_and_resumes_later(tmp_path: Path) -> None:
     of = sample(tmp_path, 60)
     script = (delay(0.02), knowing(of))
     servers = [FaultServer(script).start() for _ in range(2)]
@@ -149,7 +151,7 @@ async def test_where_all_die_the_run_stops_and_goes_on_later(tmp_path: Path) -> 
     assert sum(len(asked(server)) for server in revived) == 60 - kept
 
 
-async def test_where_all_are_away_for_a_moment_nothing_is_lost(tmp_path: Path) -> None:
+async def test_a_short_outage_of_all_servers_loses_nothing(tmp_path: Path) -> None:
     of = sample(tmp_path, 60)
     script = (delay(0.02), knowing(of))
     servers = [FaultServer(script).start() for _ in range(2)]
@@ -166,7 +168,7 @@ async def test_where_all_are_away_for_a_moment_nothing_is_lost(tmp_path: Path) -
     assert report.summary.overall.correct == 60
 
 
-async def test_a_pause_is_one_servers_own(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_pause_stops_only_its_server(tmp_path: Path, fault_server: StartsServers) -> None:
     of = sample(tmp_path, 30)
     pausing = fault_server(when(is_question, first_n(3, knowing(of), retry_after(429, "600")), "red"))
     other = fault_server((delay(0.01), knowing(of)))
@@ -176,7 +178,7 @@ async def test_a_pause_is_one_servers_own(tmp_path: Path, fault_server: StartsSe
     assert report.summary.overall.correct == 30
 
 
-async def test_a_server_that_only_fails_is_drained_and_costs_no_question(
+async def test_a_server_that_only_fails_is_drained_and_fails_no_question(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = sample(tmp_path, 60)
@@ -188,9 +190,7 @@ async def test_a_server_that_only_fails_is_drained_and_costs_no_question(
     assert set(notes.about("failed requests")) == {out}
 
 
-async def test_a_server_that_hangs_takes_no_more_than_the_first_questions_with_it(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
+async def test_a_server_that_hangs_fails_only_its_first_questions(tmp_path: Path, fault_server: StartsServers) -> None:
     of = sample(tmp_path, 60)
     hanging = fault_server(when(is_question, hang(), "red"))
     await run(of, [hanging, fault_server((delay(0.01), knowing(of)))], max_workers=32, timeout=1.5)
@@ -228,7 +228,7 @@ async def test_a_server_of_another_kind_is_noted_with_and_without_a_version(
     assert notes.about("vllm") == [f"{other.base_url} is unknown, {first.base_url} is vllm 0.32.0"]
 
 
-async def test_a_server_that_comes_back_as_another_one_gets_nothing(
+async def test_a_server_that_comes_back_with_another_model_gets_no_questions(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = sample(tmp_path, 80)
@@ -257,7 +257,9 @@ async def test_a_document_stays_with_its_server(tmp_path: Path, fault_server: St
     assert sum(len(asked(server)) for server in servers) == 24
 
 
-async def test_one_address_twice_is_refused_and_base_url_gives_way(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_an_endpoint_given_twice_is_refused_and_endpoint_overrides_base_url(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
     of = sample(tmp_path, 2)
     server, unasked = fault_server(knowing(of)), fault_server("C")
     with pytest.raises(UsageError, match=rf"^--endpoint names {server.base_url} twice$"):
@@ -268,11 +270,11 @@ async def test_one_address_twice_is_refused_and_base_url_gives_way(tmp_path: Pat
     assert notes.about("--endpoint is given", unasked.base_url)
 
 
-def test_one_endpoint_may_be_given_as_a_text() -> None:
+def test_a_single_endpoint_may_be_a_string() -> None:
     assert RunSettings(endpoint="http://a").endpoint == ("http://a",)  # type: ignore[arg-type]
 
 
-async def test_no_key_of_an_address_is_kept(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_the_run_file_contains_no_key_of_an_address(tmp_path: Path, fault_server: StartsServers) -> None:
     of = sample(tmp_path, 4)
     servers = [fault_server(knowing(of)) for _ in range(2)]
     addresses = tuple(server.base_url.replace("://", "://user:SECRET-1234@") for server in servers)
@@ -281,7 +283,7 @@ async def test_no_key_of_an_address_is_kept(tmp_path: Path, fault_server: Starts
     assert "SECRET-1234" not in kept
 
 
-async def test_a_run_goes_on_with_other_servers_and_other_ways_of_sending(
+async def test_a_run_resumes_with_other_servers_and_other_ways_of_sending(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = sample(tmp_path, 20)

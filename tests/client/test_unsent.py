@@ -1,4 +1,4 @@
-"""Which requests are still on their way, seen from the sockets."""
+"""The number of sockets with unsent bytes."""
 
 import socket
 import sys
@@ -10,7 +10,7 @@ from vqa_client.client.watching.server_memory import unsent_sockets
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems don't tell")
 
 
-def test_a_socket_counts_until_the_other_side_has_taken_its_bytes() -> None:
+def test_a_socket_counts_until_the_other_side_has_received_its_bytes() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         before = unsent_sockets()

@@ -1,4 +1,4 @@
-"""Images that go by name or by address: only where the server was found to see them, and never unseen."""
+"""Images sent by name or by address: only to a server that was found to see them that way."""
 
 import asyncio
 import hashlib
@@ -40,7 +40,7 @@ from vqa_client.types import Image, Request
 
 MODEL = ModelSettings(model_name="tiny-vlm", max_tokens=5)
 BY_DIGEST = answer(lambda received: " ".join(image.sha256[:8] for image in received.images))
-"""Says which images it sees."""
+"""A server that answers with the images that it sees."""
 
 NO_FILES = (
     "start the server with --allowed-local-media-path DIR (llama.cpp: --media-path), DIR being a folder above the "
@@ -49,7 +49,7 @@ NO_FILES = (
 
 
 def picture(folder: Path, name: str, size_bytes: int = 300) -> Image:
-    """A file that begins as a PNG does; the rest is the name."""
+    """A file with a PNG signature and then its name."""
     path = folder / name
     path.write_bytes((b"\x89PNG\r\n\x1a\n" + name.encode() * size_bytes)[:size_bytes])
     data = path.read_bytes()
@@ -74,7 +74,7 @@ def questions(server: FaultServer) -> list[Received]:
 
 
 def sent(received: Received) -> list[dict[str, Any]]:
-    """The image parts as they came."""
+    """The image parts as the server got them."""
     parts = json.loads(received.body)["messages"][0]["content"]
     return [part for part in parts if part["type"] == "image_url"]
 
@@ -87,7 +87,7 @@ def counted(chat: ChatClient) -> tuple[int, int, int]:
     return found.named, found.pointed_at, found.misses
 
 
-async def test_an_image_goes_once_and_is_named_from_then_on(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_an_image_is_sent_once_and_then_by_name(tmp_path: Path, fault_server: StartsServers) -> None:
     server, notes = fault_server(caches_images(then=BY_DIGEST)), list[str]()
     one, other = picture(tmp_path, "one"), picture(tmp_path, "other", 3000)
     async with session(server, notes, image_uuid="auto") as opened:
@@ -109,9 +109,7 @@ async def test_an_image_goes_once_and_is_named_from_then_on(tmp_path: Path, faul
     assert sent(questions(server)[2])[0] == {"type": "image_url", "image_url": None, "uuid": other.sha256}
 
 
-async def test_what_the_server_has_let_go_of_is_sent_again_at_no_charge(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
+async def test_a_dropped_image_is_sent_again_without_a_charge(tmp_path: Path, fault_server: StartsServers) -> None:
     server = fault_server(caches_images(2, BY_DIGEST))
     images = [picture(tmp_path, name) for name in ("one", "two", "three")]
     async with session(server, image_uuid="auto") as opened:
@@ -148,7 +146,7 @@ async def test_a_restarted_server_is_sent_everything_again(tmp_path: Path) -> No
                 assert [part["image_url"] is None for each in questions(later) for part in sent(each)][-1] is False
 
 
-async def test_a_server_that_always_misses_costs_two_requests_and_then_fails_for_good(
+async def test_a_server_that_always_misses_gets_two_requests_and_then_the_question_fails(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     miss = error(400, "Cache miss for image at index 0 but data is not provided.")
@@ -159,7 +157,7 @@ async def test_a_server_that_always_misses_costs_two_requests_and_then_fails_for
     assert (caught.value.status, len(questions(server))) == ("rejected", 3)
 
 
-async def test_a_server_that_keeps_next_to_nothing_is_soon_sent_every_image_whole(
+async def test_a_server_that_keeps_few_images_soon_gets_all_of_them_whole(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
 
@@ -219,7 +217,7 @@ async def test_names_are_not_tried_unless_asked_for(tmp_path: Path, fault_server
     assert "uuid" not in sent(server.chats[0])[0]
 
 
-async def test_questions_on_a_large_document_wait_for_the_one_that_brings_it(
+async def test_questions_on_a_large_document_wait_while_another_one_sends_it(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     server = fault_server((delay(0.05), caches_images(then=BY_DIGEST)))
@@ -231,7 +229,7 @@ async def test_questions_on_a_large_document_wait_for_the_one_that_brings_it(
     assert sum(completion.request_bytes < 1_000 for completion in done) == 4
 
 
-async def test_where_the_bringing_one_fails_another_brings_the_document(
+async def test_if_the_sending_question_fails_another_sends_the_document(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     server = fault_server(
@@ -254,14 +252,14 @@ def test_a_name_is_the_images_digest(extra: dict[str, Any] | None) -> None:
     assert name_suffix(replace(MODEL, extra_body=extra)) == ""
 
 
-def test_images_that_are_processed_otherwise_have_other_names() -> None:
+def test_an_image_with_other_processing_has_another_name() -> None:
     bodies = [{"mm_processor_kwargs": {"max_pixels": 9}}, {"mm_processor_kwargs": {"max_pixels": 8}}]
     suffixes = {name_suffix(replace(MODEL, extra_body=body)) for body in bodies}
     assert len(suffixes) == 2
     assert "" not in suffixes
 
 
-async def test_files_are_named_by_address_once_one_of_them_was_seen_to_be_the_same(
+async def test_files_are_sent_by_address_once_one_of_them_gave_the_same_reply(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     server = fault_server(reads_files(tmp_path, BY_DIGEST))
@@ -310,7 +308,7 @@ async def test_a_server_that_stops_reading_files_ends_the_run(tmp_path: Path, fa
     assert caught.value.hint == NO_FILES
 
 
-async def test_an_image_made_anew_goes_as_bytes(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_transformed_image_is_sent_as_bytes(tmp_path: Path, fault_server: StartsServers) -> None:
     server = fault_server(reads_files(tmp_path, BY_DIGEST))
     file, data = picture(tmp_path, "one"), b"\x89PNG\r\n\x1a\nmade"
     made = Image(name="m", mime="image/png", sha256=hashlib.sha256(data).hexdigest(), size_bytes=len(data), data=data)
@@ -345,7 +343,7 @@ async def test_a_file_that_changes_is_a_bad_image(
     assert "one" in str(caught.value)
 
 
-async def test_names_and_addresses_go_together(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_names_and_addresses_are_used_together(tmp_path: Path, fault_server: StartsServers) -> None:
     server = fault_server(reads_files(tmp_path, caches_images(then=BY_DIGEST)))
     image = picture(tmp_path, "one")
     async with session(server, file_urls=True, image_uuid="auto") as opened:
@@ -375,7 +373,7 @@ def completed(text: str) -> httpx2.Response:
         ("red", 400, "no"),
     ],
 )
-async def test_a_file_proves_what_a_server_reads_only_where_both_replies_can_be_compared(
+async def test_a_file_proves_something_only_if_both_replies_can_be_compared(
     of_bytes: str | int, of_address: str | int, proved: bool | str, tmp_path: Path
 ) -> None:
     def play(body: dict[str, Any], request: httpx2.Request) -> httpx2.Response:

@@ -1,4 +1,4 @@
-"""Backoff, the server's own wish, and what all workers share."""
+"""Backoff, the pauses that servers ask for, and what all workers share."""
 
 import asyncio
 import importlib
@@ -45,12 +45,14 @@ NOW_S = 1_800_000_000.0
         ({}, None),
     ],
 )
-def test_a_wish_is_taken_in_every_form_and_junk_is_none(headers: dict[str, str], expected: float | None) -> None:
+def test_a_requested_pause_is_read_in_every_form_and_invalid_ones_are_none(
+    headers: dict[str, str], expected: float | None
+) -> None:
     assert retry_after_s(headers, NOW_S) == expected
 
 
 @given(st.text(max_size=40))
-def test_no_header_breaks_the_reading_of_a_wish(value: str) -> None:
+def test_any_header_is_read_without_an_error(value: str) -> None:
     wish_s = retry_after_s({"retry-after": value, "retry-after-ms": value, "date": value[::-1]}, NOW_S)
     assert wish_s is None or wish_s > 0
 
@@ -68,7 +70,7 @@ def test_backoff_spreads_and_grows() -> None:
     assert means[2] == pytest.approx(4.0, rel=0.1)
 
 
-async def test_a_pause_holds_everyone_and_a_shorter_one_does_not_cut_it() -> None:
+async def test_a_pause_stops_all_workers_and_a_shorter_one_does_not_end_it() -> None:
     pause = Pause()
     pause.ask(0.1)
     pause.ask(0.01)
@@ -78,7 +80,7 @@ async def test_a_pause_holds_everyone_and_a_shorter_one_does_not_cut_it() -> Non
     assert time.monotonic() - started_s >= 0.1
 
 
-async def test_one_worker_finds_out_that_the_server_is_back_for_all() -> None:
+async def test_one_worker_waits_for_the_server_for_all() -> None:
     looks = 0
 
     async def look(patience_s: float) -> None:
@@ -94,7 +96,7 @@ async def test_one_worker_finds_out_that_the_server_is_back_for_all() -> None:
     assert looks == 2
 
 
-async def test_a_server_that_stayed_away_is_only_looked_for_until_it_answers() -> None:
+async def test_after_a_wait_in_vain_later_waits_are_single_looks() -> None:
     patience, away, waits = Patience(30.0), iter((True, True, False, False)), list[float]()
 
     async def wait(patience_s: float) -> None:
@@ -122,13 +124,13 @@ def test_the_breaker_counts_failures_in_a_row_and_any_reply_resets_it() -> None:
     assert not any(never.note("server_error") for _ in range(100))
 
 
-def test_what_a_filter_refused_never_stops_a_run() -> None:
+def test_refusals_of_a_filter_never_stop_a_run() -> None:
     breaker = Breaker(3)
     assert not any(breaker.note("refused") for _ in range(100))
 
 
 def filled(count: int) -> Window:
-    """A window with so many inside."""
+    """A window with so many requests."""
     window = Window()
     assert all(window.enters() for _ in range(count))
     return window
@@ -140,7 +142,7 @@ def leave_refused(window: Window, count: int, *, limited: bool = True) -> None:
         window.leave()
 
 
-async def test_a_refusal_leaves_as_many_places_as_the_server_kept_requests() -> None:
+async def test_a_refusal_shrinks_the_window_to_the_requests_that_the_server_kept() -> None:
     window = filled(128)
     leave_refused(window, 124)
     assert (window.size, window.inside) == (4, 4)
@@ -149,14 +151,14 @@ async def test_a_refusal_leaves_as_many_places_as_the_server_kept_requests() -> 
     assert window.enters()
 
 
-async def test_a_server_that_limits_all_is_tried_by_one_and_one_that_is_down_by_all() -> None:
+async def test_a_server_that_limits_all_requests_gets_one_and_one_that_is_down_gets_all() -> None:
     limited, down = filled(8), filled(8)
     leave_refused(limited, 8)
     leave_refused(down, 8, limited=False)
     assert (limited.size, down.size) == (1, math.inf)
 
 
-async def test_answers_widen_the_window_only_while_it_keeps_others_waiting() -> None:
+async def test_answers_widen_the_window_only_while_others_wait() -> None:
     window = filled(128)
     leave_refused(window, 124)
     window.answered(late=False)
@@ -177,7 +179,7 @@ async def test_answers_widen_the_window_only_while_it_keeps_others_waiting() -> 
     assert window.inside == 64
 
 
-async def test_after_a_limit_at_one_request_half_of_what_was_taken_comes_back_quickly() -> None:
+async def test_after_a_limit_of_all_requests_the_window_quickly_grows_to_half_of_its_size() -> None:
     window = filled(8)
     leave_refused(window, 3)
     for _ in range(4):
@@ -212,7 +214,7 @@ async def test_places_are_given_in_order_and_a_refused_question_goes_first() -> 
     assert order == ["refused", "a", "b", "c"]
 
 
-async def test_a_cancelled_wait_takes_no_place_and_passes_it_on() -> None:
+async def test_a_cancelled_wait_passes_its_place_on() -> None:
     window = filled(2)
     leave_refused(window, 1)
     gone, woken, last = (asyncio.create_task(window.enter(first=False)) for _ in range(3))
@@ -236,7 +238,7 @@ async def test_a_cancelled_wait_takes_no_place_and_passes_it_on() -> None:
         (2, 1, True, "crowded", 1),
     ],
 )
-def test_a_late_reply_is_the_crowds_where_the_server_answered_others_late(
+def test_a_request_is_late_because_of_others_if_those_were_answered_late(
     ahead: int, answered: int, late: bool, lateness: str, size: float
 ) -> None:
     window, sent_s = filled(128), time.monotonic() - 10
@@ -245,7 +247,7 @@ def test_a_late_reply_is_the_crowds_where_the_server_answered_others_late(
     assert window.size == size
 
 
-def test_a_silent_server_is_given_time_for_what_timed_out_and_no_more() -> None:
+def test_a_silent_server_gets_time_for_the_requests_that_timed_out_and_no_more() -> None:
     window, now_s = filled(128), time.monotonic()
     window.answered(late=True)
     assert window.timed_out(sent_s=now_s - 10, timeout_s=10, ahead=127, answered=40) == "crowded"
@@ -321,6 +323,6 @@ LIMITS: Final = {
 
 
 @pytest.mark.parametrize("module", LIMITS)
-def test_waits_and_limits_are_written_out(module: str) -> None:
+def test_the_constants_of_each_module(module: str) -> None:
     known = vars(importlib.import_module(f"vqa_client.{module}"))
     assert {name: known[name] for name in LIMITS[module]} == LIMITS[module]

@@ -1,4 +1,4 @@
-"""Replies as they come over the wire: what is a completion and what is a failure."""
+"""Replies are read as completions or as failures."""
 
 import json
 
@@ -101,7 +101,7 @@ def test_content_in_parts_is_joined() -> None:
         ({"type": "text", "thought": False, "text": ""}, None),
     ],
 )
-def test_parts_that_are_thought_are_not_said(part: dict[str, object], thought: str | None) -> None:
+def test_parts_that_are_reasoning_are_not_the_answer(part: dict[str, object], thought: str | None) -> None:
     completion = read(reply(content=[part, {"type": "output_text", "text": "C"}]))
     assert (completion.text, completion.reasoning) == ("C", thought)
 
@@ -141,13 +141,13 @@ def test_a_filter_or_a_limit_without_a_message_is_a_reply_without_text(body: obj
         ("ABORT", "bad_response"),
     ],
 )
-def test_a_reply_that_the_server_gave_up_is_asked_for_again(word: str, status: str) -> None:
+def test_a_reply_that_the_server_aborted_is_retried(word: str, status: str) -> None:
     failure = refused(reply(content="The tram could be", finish_reason=word))
     assert (failure.verdict.status, failure.verdict.retry) == (status, True)
     assert word in failure.message
 
 
-def test_tool_calls_without_text_are_no_answer() -> None:
+def test_tool_calls_without_text_are_not_an_answer() -> None:
     assert refused(reply(content=None, finish_reason="tool_calls")).verdict.status == "bad_response"
 
 
@@ -206,7 +206,7 @@ def test_an_error_inside_http_200_is_classified_by_its_own_code(error: object, s
         b'data: {"choices":[{"delta":{"content":[{"type":"text","text":"B"}]},"finish_reason":"stop"}]}\n\n',
     ],
 )
-def test_a_slip_in_the_json_loses_no_answer(body: bytes) -> None:
+def test_a_fault_in_the_json_loses_no_answer(body: bytes) -> None:
     completion = read(body)
     assert completion.text.startswith("B")
     completion.text.encode()
@@ -224,7 +224,7 @@ ERRORS: list[tuple[object, str]] = [
 
 @pytest.mark.parametrize(("body", "status"), ERRORS)
 @pytest.mark.parametrize("lead", ["", "\ufeff", ": PROCESSING\n\n: PROCESSING\n\n"])
-def test_an_error_inside_a_success_is_found_in_every_wrapping(body: object, status: str, lead: str) -> None:
+def test_an_error_inside_http_200_is_found_in_every_wrapping(body: object, status: str, lead: str) -> None:
     assert refused(lead.encode() + json.dumps(body).encode()).verdict.status == status
 
 
@@ -258,7 +258,7 @@ FILTERED: list[tuple[int, object]] = [
 
 
 @pytest.mark.parametrize(("http_status", "body"), FILTERED)
-def test_what_a_filter_refuses_is_refused_however_the_provider_says_it(http_status: int, body: object) -> None:
+def test_a_filters_refusal_is_known_in_every_providers_form(http_status: int, body: object) -> None:
     completion = read_reply(http_status, "application/json", json.dumps(body).encode())
     assert (completion.text, completion.finish_reason) == ("", "content_filter")
 
@@ -271,7 +271,7 @@ def test_what_a_filter_refuses_is_refused_however_the_provider_says_it(http_stat
         "unrecognized request argument: safety_settings",
     ],
 )
-def test_what_is_about_an_account_or_a_parameter_is_no_filter(message: str) -> None:
+def test_an_error_about_an_account_or_a_parameter_is_not_a_filters_refusal(message: str) -> None:
     assert refused(json.dumps({"error": {"message": message}}).encode(), 400).verdict.status == "rejected"
 
 
@@ -290,7 +290,7 @@ GOOD = b'{"choices":[{"message":{"content":"B"},"finish_reason":"stop"}]}'
     ],
     ids=["mark", "utf-16", "comments", "blank lines", "crlf", "list of one"],
 )
-def test_what_stands_around_the_json_loses_no_answer(body: bytes) -> None:
+def test_text_around_the_json_loses_no_answer(body: bytes) -> None:
     assert read(body).text == "B"
 
 
@@ -322,13 +322,13 @@ STREAMS = [
 
 
 @pytest.mark.parametrize("body", STREAMS)
-def test_a_stream_that_nobody_asked_for_is_put_together(body: bytes) -> None:
+def test_a_stream_that_was_not_requested_is_joined(body: bytes) -> None:
     completion = read(body)
     assert completion.text == "It is B"
     assert completion.finish_reason in ("stop", None)
 
 
-def test_all_that_a_stream_says_is_read() -> None:
+def test_all_fields_of_a_stream_are_read() -> None:
     logprobs = {"content": [{"token": "B", "logprob": -0.1, "top_logprobs": []}]}
     first = {"model": "m", "choices": [{"index": 0, "delta": {"content": "B"}, "logprobs": logprobs}]}
     other = {"choices": [{"index": 1, "delta": {"content": "another choice"}, "finish_reason": "stop"}]}
@@ -349,7 +349,7 @@ def test_all_that_a_stream_says_is_read() -> None:
         (events({"error": {"message": "slow down", "code": 429}}, end=""), "rate_limited"),
     ],
 )
-def test_a_stream_that_was_cut_is_asked_again(body: bytes, status: str) -> None:
+def test_a_stream_that_was_cut_is_retried(body: bytes, status: str) -> None:
     verdict = refused(body).verdict
     assert (verdict.status, verdict.retry) == (status, True)
 
@@ -360,7 +360,7 @@ def test_deep_nesting_is_a_bad_response() -> None:
 
 @pytest.mark.parametrize("half", ["\ud835", "\udc00\ud835"])
 @pytest.mark.parametrize("field", ["content", "reasoning"])
-def test_half_a_surrogate_pair_is_replaced_by_the_character_that_says_so(half: str, field: str) -> None:
+def test_half_a_surrogate_pair_is_replaced_by_the_replacement_character(half: str, field: str) -> None:
     completion = read(reply(**{"content": "A", field: f"The answer is (B). {half} x \U0001d400"}))
     said = completion.text if field == "content" else completion.reasoning
     assert said == f"The answer is (B). {REPLACED * len(half)} x \U0001d400"

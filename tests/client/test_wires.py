@@ -1,4 +1,4 @@
-"""Both wires over real sockets: every form a reply may take, and every way a connection may end."""
+"""Both transports over real sockets: all forms of replies, and all ways in which a connection ends."""
 
 import asyncio
 import gc
@@ -104,7 +104,7 @@ async def test_every_form_of_a_reply_is_read(engine: Engine, form: Any, fault_se
     [close_without_reply(), reset(), close_mid_body(5), invalid_http()],
     ids=["closed", "reset", "mid body", "no http"],
 )
-async def test_a_broken_reply_is_a_lost_connection_and_the_next_one_counts(
+async def test_a_broken_reply_is_a_lost_connection_and_is_retried(
     engine: Engine, end: Any, fault_server: StartsServers
 ) -> None:
     server = fault_server(first_n(1, end, then=answer("B")))
@@ -129,7 +129,7 @@ async def test_a_connection_that_the_server_closes_under_a_request_costs_no_retr
 
 
 @both
-async def test_what_follows_a_reply_is_never_read_for_the_next_question(
+async def test_bytes_after_a_reply_are_never_read_for_the_next_question(
     engine: Engine, fault_server: StartsServers
 ) -> None:
     for play in (
@@ -145,11 +145,11 @@ async def test_what_follows_a_reply_is_never_read_for_the_next_question(
                 assert (await chat.complete(Request(content=(f"[[{number}]]",)))).text == f"[[{number}]]"
                 if isinstance(play, tuple):
                     continue
-                await asyncio.sleep(0.002)  # the second one is on its way
+                await asyncio.sleep(0.002)  # the second reply is on its way
 
 
 class ReusedOnce(httpcore2.AsyncNetworkBackend):
-    """A network whose first connection ends under its second request, and whose later ones never come about."""
+    """A network whose first connection ends during its second request, and whose later ones never open."""
 
     def __init__(self) -> None:
         self.opened = 0
@@ -161,7 +161,7 @@ class ReusedOnce(httpcore2.AsyncNetworkBackend):
         return httpcore2.AsyncMockStream([b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", b""])
 
 
-async def test_a_request_that_is_sent_again_has_the_whole_limit_for_its_way() -> None:
+async def test_a_request_that_is_sent_again_has_the_whole_connection_limit() -> None:
     async with PoolTransport(ReplyRoom()) as transport:
         transport._network._network = network = ReusedOnce()
         request = httpx2.Request("POST", "http://localhost/", extensions={"timeout": {"connect": 0.05}}, json={})
@@ -173,7 +173,7 @@ async def test_a_request_that_is_sent_again_has_the_whole_limit_for_its_way() ->
 
 
 @pytest.mark.parametrize("transport", [DirectTransport(), PoolTransport(ReplyRoom())], ids=["direct", "httpx2"])
-async def test_a_connection_that_comes_too_late_is_closed(
+async def test_a_connection_that_opens_too_late_is_closed(
     transport: httpx2.AsyncBaseTransport, fault_server: StartsServers
 ) -> None:
     url = f"{fault_server().base_url}/models"
@@ -265,7 +265,9 @@ async def test_the_deadline_is_for_the_whole_exchange(engine: Engine, slow: Any,
 
 
 @both
-async def test_the_deadline_holds_for_an_upload_that_nobody_reads(engine: Engine, fault_server: StartsServers) -> None:
+async def test_the_deadline_holds_for_an_upload_that_the_server_does_not_read(
+    engine: Engine, fault_server: StartsServers
+) -> None:
     server = fault_server(slow_reading(1000), receive_buffer_bytes=4096, tolerates_violations=True)
     with pytest.raises(QuestionFailed) as caught:
         await ask(server, engine, picture(8_000_000), timeout=0.5)
@@ -297,7 +299,7 @@ async def test_connections_are_reused_and_never_more_than_workers(fault_server: 
     assert server.connections_opened <= 10
 
 
-async def test_cancelled_questions_take_nothing_from_the_pool(fault_server: StartsServers) -> None:
+async def test_cancelled_questions_leave_the_pool_usable(fault_server: StartsServers) -> None:
     server = fault_server((delay(0.002), answer("B")), tolerates_violations=True)
     async with asker(server, timeout=60.0) as chat:
 
@@ -315,7 +317,7 @@ async def test_cancelled_questions_take_nothing_from_the_pool(fault_server: Star
     assert {completion.text for completion in completions} == {"B"}
 
 
-async def test_a_close_while_a_connection_is_made_leaves_no_task_behind(fault_server: StartsServers) -> None:
+async def test_closing_while_a_connection_opens_leaves_no_task_behind(fault_server: StartsServers) -> None:
     transport, others = DirectTransport(), asyncio.all_tasks()
     target = Target("GET", httpx2.URL(fault_server("B").base_url), [])
     asking = asyncio.create_task(transport.send(target, None, 5.0))
@@ -335,7 +337,7 @@ async def test_ipv6_and_localhost_are_reached(engine: Engine, fault_server: Star
 
 
 @both
-async def test_a_private_authority_is_trusted_when_named_and_refused_at_once_when_not(
+async def test_a_private_authority_is_trusted_only_if_it_is_named(
     engine: Engine, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = fault_server(answer("B"), tls=True)
@@ -352,7 +354,7 @@ async def test_a_private_authority_is_trusted_when_named_and_refused_at_once_whe
 @pytest.mark.parametrize(
     "form", [lambda port: f"http://127.0.0.1:{port}", lambda port: f"127.0.0.1:{port}/v1/chat/completions"]
 )
-async def test_the_address_is_found_from_what_people_type(
+async def test_the_address_is_found_from_what_users_type(
     form: Callable[[int], str], fault_server: StartsServers
 ) -> None:
     server = fault_server(answer("B"))
@@ -360,14 +362,14 @@ async def test_the_address_is_found_from_what_people_type(
     assert {chat.path for chat in server.chats} == {"/v1/chat/completions"}
 
 
-async def test_a_reply_of_no_known_length_that_a_reset_cuts_is_a_lost_connection() -> None:
+async def test_a_reply_without_a_length_that_a_reset_cuts_is_a_lost_connection() -> None:
     half = b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"choices": [{"mess'
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(100)
         writer.write(half)
         await writer.drain()
-        linger = struct.pack("ii", 1, 0)  # closing resets the connection then
+        linger = struct.pack("ii", 1, 0)  # then closing resets the connection
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         writer.transport.abort()
 
@@ -377,7 +379,7 @@ async def test_a_reply_of_no_known_length_that_a_reset_cuts_is_a_lost_connection
             await transport.handle_async_request(httpx2.Request("GET", f"http://127.0.0.1:{port}/v1/models"))
 
 
-async def test_a_switch_of_protocols_is_an_error_of_the_wire() -> None:
+async def test_a_switch_of_protocols_is_a_transport_error() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(100)
         writer.write(b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n")

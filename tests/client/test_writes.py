@@ -1,4 +1,4 @@
-"""Pieces that are written at once arrive whole and in order, however little the socket takes."""
+"""Pieces that are written at once arrive whole and in order, even if the socket takes few bytes."""
 
 import asyncio
 import contextlib
@@ -31,10 +31,10 @@ async def connected(send_buffer_bytes: int) -> AsyncIterator[tuple[Connection, s
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("sizes", [(80, 400_000), (60_000, 10), (60_000, 60_000), (1, 1), (0, 50_000)])
-async def test_what_the_socket_takes_in_part_arrives_whole(sizes: tuple[int, int]) -> None:
+async def test_pieces_that_the_socket_takes_in_part_arrive_whole(sizes: tuple[int, int]) -> None:
     async with connected(4_096) as (connection, theirs):
         expected = b""
-        for turn in b"xy":  # the second time, something is left of the first
+        for turn in b"xy":  # the second time, a part of the first is left
             pieces = bytes([turn]) * sizes[0], bytes([turn + 100]) * sizes[1]
             connection.write(pieces)
             expected += b"".join(pieces)
@@ -45,14 +45,14 @@ async def test_what_the_socket_takes_in_part_arrives_whole(sizes: tuple[int, int
 
 
 @pytest.mark.anyio
-async def test_one_system_call_is_enough_where_the_socket_has_room() -> None:
+async def test_one_system_call_is_enough_if_the_socket_has_room() -> None:
     async with connected(1 << 20) as (connection, theirs):
         connection.write((b"before", b"piece"))
         assert (connection.transport.get_write_buffer_size(), theirs.recv(100)) == (0, b"beforepiece")
 
 
 @pytest.mark.anyio
-async def test_nothing_is_written_to_what_has_the_number_of_a_closed_socket() -> None:
+async def test_nothing_is_written_to_a_file_with_the_number_of_a_closed_socket() -> None:
     async with connected(4_096) as (connection, theirs):
         connection.transport.abort()
         connection.write((b"before", b"piece"))
@@ -77,7 +77,7 @@ SIZE_BYTES = 8_000_000
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("how", ["sent", "cancelled", "broken off"])
-async def test_an_upload_gives_up_its_place_while_the_socket_is_full_and_for_good_at_its_end(how: str) -> None:
+async def test_an_upload_frees_its_place_while_the_socket_is_full_and_at_its_end(how: str) -> None:
     stuck, goes_on = asyncio.Event(), asyncio.Event()
 
     serving: list[asyncio.Task[None] | None] = []

@@ -15,7 +15,7 @@ from vqa_client.progress import Progress
 
 
 class Notes(Progress):
-    """Keeps what a run says, and does something when so many questions have ended."""
+    """Keeps a run's notes, and calls `act` once `at` questions have ended."""
 
     def __init__(self, at: int = -1, act: Callable[[], None] | None = None) -> None:
         self.said: list[str] = []
@@ -31,44 +31,44 @@ class Notes(Progress):
             self._act()
 
     def about(self, *words: str) -> list[str]:
-        """The notes that hold all these words."""
+        """The notes that contain all these words."""
         return [note for note in self.said if all(word in note for word in words)]
 
 
 def knowing(of: Sample) -> Script:
-    """The right reply to each question; anything to the pictures that servers are compared by."""
+    """The right reply to each question; any reply to the pictures of the checks."""
     return when(lambda received: "[[" in received.prompt, oracle(of.replies()), "red")
 
 
 def slow_until(holds: Callable[[], bool], then: Script) -> Script:
-    """So slow at first that a run lasts until it holds, on a busy machine too."""
+    """Slow until `holds` is true, so that the run lasts long enough on a busy machine too."""
     return when(lambda _: holds(), (delay(0.01), then), (delay(0.3), then))
 
 
 def asked(server: FaultServer) -> list[Received]:
-    """The benchmark's questions that a server got."""
+    """The questions of the benchmark that a server got."""
     return [received for received in server.chats if question_id(received)]
 
 
 async def run(of: Sample, servers: Sequence[FaultServer], notes: Progress | None = None, **changes: Any) -> Any:
-    """Run it all; the one report."""
+    """The report of a whole run."""
     settings = of.settings(servers[0].base_url, endpoint=tuple(server.base_url for server in servers), **changes)
     (report,) = await vqa_client.arun(settings, progress=notes)
     return report
 
 
 def run_file(of: Sample) -> dict[str, Any]:
-    """What the run says of itself."""
+    """The content of the run file."""
     found: dict[str, Any] = json.loads((of.output / "clean_mc_eval.run.json").read_bytes())
     return found
 
 
 def statuses(of: Sample) -> list[tuple[str, str]]:
-    """Each question and what became of it, in order."""
+    """Each question and its status, in order."""
     return sorted((record["question_id"], record["status"]) for record in of.records())
 
 
 def sample(root: Path, count: int, **options: Any) -> Sample:
-    """Some questions in a folder of their own."""
+    """Some questions in a separate folder."""
     root.mkdir(parents=True, exist_ok=True)
     return Sample(root, count, **options)

@@ -1,4 +1,4 @@
-"""A server that sees colours and honours what it is told to, and checks of it."""
+"""A server that sees colours and honours the given request fields, and checks of it."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ def model(**fields: Any) -> ModelSettings:
 
 
 def seeing(honoured: frozenset[str] = EVERYTHING, *, says: Callable[[str], str] = lambda colour: colour) -> Script:
-    """Names the colours left and right; a picture costs 64 tokens; an image once named by uuid is remembered."""
+    """Names the colours, counts 64 tokens per picture, and remembers images by uuid."""
     remembered: dict[str, Received] = {}
 
     def play(received: Received) -> Any:
@@ -70,13 +70,13 @@ def _more(asked: Mapping[str, Any], honoured: frozenset[str], text: str, copies:
 
 
 def colour_of(received: Received) -> str:
-    """What `looks_at_images` says of a picture."""
+    """The answer of `looks_at_images` to a picture."""
     script: Any = looks_at_images()
     return str(json.loads(script(received).body)["choices"][0]["message"]["content"])
 
 
 async def examined(base_url: str, *, timeout_s: float = 5.0, **fields: Any) -> Checked:
-    """The whole check of a server, as the command makes it once the address is settled."""
+    """The whole check of a server, as the command makes it."""
     base = candidates(base_url)[0]
     async with DirectTransport(None) as transport:
         endpoint = Endpoint(base, transport, headers_for(base, None))
@@ -104,7 +104,7 @@ def refused(status: int, message: str) -> Reply:
 
 
 def endpoint_playing(play: Callable[[dict[str, Any], httpx2.Request], httpx2.Response]) -> Endpoint:
-    """An endpoint whose wire is a function of the request's body."""
+    """An endpoint whose transport is a function of the request's body."""
 
     async def handle(request: httpx2.Request) -> httpx2.Response:
         body = await request.aread()

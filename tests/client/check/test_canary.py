@@ -1,4 +1,4 @@
-"""Answers that stay with their questions under load, and those that don't."""
+"""Answers that stay the same under load, and answers that don't."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def changed(place: int, text: str) -> Sequence[Reply]:
     return [said(text) if at == place else reply for at, reply in enumerate(ALONE)]
 
 
-def test_equal_answers_are_good_whatever_the_words_around_them() -> None:
+def test_equal_answers_are_good_with_any_words_around_them() -> None:
     found = found_canary(ALONE, changed(2, "green."))
     assert (found.level, found.value) == ("ok", "same")
 
@@ -28,13 +28,13 @@ def test_a_neighbours_answer_makes_the_server_unusable() -> None:
     assert "--max_workers 1" in found.hint
 
 
-def test_a_garbled_answer_does_too_though_it_is_nobodys() -> None:
+def test_a_garbled_answer_also_makes_the_server_unusable() -> None:
     found = found_canary(ALONE, changed(2, "gr gr gr"))
     assert found.level == "unusable"
     assert "another question" not in found.text
 
 
-def test_the_same_answer_to_everything_shows_nothing() -> None:
+def test_the_same_answer_to_all_questions_shows_nothing() -> None:
     found = found_canary([said("B")] * 4, [said("B")] * 4)
     assert (found.level, found.value) == ("note", None)
 
@@ -46,7 +46,7 @@ def test_questions_that_fail_only_together_are_a_warning() -> None:
 
 
 @pytest.mark.parametrize("sight", ["colours", "text"])
-def test_each_question_has_a_picture_of_its_own(sight: str) -> None:
+def test_each_question_has_a_different_picture(sight: str) -> None:
     asks = canary_asks(sight)  # type: ignore[arg-type]
     assert len({ask.pictures[0].png for ask in asks}) == len(asks) == 8
 
@@ -54,5 +54,5 @@ def test_each_question_has_a_picture_of_its_own(sight: str) -> None:
 @pytest.mark.parametrize(
     ("text", "mark"), [("The secret code is 7036.", "7036"), ("Blue.", "blue"), ("No  idea\n", "no idea")]
 )
-def test_what_counts_of_an_answer(text: str, mark: str) -> None:
+def test_the_compared_part_of_an_answer(text: str, mark: str) -> None:
     assert mark_of(said(text)) == mark

@@ -1,4 +1,4 @@
-"""Kind, version, models and context, and the address that leads to them."""
+"""A server's kind, version, models and context length, and its address."""
 
 import socket
 from typing import Any
@@ -27,7 +27,7 @@ def found(name: str, *, model: str = "m", max_tokens: int = 64, **evidence: Any)
 @pytest.mark.parametrize(
     ("owner", "kind"), [("vllm", "vllm"), ("sglang", "sglang"), ("vqa-client", "page-reader"), ("me", "unknown")]
 )
-def test_a_server_without_marks_is_known_by_its_model_card(owner: str, kind: str) -> None:
+def test_a_server_without_a_header_is_known_by_its_model_card(owner: str, kind: str) -> None:
     assert kind_of(said("B"), Evidence(cards=({"id": "m", "owned_by": owner},)))[0] == kind
 
 
@@ -45,7 +45,7 @@ def test_a_model_that_is_not_listed_is_a_warning() -> None:
     assert found("models").text == "none listed"
 
 
-def test_of_many_models_the_loaded_one_is_the_one_to_name() -> None:
+def test_the_hint_names_the_loaded_model() -> None:
     cards = ({"id": "a", "loaded": False}, {"id": "b", "loaded": True})
     assert found("models", model="b", cards=cards).level == "ok"
     other = found("models", model="a", cards=cards)
@@ -64,7 +64,7 @@ def test_of_many_models_the_loaded_one_is_the_one_to_name() -> None:
         ({"max_model_len": "many", "meta": "none"}, {}, 64, "note", None),
     ],
 )
-def test_the_context_is_found_and_held_against_the_config(
+def test_the_context_length_is_compared_with_the_config(
     card: dict[str, Any], health: dict[str, Any], max_tokens: int, level: str, value: int | None
 ) -> None:
     context = found("context_length", cards=({"id": "m", **card},), health=health, max_tokens=max_tokens)
@@ -84,14 +84,14 @@ def test_the_other_form_of_an_address(base: str, other: str) -> None:
     assert str(other_form(httpx2.URL(base))) == other
 
 
-def test_which_form_answers_is_told_without_a_password() -> None:
+def test_the_form_that_answers_is_reported_without_a_password() -> None:
     base = httpx2.URL("http://me:secret@h/v1")
     told = found_forms(base, other_form(base), refused(404, "Not Found"))
     assert told.text == "http://h/v1; without /v1 it doesn't (HTTP 404: Not Found)"
     assert found_proxy("http://me:secret@proxy:3128").text == "http://proxy:3128"
 
 
-def test_a_first_address_that_leads_nowhere_is_a_warning() -> None:
+def test_a_first_address_without_a_server_is_a_warning() -> None:
     tried = [Connected(address="::1", error="Connection refused"), Connected(address="127.0.0.1", took_s=0.001)]
     told = "::1: Connection refused, 127.0.0.1: 1 ms"
     hint = "other programs may try ::1 first and wait; 127.0.0.1 instead of localhost is sure"

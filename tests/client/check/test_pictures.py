@@ -1,4 +1,4 @@
-"""The drawn pictures and the limits that are found with them."""
+"""The drawn pictures, and the limits that they show."""
 
 import io
 
@@ -39,13 +39,13 @@ def test_a_sentence_is_drawn_across_its_page_and_the_same_each_time() -> None:
         ({256: None}, "note", "counts no prompt tokens"),
     ],
 )
-def test_tokens_that_grow_no_more_tell_of_shrunk_images(tokens: dict[int, int | None], level: str, words: str) -> None:
+def test_tokens_that_no_longer_grow_show_shrunk_images(tokens: dict[int, int | None], level: str, words: str) -> None:
     found = found_sizes({side: said("red", tokens=count) for side, count in tokens.items()}, 20)
     assert found.level == level
     assert words in found.text
 
 
-async def test_larger_pictures_are_asked_until_one_is_refused() -> None:
+async def test_larger_pictures_are_sent_until_one_is_refused() -> None:
     asked: list[int] = []
 
     async def ask(request: Ask) -> Reply:
@@ -78,7 +78,7 @@ def test_the_number_in_a_refusal_of_images_is_found(refusal: str, limit: int | N
     ("most", "level", "value", "words"),
     [(99, "ok", None, "64 or more images"), (4, "note", None, "4 small images"), (1, "warning", 1, "two images")],
 )
-async def test_fewer_images_are_tried_where_it_is_their_length_that_is_refused(
+async def test_fewer_images_are_tried_if_their_prompt_is_too_long(
     most: int, level: str, value: int | None, words: str
 ) -> None:
     async def ask(request: Ask) -> Reply:
@@ -90,7 +90,7 @@ async def test_fewer_images_are_tried_where_it_is_their_length_that_is_refused(
     assert words in found.text
 
 
-async def test_images_that_cost_nothing_are_suspected_of_being_dropped() -> None:
+async def test_images_without_tokens_are_reported_as_perhaps_dropped() -> None:
     async def ask(request: Ask) -> Reply:
         return said("red", tokens=20 + 9)
 

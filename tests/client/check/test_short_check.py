@@ -1,4 +1,4 @@
-"""The check before a run: few requests, no exception, a fingerprint."""
+"""The check before a run makes few requests, raises nothing and gives a fingerprint."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ async def test_a_seeing_server_takes_two_requests_and_nothing_else(
 @pytest.mark.parametrize(
     ("play", "sight"), [(ignores_images(), "blind"), (answer("B"), "same"), (error(503), "unknown")]
 )
-async def test_what_a_bad_server_does_is_told_and_never_raised(
+async def test_the_faults_of_a_bad_server_are_reported_and_not_raised(
     play: Any, sight: str, fault_server: StartsServers
 ) -> None:
     server = fault_server(play)

@@ -1,4 +1,4 @@
-"""Whether a server sees images, judged by what it says of two of them."""
+"""Whether a server sees images, judged by its replies to two pictures."""
 
 import pytest
 
@@ -29,21 +29,21 @@ def test_a_server_that_counts_no_tokens_for_the_picture_is_blind() -> None:
     assert sight_of([said("B", tokens=20), said("B", tokens=20)]) == "blind"
 
 
-def test_without_counts_and_with_one_answer_nothing_was_seen_either() -> None:
+def test_the_same_answer_to_both_pictures_without_token_counts_is_not_sight() -> None:
     assert sight_of([said("B", tokens=None), said("B", tokens=None)]) == "same"
 
 
-def test_a_reader_that_names_no_colours_sees_by_its_reading() -> None:
+def test_a_server_that_only_reads_text_sees() -> None:
     cant = said("I can't find that on the pages.", tokens=9)
     assert sight_of([cant, cant], said("The secret code is 4821."), said("?", tokens=9)) == "text"
 
 
-def test_a_colour_in_the_thoughts_counts_where_nothing_was_said() -> None:
+def test_a_colour_in_the_reasoning_counts_if_the_answer_is_empty() -> None:
     thinking = [said("", reasoning=f"I see a {colour} square", finish="length") for colour in ("red", "blue")]
     assert sight_of(thinking) == "colours"
 
 
-def test_a_refusal_is_no_proof_of_blindness() -> None:
+def test_a_refusal_does_not_show_that_the_server_is_blind() -> None:
     assert sight_of([refused(503, "busy"), said("blue")]) == "unknown"
 
 
@@ -51,7 +51,7 @@ def test_a_refusal_is_no_proof_of_blindness() -> None:
     ("text", "colour"),
     [("reddish", None), ("Grey.", "gray"), ("red, not blue", None), ("", None), ("a RED one", "red")],
 )
-def test_a_colour_is_a_word_of_its_own_and_the_only_one(text: str, colour: str | None) -> None:
+def test_a_colour_counts_as_a_separate_word_and_only_alone(text: str, colour: str | None) -> None:
     assert colour_in(text) == colour
 
 
@@ -98,7 +98,7 @@ def test_no_reply_is_unusable_and_says_why(status: int, message: str, hint: str)
         ),
     ],
 )
-def test_what_a_server_sees_is_reported_with_what_it_said(
+def test_the_sight_of_a_server_is_reported_with_its_answers(
     colours: tuple[str, str], code: str | None, bare: int | None, level: str, text: str, hint: str
 ) -> None:
     found = found_sight([said(each) for each in colours], said(code) if code else None, said("?", tokens=bare))

@@ -1,4 +1,4 @@
-"""Whole checks against a real socket server of each kind, good ones and bad ones."""
+"""Whole checks of good and bad servers of each kind, over a real socket."""
 
 import asyncio
 import re
@@ -34,7 +34,7 @@ KINDS = [("vllm", "vllm", "0.32.0"), ("mlx-vlm", "mlx-vlm", "0.7.10"), ("llamacp
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection that a busy machine makes late is no finding."""
+    """A connection that is slow because the machine is busy is not a finding."""
     for limit in ("CONNECT_S", "SLOW_S"):
         monkeypatch.setattr(f"vqa_client.client.check.examine.{limit}", 60.0)
 
@@ -61,7 +61,7 @@ SHOWN = {
     "some": ("mlx-vlm", frozenset({"n", "stop"})),
 }
 FINDINGS = Path(__file__).with_name("findings.txt")
-"""What is said of them, as it was; `python -m tests.client.check.test_whole_checks` writes it again."""
+"""The expected lines of each check; `python -m tests.client.check.test_whole_checks` writes them again."""
 
 
 async def lines_on(name: str) -> list[str]:
@@ -73,7 +73,7 @@ async def lines_on(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SHOWN)
-async def test_each_finding_is_said_as_before(name: str) -> None:
+async def test_the_lines_of_a_check_are_unchanged(name: str) -> None:
     kept = [line for line in FINDINGS.read_text(encoding="utf-8").splitlines() if line.startswith(f"{name}: ")]
     assert await lines_on(name) == kept
 
@@ -84,7 +84,7 @@ async def test_two_checks_of_one_server_have_one_fingerprint(fault_server: Start
 
 
 @pytest.mark.parametrize("parameter", ["stop", "n", "structured_outputs", "response_format", "logprobs"])
-async def test_a_parameter_that_is_ignored_shows(parameter: str, fault_server: StartsServers) -> None:
+async def test_an_ignored_parameter_is_found(parameter: str, fault_server: StartsServers) -> None:
     server = fault_server(seeing(EVERYTHING - {parameter}))
     checked = await examined(server.base_url, extra_body={parameter: None})
     found = named(checked, f"parameter {parameter}")
@@ -99,10 +99,10 @@ async def test_a_blind_server_is_unusable(kind: str, fault_server: StartsServers
     (worst,) = checked.worst
     assert worst.name == "sight"
     assert "does not see images" in worst.text
-    assert len(server.chats) == 4  # nothing else is asked of it
+    assert len(server.chats) == 4  # the server gets no other question
 
 
-async def test_one_answer_to_all_images_is_doubtful_as_the_check_before_a_run_has_it(
+async def test_one_answer_to_all_images_is_a_warning_as_in_the_check_before_a_run(
     fault_server: StartsServers,
 ) -> None:
     server = fault_server(answer("B"))
@@ -126,7 +126,7 @@ async def test_answers_that_are_mixed_up_under_load_are_found(kind: str, fault_s
     assert "--max_workers 1" in worst.hint
 
 
-async def test_a_server_that_lives_and_completes_nothing_is_unusable(fault_server: StartsServers) -> None:
+async def test_a_running_server_that_completes_nothing_is_unusable(fault_server: StartsServers) -> None:
     server = fault_server(engine_dead())
     (worst,) = (await examined(server.base_url)).worst
     assert "EngineCore encountered an issue" in worst.text
@@ -139,7 +139,7 @@ async def test_a_server_that_hangs_is_unusable_after_the_timeout(fault_server: S
     assert "no reply within 0.2 s" in worst.text
 
 
-async def test_a_server_of_one_image_is_said_to_be_one(fault_server: StartsServers) -> None:
+async def test_a_server_that_takes_one_image_is_reported(fault_server: StartsServers) -> None:
     server = fault_server(image_limit(1, seeing()))
     found = named(await examined(server.base_url), "image_limit")
     assert found.hint == "raise the server's --limit-mm-per-prompt, or use --max_pages"
@@ -154,14 +154,14 @@ async def test_chats_at_the_other_form_of_the_address_are_found(fault_server: St
     assert checked.worst == ()
 
 
-async def test_both_forms_are_told(fault_server: StartsServers) -> None:
+async def test_both_forms_of_the_address_are_reported(fault_server: StartsServers) -> None:
     both = named(await examined(fault_server(seeing(), kind="mlx-vlm").origin), "address")
     assert both.text.endswith("without /v1 it answers too")
     one = named(await examined(fault_server(seeing(), kind="vllm").origin), "address")
     assert "without /v1 it doesn't (HTTP 404" in one.text
 
 
-async def test_a_strict_server_is_asked_with_the_least_and_what_it_refuses_is_told(fault_server: StartsServers) -> None:
+async def test_a_strict_server_gets_plain_requests_and_its_refusals_are_reported(fault_server: StartsServers) -> None:
     allowed = only_fields("model", "messages", "max_tokens", "temperature", "stop", then=seeing())
     checked = await examined(fault_server(allowed).base_url)
     assert checked.worst == ()
@@ -170,14 +170,14 @@ async def test_a_strict_server_is_asked_with_the_least_and_what_it_refuses_is_to
     assert parameters["stop"] == "honoured"
 
 
-async def test_a_hosted_dialect_is_found_out(fault_server: StartsServers) -> None:
+async def test_the_dialect_of_a_hosted_service_is_found(fault_server: StartsServers) -> None:
     gates = unsupported_parameter("max_tokens", then=unsupported_parameter("temperature", use="nothing", then=seeing()))
     checked = await examined(fault_server(gates).base_url)
     assert checked.worst == ()
     assert named(checked, "dialect").value == ["max_completion_tokens instead of max_tokens", "temperature not sent"]
 
 
-async def test_only_the_loaded_model_is_ever_asked_for(fault_server: StartsServers) -> None:
+async def test_only_the_loaded_model_is_requested(fault_server: StartsServers) -> None:
     server = fault_server(seeing(), kind="mlx-vlm", models=("loaded", "other"))
     checked = await examined(server.base_url, model_name="other")
     assert {received.json["model"] for received in server.chats} == {"loaded"}
@@ -185,7 +185,7 @@ async def test_only_the_loaded_model_is_ever_asked_for(fault_server: StartsServe
     assert checked.model == "loaded"
 
 
-async def test_the_configs_own_fields_are_sent_along(fault_server: StartsServers) -> None:
+async def test_the_configs_own_fields_are_sent_too(fault_server: StartsServers) -> None:
     server = fault_server(seeing())
     await examined(server.base_url, extra_body={"top_k": 2})
     assert all(received.json["top_k"] == 2 for received in server.chats)
@@ -199,7 +199,7 @@ async def test_sampling_settings_are_never_mixed_in_flight(fault_server: StartsS
     assert {(r.json["temperature"], r.json["max_tokens"]) for r in together} == {(0, 256)}
 
 
-async def test_a_key_is_taken_out_of_a_refusal() -> None:
+async def test_a_key_is_removed_from_a_refusal() -> None:
     def play(body: dict[str, Any], request: httpx2.Request) -> httpx2.Response:
         return httpx2.Response(400, json={"error": {"message": f"no: {request.headers['authorization']}"}})
 
@@ -218,7 +218,7 @@ async def test_a_broken_connection_is_a_reply_without_a_status() -> None:
     assert await asker.get("/models") == {}
 
 
-async def test_a_server_without_probes_is_checked_all_the_same(fault_server: StartsServers) -> None:
+async def test_a_server_without_probes_is_checked_too(fault_server: StartsServers) -> None:
     gates = at_path("/v1/models", error(404), at_path("/health", error(404), at_path("/version", error(404), seeing())))
     checked = await examined(fault_server(gates, kind="plain").base_url)
     assert checked.worst == ()

@@ -1,4 +1,4 @@
-"""What three real servers answered to the fields that a check tries, read by the check's own judges."""
+"""The replies of three real servers to the fields of a check, judged as the check does."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ def evidence_of(server: str) -> Evidence:
         ("llamacpp", "llama.cpp", "b0-unknown", 2048, None),
     ],
 )
-def test_each_server_is_known_with_its_version_and_its_context(
+def test_the_kind_version_and_context_of_each_server_are_found(
     server: str, kind: str, version: str, context: int, loaded: str | None
 ) -> None:
     evidence = evidence_of(server)
@@ -59,7 +59,7 @@ def test_each_server_is_known_with_its_version_and_its_context(
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_one_reply_alone_tells_the_kind_and_the_version(server: str) -> None:
+def test_one_reply_shows_the_kind_and_the_version(server: str) -> None:
     alone = kind_of(reply_of(server, "chat_image"), Evidence())
     assert alone == kind_of(reply_of(server, "chat_image"), evidence_of(server))
 
@@ -82,13 +82,13 @@ def test_one_reply_alone_tells_the_kind_and_the_version(server: str) -> None:
         ("an unknown field", "chat_image", "chat_unknown_param", ("ignored", "ignored", "ignored")),
     ],
 )
-def test_a_field_that_is_taken_and_ignored_is_told_from_one_that_is_honoured(
+def test_an_ignored_field_differs_from_an_honoured_one(
     parameter: str, plain: str, asked: str, effects: tuple[str | None, ...]
 ) -> None:
     for server, effect in zip(SERVERS, effects, strict=True):
         if effect is None:
             continue
-        # mlx-vlm ignores `stop`, so that its reply to that probe is what all three say without it
+        # mlx-vlm ignores `stop`, so its reply to that probe is the reply of all three without it
         unlimited = reply_of("mlx-vlm", "chat_stop") if plain == "chat_full" else reply_of(server, plain)
         fields = dict(sample(server, asked)["request"]["body"])
         fields.setdefault(parameter, 5)
@@ -97,7 +97,7 @@ def test_a_field_that_is_taken_and_ignored_is_told_from_one_that_is_honoured(
 
 
 @pytest.mark.parametrize(("server", "ignored"), [("vllm", "enable_thinking"), ("mlx-vlm", "chat_template_kwargs")])
-def test_where_one_name_of_the_switch_works_the_other_is_ignored(server: str, ignored: str) -> None:
+def test_if_one_name_of_the_switch_works_the_other_is_ignored(server: str, ignored: str) -> None:
     replies = {
         "chat_template_kwargs": reply_of(server, "chat_thinking"),
         "enable_thinking": reply_of(server, "chat_thinking_top"),
@@ -116,18 +116,18 @@ def test_the_limit_of_images_is_read_from_the_refusal() -> None:
 
 
 @pytest.mark.parametrize("server", ["mlx-vlm", "llamacpp"])
-def test_many_images_that_are_counted_are_taken(server: str) -> None:
+def test_many_images_with_token_counts_are_accepted(server: str) -> None:
     found = found_image_limit(12, reply_of(server, "chat_images12"), 20)
     assert found is not None
     assert (found.level, found.value) == ("note", None)
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_too_long_a_prompt_is_no_limit_of_images(server: str) -> None:
+def test_a_prompt_that_is_too_long_is_not_a_limit_of_images(server: str) -> None:
     assert found_image_limit(64, reply_of(server, "ctx_images"), 20) is None
 
 
-def test_thoughts_are_found_in_their_field_or_in_the_text() -> None:
+def test_reasoning_is_found_in_its_field_or_in_the_text() -> None:
     assert found_reasoning([reply_of("vllm-reasoning-key-sekret", "chat_thinking")]).value == "reasoning"
     assert found_reasoning([reply_of("mlx-vlm", "chat_thinking_top")]).value == "reasoning"
     inside = found_reasoning([reply_of("vllm", "chat_thinking")])
@@ -135,7 +135,7 @@ def test_thoughts_are_found_in_their_field_or_in_the_text() -> None:
     assert found_reasoning([reply_of("llamacpp", "chat_image")]).value is None
 
 
-def test_an_unknown_model_is_unusable_with_the_way_out() -> None:
+def test_an_unknown_model_is_unusable_and_has_a_hint() -> None:
     found = found_sight([reply_of("vllm", "unknown_model")] * 2, None, None)
     assert found.level == "unusable"
     assert "does not exist" in found.text

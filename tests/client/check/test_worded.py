@@ -1,4 +1,4 @@
-"""What is said of each finding, and the way out, whole: bad servers' too, which no whole check meets."""
+"""The whole text and hint of each finding, also of those that no whole check meets."""
 
 from collections.abc import Callable
 from functools import partial
@@ -136,11 +136,11 @@ ROWS: list[tuple[Callable[[], Finding | None], str, str, str]] = [
 
 
 @pytest.mark.parametrize(("found", "level", "text", "hint"), ROWS)
-def test_each_finding_is_worded(found: Callable[[], Finding | None], level: str, text: str, hint: str) -> None:
+def test_the_words_of_each_finding(found: Callable[[], Finding | None], level: str, text: str, hint: str) -> None:
     assert of(found()) == (level, text, hint)
 
 
-def test_a_limit_is_quoted_in_the_singular_and_in_the_plural() -> None:
+def test_a_limit_is_worded_in_the_singular_and_in_the_plural() -> None:
     one = found_image_limit(64, TOO_MANY, 20)
     assert of(one)[:2] == ("warning", "1 image in one prompt at most")
     assert of(one)[2]
@@ -149,7 +149,7 @@ def test_a_limit_is_quoted_in_the_singular_and_in_the_plural() -> None:
     assert found_image_limit(64, NO, 20) is None
 
 
-def test_findings_go_by_their_names() -> None:
+def test_findings_have_their_names() -> None:
     names = {found.name for made, *_ in ROWS if (found := made()) is not None}
     assert names == {
         *("address", "answers_under_load", "context_length", "image_limit"),
@@ -186,5 +186,5 @@ EFFECTS: list[tuple[str, Reply, Reply, str]] = [
 
 
 @pytest.mark.parametrize(("name", "plain", "reply", "effect"), EFFECTS)
-def test_what_a_server_made_of_a_field_shows_in_its_reply(name: str, plain: Reply, reply: Reply, effect: str) -> None:
+def test_a_reply_shows_the_effect_of_a_field(name: str, plain: Reply, reply: Reply, effect: str) -> None:
     assert effect_of(PARAMETERS[name], plain, reply) == effect

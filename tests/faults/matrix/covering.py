@@ -188,7 +188,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     "Silent downscaling": (
         f"{_IMAGES}::test_a_shrunk_picture_says_so_and_keeps_both_digests",
         f"{_IMAGES}::test_the_size_in_pixels_of_what_was_sent_is_in_the_record",
-        f"{_CHECK}/test_pictures.py::test_tokens_that_grow_no_more_tell_of_shrunk_images",
+        f"{_CHECK}/test_pictures.py::test_tokens_that_no_longer_grow_show_shrunk_images",
     ),
     # data
     "BOM or platform": (
@@ -296,18 +296,18 @@ COVERED: dict[str, tuple[str, ...]] = {
     "zero clean error": ("scoring/test_robustness.py",),
     # serving
     "other requests' answers": (
-        "client/test_wires.py::test_what_follows_a_reply_is_never_read_for_the_next_question",
+        "client/test_wires.py::test_bytes_after_a_reply_are_never_read_for_the_next_question",
         f"{_CHECK}/test_canary.py",
         f"{_CHECK}/test_whole_checks.py",
     ),
     "Engine dead": (
         f"{_WAITS}::test_a_server_that_dies_later_stops_the_run_too_and_the_same_command_goes_on",
-        f"{_CHECK}/test_whole_checks.py::test_a_server_that_lives_and_completes_nothing_is_unusable",
+        f"{_CHECK}/test_whole_checks.py::test_a_running_server_that_completes_nothing_is_unusable",
     ),
     "differ in routes": (f"{_CHECK}/test_wire_samples.py", "fakes/test_fault_dialects.py"),
     "one per prompt": (
         "cli/test_serve.py::test_a_dry_run_covers_the_longest_document",
-        f"{_CHECK}/test_whole_checks.py::test_a_server_of_one_image_is_said_to_be_one",
+        f"{_CHECK}/test_whole_checks.py::test_a_server_that_takes_one_image_is_reported",
     ),
     "grows with each new image": (
         "client/test_server_memory_asked.py",
