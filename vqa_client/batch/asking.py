@@ -126,7 +126,7 @@ class _Ready(Exception):
 
 
 class Stops:
-    """A client that sends no request: it raises each request_of."""
+    """A client that sends no request: it raises each request."""
 
     async def complete(self, request: Request) -> Completion:
         raise _Ready(request)
@@ -135,7 +135,7 @@ class Stops:
 async def requests_of(
     questions: Iterable[Question], line: Line, form: Form
 ) -> AsyncGenerator[tuple[Question, Request | Record]]:
-    """Each question in order with its request, or with the record of request_of that can't be asked."""
+    """Each question in order with its request, or with the record of one that can't be asked."""
     line = replace(line, chat=form.choosing(Stops()))
 
     async def request_of(question: Question) -> Request | Record:
