@@ -56,7 +56,7 @@ def value(aggregate: Any, questions: Iterable[Scored]) -> float | None:
     ],
     ids=["mean", "macro average", "whole groups", "a part", "the best task", "two figures", "points of all tasks"],
 )
-def test_figures_are_the_sums_by_hand(aggregate: Any, expected: float) -> None:
+def test_figures_equal_the_sums_by_hand(aggregate: Any, expected: float) -> None:
     rows = [("a", "1", 1), ("a", "1", 1), ("a", "2", 0), ("b", "2", 1), ("b", "3", 0)]
     questions = [
         scored(score, id=str(n), cluster=image, task=task, image=image) for n, (task, image, score) in enumerate(rows)
@@ -64,7 +64,7 @@ def test_figures_are_the_sums_by_hand(aggregate: Any, expected: float) -> None:
     assert value(aggregate, questions) == pytest.approx(expected)
 
 
-def test_a_failed_question_said_nothing_and_counts_in_every_total() -> None:
+def test_a_failed_question_has_no_answer_and_counts_in_every_total() -> None:
     counts = Sums(
         lambda s: (s.answer in s.question.references, "yes" in s.question.references),
         lambda hits, there: hits / there,
@@ -74,7 +74,7 @@ def test_a_failed_question_said_nothing_and_counts_in_every_total() -> None:
     assert value(MEAN, said) == 0.5
 
 
-def test_a_share_of_nothing_is_no_figure() -> None:
+def test_a_share_of_nothing_is_not_a_figure() -> None:
     precision = Sums(lambda s: (0, s.answer == "yes"), lambda hits, said: hits / said)
     assert compute(precision, [scored(0, answer="no")]) == Figure(value=None)
     assert compute(precision, []) == Figure(value=None)
@@ -122,7 +122,7 @@ def test_without_spread_there_is_no_interval() -> None:
     assert compute(MEAN, [scored(1, id=str(n)) for n in range(50)]) == Figure(value=1.0)
 
 
-def test_a_figure_is_the_same_whatever_piece_is_asked_for_first() -> None:
+def test_a_figure_is_the_same_in_any_order_of_pieces() -> None:
     questions = [scored(float(n % 3 == 0), id=str(n), cluster=f"c{n // 4}", image=f"c{n // 4}") for n in range(200)]
     whole = mean_over("image", ALL_RIGHT)
     running = Running(whole)
@@ -134,7 +134,7 @@ def test_a_figure_is_the_same_whatever_piece_is_asked_for_first() -> None:
 
 
 @pytest.mark.skipif(not GOLDENS.exists(), reason="../shared/data has the goldens")
-def test_groups_that_count_whole_are_hallusionbenchs() -> None:
+def test_groups_that_count_as_a_whole_equal_hallusionbenchs_script() -> None:
     def key(scored: Scored, *names: str) -> tuple[str, ...]:
         return tuple(scored.question.groups[name] for name in ("category", "subcategory", "set_id", *names))
 

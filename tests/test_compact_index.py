@@ -25,7 +25,7 @@ class Alike:
 
 @pytest.mark.parametrize("hashes", [1, 2, 7, 1 << 31])
 @given(names=st.lists(st.integers(min_value=0, max_value=60), max_size=120))
-def test_numbers_are_those_of_a_dictionary_even_where_all_hashes_are_the_same(hashes: int, names: list[int]) -> None:
+def test_numbers_equal_those_of_a_dictionary_even_if_all_hashes_are_equal(hashes: int, names: list[int]) -> None:
     keys: list[Hashable] = []
     numbers = CompactIndex[Hashable](lambda number, key: keys[number] == key)
     for name in names:
@@ -46,7 +46,7 @@ def test_keys_are_found_again_after_every_growth() -> None:
     assert numbers.find("20000") == (-1, False)
 
 
-def test_a_key_whose_mark_agrees_is_found_without_being_compared() -> None:
+def test_a_key_with_the_same_mark_is_found_without_comparing_keys() -> None:
     compared: list[str] = []
     numbers = CompactIndex[str](lambda number, key: not compared.append(key), expected=3)
     for key, mark in (("a", 5), ("b", 6), ("c", 0), ("b", 7)):

@@ -81,7 +81,7 @@ def online(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return asked.whole_report()
 
 
-async def test_a_batched_run_is_the_online_run(of: Batched, online: bytes, fault_server: StartsServers) -> None:
+async def test_a_batched_run_equals_the_online_run(of: Batched, online: bytes, fault_server: StartsServers) -> None:
     batches = Batches()
     server = fault_server(batches.rule(oracle(of.replies())))
     notes = await of.run(server)
@@ -107,7 +107,7 @@ KEYS: dict[str, tuple[dict[str, Any], dict[str, str | None]]] = {
 
 
 @pytest.mark.parametrize(("given", "sent"), KEYS.values(), ids=KEYS)
-async def test_every_request_has_the_key_that_was_given_alone(
+async def test_every_request_has_only_the_given_key(
     given: dict[str, Any], sent: dict[str, str | None], of: Batched, fault_server: StartsServers
 ) -> None:
     server = fault_server(Batches().rule(oracle(of.replies())))
@@ -133,7 +133,7 @@ FATES: dict[str, tuple[dict[str, Any], list[int]]] = {
 }
 
 
-async def test_a_part_that_alone_reaches_the_token_limit_is_said_to_be_too_large(
+async def test_a_single_part_above_the_token_limit_is_named_as_too_large(
     of: Batched, fault_server: StartsServers
 ) -> None:
     options, _ = FATES["too many tokens at once"]
@@ -141,7 +141,7 @@ async def test_a_part_that_alone_reaches_the_token_limit_is_said_to_be_too_large
     assert notes.about("part 1", "it is sent later", "fewer --batch_lines")
 
 
-async def test_damaged_lines_of_a_batch_are_kept_aside(of: Batched, fault_server: StartsServers) -> None:
+async def test_damaged_lines_of_a_batch_are_saved_in_a_file(of: Batched, fault_server: StartsServers) -> None:
     options, _ = FATES["a damaged file"]
     notes = await of.run(fault_server(Batches(**options).rule(oracle(of.replies()))))
     assert notes.about("1 damaged result: kept in clean_mc_eval.damaged.jsonl")
@@ -149,7 +149,7 @@ async def test_damaged_lines_of_a_batch_are_kept_aside(of: Batched, fault_server
 
 
 @pytest.mark.parametrize(("options", "sizes"), FATES.values(), ids=FATES)
-async def test_whatever_happens_each_question_is_answered_once(
+async def test_each_question_is_answered_once_under_any_fault(
     options: dict[str, Any], sizes: list[int], of: Batched, online: bytes, fault_server: StartsServers
 ) -> None:
     batches = Batches(**options)
@@ -178,7 +178,9 @@ async def test_a_run_that_does_not_wait_submits_and_the_same_command_reads(
     assert not notes.about("the same command collects them")
 
 
-async def test_refusals_are_recorded_and_what_may_pass_is_asked_again(of: Batched, fault_server: StartsServers) -> None:
+async def test_refusals_are_recorded_and_transient_failures_are_asked_again(
+    of: Batched, fault_server: StartsServers
+) -> None:
     rows: dict[str, Script] = {**of.replies()}
     rows["[[q1]]"] = error(400, "You uploaded an unsupported image.", shape="openai", code="invalid_image_format")
     rows["[[q2]]"] = first_n_of_each(1, error(429, "Slow down"), then=rows["[[q2]]"])
@@ -193,7 +195,7 @@ async def test_refusals_are_recorded_and_what_may_pass_is_asked_again(of: Batche
     assert notes.about("asked again (2 of 3)")
 
 
-async def test_a_batch_of_refusals_alone_has_no_output_file(of: Batched, fault_server: StartsServers) -> None:
+async def test_a_batch_with_only_refusals_has_no_output_file(of: Batched, fault_server: StartsServers) -> None:
     batches = Batches()
     server = fault_server(batches.rule(error(400, "This is too long: maximum context length is 10 tokens.")))
     await of.run(server)
@@ -232,7 +234,7 @@ REFUSALS: dict[str, tuple[Script, str, str]] = {
 
 
 @pytest.mark.parametrize(("play", "message", "hint"), REFUSALS.values(), ids=REFUSALS)
-async def test_a_server_without_batches_is_found_out_before_anything_is_made(
+async def test_a_server_without_batches_is_refused_before_anything_is_created(
     play: Script, message: str, hint: str, of: Batched, fault_server: StartsServers
 ) -> None:
     batches = Batches(scripts=[("GET /v1/files", play)])
@@ -266,7 +268,9 @@ async def test_questions_in_batches_are_not_asked_online(of: Batched, fault_serv
     assert (len(batches.batches), len(of.records()), len(server.chats)) == (3, COUNT, 0)
 
 
-async def test_a_question_that_changes_meanwhile_is_asked_again(of: Batched, fault_server: StartsServers) -> None:
+async def test_a_question_that_changes_during_the_batch_is_asked_again(
+    of: Batched, fault_server: StartsServers
+) -> None:
     batches = Batches(looks=10_000)
     server = fault_server(batches.rule(oracle(of.replies())))
     await of.interrupted(server)
@@ -279,7 +283,7 @@ async def test_a_question_that_changes_meanwhile_is_asked_again(of: Batched, fau
     assert [len(each["lines"]) for each in batches.batches.values()] == [4, 4, 2, 1]
 
 
-async def test_a_disk_without_room_for_results_is_one_message_and_nothing_is_lost(
+async def test_a_full_disk_for_results_is_one_error_and_loses_nothing(
     of: Batched, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches = Batches()
@@ -296,7 +300,7 @@ async def test_a_disk_without_room_for_results_is_one_message_and_nothing_is_los
     assert (len(batches.batches), len(of.records()), of.unfinished) == (3, COUNT, False)
 
 
-async def test_ctl_stops_a_wait_for_batches_and_says_that_there_are_no_workers_to_change(
+async def test_ctl_stops_a_wait_for_batches_and_refuses_to_change_workers(
     of: Batched, fault_server: StartsServers
 ) -> None:
     batches = Batches(looks=10_000)
@@ -336,7 +340,7 @@ async def test_batches_are_shown_and_cancelled(of: Batched, fault_server: Starts
     assert (len(server.chats), len(of.records())) == (5, COUNT)
 
 
-async def test_what_was_uploaded_and_not_submitted_is_deleted_by_a_cancel(
+async def test_a_cancel_deletes_files_that_were_uploaded_and_not_submitted(
     of: Batched, fault_server: StartsServers
 ) -> None:
     full = error(400, "Full", shape="openai", code="token_limit_exceeded")

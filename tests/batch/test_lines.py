@@ -45,7 +45,7 @@ def said(line: bytes) -> str:
 
 
 @pytest.mark.parametrize(("response", "error", "expected"), KINDS.values(), ids=KINDS)
-def test_a_result_is_what_its_status_and_its_error_say(response: str, error: str, expected: str) -> None:
+def test_a_result_is_read_from_its_status_and_its_error(response: str, error: str, expected: str) -> None:
     assert said(f'{{"custom_id":"v1","response":{response},"error":{error}}}'.encode()) == expected
 
 
@@ -87,7 +87,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize(("status", "text", "error", "message", "hint"), CALLS)
-async def test_a_call_may_succeed_later_or_is_refused_with_the_way_out(
+async def test_a_failed_call_is_transient_or_refused_with_a_hint(
     status: int, text: str, error: type[ServerUnusable], message: str, hint: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     openai = pytest.importorskip("openai")
@@ -109,7 +109,7 @@ async def test_a_call_may_succeed_later_or_is_refused_with_the_way_out(
     assert hint is None or caught.value.hint == hint
 
 
-async def test_the_authorities_of_a_batch_server_are_those_of_the_settings_where_it_has_tls() -> None:
+async def test_a_batch_server_with_tls_is_verified_by_the_settings_authorities() -> None:
     pytest.importorskip("openai")
     settings = RunSettings(ca_bundle=Path("no.pem"))
     for scheme, raises in (("http", nullcontext()), ("https", pytest.raises(UsageError, match="--ca_bundle"))):
@@ -119,7 +119,7 @@ async def test_the_authorities_of_a_batch_server_are_those_of_the_settings_where
                 assert isinstance(service, Service)
 
 
-def test_ids_are_of_the_question_what_it_asks_and_the_run() -> None:
+def test_ids_depend_on_the_question_its_request_and_the_run() -> None:
     question = Question(id="q1", text="What?")
     image = Image(name="a.png", sha256="0" * 64, size_bytes=3, mime="image/png")
     request = Request(content=(image, "What \ud800?"), parameters={"top_k": 2})

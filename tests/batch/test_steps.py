@@ -54,7 +54,7 @@ def of(tmp_path: Path) -> Stepwise:
     return Stepwise(tmp_path, 9)
 
 
-def test_written_files_and_their_results_make_a_run(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
+def test_written_files_and_their_results_give_a_run(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
     assert of.step("write", "--batch_lines", "4") == 0
     told = capsys.readouterr().out
     assert [path.name for path in of.folder.iterdir()].count("part-0003.jsonl") == 1
@@ -125,7 +125,7 @@ def test_a_command_answers_each_file_and_one_that_fails_is_resumed(
     assert (of.step("read"), of.report_path().read_bytes()) == (0, report)
 
 
-def test_a_damaged_line_of_a_command_is_kept_aside_and_its_question_asked_again(
+def test_a_damaged_line_of_a_command_is_saved_and_its_question_asked_again(
     of: Stepwise, asked: Callable[..., tuple[int, str]]
 ) -> None:
     code, told = asked("breaks a line", "--limit", "4")
@@ -137,7 +137,7 @@ def test_a_damaged_line_of_a_command_is_kept_aside_and_its_question_asked_again(
     assert (code, len(of.records()), "of part-" in told) == (0, 9, False)
 
 
-def test_a_command_of_another_model_is_noted_and_its_keys_are_kept_nowhere(
+def test_a_command_of_another_model_is_noted_and_its_keys_are_saved_nowhere(
     of: Stepwise, asked: Callable[..., tuple[int, str]]
 ) -> None:
     assert asked("fails")[0] == 3
@@ -149,16 +149,16 @@ def test_a_command_of_another_model_is_noted_and_its_keys_are_kept_nowhere(
     assert "another --api-key ..." in of.run_file()["described"]["settings"]["batch_command"]
 
 
-def test_a_command_that_starts_afresh_takes_no_earlier_results(
-    of: Stepwise, asked: Callable[..., tuple[int, str]]
-) -> None:
+def test_a_fresh_command_uses_no_earlier_results(of: Stepwise, asked: Callable[..., tuple[int, str]]) -> None:
     asked("fails")
     assert asked("another", "--fresh")[0] == 0
     assert of.run_file()["described"]["answered_by"] == {"another": 9}
     assert [path.name for path in of.output.glob("*.batches.old-1/*")] != []
 
 
-def test_results_of_other_settings_match_nothing_and_are_kept(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_of_other_settings_match_no_question_and_are_saved(
+    of: Stepwise, capsys: pytest.CaptureFixture[str]
+) -> None:
     of.step("write", "--max_tokens", "8")
     of.answer()
     for _ in range(2):  # nothing is kept twice
@@ -192,7 +192,7 @@ def test_a_question_that_cannot_be_asked_is_named(of: Stepwise, capsys: pytest.C
     assert "1 question can't be asked: q4" in capsys.readouterr().out
 
 
-def test_mistakes_name_the_way_out(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_have_a_hint(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
     asked = of.arguments(NOWHERE, "--model", "tiny-vlm", "--wait_for_server", "0")
     rows = {
         "has no file of requests yet (`vqa-client batch write` with the same options": ["batch", "read", *asked],
@@ -221,7 +221,9 @@ def test_mistakes_name_the_way_out(of: Stepwise, capsys: pytest.CaptureFixture[s
         assert all(word in told for word in words.split(" (")), told
 
 
-def test_results_that_are_not_there_yet_are_asked_for_by_name(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_results_are_named_with_the_command_that_makes_them(
+    of: Stepwise, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert of.step("write") == 0
     assert of.step("read") == 2
     error = capsys.readouterr().err

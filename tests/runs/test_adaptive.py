@@ -37,13 +37,13 @@ KNOWN = (16, 160.0)
         (Search(size=16), Measurement(), 16, ""),  # nothing was answered
     ],
 )
-def test_workers_are_doubled_until_there_are_too_many(now: Search, seen: Measurement, size: int, why: str) -> None:
+def test_workers_double_until_they_are_too_many(now: Search, seen: Measurement, size: int, why: str) -> None:
     found = next_search(now, seen)
     assert (found.size, found.why) == (size, why)
 
 
 @pytest.mark.parametrize("takes", [1, 3, 24, 100, 700])
-def test_the_search_comes_close_to_what_a_server_refuses_to_exceed(takes: int) -> None:
+def test_the_search_comes_close_to_the_limit_of_a_server_that_refuses_more(takes: int) -> None:
     sizes, search = [], Search(size=16)
     for _ in range(60):
         search = next_search(search, Measurement(latency_s=0.1, refused=search.size > takes))
@@ -55,14 +55,14 @@ def test_the_search_comes_close_to_what_a_server_refuses_to_exceed(takes: int) -
 
 
 @pytest.mark.parametrize("takes", [20, 48, 300])
-def test_the_search_stops_where_a_server_only_queues_the_rest(takes: int) -> None:
+def test_the_search_stops_when_a_server_only_queues_more_requests(takes: int) -> None:
     search = Search(size=16)
     for _ in range(25):
         search = next_search(search, Measurement(latency_s=0.1 * max(1.0, search.size / takes)))
     assert (takes <= search.size <= 2 * takes, search.why) == (True, "latency")
 
 
-async def test_a_run_finds_out_how_many_a_server_takes_and_says_so(
+async def test_a_run_finds_how_many_workers_a_server_can_use_and_notes_it(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vqa_client.runs.adaptive.TICK_S", 0.01)

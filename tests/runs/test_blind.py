@@ -29,7 +29,7 @@ def seeing(of: Questions, guesses: frozenset[str] = frozenset()) -> Any:
     return play
 
 
-async def test_every_question_is_asked_with_and_without_in_the_same_words(
+async def test_every_question_is_asked_with_and_without_images_with_the_same_prompt(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 4, pages=2)
@@ -60,7 +60,7 @@ async def test_a_second_start_asks_nothing(tmp_path: Path, fault_server: StartsS
     assert (of.output / "clean_mc_eval_blind.json").read_bytes() == before
 
 
-async def test_needles_have_no_choices_to_guess_among(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_needles_have_no_choices_for_a_guess(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 2)
     await arun(niah_settings(of, fault_server("code q0#0").base_url, blind=True))
     found = json.loads((tmp_path / "needles_out_blind.json").read_text())
@@ -69,7 +69,7 @@ async def test_needles_have_no_choices_to_guess_among(tmp_path: Path, fault_serv
     assert found["images_matter"]["gain"]["value"] == 0.0
 
 
-async def test_photographs_can_be_left_out_too(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_photographs_can_also_be_left_out(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Split(tmp_path, 5)
     server = fault_server(lambda received: "yes" if received.images else "no")
     [done] = await arun(of.settings(server.base_url, blind=True))
@@ -79,7 +79,7 @@ async def test_photographs_can_be_left_out_too(tmp_path: Path, fault_server: Sta
     assert "kind" in found["by_group"]
 
 
-async def test_explained_answers_can_be_drawn_and_repeated(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_explained_answers_can_be_sampled_and_repeated(tmp_path: Path, fault_server: StartsServers) -> None:
     of = photographs(tmp_path, 30)
     server = fault_server("yes because it is so")
     [done] = await arun(of.settings(server.base_url, n_samples=None, sample=4, repeat=3))

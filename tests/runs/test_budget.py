@@ -16,7 +16,7 @@ from vqa_client.runs.stage import Budget
 from vqa_client.types import Record
 
 
-async def test_requests_keep_to_rpm(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_requests_stay_within_rpm(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 40)
     server = fault_server(oracle(of.replies()))
     for _ in range(3):  # a busy machine prepares longer than it has to pause
@@ -50,7 +50,7 @@ async def test_a_run_stops_before_it_costs_too_much_and_resumes(tmp_path: Path, 
     assert len(server.chats) == 60
 
 
-def test_the_places_of_workers_between_two_questions_cost_too() -> None:
+def test_workers_between_two_questions_count_in_the_cost() -> None:
     budget = Budget(3.5, (said := Notes()).note)
     budget.of_model(ModelSettings(model_name="m", max_tokens=1, prices=Prices(input=1e6, output=0)))
     assert budget.has_room(1)
@@ -60,14 +60,14 @@ def test_the_places_of_workers_between_two_questions_cost_too() -> None:
     assert (budget.over, len(said.about("--max_cost $3.50"))) == (True, 1)
 
 
-async def test_a_cost_needs_prices(tmp_path: Path) -> None:
+async def test_max_cost_needs_prices(tmp_path: Path) -> None:
     of = Questions(tmp_path, 2)
     with pytest.raises(UsageError, match="--max_cost needs the model's prices") as caught:
         await of.ask("http://127.0.0.1:9/v1", max_cost=1.0)
     assert '"prices"' in caught.value.hint
 
 
-async def test_a_server_that_counts_no_tokens_has_no_cost(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_max_cost_needs_a_server_that_counts_tokens(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 9)
     server = fault_server(answer("A", usage=None))
     config = of.config(prices={"input": 1.0, "output": 1.0})
@@ -77,9 +77,7 @@ async def test_a_server_that_counts_no_tokens_has_no_cost(tmp_path: Path, fault_
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])
-def test_a_run_stops_after_its_minutes_as_ctrl_c_does(
-    processes: str, tmp_path: Path, fault_server: StartsServers
-) -> None:
+def test_max_minutes_stops_a_run_as_ctrl_c_does(processes: str, tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 60)
     asked = of.arguments(fault_server(first_n(9, answer("A"), then=hang())).base_url, "--max_workers", "2")
     for minutes in ("0.02", "0.2", "1"):  # a busy machine begins late

@@ -36,7 +36,7 @@ def run_file(of: Sample) -> dict[str, Any]:
     return told
 
 
-async def test_a_server_that_sees_is_asked_twice_more_and_known_in_the_run_file(
+async def test_a_server_that_sees_images_gets_two_more_requests_and_is_in_the_run_file(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Sample(tmp_path, 4)
@@ -50,7 +50,7 @@ async def test_a_server_that_sees_is_asked_twice_more_and_known_in_the_run_file(
     assert told["identity"]["server"] == {name: found[name] for name in ("kind", "version", "picture_tokens")}
 
 
-async def test_a_server_that_was_seen_to_see_is_not_doubted_for_its_few_tokens(
+async def test_a_server_that_passed_the_check_is_not_doubted_for_few_tokens(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of, notes = Sample(tmp_path, 4), Notes()
@@ -62,7 +62,7 @@ async def test_a_server_that_was_seen_to_see_is_not_doubted_for_its_few_tokens(
     assert len(notes.about("does it see images?")) == 1
 
 
-async def test_a_check_that_is_not_answered_takes_no_longer_than_a_question_may_and_is_told(
+async def test_an_unanswered_check_ends_after_the_timeout_of_a_question_and_is_noted(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vqa_client.client.check.preflight.LATE_S", 0.05)
@@ -78,7 +78,7 @@ async def test_a_check_that_is_not_answered_takes_no_longer_than_a_question_may_
     assert len(notes.about("testing the server")) == 1
 
 
-async def test_each_start_says_which_server_it_asked(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_each_start_names_its_server(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Sample(tmp_path, 8)
     replies = oracle(of.replies())
     first, other = (fault_server(apart(seeing(), replies), kind=kind) for kind in ("vllm", "mlx-vlm"))
@@ -100,7 +100,7 @@ async def test_a_blind_server_is_found_before_the_first_question(tmp_path: Path,
     assert not of.output.exists()
 
 
-def test_the_command_ends_with_3_for_a_blind_server_and_goes_on_where_told_to(
+def test_the_command_exits_with_3_for_a_blind_server_unless_no_check_is_given(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("VQA_CLIENT_NO_CHECK")
@@ -120,7 +120,7 @@ def test_the_command_ends_with_3_for_a_blind_server_and_goes_on_where_told_to(
         (error(400, "no such thing"), "no usable reply"),
     ],
 )
-async def test_a_poor_or_a_silent_server_is_doubted_in_one_note_and_asked(
+async def test_a_poor_or_a_silent_server_gets_one_warning_and_is_asked(
     check: Script, told: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of, notes = Sample(tmp_path, 4), Notes()
@@ -130,7 +130,7 @@ async def test_a_poor_or_a_silent_server_is_doubted_in_one_note_and_asked(
     assert len(notes.about(told)) == 1
 
 
-async def test_the_reason_stands_in_the_note(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_the_note_has_the_reason(tmp_path: Path, fault_server: StartsServers) -> None:
     of, notes = Sample(tmp_path, 4), Notes()
     server = fault_server(apart(error(503, "no workers left"), oracle(of.replies())))
     await vqa_client.arun(of.settings(server.base_url, check=True), progress=notes)
@@ -162,7 +162,7 @@ async def test_an_address_without_chats_ends_the_run_before_the_first_question(
     assert all(of_check(chat) for chat in server.chats)
 
 
-async def test_none_of_several_models_is_taken_unnamed(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_one_of_several_models_has_to_be_named(tmp_path: Path, fault_server: StartsServers) -> None:
     of, names = Sample(tmp_path, 2), ("embedding-3", "gpt-4o")
     server = fault_server(oracle(of.replies()), models=names)
     with pytest.raises(UsageError, match="lists 2 models") as caught:
@@ -191,7 +191,9 @@ async def test_a_server_without_a_list_of_models_needs_the_name(
     assert not server.chats
 
 
-async def test_a_run_without_images_needs_no_sight(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_run_without_images_does_not_check_whether_the_server_sees(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
     of = Sample(tmp_path, 4)
     server = fault_server(ignores_images())
     (report,) = await vqa_client.arun(of.settings(server.base_url, check=True, images=None, text_only=True))
@@ -199,7 +201,7 @@ async def test_a_run_without_images_needs_no_sight(tmp_path: Path, fault_server:
     assert not any(of_check(chat) for chat in server.chats)
 
 
-async def test_nothing_is_checked_where_nothing_is_left_to_ask(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_nothing_is_checked_if_no_question_is_left_to_ask(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Sample(tmp_path, 4)
     server = fault_server(apart(seeing(), oracle(of.replies())))
     for _ in range(2):
@@ -207,7 +209,7 @@ async def test_nothing_is_checked_where_nothing_is_left_to_ask(tmp_path: Path, f
     assert len(server.chats) == 2 + 4
 
 
-async def test_another_server_is_refused_with_what_differs_and_taken_where_told_to(
+async def test_another_server_is_refused_with_the_differences_unless_no_check_is_given(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Sample(tmp_path, 8)
@@ -225,7 +227,7 @@ async def test_another_server_is_refused_with_what_differs_and_taken_where_told_
     assert run_file(of)["identity"] == before["identity"]
 
 
-async def test_several_servers_are_shown_the_pictures_once_each(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_each_of_several_servers_is_checked_once(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Sample(tmp_path, 8)
     servers = [fault_server(apart(seeing(), oracle(of.replies())), kind="vllm") for _ in range(2)]
     addresses = tuple(server.base_url for server in servers)
@@ -246,7 +248,7 @@ async def test_the_server_s_memory_is_read_with_its_other_figures(tmp_path: Path
         assert 1 <= sum(received.route == "/metrics" for received in server.requests) <= most
 
 
-async def test_a_run_that_was_not_checked_goes_on_with_one_that_is(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_an_unchecked_run_is_resumed_with_a_check(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Sample(tmp_path, 8)
     server = fault_server(apart(seeing(), oracle(of.replies())), kind="vllm")
     await vqa_client.arun(of.settings(server.base_url, limit=4))

@@ -47,7 +47,7 @@ def asked(server: FaultServer) -> list[dict[str, Any]]:
     return [chat.json for chat in server.chats if "[[" in chat.prompt]
 
 
-async def test_structured_holds_every_question_to_its_labels(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_structured_limits_every_reply_to_the_labels(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
     server, notes = fault_server(likeliest_token(knowing(of))), Notes()
     outcomes = await of.ask(server, choice_mode="structured", progress=notes)
@@ -63,7 +63,7 @@ async def test_structured_holds_every_question_to_its_labels(tmp_path: Path, fau
     assert of.run_file()["described"]["choice_form"] == "structured_outputs"
 
 
-async def test_the_servers_form_is_found_once_for_all_folders_of_a_command(
+async def test_the_form_of_request_is_found_once_for_all_folders_of_a_command(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     probes = []
@@ -77,7 +77,7 @@ async def test_the_servers_form_is_found_once_for_all_folders_of_a_command(
     assert probes[0] == probes[1] > 0
 
 
-async def test_a_schema_does_where_the_server_has_no_other_way(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_schema_is_used_if_the_server_has_no_other_form(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
     server = fault_server(likeliest_token(knowing(of)), kind="mlx-vlm")
     outcomes = await of.ask(server, choice_mode="structured")
@@ -87,7 +87,7 @@ async def test_a_schema_does_where_the_server_has_no_other_way(tmp_path: Path, f
 
 
 @pytest.mark.parametrize("mode", ["structured", "logprob"])
-async def test_a_server_that_ignores_the_mode_is_asked_nothing(
+async def test_a_server_that_ignores_the_mode_gets_no_question(
     mode: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 4)
@@ -98,7 +98,9 @@ async def test_a_server_that_ignores_the_mode_is_asked_nothing(
     assert not of.report_path().exists()
 
 
-async def test_a_reply_that_was_not_held_is_no_answer(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_reply_that_was_not_limited_to_labels_is_not_an_answer(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
     """A gateway may lead to another server than the one that was checked."""
     of = Questions(tmp_path, 4)
     held = likeliest_token(knowing(of))
@@ -109,9 +111,7 @@ async def test_a_reply_that_was_not_held_is_no_answer(tmp_path: Path, fault_serv
     }  # fmt: skip
 
 
-async def test_logprob_asks_for_one_token_and_keeps_what_it_might_have_been(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
+async def test_logprob_requests_one_token_and_keeps_its_candidates(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
     server = fault_server(likeliest_token(knowing(of)))
     outcomes = await of.ask(server, choice_mode="logprob")
@@ -142,7 +142,7 @@ async def test_logprob_is_reported_with_probabilities_and_calibration(
     assert "by --choice_mode logprob" in as_tables([done])
 
 
-async def test_only_the_likeliest_tokens_are_enough(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_only_the_most_probable_tokens_are_enough(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
 
     def weights(received: Received) -> Mapping[str, float]:
@@ -155,7 +155,7 @@ async def test_only_the_likeliest_tokens_are_enough(tmp_path: Path, fault_server
     assert outcomes["q1"]["probabilities"].keys() == {"B", "C"}
 
 
-async def test_a_run_in_which_little_falls_on_letters_says_so(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_run_whose_letters_have_little_probability_says_so(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
     many = {f"x{number}": 1e-6 for number in range(9)}
     prose = {"The": 0.7, "It": 0.1, "b": 0.12, "C": 0.05, **many}
@@ -174,7 +174,7 @@ async def test_a_run_in_which_little_falls_on_letters_says_so(tmp_path: Path, fa
         ({"<think>": 0.9, "B": 0.1}, "unparsed", "reasoning first"),
     ],
 )
-async def test_where_no_label_is_likeliest_nothing_is_guessed(
+async def test_nothing_is_guessed_if_no_label_is_most_probable(
     first: dict[str, float], status: str, rule: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 4)
@@ -191,7 +191,7 @@ async def test_where_no_label_is_likeliest_nothing_is_guessed(
 
 @pytest.mark.parametrize(("option", "count"), [("circular", 16), ("shuffle_choices", 4), ("blind", 8)])
 @pytest.mark.parametrize("mode", ["structured", "logprob"])
-async def test_modes_go_with_other_orders_and_without_images(
+async def test_modes_work_with_shuffled_choices_and_without_images(
     mode: str, option: str, count: int, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 4)
@@ -215,7 +215,7 @@ async def test_another_mode_is_another_run(tmp_path: Path, fault_server: StartsS
             await of.ask(server, choice_mode=mode)
 
 
-async def test_text_runs_of_before_go_on(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_older_text_runs_are_resumed(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 2)
     await of.ask(fault_server(likeliest_token(knowing(of))))
     assert "choice_mode" not in of.run_file()["identity"]
@@ -224,7 +224,9 @@ async def test_text_runs_of_before_go_on(tmp_path: Path, fault_server: StartsSer
     assert not {"first_token", "probabilities"} & of.outcomes()["q0"].keys()
 
 
-async def test_weighed_replies_are_scored_again_without_asking(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_replies_with_probabilities_are_scored_again_without_asking(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
     of = Questions(tmp_path, 4)
     await of.ask(fault_server(likeliest_token(knowing(of))), choice_mode="logprob")
     of.change("q1", answer="C")
@@ -235,7 +237,7 @@ async def test_weighed_replies_are_scored_again_without_asking(tmp_path: Path, f
     assert of.outcomes()["q1"]["probabilities"]["B"] == pytest.approx(0.6, abs=1e-5)
 
 
-async def test_parse_shows_the_weights(
+async def test_parse_shows_the_probabilities(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     of = Questions(tmp_path, 2)
@@ -248,7 +250,9 @@ async def test_parse_shows_the_weights(
     assert why(of.output, "q1", None).task == "mc"
 
 
-async def test_parse_explains_a_reply_that_was_not_held(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_parse_explains_a_reply_that_was_not_limited_to_labels(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
     of = Questions(tmp_path, 2)
     await of.ask(fault_server(likeliest_token(knowing(of))), choice_mode="structured")
     found = why(of.output, "q1", None)
@@ -256,7 +260,7 @@ async def test_parse_explains_a_reply_that_was_not_held(tmp_path: Path, fault_se
     assert any("a label and nothing else" in line for line in found.why)
 
 
-async def test_the_config_s_own_prompt_is_kept_and_said_to_be(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_the_configs_prompt_is_kept_and_noted(tmp_path: Path, fault_server: StartsServers) -> None:
     of, notes = Questions(tmp_path, 2), Notes()
     config = of.config(prompt_template="{question}\n{choices}\nOne letter, please.")
     outcomes = await of.ask(
@@ -266,13 +270,13 @@ async def test_the_config_s_own_prompt_is_kept_and_said_to_be(tmp_path: Path, fa
     assert notes.about("prompt_template", "letter alone")
 
 
-async def test_a_parser_of_free_text_has_nothing_to_read(tmp_path: Path) -> None:
+async def test_a_parser_of_free_text_is_refused(tmp_path: Path) -> None:
     of = Questions(tmp_path, 2)
     with pytest.raises(UsageError, match="--parser reads free text"):
         await arun(of.settings("http://localhost:1", choice_mode="logprob", parser="published"))
 
 
-async def test_another_form_on_going_on_is_said(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_another_form_of_request_on_resuming_is_noted(tmp_path: Path, fault_server: StartsServers) -> None:
     of, notes = Questions(tmp_path, 2), Notes()
     rows = of.rows()
     of.write_rows(rows[:1])

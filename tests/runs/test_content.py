@@ -109,7 +109,7 @@ B_MARKED = "Look: [[q1]] Is <image 1> like <image 2>?"
 B_SENT = [3, "Look: [[q1]] Is ", 1, " like ", 2, "?"]
 
 
-def test_images_go_where_the_words_name_them_and_the_record_shows_it(
+def test_images_are_sent_at_their_marks_and_the_record_shows_the_marks(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shapes = Shapes(tmp_path, fault_server)
@@ -136,7 +136,7 @@ def test_images_go_where_the_words_name_them_and_the_record_shows_it(
         (["--prompt_form", "parts"], [[1, "[[q0]] What?"], [2, 3, "[[q1]] Is <image 1> like <image 2>?", 1]]),
     ],
 )
-def test_other_ways_of_asking_keep_the_order(
+def test_other_forms_of_asking_keep_the_places_of_images(
     more: list[str], sent: list[list[object]], tmp_path: Path, fault_server: StartsServers
 ) -> None:
     shapes = Shapes(tmp_path, fault_server)
@@ -225,7 +225,7 @@ def test_a_system_message_is_sent_kept_and_part_of_the_identity(
     assert "Be kind." in (shapes.out / "shapes.html").read_text()
 
 
-def test_a_prompt_form_brings_its_words_its_system_message_and_its_limit(
+def test_a_prompt_form_sets_the_prompt_the_system_message_and_the_token_limit(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shapes = Shapes(tmp_path, fault_server)
@@ -275,14 +275,14 @@ def test_a_dry_run_counts_worked_examples(
     assert "2 requests · 8 images" in capsys.readouterr().out
 
 
-def test_blind_questions_have_blind_examples(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_blind_questions_have_examples_without_images(tmp_path: Path, fault_server: StartsServers) -> None:
     shapes = Shapes(tmp_path, fault_server)
     assert shapes.run("--shots", "1", "--blind") == 0
     images = [sum(isinstance(part, int) for _, parts in each for part in parts) for each in shapes.sent()]
     assert sorted(images) == [0, 0, 2, 4]
 
 
-def test_without_a_declaration_examples_need_a_file(
+def test_examples_need_a_file_if_the_benchmark_declares_none(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shapes = Shapes(tmp_path, fault_server)
@@ -302,7 +302,7 @@ def question(name: str, text: str, image: str = "", group: str = "") -> Question
     return Question(id=name, text=text, images=(image,) * bool(image), references=(name,), groups={"g": group})
 
 
-def test_a_question_is_never_its_own_example_and_the_draw_is_stable() -> None:
+def test_a_question_is_never_its_own_example_and_the_same_ones_are_drawn_again() -> None:
     pool = [question(f"p{number}", f"text {number % 30}", f"folder/{number}.png") for number in range(60)]
     draw = Draw(pool, BENCHMARK, 4, 0)
     drawn = {}
@@ -318,12 +318,12 @@ def test_a_question_is_never_its_own_example_and_the_draw_is_stable() -> None:
     assert len({name for ids in drawn.values() for name in ids}) > 50
 
 
-def test_what_nobody_knows_the_answer_to_is_no_example() -> None:
+def test_a_question_without_a_known_answer_is_not_an_example() -> None:
     pool = [question("p1", "Which?"), replace(question("p2", "Where?"), references=())]
     assert [shot.id for shot, _ in Draw(pool, BENCHMARK, 2, 0)(question("q", "Why?"))] == ["p1"]
 
 
-def test_the_same_words_on_other_images_are_drawn_where_nothing_else_is_left() -> None:
+def test_the_same_text_with_other_images_is_drawn_last() -> None:
     pool = [question(f"p{number}", "Which one?", f"{number}.png") for number in range(4)] + [question("q", "Why?")]
     draw = Draw(pool, BENCHMARK, 3, 0)
     names = [shot.id for shot, _ in draw(pool[0])]

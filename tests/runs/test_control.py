@@ -99,7 +99,7 @@ async def test_a_run_in_progress_is_changed_paused_resumed_and_stopped(
     assert 0 < len(of.records()) < 400
 
 
-async def test_who_is_connected_and_says_nothing_holds_no_run_up(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_silent_connection_does_not_delay_a_run(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 40)
     running = asyncio.create_task(of.ask(fault_server((delay(0.05), answer("B"))), max_workers=4))
     while not records(of):
@@ -111,7 +111,7 @@ async def test_who_is_connected_and_says_nothing_holds_no_run_up(tmp_path: Path,
     await writer.wait_closed()
 
 
-async def test_a_killed_runs_record_is_removed_and_no_run_is_named(
+async def test_the_file_of_a_killed_run_is_removed_and_no_run_is_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, record = Path(tempfile.mkdtemp(prefix=PREFIX)), tmp_path / "clean_mc_eval.ctl"
@@ -124,7 +124,7 @@ async def test_a_killed_runs_record_is_removed_and_no_run_is_named(
     assert (code, f"error: {tmp_path / 'reslts'} does not exist" in said) == (2, True)
 
 
-async def test_any_run_removes_what_killed_ones_left_and_no_other_folder(
+async def test_any_run_removes_the_folders_of_killed_runs_and_no_others(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     dead, begun, live = (Path(tempfile.mkdtemp(prefix=PREFIX)) for _ in range(3))
@@ -150,7 +150,7 @@ async def test_any_run_removes_what_killed_ones_left_and_no_other_folder(
         ("", ("--max_workers", "0"), "--max_workers is 0"),
     ],
 )
-async def test_what_ctl_can_not_do_is_said(
+async def test_orders_that_ctl_can_not_give_are_refused(
     content: str, words: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "run.ctl").write_text(content)

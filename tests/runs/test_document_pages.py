@@ -111,7 +111,7 @@ def test_a_page_is_drawn_at_its_resolution_with_the_same_bytes_each_time(data: P
         (b"%PDF-1.4 and nothing else", "1@144", "PDFium can't open the document"),
     ],
 )
-def test_what_can_not_be_drawn_is_one_bad_image_with_its_reason(
+def test_a_page_that_can_not_be_drawn_is_a_bad_image_with_its_reason(
     tmp_path: Path, content: bytes, place: str, words: str
 ) -> None:
     path = tmp_path / "a.pdf"

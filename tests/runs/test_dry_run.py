@@ -61,7 +61,7 @@ async def test_no_server_is_needed(tmp_path: Path) -> None:
     assert plan.overflows == ()
 
 
-async def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
+async def test_questions_that_do_not_fit_are_named(tmp_path: Path) -> None:
     of = Questions(tmp_path, 4)
     Image.new("L", (3200, 3200)).save(of.page("q2"))
     run, plan = await expected(of, context_length=2000)
@@ -71,7 +71,7 @@ async def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     assert 10_000 + 1024 < one.tokens < 10_000 + 1024 + 100
 
 
-async def test_a_config_says_how_long_replies_are_what_they_cost_and_what_fits(tmp_path: Path) -> None:
+async def test_a_config_gives_max_tokens_prices_and_the_context_length(tmp_path: Path) -> None:
     of = Questions(tmp_path, 4)
     config = of.config(serve={"max_model_len": 70}, prices={"input": 1.5, "output": 6})
     run, plan = await expected(of, config=config)
@@ -81,7 +81,7 @@ async def test_a_config_says_how_long_replies_are_what_they_cost_and_what_fits(t
     assert len(plan.overflows) == 4
 
 
-async def test_prices_are_no_part_of_a_runs_identity(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_prices_are_not_part_of_a_runs_identity(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 2)
     server = fault_server(oracle(of.replies()))
     await of.ask(server, config=of.config())
@@ -89,7 +89,7 @@ async def test_prices_are_no_part_of_a_runs_identity(tmp_path: Path, fault_serve
     assert len(server.chats) == 2
 
 
-async def test_what_is_answered_already_is_left_out(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_answered_questions_are_left_out(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 5)
     said: dict[str, Any] = {"[[q1]]": error(500), "[[q2]]": error(400, "at most 0 images"), "[[q3]]": answer("")}
     await of.ask(fault_server(oracle({**of.replies(), **said})), max_retries=0)
@@ -106,7 +106,7 @@ async def test_every_form_of_a_question_is_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"<html>", b"", b"BM"])
-async def test_a_file_that_is_no_image_is_named(tmp_path: Path, content: bytes) -> None:
+async def test_a_file_that_is_not_an_image_is_named(tmp_path: Path, content: bytes) -> None:
     of = Questions(tmp_path, 2)
     of.page("q1").write_bytes(content)
     _, plan = await expected(of)
@@ -137,12 +137,12 @@ async def test_a_dry_run_of_a_sample_that_is_yet_to_be_drawn_is_refused(tmp_path
     assert not (tmp_path / "out").exists()
 
 
-async def test_code_that_runs_a_dry_run_is_told_what_to_call(tmp_path: Path) -> None:
+async def test_a_dry_run_from_python_is_refused_with_the_function_to_call(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="asks nothing"):
         await arun(Sample(tmp_path, 1).settings(NOWHERE, dry_run=True))
 
 
-def test_the_command_prints_it_for_people_and_for_machines(tmp_path: Path) -> None:
+def test_the_command_prints_tables_and_json(tmp_path: Path) -> None:
     of = Questions(tmp_path, 3)
     config = of.config(prices={"input": 1_000_000, "output": 0.5})
     more = ("--config", config, "--dry_run", "--rate", "0.05", "--context_length", "80")

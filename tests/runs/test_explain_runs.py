@@ -98,7 +98,7 @@ async def test_esnlive_answers_itself(tmp_path: Path, fault_server: StartsServer
     assert {len(chat.images) for chat in server.chats} == {1}
 
 
-async def test_what_models_say_amiss_is_counted_by_its_kind_and_kept_letter_by_letter(
+async def test_faulty_replies_are_counted_by_kind_and_kept_unchanged(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = photographs(tmp_path, 40)
@@ -162,7 +162,7 @@ async def test_a_stopped_run_writes_no_score_and_ends_as_one_that_was_not_stoppe
     assert stopped.grid("VQA-X") == whole.grid("VQA-X") == {"llava_val": "1.000 (60)"}
 
 
-async def test_failed_questions_are_asked_again_and_the_run_takes_its_own_place_in_the_history(
+async def test_failed_questions_are_asked_again_and_the_run_replaces_its_row_in_the_history(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = photographs(tmp_path, 12)
@@ -176,9 +176,7 @@ async def test_failed_questions_are_asked_again_and_the_run_takes_its_own_place_
     assert [(run["n"], run["failed"], run["kept"]) for run in of.history()] == [("12", "0", "1")]
 
 
-async def test_a_run_shown_in_part_never_takes_the_place_of_the_whole(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
+async def test_a_partial_run_never_replaces_the_row_of_the_whole(tmp_path: Path, fault_server: StartsServers) -> None:
     of = photographs(tmp_path, 40)
     server = fault_server(of.oracle(lambda n, q: right(n, q) if n < 20 else answer("pot because it is")))
     for n_samples in (None, 10, None):
@@ -188,7 +186,7 @@ async def test_a_run_shown_in_part_never_takes_the_place_of_the_whole(
     assert [(run["n"], run["kept"]) for run in of.history()] == [("40", "1"), ("10", "0")]
 
 
-async def test_a_grid_that_is_none_is_told_before_anything_is_asked(
+async def test_an_invalid_grid_is_refused_before_any_question_is_asked(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = photographs(tmp_path, 3)
@@ -200,7 +198,7 @@ async def test_a_grid_that_is_none_is_told_before_anything_is_asked(
     assert server.requests == []
 
 
-async def test_the_json_for_machines_holds_the_explanations_scores(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_the_json_has_the_scores_of_explanations(tmp_path: Path, fault_server: StartsServers) -> None:
     of = photographs(tmp_path, 6)
     server = fault_server(of.oracle(right))
     (report,) = await vqa_client.arun(of.settings(server.base_url))
@@ -223,7 +221,7 @@ async def test_the_terminal_shows_the_accuracy_of_each_label(tmp_path: Path, fau
 
 
 @pytest.mark.parametrize("signals", [1, 2])
-async def test_a_scorer_that_takes_its_time_keeps_nobody_from_ending_the_run(
+async def test_a_slow_scorer_does_not_keep_a_run_from_being_stopped(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch, signals: int
 ) -> None:
     of = photographs(tmp_path, 4)
@@ -296,7 +294,7 @@ async def test_the_runs_own_files_score_as_the_run_did(
     assert again.explanations == report.summary.explanations
 
 
-async def test_half_right_answers_count_for_evil_alone(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_half_right_answers_count_only_for_evil(tmp_path: Path, fault_server: StartsServers) -> None:
     place = WAITING.format(7)
     of = own(tmp_path, "vqax", "val", {"1": vqax(), "2": vqax(question="And beside it?")}, place)
     server = fault_server(of.oracle(lambda n, q: ("pot", "kettle")[n] + " because there is a lid with a knob"))
@@ -311,7 +309,7 @@ async def test_half_right_answers_count_for_evil_alone(tmp_path: Path, fault_ser
     assert (scores.unfiltered.n, scores.filtered.n, scores.half_right.n) == (2, 1, 2)
 
 
-async def test_recoded_images_get_a_column_of_their_own(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_recoded_images_get_their_own_column(tmp_path: Path, fault_server: StartsServers) -> None:
     of = photographs(tmp_path, 3)
     server = fault_server(answer("yes because it is"))
     await vqa_client.arun(of.settings(server.base_url))
@@ -339,7 +337,7 @@ async def test_actx_is_asked_scored_and_has_its_own_columns(tmp_path: Path, faul
     assert of.scores()["evil"]["s_t"]["value"] == pytest.approx(5 / 6)
 
 
-async def test_examples_are_shown_by_default_for_esnlive_alone(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_only_esnlive_has_worked_examples_by_default(tmp_path: Path, fault_server: StartsServers) -> None:
     of = own(tmp_path, "esnlive", "test", {"0": esnlive()}, "flickr30k/3416050.jpg")
     server = fault_server(answer("neutral because it can't be seen"))
     await vqa_client.arun(of.settings(server.base_url))
@@ -347,7 +345,7 @@ async def test_examples_are_shown_by_default_for_esnlive_alone(tmp_path: Path, f
     assert of.grid("ESNLI-VE") == {"llava_test": "1.000 (1)"}
 
 
-async def test_without_any_image_the_layout_is_told(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_without_any_image_the_expected_layout_is_named(tmp_path: Path, fault_server: StartsServers) -> None:
     put(tmp_path, "vqax", "val", {"1": vqax()})
     of = ExplainSample(tmp_path, "vqax", "val")
     server = fault_server()
@@ -370,6 +368,6 @@ def plain(row: dict[str, str]) -> dict[str, Any]:
     return {name: cell for name, cell in row.items() if name not in ("latency_s", "image")}
 
 
-def test_the_oracle_tells_questions_apart(tmp_path: Path) -> None:
+def test_the_oracle_distinguishes_questions(tmp_path: Path) -> None:
     questions: list[Question] = photographs(tmp_path, 8).questions()
     assert Counter(question.extra["gold"] for question in questions) == {"kettle": 2, "yes": 2, "2": 2, "red car": 2}

@@ -55,7 +55,7 @@ async def test_choosing_the_rationale_explains_by_it(tmp_path: Path, fault_serve
     assert of.scores("-qa2r")["unfiltered"]["metrics"]["ROUGE_L"]["value"] == 1.0
 
 
-async def test_a_file_without_choices_is_told_before_anything_is_asked(
+async def test_a_file_without_choices_is_refused_before_any_question_is_asked(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = own(tmp_path, "vcr", "val", NLX, *map(STILL.format, range(4)))

@@ -20,7 +20,7 @@ def told(*latencies_s: float) -> dict[str, float]:
     return latencies.quantiles()
 
 
-def test_no_latency_gives_no_figures() -> None:
+def test_without_latencies_there_are_no_figures() -> None:
     assert told() == {}
 
 
@@ -33,7 +33,7 @@ def test_quantiles_are_those_of_the_sorted_latencies(latencies_s: list[float]) -
     assert found["max"] == round(ordered[-1], 4)
 
 
-def test_a_hundred_times_as_many_latencies_take_no_more_room() -> None:
+def test_a_hundred_times_as_many_latencies_take_no_more_memory() -> None:
     sizes = []
     for n in (1_000, 100_000):
         latencies = Latencies()
@@ -73,9 +73,7 @@ def test_a_start_sums_what_its_questions_took() -> None:
 
 
 @pytest.mark.parametrize("scale", [1.0, 8.0], ids=["two seconds", "more than the spans take"])
-def test_the_quarters_of_a_start_have_the_means_of_what_ended_in_them(
-    scale: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_quarters_of_a_start_have_the_means_of_their_records(scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = 0.0
     monkeypatch.setattr("vqa_client.runs.figures.time", SimpleNamespace(monotonic=lambda: now_s))
     quarters = Quarters()
@@ -115,7 +113,7 @@ WORKERS = {"idle": 12.0, "preparing": 2.0, "repeating": 2.0, "paused": 1.0, "sen
     ],
     ids=["at work", "all servers paused", "no word of sockets", "sockets of others", "on a break"],
 )
-async def test_a_start_counts_what_its_workers_are_at(
+async def test_a_start_counts_its_workers_by_state(
     left_s: float, unsent: int | None, on_break: bool, expected: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clocks = iter([(10.0, 5.0, 1.0), *[(12.0, 6.0, 1.5)] * 100])

@@ -46,7 +46,7 @@ async def ask_twice(of: Sample, address: str, notes: Notes, second: dict[str, An
     return failed.value
 
 
-async def test_a_server_that_lived_when_it_was_given_up_is_waited_for(tmp_path: Path) -> None:
+async def test_a_server_that_was_alive_when_a_run_stopped_is_waited_for(tmp_path: Path) -> None:
     with FaultServer(error(500)) as server:
         notes = AtSkip(server.stop)
         given = {"max_retries": 0, "breaker_after": 2, "wait_for_server": 0.3, "check": False}
@@ -70,7 +70,7 @@ async def test_a_server_that_is_there_again_is_seen_by_the_next_benchmark_which_
     assert [report.summary.overall.correct for report in failed.reports] == [3]
 
 
-async def test_after_a_vain_wait_for_several_servers_the_next_benchmark_looks_itself(
+async def test_after_a_failed_wait_for_several_servers_the_next_benchmark_tries_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vqa_client.client.servers.HURRY_S", 60.0)  # so that nothing else looks

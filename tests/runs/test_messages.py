@@ -165,7 +165,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_files")
 @pytest.mark.parametrize(("made", "said", "hint"), ROWS, ids=[said for _, said, _ in ROWS])
-def test_what_can_not_be_is_named_with_the_way_out(made: Callable[[], Any], said: str, hint: str) -> None:
+def test_faults_are_named_with_a_hint(made: Callable[[], Any], said: str, hint: str) -> None:
     with pytest.raises((DataError, UsageError, IdentityError, QuestionFailed)) as caught:
         made()
     assert (str(caught.value), caught.value.hint) == (said, hint)

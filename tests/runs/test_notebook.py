@@ -11,7 +11,7 @@ from tests.fakes.words import oracle
 from tests.runs.sample import Sample
 
 
-def test_tab_shows_what_is_public_and_help_each_option_in_words() -> None:
+def test_tab_completion_shows_public_names_and_help_describes_each_option() -> None:
     assert dir(vqa_client) == sorted(vqa_client.__all__)
     shown = pydoc.render_doc(vqa_client.McSettings, renderer=pydoc.plaintext)
     assert "Annotated" not in shown.partition("Method resolution order")[0]

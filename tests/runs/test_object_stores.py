@@ -31,7 +31,7 @@ def answers(log: Path) -> list[tuple[Any, ...]]:
     return sorted(names)
 
 
-async def test_a_run_on_a_store_is_the_run_on_files(
+async def test_a_run_on_an_object_store_equals_the_run_on_files(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = sample(tmp_path, 5, pages=2)
@@ -78,7 +78,7 @@ async def test_images_beside_data_in_a_store_are_found_there(
     assert (report.summary.overall.total, report.failed) == (2, 0)
 
 
-async def test_a_missing_object_fails_its_question_alone(
+async def test_a_missing_object_fails_only_its_question(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = sample(tmp_path, 2)
@@ -95,7 +95,7 @@ async def test_a_missing_object_fails_its_question_alone(
     )
 
 
-async def test_what_a_store_refuses_is_said_before_the_first_question(
+async def test_a_refusal_of_a_store_is_an_error_before_the_first_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = sample(tmp_path, 1)
@@ -108,7 +108,9 @@ async def test_what_a_store_refuses_is_said_before_the_first_question(
             assert "environment" in caught.value.hint
 
 
-def test_copies_that_were_used_least_recently_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_least_recently_used_copies_are_removed_for_new_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(objects, "_locks", {})
     monkeypatch.setenv(objects.VARIABLE, "0.000000250")
     cache = tmp_path / "cache" / "vqa-client" / "objects"
@@ -139,7 +141,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("given", "said"), REFUSED)
-async def test_an_address_that_cannot_be_taken_is_named(given: dict[str, Any], said: str, tmp_path: Path) -> None:
+async def test_an_unsupported_address_is_named(given: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         await arun(sample(tmp_path, 1).settings("http://127.0.0.1:9/v1", **given))
     assert said in str(caught.value)

@@ -87,7 +87,9 @@ async def test_a_run_at_a_server_with_a_queue_says_so(fault_server: StartsServer
     assert said.startswith("mc clean: bottleneck: GPU queue (the server ran 2.0 requests and had 6.0 waiting")
 
 
-async def test_a_server_that_pauses_everyone_limits_by_its_rate(fault_server: StartsServers, tmp_path: Path) -> None:
+async def test_a_server_that_pauses_all_workers_is_limited_by_its_rate(
+    fault_server: StartsServers, tmp_path: Path
+) -> None:
     sample = Sample(tmp_path, 16)
     server = fault_server(first_n(8, retry_after(429, "3"), then=oracle(sample.replies())))
     await arun(sample.settings(server.base_url))
@@ -96,7 +98,7 @@ async def test_a_server_that_pauses_everyone_limits_by_its_rate(fault_server: St
     assert told["workers"]["paused"] > 4
 
 
-async def test_workers_in_all_states_add_up_to_all_of_them(fault_server: StartsServers, tmp_path: Path) -> None:
+async def test_the_workers_in_all_states_add_up_to_all_workers(fault_server: StartsServers, tmp_path: Path) -> None:
     sample = Sample(tmp_path, 20)
     server = fault_server((delay(0.5), oracle(sample.replies())))
     await arun(sample.settings(server.base_url))
@@ -107,9 +109,7 @@ async def test_workers_in_all_states_add_up_to_all_of_them(fault_server: StartsS
     assert 0 <= client["loop_cpu"] <= client["cpu"] + 0.05
 
 
-async def test_without_metrics_nobody_asks_for_them_while_the_run_goes_on(
-    fault_server: StartsServers, tmp_path: Path
-) -> None:
+async def test_without_metrics_none_are_requested_during_the_run(fault_server: StartsServers, tmp_path: Path) -> None:
     sample, heard = Sample(tmp_path, 8), Heard()
     server = fault_server(oracle(sample.replies()))
     await arun(sample.settings(server.base_url, metrics=False), progress=heard)
@@ -122,7 +122,7 @@ async def test_without_metrics_nobody_asks_for_them_while_the_run_goes_on(
 @pytest.mark.parametrize(
     "reply", [error(404), error(401), error(501), body_of(b"<html>"), body_of(b"vllm:x 1\n" * 500_000)]
 )
-async def test_a_server_that_tells_nothing_is_asked_once(
+async def test_a_server_without_metrics_is_asked_once(
     reply: Any, fault_server: StartsServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vqa_client.client.watching.metrics.FIRST_S", 0.05)
@@ -135,7 +135,7 @@ async def test_a_server_that_tells_nothing_is_asked_once(
     assert "metrics" not in " ".join(heard.notes)
 
 
-async def test_a_failure_is_said_once_without_the_key_and_changes_no_answer(
+async def test_a_failure_is_noted_once_without_the_key_and_changes_no_answer(
     fault_server: StartsServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vqa_client.client.watching.metrics.FIRST_S", 0.05)
@@ -150,7 +150,7 @@ async def test_a_failure_is_said_once_without_the_key_and_changes_no_answer(
     assert "very-secret" not in " ".join(heard.notes)
 
 
-async def test_metrics_that_never_come_hold_nothing_up(fault_server: StartsServers, tmp_path: Path) -> None:
+async def test_metrics_that_never_come_delay_nothing(fault_server: StartsServers, tmp_path: Path) -> None:
     sample = Sample(tmp_path, 16)
     server = fault_server(at_path("/metrics", hang(), oracle(sample.replies())))
     async with asyncio.timeout(60):
@@ -159,7 +159,9 @@ async def test_metrics_that_never_come_hold_nothing_up(fault_server: StartsServe
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems don't tell what is still on its way")
-async def test_large_images_on_a_slow_way_limit_by_their_upload(fault_server: StartsServers, tmp_path: Path) -> None:
+async def test_large_images_on_a_slow_connection_are_limited_by_the_upload(
+    fault_server: StartsServers, tmp_path: Path
+) -> None:
     sample = Sample(tmp_path, 2)
     for path in (tmp_path / "pages").rglob("*.png"):
         path.write_bytes(path.read_bytes() + bytes(7_000_000))  # what stands behind a picture's end is sent, too

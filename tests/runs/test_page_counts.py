@@ -10,7 +10,7 @@ from tests.runs.sample import Sample
 from vqa_client.tasks.longbench import PageCounts
 
 
-async def test_pages_that_one_folder_lacks_at_a_document_s_end_are_told(
+async def test_pages_missing_in_one_folder_at_a_documents_end_are_noted(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of, notes = Sample(tmp_path, 4, pages=2, folders=("adv_jpeg_10", "clean")), Notes()
@@ -22,7 +22,7 @@ async def test_pages_that_one_folder_lacks_at_a_document_s_end_are_told(
     assert notes.about("numbers of pages") == [told]
 
 
-async def test_pages_that_a_document_lacks_in_between_are_told_by_the_first(
+async def test_pages_missing_inside_a_document_are_noted_by_the_first_one(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of, notes = Sample(tmp_path, 4, pages=5), Notes()
@@ -33,7 +33,7 @@ async def test_pages_that_a_document_lacks_in_between_are_told_by_the_first(
     assert notes.about("gaps") == ["mc clean: documents with gaps: 2; q1 lacks page 2"]
 
 
-def test_a_document_that_is_not_there_is_left_to_those_who_name_it() -> None:
+def test_a_missing_document_is_reported_elsewhere() -> None:
     counts, said = PageCounts(), list[str]()
     pages = {"a": ("1", "2"), "b": (), "c": ("1",)}
     others = {"a": ("1", "2"), "b": ("1",), "c": ()}

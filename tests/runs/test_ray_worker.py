@@ -38,7 +38,7 @@ def asked(of: Questions, base_url: str, kept: Mapping[str, bytes], config: str) 
     return list(Worker(cpus=3).run(given, kept, {}))
 
 
-def test_what_a_worker_sends_is_its_shard_and_what_it_gets_is_not_asked_again(
+def test_a_worker_sends_its_shard_and_does_not_ask_the_records_that_it_gets(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(CPU_COUNT, "2")
@@ -83,13 +83,13 @@ def test_a_worker_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.Monkey
         ({"ray": "ray://10.0.0.1:10001", "shards": 2}, "is a client's address"),
     ],
 )
-def test_what_ray_takes_is_checked(given: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_options_for_ray_are_checked(given: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         Questions(tmp_path, 1).settings("http://127.0.0.1:9/v1", **given)
     assert said in str(caught.value)
 
 
-async def test_a_cluster_that_does_not_start_ends_the_run_with_what_ray_says(
+async def test_a_cluster_that_does_not_start_ends_the_run_with_rays_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def init(address: str, **given: Any) -> None:

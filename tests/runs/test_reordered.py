@@ -62,7 +62,7 @@ async def test_circular_evaluation_asks_every_rotation_once(tmp_path: Path, faul
         assert words in shown
 
 
-async def test_a_model_that_always_says_c_is_right_in_no_question(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_model_that_always_says_c_has_no_question_right(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
     [done] = await arun(of.settings(fault_server("C").base_url, circular=True))
     found = report(of, "circular")
@@ -129,7 +129,9 @@ async def test_replies_are_scored_again_under_the_order_they_were_given_in(
     assert (found.changes, found.not_in_data, found.new.accuracy) == ((), (), 1.0)
 
 
-async def test_reports_of_ordinary_runs_say_nothing_of_places(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_reports_of_ordinary_runs_have_no_positions_of_choices(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
     of = Questions(tmp_path, 2)
     await of.ask(fault_server("C"))
     assert not {"position_bias", "sample", "figures"} & of.report().keys()

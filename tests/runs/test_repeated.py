@@ -27,7 +27,7 @@ def plays(sample: Sample) -> dict[str, Any]:
     return sample.replies() | {"[[q1]]": in_turn("B", "C"), "[[q2]]": "The answer is A."}
 
 
-async def test_repeats_are_records_of_their_own_and_are_summed_up_together(
+async def test_repeats_have_their_own_records_and_are_summarised_together(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Sample(tmp_path, 4)
@@ -50,7 +50,7 @@ async def test_repeats_are_records_of_their_own_and_are_summed_up_together(
         assert words in shown
 
 
-async def test_more_repeats_later_are_asked_beside_those_there_are(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_more_repeats_later_are_added_to_the_earlier_ones(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Sample(tmp_path, 3)
     server = fault_server(oracle(of.replies()))
     await arun(of.settings(server.base_url, repeat=2))

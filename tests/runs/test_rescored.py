@@ -48,7 +48,7 @@ def states(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-async def test_a_run_of_today_has_nothing_to_change_and_is_only_looked_at(
+async def test_rescoring_a_new_run_changes_nothing_and_only_reads_it(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = await mc_run(tmp_path, fault_server)
@@ -59,7 +59,9 @@ async def test_a_run_of_today_has_nothing_to_change_and_is_only_looked_at(
     assert states(tmp_path) == before
 
 
-async def test_changed_readings_are_told_by_question_and_in_sum(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_changed_readings_are_listed_by_question_and_in_total(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
     of = await mc_run(tmp_path, fault_server)
     spoil(log_of(of), status="unparsed", answer=None, rule="", score=0.0, parts={})
     before = states(tmp_path)
@@ -72,7 +74,7 @@ async def test_changed_readings_are_told_by_question_and_in_sum(tmp_path: Path, 
     assert states(tmp_path) == before
 
 
-async def test_written_readings_are_those_of_a_run_of_today(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_written_readings_equal_those_of_a_new_run(tmp_path: Path, fault_server: StartsServers) -> None:
     of = await mc_run(tmp_path, fault_server)
     wanted = log_of(of).read_bytes()
     spoil(log_of(of), status="unparsed", answer=None, rule="", score=0.0, parts={})
@@ -85,7 +87,7 @@ async def test_written_readings_are_those_of_a_run_of_today(tmp_path: Path, faul
     assert rescore(log_of(of), write=False).changes == ()
 
 
-async def test_a_mended_answer_key_changes_scores_and_not_answers(
+async def test_a_corrected_answer_key_changes_scores_and_not_answers(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     of = await mc_run(tmp_path, fault_server)
@@ -120,7 +122,7 @@ def same(found: Rescored, count: int) -> bool:
     return found.total == count and found.changes == () and found.not_in_data == () and not found.data_changed
 
 
-async def test_vqa2_is_opened_again_whatever_was_drawn(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_vqa2_is_opened_again_with_any_sample(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Split(tmp_path, 10)
     server = fault_server(oracle(of.replies()))
     await vqa_client.arun(of.settings(server.base_url, num_questions=4))
@@ -185,9 +187,7 @@ def test_a_log_that_can_not_be_opened_says_why(content: str | None, told: str, t
     assert len(LogReader(log)) == 1
 
 
-async def test_shards_that_are_read_otherwise_are_merged_with_those_readings(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
+async def test_rescored_shards_are_merged_with_their_new_readings(tmp_path: Path, fault_server: StartsServers) -> None:
     questions = Sample(tmp_path, 4)
     server = fault_server(oracle(questions.replies() | {"[[q3]]": "It is either (D) or (A)."}))
     whole, divided = tmp_path / "whole", tmp_path / "divided"
@@ -201,7 +201,7 @@ async def test_shards_that_are_read_otherwise_are_merged_with_those_readings(
     assert found.reports[0].path.read_bytes() == (whole / found.reports[0].path.name).read_bytes()
 
 
-async def test_a_merge_and_another_division_say_when_kept_replies_are_scored_again(
+async def test_a_merge_and_another_division_note_that_saved_replies_are_scored_again(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = Sample(tmp_path, 4)
@@ -218,7 +218,7 @@ async def test_a_merge_and_another_division_say_when_kept_replies_are_scored_aga
     assert len(server.chats) == 4
 
 
-async def test_a_run_without_replies_scores_none_again(
+async def test_a_run_without_replies_rescores_nothing(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = await mc_run(tmp_path, fault_server, 2)

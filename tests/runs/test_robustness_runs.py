@@ -44,7 +44,7 @@ async def test_every_question_is_asked_once_in_every_variant(tmp_path: Path, fau
     assert sorted(report(sample)["corruptions"]) == ["gaussian_noise", "pixelate"]
 
 
-async def test_the_server_sees_the_very_bytes_that_generate_writes(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_the_server_gets_the_same_bytes_that_generate_writes(tmp_path: Path, fault_server: StartsServers) -> None:
     sample = Sample(tmp_path, 1)
     server = fault_server(oracle(sample.replies()))
     await arun(sample.settings(server.base_url), corrupted=TWO)
@@ -58,7 +58,7 @@ async def test_the_server_sees_the_very_bytes_that_generate_writes(tmp_path: Pat
 
 
 @pytest.mark.usefixtures("in_threads")
-async def test_a_stopped_run_goes_on_without_asking_twice(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_stopped_run_resumes_without_asking_twice(tmp_path: Path, fault_server: StartsServers) -> None:
     sample = Sample(tmp_path, 4)
     server = fault_server(oracle(sample.replies()))
     stop = asyncio.Event()
@@ -92,7 +92,7 @@ async def test_another_profile_or_seed_is_another_run(tmp_path: Path, fault_serv
 
 
 @pytest.mark.usefixtures("in_threads")
-async def test_more_levels_later_are_asked_beside_those_there_are(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_more_levels_later_are_added_to_the_earlier_ones(tmp_path: Path, fault_server: StartsServers) -> None:
     sample = Sample(tmp_path, 2)
     server = fault_server(oracle(sample.replies()))
     await arun(sample.settings(server.base_url), corrupted=RobustnessRun(corruptions="pixelate", levels="0-1"))
@@ -102,7 +102,7 @@ async def test_more_levels_later_are_asked_beside_those_there_are(tmp_path: Path
 
 
 @pytest.mark.usefixtures("in_threads")
-async def test_a_result_file_a_variant_is_written_in_the_published_form(
+async def test_a_result_file_per_variant_is_written_in_the_published_form(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     sample = Sample(tmp_path, 2)
@@ -114,7 +114,7 @@ async def test_a_result_file_a_variant_is_written_in_the_published_form(
 
 
 @pytest.mark.parametrize("levels", ["", "6", "a", "3-1"])
-async def test_levels_that_there_are_not_are_refused(tmp_path: Path, levels: str) -> None:
+async def test_unknown_levels_are_refused(tmp_path: Path, levels: str) -> None:
     sample = Sample(tmp_path, 1)
     with pytest.raises(UsageError, match="--levels"):
         await arun(sample.settings("http://127.0.0.1:1/v1"), corrupted=RobustnessRun(levels=levels))

@@ -21,7 +21,9 @@ def asked(sample: Sample) -> list[str]:
     return [result["instance_id"] for result in sample.report()["results"]]
 
 
-async def test_a_sample_is_drawn_by_a_field_and_the_report_says_so(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_sample_is_stratified_by_a_field_and_the_report_says_so(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
     of = Sample(tmp_path, 20)
     server = fault_server(oracle(of.replies()))
     [done] = await arun(of.settings(server.base_url, sample=10, by="difficulty", seed=3))
@@ -33,7 +35,7 @@ async def test_a_sample_is_drawn_by_a_field_and_the_report_says_so(tmp_path: Pat
     assert "10 of 20 questions, drawn by difficulty with seed 3 (--sample)" in as_tables([done])
 
 
-async def test_a_larger_sample_asks_only_what_is_new(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_larger_sample_asks_only_new_questions(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Sample(tmp_path, 20)
     server = fault_server(oracle(of.replies()))
     await arun(of.settings(server.base_url, sample=6, by="difficulty"))
@@ -54,7 +56,7 @@ async def test_folders_have_the_same_sample(tmp_path: Path, fault_server: Starts
     assert [each["instance_id"] for each in first] == [each["instance_id"] for each in second]
 
 
-async def test_a_sample_larger_than_the_data_is_all_of_it(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_sample_larger_than_the_data_asks_all_questions(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Sample(tmp_path, 3)
     server = fault_server(oracle(of.replies()))
     await arun(of.settings(server.base_url, sample=5), progress=(notes := Notes()))
@@ -62,7 +64,7 @@ async def test_a_sample_larger_than_the_data_is_all_of_it(tmp_path: Path, fault_
     assert notes.about("there are 3 questions", "--sample 5")
 
 
-async def test_a_field_that_questions_lack_is_named_with_those_they_have(tmp_path: Path) -> None:
+async def test_an_unknown_field_is_named_with_the_known_ones(tmp_path: Path) -> None:
     of = Sample(tmp_path, 3)
     with pytest.raises(UsageError, match="--by needle_depth") as caught:
         await arun(of.settings("http://127.0.0.1:1/v1", sample=2, by="needle_depth"))
@@ -73,7 +75,7 @@ async def test_a_field_that_questions_lack_is_named_with_those_they_have(tmp_pat
     assert bare.value.hint == "it has none; `ask` takes --group COLUMN"
 
 
-async def test_questions_of_needles_are_drawn_one_by_one(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_needle_questions_are_sampled_one_by_one(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 6)
     server = fault_server(answer("code"))
     await arun(niah_settings(of, server.base_url, sample=6, by="needle_depth"))
@@ -98,7 +100,7 @@ async def test_a_sample_can_be_asked_under_corruptions(tmp_path: Path, fault_ser
         ("failed,empty,unparsed", ["q1", "q2", "q3", "q4"]),
     ],
 )
-async def test_a_resumed_run_asks_again_what_is_named(
+async def test_a_resumed_run_asks_the_named_statuses_again(
     words: str, again: list[str], tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 5)

@@ -30,7 +30,7 @@ def sample(tmp_path: Path, count: int = 20, **more: Any) -> Sample:
     return Sample(tmp_path, count, **more)
 
 
-async def test_a_second_start_asks_nothing_that_is_answered(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_second_start_asks_no_answered_question(tmp_path: Path, fault_server: StartsServers) -> None:
     of = sample(tmp_path, 10)
     server = fault_server(oracle(of.replies()))
     await vqa_client.arun(of.settings(server.base_url, limit=6))
@@ -42,7 +42,7 @@ async def test_a_second_start_asks_nothing_that_is_answered(tmp_path: Path, faul
     assert of.report_path().read_bytes() == before
 
 
-async def test_failed_questions_are_asked_again_and_lasting_failures_only_on_request(
+async def test_failed_questions_are_asked_again_and_permanent_failures_only_on_request(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = sample(tmp_path, 4)
@@ -66,7 +66,7 @@ async def test_failed_questions_are_asked_again_and_lasting_failures_only_on_req
 
 
 @pytest.mark.parametrize("most_first", [1, 2])
-async def test_what_waits_before_and_behind_the_answered_questions_is_asked_once_in_order(
+async def test_unanswered_questions_before_and_after_the_answered_ones_are_asked_once_in_order(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch, most_first: int
 ) -> None:
     monkeypatch.setattr("vqa_client.runs.run_plan.MOST_FIRST", most_first)
@@ -154,9 +154,7 @@ async def test_kept_replies_are_read_again_without_any_server(
     assert {result["extracted_answer"] for result in of.report()["results"]} == {"A"}
 
 
-async def test_records_without_their_run_file_are_not_taken_for_this_run(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
+async def test_records_without_their_run_file_are_refused(tmp_path: Path, fault_server: StartsServers) -> None:
     of = sample(tmp_path, 2)
     server = fault_server(oracle(of.replies()))
     await vqa_client.arun(of.settings(server.base_url))
@@ -177,9 +175,7 @@ async def test_a_report_of_another_program_is_not_overwritten(tmp_path: Path, fa
     assert (of.output / "clean_mc_eval.json.old-1").read_text() == "{}"
 
 
-async def test_a_run_that_answered_nothing_does_not_stand_in_the_way(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
+async def test_a_run_without_answers_does_not_block_another_run(tmp_path: Path, fault_server: StartsServers) -> None:
     of = sample(tmp_path, 3)
     await vqa_client.arun(of.settings(fault_server(error(422)).base_url, model="misspelt"))
     server = fault_server(oracle(of.replies()))
@@ -188,7 +184,7 @@ async def test_a_run_that_answered_nothing_does_not_stand_in_the_way(
 
 
 @pytest.mark.parametrize("dies_in", ["sort_log", "_Start.still_to_ask"])
-async def test_a_start_that_dies_after_taking_answers_over_is_resumed_and_scores_them(
+async def test_a_start_that_dies_after_copying_answers_is_resumed_and_scores_them(
     dies_in: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = sample(tmp_path, 8)
@@ -208,9 +204,7 @@ async def test_a_start_that_dies_after_taking_answers_over_is_resumed_and_scores
     assert bool(notes.about("scored again")) == (dies_in == "sort_log")
 
 
-async def test_a_run_that_another_process_starts_meanwhile_is_being_written_and_not_one_without_a_run_file(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
+async def test_a_run_that_another_process_has_just_started_is_busy(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Sample(tmp_path, 3)
     first = fault_server(first_n(1, oracle(of.replies()), then=(hold(), oracle(of.replies()))))
     late = fault_server(at_path("/v1/models", (hold(), answer("no list"))))

@@ -123,7 +123,7 @@ ARRAYS = [
 
 
 @pytest.mark.parametrize(("text", "environment", "shard"), ARRAYS)
-def test_a_shard_is_named_or_found_in_a_schedulers_variables(
+def test_a_shard_is_given_or_read_from_a_schedulers_variables(
     text: str, environment: dict[str, str], shard: str
 ) -> None:
     assert str(read_shard(text, environment)) == shard
@@ -172,7 +172,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "environment", "said"), WRONG)
-def test_a_shard_that_cannot_be_is_refused(text: str, environment: dict[str, str], said: str) -> None:
+def test_an_invalid_shard_is_refused(text: str, environment: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError) as caught:
         read_shard(text, environment)
     assert said in str(caught.value)
@@ -191,7 +191,7 @@ def test_a_shard_that_cannot_be_is_refused(text: str, environment: dict[str, str
         (2, {"circular": True}),
     ],
 )
-async def test_merged_shards_are_the_undivided_run(
+async def test_merged_shards_equal_the_undivided_run(
     of: int, changes: dict[str, Any], tmp_path: Path, fault_server: StartsServers
 ) -> None:
     questions = Sample(tmp_path, 11)
@@ -212,7 +212,9 @@ async def test_merged_shards_are_the_undivided_run(
 
 
 @pytest.mark.usefixtures("in_threads")
-async def test_merged_shards_of_corruptions_are_the_undivided_run(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_merged_shards_of_corruptions_equal_the_undivided_run(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
     questions = Sample(tmp_path, 5)
     server = fault_server(oracle(questions.replies()))
     corrupted = RobustnessRun(corruptions="pixelate", levels="0-1")
@@ -280,7 +282,7 @@ async def test_missing_and_unfinished_shards_are_named(tmp_path: Path, fault_ser
     assert (done.incomplete, len(server.chats)) == (False, 13)
 
 
-async def test_shards_of_different_runs_are_refused_with_what_differs(
+async def test_shards_of_different_runs_are_refused_with_the_differences(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     questions = Sample(tmp_path, 4)
@@ -312,7 +314,7 @@ async def test_a_folder_without_shards_is_named(tmp_path: Path) -> None:
         assert caught.value.hint == "--shard K/N writes NAME.shard-K-of-N.records.jsonl"
 
 
-async def test_shards_alone_are_no_run_to_report_on(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_shards_without_a_merge_are_not_a_run_to_report(tmp_path: Path, fault_server: StartsServers) -> None:
     questions = Sample(tmp_path, 4)
     server = fault_server(oracle(questions.replies()))
     await ask_shards(questions, server, questions.output, ["1/2"])
@@ -322,7 +324,7 @@ async def test_shards_alone_are_no_run_to_report_on(tmp_path: Path, fault_server
 
 
 @pytest.mark.parametrize(("first", "then"), [("1/2", ""), ("", "1/2"), ("2/3", "2/2")])
-async def test_another_division_asks_only_what_is_not_answered(
+async def test_another_division_asks_only_unanswered_questions(
     first: str, then: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     questions = Sample(tmp_path, 12)
@@ -335,7 +337,7 @@ async def test_another_division_asks_only_what_is_not_answered(
     assert not notes.about("scored again")
 
 
-async def test_fresh_takes_no_answers_of_another_division(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_fresh_copies_no_answers_from_another_division(tmp_path: Path, fault_server: StartsServers) -> None:
     questions = Sample(tmp_path, 6)
     server = fault_server(oracle(questions.replies()))
     await arun(questions.settings(server.base_url))
@@ -345,7 +347,7 @@ async def test_fresh_takes_no_answers_of_another_division(tmp_path: Path, fault_
     assert len(server.chats) == 9
 
 
-async def test_processes_are_of_the_command_line(tmp_path: Path) -> None:
+async def test_processes_is_an_option_of_the_command_line_only(tmp_path: Path) -> None:
     of = Sample(tmp_path, 2)
     for given in ({"processes": "2"}, {"shard": "next/4"}, {"ray": "auto", "shards": 2}):
         with pytest.raises(UsageError, match="--processes"):

@@ -152,7 +152,9 @@ async def test_a_finished_run_of_another_served_model_is_refused_and_needs_no_se
     assert (again.path.read_bytes(), other.chats) == (report.path.read_bytes(), [])
 
 
-async def test_ctl_finds_a_worker_by_its_output(tmp_path: Path, fault_server: StartsServers, store: s3._Server) -> None:
+async def test_ctl_finds_a_worker_by_its_output_folder(
+    tmp_path: Path, fault_server: StartsServers, store: s3._Server
+) -> None:
     of = Questions(tmp_path, 40)
     server = fault_server((delay(0.05), oracle(of.replies())))
     working = asyncio.create_task(worker(of, server.base_url, "a", shard="next/2"))
@@ -175,7 +177,7 @@ async def test_another_run_that_began_at_the_same_time_is_refused(
     assert not [each for each in found if isinstance(each, Report) and each.model != each.path.parent.name]
 
 
-async def test_a_dead_workers_shard_is_resumed_with_what_it_had_kept(
+async def test_a_dead_workers_shard_is_resumed_with_its_kept_records(
     tmp_path: Path, fault_server: StartsServers, store: s3._Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = Questions(tmp_path, 9)
@@ -267,7 +269,7 @@ async def test_a_lease_is_renewed_while_the_files_of_its_shard_come_and_go(
     assert (waited, len(server.chats)) == (["GET", "PUT"], 12)
 
 
-async def test_a_store_that_is_not_reached_is_no_other_worker(
+async def test_an_unreachable_store_does_not_mean_that_another_worker_has_the_shard(
     tmp_path: Path, fault_server: StartsServers, store: s3._Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of, progress, stop = Questions(tmp_path, 100), Heard(), asyncio.Event()
@@ -292,7 +294,7 @@ async def test_a_store_that_is_not_reached_is_no_other_worker(
     assert not any("another worker" in said for said in progress.said)
 
 
-def test_a_renewal_whose_reply_was_lost_is_the_workers(store: s3._Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_renewal_counts_even_if_its_reply_was_lost(store: s3._Server, monkeypatch: pytest.MonkeyPatch) -> None:
     share, put = Leases(SHARE, 1), Leases._put
     lease = taken(share, Shard(1, 1))
 
@@ -308,7 +310,7 @@ def test_a_renewal_whose_reply_was_lost_is_the_workers(store: s3._Server, monkey
     assert share.renew(lease)
 
 
-def test_what_killed_workers_left_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_of_killed_workers_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (left := tmp_path / f"{shards.PREFIX}left" / "0").mkdir(parents=True)
     with private_folder(shards.PREFIX) as folder:
@@ -340,7 +342,7 @@ def test_of_two_workers_one_gets_a_shard(store: s3._Server, monkeypatch: pytest.
     assert (second.piece, other.renew(second), one.renew(third)) == (0, False, True)
 
 
-async def test_a_store_that_keeps_no_worker_away_is_refused(
+async def test_a_store_without_conditional_writes_is_refused(
     tmp_path: Path, store: s3._Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = Questions(tmp_path, 2)
@@ -364,7 +366,7 @@ async def test_a_store_that_keeps_no_worker_away_is_refused(
         (["--share", f"s3://{BUCKET}/run?key=hidden", "--shard", "next/2"], "a query or user in an address"),
     ],
 )
-def test_what_can_not_be_shared_is_named(
+def test_options_that_share_excludes_are_named(
     options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command(Questions(tmp_path, 1).arguments("http://127.0.0.1:9/v1", *options)) == 2

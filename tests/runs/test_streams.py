@@ -42,7 +42,7 @@ EVENTS = "text/event-stream"
 
 
 @pytest.mark.parametrize("engine", ["direct", "httpx2"])
-async def test_a_stream_leaves_the_same_record_and_says_when_it_began(
+async def test_a_stream_gives_the_same_record_and_the_time_to_its_first_token(
     engine: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of, plain = Questions(tmp_path / "a", 3), Questions(tmp_path / "b", 3)
@@ -77,7 +77,7 @@ async def test_a_stream_leaves_the_same_record_and_says_when_it_began(
         (body_of(stream(FIRST, {"error": {"message": "engine died", "code": 500}}), content_type=EVENTS),),
     ],
 )
-async def test_a_broken_stream_is_asked_for_again(
+async def test_a_broken_stream_is_requested_again(
     broken: Sequence[Any], tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 2)

@@ -46,25 +46,25 @@ def test_the_prompt_and_the_files_decide(tmp_path: Path) -> None:
     assert not unchanged(record(sent(path)), "What?", (str(tmp_path / "gone" / "a.png"),))
 
 
-def test_neighbours_of_one_path_are_told_apart_by_what_was_sent(tmp_path: Path) -> None:
+def test_neighbours_with_one_path_are_distinguished_by_the_sent_image(tmp_path: Path) -> None:
     path = page(tmp_path / "a.png", b"new page")
     unchanged = Unchanged(since_ns=0)
     new, old = record(sent(path, b"new page")), record(sent(path, b"old page"))
     assert [unchanged(one, "What?", (path,)) for one in (new, old, new, new)] == [True, False, True, True]
 
 
-def test_neighbours_that_failed_before_their_images_were_ready_are_told_apart_by_path(tmp_path: Path) -> None:
+def test_neighbours_that_failed_before_their_images_were_ready_are_distinguished_by_path(tmp_path: Path) -> None:
     there, gone = page(tmp_path / "a.png"), str(tmp_path / "b.png")
     unchanged, failed = Unchanged(since_ns=LATER_NS), record()
     assert [unchanged(failed, "What?", (path,)) for path in (there, gone, there)] == [True, False, True]
     assert not Unchanged(since_ns=0)(failed, "What?", (there,)), "it was written after the run's first start"
 
 
-def test_a_question_without_images_has_none_that_could_change() -> None:
+def test_a_question_without_images_is_always_unchanged() -> None:
     assert Unchanged(since_ns=0)(record(), "What?", ())
 
 
-def test_the_files_of_neighbours_are_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_files_of_neighbours_are_checked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = tuple(page(tmp_path / name) for name in ("a.png", "b.png"))
     looked: list[str] = []
     real = os.stat
@@ -110,7 +110,7 @@ def untouched(path: str) -> None:
 @pytest.mark.parametrize("first_start", ["long ago", "after all"])
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize(("change", "same"), [(untouched, True), (copied, True), (rewritten, False), (another, False)])
-def test_a_file_is_what_its_state_and_its_digest_say_whatever_a_clock_said(
+def test_a_file_is_compared_by_state_and_digest_with_any_clock(
     tmp_path: Path, change: Callable[[str], None], same: bool, several: bool, first_start: str
 ) -> None:
     paths = tuple(page(tmp_path / name) for name in (("a.png", "b.png") if several else ("a.png",)))
@@ -121,7 +121,7 @@ def test_a_file_is_what_its_state_and_its_digest_say_whatever_a_clock_said(
     assert Unchanged(since_ns=LATER_NS if first_start == "after all" else 0)(kept, "What?", paths) == same
 
 
-def test_an_older_record_is_looked_at_where_the_clock_of_its_first_start_was_ahead(tmp_path: Path) -> None:
+def test_an_older_record_is_compared_by_digest_if_the_clock_was_ahead(tmp_path: Path) -> None:
     path = page(tmp_path / "a.png")
     kept = record(sent(path))
     assert Unchanged(since_ns=time.time_ns() + 10**12)(kept, "What?", (path,))
@@ -130,7 +130,7 @@ def test_an_older_record_is_looked_at_where_the_clock_of_its_first_start_was_ahe
 
 
 @pytest.mark.parametrize(("change", "same"), [(untouched, True), (rewritten, False), (another, False)])
-def test_a_question_whose_image_was_none_is_the_same_while_that_file_is(
+def test_a_question_with_a_bad_image_is_unchanged_while_the_file_is(
     tmp_path: Path, change: Callable[[str], None], same: bool
 ) -> None:
     paths = tuple(page(tmp_path / name) for name in ("a.png", "b.png"))
@@ -168,7 +168,7 @@ ALIKE: list[tuple[str, dict[str, object], dict[str, object], bool]] = [
 
 
 @pytest.mark.parametrize(("kept", "now", "alike"), [row[1:] for row in ALIKE], ids=[row[0] for row in ALIKE])
-def test_what_was_asked_alike_is_known_without_reading_its_record(
+def test_an_unchanged_question_is_known_without_reading_its_record(
     kept: dict[str, object], now: dict[str, object], alike: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = [page(tmp_path / name, name.encode()) for name in SHOWN]

@@ -56,9 +56,7 @@ async def test_each_model_is_asked_where_its_config_says_and_all_are_in_one_file
     assert f"all models: {combined(of)}" in notes.lines
 
 
-async def test_a_model_that_can_not_be_asked_keeps_nobody_else_from_it(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
+async def test_the_other_models_are_asked_if_one_can_not_be(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Split(tmp_path, 5)
     server = fault_server(oracle(of.replies()), models=("org/good", "org/late"))
     gone = of.config("gone", base_url=NOBODY)
@@ -81,9 +79,7 @@ async def test_a_model_that_can_not_be_asked_keeps_nobody_else_from_it(
     assert [row["model"] for row in content["comparison"]] == ["good", "late"]
 
 
-async def test_the_model_that_was_given_up_is_asked_by_the_same_command_later(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
+async def test_a_skipped_model_is_asked_by_the_same_command_later(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Split(tmp_path, 3)
     server = fault_server(oracle(of.replies()), models=("org/a", "org/b"))
     first = of.config("a", base_url=server.base_url)
@@ -95,7 +91,7 @@ async def test_the_model_that_was_given_up_is_asked_by_the_same_command_later(
     assert list(read_report(combined(of))["results"]) == ["a", "b"]
 
 
-async def test_where_no_model_can_be_asked_there_is_no_file(tmp_path: Path) -> None:
+async def test_no_file_is_written_if_no_model_can_be_asked(tmp_path: Path) -> None:
     of = Split(tmp_path, 2)
     models = (of.config("a", base_url=NOBODY), of.config("b", base_url=NOBODY))
     with pytest.raises(ModelsFailed, match=r"a\.json, .*b\.json: ") as caught:
@@ -104,7 +100,7 @@ async def test_where_no_model_can_be_asked_there_is_no_file(tmp_path: Path) -> N
     assert not list(of.results.glob("*.json"))
 
 
-async def test_records_of_another_run_stop_their_own_model_alone(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_records_of_another_run_stop_only_their_own_model(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Split(tmp_path, 2)
     server = fault_server(oracle(of.replies()), models=("org/a", "org/b"))
     first = of.config("a", base_url=server.base_url)
@@ -118,7 +114,9 @@ async def test_records_of_another_run_stop_their_own_model_alone(tmp_path: Path,
     assert len(server.chats) == 4
 
 
-async def test_an_address_given_by_hand_holds_for_all(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_an_address_on_the_command_line_is_used_for_all_models(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
     of = Split(tmp_path, 2)
     server = fault_server(oracle(of.replies()), models=("org/a", "org/b"))
     models = (of.config("a", base_url=NOBODY), of.config("b"))
@@ -126,7 +124,7 @@ async def test_an_address_given_by_hand_holds_for_all(tmp_path: Path, fault_serv
     assert [chat.json["model"] for chat in server.chats] == ["org/a"] * 2 + ["org/b"] * 2
 
 
-def test_the_command_compares_models_in_one_table_and_ends_with_3_where_one_was_lost(
+def test_the_command_compares_models_in_one_table_and_exits_with_3_if_one_was_skipped(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Split(tmp_path, 4)
@@ -149,7 +147,7 @@ def test_the_command_compares_models_in_one_table_and_ends_with_3_where_one_was_
     assert "wrong bad: purple" in done.stdout
 
 
-def test_json_stands_alone_on_standard_output(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_standard_output_has_only_json(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Split(tmp_path, 4)
     server = fault_server(oracle(of.replies()))
     done = command(*of.arguments(server.base_url, "--json"))
@@ -161,7 +159,7 @@ def test_json_stands_alone_on_standard_output(tmp_path: Path, fault_server: Star
 
 
 @pytest.mark.parametrize(("fault", "code"), [(error(422), 1), (None, 0)])
-async def test_failed_questions_do_not_make_a_failed_model(
+async def test_failed_questions_do_not_skip_a_model(
     fault: Any, code: int, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     from vqa_client.cli.evaluate import exit_code

@@ -117,7 +117,9 @@ async def test_every_name_of_an_image_is_found_and_its_bytes_are_sent(
     assert shown == [of.image(number, image_name).name for number in of.ids]
 
 
-async def test_what_has_no_image_is_counted_said_and_not_asked(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_questions_without_an_image_are_counted_noted_and_not_asked(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
     of = Split(tmp_path, 6)
     of.image(2000).unlink()
     of.image(3000).write_bytes(b"<html>")
@@ -135,7 +137,7 @@ async def test_what_has_no_image_is_counted_said_and_not_asked(tmp_path: Path, f
     assert len(server.chats) == 4
 
 
-async def test_the_draw_is_the_published_one_and_in_its_order(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_the_sample_is_the_published_one_in_its_order(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Split(tmp_path, 60)
     server = fault_server(oracle(of.replies()))
     (report,) = await vqa_client.arun(of.settings(server.base_url, num_questions=20))
@@ -194,7 +196,9 @@ async def test_the_report_has_the_published_keys_in_their_order(tmp_path: Path, 
     assert (result["memory"]["server_bytes"], result["memory"]["client_rss_bytes"] > 1 << 20) == (4096, True)
 
 
-async def test_a_server_that_does_not_tell_its_memory_is_unknown(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_the_memory_of_a_server_that_does_not_report_it_is_unknown(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
     of = Split(tmp_path, 1)
     (report,) = await vqa_client.arun(of.settings(fault_server(oracle(of.replies())).base_url))
     assert results_of(report.path)["memory"]["server_bytes"] is None
@@ -212,7 +216,7 @@ def timeless(report: Path) -> dict[str, Any]:
     return content
 
 
-async def test_a_stopped_run_goes_on_and_ends_in_the_same_report(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_stopped_run_resumes_and_ends_in_the_same_report(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Split(tmp_path, 24)
     server = fault_server((delay(0.05), oracle(of.replies())))
     whole = of.settings(server.base_url, results_dir=tmp_path / "whole")
@@ -228,7 +232,7 @@ async def test_a_stopped_run_goes_on_and_ends_in_the_same_report(tmp_path: Path,
     assert json.dumps(timeless(report.path)) == json.dumps(timeless(at_once.path))
 
 
-async def test_images_are_held_to_a_longest_side_of_1024_and_that_is_recorded(
+async def test_images_are_shrunk_to_a_longest_side_of_1024_which_is_recorded(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Split(tmp_path, 1, size=(1500, 301))
@@ -245,7 +249,9 @@ async def test_images_are_held_to_a_longest_side_of_1024_and_that_is_recorded(
     assert said == "Resize to max 1024px, LANCZOS"
 
 
-async def test_raw_images_are_the_files_themselves_and_another_run(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_raw_images_are_the_unchanged_files_and_make_another_run(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
     of = Split(tmp_path, 1, size=(1500, 301))
     server = fault_server(oracle(of.replies()))
     (report,) = await vqa_client.arun(of.settings(server.base_url, raw_images=True))
@@ -272,7 +278,7 @@ async def test_a_question_that_takes_too_long_is_a_timeout_and_wrong(
     assert (lost["model_answer"], lost["inference_time"], lost["is_correct"]) == (None, None, False)
 
 
-async def test_without_a_config_the_published_limits_hold(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_without_a_config_the_published_limits_apply(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Split(tmp_path, 1)
     server = fault_server(oracle(of.replies()))
     await vqa_client.arun(of.settings(server.base_url))
@@ -292,7 +298,7 @@ async def test_failed_questions_are_asked_again_by_the_same_command(
     assert ([chat.prompt[:8] for chat in mended.chats], summary(report).correct) == (["[[3000]]"], 4)
 
 
-async def test_an_unlabelled_split_is_asked_and_handed_in_without_an_accuracy(
+async def test_an_unlabelled_split_is_asked_and_submitted_without_an_accuracy(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Split(tmp_path, 3)

@@ -65,9 +65,7 @@ async def test_every_question_is_asked_once_and_its_images_arrive_byte_for_byte(
         assert {image.mime for image in chat.images} == {"image/png"}
 
 
-async def test_replies_stay_with_their_questions_whatever_order_they_come_in(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
+async def test_replies_stay_with_their_questions_in_any_order(tmp_path: Path, fault_server: StartsServers) -> None:
     of = sample(tmp_path, 60)
     server = fault_server(echo_question_id(0.05))
     await vqa_client.arun(of.settings(server.base_url, max_workers=32))
@@ -125,7 +123,7 @@ async def test_statuses_and_both_denominators_are_in_the_report(tmp_path: Path, 
     assert len(server.chats) == 19
 
 
-async def test_a_server_where_everything_fails_stops_the_run_without_a_number(
+async def test_a_server_that_fails_every_request_stops_the_run_without_an_accuracy(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = sample(tmp_path, 40)
@@ -159,7 +157,7 @@ async def test_a_pause_that_the_server_asks_for_loses_nothing(tmp_path: Path, fa
     assert report.summary.overall.correct == 12
 
 
-async def test_whoever_watches_hears_how_long_a_pause_still_lasts(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_the_progress_shows_how_long_a_pause_still_lasts(tmp_path: Path, fault_server: StartsServers) -> None:
     class Hears(Progress):
         paused_s: ClassVar[list[float]] = []
 
@@ -189,7 +187,7 @@ async def test_stopping_keeps_what_is_done_and_marks_the_report(tmp_path: Path, 
     assert not of.report()["incomplete"]
 
 
-async def test_what_a_stop_left_untouched_is_named(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_plans_that_a_stop_left_out_are_named(tmp_path: Path, fault_server: StartsServers) -> None:
     from vqa_client.evaluation import Interrupted
 
     of, stops = sample(tmp_path, 40, folders=("adv_dpi_56", "adv_jpeg_10", "clean")), StopsAfter(6)
@@ -199,7 +197,7 @@ async def test_what_a_stop_left_untouched_is_named(tmp_path: Path, fault_server:
     assert stops.about("not begun") == ["not begun: mc adv_jpeg_10, mc clean"]
 
 
-async def test_every_folder_of_pages_gets_a_report_of_its_own(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_every_folder_of_pages_gets_its_own_report(tmp_path: Path, fault_server: StartsServers) -> None:
     of = sample(tmp_path, 3, folders=("clean", "adv_dpi_56"))
     server = fault_server(oracle(of.replies()))
     reports = await vqa_client.arun(of.settings(server.base_url))
@@ -274,7 +272,7 @@ async def test_a_run_of_no_questions_is_a_report_of_nothing(tmp_path: Path, faul
     assert of.report()["accuracy"] is None
 
 
-async def test_a_server_that_is_gone_is_waited_for_once_for_all_folders(
+async def test_a_missing_server_is_waited_for_once_for_all_folders(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vqa_client.client.probe.POLL_S", 0.05)
@@ -290,7 +288,7 @@ async def test_a_server_that_is_gone_is_waited_for_once_for_all_folders(
 
 
 @pytest.mark.parametrize("parser", ["robust", "published", "longbench"])
-async def test_a_blocked_reply_is_refused_and_worth_nothing(
+async def test_a_blocked_reply_is_refused_and_scores_0(
     parser: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = sample(tmp_path, 4)
@@ -301,7 +299,7 @@ async def test_a_blocked_reply_is_refused_and_worth_nothing(
     assert {part.overall.value for part in report.summary.parts.values()} == {0.0}
 
 
-async def test_a_key_that_expired_is_asked_again_and_a_document_too_long_is_not(
+async def test_after_an_expired_key_questions_are_asked_again_but_not_too_long_ones(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = sample(tmp_path, 4)
@@ -313,7 +311,7 @@ async def test_a_key_that_expired_is_asked_again_and_a_document_too_long_is_not(
     assert sorted(chat.prompt[:6] for chat in mended.chats) == ["[[q0]]", "[[q1]]"]
 
 
-async def test_settings_are_taken_as_people_write_them_in_python(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_settings_accept_the_usual_python_values(tmp_path: Path, fault_server: StartsServers) -> None:
     of = sample(tmp_path, 2)
     server = fault_server(oracle(of.replies()))
     settings = vqa_client.McSettings(
@@ -328,7 +326,7 @@ async def test_settings_are_taken_as_people_write_them_in_python(tmp_path: Path,
             of.settings(server.base_url, **wrong)
 
 
-async def test_a_bug_in_what_watches_a_run_ends_it(
+async def test_a_bug_in_a_watch_ends_the_run(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def watch(*given: Any) -> None:
@@ -340,7 +338,7 @@ async def test_a_bug_in_what_watches_a_run_ends_it(
         await vqa_client.arun(of.settings(fault_server((delay(0.2), answer("B"))).base_url))
 
 
-async def test_a_stop_while_it_is_planned_moves_nothing_aside(
+async def test_a_stop_during_planning_moves_nothing_aside(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = Sample(tmp_path, 3)

@@ -82,7 +82,7 @@ def test_a_choice_is_explained_with_the_texts_of_its_question(tmp_path: Path) ->
     assert (found.unknown, found.today_score.value) == ("", 0.0)
 
 
-def test_without_the_data_file_the_prompt_tells_the_choices_and_that_is_told(tmp_path: Path) -> None:
+def test_without_the_data_file_the_choices_are_read_from_the_prompt_with_a_note(tmp_path: Path) -> None:
     of, log = mc_log(tmp_path, said("a tug", prompt="Which?\n\nA. a ferry\nB. a barge\nC. a tug\nD. none\n"))
     of.data_json.unlink()
     found = why(log, "q1", None)
@@ -92,21 +92,21 @@ def test_without_the_data_file_the_prompt_tells_the_choices_and_that_is_told(tmp
     assert found.choice.answer.text == "C"
 
 
-def test_a_log_alone_is_told_by_its_scores_to_be_multiple_choice(tmp_path: Path) -> None:
+def test_a_log_without_run_file_is_known_as_multiple_choice_by_its_scores(tmp_path: Path) -> None:
     parts = {"robust": 1.0, "published": 1.0, "longbench": 0.0}
     put(tmp_path, [said("B", parts=parts), said("a boat", name="q2")], run_file=False)
     assert why(tmp_path, "q1", None).choice is not None
     assert why(tmp_path, "q2", None).choice is None
 
 
-def test_what_failed_has_the_servers_words(tmp_path: Path) -> None:
+def test_a_failed_question_has_the_servers_message(tmp_path: Path) -> None:
     _, log = mc_log(tmp_path, failed("q1", error={"message": "no reply within 600 s"}))
     found = why(log, "q1", None)
     assert found.why == ("no reply came in time", "no reply within 600 s")
     assert (found.choice, found.today) == (None, None)
 
 
-def test_a_blocked_reply_is_said_to_be_a_refusal(tmp_path: Path) -> None:
+def test_a_blocked_reply_is_explained_as_a_refusal(tmp_path: Path) -> None:
     _, log = mc_log(tmp_path, said("B", status="refused", answer=None, finish_reason="content_filter"))
     found = why(log, "q1", None)
     assert any("'content_filter': a refusal, whatever it says" in line for line in found.why)
@@ -114,7 +114,7 @@ def test_a_blocked_reply_is_said_to_be_a_refusal(tmp_path: Path) -> None:
     assert found.today.status == "refused"
 
 
-def test_words_are_shown_as_they_are_compared(tmp_path: Path) -> None:
+def test_answers_are_shown_as_they_are_compared(tmp_path: Path) -> None:
     put(tmp_path, [record("7", answer="The Two kettles.", references=("2 kettles", "a kettle"))])
     found = why(tmp_path, "7", None)
     assert (found.compared_as, found.references_as) == ("2 kettles", ("2 kettles", "kettle"))
@@ -132,7 +132,7 @@ def test_one_of_several_variants_has_to_be_chosen(tmp_path: Path) -> None:
     assert why(tmp_path, "7", "snow/3").record.variant == "snow/3"
 
 
-def test_an_id_that_was_not_asked_gets_its_likes_as_a_hint(tmp_path: Path) -> None:
+def test_an_unknown_id_gets_similar_ids_as_a_hint(tmp_path: Path) -> None:
     put(tmp_path, [record("kettle-7"), record("boat-1")])
     with pytest.raises(DataError, match="'kettle' was not asked") as one:
         why(tmp_path, "kettle", None)
@@ -196,9 +196,7 @@ FIRST_TOKEN = (
 )
 
 
-def test_what_parse_shows_of_a_reply_is_printed_line_by_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parse_prints_its_explanation_line_by_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = {"prompt": "See <image 1>.", "reasoning": "hm", "system": "Be brief.", "shots": ("s1", "s2")}
     reply = "**Answer: B**\n\nWait, maybe A. The answer could be C."
     of, log = mc_log(

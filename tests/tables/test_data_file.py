@@ -42,7 +42,7 @@ def read_all(path: Path) -> list[object]:
 
 
 @given(records=RECORDS, bom=st.booleans(), ascii_only=st.booleans(), indent=st.sampled_from([None, 0, 2]))
-def test_a_json_list_is_read_as_json_reads_it(
+def test_a_json_list_is_read_as_the_json_module_reads_it(
     places: Iterator[Path], records: list[object], bom: bool, ascii_only: bool, indent: int | None
 ) -> None:
     path = next(places).with_suffix(".json")
@@ -52,7 +52,7 @@ def test_a_json_list_is_read_as_json_reads_it(
 
 
 @given(records=RECORDS, bom=st.booleans())
-def test_json_lines_are_read_one_record_a_line(places: Iterator[Path], records: list[object], bom: bool) -> None:
+def test_json_lines_are_read_one_record_per_line(places: Iterator[Path], records: list[object], bom: bool) -> None:
     assert read_all(write_lines(next(places).with_suffix(".jsonl"), records, bom=bom)) == records
 
 
@@ -116,7 +116,9 @@ def test_the_digest_is_that_of_the_file(tmp_path: Path) -> None:
     assert read_index(path).sha256 == hashlib.sha256(b'[{"_id": "a"}]').hexdigest()
 
 
-def test_a_large_file_is_known_by_its_size_and_both_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_digest_of_a_large_file_is_of_its_size_and_both_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "large"
     sizes = loading.WHOLE_DIGEST_BYTES, loading._ENDS_BYTES
     assert sizes == (1_073_741_824, 1_048_576), "another one would refuse runs that are on disk"
@@ -148,7 +150,7 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS has no limit on the memory of a process's own")
-def test_a_file_of_many_megabytes_costs_few(tmp_path: Path) -> None:
+def test_a_file_of_many_megabytes_takes_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "data.json"
     line = 'The boats \\"lay\\" at the quay, {all} of [them].\\n'
     with open(path, "w") as file:
@@ -186,14 +188,14 @@ def test_every_record_of_a_list_in_an_object_is_found(
     assert read(path) == expected
 
 
-def test_a_list_alone_is_read_too(tmp_path: Path) -> None:
+def test_a_list_without_an_object_is_also_read(tmp_path: Path) -> None:
     path = tmp_path / "q.json"
     path.write_text(' [ {"question_id": 1} , {"question_id": 2} ] ')
     assert [record["question_id"] for record in read(path)] == [1, 2]
 
 
 @pytest.mark.parametrize("at", ["before", "behind", "nowhere"])
-def test_texts_beside_the_list_are_read_wherever_they_are(tmp_path: Path, at: str) -> None:
+def test_texts_before_and_after_the_list_are_read(tmp_path: Path, at: str) -> None:
     path = tmp_path / "q.json"
     said = {"data_subtype": "test2015"}
     head, tail = {"before": (said, {}), "behind": ({}, said), "nowhere": ({}, {})}[at]
@@ -243,9 +245,7 @@ NOT_ROWS = [
 
 
 @pytest.mark.parametrize(("content", "what", "hint"), NOT_ROWS)
-def test_what_is_not_rows_is_named_with_what_makes_rows_of_it(
-    content: bytes, what: str, hint: str, tmp_path: Path
-) -> None:
+def test_a_file_without_rows_is_named_with_a_hint(content: bytes, what: str, hint: str, tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_bytes(content)
     with pytest.raises(DataError) as caught:
@@ -254,7 +254,7 @@ def test_what_is_not_rows_is_named_with_what_makes_rows_of_it(
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tar"])
-def test_a_file_that_goes_before_its_rows_are_read_is_named(name: str, tmp_path: Path) -> None:
+def test_a_file_that_is_removed_before_its_rows_are_read_is_named(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     if name == "rows.tar":
         with tarfile.open(path, "w") as file:

@@ -157,7 +157,7 @@ def test_cells_of_a_tsv_are_read_as_pandas_reads_them(tmp_path: Path) -> None:
         assert [row["A"] for _, row in table.rows()] == expected, case
 
 
-def test_a_tsv_refers_to_the_image_of_another_row_and_counts_lost_options(tmp_path: Path) -> None:
+def test_a_tsv_row_may_refer_to_another_rows_image_and_lost_options_are_counted(tmp_path: Path) -> None:
     header = ["index", "text", "A", "B", "image"]
     rows = [
         ["7", "x?", "2", "N/A", B64[0]],
@@ -212,7 +212,7 @@ class OfSplit(Row):
         (["other.json"], [OF_SPLITS], Row, "x", "has no data of this benchmark (known forms are"),
     ],
 )
-def test_a_split_that_the_data_lacks_is_refused_with_those_that_it_has(
+def test_a_missing_split_is_refused_with_the_existing_ones(
     files: list[str], forms: list[Form], row: type[Struct], split: str, words: str, tmp_path: Path
 ) -> None:
     for name in files:
@@ -296,7 +296,7 @@ def test_columns_join_splits_and_lists_make_the_fields(tmp_path: Path) -> None:
     assert (first.folder, second.groups, second.cluster) == ("", {"level": "hard"}, "c")
 
 
-def test_a_path_is_made_for_each_item_of_a_list(tmp_path: Path) -> None:
+def test_each_item_of_a_list_makes_a_path(tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages/a_1.png").write_bytes(draw(1))
     (tmp_path / "rows.jsonl").write_text('{"id": 1, "text": "?", "answer": 2, "ids": ["1", "2"], "doc": "a"}\n')
@@ -305,7 +305,7 @@ def test_a_path_is_made_for_each_item_of_a_list(tmp_path: Path) -> None:
     assert found.images == (f"{tmp_path}/pages/a_1.png", f"{tmp_path}/pages/a_2.png")
 
 
-def test_a_form_may_have_a_row_and_a_question_of_its_own(tmp_path: Path) -> None:
+def test_a_form_may_have_its_own_row_and_question(tmp_path: Path) -> None:
     class Diagram(Struct):
         questions: dict[str, str]
 
@@ -319,7 +319,7 @@ def test_a_form_may_have_a_row_and_a_question_of_its_own(tmp_path: Path) -> None
     assert ([each.id for each in found.questions], found.left_out) == (["a"], {"empty": ("b",)})
 
 
-def test_parquet_with_paths_alone_names_files(tmp_path: Path) -> None:
+def test_parquet_with_only_paths_names_files(tmp_path: Path) -> None:
     (tmp_path / "1.png").write_bytes(draw(1))
     rows = [{**ROWS[0], "image": {"bytes": None, "path": "1.png"}}, {**ROWS[1], "image": None}]
     schema = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -384,7 +384,7 @@ def test_a_fault_is_named_before_anything_is_asked(data: str | bytes, said: str,
     assert caught.value.hint
 
 
-def test_a_missing_column_is_named_beside_those_that_are_there(tmp_path: Path) -> None:
+def test_a_missing_column_is_named_with_the_existing_ones(tmp_path: Path) -> None:
     parquet.write_table(pa.Table.from_pylist([{"id": "1", "text": "t", "label": "x"}]), tmp_path / "x.parquet")
     with pytest.raises(DataError, match="row 1: Object missing required field `answer`") as caught:
         load(tmp_path)

@@ -149,7 +149,7 @@ def test_a_wrong_address_is_named() -> None:
     assert caught.value.hint == "hf://owner/name@revision:config/split, the last two if needed"
 
 
-def test_nothing_is_fetched_without_a_word_and_then_once(served: Hub) -> None:
+def test_data_is_fetched_only_with_consent_and_once(served: Hub) -> None:
     served.files = {"data/test-00000-of-00001.jsonl": json.dumps(ROWS[0]).encode(), "README.md": b"about"}
     notes: list[str] = []
     with pytest.raises(UsageError) as caught:
@@ -166,7 +166,7 @@ def test_nothing_is_fetched_without_a_word_and_then_once(served: Hub) -> None:
     assert served.fetched == ["data/test-00000-of-00001.jsonl"]
 
 
-def test_several_splits_are_a_choice_of_the_user(served: Hub) -> None:
+def test_the_user_has_to_choose_one_of_several_splits(served: Hub) -> None:
     served.files = {"data/test-0.parquet": b"PAR1", "data/train-0.parquet": b"PAR1"}
     with pytest.raises(UsageError, match="own/set has 2 splits: test-0, train-0") as caught:
         fetch(Address("own/set", "", ""), [], yes=True, note=lambda line: None)
@@ -188,7 +188,7 @@ def test_several_splits_are_a_choice_of_the_user(served: Hub) -> None:
         ([], ""),
     ],
 )
-def test_without_data_the_place_that_has_it_is_named(homes: list[Home], words: str) -> None:
+def test_without_data_the_error_names_its_home(homes: list[Home], words: str) -> None:
     forms = [Form(f"{number}.json", home=home) for number, home in enumerate(homes)] or [Form("0.json")]
     source = Source(settings=BenchmarkSettings(benchmark="capitals"))
     with pytest.raises(UsageError, match="there is no data to ask") as caught:
@@ -218,7 +218,7 @@ def test_refusals_are_named(served: Hub, status: int, words: str, hint: str) -> 
 
 
 @pytest.mark.parametrize("revision", [COMMIT, ""])
-def test_without_the_hub_what_was_fetched_is_read(served: Hub, revision: str) -> None:
+def test_without_the_hub_fetched_data_is_read(served: Hub, revision: str) -> None:
     served.files = {f"data/{split}-00000-of-00001.jsonl": json.dumps(ROWS[0]).encode() for split in ("test", "train")}
     asked = Address("own/set", revision, "test")
     first = fetch(asked, [], yes=True, note=lambda line: None)
@@ -233,7 +233,7 @@ ROOM = "make room there, or name another folder by HF_HUB_CACHE; the same comman
 
 @pytest.mark.filterwarnings("ignore:Not enough free disk space")
 @pytest.mark.parametrize(("listed", "words"), [(None, "own/set needs 1.9 MB in "), (1_000, "is full")])
-def test_a_full_disk_is_one_message_and_no_part_of_a_set_is_taken_for_all_of_it(
+def test_a_full_disk_is_one_error_and_a_partial_download_is_never_used_as_a_whole(
     served: Hub,
     small_disk: Path,
     tmp_path: Path,
@@ -261,7 +261,7 @@ def test_a_full_disk_is_one_message_and_no_part_of_a_set_is_taken_for_all_of_it(
     assert served.fetched.count(names[0]) == 1
 
 
-def test_a_benchmark_gets_the_files_of_its_form_and_ask_those_of_a_split(
+def test_a_benchmark_fetches_the_files_of_its_form_and_ask_those_of_a_split(
     served: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_sample("chartqa", tmp_path / "data")

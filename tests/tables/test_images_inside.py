@@ -51,7 +51,7 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
     return Run(request.param, tmp_path)
 
 
-async def test_the_bytes_go_to_the_server_as_they_are_and_the_record_names_their_place(
+async def test_the_bytes_are_sent_unchanged_and_the_record_names_their_place(
     run: Run, fault_server: StartsServers
 ) -> None:
     server = fault_server(answer("3"))
@@ -98,7 +98,7 @@ async def test_corrupted_copies_are_made_of_images_inside(run: Run, fault_server
     assert {each[0].split(":")[0] for each in transforms if each} == {"pixelate"}
 
 
-async def test_page_retry_parse_and_comparison_find_them(
+async def test_page_retry_parse_and_comparison_find_images_inside_files(
     run: Run, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = fault_server(answer("3"))
@@ -116,7 +116,7 @@ async def test_page_retry_parse_and_comparison_find_them(
     capsys.readouterr()
 
 
-async def test_a_broken_image_fails_its_question_alone(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_broken_image_fails_only_its_question(tmp_path: Path, fault_server: StartsServers) -> None:
     run = Run("tsv", tmp_path)
     text = run.file.read_text()
     run.file.write_text(text.replace(base64.b64encode(draw(1)).decode(), base64.b64encode(b"\x89PNG" * 30).decode()))
@@ -150,7 +150,7 @@ def test_lists_of_one_length_are_lists(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("order", ["in order", "backwards", "at random", "with jumps"])
-def test_images_of_a_column_are_those_of_their_rows_in_whatever_order_they_are_read(
+def test_images_of_a_column_belong_to_their_rows_in_any_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str
 ) -> None:
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -215,7 +215,7 @@ sys.exit(os.waitpid(child, 0)[1])
 """
 
 
-def test_a_forked_process_reads_ahead_with_a_thread_of_its_own(tmp_path: Path) -> None:
+def test_a_forked_process_reads_ahead_with_its_own_thread(tmp_path: Path) -> None:
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pa.table({"image": [b"1"] * 3000}), tmp_path / "rows.parquet")
     command = [sys.executable, "-c", FORKED, str(tmp_path / "rows.parquet")]

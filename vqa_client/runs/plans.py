@@ -19,26 +19,6 @@ from vqa_client.tasks.registry import Opened, open_benchmark
 from vqa_client.tasks.report import writer
 
 NOTHING_LEFT = "every question was skipped; the lines above say why"
-FOUND, FROM_HUB = "data and images that were found", "data from the hub"
-STEPS = (
-    ("--dpi", "document_pages.with_pages"),
-    ("--shots", "shots.with_shots"),
-    (FROM_HUB, "plans.with_revision"),
-    (FOUND, "plans.check_prompts"),
-    ("--sample", "varied.draw_sample"),
-    ("--shard", "shards.take_part"),
-    ("--repeat", "varied.repeat"),
-    ("--blind", "varied.ask_blind"),
-    ("--shuffle_choices", "varied.shuffle_choices"),
-    ("--circular", "varied.rotate_choices"),
-    ("--pages", "document_pages.vary_pages"),
-    ("--corruptions", "varied.corrupt_images"),
-    ("--shard", "shards.name_files"),
-)
-"""The steps that change the loaded plans, in this order; a step runs if its option is given.
-
-A step is a function of the plans and the settings. Only modules of steps that run are imported.
-"""
 
 
 def make_plans(
@@ -49,11 +29,9 @@ def make_plans(
     system = settings.system if settings.system is not None else model.system_prompt if model else None
     opened = open_benchmark(settings, note, template=template, system=system)
     plans = _load(opened, config, finds_images=finds_images)
-    options = _options_given(opened, finds_images=finds_images)
-    for option, place in STEPS:
-        if option in options:
-            module, _, step = place.partition(".")
-            plans = getattr(import_module(f"{__package__}.{module}"), step)(plans, opened.settings)
+    for place in _steps(opened, finds_images=finds_images):
+        module, _, step = place.partition(".")
+        plans = getattr(import_module(f"{__package__}.{module}"), step)(plans, opened.settings)
     plans = [each for plan in plans for each in (*plan.gates, plan)]
     for plan in plans:
         plan.announce(note)
@@ -82,19 +60,28 @@ def finish(plans: Sequence[Plan], reports: Sequence[Report], errors: Mapping[str
         combine(reports, errors, note)
 
 
-def _options_given(opened: Opened, *, finds_images: bool) -> set[str]:
-    """The names in `STEPS` whose step runs."""
-    settings = opened.settings
-    conditions = {
-        "--dpi": finds_images and isinstance(settings, PageOptions) and opened.benchmark.pages is not None,
-        "--shots": finds_images and isinstance(settings, BenchmarkSettings) and settings.shots > 0,
-        FROM_HUB: opened.revision != "",
-        FOUND: finds_images,
-        "--sample": settings.sample is not None,
-        "--shard": settings.part is not None,
-        "--corruptions": settings.corrupted is not None,
+def _steps(opened: Opened, *, finds_images: bool) -> list[str]:
+    """The steps that change the loaded plans, in their order; their modules are imported only then.
+
+    A step is a function of the plans and the settings.
+    """
+    settings, pages = opened.settings, opened.benchmark.pages
+    steps = {
+        "document_pages.with_pages": finds_images and isinstance(settings, PageOptions) and pages is not None,
+        "shots.with_shots": finds_images and isinstance(settings, BenchmarkSettings) and settings.shots > 0,
+        "plans.with_revision": opened.revision != "",
+        "plans.check_prompts": finds_images,
+        "varied.draw_sample": settings.sample is not None,
+        "shards.take_part": settings.part is not None,
+        "varied.repeat": "--repeat" in settings.variations,
+        "varied.ask_blind": "--blind" in settings.variations,
+        "varied.shuffle_choices": "--shuffle_choices" in settings.variations,
+        "varied.rotate_choices": "--circular" in settings.variations,
+        "document_pages.vary_pages": "--pages" in settings.variations,
+        "varied.corrupt_images": settings.corrupted is not None,
+        "shards.name_files": settings.part is not None,
     }
-    return {option for option, is_given in conditions.items() if is_given}.union(settings.variations)
+    return [step for step, is_needed in steps.items() if is_needed]
 
 
 def _load(opened: Opened, config: str | None, *, finds_images: bool) -> list[Plan]:

@@ -205,7 +205,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     ),
     "unlabeled test split": (
         "tasks/explain/test_explain_loading.py::test_a_missing_file_is_named_with_the_layout",
-        "runs/test_vqa2_runs.py::test_an_unlabelled_split_is_asked_and_handed_in_without_an_accuracy",
+        "runs/test_vqa2_runs.py::test_an_unlabelled_split_is_asked_and_submitted_without_an_accuracy",
         "tasks/test_vqa2_files.py::test_the_splits_that_are_there_are_listed",
     ),
     "different question sets": (
