@@ -1,4 +1,4 @@
-"""Figures that add up: against published goldens, sums by hand, and the intervals' coverage."""
+"""Figures of whole runs: against published goldens, sums by hand, and the intervals' coverage."""
 
 import json
 import random

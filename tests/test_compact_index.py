@@ -1,4 +1,4 @@
-"""Numbers are given in order, and never to the wrong key, whatever the hashes."""
+"""Numbers are given in order, and never to the wrong key, with any hashes."""
 
 from collections.abc import Hashable
 
@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from vqa_client.compact_index import CompactIndex
 
 
-class Alike:
-    """A key whose hash says little, or nothing, of which it is."""
+class SameHash:
+    """A key whose hash is equal to that of many other keys."""
 
     def __init__(self, name: int, hashes: int) -> None:
         self.name = name
         self.hashes = hashes
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Alike) and self.name == other.name
+        return isinstance(other, SameHash) and self.name == other.name
 
     def __hash__(self) -> int:
         return self.name % self.hashes
@@ -29,7 +29,7 @@ def test_numbers_equal_those_of_a_dictionary_even_if_all_hashes_are_equal(hashes
     keys: list[Hashable] = []
     numbers = CompactIndex[Hashable](lambda number, key: keys[number] == key)
     for name in names:
-        key = Alike(name, hashes)
+        key = SameHash(name, hashes)
         expected = keys.index(key) if key in keys else -1
         assert numbers.find(key)[0] == expected
         assert numbers.number(key) == (len(keys) if expected < 0 else expected)

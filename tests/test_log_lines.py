@@ -1,4 +1,4 @@
-"""Lines of the record log: checked, named, and taken apart where they are damaged."""
+"""Lines of the record log: checksums, the run's name, and the records in damaged lines."""
 
 import json
 import zlib

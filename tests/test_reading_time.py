@@ -1,4 +1,4 @@
-"""No text of whatever content takes long to read: time grows with the length, and the loop is never held up."""
+"""Reading any text takes time proportional to its length, and never blocks the event loop for long."""
 
 import asyncio
 import inspect
@@ -32,9 +32,9 @@ from vqa_client.types import Answer, Completion, Question, Request
 
 LENGTH: Final = 8_000
 REPLY_LENGTH: Final = 6_000
-"""Of whole replies, which many rules read; the loop itself reads less than a quarter of it."""
+"""The length of whole replies, which many rules read; the loop itself reads less than a quarter of it."""
 LOOP: Final = 100
-"""Times the reference work: an instant."""
+"""Times the reference work: not noticeable."""
 UNITS: Final = (
     *("A ", "x", "a,", "a/", "(a) ", "1,", "1.", "not ", "no ", "is ", "and ", "or ", "é", "中", "😀", "e\u0301", "हि"),
     *(
@@ -127,7 +127,7 @@ PUBLISHED: Final = [
     for name, each in vars(choice_readers).items()
     if inspect.isfunction(each) and not name.startswith("_")
 ]
-"""With how many arguments they take: the text, and most of them the choices."""
+"""Readings with the number of their arguments: the text, and for most the choices."""
 READINGS: Final[dict[str, Reads]] = {
     "tokens": ptb_tokens,
     "refusal": refuses,

@@ -1,4 +1,4 @@
-"""The record log: what is written stays, what is torn is mended, and one process writes."""
+"""The record log: written records stay, torn lines are repaired, and only one process writes."""
 
 import errno
 import fcntl

@@ -1,4 +1,4 @@
-"""Runs through a batch API: every question has one record, no line is sent twice, the report is the online run's."""
+"""Runs through a batch API: every question has one record, no line is sent twice, and the report is the online one."""
 
 import asyncio
 import errno
@@ -178,9 +178,7 @@ async def test_a_run_that_does_not_wait_submits_and_the_same_command_reads(
     assert not notes.about("the same command collects them")
 
 
-async def test_refusals_are_recorded_and_transient_failures_are_asked_again(
-    of: Batched, fault_server: StartsServers
-) -> None:
+async def test_refusals_are_recorded_and_transient_ones_asked_again(of: Batched, fault_server: StartsServers) -> None:
     rows: dict[str, Script] = {**of.replies()}
     rows["[[q1]]"] = error(400, "You uploaded an unsupported image.", shape="openai", code="invalid_image_format")
     rows["[[q2]]"] = first_n_of_each(1, error(429, "Slow down"), then=rows["[[q2]]"])
@@ -268,9 +266,7 @@ async def test_questions_in_batches_are_not_asked_online(of: Batched, fault_serv
     assert (len(batches.batches), len(of.records()), len(server.chats)) == (3, COUNT, 0)
 
 
-async def test_a_question_that_changes_during_the_batch_is_asked_again(
-    of: Batched, fault_server: StartsServers
-) -> None:
+async def test_a_question_that_changes_meanwhile_is_asked_again(of: Batched, fault_server: StartsServers) -> None:
     batches = Batches(looks=10_000)
     server = fault_server(batches.rule(oracle(of.replies())))
     await of.interrupted(server)

@@ -1,4 +1,4 @@
-"""Lines of batches: what a request is found again by, and what each kind of result is, as servers write them."""
+"""Lines of batches: the ids of requests, and each kind of result as servers write it."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -83,7 +83,7 @@ CALLS = [
     (404, "no such batch", Refused, "batch b1: HTTP 404: no such batch", None),
     (0, "lost", Unreachable, "a new batch: lost", ""),
 ]
-"""The status of a call, or 0 where the connection is lost, what the server says, and what becomes of it."""
+"""The status of a call (0: the connection is lost), the server's message, and the error that is raised."""
 
 
 @pytest.mark.parametrize(("status", "text", "error", "message", "hint"), CALLS)

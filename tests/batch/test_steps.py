@@ -87,7 +87,7 @@ if fate == "breaks a line":
 if fate != "writes nothing":
     Path(target).write_text("".join(found).rstrip())
 """
-"""A program in the place of `vllm run-batch`, which keeps the names of its files."""
+"""A program that replaces `vllm run-batch`, and keeps the names of its files."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Benchmarks with explanations in a folder of the test's own: tiny pictures, an all-knowing server, settings."""
+"""Benchmarks with explanations in a test's folder: tiny pictures, an oracle server, settings."""
 
 import csv
 import hashlib

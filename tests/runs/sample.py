@@ -1,4 +1,4 @@
-"""A small benchmark of the test's own: documents with drawn pages, questions that carry their ids, and settings."""
+"""A small benchmark for tests: documents with drawn pages, questions that contain their ids, and settings."""
 
 import json
 from functools import cache

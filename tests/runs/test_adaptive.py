@@ -1,4 +1,4 @@
-"""`--max_workers auto`: the search as a pure function, and a run at a server that takes only so many at once."""
+"""`--max_workers auto`: the search as a pure function, and a run at a server with a limit of requests at once."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +13,7 @@ from vqa_client.evaluation import arun
 from vqa_client.runs.adaptive import HELD, MOST, Measurement, Search, next_search
 
 KNOWN = (16, 160.0)
-"""Sixteen workers had 160 answers a second: 0.1 s each."""
+"""Sixteen workers had 160 answers per second: 0.1 s each."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The same questions with their images and without: what is sent, and how much the images matter."""
+"""--blind: the same questions with and without their images; what is sent and reported."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs that keep to a rate, a cost and a time, stop in order where these are used up, and resume."""
+"""Runs within limits of rate, cost and time: they stop in order at the limit, and resume."""
 
 import time
 from pathlib import Path

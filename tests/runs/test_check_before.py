@@ -1,4 +1,4 @@
-"""The check before a run: what it finds ends the run, is noted, or is kept as part of what the run is."""
+"""The check before a run: a finding ends the run, is noted, or is kept in the run's identity."""
 
 import json
 from pathlib import Path

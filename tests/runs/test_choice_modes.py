@@ -1,4 +1,4 @@
-"""Whole runs whose answers are not read from free text: what is sent, kept, refused and reported."""
+"""Whole runs with --choice_mode structured and logprob: what is sent, kept, refused and reported."""
 
 import asyncio
 import json

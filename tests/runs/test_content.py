@@ -1,4 +1,4 @@
-"""Whole runs of a small benchmark whose questions name images between words, with a system message and examples."""
+"""Whole runs of a small benchmark with images between words, a system message and worked examples."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""`vqa-client ctl` and the runs that it changes while they ask."""
+"""`vqa-client ctl` changes runs in progress."""
 
 import asyncio
 import fcntl

@@ -1,4 +1,4 @@
-"""PDF documents as pages, and which of them a question comes with."""
+"""Pages of PDF documents, and which of them a question is sent with."""
 
 import json
 from base64 import b64encode

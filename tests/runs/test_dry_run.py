@@ -1,4 +1,4 @@
-"""A dry run says what a run would take, asks no question and writes no file."""
+"""A dry run estimates a run, asks no question and writes no file."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""VCR asked in words and by letter, from files of the three forms it is handed round in."""
+"""VCR asked in words and by letter, from files of its three published forms."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the run file says of a start's latencies, however many there were, and of what its workers were at."""
+"""The figures of a start in the run file: latencies, and the states of its workers."""
 
 import asyncio
 import sys

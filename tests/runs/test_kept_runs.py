@@ -1,4 +1,4 @@
-"""Runs that earlier versions left behind are resumed, reported, compared and scored again, and nothing is asked."""
+"""Runs of earlier versions are resumed, reported, compared and scored again without asking."""
 
 import shutil
 from pathlib import Path
@@ -17,10 +17,10 @@ from vqa_client.reports.overview import overview
 from vqa_client.runs.reopened import rescore
 
 NOWHERE = "http://127.0.0.1:9/v1"
-"""Nobody listens there: what has to be asked ends the run."""
+"""No server listens here: a question that has to be asked ends the run."""
 KEPT = sorted(path.name for path in HERE.iterdir() if path.name[0].isdigit())
 TOTALS = {"mc": (5, 4), "niah": (6, 6), "vqa2": (6, 6), "explain": (4, 4)}
-"""Questions, and those that have a reply."""
+"""The numbers of questions, and of those with a reply."""
 
 
 @pytest.fixture(params=KEPT)

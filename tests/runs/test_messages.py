@@ -1,4 +1,4 @@
-"""What runs, run files and folders that can't be are called, and the way out: whole messages and hints."""
+"""Errors of runs, run files and folders: whole messages and hints."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""What a notebook shows: the public names, readable help, a report as a table and as a DataFrame."""
+"""In a notebook: the public names, readable help, a report as a table and as a DataFrame."""
 
 import pydoc
 from pathlib import Path

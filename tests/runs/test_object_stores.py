@@ -1,4 +1,4 @@
-"""Data and images in an object store: the same run as with files, without a key in anything that is written."""
+"""Data and images in an object store: the run equals the one with files, and no file contains a key."""
 
 import json
 import os

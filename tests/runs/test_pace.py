@@ -1,4 +1,4 @@
-"""Where a run's workers and processor time went, looked at while it went on."""
+"""The states of a run's workers and its CPU time, sampled during the run."""
 
 import asyncio
 import json
@@ -164,7 +164,7 @@ async def test_large_images_on_a_slow_connection_are_limited_by_the_upload(
 ) -> None:
     sample = Sample(tmp_path, 2)
     for path in (tmp_path / "pages").rglob("*.png"):
-        path.write_bytes(path.read_bytes() + bytes(7_000_000))  # what stands behind a picture's end is sent, too
+        path.write_bytes(path.read_bytes() + bytes(7_000_000))  # bytes after the end of a picture are sent, too
     server = fault_server(slow_reading(3_500_000, oracle(sample.replies())), receive_buffer_bytes=65_536)
     await arun(sample.settings(server.base_url, max_workers=2))
     assert figures(sample)["limited_by"] == "upload"

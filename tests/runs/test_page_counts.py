@@ -1,4 +1,4 @@
-"""Documents that two folders of one command show on other numbers of pages."""
+"""Documents with different numbers of pages in two folders of one command."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a worker of `--ray` sends is its shard's files, from wherever they leave off; no Ray is needed for that."""
+"""A worker of `--ray` sends its shard's files as they grow; these tests need no Ray."""
 
 import asyncio
 import itertools

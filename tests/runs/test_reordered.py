@@ -1,4 +1,4 @@
-"""Choices in another order: what is sent, what is right, what is left out, and what the reports make of it."""
+"""Choices in another order: what is sent, scored, left out and reported."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each question several times: one log, one report, and more repeats later beside those there are."""
+"""--repeat: one log and one report, and more repeats later are added."""
 
 import json
 from pathlib import Path

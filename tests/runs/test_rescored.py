@@ -1,4 +1,4 @@
-"""Finished runs of every benchmark, opened again without server and images, and scored as today."""
+"""Finished runs of every benchmark are opened again without server and images, and rescored."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""A benchmark under corruptions: every question clean once, and once at each corruption and level."""
+"""A benchmark under corruptions: every question once with clean images, and once per corruption and level."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A drawn part of a benchmark: in proportion, nested, told in the report; and what a resumed run asks again."""
+"""--sample: stratified, nested, named in the report; and --retry of a resumed run."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A second start of a whole run: what an earlier one left is kept, read again, asked again or refused."""
+"""A second start of a run: earlier records are kept, scored again, asked again or refused."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs in parts: which questions a shard asks, and that merged ones make the undivided run, byte for byte."""
+"""Shards: the questions of each, and merged shards equal the undivided run, byte for byte."""
 
 import asyncio
 import json
@@ -43,11 +43,11 @@ class Heard(LiveCounts):
 
 
 TIMES = {"latency_s", "crc"}
-"""What of a record is of the moment."""
+"""Fields of a record that differ at each run."""
 
 
 def silent(line: str) -> None:
-    """Nobody listens."""
+    """No server listens here."""
 
 
 def merged(folder: Path, **changes: Any) -> list[Merged]:
@@ -183,7 +183,7 @@ def test_an_invalid_shard_is_refused(text: str, environment: dict[str, str], sai
     [
         (1, {}),
         (2, {}),
-        (13, {}),  # two of which have no question
+        (13, {}),  # two of them have no question
         (3, {"sample": 6}),
         (3, {"limit": 5}),
         (2, {"repeat": 2}),
@@ -212,9 +212,7 @@ async def test_merged_shards_equal_the_undivided_run(
 
 
 @pytest.mark.usefixtures("in_threads")
-async def test_merged_shards_of_corruptions_equal_the_undivided_run(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
+async def test_merged_shards_of_corruptions_equal_the_whole_run(tmp_path: Path, fault_server: StartsServers) -> None:
     questions = Sample(tmp_path, 5)
     server = fault_server(oracle(questions.replies()))
     corrupted = RobustnessRun(corruptions="pixelate", levels="0-1")

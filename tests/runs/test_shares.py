@@ -1,4 +1,4 @@
-"""Workers that share an object store: leases keep them apart, and a dead one's records are taken over."""
+"""Workers that share an object store: leases divide the shards, and a dead worker's records are used."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Whether a kept answer is still to the question that would be asked now."""
+"""Whether a record is still of the same prompt and image files."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ from vqa_client.runs.resume import Unchanged
 from vqa_client.types import Record, SentImage
 
 LATER_NS = 1 << 62
-"""A first start after which no file was written."""
+"""The time of a first start, after which no file was written."""
 
 
 def page(path: Path, content: bytes = b"page") -> str:
@@ -149,7 +149,7 @@ def test_a_long_prompt_is_kept_by_its_ends_and_its_digest() -> None:
 
 
 SHOWN = ("a.png", "b.png")
-ALIKE: list[tuple[str, dict[str, object], dict[str, object], bool]] = [
+SAME_OR_NOT: list[tuple[str, dict[str, object], dict[str, object], bool]] = [
     ("the same", {}, {}, True),
     ("another prompt", {"prompt": "Who?"}, {}, False),
     ("a prompt in another script", {"prompt": '图\n\u2028"<'}, {"prompt": '图\n\u2028"<'}, True),
@@ -167,9 +167,11 @@ ALIKE: list[tuple[str, dict[str, object], dict[str, object], bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("kept", "now", "alike"), [row[1:] for row in ALIKE], ids=[row[0] for row in ALIKE])
+@pytest.mark.parametrize(
+    ("kept", "now", "is_same"), [row[1:] for row in SAME_OR_NOT], ids=[row[0] for row in SAME_OR_NOT]
+)
 def test_an_unchanged_question_is_known_without_reading_its_record(
-    kept: dict[str, object], now: dict[str, object], alike: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kept: dict[str, object], now: dict[str, object], is_same: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = [page(tmp_path / name, name.encode()) for name in SHOWN]
     there = stamps([stamp(state_of(os.stat(path))) for path in paths])
@@ -189,7 +191,7 @@ def test_an_unchanged_question_is_known_without_reading_its_record(
             found, is_settled, outcome = log.find((name, ""), tag, {"timeout"})
             assert (found, is_settled) == (number, True)
             assert log.find((name, ""), tag, {"ok"}) == (number, False, None)
-            assert (outcome is not None, reads == []) == (alike, alike)
+            assert (outcome is not None, reads == []) == (is_same, is_same)
             if outcome:
                 assert (outcome[0], isnan(outcome[1]) or outcome[1]) == ("ok", True if number else 0.25)
         assert log.find(("3", ""), tag) == (-1, False, None)

@@ -15,7 +15,7 @@ from vqa_client.errors import IdentityError
 from vqa_client.evaluation import ModelsFailed
 from vqa_client.progress import Progress
 
-NOBODY = "http://127.0.0.1:9/v1"
+NO_SERVER = "http://127.0.0.1:9/v1"
 
 
 class Notes(Progress):
@@ -59,7 +59,7 @@ async def test_each_model_is_asked_where_its_config_says_and_all_are_in_one_file
 async def test_the_other_models_are_asked_if_one_can_not_be(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Split(tmp_path, 5)
     server = fault_server(oracle(of.replies()), models=("org/good", "org/late"))
-    gone = of.config("gone", base_url=NOBODY)
+    gone = of.config("gone", base_url=NO_SERVER)
     models = (
         of.config("good", base_url=server.base_url),
         gone,
@@ -84,7 +84,7 @@ async def test_a_skipped_model_is_asked_by_the_same_command_later(tmp_path: Path
     server = fault_server(oracle(of.replies()), models=("org/a", "org/b"))
     first = of.config("a", base_url=server.base_url)
     with pytest.raises(ModelsFailed):
-        await vqa_client.arun(of.settings(None, model=(first, of.config("b", base_url=NOBODY)), wait_for_server=0.0))
+        await vqa_client.arun(of.settings(None, model=(first, of.config("b", base_url=NO_SERVER)), wait_for_server=0.0))
     second = of.config("b", base_url=server.base_url)
     reports = await vqa_client.arun(of.settings(None, model=(first, second)))
     assert (len(reports), len(server.chats)) == (2, 6)
@@ -93,7 +93,7 @@ async def test_a_skipped_model_is_asked_by_the_same_command_later(tmp_path: Path
 
 async def test_no_file_is_written_if_no_model_can_be_asked(tmp_path: Path) -> None:
     of = Split(tmp_path, 2)
-    models = (of.config("a", base_url=NOBODY), of.config("b", base_url=NOBODY))
+    models = (of.config("a", base_url=NO_SERVER), of.config("b", base_url=NO_SERVER))
     with pytest.raises(ModelsFailed, match=r"a\.json, .*b\.json: ") as caught:
         await vqa_client.arun(of.settings(None, model=models, wait_for_server=0.0))
     assert caught.value.reports == []
@@ -119,7 +119,7 @@ async def test_an_address_on_the_command_line_is_used_for_all_models(
 ) -> None:
     of = Split(tmp_path, 2)
     server = fault_server(oracle(of.replies()), models=("org/a", "org/b"))
-    models = (of.config("a", base_url=NOBODY), of.config("b"))
+    models = (of.config("a", base_url=NO_SERVER), of.config("b"))
     await vqa_client.arun(of.settings(server.base_url, model=models))
     assert [chat.json["model"] for chat in server.chats] == ["org/a"] * 2 + ["org/b"] * 2
 
@@ -132,13 +132,13 @@ def test_the_command_compares_models_in_one_table_and_exits_with_3_if_one_was_sk
     bad = fault_server("purple", models=("org/bad",))
     models = [
         of.config("bad", base_url=bad.base_url),
-        of.config("lost", base_url=NOBODY),
+        of.config("lost", base_url=NO_SERVER),
         of.config("good", base_url=good.base_url),
     ]
     done = command(*of.arguments(None, "--verbose", "--wait_for_server", "0", "--model", *models))
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
-    assert f"error: not completed: {models[1]}: no answer from {NOBODY}" in done.stderr
+    assert f"error: not completed: {models[1]}: no answer from {NO_SERVER}" in done.stderr
     rows = [line.split() for line in done.stdout.splitlines()]
     assert ["good", "4/4", "100.0", "100.0"] in [row[:4] for row in rows]
     assert ["bad", "0/4", "0.0", "10.0"] in [row[:4] for row in rows]

@@ -1,4 +1,4 @@
-"""Why an answer was read as it was, for runs of every benchmark and for logs that lie alone."""
+"""`vqa-client why`, for runs of every benchmark and for logs without their files."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A small split of VQA 2.0 of the tests' own: drawn photographs, marked questions, and replies that are right."""
+"""A small split of VQA 2.0 for tests: drawn photographs, marked questions, and right replies."""
 
 import json
 from pathlib import Path

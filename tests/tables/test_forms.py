@@ -1,4 +1,4 @@
-"""Every form of data gives the same rows and images; each is read by its content, whatever it is called."""
+"""Every form of data gives the same rows and images; the content decides the form, not the name."""
 
 import base64
 import csv

@@ -1,4 +1,4 @@
-"""Datasets of the hub, against a local server that speaks its API; nothing goes out."""
+"""Datasets of the hub, against a local server with its API; no other network is used."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""A run over images that are inside other files: asked, resumed, corrupted, shown and compared as over files."""
+"""Images inside other files are asked, resumed, corrupted, shown and compared like image files."""
 
 import base64
 import hashlib
