@@ -7,7 +7,7 @@ import pytest
 
 from tests.compare.logged import DIGEST, failed, put, record
 from vqa_client.compare.matching import Matched, match, warnings
-from vqa_client.compare.sides import Side, read_sides, tell_apart
+from vqa_client.compare.sides import Side, label_sides, read_sides
 from vqa_client.errors import DataError, IdentityError
 from vqa_client.types import Record
 
@@ -16,7 +16,7 @@ def sides(tmp_path: Path, a: list[Record], b: list[Record], **of_b: Any) -> tupl
     put(tmp_path / "a", a)
     put(tmp_path / "b", b, **({"model": "org/two"} | of_b))
     [one], [other] = read_sides(tmp_path / "a"), read_sides(tmp_path / "b")
-    tell_apart([one, other])
+    label_sides([one, other])
     return one, other
 
 
@@ -150,4 +150,4 @@ def test_other_page_folders_are_told_unless_they_are_what_is_matched(
 def test_a_question_matched_by_its_id_alone_is_named_without_a_variant(tmp_path: Path) -> None:
     for other, name in (("jpeg", "1"), ("clean", "1 (clean)")):
         found, _ = matched(tmp_path / other, [record("1", variant="clean")], [record("1", variant=other)])
-        assert [found.named(pair) for pair in found.pairs] == [name]
+        assert [found.question_name(pair) for pair in found.pairs] == [name]

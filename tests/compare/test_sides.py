@@ -7,7 +7,7 @@ import pytest
 
 from tests.compare.logged import failed, many, put, record
 from vqa_client.compare.leaderboard import leaderboard
-from vqa_client.compare.sides import Side, read_sides, side_of, tell_apart
+from vqa_client.compare.sides import Side, label_sides, read_sides, side_of
 from vqa_client.errors import DataError
 
 
@@ -98,20 +98,20 @@ def test_labels_are_the_shortest_that_tell_sides_apart(tmp_path: Path) -> None:
             )
             places.append(folder if number else folder / f"{run.get('stem', 'run')}.json")
         sides = [read_side(place) for place in places]
-        tell_apart(sides)
+        label_sides(sides)
         return [side.label for side in sides]
 
     assert labels({"model": "a"}, {"model": "b"}) == ["a", "b"]
     assert labels({"model": "a", "variant": "clean"}, {"model": "a", "variant": "jpeg"}) == ["clean", "jpeg"]
     assert labels({"model": "a"}, {"model": "a"}) == ["a (run)", "a (5)"]
     twins = [read_side(tmp_path / "0"), read_side(tmp_path / "0")]
-    tell_apart(twins)
+    label_sides(twins)
     assert [side.label for side in twins] == [f"{tmp_path / '0'} (1)", f"{tmp_path / '0'} (2)"]
     both = side_of(tmp_path, [twins[0].runs[0], read_side(tmp_path / "3").runs[0]])
-    tell_apart([both])
+    label_sides([both])
     assert both.label == "a"
     both = side_of(tmp_path, [twins[0].runs[0], read_side(tmp_path / "1").runs[0]])
-    tell_apart([both])
+    label_sides([both])
     assert both.label == "a and b"
 
 

@@ -299,14 +299,14 @@ def test_the_sheet_shows_what_a_run_sends(picture: Path) -> None:
     from PIL import Image
 
     from tests.images.corruptions.drawings import corrupted_png
-    from vqa_client.plots.contact_sheet import GAP_PX, _sheet, _shrunk
+    from vqa_client.plots.contact_sheet import GAP_PX, _resized, _sheet
 
     data = picture.read_bytes()
     sheet, (height, width) = _sheet(data, profile="vqa-vrb", seed=4, path="it")
     sent = np.asarray(Image.open(BytesIO(corrupted_png(data, name="shot_noise", level=3, seed=4))))
     left = 3 * (width + GAP_PX)
-    assert (sheet[:height, left : left + width] == _shrunk(sent, (height, width))).all()
-    assert (sheet[:height, :width] == _shrunk(np.asarray(Image.open(picture)), (height, width))).all()
+    assert (sheet[:height, left : left + width] == _resized(sent, (height, width))).all()
+    assert (sheet[:height, :width] == _resized(np.asarray(Image.open(picture)), (height, width))).all()
 
 
 def test_the_sheet_names_its_levels_and_corruptions(picture: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,1 +1,1 @@
-"""Two or more runs over the same questions: what differs, how surely, and on which questions."""
+"""Comparisons of runs over the same questions: the differences, their significance, and the questions behind them."""

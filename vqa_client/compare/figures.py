@@ -1,4 +1,4 @@
-"""The figures of a comparison: both accuracies, their difference with every test, and the same by group."""
+"""The figures of a comparison: both accuracies, their difference with every test, and all of this by group."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
@@ -34,7 +34,7 @@ FULL_MARKS: Final = 1.0
 class Accuracy(Struct, frozen=True, kw_only=True):
     """A side's mean score in [0, 1] over the matched questions, and over those that it answered.
 
-    `published` is the mean that the published script has, None where there is no such score beside the headline.
+    `published` is the mean by the published script, None if there is no such score beside the headline.
     """
 
     value: float
@@ -46,7 +46,7 @@ class Accuracy(Struct, frozen=True, kw_only=True):
 
 
 class McNemar(Struct, frozen=True, kw_only=True):
-    """How many questions have full marks under one side, both or neither; p takes questions as independent."""
+    """How many questions have full marks in one side, both or neither; p takes questions as independent."""
 
     only_a: int
     only_b: int
@@ -68,13 +68,13 @@ class Group(Struct, frozen=True, kw_only=True):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """`b` against `a` over the matched questions; differences are b less a, in [-1, 1].
+    """`b` compared with `a` over the matched questions; differences are b - a, in [-1, 1].
 
-    `p` is by `p_method`, and `p_holm` counts all sides compared with `a` as one family. `measure` says what accuracies
-    are by, and `minimum_detectable` is the true difference that this many questions find four times in five. `partial`
-    says that there are scores between 0 and 1, which McNemar's test doesn't see; `unit` is what shares its fate. Where
-    both sides asked in several variants, all figures are of the one named `variant`, and `variants` are the
-    differences in each, a family of their own for Holm; `variant` is None where there are no two.
+    `p` is by `p_method`, and `p_holm` takes all sides compared with `a` as one family. `measure` names the accuracy,
+    `unit` the clusters, and `minimum_detectable` is the true difference that this many questions detect with 80 %
+    power. `partial` means that there are scores between 0 and 1, which McNemar's test ignores. If both sides asked in
+    several variants, all figures are of the one named `variant`, and `variants` has the differences in each, a family
+    of their own for Holm; with fewer than two, `variant` is None.
     """
 
     a: str
@@ -105,7 +105,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> bool:
-        """Whether a difference is shown: the interval leaves out 0, and p, for all sides compared, is below 0.05."""
+        """Whether the difference is significant: the interval leaves out 0, and the adjusted p is below 0.05."""
         return self.p_holm < 0.05 and not self.difference.low <= 0 <= self.difference.high
 
     @property
@@ -114,7 +114,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
         return self.accuracy_a.published is not None or self.accuracy_b.published is not None
 
     def own(self, matched: Matched) -> list[Pair]:
-        """Choose the pairs that the figures are of."""
+        """The pairs of the figures' variant."""
         return matched.of_variant(self.variant)
 
 
@@ -176,12 +176,12 @@ def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
 
 def _difference(pairs: Iterable[Pair]) -> Difference:
     between = difference((pair.b.score, pair.a.score, pair.cluster) for pair in pairs)
-    assert between is not None  # a group has a pair
+    assert between is not None  # there is at least one pair
     return between
 
 
 def _answered_difference(pairs: Sequence[Pair]) -> Difference | None:
-    """The difference over questions that both answered; None where that is all of them, or none."""
+    """The difference over questions that both answered; None if those are all questions, or none."""
     both = [pair for pair in pairs if pair.a.answered and pair.b.answered]
     return _difference(both) if 0 < len(both) < len(pairs) else None
 
@@ -199,7 +199,7 @@ def _mcnemar(pairs: Sequence[Pair]) -> McNemar:
 
 
 def _p_method(of: Difference, unit: str, *, partial: bool) -> str:
-    """Name the test; with questions of their own, right or wrong, flipping signs is McNemar's."""
+    """The name of the test; over independent questions that are right or wrong, flipping signs is McNemar's test."""
     if of.clusters == of.n and not partial:
         return EXACT
     test = f"sign-flip permutation by {unit}"
@@ -226,7 +226,7 @@ def _accuracy(kept: Sequence[tuple[Kept, str]]) -> Accuracy:
 
 
 def _published_mean(kept: Sequence[Kept]) -> float | None:
-    """A failed question counts as wrong; without a score for every answered one there is no mean."""
+    """The mean with failed questions as wrong; None unless every answered question has a published score."""
     scores = [0.0 if each.published is None and not each.answered else each.published for each in kept]
     known = [score for score in scores if score is not None]
     return fsum(known) / len(known) if len(known) == len(kept) and any(each.answered for each in kept) else None
@@ -236,7 +236,7 @@ Fields = dict[str, dict[str, list[Pair]]]
 
 
 def _groups(by_field: Fields) -> Iterator[Group]:
-    """Every group of every field that has more than one; groups are the first side's."""
+    """The groups of every field with several values; a question's groups are those of the first side."""
     groups = [
         _group(field, value, values[value])
         for field, values in by_field.items()

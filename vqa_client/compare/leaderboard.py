@@ -1,13 +1,13 @@
-"""Many finished runs as one table, models by benchmarks: each cell a headline, its interval, and how sure its rank is.
+"""Many finished runs as one table, models by benchmarks: each cell has a headline, its interval and its rank.
 
-A rank is an interval: a model is surely below those that are significantly better, and surely above those that are
-significantly worse, by paired sign-flip tests over the questions of both, adjusted (Holm) for all pairs of a column.
-A run that asks in several forms (corruptions, repeats, with and without images) is compared by one of them.
+A rank is a range: a model ranks below the models that are significantly better and above those that are significantly
+worse, by paired sign-flip tests over common questions, adjusted (Holm) for all pairs of a column. A run that asks in
+several forms (corruptions, repeats, with and without images) is compared by one of them.
 """
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from math import fsum
 from pathlib import Path
@@ -26,16 +26,16 @@ from vqa_client.scoring.paired import Difference, by_cluster, difference, holm
 from vqa_client.scoring.statistics import interval
 from vqa_client.settings.run import entry_title
 
-SURE = 0.05
+SIGNIFICANT = 0.05
 """Below this adjusted p, one of two models is better."""
 
 
 class Cell(Struct, frozen=True, kw_only=True):
     """One run: its headline (a share in [0, 1], or points of `most`), and its rank in the column, 1 the best.
 
-    `best` and `worst` bound the rank, None where there is no other run to compare with. `failed` of the `n` questions
-    have no reply and count as wrong; `expected` adds those that are still to be asked, in any form. `of` names the form
-    that figures are of, where a run has several. `apart` says why a run isn't compared with the others.
+    `best` and `worst` bound the rank, None without another run to compare with. `failed` of the `n` questions have no
+    reply and count as wrong; `expected` includes those that are still to be asked, in any form. `of` names the form of
+    the figures if a run has several. `apart` says why a run isn't compared with the others.
     """
 
     log: Path
@@ -58,21 +58,21 @@ class Cell(Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> str:
-        """How many questions the figures are of, in which form, and how many have no reply or are still to be asked."""
+        """The number of questions, their form, and how many have no reply or are still to be asked."""
         failed = f"{self.failed:,} failed" if self.failed else ""
         left = f"{(self.expected or 0) - self.n:,} not asked" if self.incomplete else ""
         return ", ".join(filter(None, (f"n {self.n:,}", self.of, failed, left)))
 
     @property
     def rank(self) -> str:
-        """The rank as a range, or that the run isn't comparable; "" where no other run is ranked."""
+        """The rank as a range, or that the run isn't comparable; "" if no other run is ranked."""
         if self.best is None:
             return "not comparable" if self.apart else ""
         return f"rank {self.best}" if self.best == self.worst else f"rank {self.best}-{self.worst}"
 
 
 class Column(Struct, frozen=True, kw_only=True):
-    """One benchmark, or one part of its data: what its figures are, its cells by model, and what differs among them."""
+    """One benchmark, or one part of its data: its measure, its cells by model, and how their runs differ."""
 
     title: str
     measure: str
@@ -81,19 +81,19 @@ class Column(Struct, frozen=True, kw_only=True):
 
 
 class Leaderboard(Struct, frozen=True, kw_only=True):
-    """All columns, and the models in the order of their mean over the columns that most of them have finished."""
+    """All columns, and the models in the order of their mean over the columns that most models have finished."""
 
     models: tuple[str, ...]
     columns: tuple[Column, ...]
     means: dict[str, float] = {}
-    """The mean of each model over `in_mean` columns of shares, where there are at least two."""
+    """The mean of each model over `in_mean` columns of shares, if there are at least two."""
     in_mean: int = 0
     left_out: tuple[str, ...] = ()
-    """Why runs that were found are in no column."""
+    """Why some runs are in no column."""
 
 
 def leaderboard(places: Sequence[Path]) -> Leaderboard:
-    """Read every run in the files and folders; raises DataError where none can be read."""
+    """Read every run in files and folders; raises DataError if none can be read."""
     runs, left_out = list[LoggedRun](), list[str]()
     for log in dict.fromkeys(log.resolve() for place in places for log in find_logs(place)):
         try:
@@ -112,23 +112,23 @@ def leaderboard(places: Sequence[Path]) -> Leaderboard:
 
 
 def _title(run: LoggedRun) -> str:
-    """The benchmark, with its part of the data and its name in the suite where it has these."""
+    """The benchmark, with its part of the data and its name in a suite, if any."""
     name = f"{run.task or run.stem} {run.folder}".rstrip()
     return entry_title(name, str(run.facts.settings.get("entry", "")))
 
 
 def _labels(runs: Sequence[LoggedRun], titles: Mapping[Path, str]) -> dict[Path, str]:
-    """What each run's row is called: its model, with its folder where runs of one model share a column."""
+    """The label of each run: its model, with its folder or path if runs of one model share a column."""
     root = os.path.commonpath([run.log.parent for run in runs])
 
-    def at(run: LoggedRun, path: Path) -> str:
+    def with_path(run: LoggedRun, path: Path) -> str:
         place = os.path.relpath(path, root)
         return f"{run.facts.model} ({place})".strip() if place != os.curdir else run.facts.model
 
     ways: tuple[Callable[[LoggedRun], str], ...] = (
         lambda run: run.facts.model,
-        lambda run: at(run, run.log.parent),
-        lambda run: at(run, run.log.with_name(run.stem)),
+        lambda run: with_path(run, run.log.parent),
+        lambda run: with_path(run, run.log.with_name(run.stem)),
     )
     by_model: dict[str, list[LoggedRun]] = {}
     for run in runs:
@@ -145,27 +145,27 @@ def _labels(runs: Sequence[LoggedRun], titles: Mapping[Path, str]) -> dict[Path,
 
 def _in_order(columns: tuple[Column, ...], left_out: tuple[str, ...]) -> Leaderboard:
     models = list(dict.fromkeys(model for column in columns for model in column.cells))
-    covered = [sum(map(_counts, column.cells.values())) for column in columns]
-    usual = [column for column, models_in in zip(columns, covered, strict=True) if models_in == max(covered)]
-    means = {model: _mean(model, usual) for model in models}
+    counts = [sum(map(_is_averaged, column.cells.values())) for column in columns]
+    common = [column for column, count in zip(columns, counts, strict=True) if count == max(counts)]
+    means = {model: _mean(model, common) for model in models}
     models.sort(key=lambda model: (-means[model], natural_key(model)))
-    has_means = len(usual) > 1 and max(covered) == len(models)
+    has_means = len(common) > 1 and max(counts) == len(models)
     return Leaderboard(
         models=tuple(models),
         columns=columns,
         means=means if has_means else {},
-        in_mean=len(usual) if has_means else 0,
+        in_mean=len(common) if has_means else 0,
         left_out=left_out,
     )
 
 
 def _mean(model: str, columns: Sequence[Column]) -> float:
-    values = [cell.value or 0.0 for column in columns if (cell := column.cells.get(model)) and _counts(cell)]
+    values = [cell.value or 0.0 for column in columns if (cell := column.cells.get(model)) and _is_averaged(cell)]
     return fsum(values) / len(values) if values else 0.0
 
 
-def _counts(cell: Cell) -> bool:
-    """Whether a cell may enter a mean over columns; a run of --blind repeats the figure of a plain run."""
+def _is_averaged(cell: Cell) -> bool:
+    """Whether a cell counts in a mean over columns; a run of --blind repeats the figure of a plain run."""
     is_blind = cell.of == variant_words(SEEN)
     return cell.value is not None and cell.most == 1 and not (cell.apart or cell.incomplete or is_blind)
 
@@ -182,16 +182,16 @@ def _column(title: str, runs: Sequence[LoggedRun], labels: Mapping[Path, str]) -
         sides[side.label] = side
     cells = {label: _cell(side) for label, side in sides.items()}
     order = sorted(cells, key=lambda label: -(cells[label].value or 0.0))
-    cells, differing = _rank({label: cells[label] for label in order}, sides)
+    cells, rank_notes = _rank({label: cells[label] for label in order}, sides)
     description = runs[0].facts.description
     leading = description.leading_total.replace("_", " ")
     if leading and any(cell.best is not None for cell in cells.values()):
-        differing.append(f"figures are {leading}; ranks compare questions, by their mean {description.measure}")
-    return Column(title=title, measure=leading or description.measure, cells=cells, notes=(*notes, *differing))
+        rank_notes.append(f"figures are {leading}; ranks compare questions, by their mean {description.measure}")
+    return Column(title=title, measure=leading or description.measure, cells=cells, notes=(*notes, *rank_notes))
 
 
 def _cell(side: Side) -> Cell:
-    """The side's cell; of several forms it keeps the one that figures are of."""
+    """The side's cell; the side keeps only the records of the form that figures are of."""
     run = side.runs[0]
     variants = sorted(side.variants, key=natural_key)
     if (variant := headline_of(variants)) is not None:
@@ -215,14 +215,14 @@ def _cell(side: Side) -> Cell:
     if not description.leading_total:
         return cell
     total = run.facts.totals.get(description.leading_total, {}).get(description.headline)
-    if total is None:  # of a run whose report isn't written yet
+    if total is None:  # the run's report isn't written yet
         return replace(cell, value=None, low=None, high=None)
     most = description.points.get(description.leading_total, 1.0)
     return replace(cell, value=total.value, low=total.low, high=total.high, most=most)
 
 
 def _rank(cells: dict[str, Cell], sides: Mapping[str, Side]) -> tuple[dict[str, Cell], list[str]]:
-    """The cells with their ranks, and what a reader should know of differences in how runs were made."""
+    """The cells with their ranks, and notes on how the runs differ."""
     labels = [label for label, cell in cells.items() if cell.value is not None]
     if len(labels) < 2:
         return cells, []
@@ -242,50 +242,50 @@ def _rank(cells: dict[str, Cell], sides: Mapping[str, Side]) -> tuple[dict[str, 
                 differing.setdefault(note, []).append(label)
     notes += [f"{usual} and {', '.join(of)}: {note}" for note, of in differing.items()]
     ranked = [label for label in labels if label not in apart]
-    better = _surely_better(ranked, sides, notes)
+    beaten = _beaten_by(ranked, sides, notes)
     for label in ranked if len(ranked) > 1 else ():
-        above = sum(label in worse for worse in better.values())
-        cells[label] = replace(cells[label], best=1 + above, worst=len(ranked) - len(better[label]))
+        above = sum(label in worse for worse in beaten.values())
+        cells[label] = replace(cells[label], best=1 + above, worst=len(ranked) - len(beaten[label]))
     for label, reason in apart.items():
         cells[label] = replace(cells[label], apart=reason)
     return cells, notes
 
 
 def _usual_run(labels: Sequence[str], sides: Mapping[str, Side]) -> str:
-    """The run that the others are matched with: of the data most have, with the most questions, plain, the best."""
+    """The run that the others are matched with.
+
+    It has the data that most runs have; among these it has the most questions, then a single form, then the best score.
+    """
     shared = Counter(sides[label].digests for label in labels)
 
-    def worth(label: str) -> tuple[int, int, bool]:
+    def rank(label: str) -> tuple[int, int, bool]:
         side = sides[label]
         return shared[side.digests], len(side.kept), side.variants == {""}
 
-    return max(labels, key=worth)
+    return max(labels, key=rank)
 
 
-def _surely_better(labels: Sequence[str], sides: Mapping[str, Side], notes: list[str]) -> dict[str, set[str]]:
-    """Those that each one is significantly better than; pairs without a common question are noted."""
+def _beaten_by(labels: Sequence[str], sides: Mapping[str, Side], notes: list[str]) -> dict[str, set[str]]:
+    """The models that each model is significantly better than; adds notes on pairs that can't be compared."""
     pairs, beaten = list(combinations(labels, 2)), {label: set[str]() for label in labels}
     differences = list[Difference | None]()
     for a, b in pairs:
         try:
-            differences.append(difference(_score_pairs(sides[a], sides[b])))
+            matched = match(sides[a], sides[b]).pairs
+            differences.append(difference((pair.a.score, pair.b.score, pair.cluster) for pair in matched))
         except (IdentityError, DataError):
             differences.append(None)
             notes.append(f"{a} and {b} can't be compared with each other, only with others")
     adjusted = holm([1.0 if gap is None else gap.p for gap in differences])
     for (a, b), between, p in zip(pairs, differences, adjusted, strict=True):
-        if between is not None and p < SURE:
+        if between is not None and p < SIGNIFICANT:
             winner, loser = (a, b) if between.value > 0 else (b, a)
             beaten[winner].add(loser)
     return beaten
 
 
-def _score_pairs(a: Side, b: Side) -> Iterable[tuple[float, float, str]]:
-    return ((pair.a.score, pair.b.score, pair.cluster) for pair in match(a, b).pairs)
-
-
 def write_board_page(path: Path, board: Leaderboard, title: str) -> None:
-    """Replace the page; raises OutputError where it can't be written, or where Jinja isn't installed."""
+    """Replace the page; raises OutputError if it can't be written, UsageError without Jinja."""
     pages = {
         cell.log: os.path.relpath(page, path.parent.resolve())
         for column in board.columns

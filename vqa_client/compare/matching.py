@@ -1,29 +1,30 @@
-"""Which records of two sides are of the same question, and whether they may be compared at all."""
+"""Matches the records of two sides by question, and checks that they can be compared."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct
 
-from vqa_client.compare.sides import Kept, Key, Side
+from vqa_client.compare.sides import Kept, Side
 from vqa_client.errors import DataError, IdentityError
 from vqa_client.files import natural_key
+from vqa_client.reports.log_reader import Key
 from vqa_client.reports.logged_run import headline_of
 from vqa_client.reports.names import count, first_of, flat
 
 EXAMPLES = 3
 _SAME_DATA = "compare runs over one data file; a run's own command with the other file re-scores its saved replies"
 _FOLDER_KEY = "variant"
-"""The identity's key of the page folder, or another part of the data."""
+"""The key of the page folder, or of another part of the data, in an identity."""
 _IN_LABELS = frozenset({"task", "model.model_name"})
-"""Keys of an identity that a comparison's title names already."""
-_CURE = "vqa-client rescore RUN --write reads a run's replies as today"
+"""Keys of an identity that a comparison's title already names."""
+_RESCORE = "vqa-client rescore RUN --write reads a run's replies as today"
 _WORDS = {"version": "version of the reading and scoring", _FOLDER_KEY: "folder"}
-"""What people call a key."""
+"""Keys in words."""
 _LONGEST_VALUE = 100
 
 
 class Pair(Struct, frozen=True, gc=False):
-    """One question under both sides; `key` is the first side's, `cluster` the image or document, else the question."""
+    """One question in both sides; `key` is the first side's, `cluster` the image or document, else the question."""
 
     key: Key
     a: Kept
@@ -32,7 +33,7 @@ class Pair(Struct, frozen=True, gc=False):
 
     @property
     def other_prompt(self) -> bool:
-        """Whether both are known and differ: answers from a file come without their prompts."""
+        """Whether both prompts are known and differ: answers from a file have none."""
         return bool(self.a.prompt and self.b.prompt) and self.a.prompt != self.b.prompt
 
     @property
@@ -42,14 +43,14 @@ class Pair(Struct, frozen=True, gc=False):
 
     @property
     def changed(self) -> bool:
-        """Whether the scores differ by more than how sums are rounded."""
+        """Whether the scores differ by more than rounding."""
         return abs(self.gap) > 1e-9
 
 
 class Matched(Struct, frozen=True, kw_only=True):
-    """The questions of both sides and those of one alone, by the first side's keys.
+    """The questions of both sides and those of only one, by the first side's keys.
 
-    `other_variant` is the second side's where each side has one and these differ: then questions match by id alone.
+    `other_variant` is the second side's variant if each side has one and these differ: then questions match by id only.
     """
 
     pairs: list[Pair]
@@ -59,7 +60,7 @@ class Matched(Struct, frozen=True, kw_only=True):
 
     @property
     def by_id(self) -> bool:
-        """Whether questions matched by their id alone."""
+        """Whether questions matched only by id."""
         return self.other_variant is not None
 
     def other_key(self, key: Key) -> Key:
@@ -68,22 +69,22 @@ class Matched(Struct, frozen=True, kw_only=True):
 
     @property
     def headline(self) -> str | None:
-        """The variant that figures are of, None where there are no two."""
+        """The variant of the figures, None for fewer than two variants."""
         return headline_of(sorted({pair.key[1] for pair in self.pairs}, key=natural_key))
 
     def of_variant(self, variant: str | None) -> list[Pair]:
-        """The pairs of one variant, all of them for None."""
+        """The pairs of one variant, or all pairs for None."""
         return [pair for pair in self.pairs if variant is None or pair.key[1] == variant]
 
-    def named(self, pair: Pair) -> str:
-        """A pair as people name it; matched by its id alone, it is of no variant."""
+    def question_name(self, pair: Pair) -> str:
+        """A pair's question for people; without a variant if it matched only by id."""
         return pair.key[0] if self.by_id else question_name(pair.key)
 
 
 def match(a: Side, b: Side) -> Matched:
-    """Match by question id and variant, or by id alone where each side has one variant and these differ.
+    """Match by question id and variant, or only by id if each side has one variant and these differ.
 
-    Raises IdentityError, with what differs, where the sides are of other data; DataError where nothing matches.
+    Raises IdentityError that says what differs if the sides are of other data; DataError if nothing matches.
     """
     _check_task(a, b)
     variant = a.only_variant
@@ -102,7 +103,7 @@ def match(a: Side, b: Side) -> Matched:
 
 
 def _pairs(both: Mapping[Key, tuple[Kept, Kept]]) -> list[Pair]:
-    """Give each question its cluster; clusters that the sides name or divide differently are joined."""
+    """The pairs with their clusters; clusters that the sides name or divide differently are joined."""
     joined: dict[str, set[str]] = {}
     for a, b in both.values():
         if a.cluster != b.cluster and a.cluster and b.cluster:
@@ -124,7 +125,10 @@ def _check_task(a: Side, b: Side) -> None:
 
 
 def _check_data(a: Side, b: Side, pairs: Sequence[Pair]) -> None:
-    """A fact that one side doesn't know is no difference; an answer key that differs is one, unless letters moved."""
+    """Raise IdentityError if data or right answers differ, DataError if no question has a right answer.
+
+    Data that one side doesn't know doesn't differ, nor do letters of choices that were asked in other orders.
+    """
     other_data = bool(a.digests and b.digests) and a.digests != b.digests
     other_key = [pair for pair in pairs if pair.a.references != pair.b.references]
     if other_key and not other_data and _other_orders(a, b):
@@ -133,7 +137,7 @@ def _check_data(a: Side, b: Side, pairs: Sequence[Pair]) -> None:
         if not any(pair.a.references for pair in pairs):
             raise DataError(f"{a.path} and {b.path}: no question has a right answer, so there are no scores to compare")
         return
-    lines = [f"  data_sha256: {_digests(a)} and {_digests(b)}"] if other_data else []
+    lines = [f"  data_sha256: {_digests_text(a)} and {_digests_text(b)}"] if other_data else []
     lines += list(_key_lines(other_key))
     prompts = sum(pair.other_prompt for pair in pairs)
     lines.append(f"  of {len(pairs):,} matched questions {len(other_key):,} have another right answer,")
@@ -144,12 +148,12 @@ def _check_data(a: Side, b: Side, pairs: Sequence[Pair]) -> None:
 
 
 def _other_orders(a: Side, b: Side) -> bool:
-    """Whether both asked one data file with its choices in different orders: then their right letters differ."""
+    """Whether both sides asked one data file with choices in different orders: then their right letters differ."""
     orders = [_facts(side, "identity").get("asked", set()) for side in (a, b)]
     return bool(a.digests) and a.digests == b.digests and orders[0] != orders[1] and "'shuffled" in str(orders)
 
 
-def _digests(side: Side) -> str:
+def _digests_text(side: Side) -> str:
     return ", ".join(sorted(f"{digest:.12}..." for digest in side.digests))
 
 
@@ -168,12 +172,12 @@ def _examples(keys: Sequence[Key]) -> str:
 
 
 def question_name(key: Key) -> str:
-    """A question as people name it, with its variant where it has one."""
+    """A question for people, with its variant if it has one."""
     return f"{key[0]} ({key[1]})" if key[1] else key[0]
 
 
 def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
-    """What a reader of the comparison should know before believing it."""
+    """What a reader should know before trusting the comparison."""
     notes = [note for side in (a, b) for note in side.notes]
     for side, only in ((a, matched.only_a), (b, matched.only_b)):
         if only:
@@ -188,13 +192,13 @@ def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
             "the choices are in other orders, so a letter is another choice: only right and wrong are compared"
         )
     if differing := _differing(a, b, "scoring"):
-        cure = f"; {_CURE}" if _WORDS["version"] in differing else ""
-        notes.append(f"warning: replies are read or scored otherwise, so scores may differ for that: {differing}{cure}")
+        hint = f"; {_RESCORE}" if _WORDS["version"] in differing else ""
+        notes.append(f"warning: replies are read or scored otherwise, so scores may differ for that: {differing}{hint}")
     unknown = [side.label for side in (a, b) if not all(side.facts("identity"))]
     if unknown:
         notes.append(f"warning: without a run file nothing is known of the data and parser of {' and '.join(unknown)}")
     folders = {run.folder for side in (a, b) for run in side.runs}
-    are_variants = folders <= a.variants | b.variants  # which the figures or the note on the match name
+    are_variants = folders <= a.variants | b.variants  # then the figures, or the note on the match, name them
     if differing := _differing(a, b, "identity", without=_IN_LABELS | ({_FOLDER_KEY} if are_variants else set())):
         notes.append(f"what else was set otherwise: {differing}")
     n_variants = len({pair.key[1] for pair in matched.pairs})
@@ -206,7 +210,7 @@ def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
 
 
 def _facts(side: Side, name: str) -> dict[str, set[str]]:
-    """Each fact's values over all runs of a side, in its identity or its scoring."""
+    """The values of each fact in the identity or the scoring of a side's runs."""
     values: dict[str, set[str]] = {}
     for facts in side.facts(name):
         for key, value in flat(facts).items():
@@ -215,7 +219,7 @@ def _facts(side: Side, name: str) -> dict[str, set[str]]:
 
 
 def _differing(a: Side, b: Side, name: str, without: Set[str] = frozenset()) -> str:
-    """Facts that both sides know and that differ; one that only one of them has counts where both know any."""
+    """The facts that differ, in words; a fact of only one side counts unless the other side knows none at all."""
     of_a, of_b = _facts(a, name), _facts(b, name)
     keys = sorted((of_a.keys() | of_b.keys()) - without) if of_a and of_b else []
     differing = [(key, of_a.get(key, set()), of_b.get(key, set())) for key in keys if of_a.get(key) != of_b.get(key)]

@@ -1,4 +1,4 @@
-"""A comparison as people read it: a sentence that may be quoted, then what it rests on."""
+"""A comparison for people: a sentence to quote, then the figures behind it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,27 +9,27 @@ from vqa_client.reports.names import count, cut, first_of, interval_text, percen
 from vqa_client.reports.sections import Section, bounds, difference_text, p_text, points
 
 MOST_GROUPS = 12
-"""Groups of one field that are shown, those with most questions; the files have all."""
+"""How many groups of one field are shown, those with most questions; the files have all."""
 FLIPS_SHOWN = 5
 MOST_CHARACTERS = 36
 """Of a label or a group in a table."""
 
 
 def sections(compared: Compared, files: Sequence[str]) -> Iterator[Section]:
-    """All that a terminal shows, and the files that were written."""
+    """Everything that a terminal shows, then the paths of the written files."""
     for of, matched in compared:
-        yield Section(title=_line(f"compare · {of.b} against {of.a}"), notes=[_line(sentence(of))])
+        yield Section(title=_one_line(f"compare · {of.b} against {of.a}"), notes=[_one_line(sentence(of))])
         yield accuracies(of)
         yield tests(of)
         groups = (*of.variants, *of.groups)
         for field in dict.fromkeys(group.field for group in groups):
             yield _breakdown([group for group in groups if group.field == field])
-        yield Section(notes=list(map(_line, (*_flips(of, matched), *of.warnings))))
+        yield Section(notes=list(map(_one_line, (*_flips(of, matched), *of.warnings))))
     yield Section(notes=files)
 
 
 def sentence(of: Comparison) -> str:
-    """Who is better, by how much and how surely; where no difference is shown, how large a one would have been."""
+    """Which run is better, by how much and with which p; without a significant difference, which one is detectable."""
     a, b = of.accuracy_a.value, of.accuracy_b.value
     over = f"over the same {_questions(of)}{of_variant(of)}"
     scores = f"{of.b} scores {percent(b)} % and {of.a} {percent(a)} % in {of.measure}"
@@ -43,7 +43,7 @@ def sentence(of: Comparison) -> str:
 
 
 def of_variant(of: Comparison) -> str:
-    """Of which variant the figures are, "" where there is one only; commas set it off in a sentence."""
+    """The variant of the figures between commas, "" if there is only one."""
     if of.variant is None:
         return ""
     return f", {variant_words(of.variant)} ({len(of.variants)} variants in the table),"
@@ -80,7 +80,7 @@ def accuracies(of: Comparison) -> Section:
 
 
 def tests(of: Comparison) -> Section:
-    """The difference by every test, and what it means."""
+    """The difference by every test, with what each test assumes."""
     exact, lines = of.mcnemar, list[str]()
     if of.p_method != EXACT:
         means = f"how often a random sign for each {of.unit}'s difference gives a total as large"
@@ -97,7 +97,7 @@ def tests(of: Comparison) -> Section:
         lines.append(f"paired t by {of.unit}: t = {of.paired_t.t:.2f}, df {of.paired_t.df:,}, {p_text(of.paired_t.p)}")
     if of.minimum_detectable is not None:
         lines.append(f"minimum detectable difference (80 % power): {100 * of.minimum_detectable:.1f} points")
-    return Section(notes=list(map(_line, lines)))
+    return Section(notes=list(map(_one_line, lines)))
 
 
 def _breakdown(groups: Sequence[Group]) -> Section:
@@ -116,13 +116,13 @@ def _breakdown(groups: Sequence[Group]) -> Section:
 
 
 def _flips(of: Comparison, matched: Matched) -> Iterator[str]:
-    """Which questions changed, each way."""
+    """The questions that only one of the runs gained, for each run."""
     for title, sign in ((of.b, 1), (of.a, -1)):
-        ids = [matched.named(pair) for pair in of.own(matched) if pair.changed and sign * pair.gap > 0]
+        ids = [matched.question_name(pair) for pair in of.own(matched) if pair.changed and sign * pair.gap > 0]
         examples = first_of(ids, FLIPS_SHOWN)
         yield f"scored higher by {title}: {count(len(ids), 'question')}{': ' if ids else ''}{examples}"
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     """Foreign text on one line."""
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""What a comparison knows of a run, or of several that one model made: all but the replies, which stay in the logs."""
+"""The records that a comparison needs of one run, or of several runs of one model, without prompts and replies."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,21 +7,19 @@ from typing import Any
 from msgspec import Struct
 
 from vqa_client.errors import DataError
-from vqa_client.reports.log_reader import LOG_ENDING, find_logs
+from vqa_client.reports.log_reader import LOG_ENDING, Key, find_logs
 from vqa_client.reports.logged_run import CLEAN, LoggedRun, read_run
 from vqa_client.reports.names import first_of
 from vqa_client.task import Description
 from vqa_client.types import ANSWERED, Group, Status
 
-Key = tuple[str, str]
-"""Question id and form, as `Record.key`."""
 _ENDINGS = (LOG_ENDING, ".run.json", ".json", ".csv")
 
 
 class Kept(Struct, frozen=True, gc=False):
-    """A record without prompt and reply; `prompt` is the prompt's hash in this process, 0 where there is none.
+    """A record without prompt and reply; `prompt` is the prompt's hash in this process, 0 without a prompt.
 
-    `published` is what the published script scores it, None where that is no score beside the headline.
+    `published` is its score by the published script, None if there is no such score beside the headline.
     """
 
     status: Status
@@ -39,7 +37,7 @@ class Kept(Struct, frozen=True, gc=False):
 
 
 class Side(Struct, kw_only=True):
-    """One of the things compared: `path` is as given, `label` what texts call it."""
+    """One side of a comparison: `path` is as given, `label` is its name in texts."""
 
     path: Path
     runs: tuple[LoggedRun, ...]
@@ -49,7 +47,7 @@ class Side(Struct, kw_only=True):
 
     @property
     def task(self) -> str:
-        """The benchmark, "" where no run file names it."""
+        """The benchmark, "" if no run file names it."""
         return next((run.task for run in self.runs if run.task), "")
 
     @property
@@ -59,13 +57,13 @@ class Side(Struct, kw_only=True):
 
     @property
     def only_variant(self) -> str | None:
-        """The one form in which all its questions were asked; None where there are several."""
+        """The form in which all its questions were asked; None if there are several."""
         variants = self.variants
         return next(iter(variants)) if len(variants) == 1 else None
 
     @property
     def digests(self) -> frozenset[str]:
-        """The digests of the data files, as far as run files name them."""
+        """The digests of the data files that run files name."""
         digests = (run.facts.described.get("data_sha256") for run in self.runs)
         return frozenset(str(digest) for digest in digests if digest)
 
@@ -75,14 +73,14 @@ class Side(Struct, kw_only=True):
 
     @property
     def description(self) -> Description:
-        """What the figures of the first run mean; of several runs, all are of one benchmark."""
+        """What the figures mean: that of the first run, since all runs are of one benchmark."""
         return self.runs[0].facts.description if self.runs else Description(headline="")
 
 
 def side_of(path: Path, runs: Sequence[LoggedRun]) -> Side:
-    """What is compared of some runs that ask no question twice; raises DataError where that is nothing."""
+    """A side of runs that share no question; raises DataError if nothing in them can be compared."""
     side = Side(path=path, runs=tuple(runs), kept={})
-    notes = [note for run in side.runs for note in _add(run, side)]
+    notes = [note for run in side.runs for note in _add_records(run, side)]
     if not side.kept:
         raise DataError(f"{path}: no record in it can be compared", hint="; ".join(notes) or "ask the questions first")
     side.notes = tuple(notes)
@@ -90,10 +88,10 @@ def side_of(path: Path, runs: Sequence[LoggedRun]) -> Side:
 
 
 def read_sides(place: Path, *, apart: bool = False) -> list[Side]:
-    """Read all that a file or folder holds: a side a model, or a run where one model's runs ask a question twice.
+    """Read all runs of a file or folder: a side per model, or per run if a model's runs share questions.
 
-    With `apart` the runs of a single model are sides too. Nothing is locked, mended or written. Raises DataError where
-    there is no run, or where the runs are of several benchmarks.
+    With `apart` the runs of a single model are sides of their own. Nothing is locked, repaired or written. Raises
+    DataError if there is no run, or if the runs are of several benchmarks.
     """
     runs = list(map(read_run, find_logs(place)))
     tasks = sorted({run.task for run in runs if run.task})
@@ -105,7 +103,7 @@ def read_sides(place: Path, *, apart: bool = False) -> list[Side]:
         by_model.setdefault(run.facts.model, []).append(run)
     apart = apart and len(by_model) == 1
     groups = [group for runs_of_model in by_model.values() for group in _part(runs_of_model, apart=apart)]
-    groups.sort(key=lambda group: group[0].folder != CLEAN)  # what the others are compared with
+    groups.sort(key=lambda group: group[0].folder != CLEAN)  # the others are compared with the first
     return [side_of(place if len(groups) == 1 else group[0].log, group) for group in groups]
 
 
@@ -116,47 +114,33 @@ def _part(runs: list[LoggedRun], *, apart: bool) -> list[list[LoggedRun]]:
     return [runs]
 
 
-def _add(run: LoggedRun, side: Side) -> list[str]:
-    odd, shared = 0, _Shared()
+def _add_records(run: LoggedRun, side: Side) -> list[str]:
+    """Add the records of a run to a side, and give notes on what is left out."""
+    odd = 0
+    all_references: dict[tuple[str, ...], tuple[str, ...]] = {}  # equal ones are kept once: many records share theirs
+    all_groups: dict[tuple[tuple[str, Group], ...], dict[str, Group]] = {}
     for record in run.records:
-        key = record.key
         if not 0 <= record.score <= 1:
             odd += 1
             continue
-        side.kept[key] = Kept(
+        prompt = "\n".join(filter(None, (record.prompt, record.system or "", *(record.shots or ()))))
+        side.kept[record.key] = Kept(
             record.status,
             record.score,
             record.answer,
-            shared.references(record.references),
-            shared.groups(record.groups),
+            all_references.setdefault(record.references, record.references),
+            all_groups.setdefault(tuple(record.groups.items()), record.groups),
             record.cluster,
-            hash(
-                "\n".join(filter(None, (record.prompt, record.system or "", *(record.shots or ()))))
-            ),  # of "", which answers from a file have, it is 0
+            hash(prompt),  # 0 for "": answers from a file have no prompt
             record.parts.get("published"),
         )
     name, unreadable = run.log.name, run.records.unreadable
-    return [f"{name}: {unreadable:,} unreadable lines left out"] * (unreadable > 0) + [
-        f"{name}: {odd:,} records left out whose scores aren't between 0 and 1"
-    ] * (odd > 0)
+    notes = [f"{name}: {unreadable:,} unreadable lines left out"] if unreadable else []
+    return notes + ([f"{name}: {odd:,} records left out whose scores aren't between 0 and 1"] if odd else [])
 
 
-class _Shared:
-    """Equal references and groups kept once: most records of a run have those of many others."""
-
-    def __init__(self) -> None:
-        self._references: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._groups: dict[tuple[tuple[str, Group], ...], dict[str, Group]] = {}
-
-    def references(self, references: tuple[str, ...]) -> tuple[str, ...]:
-        return self._references.setdefault(references, references)
-
-    def groups(self, groups: dict[str, Group]) -> dict[str, Group]:
-        return self._groups.setdefault(tuple(groups.items()), groups)
-
-
-def tell_apart(sides: Sequence[Side]) -> None:
-    """Give each side a label of its own: the model, else the variant, else the model and the path."""
+def label_sides(sides: Sequence[Side]) -> None:
+    """Give the sides distinct labels: the model, else the variant, else the model and the path."""
     ways: tuple[Callable[[Side], str], ...] = (
         _model,
         lambda side: side.only_variant or "",

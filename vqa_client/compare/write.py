@@ -1,7 +1,7 @@
-"""Reads what is to be compared, compares it, and writes the four files.
+"""Reads the runs to compare, compares them, and writes four files.
 
-The page is for people and needs no network: the run page's design, with every question of two runs or more. The JSON
-has everything, and the two CSV files questions and groups for spreadsheets.
+The page is for people and needs no network; it has the design of a run's page, with every question of two runs or
+more. The JSON has everything, and the two CSV files have questions and groups for spreadsheets.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from vqa_client.compare.figures import FULL_MARKS, Compared, Comparison, Group, compare
 from vqa_client.compare.matching import Matched, Pair
 from vqa_client.compare.sections import sentence, tests
-from vqa_client.compare.sides import Kept, Key, Side, read_sides, tell_apart
+from vqa_client.compare.sides import Kept, Side, label_sides, read_sides
 from vqa_client.errors import UsageError
 from vqa_client.files import replacing, write_json
 from vqa_client.html import shown_images
@@ -26,6 +26,7 @@ from vqa_client.html.data import COLUMNS, TEXT_BUDGET, Block, text_limit
 from vqa_client.html.figures import Figure, heat_maps, state_link
 from vqa_client.html.page import OURS, policy, rendered
 from vqa_client.html.shown_images import EmbeddedImages, Show, chosen
+from vqa_client.reports.log_reader import Key
 from vqa_client.reports.names import percent
 from vqa_client.reports.overview import Overview, dollars, overview
 from vqa_client.reports.sections import Section
@@ -35,9 +36,9 @@ from vqa_client.types import group_text
 from vqa_client.version import __version__
 
 MOST_SLOPES = 15
-"""Charts with images and without that are open; those of further groups are in the fold of their tables."""
+"""How many charts with images and without are always visible; the others are folded away with their tables."""
 PICTURED = {"of_many": 150, "of_few": 200}
-"""The longest sides of small pictures in pixels."""
+"""The longest sides of small pictures, in pixels."""
 LEAST_TEXT, MORE_PER_RECORD, RECORDS = 1_000_000, 400, 4_000
 """Characters of prompts and replies: a thousand flips among two thousand questions fit into 3 MB with 200 pictures."""
 
@@ -50,7 +51,7 @@ class ChartedRun(Struct, frozen=True, kw_only=True):
 
 
 def write_page(path: Path, sides: Sequence[Side], compared: Compared, *, most_images: int) -> None:
-    """Write the page; raises OutputError where the path can't be written, NotOurs where another file is there."""
+    """Write the page; raises OutputError if the path can't be written, NotOurs if a foreign file is there."""
     flips = {pair.key for of, matched in compared for pair in of.own(matched) if pair.changed}
     pictured = chosen(
         (record for run in sides[0].runs for record in run.records),
@@ -63,7 +64,7 @@ def write_page(path: Path, sides: Sequence[Side], compared: Compared, *, most_im
 
 
 def page(sides: Sequence[Side], compared: Compared, show: Show, *, served: bool = False) -> bytes:
-    """The page in UTF-8; a served one takes images from its server."""
+    """The page in UTF-8; a `served` one takes images from its server."""
     first, measure = compared[0][0], compared[0][0].measure
     every = [charted for side in sides for charted in _charted_runs(side, first.variant)]
     maps = [(charted.name, map) for charted in every for map in heat_maps(charted.overview)]
@@ -90,7 +91,7 @@ def page(sides: Sequence[Side], compared: Compared, show: Show, *, served: bool 
 
 
 def _charted_runs(side: Side, variant: str | None) -> Iterator[ChartedRun]:
-    """The runs that figures of the variant are of, all of them where none has it."""
+    """The runs of a side that have the variant, or all of its runs if none has it."""
     runs = [run for run in side.runs if variant in run.records.variants] or side.runs
     for run in runs:
         variant = f" · {run.folder or run.stem}" if len(runs) > 1 else ""
@@ -110,7 +111,7 @@ def _gap(label: str, before: float, after: float, of: Comparison | Group, p_holm
 
 
 def _comparison(number: int, of: Comparison, matched: Matched) -> dict[str, Any]:
-    """What the template shows of one comparison; the square's cells are counts of full marks, with their links."""
+    """What the template shows of one comparison; cells of the square are counts of full marks with their links."""
     own, ways = of.own(matched), {True: "right", False: "not"}
     full = [(pair.a.score >= FULL_MARKS, pair.b.score >= FULL_MARKS) for pair in own]
     square = [
@@ -129,7 +130,7 @@ def _comparison(number: int, of: Comparison, matched: Matched) -> dict[str, Any]
 
 
 def _answered_section(of: Comparison) -> Section:
-    """What the strips above don't say of both runs."""
+    """The figures of both runs that the charts above don't show."""
     both = ((of.a, of.accuracy_a), (of.b, of.accuracy_b))
     columns = ["", "full marks", "answered", "% of these"]
     rows = [[label, f"{run.full_marks:,}", f"{run.answered:,}", percent(run.value_answered)] for label, run in both]
@@ -140,7 +141,7 @@ def _answered_section(of: Comparison) -> Section:
 
 
 def _data(sides: Sequence[Side], compared: Compared, every: Sequence[ChartedRun], show: Show) -> bytes:
-    """The block of the run page: a row is the first side's record, and has those of the others in a further column."""
+    """The data block of the page: each row is the first side's record, with the other sides' in one more column."""
     own = [{pair.key: pair for pair in of.own(matched)} for of, matched in compared]
     lengths = [length for charted in every for length in charted.overview.text_lengths]
     more = MORE_PER_RECORD * max(0, len(own[0]) * len(sides) - RECORDS)
@@ -164,7 +165,7 @@ def _rows(block: Block, side: Side, keys: Collection[Key]) -> Iterator[tuple[Key
 
 
 def _blind(every: Sequence[ChartedRun]) -> list[tuple[str, list[Gap]]]:
-    """Of runs that asked with images and without: accuracies both ways over all questions, then group by group."""
+    """The accuracies with images and without of runs that asked both ways, over all questions, then by group."""
     asked_both = [charted for charted in every if {SEEN, BLIND} <= set(charted.overview.run.records.variants)]
     if len(asked_both) < 2:
         return []
@@ -177,7 +178,7 @@ def _blind(every: Sequence[ChartedRun]) -> list[tuple[str, list[Gap]]]:
 
 
 def _cost(every: Sequence[ChartedRun]) -> Scatter | None:
-    """Accuracy against what a question costs: dollars where all configs have prices, else tokens."""
+    """Accuracy against the cost of a question: in dollars if all configs have prices, else in tokens."""
     prices = [dollars(each.overview) for each in every]
     tokens = [each.overview.whole.prompt_tokens.total + each.overview.whole.completion_tokens.total for each in every]
     priced = all(prices)
@@ -198,9 +199,9 @@ _GROUP_HEAD = (
 
 
 def compare_runs(places: Sequence[Path]) -> tuple[list[Side], Compared]:
-    """Read and compare; a run that is named twice counts once, and a folder as all runs in it.
+    """Read and compare runs; a run that is named twice counts once, and a folder stands for all runs in it.
 
-    Raises DataError for what can't be read, IdentityError for runs of other data, UsageError for a single run.
+    Raises DataError for runs that can't be read, IdentityError for runs of other data, UsageError for a single run.
     """
     sides: dict[frozenset[Path], Side] = {}
     for place in places:
@@ -210,20 +211,20 @@ def compare_runs(places: Sequence[Path]) -> tuple[list[Side], Compared]:
         raise UsageError(f"there is 1 run to compare in {places[0]}", hint="name another run over the same questions")
     if len(sides) < 2:
         raise UsageError(f"{' and '.join(map(str, places))} are one run", hint="name two runs over the same questions")
-    named = list(sides.values())
-    tell_apart(named)
-    return named, compare(named)
+    all_sides = list(sides.values())
+    label_sides(all_sides)
+    return all_sides, compare(all_sides)
 
 
 def comparison_page(logs: Sequence[Path], show: Show) -> bytes:
-    """Compare and give the page alone; raises as `compare_runs` does."""
+    """Compare runs and give only the page; raises as `compare_runs` does."""
     return page(*compare_runs(logs), show, served=True)
 
 
 def write_comparison(
     folder: Path, sides: Sequence[Side], compared: Compared, *, html_images: int, csv_safe: bool
 ) -> tuple[Path, ...]:
-    """Write everything and name the files, the page where Jinja is installed; raises OutputError for a full disk."""
+    """Write the files, the page only if Jinja is installed, and give their paths; raises OutputError."""
     write_json(folder / JSON_NAME, content(sides, compared), rb'\{\n  "vqa_client": ')
     write_rows(folder / CSV_NAME, _questions(sides, compared), rb"question_id,variant,", csv_safe=csv_safe)
     write_rows(folder / GROUPS_NAME, _groups(compared), rb"a,b,field,value,", csv_safe=csv_safe)
@@ -235,7 +236,7 @@ def write_comparison(
 
 
 def content(sides: Sequence[Side], compared: Compared) -> dict[str, Any]:
-    """Give all that the JSON holds."""
+    """The content of the JSON."""
     return {
         "vqa_client": __version__,
         "unit": UNIT,
@@ -284,7 +285,7 @@ def _reply(kept: Kept) -> dict[str, Any]:
 
 
 def _questions(sides: Sequence[Side], compared: Compared) -> Iterator[list[Any]]:
-    """A row for each question of any side; cells of a side that wasn't asked are empty."""
+    """A row for each question of any side, with empty cells for a side that wasn't asked."""
     columns = [sides[0].kept]
     for side, (_, matched) in zip(sides[1:], compared, strict=True):
         columns.append({pair.key: pair.b for pair in matched.pairs})
@@ -318,5 +319,5 @@ def _groups(compared: Compared) -> Iterator[list[Any]]:
         yield [of.a, of.b, "", "", of.n, of.clusters, *accuracies, less.value, less.low, less.high, of.p, of.p_holm]
         for group in (*of.variants, *of.groups):
             less, scores = group.difference, (group.a, group.b)
-            named = [of.a, of.b, group.field, group.value, less.n, less.clusters]
-            yield [*named, *scores, less.value, less.low, less.high, group.p, group.p_holm]
+            names = [of.a, of.b, group.field, group.value, less.n, less.clusters]
+            yield [*names, *scores, less.value, less.low, less.high, group.p, group.p_holm]

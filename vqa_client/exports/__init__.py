@@ -1,4 +1,4 @@
-"""A finished run as CSV, JSON Lines, Parquet, Markdown and a summary, for other programs and for papers.
+"""A finished run as CSV, JSON Lines, Parquet, Markdown and a JSON summary, for other programs and for papers.
 
-Only what is in the log and the run file is used: no benchmark is imported.
+They need only the log and the run file; no benchmark is imported.
 """

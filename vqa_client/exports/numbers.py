@@ -1,4 +1,4 @@
-"""The numbers of a run as JSON, shares in [0, 1], and as Markdown tables for issues, pull requests and notes."""
+"""The numbers of a run as JSON, with shares in [0, 1], and as Markdown tables."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -16,21 +16,21 @@ from vqa_client.scoring.statistics import Interval
 from vqa_client.types import ANSWERED
 from vqa_client.unseen import unseen
 
-_JSON = rb'\{\n  "task": '
-"""How the file begins, whatever its version."""
+_JSON_START = rb'\{\n  "task": '
+"""The beginning of the file in every version."""
 QUANTILES = {"median": 0.5, "p95": 0.95, "max": 1.0}
 
 
 def write_summary(path: Path, overview: Overview) -> None:
-    """Replace the file; an accuracy that nothing was measured for is null."""
-    write_json(path, summary_content(overview), _JSON)
+    """Replace the file; an accuracy without an answered question is null."""
+    write_json(path, summary_content(overview), _JSON_START)
 
 
 def summary_content(overview: Overview) -> dict[str, Any]:
-    """Everything that the report says in numbers, and the run file's own words.
+    """All numbers of the report, and the run file.
 
-    Of several variants, accuracies, statuses and scores are those of `headline_variant`; what `all_variants` holds,
-    times, tokens and attempts are of all records.
+    With several variants, accuracies, statuses and scores are those of `headline_variant`; `all_variants`, times,
+    tokens and attempts are of all records.
     """
     run, summary, total = overview.run, overview.summary, overview.summary.overall.total
     return {
@@ -62,7 +62,7 @@ def summary_content(overview: Overview) -> dict[str, Any]:
 
 
 def _all_variants(overview: Overview) -> dict[str, Any] | None:
-    """What became of all records; None where there is one variant, of which all else is."""
+    """The statuses of all records; None if there is only one variant, since everything else is of it."""
     if overview.headline is None:
         return None
     every = overview.whole
@@ -71,20 +71,20 @@ def _all_variants(overview: Overview) -> dict[str, Any] | None:
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@-]|:(?! ))")
 _UNSEEN = unseen(lines=False)
-_MARKDOWN = rb"# [^\n]*: [^\n]*\n\n(?s:.*?)\n\|---\|---:\|"
-"""How the file begins, whatever its version."""
+_MARKDOWN_START = rb"# [^\n]*: [^\n]*\n\n(?s:.*?)\n\|---\|---:\|"
+"""The beginning of the file in every version."""
 _ACCURACY = ("accuracy", "95 % interval", "n")
 Row = tuple[str, ...]
 
 
 def write_markdown(path: Path, overview: Overview) -> None:
     """Replace the file."""
-    with replacing(path, _MARKDOWN) as file:
+    with replacing(path, _MARKDOWN_START) as file:
         file.write("\n".join(as_markdown(sections(overview))).encode("utf-8", "replace") + b"\n")
 
 
 def as_markdown(sections: Iterable[Section]) -> Iterator[str]:
-    """Line after line; the text is escaped, so that it shows and does nothing."""
+    """The lines of the Markdown; text is escaped, so that it has no effect."""
     for section in sections:
         if section.title:
             yield from (f"# {escaped(section.title)}", "")
@@ -98,7 +98,7 @@ def as_markdown(sections: Iterable[Section]) -> Iterator[str]:
 
 
 def sections(overview: Overview) -> Iterator[Section]:
-    """A run's figures."""
+    """The figures of a run."""
     run, summary, description = overview.run, overview.summary, overview.description
     yield Section(title=f"{run.title}: {run.facts.model or run.stem}", notes=list(_scope(overview)))
     methods = [f"Intervals: {_methods(summary)}."] if summary.overall.interval else []
@@ -117,14 +117,13 @@ def sections(overview: Overview) -> Iterator[Section]:
             rows = [_tally(value, tallies[value]) for value in in_order(tallies, description.order(field))]
             yield Section(columns=(field.replace("_", " "), *_ACCURACY), rows=rows)
     if overview.variants:
-        named = overview.variants.items()
-        failed = [(*_tally(name or "unchanged", of), f"{of.failed:,}") for name, of in named]
-        yield Section(columns=(VARIANT, *_ACCURACY, "failed"), rows=failed)
+        rows = [(*_tally(name or "unchanged", of), f"{of.failed:,}") for name, of in overview.variants.items()]
+        yield Section(columns=(VARIANT, *_ACCURACY, "failed"), rows=rows)
     yield Section(columns=("cost", f"of all {overview.whole.overall.total:,} questions"), rows=list(totals(overview)))
 
 
 def escaped(text: str) -> str:
-    """A text in one line in which no character is markup."""
+    """A text on one line in which no character is markup."""
     plain = _UNSEEN.sub(lambda match: " " if match.group().isspace() else f"U+{ord(match.group()):04X}", text)
     return _MARKUP.sub(r"\\\1", plain)
 
@@ -134,7 +133,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _scope(overview: Overview) -> Iterator[str]:
-    """Which questions the tables are of, where that isn't all that were to be asked."""
+    """Which questions the tables are of, if these are not all questions of the run."""
     run, asked, expected = overview.run, overview.whole.overall.total, overview.run.facts.expected
     if overview.variants:
         yield f"Figures are of {run.of_words}; all {len(overview.variants):,} variants are in a table below."
@@ -151,7 +150,7 @@ def _headline(summary: Summary) -> list[Row]:
 
 
 def _methods(summary: Summary) -> str:
-    """By which methods the intervals of all tables are; Wilson's where no two questions share an image or document."""
+    """The methods of all intervals; it is Wilson's if no two questions share an image or document."""
     tallies = [summary.overall, *(tally for field in summary.breakdowns.values() for tally in field.values())]
     return ", ".join(sorted({tally.interval.method for tally in tallies if tally.interval}))
 

@@ -20,9 +20,9 @@ Get = Callable[[Record], Any]
 
 
 class Column(Struct, frozen=True):
-    """A column's name, the type of its values, and where they come from; None is an empty cell.
+    """A column's name, the type of its values, and a function that gets them; None is an empty cell.
 
-    A `list` is a list of texts, and SentImage means a list of images.
+    The type `list` means a list of texts, and SentImage a list of images.
     """
 
     name: str
@@ -74,7 +74,7 @@ def columns(overview: Overview, data: Data | None) -> tuple[Column, ...]:
 
 
 def rows(records: Iterable[Record], selected: Iterable[Column]) -> Iterator[list[Any]]:
-    """One list of values a record."""
+    """A list of values for each record."""
     gets = [column.get for column in selected]
     for record in records:
         yield [get(record) for get in gets]
@@ -101,37 +101,37 @@ def _of_field(name: str) -> Column:
     return Column(f"group.{name}", str, lambda record: field_value(record, name))
 
 
-_CSV = rb"question_id,variant,"
-"""How the table begins, whatever its version."""
+_CSV_START = rb"question_id,variant,"
+"""The beginning of the table in every version."""
 
 
 def write_csv(path: Path, overview: Overview, *, csv_safe: bool, data: Data | None = None) -> None:
-    """One row a record after the names; lists are JSON, an empty cell is no value.
+    """A row for each record; lists are JSON, and a missing value is an empty cell.
 
-    With `csv_safe` a cell that a spreadsheet would take for a formula gets a "'" in front, as OWASP advises.
+    With `csv_safe`, a "'" is put before cells that a spreadsheet would take for a formula, as OWASP advises.
     """
     selected = columns(overview, data)
     cells = (
         [encode(cell).decode() if isinstance(cell, list) else cell for cell in row]
         for row in rows(overview.run.records, selected)
     )
-    write_rows(path, chain([[column.name for column in selected]], cells), _CSV, csv_safe=csv_safe)
+    write_rows(path, chain([[column.name for column in selected]], cells), _CSV_START, csv_safe=csv_safe)
 
 
 def write_jsonl(path: Path, overview: Overview, *, data: Data | None = None) -> None:
-    """The same table with a JSON object per line; an empty cell is null."""
+    """The same table with a JSON object per line; a missing value is null."""
     selected = columns(overview, data)
     names = [column.name for column in selected]
     entries = (dict(zip(names, row, strict=True)) for row in rows(overview.run.records, selected))
     write_entries(path, entries, as_list=False)
 
 
-_PARQUET = b"PAR1"
+_PARQUET_START = b"PAR1"
 ROWS_AT_ONCE = 1000
 
 
 def write_parquet(path: Path, overview: Overview, *, data: Data | None = None) -> None:
-    """Write the columns of the CSV table; raises UsageError where pyarrow is not installed."""
+    """Write the columns of the CSV table; raises UsageError if pyarrow is not installed."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -140,7 +140,7 @@ def write_parquet(path: Path, overview: Overview, *, data: Data | None = None) -
     selected = columns(overview, data)
     kinds = _kinds(pa)
     schema = pa.schema([(column.name, kinds[column.kind]) for column in selected])
-    with replacing(path, _PARQUET) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+    with replacing(path, _PARQUET_START) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for batch in _batches(rows(overview.run.records, selected)):
             arrays = [
                 pa.array(values, field.type) for values, field in zip(zip(*batch, strict=True), schema, strict=True)

@@ -1,4 +1,4 @@
-"""Figures of a robustness evaluation, for print and for colour-blind people, each as PNG and SVG."""
+"""Figures of a robustness evaluation as PNG and SVG, fit for print and for colour-blind readers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -35,9 +35,9 @@ FIGURES: dict[str, Callable[[Evaluation], "Figure"]] = {
 
 
 def draw(evaluation: Evaluation, folder: Path) -> tuple[list[Path], list[str]]:
-    """Draw all that can be drawn; give the files, and why a figure is missing.
+    """Draw all figures that have data; give the files, and why others are missing.
 
-    Raises OutputError where a file can't be written or matplotlib is not installed.
+    Raises OutputError if a file can't be written, UsageError without matplotlib.
     """
     paths: list[Path] = []
     missing: list[str] = []

@@ -3,7 +3,18 @@
 from math import cos, nan, pi, sin
 from typing import TYPE_CHECKING, Any
 
-from vqa_client.plots.style import WIDTH_IN, Look, NothingToDraw, figure, legend_below, look, model_lines, shown, titled
+from vqa_client.plots.style import (
+    WIDTH_IN,
+    Look,
+    NothingToDraw,
+    figure,
+    legend_below,
+    look,
+    model_lines,
+    panels,
+    shown,
+    titled,
+)
 from vqa_client.scoring.corrupted_scores import Curves, Evaluation, Figures, classes_of
 from vqa_client.scoring.robustness import METRICS, class_of
 
@@ -15,16 +26,16 @@ PANEL_IN = 1.85
 CLEAN_LINE = (0, (1, 1.6))
 MOST_BANDS = 4
 SPREAD = 0.5
-"""How far the first and the last of many models are apart at one level."""
+"""The distance between the first and the last of many models at one level."""
 COLOURS = "YlOrBr"
 ROW_IN = 0.205
 TITLE_CHARACTERS = 26
 ROWS_FOR_BAR = 5
-"""With fewer rows a colour bar has no room, and the cells say their numbers."""
+"""With fewer rows a colour bar doesn't fit; the cells have numbers anyway."""
 FEW_MODELS = 4
-"""So many models get two panels a row; more get four on a wider figure."""
+"""Up to this many models get two panels per row; more get four on a wider figure."""
 WHITE_FROM = 0.7
-"""Share of the colour scale from which white letters are read more easily."""
+"""From this share of the colour scale, white letters are easier to read."""
 MOST_TYPES = 20
 """How many types of questions are shown; the evaluation's JSON has all."""
 
@@ -32,7 +43,7 @@ MOST_TYPES = 20
 def accuracy_by_level(evaluation: Evaluation) -> "Figure":
     """Each model's accuracy with its 95 % interval, and its clean accuracy as a dotted line.
 
-    Intervals are bands, and lines beside each other where there are so many models that bands would hide each other.
+    Intervals are bands; with many models they are lines side by side, since bands would hide each other.
     """
     from matplotlib.lines import Line2D
 
@@ -43,18 +54,14 @@ def accuracy_by_level(evaluation: Evaluation) -> "Figure":
     down = -(-len(names) // across)
     width_in = WIDTH_IN if across > 1 else WIDTH_IN / 2
     drawn = figure(width_in, PANEL_IN * max(down, 1.6) + 0.45 + 0.2 * (len(evaluation.models) // 3))
-    panels = drawn.subplots(down, across, sharex=True, sharey=True, squeeze=False)
-    for place, panel in enumerate(panels.flat):
-        if place < len(names):
-            _level_panel(panel, evaluation, names[place])
-            panel.tick_params(labelbottom=place + across >= len(names))
-            panel.set_xlabel("level" if place >= across * (down - 1) else "")
-        else:
-            panel.set_visible(False)
+    for place, panel in enumerate(panels(drawn, len(names), across, sharex=True, sharey=True)):
+        _level_panel(panel, evaluation, names[place])
+        panel.tick_params(labelbottom=place + across >= len(names))
+        panel.set_xlabel("level" if place >= across * (down - 1) else "")
     drawn.supylabel("accuracy in %", fontsize=8.5)
-    handles, named = model_lines(evaluation.models)
+    handles, models = model_lines(evaluation.models)
     dotted = Line2D([], [], color="#555555", linestyle=CLEAN_LINE, linewidth=0.9)
-    legend_below(drawn, [*handles, dotted], [*named, "clean (level 0)"])
+    legend_below(drawn, [*handles, dotted], [*models, "clean (level 0)"])
     return drawn
 
 
@@ -83,14 +90,14 @@ def _curve(panel: Any, curves: Curves, name: str, style: Look, aside: float | No
 
 
 def _point(of: Figures | None) -> tuple[float, float, float]:
-    """Accuracy and its bounds in per cent; not a number, which leaves a gap, where a level was not run."""
+    """Accuracy and its bounds in per cent; NaN, which leaves a gap, if a level was not run."""
     if of is None or of.accuracy is None or of.interval is None:
         return nan, nan, nan
     return 100 * of.accuracy, 100 * of.interval.low, 100 * of.interval.high
 
 
 def relative_drop(evaluation: Evaluation) -> "Figure":
-    """A heat map for each model, each cell with its number in per cent."""
+    """A heat map for each model, with a number in per cent in each cell."""
     rows = evaluation.corruptions
     tables = {model: _drops(curves, rows, evaluation.n_levels) for model, curves in evaluation.models.items()}
     values = [value for table in tables.values() for row in table for value in row if value == value]
@@ -100,23 +107,20 @@ def relative_drop(evaluation: Evaluation) -> "Figure":
     down = -(-len(tables) // across)
     width_in = WIDTH_IN * {1: 0.65, 2: 1.0}.get(across, 1.5)
     drawn = figure(width_in, down * (ROW_IN * len(rows) + 0.55) + 0.45)
-    panels = drawn.subplots(down, across, sharey=True, squeeze=False)
-    for panel in panels.flat[len(tables) :]:
-        panel.set_visible(False)
     top = max(*values, 1.0)
-    for panel, (model, table) in zip(panels.flat, tables.items(), strict=False):
+    for panel, (model, table) in zip(panels(drawn, len(tables), across, sharey=True), tables.items(), strict=True):
         image = _heat_map(panel, table, top)
         panel.set_title(shown(model, TITLE_CHARACTERS))
         panel.set_yticks(range(len(rows)), [titled(name) for name in rows])
     drawn.suptitle("accuracy lost, in % of the clean accuracy", fontsize=8.5)
     if down * len(rows) >= ROWS_FOR_BAR:
-        bar = drawn.colorbar(image, ax=list(panels.flat), shrink=0.7, pad=0.02, aspect=30)
+        bar = drawn.colorbar(image, ax=drawn.axes, shrink=0.7, pad=0.02, aspect=30)
         bar.outline.set_visible(False)
     return drawn
 
 
 def _drops(curves: Curves, rows: list[str], n_levels: int) -> list[list[float]]:
-    """Per cent lost at each level from 1 on; not a number where there is none."""
+    """Per cent lost at each level from 1; NaN if unknown."""
     clean = curves.clean.accuracy if curves.clean else None
     table = []
     for name in rows:
@@ -150,9 +154,9 @@ def _cell(value: float) -> str:
 
 
 def question_types(evaluation: Evaluation) -> "Figure":
-    """The types that surely lose most: points of accuracy over all corrupted images less clean, with 95 % intervals.
+    """The question types that lose most: points of accuracy over all corrupted images less clean, with 95 % intervals.
 
-    They are ranked by the interval's end next to 0, so that a type of few questions, which may look bad by chance,
+    They are ranked by the interval's end next to 0, so that a type with few questions, which may look bad by chance,
     doesn't come first.
     """
     ranked = _ranked(evaluation)
@@ -207,14 +211,14 @@ TITLES = {
 VRE_ACROSS = 3
 LABEL_RADIUS = 1.07
 LEVEL = 0.35
-"""A label so near the middle, across or up, as a share of the radius, is centred there."""
+"""A label within this share of the radius from an axis is centred on it."""
 FEW_BARS = 4
-"""So many models have their numbers above their bars."""
+"""Up to this many models have their numbers above their bars."""
 _NO_VRE = "no metric has two different values in the pool"
 
 
 def metrics_by_class(evaluation: Evaluation) -> "Figure":
-    """A panel for each class; 0, the centre, is the pool's best value of a metric and 1 its worst."""
+    """A panel for each class of corruptions; 0, the centre, is the pool's best value of a metric and 1 its worst."""
     names = classes_of(evaluation.corruptions)
     values = [value for row in evaluation.scaled_by_class.values() for of in row.values() for value in of.values()]
     if all(value is None for value in values):
@@ -222,16 +226,14 @@ def metrics_by_class(evaluation: Evaluation) -> "Figure":
     across = min(VRE_ACROSS, len(names))
     down = -(-len(names) // across)
     drawn = figure(max(WIDTH_IN * across / VRE_ACROSS, 3.4), 2.45 * down + 0.35 + 0.2 * (len(evaluation.models) // 3))
-    panels = drawn.subplots(down, across, subplot_kw={"projection": "polar"}, squeeze=False)
-    for panel in panels.flat[len(names) :]:
-        panel.set_visible(False)
-    for panel, name in zip(panels.flat, names, strict=False):
-        _panel(panel, evaluation, name)
+    polar = panels(drawn, len(names), across, subplot_kw={"projection": "polar"})
+    for panel, name in zip(polar, names, strict=True):
+        _metrics_panel(panel, evaluation, name)
     legend_below(drawn, *model_lines(evaluation.models))
     return drawn
 
 
-def _panel(panel: Any, evaluation: Evaluation, name: str) -> None:
+def _metrics_panel(panel: Any, evaluation: Evaluation, name: str) -> None:
     angles = [2 * pi * place / len(METRICS) for place in range(len(METRICS))]
     panel.set_title(name, pad=26)
     panel.set_theta_offset(pi / 2)
@@ -263,7 +265,7 @@ def _polygon(panel: Any, angles: list[float], values: list[float | None], number
 
 
 def vre_by_weighting(evaluation: Evaluation) -> "Figure":
-    """Bars of each model with all weights alike, and with 0.6 on one metric and 0.1 on each other."""
+    """Bars of each model with equal weights, and with 0.6 on one metric and 0.1 on each other."""
     if all(value is None for row in evaluation.weightings.values() for value in row.values()):
         raise NothingToDraw(_NO_VRE)
     drawn = figure(WIDTH_IN, 3.1 + 0.2 * (len(evaluation.models) // 3))
@@ -288,7 +290,7 @@ def vre_by_weighting(evaluation: Evaluation) -> "Figure":
 
 
 def vre_by_corruption(evaluation: Evaluation) -> "Figure":
-    """Bars of each corruption, over all models, the worst first; told apart by class."""
+    """A bar for each corruption over all models, the worst first, coloured by class."""
     values = {name: value for name, value in evaluation.vre.per_corruption.items() if value is not None}
     if not values:
         raise NothingToDraw(_NO_VRE)

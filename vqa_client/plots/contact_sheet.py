@@ -23,11 +23,10 @@ _LEVELS = range(6)
 
 
 def contact_sheet(image: Path, folder: Path, *, profile: Profile, seed: int) -> list[Path]:
-    """Draw the sheet; give its files.
+    """Draw the sheet and give its files; the image is corrupted at full size and then reduced.
 
-    Corrupted at full size and shrunk for the sheet alone. Raises DataError where the file can't be read,
-    QuestionFailed where it is no image, UsageError where a package is missing, OutputError where a file can't
-    be written.
+    Raises DataError if the file can't be read, QuestionFailed if it is not an image, UsageError if a package is
+    missing, OutputError if a file can't be written.
     """
     try:
         with open_image(str(image)) as file:
@@ -57,7 +56,7 @@ def contact_sheet(image: Path, folder: Path, *, profile: Profile, seed: int) -> 
 
 
 def _sheet(data: bytes, *, profile: Profile, seed: int, path: str) -> tuple["Pixels", tuple[int, int]]:
-    """All tiles on one white sheet, and the height and width of a tile in pixels."""
+    """The sheet, and the height and width of a tile in pixels."""
     import numpy as np
 
     pixels, digest = decoded(data, path), sha256(data).hexdigest()
@@ -68,7 +67,7 @@ def _sheet(data: bytes, *, profile: Profile, seed: int, path: str) -> tuple["Pix
         for level in (0, *CORRUPTIONS[name].levels(profile)):
             made = corrupted(pixels, name, level, profile=profile, seed=seed, digest=digest, path=path)
             top, left = row * (tile[0] + GAP_PX), level * (tile[1] + GAP_PX)
-            sheet[top : top + tile[0], left : left + tile[1]] = _shrunk(made, tile)
+            sheet[top : top + tile[0], left : left + tile[1]] = _resized(made, tile)
     return sheet, tile
 
 
@@ -77,8 +76,8 @@ def _tile_size(height: int, width: int) -> tuple[int, int]:
     return max(1, round(height * scale)), max(1, round(width * scale))
 
 
-def _shrunk(pixels: "Pixels", tile: tuple[int, int]) -> Any:
-    """To a tile; a picture that a corruption made smaller shows its squares."""
+def _resized(pixels: "Pixels", tile: tuple[int, int]) -> Any:
+    """The picture at the size of a tile; one that a corruption made smaller is enlarged with visible pixels."""
     import numpy as np
     from PIL import Image
 

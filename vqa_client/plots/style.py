@@ -1,4 +1,4 @@
-"""What all figures have in common: how models are told apart, fonts for print, and files that come out the same."""
+"""The style of all figures: how models look, fonts for print, and files with the same bytes each time."""
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 PNG_DPI = 220
 WIDTH_IN = 7.2
-"""A page's width of text."""
+"""The width of text on a page."""
 NAME_CHARACTERS = 34
 CHARACTER_IN = 0.078
-"""The width of a legend's letters."""
+"""The width of a letter in a legend."""
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9", "#7A4B9A")
-"""Okabe and Ito's, told apart with any colour vision; violet for their yellow, which is lost on white paper."""
+"""Okabe and Ito's colours, distinct for any colour vision; violet replaces their yellow, which is faint on white."""
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _LINES: tuple[Any, ...] = ("-", "--", "-.", (0, (4, 1, 1, 1, 1, 1)), (0, (6, 2)), (0, (1, 1)), (0, (3, 1)), (0, (8, 1)))
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "oooo", "----")
 _SETTINGS: Any = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
+    "font.family": "DejaVu Sans",  # part of matplotlib, so the same everywhere
     "font.size": 8.5,
     "axes.titlesize": 9,
     "axes.labelsize": 8.5,
@@ -46,7 +46,7 @@ _SETTINGS: Any = {
     "svg.hashsalt": "vqa-client",  # else ids differ from run to run
     "svg.fonttype": "path",
     "axes.unicode_minus": True,
-    "text.parse_math": False,  # a name is no formula
+    "text.parse_math": False,  # a name is not a formula
 }
 
 
@@ -55,7 +55,7 @@ class NothingToDraw(Exception):
 
 
 class Look(Struct, frozen=True, kw_only=True):
-    """How one model is drawn in every figure: told apart by shape as well as by colour."""
+    """How one model is drawn in every figure: it differs from others in shape and in colour."""
 
     colour: str
     marker: str
@@ -64,7 +64,7 @@ class Look(Struct, frozen=True, kw_only=True):
 
 
 def look(number: int) -> Look:
-    """The model's look, by its place in the pool; the ninth looks like the first with another marker."""
+    """The look of a model by its place in the pool; the ninth has the first one's colour and another marker."""
     return Look(
         colour=_COLOURS[number % len(_COLOURS)],
         marker=_MARKERS[(number + number // len(_MARKERS)) % len(_MARKERS)],
@@ -74,7 +74,7 @@ def look(number: int) -> Look:
 
 
 def needs_extra() -> None:
-    """Raise UsageError where matplotlib is not installed."""
+    """Raise UsageError if matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -83,26 +83,34 @@ def needs_extra() -> None:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw with our settings and leave the caller's as they were; raises UsageError without matplotlib."""
+    """Draw with our settings, and restore the caller's; raises UsageError without matplotlib."""
     needs_extra()
     import matplotlib
 
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS)
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # in a model's name: shown as a box
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # a box replaces it in a model's name
         yield
 
 
 def figure(width_in: float, height_in: float) -> "Figure":
-    """An empty figure that no window and no global state knows of."""
+    """An empty figure, without a window or global state."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width_in, height_in), layout="constrained")
 
 
+def panels(drawn: "Figure", number: int, across: int, **options: Any) -> list[Any]:
+    """The first panels of a grid with `across` columns; the others in its last row are hidden."""
+    every = drawn.subplots(-(-number // across), across, squeeze=False, **options).flat
+    for panel in every[number:]:
+        panel.set_visible(False)
+    return list(every[:number])
+
+
 def save(drawn: "Figure", folder: Path, name: str, *, dpi: int = PNG_DPI) -> list[Path]:
-    """Write NAME.png and NAME.svg, the same bytes each time; raises OutputError where one can't be written."""
+    """Write NAME.png and NAME.svg, the same bytes each time; raises OutputError if one can't be written."""
     paths = [folder / f"{name}.png", folder / f"{name}.svg"]
     metadata: list[dict[str, str | None]] = [{"Software": None}, {"Date": None, "Creator": "vqa-client"}]
     for path, entries in zip(paths, metadata, strict=True):
@@ -112,12 +120,12 @@ def save(drawn: "Figure", folder: Path, name: str, *, dpi: int = PNG_DPI) -> lis
 
 
 def shown(name: str, most: int = NAME_CHARACTERS) -> str:
-    """A model's or question type's name as a figure has room for it."""
+    """The name of a model or question type, cut to the room in a figure."""
     plain = "".join(character if character.isprintable() else "?" for character in name)
     if len(plain) > most:
         half = (most - 3) // 2
         plain = f"{plain[:half]} … {plain[-half:]}"
-    return f" {plain}" if plain.startswith("_") else plain  # one with a line in front is left out of legends
+    return f" {plain}" if plain.startswith("_") else plain  # legends leave out names that begin with "_"
 
 
 def titled(corruption: str) -> str:
@@ -126,7 +134,7 @@ def titled(corruption: str) -> str:
 
 
 def model_lines(models: Iterable[str]) -> tuple[list[Any], list[str]]:
-    """What a legend shows of models that are drawn as lines, and their names."""
+    """The legend's lines of models, and their names."""
     from matplotlib.lines import Line2D
 
     names = list(map(shown, models))
@@ -136,7 +144,7 @@ def model_lines(models: Iterable[str]) -> tuple[list[Any], list[str]]:
 
 
 def legend_below(drawn: "Figure", handles: Sequence[Any], names: Sequence[str]) -> None:
-    """One legend for all panels, below them, in as many columns as the names have room for."""
+    """One legend below all panels, in as many columns as fit."""
     column_in = 0.55 + CHARACTER_IN * max(map(len, names))
     columns = max(1, min(len(names), int(drawn.get_figwidth() / column_in)))
     drawn.legend(handles, names, loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2)
