@@ -1,1 +1,1 @@
-"""Another model, or people, as the judge of a finished run's replies."""
+"""A finished run's replies judged by another model, or by people."""

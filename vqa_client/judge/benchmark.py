@@ -1,8 +1,8 @@
 """Verdicts of another model on a finished run, as a benchmark whose data is the run's record log.
 
-Resume, retries, statuses, cost and several servers are those of any run. A verdict is an answer; a reply without one
-leaves its question undecided, which is in no accuracy: "judged" is the score of what is decided, "at_least" and
-"at_most" take all undecided as wrong and as right.
+Resuming, retries, statuses, cost and several servers work as in any run. A verdict is an answer. Without a verdict a
+question is undecided and in no accuracy: "judged" is the score of decided questions, "at_least" and "at_most" take all
+undecided ones as wrong and as right.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ from vqa_client.types import Record
 SCORING_VERSION = "2"
 CONTROL = "control/"
 PASSES = 0.9
-"""The share of each sort of control that a judge has to get right."""
+"""The share of each kind of control that a judge must get right."""
 _UNDECIDED = "undecided"
 _EXAMPLES, _MOST_WANTED = 2, 3
 _BY_PEOPLE: Final[tuple[JudgeKind, ...]] = ("match", "extract", "correct", "grade")
@@ -45,7 +45,7 @@ _MEASURES = {"grade": "grade by the judge", "pair": "better by the judge"}
 
 
 def kind_of(settings: JudgeSettings) -> JudgeKind:
-    """What is asked: as given, as the judged benchmark declares, else `match` where it has choices, else `correct`."""
+    """The kind of judgement: as given, as the benchmark declares, else `match` if it has choices, else `correct`."""
     if settings.kind is not None:
         return settings.kind
     log = find_logs(settings.results)[0]
@@ -60,7 +60,7 @@ def kind_of(settings: JudgeSettings) -> JudgeKind:
 
 
 def only_run(settings: JudgeSettings) -> JudgeSettings:
-    """The settings with the one run that people judge; raises UsageError for several."""
+    """The settings with the single run that people judge; raises UsageError for several runs."""
     logs = judged_logs(settings.results)
     if len(logs) > 1:
         raise UsageError(f"{settings.results} contains {len(logs)} runs", hint="name the one that people judge")
@@ -68,9 +68,9 @@ def only_run(settings: JudgeSettings) -> JudgeSettings:
 
 
 def for_people(settings: JudgeSettings, sheet: Path | None = None) -> JudgeSettings:
-    """The settings with what people are asked, and the scale of their grades.
+    """The settings with the kind of judgement that people give, and the scale of their grades.
 
-    By default a sheet says whether that is grades; else the run's judges do, where all are of one kind.
+    By default a sheet says whether it is grades; otherwise the run's judges do, if all are of one kind.
     """
     graded = bool(scales_of(read_sheet(sheet))) if sheet else None
     kinds: list[JudgeKind] = [kind for kind in _BY_PEOPLE if judges_beside(settings.results, kind)]
@@ -83,8 +83,8 @@ def for_people(settings: JudgeSettings, sheet: Path | None = None) -> JudgeSetti
 def _with_scale(settings: JudgeSettings, sheet: Path | None) -> JudgeSettings:
     """The settings with the scale of people's grades: that of the sheet, else that of the run's judges.
 
-    Raises UsageError for another --scale, and where there are several and none is given; DataError for a sheet with an
-    unknown one.
+    Raises UsageError for another --scale, and for several scales without --scale; DataError for an unknown scale in a
+    sheet.
     """
     if settings.kind != "grade":
         return settings
@@ -110,21 +110,21 @@ def _with_scale(settings: JudgeSettings, sheet: Path | None) -> JudgeSettings:
 
 
 def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
-    """The logs of all judges of this kind beside a run's log; of one asked with and without its name, the former's."""
-    nameless, begins = log_of(log, kind, None), file_beside(log, f"{JUDGED_BY}{kind}-").name
-    with_name = sorted(each for each in log.parent.glob(f"*{LOG_ENDING}") if each.name.startswith(begins))
-    alone = nameless.exists() and not any(_are_same_judge(nameless, each) for each in with_name)
-    return [nameless, *with_name] if alone else with_name
+    """The logs of all judges of this kind beside a run's log; a judge that was asked with and without its name once."""
+    nameless, start = log_of(log, kind, None), file_beside(log, f"{JUDGED_BY}{kind}-").name
+    with_name = sorted(each for each in log.parent.glob(f"*{LOG_ENDING}") if each.name.startswith(start))
+    is_another = nameless.exists() and not any(_are_same_judge(nameless, each) for each in with_name)
+    return [nameless, *with_name] if is_another else with_name
 
 
-def _are_same_judge(one: Path, other: Path) -> bool:
+def _are_same_judge(a: Path, b: Path) -> bool:
     """Whether two logs have the same judge and questions, asked once with the judge's name and once without."""
-    files = [RunFile.read(run_file_of(each)) for each in (one, other)]
+    files = [RunFile.read(run_file_of(each)) for each in (a, b)]
     return None not in files and len({run_name(file.identity) for file in files if file}) == 1
 
 
-def asked_alike(log: Path, kind: JudgeKind, asked: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """The logs of all judges of this kind that were asked the same as these, these first, and those of the others."""
+def split_by_criteria(log: Path, kind: JudgeKind, asked: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """The logs of judges of this kind with the same criteria as those `asked`, which come first; and the other logs."""
 
     def criteria(of: Path) -> list[object]:
         file = RunFile.read(run_file_of(of))
@@ -134,29 +134,29 @@ def asked_alike(log: Path, kind: JudgeKind, asked: Sequence[Path]) -> tuple[list
     if (nameless := log_of(log, kind, None)) in asked:
         others = [each for each in others if not _are_same_judge(nameless, each)]
     known = [criteria(each) for each in asked]
-    alike = [each for each in others if criteria(each) in known]
-    return [*asked, *alike], [each for each in others if each not in alike]
+    same = [each for each in others if criteria(each) in known]
+    return [*asked, *same], [each for each in others if each not in same]
 
 
 def name_of(config: str) -> str:
-    """What a judge is called in the names of its files: by its config, or by the name of the served model."""
+    """A judge's name in the names of its files: that of its config, or of the served model."""
     path = Path(config)
     return safe_name(path.stem if names_config(config) else path.name)
 
 
 def report_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
-    """Where a judge's report of a run is; its log is beside it."""
+    """The path of a judge's report on a run; its log is beside it."""
     name = f"{kind}-{name_of(config)}" if config else kind
     return file_beside(log, f"{JUDGED_BY}{name}.json")
 
 
 def log_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
-    """Where the log of one judge of a run is."""
+    """The path of a judge's log on a run."""
     return report_of(log, kind, config).with_suffix(LOG_ENDING)
 
 
 def benchmark(settings: JudgeSettings) -> Benchmark:
-    """The judgements of one run by one judge."""
+    """The judgements of one run by one judge, as a benchmark."""
     kind, grades = kind_of(settings), settings.grades
     [log] = find_logs(settings.results)
     judged_run = cache(partial(JudgedRun, settings, kind))
@@ -234,7 +234,7 @@ def _part(run: JudgedRun, source: Source) -> Part:
 
 
 def control_in_record(record: Record) -> bool:
-    """Whether a judge said what a control expects."""
+    """Whether a judge gave the verdict that a control expects."""
     return record.answer is not None and _is_expected(record.answer, record.references)
 
 
@@ -243,13 +243,13 @@ def _is_expected(verdict: str, references: Sequence[str]) -> bool:
 
 
 def sort_of(variant: str) -> str:
-    """Which sort of control a variant is: right, wrong or injected; "" for a judgement."""
+    """The kind of control that a variant is: right, wrong or injected; "" for a judgement."""
     return variant.split("/")[1] if variant.startswith(CONTROL) else ""
 
 
 def _gate(settings: JudgeSettings) -> Any:
     def write(path: Path, run: Run, pairs: Pairs) -> Summary:
-        """The report of the controls alone; raises ServerUnusable where the judge fails them, unless --no_check."""
+        """Write the report of the controls; raises ServerUnusable if the judge fails them, unless --no_check."""
         counts: dict[str, list[int]] = {}
         failed: list[str] = []
         for _, record in pairs():
@@ -264,8 +264,8 @@ def _gate(settings: JudgeSettings) -> Any:
         summary = summarise(record for _, record in pairs())
         write_json(path, {"controls": counts, "failed": failed})
         shares = ", ".join(f"{sort} {passed}/{n}" for sort, (passed, n) in counts.items())
-        is_whole = sum(n for _, n in counts.values()) == run.expected
-        if settings.check and is_whole and any(passed < PASSES * n for passed, n in counts.values()):
+        is_complete = sum(n for _, n in counts.values()) == run.expected
+        if settings.check and is_complete and any(passed < PASSES * n for passed, n in counts.values()):
             raise ServerUnusable(
                 f"{run.model} fails the controls ({shares}), such as {'; '.join(failed)}: nothing is judged",
                 hint="take another judge, or --fresh for a repaired one; --no_check asks it anyway, and the report "

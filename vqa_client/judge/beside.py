@@ -1,4 +1,4 @@
-"""What judges make of a run beside its rule: accuracies, bounds, agreement, and where they differ."""
+"""The scores of a run by judges, compared with its rule: accuracies, bounds, agreement and differing replies."""
 
 import re
 from collections import Counter
@@ -10,10 +10,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from vqa_client.errors import UsageError
-from vqa_client.judge.benchmark import PASSES, asked_alike, control_in_record, judges_beside, log_of, sort_of
+from vqa_client.judge.benchmark import PASSES, control_in_record, judges_beside, log_of, sort_of, split_by_criteria
 from vqa_client.judge.columns import NOT_ASKED, RIGHT, UNDECIDED, Column, Columns, Reply, same_question
 from vqa_client.judge.kinds import MOST_CHARACTERS, part_of
-from vqa_client.judge.loading import JudgedRun, said_by
+from vqa_client.judge.loading import JudgedRun, reply_text
 from vqa_client.model_config import Prices
 from vqa_client.reports.judged import MAJORITY, Beside, Judge, Verdicts, scored_by
 from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, Key
@@ -26,7 +26,7 @@ from vqa_client.settings.judge import WRONG, JudgeKind, JudgeSettings
 from vqa_client.types import FAILED, Record
 
 LEAST_BY_LENGTH = 30
-"""Questions below which scores by length are noise."""
+"""With fewer questions, scores by length are noise."""
 _HOSTED = re.compile(
     r"(?:[\w.-]+/)?(?:chatgpt|gpt-\d|o\d\b|claude|gemini|grok|mistral-(?:small|medium|large))|.*-latest$", re.I
 )
@@ -36,40 +36,40 @@ _FAMILY = re.compile(r"[A-Za-z]+")
 
 
 def judges_of(run: JudgedRun, settings: JudgeSettings) -> list[Judge]:
-    """What the judges that have judged replies of a run say, and last their majority where there are several.
+    """The judges that have judged replies of a run, and last their majority if there are several.
 
-    Raises UsageError for one of --judge that has not.
+    Raises UsageError for one of --judge that has no verdicts.
     """
     assert settings.kind is not None
-    named = {each: log_of(run.log, settings.kind, each) for each in settings.configs if each}
-    if unasked := [each for each, log in named.items() if not log.exists()]:
+    log_by_judge = {each: log_of(run.log, settings.kind, each) for each in settings.configs if each}
+    if unasked := [each for each, log in log_by_judge.items() if not log.exists()]:
         raise UsageError(
             f"--judge {unasked[0]} has no verdicts of kind {settings.kind} on {run.log}",
             hint="ask it first; without --judge all judges of the run are taken",
         )
-    logs = list(named.values()) or judges_beside(run.log, settings.kind)
+    logs = list(log_by_judge.values()) or judges_beside(run.log, settings.kind)
     judges = [read_judge(log, settings.kind) for log in logs]
     judges = sorted((each for each in judges if each.scores), key=lambda each: each.name)
     return [*judges, majority(judges, settings.kind)] if len(judges) > 1 else judges
 
 
 def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str, Prices] = {}) -> Beside:
-    """Read the logs, and those of judges that were asked the same before, and add them up.
+    """Add up the logs of these judges, and of judges that were asked with the same criteria before.
 
-    The same for any order of the judges. `prices` are by a judge's name.
+    The result is the same for any order of the judges. `prices` are by a judge's name.
     """
     assert settings.kind is not None
     run = JudgedRun(settings, settings.kind)
-    judges, others = asked_alike(run.log, settings.kind, judges)
+    judges, others = split_by_criteria(run.log, settings.kind, judges)
     left_out = [
         f"{name_in(each, run.kind)} was asked otherwise, or about another run: it is left out" for each in others
     ]
     columns, judge_columns = _columns(run, judges, prices)
     log, reopened, forms = run.log, run.run, len(run.records.variants)
-    del run  # its index would stand beside what the figures need for a moment
+    del run  # frees the memory of its index before the figures are computed
     kappas, fleiss = {}, None
-    alone = [each for each in judge_columns if each.judge.name != MAJORITY]
-    used = [each for each in alone if each.judged]
+    single = [each for each in judge_columns if each.judge.name != MAJORITY]
+    used = [each for each in single if each.judged]
     if len(used) > 1:
         for a, b in combinations(used, 2):
             both = zip(a.sides(), b.sides(), columns.clusters, strict=True)
@@ -88,26 +88,26 @@ def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str,
         verdicts=tuple(_verdicts(each, columns) for each in judge_columns),
         fleiss=fleiss,
         pairs=kappas,
-        notes=(*_notes(model, alone, columns, settings.which, forms), *left_out),
+        notes=(*_notes(model, single, columns, settings.which, forms), *left_out),
         scored=scored_by(reopened.file.scoring, reopened.file.described),
     )
 
 
 def _columns(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices]) -> tuple[Columns, list[Column]]:
-    """The run and what each judge says of it, last their majority where there are several."""
+    """The columns of the run and of each judge, and last of their majority if there are several."""
     variants, benchmark = run.records.variants, run.run.benchmark
     all_judges = sorted((read_judge(each, run.kind, prices) for each in judges), key=lambda judge: judge.name)
     used = [judge for judge in all_judges if judge.scores]  # a judge that fails its controls has none
     with_majority = all_judges if len(used) < 2 else [*all_judges, majority(used, run.kind)]
-    adds_up = benchmark.judge is not None and (len(variants) < 2 or bool(same_question(variants)))
-    own = [total for total in benchmark.totals if not total.on] if adds_up else []
-    columns, judge_columns = Columns(), [Column(judge, variants, own) for judge in with_majority]
+    has_totals = benchmark.judge is not None and (len(variants) < 2 or bool(same_question(variants)))
+    totals = [total for total in benchmark.totals if not total.on] if has_totals else []
+    columns, judge_columns = Columns(), [Column(judge, variants, totals) for judge in with_majority]
     names: dict[str, str] = {}
     for _, of_question in groupby(run.all_records(), key=lambda pair: pair[0].id):
         replies: list[Reply] = []
         for question, record in of_question:
-            text, rule = said_by(record), run.rule(record)
-            replied = bool(text) or record.score > 0  # what is in a server's field of thoughts is left to the rule
+            text, rule = reply_text(record), run.rule(record)
+            replied = bool(text) or record.score > 0  # an answer in the server's reasoning field is left to the rule
             cluster = names.setdefault(name := run.cluster(record), name)
             replies.append((question, record, rule, replied))
             columns.add(rule, len(text), cluster, replied=replied)
@@ -119,7 +119,7 @@ def _columns(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices
 
 
 def majority(judges: Sequence[Judge], kind: JudgeKind) -> Judge:
-    """The score that more than half of all judges give; undecided ones count among all, so a tie is undecided."""
+    """The score that more than half of all judges give, undecided ones included, so that a tie is undecided."""
     keys = dict.fromkeys(key for judge in judges for key in judge.scores)
     scores = {key: together([judge.scores.get(key) for judge in judges], graded=kind == "grade") for key in keys}
     undecided = sum(score is None for score in scores.values())
@@ -127,7 +127,7 @@ def majority(judges: Sequence[Judge], kind: JudgeKind) -> Judge:
 
 
 class _Round:
-    """One verdict on each reply: its score, or why there is none; `turned` are pairs judged by their order."""
+    """One verdict on each reply: its score, or why it has none; `turned` are the pairs judged by their order."""
 
     def __init__(self) -> None:
         self.scores: dict[Key, float | None] = {}
@@ -136,7 +136,7 @@ class _Round:
         self._halves: dict[Key, float | None] = {}
 
     def add(self, key: Key, record: Record, *, half: bool) -> None:
-        """Take a verdict, or that on a pair in one order."""
+        """Add a verdict; with `half`, that on a pair in one order."""
         score = record.parts.get("judged")
         if score is None:
             self.why.setdefault(key, _reason_undecided(record))
@@ -150,7 +150,7 @@ class _Round:
             self.turned += [key] if None not in (score, other) and score != other else []
 
     def close(self) -> None:
-        """Leave pairs undecided that were asked about in one order alone."""
+        """Mark pairs as undecided that were asked about in only one order."""
         for key in self._halves:
             self.scores[key] = None
             self.why.setdefault(key, "asked in one order")
@@ -159,7 +159,7 @@ class _Round:
 def _merge_rounds(
     rounds: Sequence[_Round], kind: JudgeKind
 ) -> tuple[dict[Key, float | None], Counter[str], float | None]:
-    """The scores of all verdicts on each reply together, why others have none, and on how many replies they differ."""
+    """The score of each reply by all its verdicts, counts of reasons for none, and the share on which verdicts differ."""
     first, *others = rounds
     if not others:
         return first.scores, Counter(first.why.values()), None
@@ -170,28 +170,28 @@ def _merge_rounds(
         several, differing = several + (len(verdicts) > 1), differing + (len(set(verdicts)) > 1)
         scores[key] = together(verdicts, graded=kind == "grade")
         if scores[key] is None:
-            whys = [each.why[key] for each in rounds if key in each.why]
-            undecided[whys[0] if len(whys) == len(verdicts) else "no majority"] += 1
+            reasons = [each.why[key] for each in rounds if key in each.why]
+            undecided[reasons[0] if len(reasons) == len(verdicts) else "no majority"] += 1
     return scores, undecided, differing / several if several else None
 
 
 def name_in(path: Path, kind: JudgeKind) -> str:
-    """The judge that a log's name has, "" for none."""
+    """The judge's name in the name of its log, "" if there is none."""
     return path.name.removesuffix(LOG_ENDING).partition(f"{JUDGED_BY}{kind}")[2].removeprefix("-")
 
 
 def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -> Judge:
-    """One judge's log as it is on disk."""
+    """Read the log of one judge."""
     run = read_run(path)
     name = name_in(path, kind) or run.facts.model
     rounds: dict[int, _Round] = {}
     sure: dict[Key, float] = {}
-    by = Counter[str]()
+    replies_by = Counter[str]()
     failed = 0
     controls: dict[str, tuple[int, int]] = {}
     prompt = completion = 0
     for record in run.records.as_written():
-        by.update([record.model] if record.model else [])
+        replies_by.update([record.model] if record.model else [])
         prompt, completion = prompt + (record.prompt_tokens or 0), completion + (record.completion_tokens or 0)
         if sort := sort_of(record.variant):
             passed, n = controls.get(sort, (0, 0))
@@ -211,7 +211,7 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
     return Judge(
         name=name,
         answered_by=tuple(sorted(run.facts.described.get("answered_by", {}))),
-        replies_by=dict(sorted(by.items())),
+        replies_by=dict(sorted(replies_by.items())),
         scores=scores,
         undecided=dict(sorted(undecided.items())),
         controls=dict(sorted(controls.items(), key=lambda item: ("right", "wrong", "injected").index(item[0]))),

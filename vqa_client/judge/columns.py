@@ -1,6 +1,6 @@
-"""A judged run and each judge's scores of it in columns: a reply takes some tens of bytes.
+"""A judged run and each judge's scores in columns: a reply takes some tens of bytes.
 
-Of a run that asks each question in several forms, also what judge and rule make of each form, and of all together.
+If a run asks each question in several forms, also the scores by judge and by rule of each form, and of all together.
 """
 
 from array import array
@@ -23,7 +23,7 @@ from vqa_client.types import Question, Record
 RIGHT: Final = 0.5
 """The least score that counts as right in tables of right and wrong."""
 UNDECIDED, NOT_ASKED, NO_REPLY = -1.0, -2.0, -3.0
-"""In place of a score."""
+"""Values of replies without a score."""
 REPEAT: Final = "repeat"
 _NAMES: Final = {REPEAT: "repeats", ROTATION: "rotations"}
 _TOGETHER: Final[dict[str, Callable[[Sequence[float]], float]]] = {
@@ -33,15 +33,15 @@ _TOGETHER: Final[dict[str, Callable[[Sequence[float]], float]]] = {
 }
 _WORDS: Final = {SEEN: "with images", BLIND: "without images"}
 Means = tuple[Averaging, Averaging]
-"""By the judge and by the rule."""
+"""The means by the judge and by the rule."""
 Reply = tuple[Question, Record, float, bool]
-"""What was asked, its record, its score by the rule, and whether it says anything."""
+"""The question, its record, its score by the rule, and whether the reply has text."""
 
 
 class Columns:
-    """The run, in the order of its data.
+    """The run's replies in the order of its data.
 
-    `rule` is a reply's score by the rule, of a pair beside the other's; `length` has its characters.
+    `rule` has the score of each reply by the rule, or of a pair by comparing both; `length` its number of characters.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Columns:
         self.replied = 0
 
     def add(self, rule: float, length: int, cluster: str, *, replied: bool) -> None:
-        """Take the next reply."""
+        """Add the next reply."""
         self.rule.append(rule)
         self.length.append(length)
         self.clusters.append(cluster)
@@ -58,13 +58,13 @@ class Columns:
 
 
 def same_question(variants: Sequence[str]) -> str:
-    """Which kind of variants these are where each is the same question once more: "repeat" or "rotation", else ""."""
+    """The kind of variants if each repeats the same question: "repeat" or "rotation"; else ""."""
     kinds = {variant.partition("/")[0] for variant in variants}
     return kinds.pop() if len(variants) > 1 and len(kinds) == 1 and kinds <= _NAMES.keys() else ""
 
 
 class FormScores:
-    """Adds up one judge's scores; has no figures for a run that asks in one form."""
+    """Adds up one judge's scores by form; has no figures for a run that asks in one form."""
 
     def __init__(self, variants: Sequence[str]) -> None:
         self._same = same_question(variants)
@@ -76,7 +76,7 @@ class FormScores:
         self._gaps: dict[str, list[tuple[float, float, str]]] = {}
 
     def add(self, question: Question, scores: Sequence[tuple[str, float, float]], cluster: str) -> None:
-        """Take a question's scores by judge and rule, with their variants; those that are undecided are not in them."""
+        """Add a question's variants with their scores by judge and by rule, without undecided ones."""
         first = next((by_judge for variant, by_judge, _ in scores if variant == self._first), None)
         for variant, by_judge, by_rule in scores if self._each else ():
             _add(self._each[variant], by_judge, by_rule, cluster)
@@ -88,7 +88,7 @@ class FormScores:
                 _add(self._together[name], of(judge), of(rule), cluster)
 
     def figures(self) -> tuple[Form, ...]:
-        """What all forms come to together where they are one question, then each form."""
+        """The figures of all forms together if they repeat one question, then of each form."""
         together = self._together.items() if self._same else ()
         by_form = {f"{name} {_NAMES[self._same]}": means for name, means in together}
         by_form |= {_WORDS.get(name, name): means for name, means in self._each.items() if self._same != REPEAT}
@@ -105,9 +105,9 @@ def _add(means: Means, by_judge: float, by_rule: float, cluster: str) -> None:
 
 
 class Column:
-    """One judge's scores of these replies; it alone calls the `raised` ones right, only the rule the `lowered`.
+    """One judge's scores of the run's replies: only the judge calls the `raised` right, only the rule the `lowered`.
 
-    `judged` says whether it was asked about any.
+    `judged` says whether the judge was asked about any reply.
     """
 
     def __init__(self, judge: Judge, variants: Sequence[str], totals: Sequence[Total]) -> None:
@@ -119,7 +119,7 @@ class Column:
         self.calibrating = Calibrating()
 
     def add(self, replies: Sequence[Reply], cluster: str) -> None:
-        """Take the replies to one question, in all its forms."""
+        """Add the replies to one question in all its forms."""
         scored_forms = []
         for question, record, rule, replied in replies:
             key = record.key
@@ -139,5 +139,5 @@ class Column:
         self.forms.add(replies[0][0], scored_forms, cluster)
 
     def sides(self) -> Iterator[bool | None]:
-        """Whether the judge calls each of the replies right; None where it doesn't say."""
+        """Whether the judge calls each reply right; None without a verdict."""
         return (None if score < 0 else score >= RIGHT for score in self.scores)

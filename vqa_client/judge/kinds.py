@@ -1,4 +1,4 @@
-"""What a judge may be asked and how: the labels of each kind, how its verdict is read, and what that is worth.
+"""The kinds of judgements: their labels and prompts, how a verdict is read, and its score.
 
 A prompt has the material in fences that no reply can close, then the form of the verdict.
 """
@@ -27,7 +27,7 @@ _AGAIN: Final = re.compile(r"(?:^|/)verdict/(\d+)$")
 
 
 class Judged(Struct, frozen=True, kw_only=True):
-    """A reply that is judged: its question and its record, and what is shown of it; of a pair, both replies."""
+    """A reply to judge: its question, its record and the text that is shown; for a pair, both texts."""
 
     question: Question
     record: Record
@@ -39,12 +39,12 @@ class Judged(Struct, frozen=True, kw_only=True):
 
 
 def variant_of(judged: str, order: str = "", number: int = 1) -> str:
-    """A verdict's variant: that of the judged reply, where it is in a pair, and which of the repeats it is."""
+    """The variant of a verdict: that of the judged reply, its place in a pair, and the number of the repeat."""
     return "/".join(filter(None, (judged, order, f"verdict/{number}" if number > 1 else "")))
 
 
 def part_of(variant: str, kind: JudgeKind) -> tuple[str, str, int]:
-    """The parts that `variant_of` has put together."""
+    """The parts of a variant that `variant_of` made."""
     again = _AGAIN.search(variant)
     rest = variant[: again.start()] if again else variant
     judged, _, order = rest.rpartition("/") if kind == "pair" else (rest, "", "")
@@ -52,7 +52,7 @@ def part_of(variant: str, kind: JudgeKind) -> tuple[str, str, int]:
 
 
 def labels_of(kind: JudgeKind, question: Question, grades: Sequence[int]) -> tuple[str, ...]:
-    """What a verdict may be, nothing for a free text."""
+    """The possible verdicts, none if a verdict is free text."""
     if kind == "match":
         return (*question.choices, NONE, SEVERAL)
     return {
@@ -63,7 +63,7 @@ def labels_of(kind: JudgeKind, question: Question, grades: Sequence[int]) -> tup
 
 
 def keys_of(kind: JudgeKind, labels: Sequence[str]) -> dict[str, str]:
-    """Each label by the one character that names it where a server chooses: its own, or a letter."""
+    """The labels by the single characters among which a server chooses: the label's own, or a letter."""
     if kind in ("match", "grade"):
         own = [label for label in labels if label not in (NONE, SEVERAL, UNCLEAR)]
         others = (letter for letter in "NSUXYZ" if letter not in own)
@@ -72,14 +72,14 @@ def keys_of(kind: JudgeKind, labels: Sequence[str]) -> dict[str, str]:
 
 
 def expected(kind: JudgeKind, judged: Judged, order: str, grades: Sequence[int]) -> tuple[str, ...]:
-    """The verdicts that are worth most."""
+    """The verdicts with the highest score."""
     if kind in ("match", "extract"):
         return judged.question.references
     return {"correct": ("correct",), "grade": (str(grades[-1]),)}.get(kind, (order,))
 
 
 def read(reply: Reply, question: Question, kind: JudgeKind, choosing: Choosing | None = None) -> Answer:
-    """The verdict of a judge's reply: a label, or what was copied; anything else leaves the question undecided."""
+    """The verdict in a judge's reply: a label, or the copied answer; anything else leaves the question undecided."""
     if choosing is not None:
         return _answer_of_choice(parse_with(choosing)(reply, question), question.choices)
     verdict = verdict_in(reply)
@@ -101,13 +101,13 @@ def read(reply: Reply, question: Question, kind: JudgeKind, choosing: Choosing |
 
 
 def _answer_of_choice(answer: Answer, labels: Mapping[str, str]) -> Answer:
-    """The label that a server chose by its character; the probabilities are the labels' too."""
+    """The label that a server chose by its character, with the probabilities of all labels."""
     shares = {labels[key]: share for key, share in answer.probabilities.items()}
     return _as_verdict(replace(answer, text=answer.text and labels[answer.text], probabilities=shares))
 
 
 def _as_verdict(answer: Answer) -> Answer:
-    """A verdict; that the reply commits to no choice, or to several, is a status."""
+    """A verdict; if it says that the reply commits to no choice, or to several, it becomes a status."""
     if answer.text in (NONE, SEVERAL):
         status: Status = "unparsed" if answer.text == NONE else "ambiguous"
         return replace(answer, text=None, status=status, rule=answer.text)
@@ -115,7 +115,7 @@ def _as_verdict(answer: Answer) -> Answer:
 
 
 def worth(kind: JudgeKind, verdict: str, order: str, grades: Sequence[int]) -> float | None:
-    """What a verdict of `correct`, `grade` or `pair` is worth to the judged run; None for "unclear"."""
+    """The score that a verdict of `correct`, `grade` or `pair` gives the judged reply; None for "unclear"."""
     if verdict == UNCLEAR:
         return None
     if kind == "correct":
@@ -126,9 +126,9 @@ def worth(kind: JudgeKind, verdict: str, order: str, grades: Sequence[int]) -> f
 
 
 JUDGE_VERSION: Final = "2"
-"""Of the words below: part of what decides a verdict."""
+"""The version of the prompts below, which are part of a judge's criteria."""
 MOST_CHARACTERS: Final = 20_000
-"""Of a reply; a longer one is shown by its two ends."""
+"""The most characters of a reply that are shown; of a longer one, both ends are."""
 MOST_REFERENCES: Final = 12
 
 _TASKS: Final = {
@@ -149,7 +149,7 @@ _ORDERS: Final = (
 )
 _RUBRIC: Final = "Follow the rubric: where it differs from this task, it decides."
 _PLACEHOLDERS: Final = {"{question}": "the question", "{reference}": "the reference answer", "{reply}": "the reply"}
-"""What a rubric says in their place: a reply inside it would be an order."""
+"""Words that replace placeholders in a rubric: a reply in a rubric could give orders."""
 _ENDS: Final = {
     "match": "'none' is for a reply that commits to no choice, 'several' for one that commits to more than one.",
     "extract": "Copy it from the reply; 'none' is for a reply without an answer.",
@@ -169,10 +169,10 @@ def prompt_for(
     grades: Sequence[int] = range(11),
     keys: Mapping[str, str] = {},
 ) -> str:
-    """The whole prompt; `labels` are those that a verdict may be, none where it is free text.
+    """The whole prompt; `labels` are the possible verdicts, none if a verdict is free text.
 
-    With `keys` the verdict is one of these characters, each of which names a label, and nothing else.
-    It has nothing of the model that replied, of what the rule made of the reply, nor of what the model thought.
+    With `keys` the verdict is a single one of these characters, each the name of a label. The prompt doesn't show the
+    name of the model that replied, its reasoning, or its score by the rule.
     """
     for placeholder, words in _PLACEHOLDERS.items():
         rubric = rubric.replace(placeholder, words)
@@ -204,7 +204,7 @@ def prompt_for(
 
 
 def fence_number(texts: Sequence[str]) -> str:
-    """Six hex digits that are in none of the texts, however written: always the same ones for the same texts."""
+    """Six hex digits that no text contains in any spelling; the same digits for the same texts."""
     joined = "\0".join(texts)
     digest = hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
     small = "".join(filter(str.isalnum, unicodedata.normalize("NFKC", joined).casefold()))
@@ -214,7 +214,7 @@ def fence_number(texts: Sequence[str]) -> str:
 
 
 def shortened(reply: str) -> str:
-    """A reply, a long one by its two ends."""
+    """A reply, or both ends of a long one."""
     if len(reply) <= MOST_CHARACTERS:
         return reply
     half = MOST_CHARACTERS // 2
@@ -222,11 +222,11 @@ def shortened(reply: str) -> str:
 
 
 def label_and_text(answer: str, question: Question) -> str:
-    """An answer; a label comes with its choice's text."""
+    """An answer; a label is followed by the text of its choice."""
     return f"{answer}. {question.choices[answer]}" if answer in question.choices else answer
 
 
 def _references(question: Question) -> str:
-    """The right answers; any one counts."""
+    """The right answers, of which one is enough."""
     answers = [label_and_text(each, question) for each in dict.fromkeys(question.references)]
     return "\n".join(answers[:MOST_REFERENCES]) + ("\n(any one of them counts)" if len(answers) > 1 else "")

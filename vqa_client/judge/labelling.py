@@ -1,4 +1,4 @@
-"""The page on which a person labels drawn replies: what was asked, the reference and the reply, and no verdict."""
+"""The page on which a person labels drawn replies: it shows question, reference and reply, and no verdict."""
 
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,9 @@ from vqa_client.errors import DataError
 from vqa_client.html.data import LONGEST_TEXT, facts_of, shortened
 from vqa_client.html.page import label_page
 from vqa_client.html.shown_images import FEW, ServedImages
-from vqa_client.html.viewer import HTML, NOT_THERE, Reply, guarded, image_reply
+from vqa_client.html.viewer import HTML, NOT_THERE, Reply, image_reply, reply_or_error
 from vqa_client.judge.kinds import label_and_text
-from vqa_client.judge.loading import JudgedRun, said_by
+from vqa_client.judge.loading import JudgedRun, reply_text
 from vqa_client.judge.people import LABELS, key_of, labels_for, put_label, read_sheet
 from vqa_client.prompt import choices_text
 from vqa_client.reports.log_reader import Key
@@ -22,15 +22,15 @@ from vqa_client.types import Question, Record
 COLUMNS = ("id", "variant", "question", "choices", "reference", "reply", "rubric", "images", "needle", "cut_pages")
 
 
-class Given(Struct, frozen=True, kw_only=True):
-    """What the page sends: the label of a row, by its number on the page."""
+class SentLabel(Struct, frozen=True, kw_only=True):
+    """A label that the page sends, with the number of its row on the page."""
 
     row: int
     label: str
 
 
 class Labelling:
-    """Shows the rows of a sheet, and keeps each label in one person's column at once.
+    """Shows the rows of a sheet, and saves each label at once in one person's column.
 
     Raises DataError for a sheet that can't be read, or that was drawn from another run.
     """
@@ -52,22 +52,22 @@ class Labelling:
         self._rows = [rows[key] for key in self._keys]
 
     def labels(self) -> list[str]:
-        """This person's label of every row, "" for those without one."""
+        """This person's label of every row, "" if missing."""
         by_key: dict[Key, str] = {key_of(row): row.get(self.column, "") for row in read_sheet(self.sheet)}
         return [by_key.get(key, "").strip() for key in self._keys]
 
     def answer(self, path: str) -> Reply:
         """The reply to "", "image/3" or "thumbnail/3"."""
         if path != "":
-            return guarded(lambda: image_reply(self._images, path))
-        return guarded(lambda: Reply(kind=HTML, body=self._page()))
+            return reply_or_error(lambda: image_reply(self._images, path))
+        return reply_or_error(lambda: Reply(kind=HTML, body=self._page()))
 
     def take(self, path: str, body: bytes) -> Reply:
-        """Keep a label that is sent to "label"."""
-        return guarded(lambda: self._keep(body)) if path == "label" else NOT_THERE
+        """Save a label that is sent to "label"."""
+        return reply_or_error(lambda: self._save(body)) if path == "label" else NOT_THERE
 
-    def _keep(self, body: bytes) -> Reply:
-        request = msgspec.json.decode(body, type=Given)
+    def _save(self, body: bytes) -> Reply:
+        request = msgspec.json.decode(body, type=SentLabel)
         if request.row < 0 or request.label not in ("", *self._words):
             return NOT_THERE
         put_label(self.sheet, self._keys[request.row], self.column, request.label)
@@ -90,7 +90,7 @@ class Labelling:
         texts = [question.text, choices_text(question.choices), references]
         return [
             *record.key,
-            *(shortened(text, LONGEST_TEXT) for text in (*texts, said_by(record), rubric)),
+            *(shortened(text, LONGEST_TEXT) for text in (*texts, reply_text(record), rubric)),
             list(range(first, len(self._facts))),
             None,
             record.truncated_pages,
@@ -98,7 +98,7 @@ class Labelling:
 
 
 def keys_for(labels: tuple[str, ...]) -> dict[str, str]:
-    """The key of each label: of a grade its digit, of others their place; "" for grades above ten."""
+    """The key of each label: the digit of a grade, else the label's place; "" for grades above ten."""
     if labels == tuple(LABELS):
         return {label: str(number) for number, label in enumerate(labels, 1)}
     return {label: label if len(label) == 1 else {"10": "t", "unclear": "u"}.get(label, "") for label in labels}

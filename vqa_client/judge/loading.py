@@ -1,4 +1,4 @@
-"""The questions for a judge, from a finished run's record log, and the controls that a judge has to pass first."""
+"""The questions for a judge, from a finished run's record log, and the controls that the judge must pass first."""
 
 import hashlib
 from collections.abc import Iterator
@@ -19,17 +19,17 @@ from vqa_client.settings.judge import WRONG, JudgeKind, JudgeSettings
 from vqa_client.types import Choosing, Completion, Question, Record
 
 CONTROLS = 20
-"""Of each sort, or as many as there are replies to judge."""
+"""The number of controls of each kind, unless there are fewer replies to judge."""
 _TRIES = 50
-"""Questions that are looked at for an answer that is wrong here."""
+"""How many other questions are searched for an answer that is wrong for this one."""
 ORDERS = ("first", "second")
-"""Where the judged run's reply is in a pair, by the end of a variant."""
+"""The places of the judged run's reply in a pair, as variants end."""
 
 
 class JudgedRun:
     """A finished run as a judge sees it; every walk reads the log and the data again, so that memory stays flat.
 
-    Raises UsageError for a run that can't be judged so, DataError where its data is missing.
+    Raises UsageError for a run that can't be judged this way, DataError if its data is missing.
     """
 
     def __init__(self, settings: JudgeSettings, kind: JudgeKind) -> None:
@@ -42,11 +42,11 @@ class JudgedRun:
         declared = self.run.benchmark.judge
         self.rubric = given_rubric(settings) or (declared.rubric if declared else "")
         self._texts = replace(self.run.benchmark, choosing=None).task()
-        """Reads a judge's words as text, whatever --choice_mode the run was asked by."""
+        """Reads an answer from text, for any --choice_mode of the run."""
         self._others = LogReader(find_logs(settings.other)[0]) if settings.other else None
 
     def _check_complete(self) -> None:
-        """Raise UsageError for a run that isn't done: half a run's mean is no result; --no_check judges it."""
+        """Raise UsageError for an incomplete run, whose mean is not a result; with --no_check it is judged."""
         expected = self.run.file.described.get("expected")
         if self.settings.check and isinstance(expected, int) and len(self.records) < expected:
             raise UsageError(
@@ -56,7 +56,7 @@ class JudgedRun:
 
     @property
     def choosing(self) -> Choosing | None:
-        """How a server is to choose among verdicts; None where they are read from text. Raises UsageError."""
+        """How a server chooses among verdicts; None if they are read from text. Raises UsageError."""
         mode, labels = self.settings.choice_mode, self.run.benchmark.labels
         if mode == "text":
             return None
@@ -68,7 +68,7 @@ class JudgedRun:
         return Choosing(mode=mode, labels=tuple(self._keys()))
 
     def _keys(self) -> dict[str, str]:
-        """The characters that name verdicts, of all rows; none where verdicts are read from text."""
+        """The characters that name the verdicts of all rows; none if verdicts are read from text."""
         if self.settings.choice_mode == "text":
             return {}
         every = Question(id="", text="", choices=dict.fromkeys(self.run.benchmark.labels, ""))
@@ -76,7 +76,7 @@ class JudgedRun:
 
     @property
     def identity(self) -> dict[str, object]:
-        """What tells this run from others; of a pair, both."""
+        """What identifies this run; for pairs, both runs."""
         file = self.run.file.identity
         model = file.get("model")
         identity = {
@@ -89,20 +89,20 @@ class JudgedRun:
 
     def all_records(self) -> Iterator[tuple[Question, Record]]:
         """Every record with its question as it was asked, in the order of the data."""
-        at: list[Question] = []
+        current: list[Question] = []  # the question of the key that was taken last
 
-        def keys() -> Iterator[tuple[str, str]]:
+        def keys() -> Iterator[Key]:
             for question in self.run.questions:
                 for variant in self.records.variants:
                     if (question.id, variant) in self.records:
-                        at[:] = [question]
+                        current[:] = [question]
                         yield question.id, variant
 
         for record in self.records.of(keys()):
-            yield asked_as(at[0], record.variant, record.groups), record
+            yield asked_as(current[0], record.variant, record.groups), record
 
     def rule(self, record: Record) -> float:
-        """What the rule scores a reply; of a pair, 1 where that is more than the other's, 0.5 where it is the same."""
+        """The score of a reply by the rule; for a pair, 1 if it is above the other reply's, 0.5 if equal, else 0."""
         other = self._other_record(record)
         return record.score if other is None else (1 + (record.score > other.score) - (record.score < other.score)) / 2
 
@@ -111,11 +111,11 @@ class JudgedRun:
         return next(self._others.of([key])) if self._others and key in self._others else None
 
     def sorted_out(self) -> Iterator[tuple[str, Judged]]:
-        """Every reply, with why it isn't judged: "" for those that are."""
+        """Every reply, with the reason why it isn't judged, "" if it is."""
         statuses = self.settings.statuses
         for question, record in self.all_records():
-            reply, other_record = said_by(record), self._other_record(record)
-            other = said_by(other_record) if other_record else ""
+            reply, other_record = reply_text(record), self._other_record(record)
+            other = reply_text(other_record) if other_record else ""
             reason = ""
             if record.output is None or not (reply or record.reasoning):
                 reason = "no_reply"
@@ -132,7 +132,7 @@ class JudgedRun:
             yield reason, Judged(question=question, record=record, replies=(reply, other) if other else (reply,))
 
     def questions(self) -> Iterator[Question]:
-        """What the judge is asked."""
+        """The questions for the judge."""
         for number, judged in enumerate(each for reason, each in self.sorted_out() if not reason):
             if self.settings.limit is not None and number >= self.settings.limit:
                 return
@@ -159,9 +159,9 @@ class JudgedRun:
         )
 
     def survey(self) -> tuple[int, dict[str, tuple[str, ...]], tuple[Question, ...]]:
-        """How many questions the judge is asked, whose replies it isn't shown and why, and the controls.
+        """The number of questions for the judge, the ids of replies that are not judged by reason, and the controls.
 
-        These are right answers, wrong ones, and wrong ones that order the judge: the same for the same seed and run.
+        Controls are right answers, wrong ones, and wrong ones with orders to the judge; the same for a seed and a run.
         """
         left_out: dict[str, list[str]] = {}
         asked = 0
@@ -190,7 +190,7 @@ class JudgedRun:
         return count * self.settings.repeat, {reason: tuple(ids) for reason, ids in left_out.items()}, tuple(controls)
 
     def _control_questions(self, sort: str, judged: Judged, answer: str, other: str) -> Iterator[Question]:
-        """A reply made up of an answer; of a pair, beside the `other` answer, in both orders."""
+        """A control whose reply is an answer; for a pair, with the `other` answer, in both orders."""
         is_right, grades = sort == "right", self.settings.grades
         for order in ORDERS if self.kind == "pair" else ("",):
             reply = f"The answer is {label_and_text(answer, judged.question)}."
@@ -211,30 +211,30 @@ class JudgedRun:
             yield self._question_about(made, variant, order, right)
 
     def _ideal_answer(self, question: Question) -> str:
-        """The label of the right choice, or what a model that is always right would say."""
+        """The label of the right choice, or the ideal reply."""
         labels = (each for each in question.references if each in question.choices)
         return next(labels, None) or self.run.benchmark.ideal_reply(question)
 
-    def _wrong_answer(self, question: Question, others: list[Judged]) -> str | None:
-        """Another choice, or another question's answer, that the rule scores 0 here."""
-        answers = list(question.choices) or [self._ideal_answer(each.question) for each in others]
-        unlike = (each for each in answers if each not in question.references)
-        return next((each for each in unlike if not self.value(each, question)), None)
+    def _wrong_answer(self, question: Question, replies: list[Judged]) -> str | None:
+        """Another choice, or the right answer of another reply's question, that the rule scores 0 here."""
+        answers = list(question.choices) or [self._ideal_answer(each.question) for each in replies]
+        others = (each for each in answers if each not in question.references)
+        return next((each for each in others if not self.value(each, question)), None)
 
     def value(self, answer: str, question: Question) -> float:
-        """What the run's scorer makes of a choice's label, and its parser and scorer of any other text."""
+        """The score of a choice's label by the run's scorer, or of any other text by its parser and scorer."""
         headline = self.run.benchmark.headline_metric
         if answer in question.choices and not headline.rationale:
             return headline.score(answer, question) or 0.0
         return judge(Completion(text=answer, finish_reason="stop"), question, self._texts)[1].value
 
     def cluster(self, record: Record) -> str:
-        """What a reply shares with others: an image, a document, or the question that was asked in several forms."""
+        """The cluster of a reply: its image or document, or its question if that was asked in several forms."""
         return record.cluster or (record.question_id if len(self.records.variants) > 1 else "")
 
 
 def given_rubric(settings: JudgeSettings) -> str:
-    """The rubric of --rubric, "" without one; raises DataError for a file that can't be read, or that says nothing."""
+    """The text of --rubric, "" without it; raises DataError for a file that can't be read, or that is empty."""
     if settings.rubric is None:
         return ""
     try:
@@ -248,8 +248,8 @@ def given_rubric(settings: JudgeSettings) -> str:
     return rubric
 
 
-def said_by(record: Record) -> str:
-    """What a reply says, without what the model thought; "" where it said nothing."""
+def reply_text(record: Record) -> str:
+    """The text of a reply without its reasoning, "" if there is none."""
     if record.output is None:
         return ""
     reply = reply_from(kept_completion(record))
@@ -257,7 +257,7 @@ def said_by(record: Record) -> str:
 
 
 def judged_logs(place: Path, benchmark: str = "") -> list[Path]:
-    """The logs of the runs at a place, or of one benchmark's; raises UsageError where it is a judge's own."""
+    """The logs of the runs in a file or folder, or of one benchmark's; raises UsageError for a judge's own log."""
     logs = [log for log in find_logs(place) if JUDGED_BY not in log.name]
     if benchmark:
         logs = [log for log in logs if (file := RunFile.read(run_file_of(log))) and file.identity["task"] == benchmark]
@@ -267,6 +267,6 @@ def judged_logs(place: Path, benchmark: str = "") -> list[Path]:
 
 
 def drawn_by(seed: int, key: Key) -> bytes:
-    """The place of a reply, by its question and variant, in an order by chance: always the same one for a seed."""
+    """The sort key of a reply, by question and variant, in a random order that a seed determines."""
     text = f"{seed} {key[0]} {key[1]}"
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()

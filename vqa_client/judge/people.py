@@ -1,4 +1,4 @@
-"""People as the judges of a judge: a sheet of drawn replies to label, and what the labels say of judge and rule."""
+"""Judges checked by people: a sheet of drawn replies to label, and how judge and rule agree with the labels."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from vqa_client.errors import DataError, unreadable
 from vqa_client.files import alone_in
 from vqa_client.judge.columns import RIGHT
 from vqa_client.judge.kinds import worth
-from vqa_client.judge.loading import JudgedRun, drawn_by, said_by
+from vqa_client.judge.loading import JudgedRun, drawn_by, reply_text
 from vqa_client.prompt import choices_text
 from vqa_client.reports.judged import Judge
 from vqa_client.reports.log_reader import Key
@@ -32,28 +32,29 @@ _BEGINS = rb"(?:\xef\xbb\xbf)?\"?question_id\b"
 
 
 class Label(Struct, frozen=True):
-    """What people say of a reply, by their columns, None where it is unclear; `weight` replies of the run are like it.
+    """The scores that people give a reply, by their columns, None if unclear; it stands for `weight` replies.
 
-    What they say is worth 1 if it calls the reply correct, 0 if incorrect, and of a grade its place on the scale.
+    A score is 1 for correct, 0 for incorrect, and for a grade its place on the scale.
     """
 
-    said: dict[str, float | None]
+    scores: dict[str, float | None]
     weight: float
     graded: bool = False
 
     @property
     def together(self) -> float | None:
-        """What people say together, whatever their order."""
-        return together(list(self.said.values()), graded=self.graded)
+        """The common score of all people, for any order of them."""
+        return together(list(self.scores.values()), graded=self.graded)
 
 
 class AgainstPeople(Struct, frozen=True, kw_only=True):
-    """A judge held against people: shares of what people call right and wrong that it calls so, and what that means.
+    """A judge compared with people: how often both agree, and the accuracy corrected for the judge's errors.
 
-    `accuracy` is the judge's share of right answers corrected for its errors (Rogan and Gladen); it has no value for a
-    judge that hardly tells right from wrong. `people` has the kappa of every two people, `fleiss` that of all, where
-    more than two have labelled. Where people give grades (`graded`), kappas have quadratic weights, and `rho` is
-    Spearman's; all else takes grades from the middle of the scale on as correct. `calibration` is of the judge's
+    `sensitivity` and `specificity` are the shares of replies that people call right and wrong on which the judge
+    agrees. `accuracy` is the judge's share of right answers corrected for its errors (Rogan and Gladen), without a
+    value for a judge that is hardly better than chance. `people` has the kappa of every two people, `fleiss` that of
+    all, if more than two have labelled. If people give grades (`graded`), kappas have quadratic weights and `rho` is
+    Spearman's; other figures take grades from the middle of the scale as correct. `calibration` is that of the judge's
     probability of "correct".
     """
 
@@ -74,10 +75,10 @@ class AgainstPeople(Struct, frozen=True, kw_only=True):
 
 
 def write_sheet(path: Path, run: JudgedRun, judge: Judge | None, number: int) -> int:
-    """Draw replies in equal parts from what judge and rule call right and wrong; gives how many there are.
+    """Draw replies in equal parts from those that judge and rule call right and wrong; returns their number.
 
-    Weights say how many replies of the run each one stands for. Raises OutputError where the file can't be written,
-    DataError where there is nothing to label.
+    A weight says how many replies of the run a row stands for. Raises OutputError if the file can't be written,
+    DataError if there is nothing to label.
     """
     cells: dict[tuple[bool | None, bool], list[Key]] = {}
     for reason, judged in run.sorted_out():
@@ -110,13 +111,13 @@ def _rows(run: JudgedRun, weights: dict[Key, float]) -> Iterator[list[Any]]:
     for question, record in run.all_records():
         weight = weights.get(record.key)
         if weight is not None:
-            texts = [question.text, choices_text(question.choices), "\n".join(question.references), said_by(record)]
+            texts = [question.text, choices_text(question.choices), "\n".join(question.references), reply_text(record)]
             images = "\n".join(question.images)
             yield harmless([*record.key, *texts, images, "", f"{weight:.6g}"])
 
 
 def read_sheet(path: Path) -> list[dict[str, str]]:
-    """The rows of a sheet, at least one, with the columns question_id and one for labels; raises DataError."""
+    """The rows of a sheet: at least one, with question_id and a column for labels; raises DataError otherwise."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
@@ -132,24 +133,24 @@ def read_sheet(path: Path) -> list[dict[str, str]]:
 
 
 def scales_of(rows: Sequence[dict[str, str]]) -> set[str]:
-    """The scales that a sheet has its grades on, such as 0-10."""
+    """The scales of the grades in a sheet, such as 0-10."""
     return {scale.replace(" to ", "-") for row in rows if (scale := row.get("scale", "").strip())}
 
 
 def columns_of(rows: Sequence[dict[str, str]]) -> list[str]:
-    """The columns with people's labels: "label", and "label_" with a name or a number."""
+    """The columns with people's labels: "label", or "label_" and a name or number."""
     return [name for name in rows[0] if name == "label" or name.startswith("label_")]
 
 
 def key_of(row: dict[str, str]) -> Key:
-    """The question and variant that a row of a sheet is of."""
+    """The question id and variant in a row of a sheet."""
     return _unquoted(row["question_id"]), _unquoted(row.get("variant", ""))
 
 
 def put_label(path: Path, key: Key, column: str, label: str) -> None:
-    """Write one person's label of a reply; whatever else is in the sheet by now stays.
+    """Write one person's label of a reply, and keep everything else that is in the sheet by now.
 
-    Raises DataError or UsageError where it can't be kept.
+    Raises DataError or UsageError if it can't be saved.
     """
     with alone_in(path.parent):
         rows = read_sheet(path)
@@ -182,9 +183,9 @@ def read_labels(path: Path, run: JudgedRun) -> dict[Key, Label]:
                 hint="label the sheet that was drawn from this run",
             )
         if words:
-            worths = {name: _worth(word, questions[key], run, where) for name, word in words.items()}
+            scores = {name: _score(word, questions[key], run, where) for name, word in words.items()}
             graded = graded or not LABELS.keys() >= {word.lower() for word in words.values()}
-            labels[key] = Label(worths, _weight(row.get("weight", ""), where))
+            labels[key] = Label(scores, _weight(row.get("weight", ""), where))
     if not labels:
         raise DataError(f"{path} has no label", hint=f"the column label takes {', '.join(labels_for(run))}")
     if graded and run.kind == "grade":
@@ -193,7 +194,7 @@ def read_labels(path: Path, run: JudgedRun) -> dict[Key, Label]:
 
 
 def labels_for(run: JudgedRun) -> tuple[str, ...]:
-    """What a person may say of a reply, besides the label of a choice."""
+    """The labels that a person may give, apart from those of choices."""
     return (*map(str, run.settings.grades), "unclear") if run.kind == "grade" else tuple(LABELS)
 
 
@@ -204,7 +205,7 @@ def _weight(cell: str, where: str) -> float:
         raise DataError(f"{where}: weight {cell!r} is not a number", hint="leave the column as it was drawn") from None
 
 
-def _worth(word: str, question: Question, run: JudgedRun, where: str) -> float | None:
+def _score(word: str, question: Question, run: JudgedRun, where: str) -> float | None:
     if word.lower() in LABELS:
         return LABELS[word.lower()]
     if run.kind == "grade" and word in map(str, run.settings.grades):
@@ -216,12 +217,12 @@ def _worth(word: str, question: Question, run: JudgedRun, where: str) -> float |
 
 
 def _unquoted(cell: str) -> str:
-    """A cell without the sign that keeps a spreadsheet from taking it for a formula."""
+    """A cell without the "'" that protects it from being a formula in a spreadsheet."""
     return cell[1:] if cell[:1] == "'" and cell[1:2] in tuple("=+-@\t\r") else cell
 
 
 def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> AgainstPeople:
-    """Hold a judge's verdicts against what people say together."""
+    """Compare a judge's verdicts with the common labels of people."""
     rated: list[tuple[float, float, float, float, str]] = []
     by_cluster: dict[str, Sums] = {}
     calibrating, graded = Calibrating(), any(label.graded for label in labels.values())
@@ -235,9 +236,9 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
         sums = (float(by_judge), 1.0, *[0.0] * 7)
         if label and person is not None:
             weight, right = label.weight, person >= RIGHT
-            same, also = weight * (by_judge == right), weight * (by_rule == right)
-            of_right = (same, weight, 0.0, 0.0) if right else (0.0, 0.0, same, weight)
-            sums = (*sums[:2], *of_right, same, also, weight)
+            judge_agrees, rule_agrees = weight * (by_judge == right), weight * (by_rule == right)
+            by_side = (judge_agrees, weight, 0.0, 0.0) if right else (0.0, 0.0, judge_agrees, weight)
+            sums = (*sums[:2], *by_side, judge_agrees, rule_agrees, weight)
             rated.append((score, record.score, person, weight, cluster))
             if (sure := judge.sure.get(key)) is not None:
                 calibrating.add(sure, right, (sure - right) ** 2, weight)
@@ -274,7 +275,7 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
 
 
 def _share(clusters: Sequence[Sums], draws: Sequence[Sums], counts: int, whole: int) -> Figure:
-    """What share of the sums at one place those at another are; Wilson's interval where all are alike."""
+    """The sums at index `counts` as a share of those at `whole`; with Wilson's interval if the share is 0 or 1."""
     total = fsum(sums[whole] for sums in clusters)
     if not total:
         return Figure(value=None)
@@ -290,10 +291,10 @@ def _figure(value: float | None, bounds: tuple[float, float] | None) -> Figure:
 
 
 def _among_people(run: JudgedRun, labels: dict[Key, Label], *, graded: bool) -> dict[str, Any]:
-    """How far people agree: what no judge can be expected to exceed."""
+    """The agreement among people: no judge can be expected to exceed it."""
     cluster = {record.key: run.cluster(record) for record in run.records if record.key in labels}
     sides = [
-        ({name: value for name, value in label.said.items() if value is not None}, cluster[key])
+        ({name: value for name, value in label.scores.items() if value is not None}, cluster[key])
         for key, label in labels.items()
     ]
     names = sorted({name for decided, _ in sides for name in decided})
