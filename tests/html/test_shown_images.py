@@ -12,11 +12,11 @@ from PIL import Image
 
 from tests.html.samples import facts, record, write_run
 from vqa_client.html.shown_images import (
-    KEPT,
+    EMBEDDED,
     SIDE_PIXELS,
+    Embedded,
     EmbeddedImages,
     ImageFiles,
-    Kept,
     ServedImages,
     chosen,
     thumbnail,
@@ -25,7 +25,7 @@ from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.types import SentImage
 
 
-def embedded(run: LoggedRun, folder: Path, kept: Kept) -> EmbeddedImages:
+def embedded(run: LoggedRun, folder: Path, kept: Embedded) -> EmbeddedImages:
     return EmbeddedImages([run], folder, chosen(run.records, kept))
 
 
@@ -103,7 +103,7 @@ def test_a_name_that_leads_elsewhere_finds_nothing(tmp_path: Path, name: str) ->
 
 def test_a_page_holds_a_small_picture_and_a_relative_link(tmp_path: Path) -> None:
     image = put(tmp_path / "pages/a b#.png")
-    shown = embedded(run_of(tmp_path, image), tmp_path / "results", KEPT["thumbs"])(image)
+    shown = embedded(run_of(tmp_path, image), tmp_path / "results", EMBEDDED["thumbs"])(image)
     assert (shown.href, shown.note) == ("../pages/a%20b%23.png", "")
     picture = Image.open(io.BytesIO(b64decode(shown.picture.partition(",")[2])))
     assert (picture.format, max(picture.size)) == ("WEBP", SIDE_PIXELS)
@@ -113,13 +113,13 @@ def test_pictures_are_made_up_to_the_limit_and_of_wrong_answers_first(tmp_path: 
     images = [put(tmp_path / f"pages/{n}.png", side=200 + n) for n in range(4)]
     records = [record(n, images=(image,), right=n != 2) for n, image in enumerate(images)]
     run = read_run(write_run(tmp_path, records, run=facts(images_dir=str(tmp_path / "pages"))))
-    shown = list(map(embedded(run, tmp_path, Kept(most=2, of_few=40)), images))
+    shown = list(map(embedded(run, tmp_path, Embedded(most=2, of_few=40)), images))
     assert [bool(one.picture) for one in shown] == [True, False, True, False]
     assert all(one.href and not one.note for one in shown)
     first, second, third, fourth = images
     few = record(8, images=(first, second, fourth), right=False)
     many = record(9, images=(third, fourth, first, second))
-    sides = chosen([few, many], Kept(most=9, of_many=30, of_few=40))
+    sides = chosen([few, many], Embedded(most=9, of_many=30, of_few=40))
     assert list(sides.items()) == [(first, 40), (third, 30), (second, 40), (fourth, 40)]
 
 
@@ -128,7 +128,7 @@ def test_what_is_not_there_or_has_changed_is_said(tmp_path: Path) -> None:
     run = run_of(tmp_path, gone, changed)
     (tmp_path / "pages/gone.png").unlink()
     (tmp_path / "pages/changed.png").write_bytes(b"x" * changed.size_bytes)
-    show = embedded(run, tmp_path, KEPT["thumbs"])
+    show = embedded(run, tmp_path, EMBEDDED["thumbs"])
     assert show(gone).note == "the file is not where the run found it"
     assert (show(changed).note, show(changed).picture) == ("the file has changed since it was sent", "")
 
@@ -137,7 +137,7 @@ def test_a_file_that_is_no_image_has_a_link_and_no_picture(tmp_path: Path) -> No
     path = tmp_path / "pages/a.png"
     path.parent.mkdir()
     path.write_bytes(b"\x89PNG\r\n\x1a\n broken")
-    shown = embedded(run_of(tmp_path, sent(path)), tmp_path, KEPT["full"])(sent(path))
+    shown = embedded(run_of(tmp_path, sent(path)), tmp_path, EMBEDDED["full"])(sent(path))
     assert (shown.href, shown.note) == ("pages/a.png", "the file can't be shown")
 
 

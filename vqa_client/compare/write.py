@@ -19,13 +19,12 @@ from vqa_client.compare.sections import sentence, tests
 from vqa_client.compare.sides import Kept, Side, label_sides, read_sides
 from vqa_client.errors import UsageError
 from vqa_client.files import replacing, write_json
-from vqa_client.html import shown_images
 from vqa_client.html.asked import Gap, asked
 from vqa_client.html.charts import Scatter, scatter, slopes, steps
 from vqa_client.html.data import COLUMNS, TEXT_BUDGET, Block, text_limit
 from vqa_client.html.figures import Figure, heat_maps, state_link
 from vqa_client.html.page import OURS, policy, rendered
-from vqa_client.html.shown_images import EmbeddedImages, Show, chosen
+from vqa_client.html.shown_images import Embedded, EmbeddedImages, Show, chosen
 from vqa_client.reports.log_reader import Key
 from vqa_client.reports.names import percent
 from vqa_client.reports.overview import Overview, dollars, overview
@@ -55,7 +54,7 @@ def write_page(path: Path, sides: Sequence[Side], compared: Compared, *, most_im
     flips = {pair.key for of, matched in compared for pair in of.own(matched) if pair.changed}
     pictured = chosen(
         (record for run in sides[0].runs for record in run.records),
-        shown_images.Kept(most=most_images, **PICTURED),
+        Embedded(most=most_images, **PICTURED),
         later=lambda record: record.key not in flips,
     )
     show = EmbeddedImages([run for side in sides for run in side.runs], path.parent, pictured)

@@ -1,4 +1,4 @@
-"""The figures that a run's options were given for: they lead its page, and are computed from its records."""
+"""The figures of options such as --repeat or --blind, computed from the records: they lead the page of such a run."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,12 +31,12 @@ from vqa_client.task import Description
 from vqa_client.types import Record
 
 NO_ANSWER = "-"
-"""The column of replies in which no choice was found."""
+"""The column of replies without a choice."""
 MOST_ROWS = 40
 
 
 class Gap(Struct, frozen=True, kw_only=True):
-    """A paired difference of two ways to ask, with the accuracy of each; `difference` is None without pairs."""
+    """A paired difference between two ways to ask, with both accuracies; `difference` is None without pairs."""
 
     label: str
     before: float | None
@@ -47,9 +47,9 @@ class Gap(Struct, frozen=True, kw_only=True):
 
 
 class Confusion(Struct, frozen=True, kw_only=True):
-    """How often each choice was given where another was right: `rows` are right ones, each with its count by column.
+    """How often each choice was given, by the right choice: a row for each right one, with counts by column.
 
-    `of` names the variant that is counted, "" where all are.
+    `of` names the variant that is counted, "" if all are.
     """
 
     of: str
@@ -59,10 +59,10 @@ class Confusion(Struct, frozen=True, kw_only=True):
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """What leads the page. `lead` has figures in place of the usual ones, `together` further shares of all forms.
+    """What leads the page: `lead` replaces the usual figures, `together` has more figures over all forms.
 
-    `gaps` compare ways to ask, named by `before` and `after`. `chance` is what guessing is right in, in [0, 1];
-    `same_chance` says that it is so for every question.
+    `gaps` compare two ways to ask, named by `before` and `after`. `chance` is the accuracy of guessing, in [0, 1];
+    `same_chance` means that it is the same for every question.
     """
 
     option: str = ""
@@ -80,12 +80,11 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 def asked(overview: Overview) -> Asked:
-    """Compute what the run's variants and choices say together."""
+    """Compute the figures of the run's variants and choices."""
     run, variants = overview.run, overview.run.records.variants
     kinds = {variant.partition("/")[0] for variant in variants}
-    choices = _Choices(None if kinds == {ROTATION} else overview.headline)
-    counted = choices.watching(run.records)
-    by_question = ([*forms] for _, forms in groupby(counted, key=lambda record: record.question_id))
+    choices = _ChoiceCounts(None if kinds == {ROTATION} else overview.headline)
+    by_question = ([*forms] for _, forms in groupby(choices.count(run.records), key=lambda record: record.question_id))
     comparable = overview.description.compares_answers
     if kinds == {ROTATION}:
         fields = _circular(by_question)
@@ -99,13 +98,13 @@ def asked(overview: Overview) -> Asked:
         fields = _pages(by_question, str(run.facts.identity["asked"]).removeprefix("pages ").split(","))
     else:
         fields = {"option": "shuffled choices (--shuffle_choices)"} if kinds == {SHUFFLED} else {}
-    for _ in by_question:  # what no option has walked over
+    for _ in by_question:  # count the records that no option has read
         pass
     return Asked(**fields, **choices.fields(overview))
 
 
-class _Choices:
-    """Chance, confusion and calibration of the records of one variant, or of all."""
+class _ChoiceCounts:
+    """Counts right and given choices of one variant, or of all."""
 
     def __init__(self, variant: str | None) -> None:
         self._variant = variant
@@ -114,13 +113,14 @@ class _Choices:
         self._counts: Counter[int] = Counter()
         self._positions, self._calibrating, self._other = Positions(), Calibrating(), 0
 
-    def watching(self, records: Iterable[Record]) -> Iterable[Record]:
+    def count(self, records: Iterable[Record]) -> Iterable[Record]:
+        """The same records, counted as they are read."""
         for record in records:
             if self._variant in (None, record.form):
-                self._count(record)
+                self._add(record)
             yield record
 
-    def _count(self, record: Record) -> None:
+    def _add(self, record: Record) -> None:
         labels = tuple(choices_in(record.prompt))
         right = record.references[0] if len(record.references) == 1 else ""
         if right not in labels:
@@ -135,7 +135,7 @@ class _Choices:
             self._calibrating.add(weighed.top, record.score >= 1.0, weighed.brier)
 
     def fields(self, overview: Overview) -> dict[str, Any]:
-        """Nothing of questions without choices, and no chance where some have none."""
+        """Chance, confusion and calibration; empty if most questions have no choices, no chance if some have none."""
         n = self._counts.total()
         if not n or self._other > n:
             return {}
@@ -195,9 +195,9 @@ def _blind(questions: Iterable[list[Record]], description: Description) -> dict[
     for records in questions:
         add_blind(scores, records)
     figures = scores.figures()
-    names = {"of the questions right with images, also right without": figures.kept}
+    shares = {"of the questions right with images, also right without": figures.kept}
     if figures.same:
-        names["the same answer both ways"] = figures.same
+        shares["the same answer both ways"] = figures.same
     groups = [
         _pairing(f"{field.replace('_', ' ')} {value}", values[value], {f"by.{field}": value})
         for field, values in figures.groups.items()
@@ -210,7 +210,7 @@ def _blind(questions: Iterable[list[Record]], description: Description) -> dict[
             _figure("with images", figures.overall.seen, by_variant=SEEN),
             _figure("without images", figures.overall.blind, by_variant=BLIND),
         ),
-        "together": _figures(names),
+        "together": _figures(shares),
         "before": "without images",
         "after": "with images",
         "gaps": (_pairing("all", figures.overall, {}), *groups[:MOST_ROWS]),
@@ -245,7 +245,7 @@ def _corrupted(questions: Iterable[list[Record]]) -> dict[str, Any]:
         for records in questions:
             for record in records:
                 add_to(scores, record)
-    except ValueError:  # variants of another kind
+    except ValueError:  # a variant that is not a corruption and level
         return {}
     curves = scores.curves()
     clean = curves.clean.accuracy if curves.clean else None

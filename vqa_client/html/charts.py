@@ -1,4 +1,4 @@
-"""Where the lines and bars of a chart of one run or of several are, in pixels of its own plane; templates draw them."""
+"""The coordinates of charts of one run or several, in pixels of each chart; templates draw them."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ SMALL_BELOW = 300.0
 
 
 class Point(Struct, frozen=True, kw_only=True):
-    """One step of a curve: its place, its interval's ends, and the numbers that they stand for."""
+    """One step of a curve: the coordinates of its accuracy and interval, and its figures."""
 
     x: float
     y: float
@@ -32,7 +32,7 @@ class Point(Struct, frozen=True, kw_only=True):
 
 
 class Curve(Struct, frozen=True, kw_only=True):
-    """Accuracy over the steps of a field; `width` and `height` are those of the plane."""
+    """Accuracy over the steps of a field; `width` and `height` are those of the chart."""
 
     title: str
     field: str
@@ -42,7 +42,7 @@ class Curve(Struct, frozen=True, kw_only=True):
 
     @property
     def small(self) -> bool:
-        """One of many that are looked at side by side."""
+        """Whether it is one of many charts side by side."""
         return self.width < SMALL_BELOW
 
     @property
@@ -53,17 +53,17 @@ class Curve(Struct, frozen=True, kw_only=True):
     @property
     def band(self) -> str:
         """The points of an SVG polygon over the intervals."""
-        there = [f"{point.x:.1f},{point.y_high:.1f}" for point in self.points]
-        back = [f"{point.x:.1f},{point.y_low:.1f}" for point in reversed(self.points)]
-        return " ".join(there + back)
+        upper = [f"{point.x:.1f},{point.y_high:.1f}" for point in self.points]
+        lower = [f"{point.x:.1f},{point.y_low:.1f}" for point in reversed(self.points)]
+        return " ".join(upper + lower)
 
     def level(self, share: float) -> float:
-        """The height of an accuracy in [0, 1]."""
+        """The y coordinate of an accuracy in [0, 1]."""
         return _height(share, self.height)
 
 
 class Scatter(Struct, frozen=True, kw_only=True):
-    """Accuracies against a cost from 0 to `most`; each dot has its cost and the height of its label beside it."""
+    """Accuracies against a cost from 0 to `most`; each dot has its cost and the y coordinate of its label."""
 
     unit: str
     dots: tuple[tuple[Point, float, float], ...]
@@ -72,12 +72,12 @@ class Scatter(Struct, frozen=True, kw_only=True):
     height: float = 200.0
 
     def level(self, share: float) -> float:
-        """The height of an accuracy in [0, 1]."""
+        """The y coordinate of an accuracy in [0, 1]."""
         return _height(share, self.height)
 
 
 class Bar(Struct, frozen=True, kw_only=True):
-    """One bar of a histogram: from `low` up to `high`, `n` values."""
+    """One bar of a histogram: `n` values from `low` up to `high`."""
 
     x: float
     width: float
@@ -89,7 +89,7 @@ class Bar(Struct, frozen=True, kw_only=True):
 
 
 class Histogram(Struct, frozen=True, kw_only=True):
-    """How often values from `least` to `most` fall between bounds; `marks` are named values and their places."""
+    """A histogram of values from `least` to `most`; `marks` are named values and their x coordinates."""
 
     title: str
     unit: str
@@ -102,7 +102,7 @@ class Histogram(Struct, frozen=True, kw_only=True):
 
 
 def curves(overview: Overview) -> list[Curve]:
-    """One curve a field whose values are steps."""
+    """A curve for each field whose values are steps."""
     drawn = []
     steps = [each.field for each in overview.description.breakdowns if each.steps]
     for field in steps:
@@ -113,7 +113,7 @@ def curves(overview: Overview) -> list[Curve]:
 
 
 def level_curves(overview: Overview) -> list[Curve]:
-    """One curve a corruption over its levels, each step of which is a variant."""
+    """A curve for each corruption over its levels."""
     drawn = []
     crossed = overview.summary.crossings.get(LEVELS, {})
     clean = crossed.get(CLEAN, {})
@@ -124,7 +124,7 @@ def level_curves(overview: Overview) -> list[Curve]:
 
 
 def scatter(unit: str, costs: Sequence[tuple[str, float, Tally]]) -> Scatter:
-    """One dot for each name, cost and accuracy."""
+    """A dot for each name, cost and accuracy."""
     chart = Scatter(unit=unit, dots=(), most=max(cost for _, cost, _ in costs))
     room = chart.width - LEFT - RIGHT
     points = [(_point(name, of, LEFT + room * cost / chart.most, chart.height), cost) for name, cost, of in costs]
@@ -136,7 +136,7 @@ def scatter(unit: str, costs: Sequence[tuple[str, float, Tally]]) -> Scatter:
 
 
 def histograms(overview: Overview) -> list[Histogram]:
-    """Latencies, and tokens of replies where the server tells them."""
+    """The histograms of latencies, and of reply tokens if the server reports them."""
     drawn = [
         _histogram("Latency", "s", overview.latencies_s),
         _histogram("Tokens of a reply", "", overview.completion_tokens),
@@ -168,7 +168,7 @@ def _height(share: float, height: float) -> float:
 
 
 class _Scale(Struct, frozen=True, kw_only=True):
-    """Bounds between bars: each whole number has a bar of its own where there are few, else bounds grow by a factor."""
+    """The bounds of bars: with few whole numbers each has its own bar, else bounds grow by a factor."""
 
     low: float
     high: float
@@ -176,7 +176,7 @@ class _Scale(Struct, frozen=True, kw_only=True):
     whole: bool
 
     def share(self, value: float) -> float:
-        """Where a value stands, from 0 at the lowest bound to 1 at the highest."""
+        """The position of a value, from 0 at the lowest bound to 1 at the highest."""
         if self.whole:
             return (value - self.low) / (self.high - self.low)
         return log(value / self.low) / log(self.high / self.low)
@@ -201,37 +201,37 @@ def _histogram(title: str, unit: str, ordered: Sequence[float]) -> Histogram | N
     scale = _scale(positive[0], positive[-1])
     counts = Counter(min(scale.bars - 1, int(scale.share(value) * scale.bars)) for value in positive)
     empty = Histogram(title=title, unit=unit, bars=(), marks=(), least=positive[0], most=positive[-1])
-    room, plane = empty.width - 20, empty.height - BOTTOM - TOP
+    room, most_height = empty.width - 20, empty.height - BOTTOM - TOP
     tallest = max(counts.values())
     bars = tuple(
         Bar(
             x=10 + room * at / scale.bars,
             width=room / scale.bars - 1,
-            y=TOP + plane * (1 - n / tallest),
-            height=plane * n / tallest,
+            y=TOP + most_height * (1 - n / tallest),
+            height=most_height * n / tallest,
             low=scale.bound(at),
             high=scale.bound(at + 1),
             n=n,
         )
         for at, n in sorted(counts.items())
     )
-    named = (("median", quantile(positive, 0.5)), ("95 %", quantile(positive, 0.95)))
-    marks = tuple((name, value, 10 + room * scale.share(value)) for name, value in named if value)
+    quantiles = (("median", quantile(positive, 0.5)), ("95 %", quantile(positive, 0.95)))
+    marks = tuple((name, value, 10 + room * scale.share(value)) for name, value in quantiles if value)
     return replace(empty, bars=bars, marks=marks)
 
 
 STYLES = 8
-"""Colours and dashes that distinguish lines; a further run has the first one's again."""
+"""How many styles of lines there are, by colour and dash; the next run has the first style again."""
 HEIGHT, STEP, CHARACTER = 150.0, 46.0, 6.5
 SLOPE, SIDE = 156.0, 40.0
 VALUE = 12.0
-"""The least distance of the numbers beside a slope's ends."""
+"""The least distance between the numbers beside the ends of slopes."""
 Share = tuple[float | None, str]
-"""A value in [0, 1], and its description."""
+"""A value in [0, 1], and its text."""
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """One run: the place and the words of each value that there is; `ends` are numbers with their places."""
+    """One run: the coordinates and the text of each known value; `ends` are numbers with their coordinates."""
 
     name: str
     style: int
@@ -245,7 +245,7 @@ class Line(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """The same for those who don't see it."""
+        """The line in words, for screen readers."""
         return f"{self.name} {', '.join(label for _, _, label in self.points)}"
 
 
@@ -260,14 +260,15 @@ class Lines(Struct, frozen=True, kw_only=True):
     is_slope: bool = False
 
     def level(self, share: float) -> float:
-        """The height of a share in [0, 1]."""
+        """The y coordinate of a share in [0, 1]."""
         return _height(share, self.height)
 
 
 def steps(maps: Sequence[tuple[str, HeatMap]], description: Description) -> list[Lines]:
     """A chart for each value of one crossed field, such as a length, over the steps of the other, such as a depth.
 
-    `maps` are those of each run by its name. Fields without steps have no charts: a line between them means nothing.
+    `maps` are pairs of a run's name and its map. Fields without steps have no chart: a line between values would have
+    no meaning.
     """
     ordered = {each.field for each in description.breakdowns if each.steps}
     charts: list[Lines] = []
@@ -275,26 +276,26 @@ def steps(maps: Sequence[tuple[str, HeatMap]], description: Description) -> list
         if not ordered & {down, across}:
             continue
         pairs = [(name, map) for name, map in maps if (map.down, map.across) == (down, across)]
-        turned = [(name, map if down in ordered else _transposed(map)) for name, map in pairs]
-        places = list(dict.fromkeys(label for _, map in turned for label, _ in map.rows))
-        for panel in dict.fromkeys(value for _, map in turned for value in map.columns):
-            values = {name: _column(map, panel, places) for name, map in turned}
-            title = f"{turned[0][1].across.replace('_', ' ')} {panel}"
+        by_step = [(name, map if down in ordered else _transposed(map)) for name, map in pairs]
+        places = list(dict.fromkeys(label for _, map in by_step for label, _ in map.rows))
+        for panel in dict.fromkeys(value for _, map in by_step for value in map.columns):
+            values = {name: _column(map, panel, places) for name, map in by_step}
+            title = f"{by_step[0][1].across.replace('_', ' ')} {panel}"
             charts.append(_chart(title, places, values, step=max(STEP, CHARACTER * max(map(len, places)) + 8)))
     return charts
 
 
 def slopes(blind: Sequence[tuple[str, Sequence[Gap]]], before: str, after: str) -> list[Lines]:
-    """Two dots and a line for each run, in each group: without images, and with them."""
+    """A chart for each group with two dots and a line for each run: its accuracies without images and with them."""
     return [
         _with_ends(
-            _chart(title, [before, after], {gap.label: [_described(gap.before), _described(gap.after)] for gap in gaps})
+            _chart(title, [before, after], {gap.label: [_with_text(gap.before), _with_text(gap.after)] for gap in gaps})
         )
         for title, gaps in blind
     ]
 
 
-def _described(share: float | None) -> Share:
+def _with_text(share: float | None) -> Share:
     return share, "-" if share is None else f"{100 * share:.1f} %"
 
 
@@ -304,38 +305,38 @@ def _transposed(map: HeatMap) -> HeatMap:
 
 
 def _column(map: HeatMap, panel: str, places: Sequence[str]) -> list[Share]:
-    """A run's values of one chart; None where it has no questions."""
+    """A run's values in one chart; None if it has no questions there."""
     cells = {label: row[map.columns.index(panel)] for label, row in map.rows} if panel in map.columns else {}
     shares: list[Share] = []
     for place in places:
         cell = cells.get(place)
-        share, words = _described(cell.share if cell else None)
+        share, words = _with_text(cell.share if cell else None)
         shares.append((share, f"{place} {words}, n {cell.n:,}" if cell else ""))
     return shares
 
 
 def _chart(title: str, places: Sequence[str], values: Mapping[str, Sequence[Share]], step: float = 0.0) -> Lines:
-    """The chart; without the width of a step that of a slope, which has room for numbers on both sides."""
+    """A chart with steps of this width; without one a slope of two steps, with room for numbers on both sides."""
     begins, width = (LEFT + step / 2, LEFT + RIGHT + step * len(places)) if step else (SIDE, SLOPE)
     chart = Lines(title=title, ticks=(), lines=(), width=width, is_slope=not step)
     xs = [begins + (step or SLOPE - 2 * SIDE) * at for at in range(len(places))]
     drawn = []
     for at, (name, shares) in enumerate(values.items()):
-        there = [(x, share, words) for x, (share, words) in zip(xs, shares, strict=True) if share is not None]
-        points = tuple((x, chart.level(share), words) for x, share, words in there)
+        known = [(x, share, text) for x, (share, text) in zip(xs, shares, strict=True) if share is not None]
+        points = tuple((x, chart.level(share), text) for x, share, text in known)
         drawn.append(Line(name=name, style=at % STYLES, points=points))
     return replace(chart, ticks=tuple(zip(xs, places, strict=True)), lines=tuple(drawn))
 
 
 def _with_ends(chart: Lines) -> Lines:
-    """The same chart with a number beside both ends of each line, none over another."""
+    """The same chart with a number beside both ends of each line; numbers don't overlap."""
     heights: dict[tuple[str, float], float] = {}
     for x, _ in chart.ticks:
-        there = sorted((y, line.name) for line in chart.lines for at, y, _ in line.points if at == x)
+        points = sorted((y, line.name) for line in chart.lines for at, y, _ in line.points if at == x)
         last, most = -VALUE, chart.height - BOTTOM + VALUE / 2
-        for y, name in there:
+        for y, name in points:
             heights[name, x] = last = max(y, last + VALUE)
-        for _, name in reversed(there):
+        for _, name in reversed(points):
             heights[name, x] = min(heights[name, x], most)
             most = heights[name, x] - VALUE
     lines = (

@@ -1,6 +1,6 @@
-"""A run's records as one compact block of JSON: every text once, rows of numbers that point to them.
+"""A run's records as one compact block of JSON: every text once, and rows of numbers that refer to the texts.
 
-Where a needle is on its document's pages is from the line_bbox.jsonl that `render` writes beside them.
+The place of a needle on its page is from the line_bbox.jsonl that `render` writes beside the pages.
 """
 
 import io
@@ -20,9 +20,9 @@ from vqa_client.scoring.choices.circular import choices_in
 from vqa_client.types import ANSWERED, Record, SentImage
 
 DEPTH = "needle_depth"
-"""The group that questions about needles have."""
+"""A group that only questions about needles have."""
 TEXT_BUDGET = 48_000_000
-"""Characters of prompts and replies in one page; beyond it the longest are shown by their ends."""
+"""Characters of prompts and replies in one page; beyond it the longest texts are shortened to their ends."""
 LONGEST_TEXT = 60_000
 COLUMNS = (
     *("id", "variant", "status", "score", "prompt", "output", "reasoning", "finish", "answer", "rationale", "rule"),
@@ -32,7 +32,7 @@ COLUMNS = (
 
 
 def data_block(overview: Overview, show: Show) -> bytes:
-    """The block, without any "<": nothing in it can end its HTML element."""
+    """The data block of a page, without any "<", so that no text can end its HTML element."""
     run, block = overview.run, Block(overview, show, text_limit(overview.text_lengths))
     rows = [block.row(record) for record in run.records]
     judges = rows_of_judges(run, block.keys(rows))
@@ -40,30 +40,30 @@ def data_block(overview: Overview, show: Show) -> bytes:
 
 
 def inside_page(content: object) -> bytes:
-    """JSON that nothing in it can end: a page has it in an element."""
+    """JSON for an HTML element, which no text in it can end."""
     return encode(content).replace(b"<", b"\\u003c")
 
 
 def facts_of(image: SentImage, display: Shown, picture: int) -> list[Any]:
-    """What the page knows of an image; `picture` is the number of the text that shows it."""
+    """The facts of an image for the page; `picture` is the number of the text with its small picture."""
     facts = [image.name, image.sha256, image.size_bytes, image.width, image.height, list(image.transforms)]
     return [*facts, display.href, picture, display.note]
 
 
 def text_limit(lengths: Sequence[int], budget: int = TEXT_BUDGET) -> int:
-    """How long a text may be for all of them to fit: short ones leave their room to the long ones."""
-    left = budget
+    """The longest length at which all texts fit the budget; room that short texts don't need goes to long ones."""
+    rest = budget
     ordered = sorted(lengths)
     for at, length in enumerate(ordered):
-        share = left // (len(ordered) - at)
+        share = rest // (len(ordered) - at)
         if length > share:
             return min(share, LONGEST_TEXT)
-        left -= length
+        rest -= length
     return LONGEST_TEXT
 
 
 def shortened(text: str, limit: int) -> str:
-    """Both ends of a text that is too long: an answer may be at either."""
+    """A text, or both ends of one that is too long: an answer may be at either end."""
     if len(text) <= limit:
         return text
     half = limit // 2
@@ -72,7 +72,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 class Block:
-    """Collects records, whose texts have at most `limit` characters; the overview gives their fields and metrics."""
+    """Collects records; texts are cut to `limit` characters, and the overview gives fields and metrics."""
 
     def __init__(self, overview: Overview, show: Show, limit: int) -> None:
         self._strings: list[str] = []
@@ -86,11 +86,11 @@ class Block:
         self._image_numbers: dict[SentImage, int] = {}
 
     def keys(self, rows: Sequence[Sequence[Any]]) -> list[tuple[str, str]]:
-        """The question's id and the variant of each row."""
+        """The question id and the variant of each row."""
         return [(row[0], self._strings[row[1]]) for row in rows]
 
     def encoded(self, rows: Sequence[Sequence[Any]], **more: Any) -> bytes:
-        """The block with its rows, which may have more columns than COLUMNS where `more` names these."""
+        """The block with its rows; `more` may name further columns than COLUMNS."""
         overview = self._overview
         content = {
             "columns": COLUMNS,
@@ -111,7 +111,7 @@ class Block:
         return inside_page(content | more)
 
     def row(self, record: Record) -> list[Any]:
-        """The values of COLUMNS; texts and images are numbers, None means no value."""
+        """A record's values of COLUMNS; texts and images are numbers, None is a missing value."""
         return [
             record.question_id,
             self._text(record.form),
@@ -140,7 +140,7 @@ class Block:
         ]
 
     def _choices(self, record: Record) -> Iterable[str]:
-        """The texts of the choices from A on, where the right answer is one of them."""
+        """The texts of the choices from A on; empty unless the right answer is one of them."""
         choices = choices_in(record.prompt)
         if not set(record.references) & choices.keys():
             return ()
@@ -177,7 +177,7 @@ class Block:
 
 
 def _request(run: LoggedRun) -> dict[str, Any] | None:
-    """The address, and the fields that all requests have; None where the run file names no server."""
+    """The address and the common fields of all requests; None if the run file names no server."""
     server, model = run.facts.described.get("server"), run.facts.model_settings
     url = server.get("base_url") if isinstance(server, dict) else None
     if not isinstance(url, str) or not model:
@@ -193,7 +193,7 @@ def _request(run: LoggedRun) -> dict[str, Any] | None:
 
 Box = tuple[int, int, int, int]
 NAME, FEWEST_WORDS = "line_bbox.jsonl", 2
-"""A line with the answer is the needle if it and the line before share so many words with the prompt."""
+"""A line with the answer is the needle if it and the line before share at least this many words with the prompt."""
 
 
 class _Line(Struct):
@@ -203,7 +203,7 @@ class _Line(Struct):
 
 
 class NeedleLines:
-    """The lines of the pages that were sent; none where no folder has the file, or where it can't be read."""
+    """The lines of the sent pages; empty if no folder has the file, or if it can't be read."""
 
     def __init__(self, folders: Iterable[Path], sent: Iterable[str]) -> None:
         self._lines: dict[str, list[_Line]] = {Path(name).stem: [] for name in sent}
@@ -220,7 +220,7 @@ class NeedleLines:
             self._lines = {}
 
     def place(self, record: Record) -> list[int] | None:
-        """The number of the image from 0, and the line's box in pixels of the page as it was rendered."""
+        """The number of the image from 0, and the line's box in pixels of the rendered page."""
         answers, asked = [answer.casefold() for answer in record.references], set(record.prompt.casefold().split())
         best: tuple[int, list[int]] = (FEWEST_WORDS - 1, [])
         for number, image in enumerate(record.images):

@@ -1,4 +1,4 @@
-"""The numbers of a report, and of judges beside the rule, as the template shows them: per cent, interval and count."""
+"""The figures of a report, and of judges compared with the rule, as templates show them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +17,6 @@ from vqa_client.types import ANSWERED, UNKNOWN, Status
 
 MOST_ROWS = 40
 HEAT_STEPS = 10
-NOWHERE: Mapping[str, str] = {}
 MEANINGS: Mapping[Status, str] = {
     "ok": "an answer was read",
     "unparsed": "the reply names no answer",
@@ -38,7 +37,7 @@ MEANINGS: Mapping[Status, str] = {
 
 
 class Figure(Struct, frozen=True, kw_only=True):
-    """A share with its interval, of `n` questions; `link` shows these questions."""
+    """A share of `n` questions with its interval; `link` shows these questions."""
 
     label: str
     n: int
@@ -49,7 +48,7 @@ class Figure(Struct, frozen=True, kw_only=True):
 
 
 class Breakdown(Struct, frozen=True, kw_only=True):
-    """A field's values; `left_out` of them are not shown because they are too many."""
+    """The figures of a field's values; `left_out` is the number of values that are not shown."""
 
     field: str
     rows: tuple[Figure, ...]
@@ -57,7 +56,7 @@ class Breakdown(Struct, frozen=True, kw_only=True):
 
 
 class HeatMap(Struct, frozen=True, kw_only=True):
-    """Two fields crossed: a row for each value of `down`; a cell without questions is None."""
+    """Two crossed fields: a row for each value of `down`; a cell without questions is None."""
 
     down: str
     across: str
@@ -66,24 +65,24 @@ class HeatMap(Struct, frozen=True, kw_only=True):
 
 
 def overall(overview: Overview) -> list[Figure]:
-    """The leading total, where one is declared, and the accuracies over all questions and over the answered ones.
+    """The leading total if one is declared, the accuracy over all questions, and that over the answered ones.
 
-    The latter is left out where all were answered.
+    The last is left out if all questions were answered.
     """
     tally = overview.summary.overall
     answered, over = tally.accuracy_answered, tally.interval_answered
     leading = overview.description.leading_total
     figure = overview.totals.get(leading, {}).get(overview.description.headline)
-    unlike = tally.answered != tally.total
+    some_failed = tally.answered != tally.total
     return [
         *([_total(overview, leading, leading, figure)] if figure else []),
         Figure(label="all questions", n=tally.total, share=tally.accuracy, interval=tally.interval),
-        *([Figure(label="answered questions", n=tally.answered, share=answered, interval=over)] if unlike else []),
+        *([Figure(label="answered questions", n=tally.answered, share=answered, interval=over)] if some_failed else []),
     ]
 
 
 def statuses(overview: Overview) -> list[Figure]:
-    """How many questions have which status, without those that none has."""
+    """How many questions have each status, without statuses that didn't occur."""
     total = overview.summary.overall.total
     return [
         Figure(
@@ -100,13 +99,13 @@ def statuses(overview: Overview) -> list[Figure]:
 
 
 def metrics(overview: Overview) -> list[tuple[Figure, Figure]]:
-    """Each metric over all questions and over the answered ones; counts (n_...) are no shares."""
+    """Each metric over all questions and over the answered ones, without counts (n_...), which are not shares."""
     parts = {name: part for name, part in overview.summary.parts.items() if not name.startswith("n_")}
     return [(of_mean(name, part.overall), of_mean(name, part.answered)) for name, part in parts.items()]
 
 
 def totals(overview: Overview) -> list[tuple[str, str, list[Figure]]]:
-    """Each total with what it says, and its figures, one for each metric."""
+    """Each total with its meaning and its figures, one for each metric."""
     meanings = overview.description.totals
     rows = []
     for name, by_metric in overview.totals.items():
@@ -116,7 +115,7 @@ def totals(overview: Overview) -> list[tuple[str, str, list[Figure]]]:
 
 
 def _total(overview: Overview, name: str, label: str, of: Total) -> Figure:
-    """A total as a share; of one in points the label gives the points."""
+    """A total as a share; for a total in points, the label gives the points."""
     n, most = overview.summary.overall.total, overview.description.points.get(name, 1.0)
     interval = None
     if of.low is not None and of.high is not None:
@@ -128,14 +127,14 @@ def _total(overview: Overview, name: str, label: str, of: Total) -> Figure:
 
 
 def breakdowns(overview: Overview) -> list[Breakdown]:
-    """The fields that have several values; of very many values the most frequent."""
+    """The fields with several values; of very many values only the most frequent."""
     fields = [field for field in overview.fields if field != VARIANT]
     several = [field for field in fields if len(overview.summary.breakdowns.get(field, {})) > 1]
     return [_breakdown(overview, field, overview.summary.breakdowns[field], only(overview)) for field in several]
 
 
 def variants(overview: Overview) -> list[tuple[Figure, int]]:
-    """Every variant, and how many of its questions got no reply."""
+    """Every variant, with the number of its questions without a reply."""
     return [
         (_figure({VARIANT: variant}, variant or "unchanged", tally), tally.failed)
         for variant, tally in overview.variants.items()
@@ -143,41 +142,38 @@ def variants(overview: Overview) -> list[tuple[Figure, int]]:
 
 
 def only(overview: Overview) -> dict[str, str]:
-    """What narrows the list of questions down to the variant that the headline is of."""
+    """The filter that limits the list of questions to the variant of the headline."""
     return {} if overview.headline is None else {f"by.{VARIANT}": overview.headline}
 
 
 def constants(overview: Overview) -> dict[str, str]:
-    """The fields that have one known value, the same for all questions."""
-    alone = {field: list(overview.summary.breakdowns.get(field, {})) for field in overview.fields}
-    return {field: values[0] for field, values in alone.items() if len(values) == 1 and values != [UNKNOWN]}
+    """The fields with one known value, the same for all questions."""
+    values_of = {field: list(overview.summary.breakdowns.get(field, {})) for field in overview.fields}
+    return {field: values[0] for field, values in values_of.items() if len(values) == 1 and values != [UNKNOWN]}
 
 
 def heat_maps(overview: Overview) -> list[HeatMap]:
-    """The crossed fields, both of which have several values; those that tell variants apart have a map of their own."""
-    crossed = overview.summary.crossings.items()
-    maps = [_heat_map(overview, *pair, cells, only(overview)) for pair, cells in crossed if pair != LEVELS]
-    return [each for each in maps if len(each.columns) > 1 and len(each.rows) > 1]
+    """The maps of crossed fields, both with several values, except corruption and level."""
+    return _heat_maps(overview, [pair for pair in overview.summary.crossings if pair != LEVELS], only(overview))
 
 
 def level_maps(overview: Overview) -> list[HeatMap]:
-    """The map of all corruptions and levels, where a run has several."""
-    maps = [_heat_map(overview, *LEVELS, overview.summary.crossings.get(LEVELS, {}), {})]
-    return [each for each in maps if len(each.columns) > 1 and len(each.rows) > 1]
+    """The map of all corruptions and levels, if a run has several of both."""
+    return _heat_maps(overview, [pair for pair in overview.summary.crossings if pair == LEVELS], {})
 
 
 def state_link(**state: str) -> str:
-    """A link that shows the questions of a state: a status, or the value of a field as `by.FIELD`."""
+    """A link that filters the questions: by a status, or by the value of a field as `by.FIELD`."""
     return "#" + urlencode(state)
 
 
 def heat(share: float | None) -> str:
-    """The class of a cell's colour."""
+    """The CSS class of a cell's colour."""
     return "heat-none" if share is None else f"heat-{round(min(max(share, 0.0), 1.0) * HEAT_STEPS)}"
 
 
 def of_mean(label: str, mean: Mean, link: str = "") -> Figure:
-    """A mean score or a share of questions."""
+    """The figure of a mean score or of a share of questions."""
     return Figure(label=label, n=mean.n, share=mean.value, interval=mean.interval, link=link)
 
 
@@ -190,10 +186,13 @@ def _breakdown(overview: Overview, field: str, tallies: Mapping[str, Tally], wit
     return Breakdown(field=field, rows=rows, left_out=len(tallies) - len(rows))
 
 
-def _heat_map(
-    overview: Overview, down: str, across: str, cells: Mapping[str, Mapping[str, Tally]], within: Mapping[str, str]
-) -> HeatMap:
-    order = overview.description.order
+def _heat_maps(overview: Overview, pairs: Sequence[tuple[str, str]], within: Mapping[str, str]) -> list[HeatMap]:
+    maps = [_heat_map(overview, *pair, within) for pair in pairs]
+    return [each for each in maps if len(each.columns) > 1 and len(each.rows) > 1]
+
+
+def _heat_map(overview: Overview, down: str, across: str, within: Mapping[str, str]) -> HeatMap:
+    order, cells = overview.description.order, overview.summary.crossings[down, across]
     columns = in_order({value for row in cells.values() for value in row}, order(across))
     rows = []
     for outer in in_order(cells, order(down)):
@@ -206,7 +205,7 @@ def _heat_map(
     return HeatMap(down=down, across=across, columns=tuple(columns), rows=tuple(rows))
 
 
-def _figure(place: Mapping[str, str], label: str, tally: Tally, within: Mapping[str, str] = NOWHERE) -> Figure:
+def _figure(place: Mapping[str, str], label: str, tally: Tally, within: Mapping[str, str] = {}) -> Figure:
     link = state_link(**within, **{f"by.{field}": value for field, value in place.items()})
     return Figure(label=label, n=tally.total, share=tally.accuracy, interval=tally.interval, link=link)
 
@@ -215,9 +214,9 @@ SIDES = ("raised", "lowered")
 
 
 class Judging(Struct, frozen=True, kw_only=True):
-    """One judge beside the rule; `cells` has each cell of the table with the link to its questions, "" without one.
+    """One judge compared with the rule; `cells` has each cell of the table with the link to its questions, or "".
 
-    `forms` are the figures of each form by the judge, and by the rule, in a run that asks its questions in several.
+    `forms` has the figures of each form by the judge, then by the rule, if a run asks its questions in several forms.
     """
 
     title: str
@@ -229,7 +228,7 @@ class Judging(Struct, frozen=True, kw_only=True):
 
 
 def judgings(run: LoggedRun) -> tuple[list[Judging], list[str]]:
-    """Every judge of a run, and what there is to know of all of them."""
+    """Every judge of a run, and notes on all of them."""
     judged, unreadable = read_judged(run.log)
     per_judge = [_judging(each, of) for each in judged for of in each.verdicts]
     now = scored_by(run.facts.scoring, run.facts.described)
@@ -246,7 +245,7 @@ def judgings(run: LoggedRun) -> tuple[list[Judging], list[str]]:
 
 
 def rows_of_judges(run: LoggedRun, keys: Sequence[Key]) -> list[dict[str, Any]]:
-    """Of every judge the numbers of the rows, by `keys`, that one side alone calls right."""
+    """For every judge, the numbers of the rows that only the judge, or only the rule, calls right."""
     numbers = {key: number for number, key in enumerate(keys)}
     return [
         {"name": _title(result, of)}

@@ -1,4 +1,4 @@
-"""The page: one file with its script, its style and its data inside, which asks nothing of a network."""
+"""The page of a run: one file with its script, style and data inside, which needs no network."""
 
 import hashlib
 from base64 import b64encode
@@ -15,7 +15,7 @@ from vqa_client.html.asked import asked
 from vqa_client.html.charts import curves, histograms, level_curves
 from vqa_client.html.data import data_block, inside_page
 from vqa_client.html.figures import MEANINGS, judgings
-from vqa_client.html.shown_images import KEPT, EmbeddedImages, Show, chosen
+from vqa_client.html.shown_images import EMBEDDED, EmbeddedImages, Show, chosen
 from vqa_client.log_lines import numbered
 from vqa_client.reports.bottleneck import read_start
 from vqa_client.reports.limiting import limits_of, states_of
@@ -39,33 +39,33 @@ OURS = (
     rb'(?i)<!doctype html>\s*<html lang="en">\s*<head>\s*<meta charset="utf-8">\s*'
     rb'<meta http-equiv="Content-Security-Policy" content="default-src '
 )
-"""How every page of this program begins, whatever its version."""
+"""The beginning of every page of this program, in every version."""
 DISTINGUISHING = (
     *("limit", "sample", "pages", "corruptions", "levels", "thinking", "prompt_form", "split", "config", "blind"),
     *("circular", "shuffle_choices", "text_only", "repeat", "choice_mode"),
 )
-"""Options that tell runs apart in an index, where they aren't as usual."""
+"""Options that an index of runs shows unless they have their default."""
 _HERE = Path(__file__).parent
 _UNSEEN = unseen(lines=False)
 
 
 def write_page(path: Path, overview: Overview, *, html_images: str = "thumbs") -> None:
-    """Replace the page of a run; `html_images` is a key of KEPT.
+    """Replace the page of a run; `html_images` is a key of EMBEDDED.
 
-    Raises OutputError where it can't be written, NotOurs where another file or a link is in its place.
+    Raises OutputError if it can't be written, NotOurs if the path is a foreign file or a link.
     """
     with replacing(path, OURS) as file:
-        show = EmbeddedImages([overview.run], path.parent, chosen(overview.run.records, KEPT[html_images]))
+        show = EmbeddedImages([overview.run], path.parent, chosen(overview.run.records, EMBEDDED[html_images]))
         file.write(page(overview, show))
 
 
 def page(overview: Overview, show: Show, *, live: bool = False) -> bytes:
-    """The page in UTF-8; a live one asks its server now and then whether the log has changed."""
+    """The page in UTF-8; a `live` one asks its server regularly whether the log has changed."""
     return rendered("page.html.j2", data_block(overview, show), **_content(overview, live=live))
 
 
 def rendered(template: str, data: bytes = b"", scripts: tuple[str, ...] = SCRIPTS, **content: Any) -> bytes:
-    """A page in UTF-8: a template, with the block of data and the scripts that it has a place for."""
+    """A page in UTF-8: a template with its data block and scripts."""
     frame = {"policy": policy(live=False), "css": _markup(_style()), "version": __version__}
     inside = {"data": _markup(data.decode()), "script": _markup(_script(scripts))}
     text: str = environment().get_template(template).render(frame | inside | content)
@@ -73,13 +73,13 @@ def rendered(template: str, data: bytes = b"", scripts: tuple[str, ...] = SCRIPT
 
 
 def index_page(place: Path, runs: Mapping[int, Overview], left_out: Sequence[str]) -> bytes:
-    """The page that leads to the pages of several runs, by their numbers; `left_out` says why others can't be read."""
+    """The index of several runs by number, with links to their pages; `left_out` says why others can't be read."""
     rows = [_index_row(place, number, overview) for number, overview in runs.items()]
     return rendered("index.html.j2", scripts=INDEX_SCRIPTS, place=place, runs=rows, left_out=left_out)
 
 
 def label_page(title: str, sheet: Path, content: object, keys: Mapping[str, str]) -> bytes:
-    """The page on which a person labels replies; each label has a key, or none."""
+    """The page on which a person labels replies; `keys` has the key of each label, or ""."""
     context = {"title": title, "sheet": sheet, "keys": keys}
     return rendered("label.html.j2", inside_page(content), LABEL_SCRIPTS, policy=policy(live=True), **context)
 
@@ -93,8 +93,8 @@ def _index_row(place: Path, number: int, overview: Overview) -> dict[str, Any]:
         f"{failed:,} failed" if failed else "",
     ]
     settings = run.facts.settings
-    given = {name: settings[name] for name in DISTINGUISHING if name in settings}
-    options = [f"--{name} {value}" for name, value in given.items() if not _is_default(name, value)]
+    shown_settings = {name: settings[name] for name in DISTINGUISHING if name in settings}
+    options = [f"--{name} {value}" for name, value in shown_settings.items() if not _is_default(name, value)]
     folder = run.log.parent
     return {
         "number": number,
@@ -113,7 +113,7 @@ def _index_row(place: Path, number: int, overview: Overview) -> dict[str, Any]:
 
 @cache
 def environment() -> Any:
-    """The templates' environment, in which all text is escaped; raises UsageError without Jinja."""
+    """The environment of the templates, which escapes all text; raises UsageError without Jinja."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
@@ -141,12 +141,12 @@ def environment() -> Any:
 
 
 def shown(text: object) -> str:
-    """A text whose controls and direction overrides are seen as their codes instead of obeyed."""
+    """A text with control characters and direction overrides replaced by their codes."""
     return _UNSEEN.sub(lambda match: f"[U+{ord(match.group()):04X}]", str(text))
 
 
 def words(name: object) -> str:
-    """A name of code as people write it."""
+    """A name from code, in words."""
     return shown(str(name).replace("_", " "))
 
 
@@ -157,18 +157,18 @@ def number(value: float) -> str:
 
 
 def policy(*, live: bool) -> str:
-    """What the page may load and run: its own script and style, known by their digests, and images of this disk."""
-    pictures = "data: 'self'" if live else "data: file:"
-    asks = "; connect-src 'self'" if live else ""
-    known = " ".join(f"'{_digest(_script(names))}'" for names in (SCRIPTS, LABEL_SCRIPTS, INDEX_SCRIPTS))
+    """What the page may load and run: its own scripts and style, by their digests, and images of this disk."""
+    images = "data: 'self'" if live else "data: file:"
+    requests = "; connect-src 'self'" if live else ""
+    scripts = " ".join(f"'{_digest(_script(names))}'" for names in (SCRIPTS, LABEL_SCRIPTS, INDEX_SCRIPTS))
     return (
-        f"default-src 'none'; script-src {known}; style-src '{_digest(_style())}'; img-src {pictures}{asks}; "
+        f"default-src 'none'; script-src {scripts}; style-src '{_digest(_style())}'; img-src {images}{requests}; "
         "base-uri 'none'; form-action 'none'"
     )
 
 
 def fingerprint(run: LoggedRun) -> str:
-    """The digest of the run's identity and data, whatever order its fields are in."""
+    """The digest of the run's identity and data, for any order of their fields."""
     import json
 
     facts = {"identity": run.facts.identity, "data_sha256": run.facts.described.get("data_sha256")}
@@ -236,14 +236,14 @@ def _settings(run: LoggedRun) -> list[tuple[str, list[tuple[str, str]]]]:
 
 @cache
 def _defaults() -> dict[str, Any]:
-    """The settings that commands share, as they are without their options."""
-    usual = RunSettings()
-    shared = {field.name: getattr(usual, field.name) for field in fields(usual)}
+    """The defaults of settings that commands share."""
+    settings = RunSettings()
+    shared = {field.name: getattr(settings, field.name) for field in fields(settings)}
     return {"pages": ALL_PAGES, "choice_mode": "text", "parser": "robust"} | shared
 
 
 def _is_default(name: str, value: Any) -> bool:
-    """Whether a setting is as it is without its option, as far as commands share it; an empty one is."""
+    """Whether a setting is empty or has the default that commands share."""
     default = _defaults().get(name, False)
     return value in (None, "", [], default, list(default) if isinstance(default, tuple) else default)
 
@@ -274,8 +274,8 @@ def _digest(text: str) -> str:
 
 
 def limits(overview: Overview) -> list[str]:
-    """Sentences, the gravest first; none of them where nothing is known."""
-    return [*_missing(overview.run), *_failures(overview), *_cut(overview), *_pace(overview.run)]
+    """Sentences on what limits the run and its figures, the most serious first."""
+    return [*_missing(overview.run), *_failures(overview), *_truncated(overview), *_bottleneck(overview.run)]
 
 
 def _missing(run: LoggedRun) -> Iterator[str]:
@@ -304,21 +304,20 @@ def _failures(overview: Overview) -> Iterator[str]:
         yield f"{repeats:,} of {overview.attempts:,} requests were repeats."
 
 
-def _cut(overview: Overview) -> Iterator[str]:
+def _truncated(overview: Overview) -> Iterator[str]:
     number, total = overview.whole.n_truncated, overview.whole.overall.total
     if not number:
         return
     tokens = overview.run.facts.model_settings.get("max_tokens")
     at = f" at {tokens:,} tokens" if isinstance(tokens, int) else ""
-    rest = (
-        overview.summary.without_truncated.value if overview.headline is None else None
-    )  # of one variant, unlike the counts
-    without = "" if rest is None else f" Without them the accuracy is {100 * rest:.1f} %."
+    without = ""
+    if overview.headline is None and (accuracy := overview.summary.without_truncated.value) is not None:
+        without = f" Without them the accuracy is {100 * accuracy:.1f} %."
     yield f"{count(number, 'reply', 'replies')} ({100 * number / total:.1f} %) cut{at}.{without}"
 
 
-def _pace(run: LoggedRun) -> Iterator[str]:
-    """What the longest start shows: the figures of several together would be those of none."""
+def _bottleneck(run: LoggedRun) -> Iterator[str]:
+    """The bottleneck of the longest start: means over several starts would describe none of them."""
     starts = {
         start.client.watched_s: session for session in run.facts.sessions if (start := read_start(session)) is not None
     }

@@ -1,4 +1,4 @@
-"""The loopback server of `view` and `label`: only who knows its address sees its pages, and only they write to it."""
+"""The loopback server of `view` and `label`: only a browser that knows its address sees pages and writes to it."""
 
 import contextlib
 import secrets
@@ -13,18 +13,18 @@ from vqa_client.html.viewer import JSON, NOT_THERE, Reply
 
 LOOPBACK = "127.0.0.1"
 _NAMES = frozenset({LOOPBACK, "localhost"})
-"""Hosts that a browser may have asked for; another one's name that leads here is an attack on the reader."""
+"""Hosts that a browser may ask for; another name that leads here is an attack (DNS rebinding)."""
 _LONGEST_S = 30.0
-"""For a request to come, and for its reply to be taken."""
+"""The longest wait for a request, and for its reply to be taken."""
 MOST_WAITING = 64
-"""Connections without a request, which browsers keep open for the next one; the oldest gives way to a new one."""
+"""The most connections without a request, which browsers keep open for the next one; then the oldest is closed."""
 _MOST_SENT_BYTES = 1 << 20
-"""Of what a page sends."""
-_OF_IMAGES = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+"""The largest body that a page may send."""
+_IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 class Pages(Protocol):
-    """What is served; both are called from several threads."""
+    """What is served; both methods are called from several threads."""
 
     def answer(self, path: str) -> Reply:
         """The reply to an address below the root."""
@@ -34,7 +34,7 @@ class Pages(Protocol):
 
 
 class ReportServer(ThreadingHTTPServer):
-    """Serves pages below a path that can't be guessed; raises UsageError for a port that is taken."""
+    """Serves pages below a path that can't be guessed; raises UsageError if the port is taken."""
 
     daemon_threads = True
     request_queue_size = 512
@@ -51,25 +51,25 @@ class ReportServer(ThreadingHTTPServer):
                 f"--port {port} can't be used: {reason}", hint="choose another --port; 0: any that is free"
             ) from None
 
-    def waits(self, connection: socket.socket) -> None:
-        """A connection waits for its next request: another one that has waited for longer may have to end."""
+    def start_waiting(self, connection: socket.socket) -> None:
+        """Note that a connection waits for its next request; of too many, the one that waited longest is closed."""
         self._waiting[connection] = time.monotonic()
         for oldest in list(self._waiting)[:-MOST_WAITING]:
             self._hang_up(oldest)
 
-    def asked(self, connection: socket.socket) -> None:
-        """A connection's request has come, or the connection has ended."""
+    def stop_waiting(self, connection: socket.socket) -> None:
+        """Note that a connection's request has come, or that the connection has ended."""
         self._waiting.pop(connection, None)
 
     def service_actions(self) -> None:
-        """End what has waited for too long, however slowly a request may be coming; called twice a second."""
+        """Close connections that have waited too long, even if a request is arriving slowly; called twice a second."""
         for connection, since_s in list(self._waiting.items()):
             if time.monotonic() - since_s > _LONGEST_S:
                 self._hang_up(connection)
 
     def _hang_up(self, connection: socket.socket) -> None:
-        self.asked(connection)
-        with contextlib.suppress(OSError):  # its thread sees the end of it, and closes it
+        self.stop_waiting(connection)
+        with contextlib.suppress(OSError):  # its thread then sees the end and closes it
             connection.shutdown(socket.SHUT_RDWR)
 
     @property
@@ -77,7 +77,7 @@ class ReportServer(ThreadingHTTPServer):
         return f"http://{LOOPBACK}:{self.server_address[1]}{self.root}"
 
     def inside(self, path: str, host: str) -> str | None:
-        """A whole path that was asked for at a host, below the root; None for one that leads nowhere."""
+        """The part of a requested path below the root; None for a foreign host or path."""
         if host.rpartition(":")[0] not in _NAMES or not path.startswith(self.root):
             return None
         return path.removeprefix(self.root).partition("?")[0]
@@ -85,13 +85,13 @@ class ReportServer(ThreadingHTTPServer):
 
 class _Answers(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # else a body waits 40 ms for its head to be acknowledged
+    disable_nagle_algorithm = True  # else a body waits 40 ms until its head is acknowledged
     timeout = _LONGEST_S
     server: ReportServer
 
     def handle_one_request(self) -> None:
         """Read a request and reply to it."""
-        self.server.waits(self.connection)
+        self.server.start_waiting(self.connection)
         try:
             super().handle_one_request()
         except ConnectionError:  # the reader has left
@@ -99,11 +99,11 @@ class _Answers(BaseHTTPRequestHandler):
 
     def parse_request(self) -> bool:
         parsed = super().parse_request()
-        self.server.asked(self.connection)
+        self.server.stop_waiting(self.connection)
         return parsed
 
     def finish(self) -> None:
-        self.server.asked(self.connection)
+        self.server.stop_waiting(self.connection)
         super().finish()
 
     def do_HEAD(self) -> None:
@@ -114,7 +114,7 @@ class _Answers(BaseHTTPRequestHandler):
         self._send(NOT_THERE if path is None else self.server.pages.answer(path))
 
     def do_POST(self) -> None:
-        """Take what our own page sends; a browser names the page that sends, and another site's is refused."""
+        """Take what our own page sends; a browser names the sending page, and other sites' are refused."""
         host, size = self.headers.get("Host", ""), self.headers.get("Content-Length", "")
         path = self.server.inside(self.path, host)
         ours = self.headers.get("Origin") == f"http://{host}" and self.headers.get("Content-Type") == JSON
@@ -130,7 +130,7 @@ class _Answers(BaseHTTPRequestHandler):
             "Content-Type": reply.kind,
             "Content-Length": str(len(reply.body)),
             "Cache-Control": "no-store",
-            "Content-Security-Policy": policy(live=True) if reply.kind.startswith("text/html") else _OF_IMAGES,
+            "Content-Security-Policy": policy(live=True) if reply.kind.startswith("text/html") else _IMAGE_POLICY,
             "Cross-Origin-Resource-Policy": "same-origin",
             "Referrer-Policy": "no-referrer",
             "X-Content-Type-Options": "nosniff",
@@ -142,4 +142,4 @@ class _Answers(BaseHTTPRequestHandler):
             self.wfile.write(reply.body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: the terminal is the reader's."""
+        """Don't log requests to the terminal."""

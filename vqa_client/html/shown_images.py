@@ -1,4 +1,4 @@
-"""What a page shows of an image: its file and a link to it, a small picture, and what to know of them."""
+"""What a page shows of an image: a link to its file, a small picture, and a note if one is missing."""
 
 import hashlib
 import io
@@ -21,11 +21,11 @@ from vqa_client.types import Record, SentImage
 SIDE_PIXELS = 360
 _QUALITY = 62
 MOST_PIXELS = 120_000_000
-"""Larger images are not decoded: a picture of a few kilobytes may unfold to gigabytes."""
+"""Larger images are not decoded: a file of a few kilobytes may decode to gigabytes."""
 
 
 def thumbnail(path: Path, side_pixels: int = SIDE_PIXELS) -> bytes | None:
-    """A WebP of at most `side_pixels` a side; None for a file that can't be shown."""
+    """A WebP whose sides have at most `side_pixels`; None for a file that can't be shown."""
     from PIL import Image, ImageOps
 
     try:
@@ -38,7 +38,7 @@ def thumbnail(path: Path, side_pixels: int = SIDE_PIXELS) -> bytes | None:
                 small = ImageOps.exif_transpose(image)
                 small.thumbnail((side_pixels, side_pixels), reducing_gap=1.5)
                 return _webp(small)
-    except Exception:  # what a decoder raises for broken files is of every kind, and a report lacks only a picture
+    except Exception:  # decoders raise errors of all kinds for broken files, and a report only lacks a picture then
         return None
 
 
@@ -58,13 +58,13 @@ def _webp(image: object) -> bytes:
 
 
 _SETTINGS = ("images_dir", "images", "input", "data_root", "data_dir", "results_dir")
-"""Settings that name folders of images, of whatever command."""
+"""Settings of any command that name folders of images."""
 _MOST_FILES = 500_000
-"""How many names are looked at below a folder that doesn't contain an image itself."""
+"""How many names below the folders are searched for images that are not directly in them."""
 
 
 class ImageFiles:
-    """Finds the file that an image was read from; folders below those that the run names are looked through once."""
+    """Finds the file of an image; the folders that the run names are searched with all folders below, once."""
 
     def __init__(self, run: LoggedRun) -> None:
         self._roots = [root for root in dict.fromkeys(_roots(run)) if root.is_dir()]
@@ -74,13 +74,13 @@ class ImageFiles:
 
     @property
     def places(self) -> list[Path]:
-        """The folders that are there to be searched."""
+        """The existing folders that the run names."""
         return self._roots
 
     def find(self, image: SentImage) -> Path | None:
-        """The file of that name and size, None where there is none.
+        """The file with the image's name and size, None if there is none.
 
-        An image inside another file is in the one of that name that has its bytes: the hub's folders have like names.
+        An image inside another file must also have the right bytes if several files have that name, as on the hub.
         """
         if image not in self._found:
             self._found[image] = self._search(image)
@@ -89,7 +89,7 @@ class ImageFiles:
     def _search(self, image: SentImage) -> Path | None:
         name, size_bytes = image.name, image.file_size_bytes or image.size_bytes
         file, hash_sign, place = name.partition("#")
-        if not file or os.path.basename(file) != file:  # a name that leads elsewhere is not an image's
+        if not file or os.path.basename(file) != file:  # a name with a path is not an image's
             return None
         for folder in self._folders:
             if _has_size(folder / name, size_bytes):
@@ -111,7 +111,7 @@ def _has_bytes(path: Path, image: SentImage) -> bool:
 
 
 def is_unchanged(path: Path, image: SentImage) -> bool:
-    """Whether an image still has the digest that the record keeps; raises OSError, ValueError or DataError."""
+    """Whether an image still has the digest in the record; raises OSError, ValueError or DataError."""
     with open_image(str(path)) as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == (image.file_sha256 or image.sha256)
 
@@ -145,7 +145,7 @@ def _names_below(roots: list[Path]) -> dict[str, list[str]]:
 
 
 def _has_size(path: Path, size_bytes: int) -> bool:
-    """Whether a file is there and has this size; an image inside another file is looked at when it is shown."""
+    """Whether a file exists and has this size; an image inside another file is checked when it is shown."""
     try:
         if split_name(str(path))[1]:
             return True
@@ -161,7 +161,7 @@ CANT_SHOW = "the file can't be shown"
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """A link and a small picture, each "" where there is none, and a note on why not."""
+    """A link and a small picture, each "" if missing, and a note on why it is missing."""
 
     href: str = ""
     picture: str = ""
@@ -171,25 +171,25 @@ class Shown(Struct, frozen=True, kw_only=True):
 Show = Callable[[SentImage], Shown]
 
 
-class Kept(Struct, frozen=True, kw_only=True):
-    """How many pictures a page has inside it, and their longest side in pixels, where a question has many and few."""
+class Embedded(Struct, frozen=True, kw_only=True):
+    """How many pictures a page embeds, and their longest side in pixels for questions with many and with few images."""
 
     most: int
     of_many: int = 0
     of_few: int = 0
 
 
-KEPT = {
-    "thumbs": Kept(most=30, of_many=220, of_few=SIDE_PIXELS),
-    "full": Kept(most=2_000, of_many=1_400, of_few=1_400),
-    "none": Kept(most=0),
+EMBEDDED = {
+    "thumbs": Embedded(most=30, of_many=220, of_few=SIDE_PIXELS),
+    "full": Embedded(most=2_000, of_many=1_400, of_few=1_400),
+    "none": Embedded(most=0),
 }
-"""By --html_images. A thumbnail of a dense page takes 10 ms: more than some 30 would cost more than the rest."""
+"""By --html_images. A thumbnail of a dense page takes 10 ms: more than 30 would take longer than the rest."""
 FEW = 3
 
 
 class EmbeddedImages:
-    """Pictures of the `sides` inside the page; others are linked relative to the page's folder and shown from there."""
+    """Embeds pictures of the images in `sides`; others are shown from their files, by links relative to the page."""
 
     def __init__(self, runs: Iterable[LoggedRun], folder: Path, sides: Mapping[SentImage, int]) -> None:
         self._files = list(map(ImageFiles, runs))
@@ -197,7 +197,7 @@ class EmbeddedImages:
         self._sides = sides
 
     def __call__(self, image: SentImage) -> Shown:
-        """What is shown of an image."""
+        """What the page shows of an image."""
         path = next(filter(None, (files.find(image) for files in self._files)), None)
         if path is None:
             return _missing(image)
@@ -212,7 +212,7 @@ def _missing(image: SentImage) -> Shown:
 
 
 def link_to(path: Path, folder: Path) -> str:
-    """The address of an image's file relative to a folder; "" for one inside another file."""
+    """The address of an image's file relative to a folder; "" for an image inside another file."""
     return "" if split_name(str(path))[1] else quote(os.path.relpath(path.resolve(), folder))
 
 
@@ -227,9 +227,9 @@ def _pictured(path: Path, href: str, image: SentImage, side_pixels: int) -> Show
 
 
 class ServedImages:
-    """Pictures that a server makes when they are looked at; `files` are those it may give out, by number.
+    """Pictures that a server makes on request; `files` are those that it may send, by number.
 
-    A file that is no longer the image that was `sent` must not be given out for it.
+    A file that is no longer the image that was `sent` must not be sent.
     """
 
     def __init__(self, run: LoggedRun) -> None:
@@ -239,7 +239,7 @@ class ServedImages:
         self.sent: list[SentImage] = []
 
     def __call__(self, image: SentImage) -> Shown:
-        """What is shown of an image."""
+        """What the page shows of an image."""
         path = self._finder.find(image)
         if path is None:
             return _missing(image)
@@ -251,11 +251,11 @@ class ServedImages:
 
 
 def chosen(
-    records: Iterable[Record], kept: Kept, *, later: Callable[[Record], bool] = lambda record: record.score >= 1.0
+    records: Iterable[Record], kept: Embedded, *, later: Callable[[Record], bool] = lambda record: record.score >= 1.0
 ) -> dict[SentImage, int]:
-    """The images that are pictured, and their sides: first pages before second ones, those of wrong answers first.
+    """The images to embed, and the longest sides of their pictures in pixels.
 
-    `later` says of which records the images come after those of others.
+    First pages come before second ones, and among these the images of records for which `later` is false.
     """
     best: dict[SentImage, tuple[int, bool, int]] = {}
     sides: dict[SentImage, int] = {}

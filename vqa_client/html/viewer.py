@@ -1,4 +1,4 @@
-"""What a served report answers to each address, and the notes that a reviewer gives there, in a file beside the run.
+"""The replies of a served report by address, and a reviewer's notes, which are kept in a file beside the run.
 
 The log is read again whenever it has changed.
 """
@@ -28,7 +28,7 @@ HTML, PLAIN, WEBP, JSON = "text/html; charset=utf-8", "text/plain; charset=utf-8
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """An HTTP reply; `location` is where a redirection leads."""
+    """An HTTP reply; `location` is the target of a redirection."""
 
     status: int = 200
     kind: str = PLAIN
@@ -39,35 +39,35 @@ class Reply(Struct, frozen=True, kw_only=True):
 NOT_THERE = Reply(status=404, body=b"not found\n")
 
 
-class _Read(Struct, frozen=True):
-    """A log as it was in one state."""
+class _ReadLog(Struct, frozen=True):
+    """The overview of a log in one state."""
 
     state: str
     overview: Overview
 
 
 class Viewer:
-    """The runs of one place, numbered in the order in which they were met; safe to ask from several threads.
+    """The runs of a file or folder, numbered as they were found; safe to use from several threads.
 
-    `compare` makes the page of a comparison from logs, and from what shows an image.
+    `compare` makes the page of a comparison from logs and a function that shows an image.
     """
 
     def __init__(self, place: Path, compare: Callable[[Sequence[Path], Show], bytes]) -> None:
         self._place, self._compare = place, compare
         self._logs: list[Path] = []
-        self._read: dict[Path, _Read] = {}
+        self._read: dict[Path, _ReadLog] = {}
         self._images: dict[Path, ServedImages] = {}
         self._pages: dict[Path, tuple[str, bytes]] = {}
         self._lock = threading.Lock()
-        self._look()
+        self._find_logs()
 
     def answer(self, path: str) -> Reply:
         """The reply to an address below the root, such as "", "0/", "0/state", "0/image/3" or "compare/0-2"."""
-        return guarded(lambda: self._answer(path))
+        return reply_or_error(lambda: self._answer(path))
 
     def take(self, path: str, body: bytes) -> Reply:
         """Keep a note that is sent to "0/notes"."""
-        return guarded(lambda: self._take(path, body))
+        return reply_or_error(lambda: self._take(path, body))
 
     def _answer(self, path: str) -> Reply:
         with self._lock:
@@ -93,11 +93,11 @@ class Viewer:
         put_note(self._logs[_number(number)], msgspec.json.decode(body, type=Note))
         return Reply(body=b"kept\n")
 
-    def _look(self) -> None:
+    def _find_logs(self) -> None:
         self._logs += [log for log in find_logs(self._place) if log not in self._logs]
 
     def _root(self) -> Reply:
-        self._look()
+        self._find_logs()
         if len(self._logs) == 1:
             return Reply(status=302, location="0/")
         runs, left_out = dict[int, Overview](), list[str]()
@@ -112,7 +112,7 @@ class Viewer:
         state = _state(log)
         known = self._read.get(log)
         if known is None or known.state != state:
-            self._read[log] = known = _Read(state, overview(read_run(log)))
+            self._read[log] = known = _ReadLog(state, overview(read_run(log)))
         return known.overview
 
     def _page(self, log: Path) -> Reply:
@@ -128,7 +128,7 @@ class Viewer:
         return self._images[log]
 
     def _comparison(self, numbers: Sequence[int]) -> Reply:
-        """The page of a comparison; its images are those of the runs' own pages."""
+        """The page of a comparison; it uses the images of the runs' own pages."""
         logs = [self._logs[number] for number in numbers]
 
         def show(image: SentImage) -> Shown:
@@ -142,14 +142,14 @@ class Viewer:
 
 
 def _state(log: Path) -> str:
-    """What changes whenever the log, its run file or its judges do."""
+    """A text that changes whenever the log, its run file or its judges' files do."""
     files = (log, run_file_of(log), *judged_files(log))
     stats = [path.stat() for path in files if path.exists()]
     return " ".join(stamp(state_of(stat)) for stat in stats)
 
 
-def guarded(reply: Callable[[], Reply]) -> Reply:
-    """A reply, or what there is instead: nothing at an address that leads nowhere, an error that says why."""
+def reply_or_error(reply: Callable[[], Reply]) -> Reply:
+    """A reply, or instead "not found" for an unknown address and the error's text for an error of ours."""
     try:
         return reply()
     except (IndexError, KeyError, ValueError, OSError):
@@ -189,7 +189,7 @@ def _image(file: Path) -> Reply:
 
 
 class Note(Struct, frozen=True, kw_only=True):
-    """What a reviewer says of a question in a variant; without note and tags it is deleted."""
+    """A reviewer's note on a question in a variant; without text and tags it is deleted."""
 
     question_id: str
     variant: str = ""
@@ -198,12 +198,12 @@ class Note(Struct, frozen=True, kw_only=True):
 
 
 def notes_path(log: Path) -> Path:
-    """Where the notes of a run are."""
+    """The file with the notes of a run."""
     return file_beside(log, ".notes.json")
 
 
 def read_notes(log: Path) -> list[Note]:
-    """All notes of a run; raises DataError for a file that can't be read, which is then left as it is."""
+    """All notes of a run; raises DataError if the file can't be read, and leaves it as it is."""
     try:
         return msgspec.json.decode(notes_path(log).read_bytes(), type=list[Note])
     except FileNotFoundError:
@@ -213,7 +213,7 @@ def read_notes(log: Path) -> list[Note]:
 
 
 def put_note(log: Path, note: Note) -> None:
-    """Put a note in the place of the question's last one; raises DataError or UsageError where it can't be kept."""
+    """Replace the note on a question; raises DataError or UsageError if it can't be saved."""
     with alone_in(log.parent):
         place = note.question_id, note.variant
         kept = {(each.question_id, each.variant): each for each in read_notes(log)}

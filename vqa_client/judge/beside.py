@@ -159,7 +159,7 @@ class _Round:
 def _merge_rounds(
     rounds: Sequence[_Round], kind: JudgeKind
 ) -> tuple[dict[Key, float | None], Counter[str], float | None]:
-    """The score of each reply by all its verdicts, counts of reasons for none, and the share on which verdicts differ."""
+    """The score of each reply by all verdicts, why others have none, and the share on which verdicts differ."""
     first, *others = rounds
     if not others:
         return first.scores, Counter(first.why.values()), None
