@@ -1,28 +1,25 @@
-"""Which choice a reply gives: from its words, as published, by its logprobs or as the server enforced it.
+"""Read the choice that a reply gives, from its words, its logprobs or a reply that the server constrained.
 
-How a choice is read. A reply goes through these files once, from top to bottom; each stage gets what it needs as data
-and calls none of the stages before it.
+How a choice is read from words. A reply passes through these files once, in this order; no stage calls an earlier one.
 
-* `scoring.reply` has taken off thoughts, tokens, wrappers and markup. `choice` is the way itself: places become letters
-  ("the second option"), a further question that the model invents after its answer is cut off, the stages are asked in
-  turn, and what the first one finds becomes an answer with its status.
-* `choice_reply`, `grammar` and `labels` prepare the reply. The question's labels are compiled once for all replies to
-  it. Each letter that may be a label becomes a `Token`, which says what follows it: a label stands by itself, not in a
-  formula ("c_1"), a word ("I think") or a name ("vitamin C"). `options` has the texts of the choices, folded at the
-  first look.
-* `declared` finds what the reply declares: a phrase of one of the kinds in `grammar.CUES` ("The answer is B", "B is
-  correct"), an answer that markup sets apart (\\boxed{B}), a line that is nothing but the letter, a table of verdicts,
-  the value in which the working ends. The last declaration decides; a weak one ("points to option B") only where
-  nothing else is declared and all weak ones agree. `refuted` has the words that take the meaning from a letter: its
-  sentence denies, doubts or supposes it, or lends it to others.
-* `undeclared` reads replies that declare nothing by their form: the reply is one label or one text, opens with it, or
-  sets it apart; or one label is left when all others are excluded.
-* `by_text` reads the text of a choice, another form of it, or the word that only it has; `by_sense` a yes or no, and
-  that nobody can tell.
+1. `scoring.reply` removes thoughts, special tokens, wrappers and markup. `choice` then runs the whole way: it replaces
+   ordinals by labels ("the second option"), cuts off a question that the model invents after its answer, tries the
+   rules in turn, and turns what the first one finds into an answer with its status.
+2. `choice_reply`, `grammar` and `labels` prepare the reply. Patterns are compiled once per set of labels. Each letter
+   that may be a label becomes a `Token`; a letter in a formula ("c_1"), a word ("I think") or a name ("vitamin C") is
+   not a label. `options` has the texts of the choices, folded when a rule first needs them.
+3. `declared` finds declarations: a phrase of `grammar.CUES` ("The answer is B", "B is correct"), an answer that markup
+   sets apart (\\boxed{B}), a line that contains only the label, a table of verdicts, or the value at the end of the
+   working. The last declaration decides; a weak one ("points to option B") counts only if nothing else is declared and
+   all weak ones agree. `refuted` has the words that deny, doubt or suppose a label, or attribute it to others.
+4. `undeclared` reads a reply without a declaration by its form: it is one label or one text, begins with it or sets it
+   apart, or it excludes all labels but one.
+5. `by_text` looks for the text of a choice, another form of it, or the word that only one choice has; `by_sense` reads
+   a yes or no, and that the answer can't be determined.
 
-`choice.RULES` is the order: the first rule that finds something decides. One label is the answer, several are an
-ambiguity, none is a declared non-answer. Of a reply that was cut off, only declarations count. `trace` shows what each
-rule would have said.
+`choice.RULES` is this order: the first rule that finds something decides. One label is the answer, several are
+ambiguous, and none means that the reply declares to have no answer. In a truncated reply only declarations count.
+`trace` shows what each rule finds.
 
-`modes` has what is not free text; `circular` adds up what was read. Published scripts read in `published/`.
+`modes` reads labels that are not free text, `circular` sums up rotations, `published/` has the published scripts.
 """

@@ -1,6 +1,6 @@
-"""Read a choice by what the reply says of the question: that nobody can tell, or a yes or no that one opens with.
+"""Read a choice from a yes or no, or from a statement that the answer can't be determined.
 
-A refusal and a reply about a missing image say nothing of the question.
+A refusal and a reply about a missing image are neither.
 """
 
 from typing import Final
@@ -13,11 +13,11 @@ from vqa_client.scoring.refusal import unseeing
 from vqa_client.scoring.yes_no import BOTH, foreign_or_corrected
 
 LONGEST: Final = 80
-"""Characters of a choice that says that nobody can tell; a longer one says something else beside it."""
+"""Characters of a choice such as "It can't be determined"; a longer one also states something else."""
 
 
 def undetermined(reply: ChoiceReply) -> Found | None:
-    """The one choice that says that nobody can tell, where the reply says it in other words."""
+    """The one choice that says the answer can't be determined, if the reply says it in other words."""
     owned = reply.texts.folded.items()
     labels = tuple(label for label, own in owned if len(own) <= LONGEST and _NOBODY_KNOWS.search(own))
     if len(labels) != 1:
@@ -29,7 +29,7 @@ def undetermined(reply: ChoiceReply) -> Found | None:
 
 
 def yes_or_no(reply: ChoiceReply) -> Found | None:
-    """Of choices that open with yes and with no, the one that opens as the reply does; its own words tell several."""
+    """The choice that begins with yes or no as the reply does; of several, the one whose words the reply has."""
     text = reply.folded
     if BOTH.match(text):
         return None

@@ -1,4 +1,4 @@
-"""Read the choice that a reply names by its text, by another form of it or by what sets it apart, and by no label."""
+"""Read a choice that a reply names without its label: by its text, another form of it, or its only distinct word."""
 
 import re
 from itertools import islice
@@ -15,17 +15,17 @@ from vqa_client.scoring.plain import plain
 
 LABEL_READ: Final = 12
 LOOP: Final = 30
-"""Characters at the end of a reply that occur again and again where it went round in circles."""
+"""Characters at the end of a reply; a model that went into a loop has them several times."""
 FRAME: Final = 5
-"""Words of choices that differ in one of them."""
+"""The most words of choices that differ in one word."""
 TELLING: Final = 3
-"""A choice of fewer telling words is too easily met by chance."""
+"""A choice with fewer distinctive words matches by chance too easily."""
 RIVALLING: Final = 0.75
-"""The share of another choice's words in one sentence from which on the reply may mean that choice."""
+"""A sentence with more than this share of another choice's words may mean that choice."""
 
 
 def contained_text(reply: ChoiceReply) -> Found | None:
-    """The text of one choice, unless another or a denial stands beside it, or the reply doesn't state it."""
+    """The choice whose text the reply states, does not deny, and names alone."""
     if short := abbreviated(reply):
         return short
     whole = text = HYPHEN.sub(" ", _after_code(reply.folded))
@@ -41,7 +41,7 @@ def contained_text(reply: ChoiceReply) -> Found | None:
         return Found(labels=tuple(labels), rule="text") if stated else None
     if not _concludes(whole):
         return None
-    places = [_own_label(text, start) for start, _, _ in spans]
+    places = [_LABELLED.search(text, max(0, start - LABEL_READ), start) for start, _, _ in spans]
     if any(place and place[1].upper() not in owners for place, (_, _, owners) in zip(places, spans, strict=True)):
         return None  # a list of choices under other letters
     in_lists = _denied_lists(text, spans)
@@ -62,24 +62,19 @@ def contained_text(reply: ChoiceReply) -> Found | None:
 
 
 def _after_code(text: str) -> str:
-    """The last line where it is a sentence after program code, or else all."""
+    """The last line if it is a sentence after program code, otherwise the whole text."""
     last = text.rpartition("\n")[2]
     return last if len(last) < len(text) and _PROSE.fullmatch(last) and _NOT_PROSE.search(text) else text
 
 
 def _concludes(text: str) -> bool:
-    """Whether it can have a conclusion: no code, loop or half sentence, and no word that no choice is right."""
+    """Whether the text can have a conclusion: it is not code, a loop, half a sentence, or "none of the options"."""
     broken = _BROKEN_OFF.search(text, max(0, len(text) - LOOP))
     return not (_NOT_PROSE.search(text) or broken or _NONE_FITS.search(text) or text.count(text[-LOOP:]) > 2)
 
 
-def _own_label(text: str, start: int) -> re.Match[str] | None:
-    """The letter in front of the text of a choice at `start`: "(B) blue car"."""
-    return _LABELLED.search(text, max(0, start - LABEL_READ), start)
-
-
 def _denied_lists(text: str, spans: list[tuple[int, int, tuple[str, ...]]]) -> set[int]:
-    """Where texts begin that a sentence lists and denies together: "the others, X and Y, are less likely"."""
+    """Starts of texts that a sentence denies together: "the others, X and Y, are less likely"."""
     denied: set[int] = set()
     listed: list[tuple[int, int]] = []
     for start, end, _ in sorted(spans):
@@ -92,7 +87,7 @@ def _denied_lists(text: str, spans: list[tuple[int, int, tuple[str, ...]]]) -> s
 
 
 def _states(text: str, start: int, end: int) -> bool:
-    """Whether the text of a choice is stated: not asked for, and a number not a part of the working."""
+    """Whether the text of a choice is stated: not a question, one item of a scene, or a number in the working."""
     before = text[max(0, start - SENTENCE_READ) : start]
     if (
         _GIVEN.search(before)
@@ -108,9 +103,12 @@ def _states(text: str, start: int, end: int) -> bool:
 
 
 def paraphrase(reply: ChoiceReply) -> Found | None:
-    """The choice whose words one sentence has, all of them; a denial must be in both or in neither."""
+    """The choice whose words are all in one sentence; a denial must be in both or in neither."""
     owned = {label: HYPHEN.sub(" ", own) for label, own in reply.texts.folded.items()}
-    telling = {label: {word for word in WORD.findall(own) if _tells(word)} for label, own in owned.items()}
+    telling = {
+        label: {word for word in WORD.findall(own) if word.isdecimal() or (len(word) > 3 and word not in _COMMON)}
+        for label, own in owned.items()
+    }
     if max(map(len, telling.values()), default=0) < TELLING:
         return None
     shares = dict.fromkeys(owned, 0.0)
@@ -125,19 +123,15 @@ def paraphrase(reply: ChoiceReply) -> Found | None:
     return Found(labels=(first,), rule="paraphrase") if _concludes(reply.folded) else None
 
 
-def _tells(word: str) -> bool:
-    return word.isdecimal() or (len(word) > 3 and word not in _COMMON)
-
-
 def _has_word_form(word: str, words: set[str]) -> bool:
-    """Whether the word, or another form of a long one, was said."""
+    """Whether `words` has the word or, if it is long, another form of it."""
     if word in words or len(word) < 6:
         return word in words
     return any(other.startswith(word[:5]) and abs(len(other) - len(word)) < 4 for other in words)
 
 
 def _main_clause(text: str, spans: list[tuple[int, int, tuple[str, ...]]]) -> tuple[str, ...]:
-    """The labels of the text to which a sentence leads up, where the others come before, or in a clause about it."""
+    """The labels of the text that a sentence leads up to, if other texts are before it or in a clause about it."""
     led_up = [each for each in spans if _LEADS_UP.search(text[max(0, each[0] - SENTENCE_READ) : each[0]])]
     if len(led_up) != 1:
         return ()
@@ -147,7 +141,7 @@ def _main_clause(text: str, spans: list[tuple[int, int, tuple[str, ...]]]) -> tu
 
 
 def opening(reply: ChoiceReply) -> Found | None:
-    """The choice to which the first sentence leads up, or its head: "X" of the choice "X because Y"."""
+    """The choice that the first sentence leads up to, or the part "X" of a choice "X because Y"."""
     text = HYPHEN.sub(" ", reply.folded)
     pause = SENTENCE_END.search(text)
     first, rest = (text[: pause.start()], text[pause.end() :]) if pause else (text, "")
@@ -169,7 +163,7 @@ def opening(reply: ChoiceReply) -> Found | None:
 
 
 def abbreviated(reply: ChoiceReply) -> Found | None:
-    """The one abbreviation among choices that are nothing else, written or spelled out: "the odds ratio (OR)"."""
+    """The choice of choices that are all abbreviations, short or spelled out: "the odds ratio (OR)"."""
     names, text = reply.texts.abbreviations, reply.text
     if not names:
         return None
@@ -184,7 +178,7 @@ def abbreviated(reply: ChoiceReply) -> Found | None:
 
 
 def parts(reply: ChoiceReply) -> Found | None:
-    """The one choice of several values that are all stated, each by itself: "(a) is 75 lb. (b) is 16 lb."."""
+    """The choice of several values that the reply states one by one: "(a) is 75 lb. (b) is 16 lb."."""
     split = {label: _PARTS.split(own) for label, own in reply.texts.folded.items()}
     if not all(len(values) > 1 and all(map(_NUMBER.fullmatch, values)) for values in split.values()):
         return None
@@ -199,7 +193,7 @@ def parts(reply: ChoiceReply) -> Found | None:
 
 
 def difference(reply: ChoiceReply) -> Found | None:
-    """The choice whose one word that the others lack is stated: "the one on the top" for "the top one"."""
+    """The choice whose only distinct word is stated: "the one on the top" for "the top one"."""
     words = {label: plain(choice).rstrip(".").split() for label, choice in reply.texts.choices.items()}
     lengths = {len(each) for each in words.values()}
     if len(words) < 2 or len(lengths) > 1 or not 1 < max(lengths) <= FRAME:
@@ -223,7 +217,7 @@ def difference(reply: ChoiceReply) -> Found | None:
 
 
 def truth(reply: ChoiceReply) -> Found | None:
-    """Whether it is true, where the choices are "true" and "false" or "yes" and "no": "It's false." """
+    """The choice of "true" and "false", or "yes" and "no", that "It's false" gives."""
     labels = {own: label for label, own in reply.texts.folded.items()}
     yes, no = (labels.get("true", labels.get("yes")), labels.get("false", labels.get("no")))
     hits = list(islice(_TRUE.finditer(reply.lower), PLACES_READ)) if len(labels) == 2 and yes and no else []
@@ -234,18 +228,18 @@ def truth(reply: ChoiceReply) -> Found | None:
 
 
 _UNTRUE = lazily(r"[\"' ]{1,3}is not (?:true|correct)\b")
-"""A question may ask which statement is not."""
+"""A question may ask which statement is not true."""
 _NOT_SHOWN = lazily(
     r",? (?:which|but (?:it|that|this)) (?:is|are|was|were)(?:n't| not) (?:\w+ly )?"
     r"(?:shown|seen|visible|present|depicted|pictured|mentioned|supported|there|true|correct|right|accurate|the case)\b"
     r"(?! (?:in full|clearly|fully|entirely|completely|directly)\b)"
 )
 _NOT_PROSE = lazily(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
-"""Program code, in which a number is a value and no answer."""
+"""Program code, in which a number is a value and not an answer."""
 _BROKEN_OFF = lazily(r"\b(?:the|an|of|to|by|with|from|into|and|or|because|whether)\Z")
 _PROSE = lazily(r"[a-z][^()={}#\n]{8,}[.!]")
 _GROUNDED = lazily(r"(?:^|[.!?;:,] |\n)\(?(\w{1,3})\)?,? (?:because|since|due to)\b")
-"""A label with a reason, which answers where a choice's text is only spoken of: "The car is parked. B because ..."."""
+"""A label with a reason, which answers even if another choice is mentioned: "The car is parked. B because ..."."""
 _NONE_FITS = lazily(
     r"\b(?:none|neither|not any|any) of (?!the other|these other)(?:\w+ ){0,4}(?:option|choice|answer|alternative)s\b"
     r"|\bno (?:correct|suitable|matching|valid|right) (?:option|answer|choice)"
@@ -256,11 +250,11 @@ _NONE_FITS = lazily(
     r"|\b(?:keine der|ninguna de las|aucune des|nenhuma das|nessuna delle) (?=op[czçt]|choi|altern|antw|r[eéi]s?p[ou])"
     r"|没有[^.\n]{0,8}选项|都不对"
 )
-"""The reply says that no choice is right; what else it names is no answer."""
+"""The reply says that no choice is right; a text that it names is not an answer."""
 _LISTED, _LISTS = lazily(r", (?:an? |the )?$"), lazily(r"s?,? and (?:an?|the|several|some|many)\b")
 """One of several things that are shown: "a street with trees, a bus and some people"."""
 _GIVEN = lazily(r"\b(?:let|suppose|given that|we are given)\b[^.;:!?\n]{0,30}=[ ]?$")
-"""What the working sets out from: "Let f(x) = x^2 + 1." """
+"""A given value at the beginning of the working: "Let f(x) = x^2 + 1." """
 _JOINED = lazily(r"(?:,|,? (?:and|or|nor)) (?:the |an? )?")
 _LESS = lazily(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
 _COUNT = lazily(rf"\b(?:{'|'.join(word for word, value in SMALL.items() if 1 < value < 21)})\b(?!-)")
@@ -289,7 +283,7 @@ _ASIDE = lazily(
     r"|,? (?:(?:parked|standing|seen|located|placed|driving|waiting|moving|lying|sitting|right|just) |to the \w+ )?"
     r"(?:in front of|next to|behind|beside|near|of|under|above|below|close to|in between)\b"
 )
-"""Between a stated choice and another one, of which the sentence then speaks beside it."""
+"""Between a stated choice and another one that the sentence only mentions."""
 _TURNS = lazily(
     r"\b(?:however|therefore|thus|hence|actually|wait|correction|but|answer|correct|option|choice|conclu\w+|so,|overall)\b"
 )

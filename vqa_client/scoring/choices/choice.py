@@ -1,4 +1,4 @@
-"""Read the chosen label out of a reply to a multiple-choice question, or say why there is none; never guess."""
+"""Read the chosen label from a reply to a multiple-choice question, or say why there is none; never guess."""
 
 import re
 from functools import lru_cache
@@ -12,7 +12,6 @@ from vqa_client.scoring.choices.options import WORD
 from vqa_client.scoring.choices.refuted import mentioned
 from vqa_client.scoring.number_words import SMALL
 from vqa_client.scoring.patterns import lazily
-from vqa_client.scoring.refusal import may_refuse, refuses
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.scoring.wrappers import EXPLAINS
 from vqa_client.types import Answer, Completion, Status
@@ -26,18 +25,16 @@ RULES: Final[tuple[Rule, ...]] = (
 
 
 def read_choice(completion: Completion, choices: dict[str, str]) -> Answer:
-    """What `choice_in` reads in the reply of a completion."""
+    """Read a completion's reply as `choice_in` does."""
     return choice_in(reply_from(completion), choices)
 
 
 def choice_in(reply: Reply, choices: dict[str, str]) -> Answer:
-    """The label in `choices` that the reply commits to.
+    """Return the label in `choices` that the reply commits to.
 
-    In a reply that was cut, and in what a model put into the field of its reasoning, only an explicit declaration
-    counts.
+    Only an explicit declaration counts in a truncated reply, and in a reasoning field without content beside it.
     """
-    peeled = "" if reply.status else reply.peeled
-    text = text_read(peeled, choices, cut=reply.cut)
+    text = "" if reply.status else prepared(reply.peeled, choices, cut=reply.cut)
     if not text:
         return reply.without_answer()
     if reply.source == "reasoning":
@@ -46,13 +43,13 @@ def choice_in(reply: Reply, choices: dict[str, str]) -> Answer:
             return Answer(status="empty", rule="no_text")
         return Answer(text=found.labels[0], rule=found.rule, rivals=found.rivals, source="reasoning")
     own, cut, found = read(text, tuple(choices.items()), cut=reply.cut)
+    if found and len(found.labels) == 1:
+        rivals = tuple(filter(found.rivals.__contains__, choices))
+        return Answer(text=found.labels[0], rule=found.rule, rivals=rivals)
+    if not (found or cut) and reply.declines:
+        return Answer(status="refused", rule="refusal")
     named = {*found.labels, *found.rivals} if found else set() if cut else mentioned(own)
     rivals = tuple(filter(named.__contains__, choices))
-    if found and len(found.labels) == 1:
-        rivals = tuple(filter({*found.rivals}.__contains__, choices))
-        return Answer(text=found.labels[0], rule=found.rule, rivals=rivals)
-    if not (found or cut) and may_refuse(reply.visible) and refuses(peeled):
-        return Answer(status="refused", rule="refusal")
     ambiguous = len(rivals) > 1 if found is None else found.labels != ()
     status: Status = "ambiguous" if ambiguous else "truncated" if cut else "unparsed"
     return Answer(status=status, rule=found.rule if found else "", rivals=rivals)
@@ -60,13 +57,13 @@ def choice_in(reply: Reply, choices: dict[str, str]) -> Answer:
 
 @lru_cache(maxsize=8)
 def read(text: str, choices: tuple[tuple[str, str], ...], *, cut: bool) -> tuple[ChoiceReply, bool, Found | None]:
-    """The reply's own part, whether that is cut off, and what the first rule finds; kept for the next metric.
+    """Return the part that answers this question, whether it is truncated, and what the first rule finds in it.
 
-    Its own part ends at the first further question that it invents after an answer, and where it is cut off at the
-    heading of its explanation.
+    That part ends at the first question that the model invents after its answer; in a truncated reply, also at the
+    heading of an explanation. Cached for the next metric of the same reply.
     """
     whole = reply_of(text, dict(choices))
-    for at in (*_breaks(whole, cut=cut), len(text)) if "\n" in text else (len(text),):
+    for at in (*_ends_of_answer(whole, cut=cut), len(text)) if "\n" in text else (len(text),):
         own = whole if at == len(text) else reply_of(text[:at].rstrip(), dict(choices))
         for rule in RULES[:1] if cut and own is whole else RULES:
             if found := rule.find(own):
@@ -75,16 +72,88 @@ def read(text: str, choices: tuple[tuple[str, str], ...], *, cut: bool) -> tuple
             continue
         if own is whole:
             return whole, cut, found
-        if len(found.labels) == 1 and rule.before and (rule.before == "answer" or not _restates(whole, at)):
+        if len(found.labels) == 1 and rule.before and (rule.before == "answer" or not _restates_choices(whole, at)):
             return own, False, found
     return whole, cut, None
 
 
-_ARTICLE: Final = lazily(r"(?<=\w) ([aeiouy])\Z")
-"""The last word of a reply that was cut off: its noun is missing, and it is no label but where labels are small."""
+_LAST_ARTICLE: Final = lazily(r"(?<=\w) ([aeiouy])\Z")
+"""The last word of a truncated reply; without its noun it isn't a label, unless labels are written in lower case."""
+_ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_PLACES: Final = {**SMALL, **{word: place for place, word in enumerate(_ORDINALS, 1)}}
+_PLACE: Final = rf"(?:(?i:{'|'.join(_ORDINALS)})|last|\d{{1,2}}(?:st|nd|rd|th))"
+_BY_PLACE = lazily(
+    rf"(?:(?:\A|\b[Tt]he )(?P<ordinal>{_PLACE}) (?P<noun>option|choice|alternative|image|picture|figure)"
+    rf"|(?P<verb>\A|\b(?:pick|choose|select|is|be) )[Tt]he (?P<alone>{_PLACE})(?: one)?(?=[.!]?\Z)"
+    r"|\b(?:[Oo]ption|[Cc]hoice) (?P<number>\d{1,2}|"
+    rf"{'|'.join(SMALL)}))\b"
+    r"(?! (?:of|that|to)\b|[.,]\d)"
+)
+_RANKED = lazily(rf"\b(?:(?i:{_PLACE})|[1-9]|[IVX]{{2,4}})\b(?!\.\d)")
+"""A rank in a choice's own text, which a bare "the second" may mean: "2nd floor", "the second", "World War II"."""
+_POINTED = lazily(
+    r"(?:←|⬅|<-{1,2}) ?(?:this is )?(?:the )?(?:correct|right|answer|this one)(?: (?:answer|one|option|choice))?[.!]?$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""An arrow to the right choice of a list; it is read as a tick."""
+_IMAGE = lazily(r"<?image (\d{1,2})>?", re.IGNORECASE)
+_PLACE_NAME: Final = r"(?:New|North|South|East|West|NEW|NORTH|SOUTH|EAST|WEST) (?P<name>[^\W\d_a-z][^\W\d_]+)\b"
+_OTHER_KIND: Final = (
+    "(?:hot|corn|chili|prairie) dog|(?:sea|mountain) lion|guinea pig|sea horse|(?:jelly|star) fish|pine apple"
+    "|prickly pear|cable car|ice cream|peanut butter"
+)
+_LONGER_NAME = lazily(rf"\b(?:{_PLACE_NAME}|(?i:(?:{_OTHER_KIND})s?)\b)")
+"""Another place than its last word ("New London"), or another kind of thing than its last word ("a hot dog")."""
+
+
+def prepared(text: str, choices: dict[str, str], *, cut: bool) -> str:
+    """Prepare a peeled text: labels replace ordinals, and longer names that contain a choice become one word."""
+    text = _with_names_joined(_POINTED.sub("✓", _with_labels(text, choices)), choices)
+    if cut and (article := _LAST_ARTICLE.search(text)) and article[1] not in choices:
+        return text[: article.start()]
+    return text
+
+
+def _with_labels(text: str, choices: dict[str, str]) -> str:
+    """Replace ordinals: "option B" for "the second option", "image 2" for "the second image"."""
+    if not _BY_PLACE.search(text):
+        return text
+    labels = tuple(choices)
+    images = {label: match[1] for label, own in choices.items() if (match := _IMAGE.fullmatch(own.strip()))}
+    numbered = any(label.isdecimal() for label in labels) or any(
+        (place := _BY_PLACE.search(own)) and not place["alone"] for own in choices.values()
+    )
+    ranked = any(map(_RANKED.search, choices.values()))
+
+    def label_of(place: re.Match[str]) -> str:
+        ordinal = (place["number"] or place["ordinal"] or place["alone"]).lower()
+        number = len(labels) if ordinal == "last" else _PLACES.get(ordinal)
+        number = int(ordinal.rstrip("stndrh")) if number is None else number
+        if place["noun"] in ("image", "picture", "figure"):
+            return f"image {number}" if len(images) == len(labels) else place[0]
+        known = 0 < number <= len(labels) and not (numbered or (place["alone"] and ranked))
+        return f"{place['verb'] or ''}option {labels[number - 1]}" if known else place[0]
+
+    return _BY_PLACE.sub(label_of, text)
+
+
+def _with_names_joined(text: str, choices: dict[str, str]) -> str:
+    """Write "New_London" and "hot_dog", so that no rule finds London or dog in it, unless a choice has that name."""
+    if not _LONGER_NAME.search(text):
+        return text
+    owned = [own.casefold() for own in choices.values()]
+    places = {own.casefold() for own in choices.values() if own.istitle()}
+
+    def joined(match: re.Match[str]) -> str:
+        name = match[0].casefold()
+        is_other = match["name"] is None or (match["name"].casefold() in places and name.split()[0] not in places)
+        return match[0].replace(" ", "_") if is_other and not any(name in own for own in owned) else match[0]
+
+    return _LONGER_NAME.sub(joined, text)
+
 
 BREAKS_TRIED: Final = 4
-"""Further questions that are looked at: the first may be the reply's own, restated."""
+"""Further questions to look at; the first may restate this one."""
 LINES_READ: Final = 200
 _HEADS: Final = (
     r"question|problem|exercise|example|instruction|input|prompt|query|context|passage|user|human|student|system|hint"
@@ -103,103 +172,28 @@ _ITEM = lazily(r"^[^\w\n]{0,4}([A-J])[ \x03]?[).:][ \x02]{1,2}(\w[^\n]{0,60})$",
 _JUDGED = lazily(r"\b(?:is|are|was|not|no|does|can|correct|incorrect|wrong|right|true|false|because|since|too)\b|[=?]")
 
 
-_ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_PLACES: Final = {**SMALL, **{word: place for place, word in enumerate(_ORDINALS, 1)}}
-_PLACE: Final = rf"(?:(?i:{'|'.join(_ORDINALS)})|last|\d{{1,2}}(?:st|nd|rd|th))"
-_BY_PLACE = lazily(
-    rf"(?:(?:\A|\b[Tt]he )(?P<ordinal>{_PLACE}) (?P<noun>option|choice|alternative|image|picture|figure)"
-    rf"|(?P<verb>\A|\b(?:pick|choose|select|is|be) )[Tt]he (?P<alone>{_PLACE})(?: one)?(?=[.!]?\Z)"
-    r"|\b(?:[Oo]ption|[Cc]hoice) (?P<number>\d{1,2}|"
-    rf"{'|'.join(SMALL)}))\b"
-    r"(?! (?:of|that|to)\b|[.,]\d)"
-)
-_RANKED = lazily(rf"\b(?:(?i:{_PLACE})|[1-9]|[IVX]{{2,4}})\b(?!\.\d)")
-"""A place in a choice's own text, which a bare "the second" may mean: "2nd floor", "the second", "World War II"."""
-_POINTED = lazily(
-    r"(?:←|⬅|<-{1,2}) ?(?:this is )?(?:the )?(?:correct|right|answer|this one)(?: (?:answer|one|option|choice))?[.!]?$",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""An arrow to the right choice of a list, which says what a tick does."""
-_IMAGE = lazily(r"<?image (\d{1,2})>?", re.IGNORECASE)
-_PLACE_NAME: Final = r"(?:New|North|South|East|West|NEW|NORTH|SOUTH|EAST|WEST) (?P<name>[^\W\d_a-z][^\W\d_]+)\b"
-_OTHER_KIND: Final = (
-    "(?:hot|corn|chili|prairie) dog|(?:sea|mountain) lion|guinea pig|sea horse|(?:jelly|star) fish|pine apple"
-    "|prickly pear|cable car|ice cream|peanut butter"
-)
-_LONGER_NAME = lazily(rf"\b(?:{_PLACE_NAME}|(?i:(?:{_OTHER_KIND})s?)\b)")
-"""A place other than the one whose name it has ("New London"), or a thing not of the kind it names ("a hot dog")."""
-
-
-def _with_letters(text: str, choices: dict[str, str]) -> str:
-    """The text with names for places: "option B" for "the second option", "image 2" for "the second image"."""
-    if not _BY_PLACE.search(text):
-        return text
-    labels = tuple(choices)
-    images = {label: match[1] for label, own in choices.items() if (match := _IMAGE.fullmatch(own.strip()))}
-    numbered = any(label.isdecimal() for label in labels) or any(
-        (place := _BY_PLACE.search(own)) and not place["alone"] for own in choices.values()
-    )
-    ranked = any(map(_RANKED.search, choices.values()))
-
-    def named(place: re.Match[str]) -> str:
-        ordinal = (place["number"] or place["ordinal"] or place["alone"]).lower()
-        number = len(labels) if ordinal == "last" else _PLACES.get(ordinal)
-        number = int(ordinal.rstrip("stndrh")) if number is None else number
-        if place["noun"] in ("image", "picture", "figure"):
-            return f"image {number}" if len(images) == len(labels) else place[0]
-        known = 0 < number <= len(labels) and not (numbered or (place["alone"] and ranked))
-        return f"{place['verb'] or ''}option {labels[number - 1]}" if known else place[0]
-
-    return _BY_PLACE.sub(named, text)
-
-
-def _restates(reply: ChoiceReply, at: int) -> bool:
-    """Whether the question at `at` has choices of this one: the reply's own, restated."""
+def _restates_choices(reply: ChoiceReply, at: int) -> bool:
+    """Whether the text from `at` on has choices of this question: it restates the question and invents none."""
     rest = reply.lower[at:]
     return sum(len(own) > 1 and own in rest for own in reply.texts.folded.values()) > 1
 
 
-def _breaks(reply: ChoiceReply, *, cut: bool) -> list[int]:
-    """Where another question may begin: at its heading, or at a list of other choices than this one's.
+def _ends_of_answer(reply: ChoiceReply, *, cut: bool) -> list[int]:
+    """Where another question may begin: at its heading, or at a list of choices that this question doesn't have.
 
-    In a reply that is cut off also where the explanation begins.
+    In a truncated reply, also where the explanation begins.
     """
-    starts = [each.start() for each in islice(_BREAK.finditer(reply.lower), BREAKS_TRIED)]
-    explains = EXPLAINS.search(reply.lower) if cut else None
-    places = sorted({*starts, *filter(None, [_foreign_list(reply), explains.start() if explains else 0])})
-    return [at for at in places if at][:BREAKS_TRIED]
-
-
-def _foreign_list(reply: ChoiceReply) -> int:
-    """Where a list of other choices than the question's begins; 0 where there is none."""
+    starts = {each.start() for each in islice(_BREAK.finditer(reply.lower), BREAKS_TRIED)}
     items = [item for item in islice(_ITEM.finditer(reply.text), LINES_READ) if _is_foreign(reply, item)]
-    return items[0].start() if len({item[1] for item in items}) > 1 else 0
+    if len({item[1] for item in items}) > 1:
+        starts.add(items[0].start())
+    if cut and (explains := EXPLAINS.search(reply.lower)):
+        starts.add(explains.start())
+    return sorted(starts - {0})[:BREAKS_TRIED]
 
 
 def _is_foreign(reply: ChoiceReply, item: re.Match[str]) -> bool:
+    """Whether a list item shares no word with the choice of its label and doesn't judge it."""
     text = item[2].lower()
     own = reply.texts.own[item[1]] if item[1] in reply.texts.labels else ""
     return not _JUDGED.search(text) and not {*WORD.findall(text)} & {*WORD.findall(own)}
-
-
-def _with_names_joined(text: str, choices: dict[str, str]) -> str:
-    """The text with "New_London" and "hot_dog", in which no choice is found; a choice of such a name stays as it is."""
-    if not _LONGER_NAME.search(text):
-        return text
-    owned = [own.casefold() for own in choices.values()]
-    places = {own.casefold() for own in choices.values() if own.istitle()}
-
-    def joined(match: re.Match[str]) -> str:
-        name = match[0].casefold()
-        other = match["name"] is None or (match["name"].casefold() in places and name.split()[0] not in places)
-        return match[0].replace(" ", "_") if other and not any(name in own for own in owned) else match[0]
-
-    return _LONGER_NAME.sub(joined, text)
-
-
-def text_read(text: str, choices: dict[str, str], *, cut: bool) -> str:
-    """The plain text in which a choice is looked for."""
-    text = _with_names_joined(_POINTED.sub("✓", _with_letters(text, choices)), choices)
-    if cut and (article := _ARTICLE.search(text)) and article[1] not in choices:
-        return text[: article.start()]
-    return text

@@ -1,4 +1,4 @@
-"""A peeled reply with all it is read by, and what a rule finds in it."""
+"""A reply prepared for the rules that read a choice, and what a rule finds in it."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,10 +12,10 @@ from vqa_client.scoring.choices.options import Texts, folded, texts_of
 
 
 class ChoiceReply(Struct, frozen=True, kw_only=True):
-    """A peeled reply with all it is read by, made once.
+    """A peeled reply with everything that the rules need, computed once.
 
-    `lower` is as long as `text`; `folded` is without the marks of the markup, so that emphasis in a phrase does not
-    matter. `tokens` are the letters that may be labels, by their ends, and `written` the label of each writing.
+    `lower` is as long as `text`; `folded` has no marks of emphasis, so that a phrase is found across them. `tokens` are
+    the letters that may be labels, by their ends; `written` maps each spelling of a label to the label.
     """
 
     text: str
@@ -28,7 +28,7 @@ class ChoiceReply(Struct, frozen=True, kw_only=True):
 
 
 def reply_of(text: str, choices: dict[str, str]) -> ChoiceReply:
-    """A peeled text, ready to be read against `choices`."""
+    """Prepare a peeled text to be read against `choices`."""
     lower, patterns, texts = text.lower(), patterns_of(tuple(choices)), texts_of(tuple(choices.items()))
     return ChoiceReply(
         text=text,
@@ -42,7 +42,7 @@ def reply_of(text: str, choices: dict[str, str]) -> ChoiceReply:
 
 
 def is_spoken(reply: ChoiceReply, match: re.Match[str]) -> bool:
-    """Whether the matched letter is small and in no bracket, as a word is."""
+    """Whether the matched letter is in lower case and without brackets, as a word is."""
     start, end = match.span("label")
     return match["label"].islower() and reply.text[start - 1] != "(" and reply.text[end : end + 1] != ")"
 
@@ -54,13 +54,13 @@ def is_label(reply: ChoiceReply, match: re.Match[str], *, offset: int = 0, alone
 
 
 def own_end(reply: ChoiceReply, end: int) -> int:
-    """Where the label that ends at `end`, with the text of its choice behind it, ends."""
+    """Where the text of its choice ends that follows the label at `end`; `end` if none follows."""
     token = reply.tokens.get(end)
     return token.own_end if token else end
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What a rule read: one label is the answer, several are an ambiguity, none is a declared non-answer."""
+    """What a rule found: one label is the answer, several are ambiguous, none is a declaration without an answer."""
 
     labels: tuple[str, ...]
     rule: str
@@ -68,9 +68,10 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 class Rule(NamedTuple):
-    """A way to read a reply.
+    """One way to read a reply.
 
-    `before` says what it finds before a further question: the answer, or what may also lead up to that question.
+    `before` says what its find before another question is: the "answer", or something only "shown", which may also
+    lead up to that question. "" means that it never ends the answer there.
     """
 
     name: str

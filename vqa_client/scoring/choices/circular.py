@@ -1,11 +1,11 @@
-"""Choices in other orders: circular evaluation, and whether a model prefers a place among the choices.
+"""Choices in other orders: circular evaluation, and position bias.
 
 A question counts as right when it is right with its choices in every rotation. Source: Liu et al., MMBench: Is Your
 Multi-modal Model an All-around Player? (2023), CircularEval.
 
-`PositionBias.deviation` is the standard deviation of the places' recalls, RStd in Zheng et al., Large Language Models
-Are Not Robust Multiple Choice Selectors (2024): 0 for a model without a preference. Shares of what is chosen are
-compared with those of what is right, because right answers need not be spread evenly.
+`PositionBias.deviation` is the standard deviation of the positions' recalls, RStd in Zheng et al., Large Language
+Models Are Not Robust Multiple Choice Selectors (2024): 0 for a model without a preference. The share of a position
+among chosen answers is compared with its share among right answers, which need not be distributed evenly.
 """
 
 import re
@@ -23,7 +23,7 @@ from vqa_client.types import Question
 
 ROTATION, SHUFFLED = "rotation", "shuffled"
 Order = tuple[str, ...]
-"""The filed labels of the choices in the order in which they are shown."""
+"""The original labels of the choices, in the order shown."""
 
 _LETTER = r"\(?(?-i:[A-H])\)?"
 _OTHERS = re.compile(
@@ -37,19 +37,19 @@ _CHOICE = re.compile(r"^[ \t]*\(?([A-Z])[.):] +(\S.*)$", re.MULTILINE)
 
 
 def rotation(by: int) -> str:
-    """Name the variant whose choices are turned by so many places; 0 leaves them as filed."""
+    """Name the variant whose choices are rotated `by` places; 0 keeps their order."""
     return f"{ROTATION}/{by}"
 
 
 def shuffled(seed: int) -> str:
-    """Name the variant whose choices are in a drawn order."""
+    """Name the variant whose choices are in a random order."""
     return f"{SHUFFLED}/{seed}"
 
 
 def order_of(variant: str, labels: Sequence[str], question_id: str) -> Order | None:
-    """In which order a variant shows the choices of these labels; None where it says nothing of an order.
+    """The order in which a variant shows the choices; None if its name isn't that of an order.
 
-    A drawn order depends on the seed and the question's id alone, and each order is as likely as another.
+    A random order depends only on the seed and the question's id; all orders are equally likely.
     """
     kind, slash, number = variant.rpartition("/")
     ordered = sorted(labels)
@@ -64,7 +64,7 @@ def order_of(variant: str, labels: Sequence[str], question_id: str) -> Order | N
 
 
 def as_shown(question: Question) -> Question:
-    """The question as its variant shows it: one whose variant says nothing of an order stays as it is."""
+    """The question with its choices in the order of its variant; unchanged if that isn't an order."""
     order = order_of(question.variant, tuple(question.choices), question.id)
     if order is None or not question.choices:
         return question
@@ -78,7 +78,7 @@ def as_shown(question: Question) -> Question:
 
 
 def names_others(choices: dict[str, str]) -> bool:
-    """Whether one of the choices speaks of others by their letter or place, such as "all of the above"."""
+    """Whether a choice refers to others by label or position, such as "all of the above"."""
     return any(_OTHERS.search(" ".join(text.split())) for text in choices.values())
 
 
@@ -87,7 +87,7 @@ def _draw(text: str) -> bytes:
 
 
 def choices_in(prompt: str) -> dict[str, str]:
-    """The choices that a prompt lists, one per line from A on, such as "A. red" or "(A) red"; the last such list."""
+    """The choices of the last list in a prompt, one per line from A on, such as "A. red" or "(A) red"."""
     choices: dict[str, str] = {}
     for line in _CHOICE.finditer(prompt):
         label, text = line[1], line[2].strip()
@@ -99,9 +99,9 @@ def choices_in(prompt: str) -> dict[str, str]:
 
 
 class Position(Struct, frozen=True, kw_only=True):
-    """One place: how often the right answer stood there and was found, and how often the place was chosen.
+    """One position: how often the right answer was there, how often it was chosen then, and how often in all.
 
-    Shares are of all questions, `chosen_share` of those with an answer; None where there are none.
+    Shares are of all questions, `chosen_share` of those with an answer; None without any.
     """
 
     recall: Mean
@@ -112,14 +112,14 @@ class Position(Struct, frozen=True, kw_only=True):
 
 
 class PositionBias(Struct, frozen=True, kw_only=True):
-    """By label; `deviation` is None unless two places held a right answer."""
+    """Positions by label; `deviation` is None unless two positions had right answers."""
 
     positions: dict[str, Position]
     deviation: float | None
 
 
 class Positions:
-    """Collects which place was right and which was chosen."""
+    """Counts which positions were right and which were chosen."""
 
     def __init__(self) -> None:
         self._recalls: dict[str, Averaging] = {}
@@ -129,7 +129,7 @@ class Positions:
     def add(
         self, labels: tuple[str, ...], right: str | None, chosen: str | None, score: float, cluster: str = ""
     ) -> None:
-        """Take one question: its labels, the right one, None where nobody knows it, and the one that was chosen."""
+        """Add a question: its labels, the right one (None if unknown), and the chosen one (None without an answer)."""
         for label in labels:
             self._recalls.setdefault(label, Averaging())
         if right is not None:
@@ -162,12 +162,12 @@ def _share(of: "Counter[str]", label: str) -> float | None:
 
 
 class CircularFigures(Struct, frozen=True, kw_only=True):
-    """Means over the `questions` that have all their rotations; those that have not are `unfinished`.
+    """Means over the `questions` with all their rotations; the others are `unfinished`.
 
-    `circular` is right in every rotation, `once` in one at least, `mean` the usual accuracy over all rotations,
-    `majority` that of the text chosen most often. `same_text` and `same_letter` are shares of questions that are always
-    answered with one text, which is how it should be, and always with one letter, which is how it should not.
-    `rotations` are those of the question that has most.
+    `circular`: right in every rotation; `once`: in at least one; `mean`: accuracy over all rotations; `majority`:
+    accuracy of the text chosen most often. `same_text` and `same_letter` are the shares of questions always answered
+    with the same text, as they should be, and with the same letter, as they shouldn't. `rotations` is the largest
+    number of rotations of a question.
     """
 
     rotations: int
@@ -183,7 +183,7 @@ class CircularFigures(Struct, frozen=True, kw_only=True):
 
     @property
     def named(self) -> dict[str, Mean]:
-        """The means by what they say."""
+        """The means by what they mean."""
         return {
             "right in all rotations": self.circular,
             "mean of all rotations": self.mean,
@@ -195,7 +195,7 @@ class CircularFigures(Struct, frozen=True, kw_only=True):
 
 
 class CircularScores:
-    """Collects questions with their rotations."""
+    """Sums up questions with their rotations."""
 
     def __init__(self) -> None:
         self._rotations = self._unfinished = 0
@@ -210,10 +210,9 @@ class CircularScores:
         rotations: int,
         cluster: str = "",
     ) -> None:
-        """Take one question's rotations: scores, and the letters and texts chosen, None where no answer was read.
+        """Add one question's rotations: scores, and the chosen letters and texts, None without an answer.
 
-        There are no scores where nobody knows the right answer. A question that hasn't all of its `rotations` is
-        unfinished.
+        `scores` is empty if the right answer is unknown. A question without all of its `rotations` is unfinished.
         """
         self._rotations = max(self._rotations, rotations)
         if len(letters) < rotations:

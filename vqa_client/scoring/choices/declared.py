@@ -1,4 +1,4 @@
-"""Find every place where a reply declares its answer; the last one counts."""
+"""Find every declaration of an answer in a reply; the last one counts."""
 
 import re
 from collections import deque
@@ -35,12 +35,12 @@ from vqa_client.scoring.patterns import JOINER, joins, lazily, line_end
 from vqa_client.scoring.plain import MARKED
 
 CUES_READ: Final = 100
-"""Only so many cues, from the end, are looked at: a bound on the time that a runaway reply can take."""
+"""Cues to look at, from the end; bounds the time for a runaway reply."""
 DECLARATIONS_READ: Final = 50
 LOOP: Final = 4
-"""From so many answers in the same words on, a reply goes round and corrects nothing."""
+"""So many different answers in the same words are a loop, not corrections."""
 CONCLUSION_READ: Final = 300
-"""Characters at the end of a reply in which a conclusion is looked for."""
+"""Characters at the end of a reply to search for a conclusion."""
 _CONCLUDED: Final = lazily(
     r"(?:\b(?:therefore|thus|hence|so|consequently)\b[^\n]*[=≈]"
     r"|\b(?:giving|making|totall?ing|adds? up to|a total of) (?:a total of )?"
@@ -53,12 +53,12 @@ _RIGHT = lazily(rf"{RIGHT_SIGNS}|\b(?:{SAYS_RIGHT}|yes)\b", re.IGNORECASE)
 _JUDGES = lazily(
     rf"{RIGHT_SIGNS}|[☐❌✗✘✖]|\(\s?\)|\b(?:{SAYS_RIGHT}|yes|no|false|wrong|incorrect|not)\b", re.IGNORECASE
 )
-"""All that judges a choice, right or wrong: a search for judged choices takes as long as all else that is read."""
+"""Anything that judges a choice right or wrong; without two of these, the slow search for verdicts is skipped."""
 _CLOSES: Final = lazily(r"[\"')]*[.!]?(?:\n|$)| (?:fits|is (?:correct|right|the|best))\b")
 _STEM = lazily(f"{JOINER}*")
 _HYPOTHETICAL = lazily(r"[^.!?\n]{0,60}\?|[ )]*(?:answer |option |choice )?(?:only )?(?:if|unless)\b")
 _UNDONE = lazily(r"하?(?:지 ?(?:않|마|말)|면 안)|[^\W\da-z]{0,3}(?:ない|ません)")
-"""Denies the words before it in Korean and Japanese: "B를 선택하지 않습니다"."""
+"""Denies the words before it, in Korean and Japanese: "B를 선택하지 않습니다"."""
 _WOULD = lazily(r"\b(?:would|were|wäre|serait|sería)\b", re.IGNORECASE)
 _IF = lazily(r"\b(?:if|had|wenn|si)\b", re.IGNORECASE)
 _IS_UNREAL = lazily(r"\bwould\b|'d\b")
@@ -79,14 +79,14 @@ _ASIDE = lazily(
     r"|, (?:if|unless) i\b[^,]{0,40},",
     re.IGNORECASE,
 )
-"""What may stand between a cue and its answer and says nothing of it."""
+"""An aside between a cue and its answer, which doesn't change the answer."""
 _COLON = lazily(r"[\"') \x03]*[:=][\s\"'(\x02\x04]{0,8}")
 _OTHER_LETTER = lazily(
     r"(?i: (?:option|choice|answer|letter))?(?i: to (?:the|this) question)?"
     rf"(?i:[ \x03]{{0,2}}{CONNECTION})[\s\"'(\x02]*(?i:(?:option|choice|letter) )?[\"'(\x02]*"
     r"([A-Z])[ \"')\x03]*(?:[.,;!\n]|$)"
 )
-"""A letter that isn't a label, where the answer is expected."""
+"""A letter that isn't a label where the answer should be."""
 _UNKNOWN = lazily(
     r"(?:unknown|none\b|n/a|(?:i )?(?:don't|do not|can't|cannot) (?:know|tell|say|determine)|cannot be|not given"
     r"|unclear|not (?:enough|possible|stated|sure)|unable|insufficient|(?-i:[A-Z])[\"') .\x03\x05]*(?:\n|$))",
@@ -94,7 +94,7 @@ _UNKNOWN = lazily(
 )
 _MARKED = lazily(f"{MARKED[0]}([^{MARKED[0]}{MARKED[1]}]{{0,400}})")
 _OF_BOTH = lazily(r"[ \x02]*(?:are|do|can|could)(?:n't)?\b|[ \x02]*cannot\b")
-"""A verb of two labels together, which both are excluded: "so A and B don't fit", not "so A and B doesn't fit"."""
+"""A plural verb: "so A and B don't fit" excludes both, "so A and B doesn't fit" only B."""
 _ENDS = lazily(
     r"[ \"')*\x03\x05]*(?:$|[.,;:!?)\n|&/]|(?:are|both|together|and|or|und|sind|et|sont|y|son)\b|[^\x00-\u02ff])"
 )
@@ -108,7 +108,7 @@ _RETRACTED = lazily(
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
-    """One declared answer: no label where what was declared is none, several where the reply left it open."""
+    """One declaration: several labels if it leaves the answer open, none if it declares none."""
 
     at: int
     end: int
@@ -118,16 +118,16 @@ class Declaration(Struct, frozen=True, kw_only=True):
 
 
 def declarations(reply: ChoiceReply) -> list[Declaration]:
-    """All declarations in the reply, in the order of their places."""
+    """All declarations in the reply, in order."""
     if len(reply.text) == 1:
-        return list(_lines(reply))
+        return list(_lone_labels(reply))
     every = sorted(
         (
-            *_lines(reply),
+            *_lone_labels(reply),
             *reversed(_cue_declarations(reply)),
             *_marked(reply),
             *_verdicts(reply),
-            *_fits(reply),
+            *_fitting_labels(reply),
             *_conclusions(reply),
         ),
         key=lambda declaration: declaration.at,
@@ -149,8 +149,8 @@ def _verdicts(reply: ChoiceReply) -> Iterator[Declaration]:
         yield Declaration(at=end, end=end, labels=(label,), rule="verdicts")
 
 
-def _fits(reply: ChoiceReply) -> Iterator[Declaration]:
-    """Labels of which the reply says that they fit; where it is not the only one, another label leaves it open."""
+def _fitting_labels(reply: ChoiceReply) -> Iterator[Declaration]:
+    """Labels that the reply says fit; if a label isn't called the best or only one, others leave the answer open."""
     text = reply.text
     if not ("ption " in text or "hoice " in text or "nly " in text or _BEST.search(text)):
         return  # the search takes a tenth of the time that reading takes
@@ -163,7 +163,7 @@ def _fits(reply: ChoiceReply) -> Iterator[Declaration]:
 
 
 def _conclusions(reply: ChoiceReply) -> Iterator[Declaration]:
-    """The value of a choice in which the working ends, whatever was declared before it: "Thus x = 4 + 12 = 16." """
+    """A choice's value at the end of the working, which overrules earlier declarations: "Thus x = 4 + 12 = 16." """
     match = _CONCLUDED.search(reply.lower, max(0, len(reply.lower) - CONCLUSION_READ))
     if match and (labels := reply.texts.of_value(match["value"])):
         yield Declaration(at=match.start(), end=match.end(), labels=labels, rule="conclusion text")
@@ -174,7 +174,7 @@ def _marked(reply: ChoiceReply) -> Iterator[Declaration]:
         start, end = mark.span(1)
         label = reply.patterns.bare.match(reply.text, start, end)
         if label and is_label(reply, label):
-            yield _run(reply, label, "marked")
+            yield _with_joined_labels(reply, label, "marked")
         elif labels := reply.texts.start_of(mark[1].lower()).labels or reply.texts.of_value(mark[1].lower()):
             yield Declaration(at=start, end=end, labels=labels, rule="marked text")
         elif _UNKNOWN.fullmatch(mark[1].strip()):
@@ -182,7 +182,7 @@ def _marked(reply: ChoiceReply) -> Iterator[Declaration]:
 
 
 def _cue_declarations(reply: ChoiceReply) -> list[Declaration]:
-    """What cues declare, the last first: a label or the text of a choice behind them, or a label before them."""
+    """What cues declare, the last first: a label or a choice's text after the cue, or a label before it."""
     results: list[Declaration] = []
     sentences: list[int] = []
     for start in reversed(deque(STARTS.finditer(reply.lower), maxlen=CUES_READ)):
@@ -190,35 +190,35 @@ def _cue_declarations(reply: ChoiceReply) -> list[Declaration]:
         end = _cue_end(reply.lower, start, cue)
         if not end or _UNDONE.match(reply.lower, end):
             continue
-        behind = _linked_label(reply, end, cue) or (_bare_label(reply, end, cue) if cue.bare else None)
-        behind = behind or _linked_text(reply, start.start(), end, cue)
-        if declaration := _cue(reply, start, cue, end, behind):
+        after = _linked_label(reply, end, cue) or (_bare_label(reply, end, cue) if cue.bare else None)
+        after = after or _linked_text(reply, start.start(), end, cue)
+        if declaration := _declared_by(reply, start, cue, end, after):
             results.append(declaration)
-        elif not behind and cue.anywhere:
+        elif not after and cue.anywhere:
             sentences.append(start.start())
     for label, at in filter(None, (affirmed(reply, sentence) for sentence in sentences)):
         results.append(Declaration(at=at, end=at, labels=(label,), rule="sentence", weak=True))
     return results[:DECLARATIONS_READ]
 
 
-def _cue(
-    reply: ChoiceReply, start: re.Match[str], cue: Cue, end: int, behind: Declaration | None
+def _declared_by(
+    reply: ChoiceReply, start: re.Match[str], cue: Cue, end: int, after: Declaration | None
 ) -> Declaration | None:
-    """What a cue declares behind or before it, unless its sentence denies that."""
+    """What a cue declares after or before it, unless its sentence refutes it."""
     word, at = start[0], start.start()
-    if not behind:
-        return _subject(reply, at, end) if cue.subject else None
-    if word in reply.texts.spelled and reply.texts.cover(reply.lower, at, behind.at + 1, word):
+    if not after:
+        return _label_before(reply, at, end) if cue.subject else None
+    if word in reply.texts.spelled and reply.texts.cover(reply.lower, at, after.at + 1, word):
         return None
     before = sentence_before(reply.text, at)
-    supposed = (_WOULD.search(reply.text, end, behind.at) and _IF.search(before)) or (
-        _UNLESS_MET.match(reply.lower, behind.end) and _IS_UNREAL.search(reply.lower, at, behind.at)
+    supposed = (_WOULD.search(reply.text, end, after.at) and _IF.search(before)) or (
+        _UNLESS_MET.match(reply.lower, after.end) and _IS_UNREAL.search(reply.lower, at, after.at)
     )
-    return behind if cue.denies or not (supposed or refuted(before, word)) else None
+    return after if cue.denies or not (supposed or refuted(before, word)) else None
 
 
 def _cue_end(lower: str, start: re.Match[str], cue: Cue) -> int:
-    """Where the word that holds the cue ends; 0 where the cue is only a part of another word."""
+    """The end of the word with the cue; 0 if the cue is only part of another word."""
     end = start.end()
     stem = _STEM.match(lower, end) if joins(lower[end - 1]) else None
     if not stem or stem.end() == end:
@@ -227,7 +227,7 @@ def _cue_end(lower: str, start: re.Match[str], cue: Cue) -> int:
 
 
 def _linked_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
-    """A label that a link leads to; at most three candidates are tried, since "a" is also an article."""
+    """A label that a link leads to; at most three candidates, since "a" is also an article."""
     start = end
     for _ in range(3):
         match = reply.patterns.linked[cue.name].match(reply.text, start)
@@ -236,22 +236,22 @@ def _linked_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
         spoken = cue.alone and not cue.subject and is_spoken(reply, match)
         if not spoken and is_label(reply, match, alone=cue.alone):
             hedged = _HEDGE.search(reply.text, end, match.start("label")) is not None
-            return _run(reply, match, "hedge" if hedged else cue.name, weak=cue.weak or hedged)
+            return _with_joined_labels(reply, match, "hedge" if hedged else cue.name, weak=cue.weak or hedged)
         start = match.end()
     return None
 
 
 def _bare_label(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
-    """A label that follows at once."""
+    """A label right after the cue."""
     match = reply.patterns.bare.match(reply.text, end)
     if not match or is_spoken(reply, match) or not is_label(reply, match, alone=True):
         return None
-    return _run(reply, match, cue.name)
+    return _with_joined_labels(reply, match, cue.name)
 
 
 def _linked_text(reply: ChoiceReply, at: int, end: int, cue: Cue) -> Declaration | None:
-    """The text of a choice behind a cue, or what says that none is right."""
-    for link in _links(reply.lower, end, cue) if cue.text else ():
+    """The text of a choice after a cue, or words that no choice is right."""
+    for link in _ends_of_links(reply.lower, end, cue) if cue.text else ():
         piece, labels, length, values = reply.texts.start_of(reply.lower[link : link + reply.texts.longest + 40])
         if cue.alone:
             pauses = piece.startswith(",", length) and labels and labels[0] in reply.texts.silent
@@ -269,7 +269,7 @@ def _linked_text(reply: ChoiceReply, at: int, end: int, cue: Cue) -> Declaration
     return None
 
 
-def _links(lower: str, end: int, cue: Cue) -> list[int]:
+def _ends_of_links(lower: str, end: int, cue: Cue) -> list[int]:
     """The ends of the first few links after a cue, within its sentence."""
     if cue.link != LINK:
         return [end]
@@ -277,8 +277,8 @@ def _links(lower: str, end: int, cue: Cue) -> list[int]:
     return [end + link.end() for link in islice(_CONNECTION.finditer(sentence), 4)]
 
 
-def _subject(reply: ChoiceReply, at: int, end: int) -> Declaration | None:
-    """ "B is the correct answer": the label stands before the words."""
+def _label_before(reply: ChoiceReply, at: int, end: int) -> Declaration | None:
+    """A label before the cue: "B is the correct answer"."""
     patterns, before = reply.patterns, sentence_before(reply.text, at)
     subjects = patterns.subjects if joins(reply.lower[at]) else (patterns.unspaced_subject,)
     match = next(filter(None, (subject.match(before) for subject in subjects)), None)
@@ -291,14 +291,12 @@ def _subject(reply: ChoiceReply, at: int, end: int) -> Declaration | None:
     if word in reply.texts.spelled and reply.texts.cover(reply.lower, offset + match.start("label"), end, word):
         return None
     other = patterns.joined.search(match["head"]) or patterns.counted.search(match["head"])
-    labels = dict.fromkeys(
-        (reply.written[other["label"]], reply.written[match["label"]]) if other else (reply.written[match["label"]],)
-    )
+    labels = dict.fromkeys(reply.written[each["label"]] for each in (other, match) if each)
     return Declaration(at=at, end=end, labels=tuple(labels), rule="subject")
 
 
-def _lines(reply: ChoiceReply) -> Iterator[Declaration]:
-    """A label alone on the first or the last line; beside another such line it is a list."""
+def _lone_labels(reply: ChoiceReply) -> Iterator[Declaration]:
+    """A label alone on the first or the last line; two such lines in a row are a list."""
     text, line = reply.text, reply.patterns.line
     if "\n" not in text:
         match = line.match(text) or reply.patterns.whole_reply.match(text)
@@ -316,8 +314,8 @@ def _lines(reply: ChoiceReply) -> Iterator[Declaration]:
             yield Declaration(at=match.start("label"), end=match.end(), labels=tuple(labels), rule="own line")
 
 
-def _run(reply: ChoiceReply, match: re.Match[str], rule: str, *, weak: bool = False) -> Declaration:
-    """The declared label together with those that the reply offers beside it: "A and C", "A/B", "A, B"."""
+def _with_joined_labels(reply: ChoiceReply, match: re.Match[str], rule: str, *, weak: bool = False) -> Declaration:
+    """The declared label with those joined to it: "A and C", "A/B", "A, B"."""
     labels, at = [reply.written[match["label"]]], match.start("label")
     end = own_end(reply, match.end("label"))
     while more := reply.patterns.further.match(reply.text, end):
@@ -342,11 +340,11 @@ def _denied(reply: ChoiceReply, start: int, end: int) -> bool:
 
 
 def declared(reply: ChoiceReply) -> Found | None:
-    """The last declaration; weak ones count only where there is no other, and only if all agree."""
+    """The last declaration; weak ones count only if there are no others and all of them agree."""
     every = declarations(reply)
     strong = [declaration for declaration in every if not declaration.weak]
     if not strong:
-        return _agreed(reply, every)
+        return _agreeing(reply, every)
     last = strong[-1]
     if any(each.labels != last.labels for each in strong[:-1]) and (
         several := _cases(reply, strong) or _loop(reply, strong)
@@ -367,7 +365,7 @@ def _cases(reply: ChoiceReply, strong: list[Declaration]) -> Found | None:
 
 
 def _loop(reply: ChoiceReply, strong: list[Declaration]) -> Found | None:
-    """Answers that follow each other in the same words, each another one: "Answer: A", "Answer: B", and so on."""
+    """Different answers in the same words, one after the other: "Answer: A", "Answer: B", and so on."""
     tail = strong[-LOOP:]
     between = {reply.lower[one.end : other.at] for one, other in pairwise(tail)}
     if len(tail) < LOOP or len(between) > 1 or any(one.labels == other.labels for one, other in pairwise(tail)):
@@ -375,7 +373,7 @@ def _loop(reply: ChoiceReply, strong: list[Declaration]) -> Found | None:
     return Found(labels=tuple(dict.fromkeys(label for each in tail for label in each.labels)), rule="loop")
 
 
-def _agreed(reply: ChoiceReply, weak: list[Declaration]) -> Found | None:
+def _agreeing(reply: ChoiceReply, weak: list[Declaration]) -> Found | None:
     weak = [each for each in weak if each.rule != "possibility"] or weak
     labels = dict.fromkeys(label for each in weak for label in each.labels)
     if any(each.rule in ("hedge", "possibility") for each in weak):

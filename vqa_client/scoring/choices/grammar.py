@@ -1,6 +1,6 @@
-"""How a choice is declared: the words, one row a kind of declaration, and the patterns of one set of labels.
+"""The grammar of declarations: a table of cues, one row per kind, and the patterns for one set of labels.
 
-`CUES` is the only place to add a phrase or a language.
+To add a phrase or a language, edit the words that `CUES` uses.
 """
 
 import re
@@ -112,11 +112,11 @@ CONNECTION: Final = (
 )
 _TO: Final = r"\b(?:to|with) (?:the )?(?=(?:option|choice|letter)\b)"
 LINK: Final = rf"(?P<fill>[^.!?;\n]{{0,120}}?)(?:{CONNECTION}|{_TO})"
-"""From a noun to its answer: "... to the question is", ":", "->"; whatever lies before the connection is `fill`."""
+"""From a noun to its answer: "... to the question is", ":", "->"; `fill` is what comes before the connection."""
 NOTHING: Final = r"(?P<fill>)(?:[,:]|是|为|為)?"
 HEDGED: Final = rf"(?P<fill>)[,:]?(?: ?(?:{CONNECTION}|sea|sia|seja|c'est)(?: es| la)?\b)?"
 NAMED: Final = r"(?P<fill>)[,:]?[ \x02]{0,2}(?:the )?(?:(?:option|choice|answer|statement)\b|(?=[\"'(\x02]))"
-"""For verbs that a bare letter may follow by chance: "supports option C", not "supports C"."""
+"""For verbs that any letter may follow by chance: "supports option C", not "supports C"."""
 MENDING: Final = (
     r"(?P<fill>)(?:[\s,:;-]|\b(?:no|wait|actually|hmm|oops|sorry|i meant|i mean|i think|make that|rather|it's|it is"
     r"|(?:looking|on|upon) closer(?: look| inspection)?|it must be|it should be|should be|must be|is)\b){0,12}+"
@@ -126,15 +126,15 @@ RATHER: Final = (
     "(?:but|rather|it's|it is|sondern|mais|sino|es|mas|é|ma|è|maar|lecz|tylko|ale|nýbrž|utan|men|vaan|hanem|ci|tetapi"
     "|melainkan|mà là|mà|αλλά|بل|אלא|แต่เป็น|แต่|а|але|而是|应为|應為|是)"
 )
-"""From what is denied to what is meant: "not A but B"."""
+"""Between the denied and the meant label: "not A but B"."""
 BUT: Final = (
     r"(?P<fill>)[\s\"'(\x02]*(?:(?:option|choice|la|az?) (?=\S))?\w{1,3}[\"')\x03]*[ ,;:]{1,3}"
     rf"{RATHER}(?: rather| instead| az?(?= \w\b))?"
 )
-"""From "not" over the letter that it denies to the one that is meant: "not A but B"."""
+"""From "not" past the denied label to the meant one: "not A but B"."""
 
 OPENERS: Final = r"[✅☑✔✓👉➡→⇒∴\s\"'()<>*_#~=:\x02-\x05-]{0,16}+"
-"""What may stand around a label in front of it."""
+"""Signs before a label."""
 _FILLERS = (
     "most likely|probably|likely|clearly|therefore|thus|definitely|simply|just|actually|indeed|either|both|only|hence"
     "|then|now|i think|in fact|still|also|as|under|labell?ed|options?|choices?|letter|answer|number|alternative"
@@ -155,13 +155,12 @@ SEPARATORS: Final = rf"[ ()\"'\x03\x05]{{0,6}}(?:(?:[,;]|{CONJUNCTIONS})[ )]{{0,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cue:
-    """A kind of declaration.
+    """One kind of declaration: `words` start it, and `link` leads from them to the label.
 
-    `words` start it, `link` leads from them to the label; `alone` means that nothing but the end of a clause may follow
-    the label, `subject` that "B is ..." may stand before the words, `text` that the text of a choice may take the
-    label's place, `bare` that the label may follow at once, `weak` that it counts only where nothing disagrees,
-    `denies` that a negation before the words is expected, `stem` that the words may be inflected, `anywhere` that in a
-    sentence with the words a label may stand at any place.
+    `alone`: only the end of a clause may follow the label. `subject`: "B is" may come before the words. `text`: the
+    text of a choice may replace the label. `bare`: the label may follow directly. `weak`: it counts only if nothing
+    disagrees. `denies`: a negation before the words doesn't refute it. `stem`: the words may be inflected. `anywhere`:
+    the label may be anywhere in the sentence.
     """
 
     name: str
@@ -203,7 +202,7 @@ CUES: Final[tuple[Cue, ...]] = (
 
 
 def _rows_by_phrase() -> dict[str, Cue]:
-    """Each phrase as the folded reply spells it, with its row; the first row that has a phrase keeps it."""
+    """Each phrase, spelled as in a folded reply, to the first row that has it."""
     rows: dict[str, Cue] = {}
     for cue in CUES:
         for phrase in cue.words.replace("\n", "|").split("|"):
@@ -221,22 +220,22 @@ STARTS: Final = lazily(
     rf"(?<!{JOINER}){_any_of([phrase for phrase in ROWS if joins(phrase[0])])}"
     rf"|{_any_of([phrase for phrase in ROWS if not joins(phrase[0])])}"
 )
-"""Any cue in lower-case text; `ROWS` tells its row."""
+"""Any cue in lower-case text; `ROWS` maps it to its row."""
 
 _TITLE: Final = (
     r"(?:(?:probably|most likely|likely|i think|i believe|i guess|i'd say|definitely|clearly|certainly)[ ,]{1,2})?"
     r"(?:(?:the |my )?(?:option|choice|letter|opción|вариант|选项|選項|選択肢)[ :#.\x02\x03]{0,4}[\"'(\x02]{0,4})?"
 )
 _ANSWER: Final = r"(?:(?:the )?(?:answer|ans|antwort|réponse|respuesta|ответ)[ .\x02\x03]{1,4}[\"'(\x02]{0,4})?"
-"""Only for a reply that is nothing else; elsewhere "Answer B" is a cue with its label."""
+"""For a reply that contains nothing else; elsewhere "Answer B" is a cue with its label."""
 _AROUND: Final = r"(?:[^\w\n+~¬!≠✗✘❌×#]|_|#+ ){0,16}"
-"""Signs before a label that opens a line, without those that deny it or make a word of it."""
+"""Signs before a label at the start of a line, except those that deny it or make it part of a word."""
 _SURE: Final = r"(?:confidence|confident|certainty|certain|sure|probability|likelihood)"
 _ENDING: Final = (
     r"(?![+#°%]|-(?!-))(?:番?です|번?입니다|번|番|项|項|吧| it is)?"
     rf"(?:[ \x03]?[,(] ?(?i:(?:{_SURE}\W{{1,3}})?\d{{1,3}} ?%(?: {_SURE})?)\))?(?:[^\w\n]|_){{0,16}}$"
 )
-"""What may follow a label on its line: signs, the copula, how sure the reply is of it: "(confidence: 90%)"."""
+"""What may follow a label on its line: signs, the copula, a confidence ("(confidence: 90%)")."""
 _ADVERBS: Final = (
     "the|clearly|likely|most|only|probably|therefore|also|thus|an?|one|single|my|our|definitely|indeed|obviously|choice"
     "|option|best|correct|final|der|die|das|la|le|el|richtige|korrekte|bonne|right"
@@ -259,7 +258,7 @@ _FITS: Final = (
 )
 _MAKES: Final = r"\b(?:mak(?:es|ing)|leav(?:es|ing)) (?:option |choice |answer |statement )?"
 BEST: Final = r" (?:best|(?:better|closest)(?=[.,;!]|$| (?:match|fit|answer|choice|option)\b))\b"
-"""What makes one that fits the answer; "C is better than D" is none."""
+"""Makes a label that fits the answer; "C is better than D" does not."""
 RIGHT_SIGNS: Final = r"[☑✅✔✓]|\((?<![\w)]\()\s?[xX✓✔]\s?\)"
 SAYS_RIGHT: Final = "correct|true|right"
 _WRONG: Final = rf"[☐❌✗✘✖]|\(\s?\)|\b(?i:incorrect|wrong|false|not (?:{SAYS_RIGHT}))\b"
@@ -267,13 +266,13 @@ _WRONG: Final = rf"[☐❌✗✘✖]|\(\s?\)|\b(?i:incorrect|wrong|false|not (?:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patterns:
-    """All patterns of one set of labels; the group `label` is the label as the reply writes it.
+    """All patterns for one set of labels; the group `label` is the label as the reply writes it.
 
-    `linked`: a cue's link up to the label, by the name of the cue; `bare`: a label that follows at once; `further`: one
-    more label after a label; `joined`: a label that leads on to another; `counted`: the same in "none of A, B"; `line`
-    and `whole_reply`: a label alone; `leading`: a label that opens a line; `ticked`: a label with a tick; `verdicts`:
-    one that is judged; `fitting`: one that fits what was asked for; `excepted`: the one of "all but B"; the subjects:
-    "B is", "makes B the", "B是".
+    `linked`: a cue's link and its label, by the name of the cue; `bare`: a label right after a cue; `further`: another
+    label joined to a label; `joined`: a label that is joined to the next; `counted`: the same in "none of A, B"; `line`
+    and `whole_reply`: a label alone; `leading`: a label at the start of a line; `ticked`: a label with a tick;
+    `verdicts`: a judged label; `fitting`: a label that fits; `excepted`: B in "all but B"; the subjects: "B is",
+    "makes B the", "B是".
     """
 
     labels: Labels
@@ -295,7 +294,7 @@ class Patterns:
 
 @lru_cache(maxsize=256)
 def patterns_of(names: tuple[str, ...]) -> Patterns:
-    """Compile every pattern for these labels; takes some 50 ms, so it is kept for the questions that share them."""
+    """Every pattern for these labels, compiled lazily and cached for the questions that share them (some 50 ms)."""
     labels = labels_of(names)
     written, label = labels.exact.pattern, f"(?P<label>{labels.source})"
     exact = f"(?P<label>{written})"
@@ -348,7 +347,7 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
 
 
 def _verdicts(written: str) -> tuple[re.Pattern[str], ...]:
-    """The judgement of a label: at the end of its line, right behind it, or in a box before it."""
+    """Patterns of a judged label: judged at the end of its line, right after it, or in a box before it."""
     judgement = rf"(?<!n't )(?:(?P<right>{RIGHT_SIGNS}|\b(?i:{SAYS_RIGHT})\b)|(?P<wrong>{_WRONG}))"
     label = f"(?i:(?:option|choice) )?(?P<label>{written})"
     line, clause = r"^[^\w\n]{0,8}", r"(?:^[^\w\n]{0,8}|[.;|] )"

@@ -1,4 +1,4 @@
-"""The labels of one question: how they may be written, and when a letter of a reply is a label."""
+"""The labels of one question: how replies write them, and when a letter is a label."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,9 +13,9 @@ from vqa_client.scoring.plain import plain
 LOOKALIKES: Final = str.maketrans("АВЕЅІЈКМНОРСТХУΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABESIJKMHOPCTXYABEZHIKMNOPTYX")
 """Cyrillic and Greek capitals that look like Latin ones (Unicode TS 39, confusables)."""
 TOKENS_READ: Final = 250
-"""Letters at each end of a runaway reply that are looked at."""
+"""Letters to look at, at each end of a runaway reply."""
 WORDS: Final = frozenset("AIEOUYÀАВСОУИКЯ")
-"""Capitals that are also words (article, pronoun, conjunction) in languages that replies come in."""
+"""Capitals that are also words (articles, pronouns, conjunctions) in the languages of replies."""
 
 _REASONS = """because since as due based given which whereas while but not rather according is are was over
     instead though unless weil da denn und sondern nicht ist sein car parce puisque qui et mais pas est porque ya pues
@@ -25,17 +25,17 @@ _GOING_ON = """and with where for so by from in on at if per the this that these
     correct explanation reason or to than when seems appears fits matches best describes remains must should
     il elle la le les der die das el los en por pour par"""
 REASONS: Final = frozenset(_REASONS.split())
-"""Words that go on after a finished answer: "A because ..." is an answer, "A bus" is not."""
+"""Words that may follow a complete answer: "A because ..." is an answer, "A bus" is not."""
 GOING_ON: Final = REASONS | frozenset(_GOING_ON.split())
-"""The same for letters that are no words: "B the car is blue"."""
+"""The same after letters that aren't words: "B the car is blue"."""
 _WORD = lazily(r"[^\W_](?:[^\W_]|[\u0900-\u0dff])*")
 _SUFFIX: Final = r"'(?:[dt][ıiuü]r|n?[ıiuü]n|[yn]?[ıiuüea]|[dt][ea]n?)\b"
-"""A case ending or the copula behind a letter in Turkish: "C'dir"."""
+"""A case ending or the copula after a letter in Turkish: "C'dir"."""
 _CLOSERS = lazily(rf"(?:{_SUFFIX})?[ \"')>*_\x03\x05]*")
 _TO_OWN = lazily(r"[ \"').:)\x03\x05]*")
 _INTO_OWN = lazily(r"[ \"')>*_\x03\x05]*(?:[:.,=-]+[ \"'(\x02]*)?")
 _NO_WORD: Final = rf"(?! (?!(?:{'|'.join(sorted(REASONS))}|and|or|und|oder|et|ou|y|o|e)\b)[a-z])"
-"""After a letter that the question writes otherwise: what goes on makes it a word."""
+"""After a letter in another case than the question's: a following word makes it a word too."""
 IN_FORMULA: Final = lazily(
     rf"[+#%^@°<\\]|[-/&=]{JOINER}|(?!{_SUFFIX})'{JOINER}|\.[A-Za-z]\.|[.,:]\d"
     r"|_(?=[\w(\\])|\((?:\w{1,2}|\w(?:, ?\w){1,3}|[-\w]{1,4} ?[-+*/] ?\w{1,4})\)"
@@ -43,7 +43,7 @@ IN_FORMULA: Final = lazily(
 )
 """What makes a letter a name in a formula: "D(x)", "c_1", "B = 3 T", "a + bt", "C++", "A's"."""
 AGAIN: Final = r"(?:[^\w\n+=/^*×·<>-]{0,3}(?:[^\w\n+=/^*×·<>]|\x03)[^\w\n+=/^*×·<>-]{0,3}(?P=label)(?!\w))*+"
-"""The same label again, as in "(C) C" and "B. B", and of a reply that says nothing else up to the token limit."""
+"""The same label again, as in "(C) C" and "B. B", also repeated up to the token limit."""
 _BEING: Final = frozenset(("is", "are", "was", "were", "has", "have"))
 _VERDICT = lazily(
     r"[^.;\n]{0,50}\b(?:correct|right|true|answer|best|better|most|only|closest|nearest|option|choice|statement|valid"
@@ -74,9 +74,8 @@ EXCLUDED: Final = lazily(
 class Labels:
     """The labels of one question.
 
-    `written` maps each accepted writing to its label. `source` is a regex source for any writing, `exact` one for a
-    label as the question writes it, `spoken` one that also takes small letters which are no words; `tokens` finds all
-    that may be labels.
+    `written` maps each accepted spelling to its label. `source` is regex source for any spelling, `exact` for a label
+    as the question spells it, `spoken` also for lower-case letters that aren't words; `tokens` finds every candidate.
     """
 
     written: Mapping[str, str]
@@ -88,7 +87,7 @@ class Labels:
 
 @lru_cache(maxsize=256)
 def labels_of(labels: tuple[str, ...]) -> Labels:
-    """Writings of each label, without those that two labels would share."""
+    """Spellings of each label, without those that two labels would share."""
     written = {plain(label): label for label in labels if plain(label)}
     names = tuple(written)
     for fold in (str.lower, str.upper):
@@ -120,11 +119,11 @@ def _alternatives(names: Iterable[str]) -> str:
 
 
 class Token(NamedTuple):
-    """A letter of a reply that may be a label, by what follows it.
+    """A letter of a reply that may be a label, judged by what follows it.
 
-    `means`: it stands by itself, another label is joined to it, or its choice's text follows; `stands`: the first of
-    these. `means_alone` and `stands_alone` allow nothing but the end of a clause. `own_end` is where its choice's text
-    ends that follows it, as in "(B) blue car", or where the label ends.
+    `stands`: it is separate from the words after it; `means`: it stands, another label is joined to it, or the text of
+    its choice follows. `means_alone` and `stands_alone` allow only the end of a clause after it. `own_end` is where the
+    text of its choice ends ("(B) blue car"), or the label if that text doesn't follow.
     """
 
     means: bool
@@ -137,7 +136,7 @@ class Token(NamedTuple):
 def tokens_of(
     text: str, lower: str, labels: Labels, own: Mapping[str, str], further: re.Pattern[str]
 ) -> dict[int, Token]:
-    """All that may be labels in a reply, by their ends; of a runaway reply those at its ends."""
+    """All letters that may be labels, by their ends; in a runaway reply, those at its beginning and end."""
     tokens = list(labels.tokens.finditer(text))
     if len(tokens) > 2 * TOKENS_READ:
         tokens = [*tokens[:TOKENS_READ], *tokens[-TOKENS_READ:]]
@@ -167,7 +166,7 @@ def _token(
 
 
 def _standing(text: str, end: int, token: str) -> tuple[bool, bool, str]:
-    """Whether it stands, whether alone, and the word behind it that its choice's text may begin with."""
+    """Whether the letter stands, whether it stands alone, and the next word, which may be its choice's first."""
     closers = _CLOSERS.match(text, end)
     at = closers.end() if closers else end
     following = text[at : at + 1]

@@ -1,14 +1,13 @@
-"""A choice that is not read from free text: the reply is a label and nothing else, or its first token is weighed.
+"""Choices that are not read from free text: the reply is only a label, or the first token's logprobs decide.
 
-Of a first token nothing is read, and nothing is guessed. A label's probability is the sum over all tokens that spell
-it, such as "A", " A", "(A", and "a" or a full-width letter where the text reading takes it for the label. The
-probabilities that a server reports are of the whole vocabulary; what of them falls on the labels is their mass. Below
-`MASS_MIN` the model would have begun with something else, and what its first word rules out says little about which
-label it would have come to.
+A label's probability is the sum over all tokens that spell it: "A", " A", "(A", and also "a" or a full-width letter if
+the text reading accepts that spelling. A server reports probabilities over its whole vocabulary; the share of all
+labels is their mass. With a mass below `MASS_MIN` the model would have begun with another word, and its first token
+says little about the label.
 
-Whether a model is right as often as it is sure: expected calibration error and Brier score. Source: Guo et al., On
-Calibration of Modern Neural Networks (2017): ten bins of equal width, each with how far its accuracy is from its mean
-confidence, weighted by its share of the questions.
+Calibration, whether a model is right as often as it is confident: expected calibration error and Brier score. Source:
+Guo et al., On Calibration of Modern Neural Networks (2017): ten bins of equal width; the gap between accuracy and mean
+confidence of each bin is weighted by its share of the questions.
 """
 
 import math
@@ -27,7 +26,7 @@ from vqa_client.types import Answer, ChoiceMode, Choosing, Completion, Question,
 
 SCORING_VERSION = "2"
 LETTER_ALONE: Final = "Answer with the letter alone."
-"""How a prompt ends whose author has not written another: a model that begins a sentence has no letter to weigh."""
+"""The default end of a prompt: a model that begins with a sentence gives no letter to weigh."""
 
 MEANINGS: Final = {
     "structured": "a reply that is the right label and nothing else",
@@ -36,32 +35,32 @@ MEANINGS: Final = {
     "margin": "how far the best label is ahead",
     "mass": "what all labels were given",
 }
-"""What each metric says."""
+"""What each metric means."""
 CONSTRAINED: Final = "constrained"
 FIRST_TOKEN: Final = "first token"
 PROSE: Final = "prose first"
 THOUGHTS: Final = "reasoning first"
 NO_LOGPROBS: Final = "no logprobs"
 _AROUND: Final = " \t\r\n\u2581\u0120\u010a()[]*$\"'`.:,。、「」【】"
-"""What may stand around a label in its token, the marks among them by which some servers write a blank or a newline."""
+"""Characters around a label in its token, including those that some servers write for a space or a newline."""
 _THINKING: Final = re.compile(
     r"\s*(?:[<[\u25c1][|\uff5c]?\w{0,20}[:_]?(?:think|thought|reason)|<\|channel\|>|<unused94>|\[unused16"
     r"|<\|inner_prefix)",
     re.IGNORECASE,
 )
-"""How the first token of a model begins that thinks before it answers."""
+"""The first token of a model that thinks before it answers."""
 _TIE: Final = 1e-6
-"""Logits of 16 bits tie often, and sums of spellings differ in their last digits."""
+"""16-bit logits often tie, and sums over spellings differ in the last digits."""
 MASS_MIN: Final = 0.1
 """The least share of the first token's probability that must fall on the labels."""
 DIGITS: Final = 6
-"""Significant ones of a probability: more than any server's arithmetic has."""
+"""Significant digits of a probability: more than a server's arithmetic has."""
 
 
 class Weights(Struct, frozen=True, kw_only=True):
-    """What the labels' probabilities come to; all but `mass` are shares of the mass, so that they add up to 1.
+    """The labels' `mass`, and figures from their shares of it, which add up to 1.
 
-    `right` is the right label's, `top` the highest, `margin` what the highest is above the second. `brier` is half the
+    `right` is the right label's share, `top` the highest, `margin` the difference to the second. `brier` is half the
     sum of squared errors over the labels, in [0, 1] (Brier 1950).
     """
 
@@ -73,7 +72,7 @@ class Weights(Struct, frozen=True, kw_only=True):
 
 
 def label_probabilities(first_token: Mapping[str, float], labels: Sequence[str]) -> dict[str, float]:
-    """The probability of each label that one of the tokens (with their logprobs) spells, in the labels' order."""
+    """The probability of each label that a token spells, in the labels' order, from the tokens' logprobs."""
     written = labels_of(tuple(labels)).written
     by_label: dict[str, list[float]] = {}
     for token, logprob in first_token.items():
@@ -83,14 +82,14 @@ def label_probabilities(first_token: Mapping[str, float], labels: Sequence[str])
 
 
 def thinks(completion: Completion) -> bool:
-    """Whether a reply's first token is none of its answer's, because thoughts come before that."""
+    """Whether the first token belongs to a thought and not to the answer."""
     first = completion.first_token or {}
     likeliest = max(first, key=first.__getitem__, default="")
     return bool(completion.reasoning) or _THINKING.match(likeliest) is not None
 
 
 def read_first_token(completion: Completion, labels: Sequence[str]) -> Answer:
-    """The most probable label; two that are equally probable are an ambiguity, and prose first is not an answer."""
+    """Return the most probable label; a tie is ambiguous, and a reply that begins with prose is unparsed."""
     if thinks(completion):
         return Answer(status="unparsed", rule=THOUGHTS)
     if completion.first_token is None:
@@ -109,7 +108,7 @@ def read_first_token(completion: Completion, labels: Sequence[str]) -> Answer:
 
 
 def weights(probabilities: Mapping[str, float], right: str, labels: Sequence[str]) -> Weights | None:
-    """Weigh the labels against each other, one without a token as 0; None where nothing fell on any."""
+    """Weigh the labels against each other, those without a token as 0; None if their mass is 0."""
     mass = math.fsum(probabilities.values())
     if mass <= 0.0:
         return None
@@ -122,7 +121,7 @@ def weights(probabilities: Mapping[str, float], right: str, labels: Sequence[str
 
 
 def constrained(text: str, labels: Sequence[str]) -> str | None:
-    """The label that a reply consists of, alone or as the answer of a JSON object; None for every other reply."""
+    """The label that is the whole reply, or the answer of a JSON object; None for any other reply."""
     answer = text.strip()
     if answer.startswith("{"):
         answer = answer_in_json(answer) or ""
@@ -130,7 +129,7 @@ def constrained(text: str, labels: Sequence[str]) -> str | None:
 
 
 def read_constrained(completion: Completion, labels: Sequence[str]) -> Answer:
-    """The label that is the whole reply; free text is "unparsed", whatever it says."""
+    """Return the label that is the whole reply; free text is unparsed."""
     label = constrained(completion.text, labels)
     if label is not None:
         return Answer(text=label, rule=CONSTRAINED)
@@ -146,15 +145,15 @@ _READERS: Final[Mapping[ChoiceMode, Callable[[Completion, Sequence[str]], Answer
 
 
 def parse_with(choosing: Choosing) -> Callable[[Reply, Question], Answer]:
-    """What gives a reply's label."""
+    """The function that reads a reply's label."""
     read = _READERS[choosing.mode]
     return lambda reply, question: read(reply.completion, tuple(question.choices))
 
 
 def score_with(choosing: Choosing) -> Callable[[Answer, Reply, Question], Score]:
-    """What scores it under the mode's name; weighed labels add the right one's share, the margin, and the mass.
+    """The function that scores an answer under the mode's name; logprobs add the right label's share, margin and mass.
 
-    A question without a reference has no score under any name.
+    A question without a reference gets no parts.
     """
 
     def score(answer: Answer, reply: Reply, question: Question) -> Score:
@@ -181,7 +180,7 @@ BINS = 10
 
 
 class Calibration(Struct, frozen=True, kw_only=True):
-    """Over `n` questions; `expected_error` and `brier` are weighted, in [0, 1], 0 is best, None where n is 0."""
+    """Weighted errors over `n` questions, in [0, 1], 0 is best; None if n is 0."""
 
     n: int
     expected_error: float | None
@@ -189,7 +188,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
 
 class Bin(Struct, frozen=True, kw_only=True):
-    """Questions of like confidence: their number, mean confidence and accuracy, in [0, 1]."""
+    """Questions of similar confidence: their number, mean confidence and accuracy, in [0, 1]."""
 
     n: int
     confidence: float
@@ -197,7 +196,7 @@ class Bin(Struct, frozen=True, kw_only=True):
 
 
 class Calibrating:
-    """Takes questions one by one and keeps sums of each bin."""
+    """Sums of each bin, updated question by question."""
 
     def __init__(self) -> None:
         self._n = [0] * BINS
@@ -207,10 +206,7 @@ class Calibrating:
         self._brier = 0.0
 
     def add(self, confidence: float, right: bool, brier: float, weight: float = 1.0) -> None:
-        """Take a question's highest share, whether that label is the right one, and its Brier score.
-
-        `weight` questions are like it.
-        """
+        """Add a question: its highest share, whether that label is right, its Brier score and its weight."""
         place = min(int(confidence * BINS), BINS - 1)
         self._n[place] += 1
         self._sure[place] += weight * confidence
@@ -228,7 +224,7 @@ class Calibrating:
         )
 
     def bins(self) -> tuple[Bin, ...]:
-        """The bins that have questions, from the least sure on."""
+        """The bins that have questions, the least confident first."""
         return tuple(
             Bin(n=n, confidence=sure / weight, accuracy=right / weight)
             for n, sure, right, weight in zip(self._n, self._sure, self._right, self._weights, strict=True)

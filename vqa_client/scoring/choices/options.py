@@ -1,4 +1,4 @@
-"""The texts of one question's choices, and where a reply has them."""
+"""The texts of one question's choices, and where they are in a reply."""
 
 import re
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ _LEAD_IN = lazily(
 )
 MARK = lazily(r"[\x02-\x05]")
 _UNIT = lazily(r"(\d) ?(%|[^\W\d_]{1,4}\b)")
-"""A number and its unit, which replies write apart or together whatever the choice does."""
+"""A number and its unit; a reply may write the two with or without a space."""
 HYPHEN: Final = lazily(r"(?<=[^\W\d_])-(?=[^\W\d_])")
-"""That of "pot-bound", which a reply may write "pot bound"."""
+"""The hyphen in "pot-bound", which a reply may write "pot bound"."""
 _VALUE = lazily(
     r"(?:about |approximately |roughly |around )?"
     r"[^\w-]{0,3}(?:\\?[^\W\d]{1,6} ?= ?)?[$€£]?(?P<number>-?(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:\.\d{1,15})?)"
@@ -49,7 +49,7 @@ _COUNTED = lazily(
     rf"\b(?:are|were|see|shows?|contains?|many|some|several|only|mostly|\d+|{'|'.join(SMALL)})"
     r"(?: (?:some|several|many|all|only|mostly|clearly))? \Z"
 )
-"""What a plural follows that says what is there; not "he wears shorts", where a choice is "short"."""
+"""What comes before a plural that says what is there; "he wears shorts" doesn't give the choice "short"."""
 _COUNT_READ: Final = 40
 _SPOKEN: Final = {"yes": ("yeah", "yep", "yup"), "no": ("nope", "nah")}
 IMAGE = lazily(r"<(image \d+)>")
@@ -57,20 +57,20 @@ _CONTINUED = lazily(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
 _COMMON = SMALL.keys() | {
     *("yes", "no", "not", "none", "all", "both", "same", "more", "less", "other", "true", "false", "neither", "the")
 }
-"""Texts that any sentence may hold by chance; these count only at the start of a reply or of a declared answer."""
+"""Texts that any sentence may contain by chance; they count only at the start of a reply or a declared answer."""
 
 
 class Start(NamedTuple):
-    """A folded text, the labels of the choice that it begins with, where that ends, and those of a number's value."""
+    """A folded `text`, the labels of the choice at its start, where that ends, and the labels of its number."""
 
-    said: str
+    text: str
     labels: tuple[str, ...]
     end: int
     values: tuple[str, ...]
 
 
 class Texts:
-    """The texts of one question's choices, folded when they are asked for: most replies need one of them or none."""
+    """The texts of one question's choices, each folded when first needed: most replies need one or none."""
 
     def __init__(self, choices: tuple[tuple[str, str], ...]) -> None:
         self.choices = dict(choices)
@@ -79,12 +79,12 @@ class Texts:
 
     @cached_property
     def folded(self) -> Mapping[str, str]:
-        """The text of each label as it is looked for."""
+        """The folded text of each label."""
         return {label: self.own[label] for label in self.labels}
 
     @cached_property
     def owners(self) -> Mapping[str, tuple[str, ...]]:
-        """Each telling text to its labels, the longest first; one that is empty, an article or a label has none."""
+        """Each spelling of a text to its labels, longest first, without empty texts, articles and labels."""
         labels = {plain(label).lower() for label in self.labels}
         owners: dict[str, tuple[str, ...]] = {}
         for label in sorted(self.labels, key=lambda label: -len(self.own[label])):
@@ -96,7 +96,7 @@ class Texts:
 
     @cached_property
     def telling(self) -> Mapping[str, tuple[str, ...]]:
-        """The same without texts that any sentence may have by chance."""
+        """The same without texts that any sentence may contain by chance."""
         return {text: labels for text, labels in self.owners.items() if telling(text)}
 
     @cached_property
@@ -117,7 +117,7 @@ class Texts:
 
     @cached_property
     def heads(self) -> "Texts | None":
-        """What comes before the reason where choices give one, "X because Y"; None where two are the same."""
+        """The part before the reason, if choices are "X because Y"; None if two such parts are the same."""
         names = tuple((label, _REASON.split(own, maxsplit=1)[0]) for label, own in self.folded.items())
         changed = sum(head != self.own[label] for label, head in names)
         return Texts(names) if changed > 1 and len({head for _, head in names}) == len(names) else None
@@ -129,32 +129,32 @@ class Texts:
 
     @cached_property
     def spelled(self) -> str:
-        """All texts in lower case, to see at once that a word is in none."""
+        """All texts in lower case, to check quickly that none contains a word."""
         return "\n".join(self.choices.values()).lower()
 
     @cached_property
     def abbreviations(self) -> Mapping[str, str]:
-        """The label of each choice where all are nothing but abbreviations, and not labels."""
+        """Each choice to its label, if all choices are abbreviations and not labels."""
         names = {plain(choice): label for label, choice in self.choices.items()}
         return names if not self.letters and all(map(_ABBREVIATION.fullmatch, names)) else {}
 
     @cached_property
     def silent(self) -> frozenset[str]:
-        """Labels whose text says nothing inside a sentence, such as "yes"."""
+        """Labels whose text doesn't count inside a sentence, such as "yes"."""
         return frozenset(label for label, own in self.folded.items() if not telling(own))
 
     @cached_property
     def counts(self) -> bool:
-        """Whether the choices are nothing but whole numbers."""
+        """Whether all choices are whole numbers."""
         return all(map(str.isdecimal, self.folded.values()))
 
     @cached_property
     def letters(self) -> bool:
-        """Whether the choices are nothing but their labels, such as those of a figure's parts."""
+        """Whether all choices are their own labels, such as the parts of a figure."""
         return all(own.strip("()") == label.lower() for label, own in self.folded.items())
 
     def of_value(self, text: str) -> tuple[str, ...]:
-        """The labels whose text is the number `text`, however each writes its unit and its zeros."""
+        """The labels whose text is the same number as `text`, with or without unit and trailing zeros."""
         value = _VALUE.fullmatch(text)
         if not value:
             return ()
@@ -162,12 +162,12 @@ class Texts:
         return tuple(label for label, own in owned if own and _same_amount(own, value))
 
     def cover(self, text: str, start: int, stop: int, word: str) -> bool:
-        """Whether a choice's text with `word` in it has `text[start:stop]` (in lower case): "A and B are right"."""
+        """Whether the text of a choice that contains `word` covers text[start:stop], as "A and B are right" does."""
         owned = self.folded.values()
         return any(word in own and text.find(own, max(0, stop - len(own)), start + len(own)) >= 0 for own in owned)
 
     def at_start(self, text: str) -> tuple[tuple[str, ...], int]:
-        """The labels whose text `text` (folded) begins with, and where that ends; none and 0 where there is none."""
+        """The labels of the choice that `text` (folded) begins with, and its end; () and 0 without one."""
         lead_in = _LEAD_IN.match(text)
         for start in dict.fromkeys((0, lead_in.end() if lead_in else 0)):
             for literal, labels in self._owners_by_first.get(text[start : start + 1], ()):
@@ -176,7 +176,7 @@ class Texts:
         return (), 0
 
     def start_of(self, text: str) -> Start:
-        """What a text in lower case begins with."""
+        """The choice or the number that a text in lower case begins with."""
         lower = folded(text)
         labels, end = self.at_start(lower)
         number = not labels and any(map(str.isdecimal, lower[:8]))
@@ -201,7 +201,7 @@ class Texts:
 
 
 class _Folded(dict[str, str]):
-    """A label's text as it is looked for, made at the first look."""
+    """A label to its folded text, folded at the first look-up."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         super().__init__()
@@ -235,19 +235,19 @@ def _same_amount(own: re.Match[str], other: re.Match[str]) -> bool:
 
 @lru_cache(maxsize=1024)
 def texts_of(choices: tuple[tuple[str, str], ...]) -> Texts:
-    """The texts of one question."""
+    """The texts of one question's choices, cached."""
     return Texts(choices)
 
 
 def folded(text: str) -> str:
-    """Plain text in lower case without the marks of the markup, so that emphasis inside a phrase does not matter."""
+    """Plain text in lower case and without marks, so that emphasis inside a phrase does not matter."""
     lower = text.lower()
     lower = lower.translate(NO_MARKS) if MARK.search(lower) else lower
     return IMAGE.sub(r"\1", lower) if "<image" in lower else lower
 
 
 def _writings(text: str) -> dict[str, None]:
-    """A text and the other ways in which replies write it, in order."""
+    """A text and its other spellings in replies, in order."""
     loose, bare, others = HYPHEN.sub(" ", text).replace("'s", "s"), text, _SPOKEN.get(text, ())
     if _DIGIT.search(text):  # in most choices there is none
         bare = _THOUSANDS.sub("", text)
@@ -258,10 +258,10 @@ def _writings(text: str) -> dict[str, None]:
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """As `is_whole`, and neither a percentage nor a sum is the number that it starts with."""
+    """As `is_whole`; a percentage or a sum is not the number that it starts with."""
     return is_whole(text, start, end) and not (text[end - 1].isdecimal() and _CONTINUED.match(text, end))
 
 
 def telling(text: str) -> bool:
-    """Whether finding `text` inside a sentence says anything: not for "yes", "none" or a single letter."""
+    """Whether `text` counts inside a sentence; "yes", "none" and single letters don't."""
     return text not in _COMMON and (len(text) > 1 or text.isdecimal() or not text.isascii())

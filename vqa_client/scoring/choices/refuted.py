@@ -1,4 +1,4 @@
-"""What takes the meaning of an answer from a letter: denied, doubted, supposed, lent to others, or called wrong."""
+"""Words that keep a letter or a text from being the answer: they deny, doubt, suppose, attribute or disqualify it."""
 
 import re
 from functools import lru_cache
@@ -12,25 +12,25 @@ from vqa_client.scoring.denials import EXCEPT, IMPOSSIBLE, LEAST, NOT, NOT_SIGNS
 from vqa_client.scoring.patterns import any_word, lazily, line_end
 
 SENTENCE_READ: Final = 120
-"""Characters before a phrase that are looked at; a bound on the time that one sentence without an end can take."""
+"""Characters to look at before a phrase; bounds the time for a sentence without an end."""
 _END: Final = (
     r"[!?;\n।]|[.](?=\s)(?:(?<!\b[^\W\d_][.])|(?<=[=+*/^<>×·] \w[.])|(?<=[=+*/^<>×·]\w[.])|(?<=[a-z][.])(?= [A-Z])"
     r"|(?= (?:The|This|So|Thus|Therefore|Hence|It|That|We|In|Since|Then|Looking|However|Actually|Now)\b)"
     r"|(?= (?:Option|Answer|Final|Correct)\b))"
 )
-"""A sentence's end; a letter and a full stop are a label ("B. blue car") unless a formula ends there ("= V. The")."""
+"""The end of a sentence; a letter with a full stop is a label ("B. blue car") unless it ends a formula ("= V. The")."""
 
 _SENTENCE_BEFORE: Final = lazily(rf"(?s:(?:.*(?:{_END}))?(.*)\Z)")
 _GO_ON = r"(?!\b(?:but|so|therefore|thus|hence|sure|certain|only|sondern|mais|sino|mas|ma|question|doubt)\b)"
-"""After these words a denial is over, or never was one: "not only", "no doubt"."""
+"""These words end a denial, or show that it isn't one: "not only", "no doubt"."""
 _DENYING = r"""
     not|never|cannot|neither|nor|without|nobody|lack\w*|m(?<=\bis m|[ra][es] m|'s m)issing(?! (?:is|was)\b)|absent
     rul\w+|e(?<!by e)(?<!of e)liminat\w+|exclud\w+|reject\w+|dismiss\w+|discard\w+|confus\w+|mistak\w+|unlike|except
     avoid\w*|contrary|compared|versus|than|against|instead of
 """
-"""The English words; "missing" denies only what "is missing": in "the missing value" it says what is asked for.
+"""English words; "is missing" denies, but "the missing value" is what the question asks for.
 
-What "by elimination" is left is meant.
+"By elimination" denies nothing: it leads to the answer.
 """
 _NEGATED = lazily(
     rf"(?:\b{any_word(_DENYING, NOT_WORDS)}\b|n't\b|{NOT_SIGNS}|ない|아니"
@@ -60,9 +60,9 @@ UNREAL: Final = (
     r"|(?:i|we) (?:could|(?:was|were) able to) (?:see|view|read|open|access|zoom|look)\b)"
     r"|^\W*(?:had|were) (?!i (?:to|forced|asked)\b)\w)"
 )
-"""A condition that isn't met; "if I had to guess" is met."""
+"""A condition that isn't met; "if I had to guess" is not such a condition."""
 _UNMET = lazily(rf"{UNREAL}(?:[^,.;:]{{0,12}}|[^,.;:]*,[^,.;:]*(?:\bwould|'d)\b[^,.;:]*)$", re.IGNORECASE)
-"""Words in such a condition, or in what would follow from it."""
+"""Words in such a condition, or in its consequence."""
 _ATTRIBUTED = lazily(
     r"\b(?:one|you|students?|people|someone|somebody|some|many|others?|they|he|she|tempt\w+|user|prompt|hint|caption)\b"
     r"(?: \w+){0,3}"
@@ -77,7 +77,7 @@ _THE_RIGHT: Final = (
 )
 _HAS_LEAST: Final = r"(?=least \w+ (?!(?:answer|option|choice|chance|probability|likelihood|one)\b)[a-z])"
 LEAST_RIGHT: Final = rf"(?<!\bwith {_HAS_LEAST})(?<!\bwith the {_HAS_LEAST}){LEAST}(?! (?:of|to) (?!{_THE_RIGHT}))"
-"""Calls a choice the least likely one; "the lowest probability of error", "the least likely failure" are not of it."""
+"""Calls a choice the least likely; not "the lowest probability of error" or "the least likely failure"."""
 _DISQUALIFIED = lazily(
     r"(?:\b(?:wrong|less|least|hardly|incorrect|false|initial|previous|earlier|tempting|naive|other|possible|potential"
     r"|alternative|second|third|next|each|every|any|worst|falsche|mauvaise|неправильный|неверный|错误的?|不正确的?|错的)"
@@ -88,28 +88,28 @@ _DISQUALIFIED = lazily(
 
 _CALLED_WRONG = lazily(r"\b(?:wrong|incorrect|false) (?:answer|option|choice|value)s? (?:is|was|are|were)\b[^,:;]*$")
 _REFUTED: Final = (_NEGATED, _DOUBTED, _SUPPOSED, _UNMET, _ATTRIBUTED)
-"""Words before a declaration that deny it, suppose it or lend it to others; `_DISQUALIFIED` is right before it."""
+"""Words before a declaration that deny, suppose or attribute it; `_DISQUALIFIED` must be right before it."""
 
 
 def sentence_before(text: str, at: int) -> str:
-    """The part of the sentence that lies before `at`; a label's own full stop ("B. blue car") ends no sentence."""
+    """The part of the sentence before `at`; the full stop of a label ("B. blue car") doesn't end a sentence."""
     before: str = _SENTENCE_BEFORE.findall(text, max(0, at - SENTENCE_READ), at)[0]
     return before
 
 
 def negated(before: str) -> bool:
-    """Whether the words up to a letter or a text exclude it."""
+    """Whether the words before a letter or a text deny or doubt it."""
     return _NEGATED.search(before) is not None or _DOUBTED.search(before) is not None
 
 
 def denied(before: str) -> bool:
-    """Whether the words `before` a choice's text exclude it, suppose it, or lend it to others or an earlier thought."""
+    """Whether the words before a choice's text deny it, suppose it, or attribute it to others or an earlier guess."""
     return negated(before) or any(words.search(before) for words in (_ATTRIBUTED, _UNMET, _CALLED_WRONG))
 
 
 @lru_cache(maxsize=4096)
 def refuted(before: str, word: str = "") -> bool:
-    """As `_REFUTED` says of the words `before` one that starts with `word`; kept, since replies begin alike."""
+    """Whether the words `before` a declaration that starts with `word` refute it; cached, since replies begin alike."""
     text = before + word
     return before != "" and (_DISQUALIFIED.search(before) is not None or any(words.search(text) for words in _REFUTED))
 
@@ -123,16 +123,16 @@ _CONCEDED = lazily(
     r"[\"') \x03.;]*\Z|[\"') \x03]*(?:is|remains|seems|(?:might|could|may) be)(?: (?:also|still|certainly)){0,2}"
     r" (?:possible|plausible|right|correct)\b"
 )
-"""Around a label that is called possible beside the likely one: "though C is possible", "possibly C"."""
+"""Around a label that is only possible beside the likely one: "though C is possible", "possibly C"."""
 MENTIONS_READ: Final = 4000
-"""Characters at the end of a reply in which undeclared labels are counted."""
+"""Characters at the end of a reply to search for undeclared labels."""
 PLACES_READ: Final = 100
 
 
 def mentioned(reply: ChoiceReply, *, conceded: bool = True) -> set[str]:
-    """Labels that stand at the end of the text as labels, not as words and not excluded by their sentence.
+    """The labels at the end of the text that are not words and that their sentences don't deny.
 
-    `conceded` ones are only called possible beside another: "though C is possible".
+    Without `conceded`, leave out those that are only possible beside another: "though C is possible".
     """
     text, start = reply.text, max(0, len(reply.text) - MENTIONS_READ)
     labels: set[str] = set()
@@ -155,11 +155,11 @@ _NOT_THAT: Final = lazily(rf"{NOT_THAT}(?:\s?है)?$", re.IGNORECASE)
 _WRONG: Final = lazily(f"{WRONG}|{LEAST_RIGHT}", re.IGNORECASE)
 _EXCEPTED: Final = lazily(rf"\b(?:{EXCEPT})\b|除了?(?= ?[A-Z](?![A-Za-z]))", re.IGNORECASE)
 _REACH: Final = 24
-"""Characters between a denial, or a word that excepts, and its letter."""
+"""Characters between a denial, or a word such as "except", and its letter."""
 
 
 def affirmed(reply: ChoiceReply, at: int) -> tuple[str, int] | None:
-    """The only label that the sentence around `at` affirms, and where it ends."""
+    """The only label that the sentence around `at` affirms, and its end."""
     start = at - len(sentence_before(reply.text, at))
     ends = STOP.search(reply.text, at, at + SENTENCE_READ)
     stop = ends.start() if ends else min(len(reply.text), at + SENTENCE_READ)
@@ -177,7 +177,7 @@ def affirmed(reply: ChoiceReply, at: int) -> tuple[str, int] | None:
 
 
 def _labels_between(reply: ChoiceReply, start: int, stop: int) -> list[tuple[str, int]]:
-    """The labels between two places that are no words and no part of a choice's text, each with its end."""
+    """The labels between two places that aren't words or parts of a choice's text, each with its end."""
     matches = [each for each in reply.patterns.labels.exact.finditer(reply.text, start, stop) if each[0].isupper()]
     lower = reply.lower[start:stop]
     quoted = [text for text in reply.texts.folded.values() if len(text) > 1 and text in lower]
@@ -191,7 +191,7 @@ def _labels_between(reply: ChoiceReply, start: int, stop: int) -> list[tuple[str
 
 
 def _denied_labels(text: str, clause: re.Match[str], labels: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Those of the labels of one clause that its words deny, call wrong or except."""
+    """The labels of one clause that it denies, calls wrong or excepts."""
     start, stop = clause.span()
     if _NOT_THAT.search(text, start, stop):
         return labels
@@ -205,7 +205,7 @@ def _denied_labels(text: str, clause: re.Match[str], labels: list[tuple[str, int
 
 
 JUDGEMENTS_READ: Final = 200
-"""Judgements that are looked at, a bound on the time that a runaway reply can take."""
+"""Judgements to look at; bounds the time for a runaway reply."""
 _SENTENCE = lazily(r"(?<=[.!;]) ")
 _JUDGED = lazily(
     rf"(?:(?P<right>{RIGHT_SIGNS}|(?:[:?(-] ?|is )(?:{SAYS_RIGHT}|yes)\b)"
@@ -214,12 +214,13 @@ _JUDGED = lazily(
 
 
 def judged_right(reply: ChoiceReply) -> tuple[str, int] | None:
-    """The one label that is called right among several that are judged, and where the line of the last one ends."""
+    """The only label that is called right among several judged ones, and the end of the last one's line."""
     for pattern in reply.patterns.verdicts:
         verdicts = list(islice(pattern.finditer(reply.text), JUDGEMENTS_READ))
         judged = {reply.written[each["label"]]: each["right"] for each in verdicts}
-        if len(judged) < 2 or not _opens_its_line(reply.text, verdicts[0].start()):
-            continue
+        at = verdicts[0].start() if len(judged) > 1 else 0
+        if len(judged) < 2 or any(map(str.isalnum, reply.text[reply.text.rfind("\n", 0, at) + 1 : at])):
+            continue  # in "A ❌ B ✅" the signs belong to the labels before them
         right = [label for label, sign in judged.items() if sign is not None]
         if len(right) != 1 or any(_is_echo(reply, each) for each in verdicts):
             return None
@@ -228,7 +229,7 @@ def judged_right(reply: ChoiceReply) -> tuple[str, int] | None:
 
 
 def _judged_texts(reply: ChoiceReply) -> tuple[str, int] | None:
-    """The same of choices that are judged by their texts: "Paris: no. Lyon: yes." """
+    """The same for choices that are judged by their texts: "Paris: no. Lyon: yes." """
     items = (
         reply.lower.split("\n", JUDGEMENTS_READ)
         if "\n" in reply.text
@@ -243,12 +244,7 @@ def _judged_texts(reply: ChoiceReply) -> tuple[str, int] | None:
     return (right[0], len(reply.text)) if len(judged) > 1 and len(right) == 1 else None
 
 
-def _opens_its_line(text: str, at: int) -> bool:
-    """Whether only signs stand before it: in "A ❌ B ✅" the signs are of the labels before them."""
-    return not any(character.isalnum() for character in text[text.rfind("\n", 0, at) + 1 : at])
-
-
 def _is_echo(reply: ChoiceReply, judgement: re.Match[str]) -> bool:
-    """Whether "True" is no judgement but the text of the choice."""
+    """Whether "True" is the text of the choice and not a judgement."""
     word = judgement["right"] or judgement["wrong"]
     return word.lower() == reply.texts.own[reply.written[judgement["label"]]]

@@ -1,8 +1,8 @@
-"""Why a reply to a multiple-choice question was read as it was: what every rule finds, not only the one that fired."""
+"""Explain how a choice was read: what every rule finds in the reply, not only the one that decides."""
 
 from msgspec import Struct
 
-from vqa_client.scoring.choices.choice import RULES, choice_in, read, text_read
+from vqa_client.scoring.choices.choice import RULES, choice_in, prepared, read
 from vqa_client.scoring.choices.choice_reply import ChoiceReply, reply_of
 from vqa_client.scoring.choices.declared import declarations, declared
 from vqa_client.scoring.choices.refuted import mentioned
@@ -13,12 +13,12 @@ from vqa_client.scoring.reply import reply_from, said_in
 from vqa_client.types import Answer, Completion
 
 SHOWN = str.maketrans({EMPHASIS[0]: "*", EMPHASIS[1]: "*", MARKED[0]: "[answer: ", MARKED[1]: "]"})
-"""How the marks that stand for markup are written for people."""
+"""How the marks of emphasis and set-apart answers are shown to people."""
 SNIPPET = 40
 
 
 class RuleView(Struct, frozen=True, kw_only=True):
-    """What one rule finds; `passed_over` says that it doesn't hold for a reply that was cut off."""
+    """What one rule finds; a rule is `passed_over` if only declarations count in this reply."""
 
     name: str
     labels: tuple[str, ...] | None
@@ -29,7 +29,7 @@ class RuleView(Struct, frozen=True, kw_only=True):
 
 
 class Declared(Struct, frozen=True, kw_only=True):
-    """A place where the reply declares an answer; weak ones count only where there is no other."""
+    """A place where the reply declares an answer; weak ones count only if there are no others."""
 
     rule: str
     labels: tuple[str, ...]
@@ -38,7 +38,7 @@ class Declared(Struct, frozen=True, kw_only=True):
 
 
 class ChoiceView(Struct, frozen=True, kw_only=True):
-    """The whole way from a reply to its letter; `read` is what was looked at, with its markup as signs."""
+    """Every step from a reply to its label; `read` is the text that the rules saw, with marks for its markup."""
 
     answer: Answer
     read: str
@@ -52,11 +52,11 @@ class ChoiceView(Struct, frozen=True, kw_only=True):
 
 
 def explain_choice(completion: Completion, choices: dict[str, str]) -> ChoiceView:
-    """Read as `choice_in` does, and show what each rule would have said."""
+    """Read as `choice_in` does, and show what each rule finds."""
     taken = reply_from(completion)
     answer = choice_in(taken, choices)
     from_reasoning = taken.source == "reasoning"
-    text = text_read(taken.peeled, choices, cut=taken.cut) or taken.peeled
+    text = prepared(taken.peeled, choices, cut=taken.cut) or taken.peeled
     reply = reply_of(text, choices) if from_reasoning else read(text, tuple(choices.items()), cut=taken.cut)[0]
     cut = is_cut(completion.finish_reason) and len(reply.text) == len(text)
     return ChoiceView(
@@ -78,7 +78,7 @@ def explain_choice(completion: Completion, choices: dict[str, str]) -> ChoiceVie
 
 
 def _views(reply: ChoiceReply, *, only_explicit: bool, unread: bool) -> tuple[RuleView, ...]:
-    """The first rule that finds something fires, unless the text is one that isn't read."""
+    """What each rule finds; the first find fires, unless the text is left `unread`."""
     views: list[RuleView] = []
     fired = unread
     for rule in RULES if reply.text else ():
@@ -112,11 +112,11 @@ def _declared_views(reply: ChoiceReply) -> list[Declared]:
 
 
 def peeled_off(text: str) -> list[str]:
-    """The stretches of a reply that nobody reads for an answer: reasoning, special tokens, role names, later turns."""
+    """The parts of a reply that are not read for an answer: thoughts, special tokens, role names, later turns."""
     left: list[str] = []
     end = len(text)
     for line in reversed(said_in(text).split("\n")):
-        at = text.rfind(line.strip(), 0, end)  # from the end: what was thought often says the same before
+        at = text.rfind(line.strip(), 0, end)  # from the end: a thought often has the same line earlier
         if at >= 0:
             left.append(text[at + len(line.strip()) : end])
             end = at

@@ -1,4 +1,4 @@
-"""Read a reply that declares nothing by its labels: a list's one label, or a label that is set apart."""
+"""Read a reply without a declaration by its form: one label or text, at its start, set apart, or left over."""
 
 import re
 from functools import lru_cache
@@ -18,25 +18,25 @@ from vqa_client.scoring.yes_no import BOTH, foreign_or_corrected, taken_back
 LINES_READ: Final = 20
 VALUE_READ: Final = 60
 LINE_READ: Final = 2000
-"""Characters of a line in which further choices are looked for."""
+"""Characters of a line to search for further choices."""
 SHORT: Final = 700
-"""Characters of a reply in which letters are choices; a longer one has things with letters for names."""
+"""Letters in a reply of at most so many characters are choices; in a longer one they may be names of things."""
 FEWEST: Final = 3
-"""Choices from which on all but one are denied on purpose."""
+"""In a list of at least so many choices, all but one are denied on purpose."""
 PLACES_READ: Final = 200
-"""Places of one kind in a reply that are looked at, a bound on the time that a runaway reply can take."""
+"""Places of one kind to look at; bounds the time for a runaway reply."""
 COPULA_READ: Final = len("would be")
-"""Characters before "all" in which the verb may stand: "they are all true except B"."""
+"""Characters before "all" that may have the verb: "they are all true except B"."""
 
 
 def conclusion_of(text: str) -> str:
-    """All of a short reply, the last sentence of a longer one."""
+    """A short reply, or the last sentence of a longer one."""
     return text if len(text) <= SHORT else SENTENCE_END.split(text[-SHORT:].rstrip(".! \n"))[-1]
 
 
 @lru_cache(maxsize=4)
 def _opening(texts: Texts, text: str) -> tuple[tuple[str, ...], int]:
-    """The labels whose text the reply begins with, and where that ends."""
+    """As `Texts.at_start`, cached for the two rules that ask."""
     return texts.at_start(text)
 
 
@@ -50,7 +50,7 @@ def exact_text(reply: ChoiceReply) -> Found | None:
 
 
 def weighed(reply: ChoiceReply) -> Found | None:
-    """The one with the greatest share, where each choice has one of the whole: {"A": 0.1, "B": 0.9}."""
+    """The choice with the largest share, if the choices' shares add up to 1: {"A": 0.1, "B": 0.9}."""
     shares: dict[str, float] = {}
     for each in islice(reply.patterns.labels.exact.finditer(reply.text), len(reply.texts.labels) + 1):
         label, start = reply.written[each[0]], max(0, each.start() - VALUE_READ)
@@ -78,7 +78,7 @@ def leading_text(reply: ChoiceReply) -> Found | None:
 
 
 def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool:
-    """Whether a further line opens with another choice's text and the sign that opens `rest`: a list of choices."""
+    """Whether another line begins with another choice's text and the first sign of `rest`: a list of choices."""
     if rest[:1] not in (":", "\n"):
         return False
     lines = [f"{line}\n" for line in rest.split("\n")[1 : LINES_READ + 1]]
@@ -89,7 +89,7 @@ def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool
 
 
 def leading_label(reply: ChoiceReply) -> Found | None:
-    """Lines that open with a label: the only one answers; all of them are the question's list, echoed."""
+    """The only label at the start of a line; if all labels are, they repeat the question's list."""
     lines = [line for line in reply.patterns.leading.finditer(reply.text) if _is_separated(reply, line)]
     if not lines or _lists_labels(reply, own_end(reply, lines[0].end())):
         return None
@@ -106,7 +106,7 @@ def leading_label(reply: ChoiceReply) -> Found | None:
 
 
 def _lists_labels(reply: ChoiceReply, start: int) -> bool:
-    """Whether further labels follow on the line, at once or with the texts of their choices."""
+    """Whether more labels follow on the line, directly or with the texts of their choices."""
     line = reply.text[start : start + LINE_READ].split("\n", 1)[0]
     return any(
         (_JOINING.fullmatch(line, 0, match.start()) and _is_offered(reply, start + match.end()))
@@ -118,20 +118,20 @@ def _lists_labels(reply: ChoiceReply, start: int) -> bool:
 
 
 def _is_offered(reply: ChoiceReply, end: int) -> bool:
-    """Whether a further label is offered or excluded like the first one, or another one follows it."""
+    """Whether this label is offered or excluded like the first one, or joined to another."""
     token = reply.tokens.get(end)
     stands = token is not None and token.stands_alone
     return stands or EXCLUDED.match(reply.text, end) is not None or bool(reply.patterns.further.match(reply.text, end))
 
 
 def _is_choice(reply: ChoiceReply, line: re.Match[str]) -> bool:
-    """Whether the last line is a label with the text of its choice and nothing else."""
+    """Whether the last line is only a label with the text of its choice."""
     rest = reply.lower[line.end() :].translate(NO_MARKS)
     return "\n" not in rest and rest.strip(" ).:-\"'").rstrip(".") == reply.texts.own[reply.written[line["label"]]]
 
 
 def _is_separated(reply: ChoiceReply, line: re.Match[str]) -> bool:
-    """Whether a sign, a reason or the choice's own text follows the label that opens a line."""
+    """Whether a sign, a reason or the choice's own text follows the label at the start of a line."""
     end, own = line.end("label"), reply.texts.own[reply.written[line["label"]]]
     rest = reply.lower[end : end + 40 + len(own)]
     token = reply.tokens.get(end)
@@ -142,7 +142,7 @@ def _is_separated(reply: ChoiceReply, line: re.Match[str]) -> bool:
 
 
 def _only_label(reply: ChoiceReply, around: re.Pattern[str], rule: str) -> Found | None:
-    """The one label that is set apart in this way and not excluded by its sentence: "I'd go with **C** here." """
+    """The only label that is set apart in this way and that its sentence doesn't exclude: "I'd go with **C** here." """
     text, exact = reply.text, reply.patterns.labels.exact
     labels = {
         reply.written[match[1]]
@@ -154,14 +154,14 @@ def _only_label(reply: ChoiceReply, around: re.Pattern[str], rule: str) -> Found
 
 
 def _is_alone(text: str, match: re.Match[str]) -> bool:
-    """Whether no other label in brackets stands in the sentence, and nothing takes this one back."""
+    """Whether the sentence has no other label in brackets, and doesn't refute this one."""
     before = sentence_before(text, match.start())
     after = SENTENCE_END.split(text[match.end() : match.end() + SENTENCE_READ], maxsplit=1)[0]
     return not (refuted(before) or _IN_BRACKETS.search(before) or _IN_BRACKETS.search(after))
 
 
 def predicate(reply: ChoiceReply) -> Found | None:
-    """ "The tallest one is (B) the tower": the one label in brackets that a sentence leads up to."""
+    """The only label in brackets that a sentence leads up to: "The tallest one is (B) the tower"."""
     text = reply.text
     matches = [each for each in islice(_PREDICATES.finditer(text), PLACES_READ) if each[1] in reply.written]
     distinct = {reply.written[each[1]] for each in matches}
@@ -170,7 +170,7 @@ def predicate(reply: ChoiceReply) -> Found | None:
 
 
 def ticked(reply: ChoiceReply) -> Found | None:
-    """The one label with a tick or a cross in its box."""
+    """The labels with a tick, or with a cross in their box."""
     ticks = reply.patterns.ticked.finditer(reply.text) if _TICK.search(reply.text) else ()
     labels = dict.fromkeys(reply.written[tick["label"] or tick["before"]] for tick in ticks)
     return Found(labels=tuple(labels), rule="tick") if labels else None
@@ -187,7 +187,7 @@ def last_word(reply: ChoiceReply) -> Found | None:
 
 
 def left_over(reply: ChoiceReply) -> Found | None:
-    """The one label that is left where the reply excludes every other: "Options A, B and D can be excluded." """
+    """The label that is left if the reply excludes all others: "Options A, B and D can be excluded." """
     text, labels = reply.text, reply.patterns.labels
     if len(text) > SHORT or _KEEPS.search(text):
         return None
@@ -212,7 +212,7 @@ def left_over(reply: ChoiceReply) -> Found | None:
 
 
 def _calls_others_right(text: str, match: re.Match[str]) -> bool:
-    """Whether all others than the exception are called right, which leaves it wrong, or nothing is said of them."""
+    """Whether the reply calls all others right, so that the exception is wrong, or doesn't judge them."""
     if match["none"] or match["out"]:
         return False
     if not match["label"]:
@@ -226,7 +226,7 @@ def _calls_others_right(text: str, match: re.Match[str]) -> bool:
 
 
 def not_denied(reply: ChoiceReply) -> Found | None:
-    """The one item without a denial in a list of all choices: "A: there is no bus. B: it is blue. ..." by lines."""
+    """The only item without a denial, if the reply judges each choice on a line of its own."""
     items = list(islice(reply.patterns.leading.finditer(reply.text), len(reply.texts.labels) + 1))
     if len(items) < FEWEST or {reply.written[item["label"]] for item in items} != {*reply.texts.labels}:
         return None
@@ -250,7 +250,7 @@ _ONLY_SHARES = lazily(
 _ROUNDED: Final = 0.03
 _WEIGHS = lazily(r"\b(?:i'd|i would|i) (?:put|give|assign)|\b(?:confiden|probabilit|likelihood|certain|chance)")
 _JOINING = lazily(r"[\W_]*|(?i:\W{0,6}\b(?:and|or|oder|und|ou|et|o|y|e|of|en|lub|и|или|veya|ve)\b\W{0,6})")
-"""Nothing but signs between two labels, or a word that joins them."""
+"""Between two labels: only signs, or a word that joins them."""
 _SEPARATOR = lazily(r"[ \"')\x03]*(?:[).:]|\x03|[ ]?[-|] )|[)\"]")
 _REASON = lazily(
     r",? ?(?:(?:because|since|as|due|based|given|but|not|rather|instead|although|though|however|i think|i believe"
@@ -262,7 +262,7 @@ _EMPHASISED = lazily(
     rf"{EMPHASIS[0]}[^\w\n{EMPHASIS[0]}{EMPHASIS[1]}]{{0,8}}(\w{{1,3}})(?:[).:\"'][^{EMPHASIS[1]}\n]{{0,300}}|){EMPHASIS[1]}"
 )
 _ITEM, _ITEM_ENDS = lazily(r" ?[:)]"), (".", ";", "|")
-"""A further verdict on the same line: "A: no. B: no. C: yes." """
+"""Another verdict on the same line: "A: no. B: no. C: yes." """
 _DENIES = lazily(rf"{NOT}|n't\b|\b(?:not|never|cannot|without|none|lacks?|incorrect|wrong|false)\b|[❌✗✘✖]")
 _KEY = lazily(r"\" ?:")
 _IN_BRACKETS = lazily(r"\([A-Z]\)")
@@ -276,7 +276,7 @@ _KEEPS = lazily(
     r"(?:\bnot|n't|\bcannot) (?:(?:be|yet|really|fully|safely) )*"
     r"(?:rule|exclud|eliminat|dismiss|discard|obvious|clear\b|evident|certain|sure|known?\b|possible (?:that|to))"
 )
-"""Takes an exclusion back: "I can't rule out A, B or C"."""
+"""Denies an exclusion: "I can't rule out A, B or C"."""
 _MODAL: Final = "(?:(?:can|could|will|would|should|may|might|must) )?"
 _BE: Final = (
     rf"(?:is|are|was|were|{_MODAL}be|{_MODAL}(?:seem|appear|look)s?(?: to be)?|sind|sont|son|sono|são|zijn)"
@@ -289,9 +289,9 @@ _RIGHT: Final = (
 _FITS: Final = rf"{_MODAL}(?:fits?|works?|match(?:es)?|appl(?:y|ies)|holds?)\b"
 _RIGHT_AFTER = lazily(rf",? (?:(?:{_BE})?{_RIGHT}|{_FITS})")
 _RIGHT_BEFORE = lazily(rf"\b(?:(?:{_BE}){_RIGHT}|верн|правильн|{_FITS}(?=,? (?:{EXCEPT})\b))")
-"""What all others do, which leaves the exception wrong: "all but B are correct", "all are correct but B"."""
+"""Calls all others right, so that the exception is wrong: "all but B are correct", "all are correct but B"."""
 _CLOSES = lazily(r"\.|\Z|(?<!\bbut \w), which\b")
-"""Ends the exception; in "all are plausible, but B, I think, is best" there is none."""
+"""Ends an exception; "all are plausible, but B, I think, is best" is not one."""
 _UNSPACED_RIGHT = lazily(r" ?(?:是|很)?(?:[对對](?!不)|正确|正確|成立|符合)")
 _EXCLUDES = lazily(
     rf"\b(?:exclu|elimin|rul(?:ed?s?|ing) out|false|wrong|incorrect|neither"
