@@ -1,1 +1,1 @@
-"""Every setting, once with its help text: the command line, the Python API and a run's identity are made from these."""
+"""All settings with their help: the command line, the Python API and a run's identity are made from these."""

@@ -1,9 +1,9 @@
-"""How fast a run may ask and what it may cost; whether it goes by batches, and how large they are."""
+"""Limits on a run's pace and cost, and the settings of batches."""
 
 import re
 import shlex
 from dataclasses import dataclass, fields
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from cyclopts import Group, Parameter
 
@@ -15,7 +15,7 @@ LIMITS = Parameter(group=Group("Limits", sort_key=6))
 BATCH = Parameter(group=Group("Batch", sort_key=6))
 MEGABYTE = 1_000_000
 UPLOAD_MB, COMMAND_MB = 90.0, 2000.0
-"""Proxies refuse larger uploads; a command loads its model again for each file."""
+"""Megabytes per file: proxies refuse larger uploads, and a command loads its model for each file."""
 _KEY_IN_COMMAND = re.compile(
     r"""((?:-[\w-]*(?:keys?|token|secrets?|passw(?:or)?d)\s+(?!-)|(?:keys?|token|secrets?|passw(?:or)?d)["']?\s*[=:]\s*"""
     r"""|\bbearer\s+))(?:\\*"[^"]*"|\\*'[^']*'|[^\s"']+)""",
@@ -25,13 +25,13 @@ _KEY_IN_COMMAND = re.compile(
 
 
 def without_keys(command: str) -> str:
-    """A program's command, or a shell's, with "..." for keys, tokens, secrets and passwords."""
+    """A command line with "..." for its keys, tokens, secrets and passwords."""
     return _KEY_IN_COMMAND.sub(r"\1...", command)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BudgetSettings(DividedSettings):
-    """Limits on pace, cost and time, which every benchmark command takes."""
+    """Limits on pace, cost and time, for every benchmark command."""
 
     rpm: Annotated[float | None, ABOVE_0, LIMITS] = None
     """At most N requests per minute. Default: as a server's x-ratelimit headers say, else no limit."""
@@ -46,7 +46,7 @@ class BudgetSettings(DividedSettings):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BatchSettings(BudgetSettings):
-    """What every benchmark command takes to ask by batches."""
+    """Settings of batches, for every benchmark command."""
 
     batch: Annotated[Switch, BATCH] = False
     """Use the server's batch API, at its batch price: upload, wait (up to 24 h), read. Ctrl-C stops the waiting, not
@@ -81,18 +81,18 @@ class BatchSettings(BudgetSettings):
 
     @property
     def serverless(self) -> str:
-        """What answers in place of a server; empty where a server does."""
+        """What answers instead of a server; empty if a server does."""
         return "batch read" if self.batch_step == "read" else "--batch_command" if self.batch_command else ""
 
     @property
     def batch_bytes(self) -> int:
-        """Most bytes of one batch's file."""
+        """Maximum bytes of one batch's file."""
         most_mb = self.batch_mb or (COMMAND_MB if self.batch_command else UPLOAD_MB)
         return int(most_mb * MEGABYTE)
 
     @property
     def batch_hours(self) -> int:
-        """How long a batch may take; raises UsageError."""
+        """Hours that a batch may take; raises UsageError."""
         match = re.fullmatch(r"([1-9][0-9]{0,3})([hd])", self.batch_window)
         if match is None:
             raise UsageError(
@@ -102,39 +102,37 @@ class BatchSettings(BudgetSettings):
         return int(match[1]) * (24 if match[2] == "d" else 1)
 
 
-ONLINE: Final = ("max_workers", "breaker_after", "image_uuid", "rpm", "tpm")
-"""Options that mean nothing to a batch."""
-INSTEAD: Final = {
-    **dict.fromkeys(("--processes", "--shard next/N", "--ray"), "leave it out: one command sends all batches"),
-    "--max_cost": "--dry_run shows the files, and what they cost",
-    "--max_workers": "leave it out: --batch_parallel says how many batches are open at once",
-    "--breaker_after": "leave it out: --batch_rounds says how often a question is sent",
-    "--image_uuid": "leave it out: a batch contains every image",
-    **dict.fromkeys(("--rpm", "--tpm"), "leave it out: the batch service sets the pace"),
-    "several of --endpoint": "name the one that gets the batches",
-    "--stream": "leave it out: results come whole",
+_ONE_COMMAND, _PACE = "leave it out: one command sends all batches", "leave it out: the batch service sets the pace"
+_CLASHES: Final = {
+    "processes": _ONE_COMMAND,
+    "turns": _ONE_COMMAND,
+    "ray": _ONE_COMMAND,
+    "max_cost": "--dry_run shows the files, and what they cost",
+    "max_workers": "leave it out: --batch_parallel says how many batches are open at once",
+    "breaker_after": "leave it out: --batch_rounds says how often a question is sent",
+    "image_uuid": "leave it out: a batch contains every image",
+    "rpm": _PACE,
+    "tpm": _PACE,
+    "endpoint": "name the one that gets the batches",
+    "stream": "leave it out: results come whole",
 }
-"""What to do instead of each option that batches can't have."""
+"""Settings that batches can't have, and what to do instead."""
+_WORDED: Final = {"turns": "--shard next/N", "endpoint": "several of --endpoint"}
 
 
-def check_batch(settings: BatchSettings, others: dict[str, bool]) -> None:
-    """Raise UsageError for options that batches can't have, and for `others` of them that are given."""
-    usual = {field.name: field.default for field in fields(settings)}
-    others = {
-        "--processes": settings.processes != "1",
-        "--shard next/N": bool(settings.turns),
-        "--ray": bool(settings.ray),
-        "--max_cost": settings.max_cost is not None,
-        **{f"--{name}": getattr(settings, name) != usual[name] for name in ONLINE},
-        **others,
-    }
+def check_batch(settings: BatchSettings) -> None:
+    """Raise UsageError for options of batches that can't be, and for others that batches can't have."""
     if settings.no_wait and not settings.batch:
         raise UsageError("--no_wait is of batches", hint="add --batch")
     if settings.batch_command:
         _check_command(settings)
-    if settings.batch_hours and settings.by_batches and (clashes := [name for name, on in others.items() if on]):
-        option = "--batch" if settings.batch else "--batch_command"
-        raise UsageError(f"{clashes[0]} can't be combined with {option}", hint=INSTEAD[clashes[0]])
+    if settings.batch_hours and settings.by_batches:
+        unset: dict[str, Any] = {field.name: field.default for field in fields(settings)} | {"turns": 0}
+        for name, way_out in _CLASHES.items():
+            value = getattr(settings, name)
+            if value != unset[name] and not (name == "endpoint" and len(value) < 2):
+                option = "--batch" if settings.batch else "--batch_command"
+                raise UsageError(f"{_WORDED.get(name, f'--{name}')} can't be combined with {option}", hint=way_out)
 
 
 def _check_command(settings: BatchSettings) -> None:

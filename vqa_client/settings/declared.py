@@ -1,4 +1,4 @@
-"""What `vqa-client run` takes for every declared benchmark, and `vqa-client ask` for one's own questions and images."""
+"""Settings of `vqa-client run` for every declared benchmark, and of `vqa-client ask` for your own questions."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ ALL_PAGES, EVIDENCE, RETRIEVED = "all", "evidence", "retrieved:"
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceOptions(RunSettings):
-    """Options of benchmarks with choices: other forms of the choices, and other ways to take an answer."""
+    """Options of benchmarks with choices: the order of the choices, and how an answer is obtained."""
 
     choice_mode: Annotated[ChoiceMode, ASKED] = "text"
     """text: read the letter from the reply; structured: constrain the reply to one letter; logprob: pick the letter
@@ -28,7 +28,7 @@ class ChoiceOptions(RunSettings):
 
     @property
     def variations(self) -> tuple[str, ...]:
-        """Those of every benchmark, and the orders of the choices."""
+        """The options of every benchmark, and those that change the order of the choices."""
         options = {"--shuffle_choices": self.shuffle_choices, "--circular": self.circular}
         return (*super().variations, *(option for option, is_given in options.items() if is_given))
 
@@ -82,7 +82,7 @@ class BenchmarkSettings(OneModelSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class PageOptions(RunSettings):
-    """What benchmarks on documents take: which pages a question comes with, and how PDF pages are drawn."""
+    """Options of benchmarks on documents: which pages a question is sent with, and how PDF pages are drawn."""
 
     pages: Annotated[str, IMAGES] = ALL_PAGES
     """all; evidence: those that the data names; retrieved:K: the K that match the question best (BM25 over their text).
@@ -106,7 +106,7 @@ class PageOptions(RunSettings):
 
     @property
     def variations(self) -> tuple[str, ...]:
-        """Those of every benchmark, and several forms of pages."""
+        """The options of every benchmark, and several forms of pages."""
         return (*super().variations, *(["--pages"] if len(self.page_forms) > 1 else []))
 
 
@@ -174,5 +174,5 @@ class AskSettings(ChoiceSettings):
 
     @property
     def prompt_template(self) -> str | None:
-        """Own prompts are filled from columns, so none takes the place of a config's."""
+        """None: --prompt is filled from columns, and does not replace a config's template."""
         return None

@@ -1,4 +1,4 @@
-"""How a run is divided among processes, and which part of it this one has."""
+"""How a run is divided among processes, and which part this process has."""
 
 import os
 import re
@@ -15,9 +15,9 @@ from vqa_client.settings.validation import AtLeast, Switch
 DIVIDED = Parameter(group=Group("Several processes or machines", sort_key=6))
 AUTO, NEXT = "auto", "next"
 MOST_PROCESSES = 1000
-"""Each is a Python process of its own, so that more are a slip of the finger."""
+"""Each is a Python process, so a larger number is a typing error."""
 MOST_PARTS = 100_000
-"""Each has files of its own, and a worker looks at all of them."""
+"""Each part has its own files, and a worker looks at all of them."""
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 _COUNTED = {
     "JOB_COMPLETION_INDEX": "",
@@ -25,11 +25,11 @@ _COUNTED = {
     "AWS_BATCH_JOB_ARRAY_INDEX": "AWS_BATCH_JOB_ARRAY_SIZE",
     "RANK": "WORLD_SIZE",
 }
-"""Variables that number the processes of one job from 0, with the one that says how many there are."""
+"""Variables that number the processes of a job from 0, each with the variable of their count."""
 
 
 class Shard(NamedTuple):
-    """One of `of` parts of a run; `number` is from 1."""
+    """One of `of` parts of a run; `number` counts from 1."""
 
     number: int
     of: int
@@ -40,7 +40,7 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DividedSettings:
-    """What every benchmark command takes to be one of several processes, or to start them."""
+    """Settings of every benchmark command to be one of several processes, or to start them."""
 
     processes: Annotated[str, DIVIDED] = "1"
     """Ask in N processes of this machine, each with a part of the questions and of --max_workers; auto: one per
@@ -70,7 +70,7 @@ class DividedSettings:
 
     @property
     def turns(self) -> int:
-        """How many parts there are, where one free part after the other is asked; else 0."""
+        """The number of parts with --shard next/N, which asks one free part after the other; else 0."""
         word, _, of = self.shard.partition("/")
         return int(of) if word == NEXT else 0
 
@@ -80,7 +80,7 @@ class DividedSettings:
 
 
 def check_divided(settings: DividedSettings) -> None:
-    """Put the numbers in place of an `auto` shard; raises UsageError for a part or a number that can't be."""
+    """Replace an `auto` shard by its numbers; raises UsageError for values that can't be."""
     number = int(settings.processes) if settings.processes.isdecimal() and len(settings.processes) < 10 else 0
     if settings.processes != AUTO and not 1 <= number <= MOST_PROCESSES:
         raise UsageError(f"--processes is {settings.processes!r}; it must be from 1 to {MOST_PROCESSES}, or auto")
@@ -139,7 +139,7 @@ def read_shard(text: str, environment: Mapping[str, str]) -> Shard:
 
 
 def _from_scheduler(of: int, environment: Mapping[str, str]) -> tuple[Shard, str]:
-    """The part that a scheduler's variables name, and which variables, for an error; `of` is 0 if it isn't given."""
+    """The part that a scheduler's variables name, and these variables for an error; `of` is 0 if it isn't given."""
     if "SLURM_ARRAY_TASK_ID" in environment:
         number = _number_in("SLURM_ARRAY_TASK_ID", environment)
         if of:

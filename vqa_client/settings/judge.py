@@ -20,20 +20,20 @@ MOST_GRADES = 100
 _SCALE = re.compile(r"(?:(\d{1,3})-)?(\d{1,3})")
 _NAME = re.compile(r"\w[\w .-]{0,39}")
 _REFUSED: Final = {
-    "--blind": (
+    "blind": (
         "a judge sees the reply, and the question's images only with --with_images",
         "judge a run that was asked with --blind: each of its forms is judged",
     ),
-    "--shard": (
+    "shard": (
         "its log must be one, beside the run's",
         "join a sharded run by vqa-client merge; for more speed give --max_workers, or several servers by --endpoint",
     ),
     **dict.fromkeys(
-        ("--processes", "--ray"),
+        ("processes", "ray"),
         ("its log has one writer", "for more speed give --max_workers, or several servers by --endpoint"),
     ),
 }
-"""Options of a run that a judge doesn't take, why, and the way out."""
+"""Settings of a run that a judge doesn't take, the reason, and the way out."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,15 +91,9 @@ class JudgeSettings(ConfiguredSettings):
             )
         if (self.kind == "pair") != (self.other is not None):
             raise UsageError("--kind pair compares two runs", hint="--kind pair --with OTHER_RUN")
-        is_given = {
-            "--blind": self.blind,
-            "--shard": bool(self.shard),
-            "--processes": self.processes != "1",
-            "--ray": bool(self.ray),
-        }
-        for option, (why, way_out) in _REFUSED.items():
-            if is_given.get(option):
-                raise UsageError(f"judge doesn't take {option}: {why}", hint=way_out)
+        for name, (why, way_out) in _REFUSED.items():
+            if getattr(self, name) not in (False, "", "1"):
+                raise UsageError(f"judge doesn't take --{name}: {why}", hint=way_out)
 
     own_forms: ClassVar[frozenset[str]] = frozenset({"repeat"})
 
@@ -110,25 +104,25 @@ class JudgeSettings(ConfiguredSettings):
 
     @property
     def grades(self) -> range:
-        """The grades of the scale; empty if --scale is not one."""
+        """The grades of the scale; empty if --scale is not a scale."""
         match = _SCALE.fullmatch("0-10" if self.scale is None else str(self.scale))
         return range(int(match[1] or 0), int(match[2]) + 1) if match else range(0)
 
     @property
     def statuses(self) -> frozenset[str]:
-        """The statuses whose replies are judged, all for none."""
+        """The statuses of the replies to judge; empty for all."""
         if self.which in (ALL, WRONG):
             return frozenset()
         return frozenset(word.strip() for word in self.which.split(",") if word.strip())
 
     @property
     def benchmark(self) -> str:
-        """The name by which what is asked is found."""
+        """The name of the benchmark that asks judges."""
         return "judge"
 
     @property
     def title(self) -> str:
-        """Which run is judged."""
+        """The name of these settings, with the run that is judged."""
         return f"judge {self.results}"
 
     @property

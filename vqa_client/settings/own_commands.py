@@ -75,10 +75,10 @@ class NiahSettings(OneModelSettings):
 
 
 MAX_TOKENS = 100
-"""As many as the published framework lets a model say."""
+"""The published framework's limit."""
 NUM_QUESTIONS = 20
 TIMEOUT_S = 180.0
-"""The published time for large models: nobody knows how large a served one is."""
+"""The published time for large models: the size of a served model is not known."""
 
 PUBLISHED_MAX_SIDE = 1024
 
@@ -154,7 +154,7 @@ class Vqa2Settings(ConfiguredSettings):
 
 
 def _refuse_twins(configs: Sequence[str]) -> None:
-    """Results go by the config's name: two of one name would be one model's."""
+    """Raise UsageError for two configs of one name: their results would have the same name."""
     names = [Path(config).stem if config.endswith(".json") else config for config in configs]
     for name in names:
         if names.count(name) > 1:
@@ -163,11 +163,11 @@ def _refuse_twins(configs: Sequence[str]) -> None:
 
 N_SAMPLES = 10
 _ALL = ("none", "null", "all")
-"""What --n_samples may say for all of them."""
+"""Words of --n_samples for all samples."""
 
 
 def _number_of_samples(value: object) -> int | None:
-    """How many samples are asked, None for all; raises UsageError."""
+    """The number of samples to ask, None for all; raises UsageError."""
     words = str(value).strip().lower()
     with suppress(ValueError):
         if words in _ALL or int(words) >= 0:
@@ -176,7 +176,7 @@ def _number_of_samples(value: object) -> int | None:
 
 
 _SAMPLES = Parameter(converter=lambda kind, tokens: _number_of_samples(tokens[0].value))
-"""Converted before the library checks it against its type, which it does where pydantic is imported."""
+"""Converts `None` before cyclopts, where pydantic is imported, checks the value against its type."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -241,7 +241,7 @@ class ExplainSettings(ConfiguredSettings):
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The settings that differ from the published ones, as file names and the grid's columns show them."""
+        """The values that differ from the published ones, as in file names and the grid's columns."""
         published = {"vcr_mode": "free", "prompt_mode": "3shot" if self.task == "esnlive" else "zero"}
         values = {name: getattr(self, name) for name in published}
         return tuple(value for name, value in values.items() if value not in (None, published[name]))

@@ -1,4 +1,4 @@
-"""Settings of the commands that make documents and pages."""
+"""Settings of the commands that make documents and page images."""
 
 import re
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ PAPERS_PT = {"a4": (595.0, 842.0), "letter": (612.0, 792.0)}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)[x,](\d+(?:\.\d+)?)")
 _LEAST_PT = 3.0
 MOST_MEGAPIXELS = 150
-"""A4 at 1,200 dpi; each process needs 5 bytes for each of them."""
+"""A4 at 1,200 dpi; each process needs 5 bytes per pixel."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,12 +85,12 @@ class RenderSettings(CheckedSettings):
 
     @property
     def margins_pt(self) -> tuple[float, float]:
-        """At the sides, and at top and bottom, in points; raises UsageError."""
+        """The margins at the sides, and at top and bottom, in points; raises UsageError."""
         return _pair("margins", self.margins, "10 or 10x20", also=f"{self.margins}x{self.margins}")
 
     @property
     def line_height_pt(self) -> float:
-        """Points from line to line."""
+        """The line height in points."""
         return self.font_size + 1 if self.line_height is None else self.line_height
 
 

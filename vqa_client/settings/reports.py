@@ -15,7 +15,7 @@ RUN_HELP = "a folder, a report, a *.run.json or a *.records.jsonl, of any benchm
 
 @dataclass(frozen=True, slots=True)
 class ReportSettings(CheckedSettings):
-    """Settings of `vqa-client report`: a run's record log, made into forms for people and programs."""
+    """Settings of `vqa-client report`: a run's records as HTML, CSV, JSON Lines, JSON, Parquet and Markdown."""
 
     runs: Annotated[Several[Path], Parameter(help=f"Runs: {RUN_HELP}")]
     _: KW_ONLY
@@ -45,7 +45,7 @@ class ReportSettings(CheckedSettings):
 
 @dataclass(frozen=True, slots=True)
 class MergeSettings(CheckedSettings):
-    """Settings of `vqa-client merge`: the shards of runs, joined."""
+    """Settings of `vqa-client merge`: join the shards of runs."""
 
     folder: Path
     """The folder with the shards' logs and run files, or a folder of such folders."""
@@ -60,7 +60,7 @@ class MergeSettings(CheckedSettings):
 
 @dataclass(frozen=True, slots=True)
 class CtlSettings(CheckedSettings):
-    """Settings of `vqa-client ctl`: what a run in progress is to change."""
+    """Settings of `vqa-client ctl`: changes to a run in progress."""
 
     run: Path
     """The run's --output folder, or its report, *.run.json or *.records.jsonl."""
@@ -82,7 +82,7 @@ class CtlSettings(CheckedSettings):
 
 @dataclass(frozen=True, slots=True)
 class ViewSettings(CheckedSettings):
-    """Settings of `vqa-client view`: a run's page, served on this machine alone."""
+    """Settings of `vqa-client view`: serve a run's page on this machine."""
 
     run: Annotated[Path, Parameter(help=f"A run: {RUN_HELP}")]
     _: KW_ONLY
@@ -95,7 +95,7 @@ _RUN = "a run folder, a report, a *.run.json or a *.records.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class CompareSettings(CheckedSettings):
-    """Settings of `vqa-client compare`: two or more runs over the same questions."""
+    """Settings of `vqa-client compare`: compare runs over the same questions."""
 
     runs: Annotated[
         Several[Path], Parameter(help=f"Each {_RUN}; a folder is all runs in it. All are compared with the first.")
@@ -117,7 +117,7 @@ class CompareSettings(CheckedSettings):
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardSettings(CheckedSettings):
-    """Settings of `vqa-client leaderboard`: any finished runs."""
+    """Settings of `vqa-client leaderboard`: any finished runs in one table."""
 
     runs: Annotated[Several[Path], Parameter(help=f"Each {_RUN}; a folder is all runs in it.")]
     _: KW_ONLY
@@ -129,7 +129,7 @@ class LeaderboardSettings(CheckedSettings):
 
 @dataclass(frozen=True, slots=True)
 class ParseSettings(CheckedSettings):
-    """Settings of `vqa-client parse`: why an answer of a run was read as it was."""
+    """Settings of `vqa-client parse`: explain how a reply was read."""
 
     run: Annotated[Path, Parameter(help=f"Where the question was asked: {_RUN}.")]
     _: KW_ONLY
@@ -143,7 +143,7 @@ class ParseSettings(CheckedSettings):
 
 @dataclass(frozen=True, slots=True)
 class RescoreSettings(CheckedSettings):
-    """Settings of `vqa-client rescore`: kept replies read and scored as today, without asking."""
+    """Settings of `vqa-client rescore`: read and score kept replies again, without a server."""
 
     run: Annotated[Path, Parameter(help=f"{_RUN[0].upper()}{_RUN[1:]}; of a folder, every run in it.")]
     _: KW_ONLY

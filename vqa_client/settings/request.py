@@ -1,4 +1,4 @@
-"""What is sent with every request, given on the command line in place of a config file."""
+"""Fields of every request, given on the command line instead of in a config file."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ REQUEST = Parameter(group=Group("Request", sort_key=2))
 
 @dataclass(frozen=True, kw_only=True)
 class RequestOptions:
-    """The keys of a config that the line may give; each wins over the config's, and a run is the same either way."""
+    """Keys of a config that the command line may give; each replaces the config's and makes the same run."""
 
     temperature: Annotated[float | None, AtLeast(0), REQUEST] = None
     """Sampling temperature. Default: the config's, else 0."""
@@ -54,11 +54,11 @@ class RequestOptions:
 
     @property
     def prompt_template(self) -> str | None:
-        """The template in place of the config's."""
+        """The template that replaces the config's, if one is given."""
         return self.prompt or None
 
     def sent(self, extra_body: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The keys of ModelSettings that the line changes, with what a config's `extra_body` has; raises UsageError."""
+        """The keys of ModelSettings that these options change; `extra_body` is the config's. Raises UsageError."""
         own: dict[str, Any] = {"top_p": self.top_p, "seed": self.seed_model}
         body = dict(extra_body or {}) | without_none(own)
         for path, text in _pairs("extra_body", self.extra_body).items():

@@ -68,7 +68,7 @@ Runs = Annotated[Several[Path], Parameter(help=RUNS_HELP)]
 
 @dataclass(frozen=True, slots=True)
 class EvaluateSettings(CheckedSettings):
-    """Settings of `vqa-client robustness evaluate`: how the models of finished runs bear corruptions."""
+    """Settings of `vqa-client robustness evaluate`: how corruptions change the accuracy of finished runs."""
 
     runs: Runs
     _: KW_ONLY
@@ -86,11 +86,11 @@ class EvaluateSettings(CheckedSettings):
     def __post_init__(self) -> None:
         check(self)
         _need_runs(self.runs)
-        self.shares  # noqa: B018  (raises where they can't be used)
+        self.shares  # noqa: B018  (raises if they can't be used)
 
     @property
     def shares(self) -> list[float]:
-        """The weights as numbers, given apart or with commas."""
+        """The weights as numbers, from several values or from one with commas."""
         try:
             return [float(word) for text in self.weights for word in str(text).split(",") if word.strip()]
         except ValueError as error:
@@ -101,7 +101,7 @@ class EvaluateSettings(CheckedSettings):
 
 @dataclass(frozen=True, slots=True)
 class PlotSettings(CheckedSettings):
-    """Settings of `vqa-client robustness plot`: the same as figures, each as PNG and SVG."""
+    """Settings of `vqa-client robustness plot`: figures of finished runs, as PNG and SVG."""
 
     runs: Runs
     _: KW_ONLY

@@ -1,4 +1,4 @@
-"""What every benchmark command takes."""
+"""Settings of every benchmark command."""
 
 import difflib
 import os
@@ -25,7 +25,7 @@ JUDGE = Parameter(group=Group("Judge", sort_key=6))
 DRY = Parameter(group=Group("Dry run", sort_key=7))
 
 MOST_REPEATS = 10_000
-"""Of a question; more are a slip of the finger."""
+"""Repeats of a question; a larger number is a typing error."""
 DEFAULT_BASE_URL = "http://localhost:8000/v1"
 
 
@@ -40,10 +40,10 @@ def _checked_by_default() -> bool:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunSettings(RequestOptions, BatchSettings):
-    """What every benchmark command takes: the server, the pace, and what happens to the images.
+    """Settings of every benchmark command: the server, the pace, and what happens to the images.
 
-    `corrupted` asks every question under each corruption and level that it names: `vqa-client robustness run` sets it.
-    `entry` names one of several runs of a benchmark in a suite.
+    `corrupted` asks every question under each of its corruptions and levels; `vqa-client robustness run` sets it.
+    `entry` is the name of one of several runs of a benchmark in a suite.
     """
 
     base_url: Annotated[
@@ -140,24 +140,24 @@ class RunSettings(RequestOptions, BatchSettings):
         "data": ("hf", *STORES),
         **dict.fromkeys(("images", "blacklist", "questions_file", "annotations_file"), STORES),
     }
-    """Paths that may be addresses, and of which kinds."""
+    """Settings that may be addresses, and the kinds of address."""
     name_option: ClassVar = "--model"
     """The option that names the model."""
     usual_max_tokens: ClassVar = 1024
-    """How many tokens a reply may have where no config says."""
+    """Maximum tokens of a reply if no config has them."""
     usual_timeout_s: ClassVar[float | None] = None
-    """Seconds a request may take where no config says; None: as for a config without one."""
+    """Timeout in seconds if no config has one; None: the general default."""
 
     def __post_init__(self) -> None:
         check(self)
         check_divided(self)
-        check_batch(self, {"several of --endpoint": len(self.endpoint) > 1, "--stream": self.stream})
+        check_batch(self)
         retried(self.retry)
         self.sent(None), self.headers
         self._check_asked()
 
     def _check_asked(self) -> None:
-        """Raise UsageError where two of the options that say what is asked contradict each other."""
+        """Raise UsageError for options that contradict each other about which questions are asked."""
         if len(self.variations) > 1:
             raise UsageError(
                 f"{' and '.join(self.variations)} can't be combined", hint="one run each, with an --output each"
@@ -175,7 +175,7 @@ class RunSettings(RequestOptions, BatchSettings):
 
     @property
     def benchmark(self) -> str:
-        """The name of the benchmark that is asked."""
+        """The name of the benchmark."""
         raise NotImplementedError
 
     @property
@@ -184,34 +184,34 @@ class RunSettings(RequestOptions, BatchSettings):
         return entry_title(self.benchmark, self.entry)
 
     def named(self, benchmark: str) -> Self:
-        """The same settings for the benchmark of this name; most settings belong to one benchmark and ignore it."""
+        """The same settings for another benchmark; settings that belong to one benchmark ignore the name."""
         del benchmark
         return self
 
     @property
     def asked_again(self) -> frozenset[Status]:
-        """The statuses that a resumed run asks again, in addition to temporary failures."""
+        """Statuses that a resumed run asks again, in addition to temporary failures."""
         return retried(self.retry) | (retried(EVERY_FAILURE) if self.retry_failed else frozenset())
 
     @property
     def variations(self) -> tuple[str, ...]:
-        """The options that ask every question in several forms, or in another one; at most one may be given."""
+        """The given options that ask every question in several forms, or in another form; only one is allowed."""
         options = {"--repeat": self.repeat > 1, "--blind": self.blind}
         return tuple(option for option, is_given in options.items() if is_given)
 
     @property
     def draws(self) -> tuple[str, ...]:
-        """The options other than --sample that select some of the questions."""
+        """The given options other than --sample that select some of the questions."""
         return ("--limit",) if self.limit is not None else ()
 
     @property
     def configs(self) -> tuple[str | None, ...]:
-        """The configs of the models that are asked one after the other; None asks what the server serves."""
+        """The configs of the models, asked one after the other; None is the model that the server serves."""
         return (None,)
 
     @property
     def served_name(self) -> str | None:
-        """The name to ask for, where it isn't the config's."""
+        """The model's name at the server, if it isn't the config's."""
         return None
 
     @property
@@ -225,13 +225,13 @@ class RunSettings(RequestOptions, BatchSettings):
 
     @property
     def max_side(self) -> int | None:
-        """The longest side that an image is sent with, in pixels; None for any."""
+        """The maximum side of an image in pixels; larger ones are shrunk. None: no limit."""
         return None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConfiguredSettings(RunSettings):
-    """What the commands take whose --model means configs."""
+    """Settings of commands whose --model is a config."""
 
     model_name: Annotated[str | None, SERVER] = None
     """The model's name at the server, if it isn't the config's."""
@@ -244,7 +244,7 @@ class ConfiguredSettings(RunSettings):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OneModelSettings(RunSettings):
-    """What the commands take that ask one model."""
+    """Settings of commands that ask one model."""
 
     config: Annotated[str | None, SERVER, Parameter(alias="-c")] = None
     """A model's settings: a JSON file, or the name of a shipped one."""
@@ -266,23 +266,23 @@ def entry_title(benchmark: str, entry: str) -> str:
 
 
 def output_option(settings: RunSettings) -> str:
-    """The name of the setting that --output gives."""
+    """The name of the field that --output sets."""
     return "output" if hasattr(settings, "output") else "results_dir"
 
 
 def output_folder(settings: RunSettings) -> Path:
-    """The folder that a run's files are below; --output may name its report."""
+    """The folder of a run's files, also if --output names its report."""
     output = given_output(settings)
     return output.parent if names_report(output) else output
 
 
 def given_output(settings: RunSettings) -> Path:
-    """What --output gives: a folder, or the name of a report."""
+    """The value of --output: a folder, or the name of a report."""
     return Path(getattr(settings, output_option(settings)))
 
 
 def names_report(output: Path) -> bool:
-    """Whether an --output is the name of a report, and not of a folder."""
+    """Whether --output is the name of a report rather than a folder."""
     return output.suffix.lower() == ".json" and not output.is_dir()
 
 
@@ -290,7 +290,7 @@ EVERY_FAILURE = "failed"
 
 
 def retried(words: str) -> frozenset[Status]:
-    """Read names with commas: statuses, or "failed" for all without a reply; raises UsageError for any other."""
+    """Read comma-separated statuses, or "failed" for all without a reply; raises UsageError for other words."""
     known: dict[str, frozenset[Status]] = {EVERY_FAILURE: FAILED}
     known |= {status: frozenset({status}) for status in STATUSES if status != "ok"}
     named = [word.strip() for word in words.split(",") if word.strip()]

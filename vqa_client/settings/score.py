@@ -1,4 +1,4 @@
-"""Settings of the commands that score answers in files, for annotations, benchmarks and explanations."""
+"""Settings of the commands that score answers and explanations from files."""
 
 from dataclasses import Field, dataclass, field, fields, make_dataclass
 from itertools import chain
@@ -64,7 +64,7 @@ class ScoreSettings(CheckedSettings):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnswersSettings(CheckedSettings):
-    """Settings of `vqa-client score --task NAME` beside the benchmark's own: answers in a file, and what they are."""
+    """Settings of `vqa-client score --task NAME` in addition to the benchmark's own: answers in a file."""
 
     predictions: _Predictions
     model: Annotated[str, DATA] = ""
@@ -83,7 +83,7 @@ TaskName = Literal["vqax", "actx", "esnlive", "vcr"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoreExplanationsSettings(CheckedSettings):
-    """Settings of `vqa-client score-explanations`: explanations in a file against those of people in another."""
+    """Settings of `vqa-client score-explanations`: explanations in a file against human ones in another."""
 
     predictions: Annotated[Path, DATA, Parameter(alias="-p")]
     """A *.records.jsonl or *_eval.csv of explain, the published script's CSV, or COCO captions: [{"image_id",
@@ -115,7 +115,7 @@ class ScoreExplanationsSettings(CheckedSettings):
 
 
 def answers_and_data_fields(kind: type[RunSettings]) -> tuple[list[Field[Any]], list[Field[Any]]]:
-    """The fields that say what the answers are, and those of the benchmark's own that say what its data is."""
+    """The fields of AnswersSettings, and the benchmark's own fields about its data."""
     own = list(fields(AnswersSettings))
     others = {each.name for each in (*own, *fields(OneModelSettings), *fields(ConfiguredSettings))}
     return own, [
@@ -126,7 +126,7 @@ def answers_and_data_fields(kind: type[RunSettings]) -> tuple[list[Field[Any]], 
 
 
 def answers_and_data(kind: type[RunSettings]) -> type[Any]:
-    """A settings type with the fields of both, without those of a server."""
+    """A settings type with both groups of fields."""
     hints = get_type_hints(kind, include_extras=True) | get_type_hints(AnswersSettings, include_extras=True)
     helps = option_helps(kind) | option_helps(AnswersSettings)
     copies: list[tuple[str, Any, Any]] = []

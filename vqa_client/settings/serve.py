@@ -44,7 +44,7 @@ class DemoSettings(CheckedSettings):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckSettings(CheckedSettings):
-    """Settings of `vqa-client check`: where the server is, and what will be asked for there."""
+    """Settings of `vqa-client check`: the server and the model."""
 
     base_url: Annotated[
         str | None,

@@ -19,7 +19,7 @@ from vqa_client.shipped import shipped
 _SHIPPED = "{shipped}"
 _ADDRESS = re.compile(r"[a-z][a-z0-9]*:/")
 _FILES = ("benchmark", "config", "judge", "model")
-"""Options that are a name, or a file beside the suite's."""
+"""Options that are a name, or a file in the suite's folder."""
 _OF_THE_COMMAND = (
     *("help", "output", "results_dir", "json", "html", "dry_run", "batch_step", "ok_with_failures"),
     *("processes", "shard", "share", "ray", "shards", "ray_cpus"),
@@ -29,7 +29,7 @@ _OF_ALL = ("max_cost", "max_minutes")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SuiteSettings(RunSettings):
-    """Settings of `vqa-client suite`: several benchmarks, one command; its other options hold for all of them."""
+    """Settings of `vqa-client suite`: several benchmarks in one command; other options apply to all of them."""
 
     data: Annotated[Path | None, DATA, Parameter(alias="-d")] = None
     """Folder that the suite's paths start from. Default: the suite file's; for a shipped suite, this one."""
@@ -42,7 +42,7 @@ class SuiteSettings(RunSettings):
 
     @property
     def models(self) -> list[tuple[str | None, str | None]]:
-        """Config and served name of each model, in the order of the command line."""
+        """The config and the served name of each model, in the order of the command line."""
         if self.config and self.model and len(self.config) > 1:
             raise UsageError("--model goes with one --config", hint="give the names in the configs' model_name")
         if self.model:
@@ -63,10 +63,10 @@ class Entry:
 
 
 def read_suite(name: str) -> tuple[Path, list[Entry]]:
-    """The file of a suite, by the name of a shipped one or its path, and its benchmarks.
+    """Read a suite, by the name of a shipped one or its path; returns its path and its benchmarks.
 
-    A table's name is the benchmark's, unless `benchmark` gives it; options above the tables are for all of them. Files
-    of benchmarks, configs and judges are found beside the suite's. Raises UsageError.
+    A table's name is the benchmark's, unless `benchmark` gives it; options above the tables apply to all. Files of
+    benchmarks, configs and judges are looked for in the suite's folder. Raises UsageError.
     """
     folder = shipped("config") / "suites"
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
@@ -100,7 +100,7 @@ def read_suite(name: str) -> tuple[Path, list[Entry]]:
 
 
 def _check(path: Path, table: str, options: Mapping[str, Any]) -> None:
-    """Raise UsageError for what a suite can't give, or can't give to one benchmark."""
+    """Raise UsageError for options that a suite, or one of its tables, can't have."""
     place = f"{path}, [{table}]" if table else f"{path}"
     for key, value in options.items():
         if _option(key) in _OF_THE_COMMAND:
@@ -118,7 +118,7 @@ def _option(key: str) -> str:
 
 
 def _path_beside(key: str, value: Any, folder: Path) -> Any:
-    """The path of a file beside the suite's that an option names; any other value as it is."""
+    """A value with the suite's folder before it if it names a file there; any other value unchanged."""
     if isinstance(value, list):
         return [_path_beside(key, each, folder) for each in value]
     is_file = _option(key) in _FILES and isinstance(value, str) and value.endswith((".py", ".json"))
@@ -130,7 +130,7 @@ def _folder_name(name: str) -> str:
 
 
 def words(entry: Entry, kind: type[RunSettings], root: Path) -> list[str]:
-    """The options of an entry as on the command line; paths begin at `root`, addresses stay as they are."""
+    """The options of an entry as words of a command line; paths start from `root`, addresses stay unchanged."""
     fields = {field.name: field for field in dataclasses.fields(kind)}
     paths = {name for field in fields.values() if "Path" in str(field.type) for name in _names(field)}
     arguments: list[str] = []
@@ -141,15 +141,15 @@ def words(entry: Entry, kind: type[RunSettings], root: Path) -> list[str]:
         for each in value if isinstance(value, list) else [value]:
             if each is True:
                 arguments.append(f"--{key}")
-            elif each is False:  # only what is on by default has a word for off
+            elif each is False:  # only an option that is on by default has a --no- form
                 arguments += [f"--no-{key}"] if name in fields and _default(fields[name]) else []
-            else:  # in one word: a value may begin with a hyphen
+            else:  # one word, since a value may begin with a hyphen
                 arguments.append(f"--{key}={_path(each, root) if name in paths else each}")
     return arguments
 
 
 def _names(field: dataclasses.Field[Any]) -> list[str]:
-    """All names of a field's option: `data_json` of mc is also `data`."""
+    """All names of a field's option: `data` of mc is also `data_json`."""
     marks = [mark for mark in getattr(field.type, "__metadata__", ()) if isinstance(mark, Parameter)]
     options = [option for mark in marks for option in (*(mark.name or ()), *(mark.alias or ()))]
     return [field.name, *(_option(option.lstrip("-")) for option in options)]
@@ -171,14 +171,14 @@ def settings_of(
     root: Path,
     line: Sequence[str] = (),
 ) -> list[RunSettings]:
-    """The settings of every benchmark for every model; what the command `line` gives wins over the suite's file."""
+    """The settings of every benchmark for every model; options of the command `line` replace the suite's."""
     named = {_option(word.lstrip("-").removeprefix("no-").partition("=")[0]) for word in line if word.startswith("--")}
     overrides = {
         field.name: getattr(suite, field.name)
         for field in dataclasses.fields(RunSettings)
         if field.name in named or getattr(suite, field.name) != _default(field)
     }
-    if "limit" in overrides:  # instead of the file's sample
+    if "limit" in overrides:  # replaces the suite's sample
         overrides = {"sample": None, "by": "", **overrides}
     elif "sample" in overrides:
         overrides = {"limit": None, **overrides}
@@ -197,7 +197,7 @@ def _default(field: "dataclasses.Field[Any]") -> Any:
 
 
 def _model_options(settings: RunSettings, config: str | None, name: str | None) -> dict[str, Any]:
-    """The model of the command line; the file's, where it names none."""
+    """The model of the command line; without one, the suite's stays."""
     if isinstance(settings, OneModelSettings):
         return ({"config": config} if config else {}) | ({"model": name} if name else {})
     several = isinstance(getattr(settings, "model", ()), tuple)

@@ -1,4 +1,4 @@
-"""Checks of settings, from the command line and from code alike; and settings as `help()` shows them."""
+"""Checks of settings, from the command line and from Python; and the help of settings types."""
 
 import ast
 import inspect
@@ -19,11 +19,11 @@ from cyclopts import Parameter, Token
 from vqa_client.errors import UsageError
 
 _TINY = 1e-9
-"""Stands for anything above 0."""
+"""The least value of a setting that must be above 0."""
 
 
 class AtLeast(NamedTuple):
-    """The bounds of a field's number, as a mark in its annotation."""
+    """The bounds of a number, given in its field's annotation."""
 
     least: float
     most: float = inf
@@ -32,20 +32,20 @@ class AtLeast(NamedTuple):
 ABOVE_0 = AtLeast(_TINY)
 STORES = ("s3", "gs", "az", "http", "https")
 _KINDS = {"hf": "hf://owner/name", **dict.fromkeys(STORES[:3], "s3://bucket/rows.csv"), "": "https://host/rows.csv"}
-"""An address of each kind, as an example; others are like the last."""
+"""An example of an address of each kind; the last is for the others."""
 _ADDRESS = re.compile(r"(?P<kind>[a-z][a-z0-9+.-]+):(?P<rest>/.*)?", re.DOTALL)
 _ANY = AtLeast(-inf)
 Item = TypeVar("Item")
 Switch = Annotated[bool, Parameter(negative="")]
-"""Off unless it is given, so it has no --no- form."""
+"""Off by default, so it has no --no- form."""
 Several = Annotated[tuple[Item, ...], Parameter(negative="")]
-"""None unless some are given, so it has no --empty- form."""
+"""Empty by default, so it has no --empty- form."""
 Workers = Annotated[int, AtLeast(1), Parameter(help="Processes. Default: one per processor.", show_default=False)]
 CsvSafe = Annotated[Switch, Parameter(help="Prefix cells that a spreadsheet would run as formulas with '.")]
 
 
 class Formerly(dict[str, str]):
-    """A field's converter: today's word for each word of an earlier version."""
+    """A field's converter: replaces words of earlier versions by today's."""
 
     def __call__(self, kind: Any, tokens: Sequence[Token]) -> str:
         """Convert a word of the command line."""
@@ -70,7 +70,7 @@ def with_former_names(**former: str) -> Callable[[type[Item]], type[Item]]:
 
 
 class _Rule(NamedTuple):
-    """What a setting's annotation says: a path or several, a whole number, or one of some words, some renamed."""
+    """The rules of a setting, from its annotation."""
 
     option: str
     path: bool
@@ -82,7 +82,7 @@ class _Rule(NamedTuple):
 
 
 def _is_utf8(word: str) -> bool:
-    """Whether the bytes of a word are UTF-8, also where the locale showed Python none: no server takes others."""
+    """Whether the bytes of a word are UTF-8, whichever encoding the locale has: servers take no other."""
     try:
         word.encode("utf-8", "surrogateescape").decode()
     except UnicodeError:
@@ -97,7 +97,7 @@ def check(settings: Any) -> None:
     """
     for name, rule in _rules(type(settings)).items():  # type: ignore[arg-type]  # a class is hashable
         value = getattr(settings, name)
-        if rule.several and isinstance(value, str | Path | list):  # as people write one, or some, in Python
+        if rule.several and isinstance(value, str | Path | list):  # one value, or a list, as in Python
             object.__setattr__(settings, name, value := tuple(value) if isinstance(value, list) else (value,))
         if rule.path and value is not None:
             object.__setattr__(settings, name, tuple(map(expanded, value)) if rule.several else expanded(value))
@@ -119,14 +119,14 @@ def check(settings: Any) -> None:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckedSettings:
-    """Settings that are checked when they are made: raises UsageError for a value that one can't have."""
+    """Settings that are checked when they are made; raises UsageError for a value that a setting can't have."""
 
     def __post_init__(self) -> None:
         check(self)
 
 
 def expanded(path: str | Path) -> Path:
-    """The path with a leading `~` replaced: a shell leaves it in `--output=~/x` and in quotes."""
+    """The path with `~` replaced, which a shell leaves in `--output=~/x` and in quotes."""
     return Path(os.path.expanduser(path))
 
 
@@ -155,7 +155,7 @@ def _rules(settings: type[Any]) -> dict[str, _Rule]:
 
 
 def _check_address(option: str, text: str, kinds: Sequence[str]) -> None:
-    """Raise UsageError for an address that an option can't have; one without a name is such as `s3://` alone."""
+    """Raise UsageError for an address that an option can't have, and for one without a name, such as `s3://`."""
     match = _ADDRESS.fullmatch(text)
     if match is None or (match["rest"] is None and match["kind"] not in ("hf", *STORES)) or os.path.exists(text):
         return
@@ -189,7 +189,7 @@ def _check_range(name: str, value: Any, rule: _Rule, bounds: AtLeast) -> None:
 
 
 def readable(settings: type[Any]) -> type[Any]:
-    """The same class, its docstring with the help of each field."""
+    """The same class, with the help of each field in its docstring."""
     if "__signature__" in vars(settings):
         return settings
     plain = get_type_hints(settings)
@@ -204,7 +204,7 @@ def readable(settings: type[Any]) -> type[Any]:
 
 
 class _WithOptions:
-    """A docstring that ends with the help of each option, which is looked for when the docstring is read."""
+    """A docstring that ends with the help of each option, which is read when the docstring is."""
 
     def __init__(self, summary: str) -> None:
         self._summary = summary
@@ -216,10 +216,10 @@ class _WithOptions:
 
 
 def option_helps(settings: type[Any]) -> dict[str, str]:
-    """The help of each option: as its annotation has it, else the text below its field, which only the source has."""
+    """The help of each option: from its annotation, else from the text below its field in the source."""
     helps: dict[str, str] = {}
     for kind in reversed(settings.__mro__[:-1]):
-        with suppress(OSError, TypeError, SyntaxError):  # typed into a shell, without its source, or within a block
+        with suppress(OSError, TypeError, SyntaxError):  # without a source file, or inside a block
             helps |= _texts_below(inspect.getsource(kind))
     for name, annotation in get_type_hints(settings, include_extras=True).items():
         for mark in getattr(annotation, "__metadata__", ()):
