@@ -1,7 +1,7 @@
-"""What a benchmark declares: everything that the author of one imports.
+"""The declaration of a benchmark: everything that its author imports.
 
-A benchmark is a file that assigns BENCHMARK, or defines `benchmark(options)` where it has options of its own; the first
-line of its docstring is its title. Command, settings, resume, reports, page and comparison follow from the declaration.
+A benchmark is a file that assigns BENCHMARK, or, for options of its own, defines `benchmark(options)`. The first line
+of its docstring is its title. Command, settings, resume, reports, page and comparison follow from the declaration.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -87,31 +87,31 @@ NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class _Marker(Struct, frozen=True):
-    """What a benchmark's own option decides, as a mark in its annotation."""
+    """The effect of a benchmark's own option, as a mark in its annotation."""
 
     decides: Literal["asks", "reads"]
 
 
 ASKS: Final = _Marker("asks")
-"""Marks an option that decides what is asked: records made with another value belong to another run."""
+"""Marks an option that changes what is asked: with another value it is another run."""
 READS: Final = _Marker("reads")
-"""Marks an option that decides how replies are read: with another value, kept replies are scored again."""
+"""Marks an option that changes how replies are read: with another value, saved replies are scored again."""
 
 
 class Replay(Struct, frozen=True):
-    """A reading with a memory, such as a random generator: begun again for each report, in the order of the data."""
+    """A reading with a state, such as a random generator: each report starts it again, in the order of the data."""
 
     start: Callable[[], Parse]
 
 
 class Metric(Struct, frozen=True):
-    """A score of one question in [0, 1]; None where it doesn't count.
+    """A score of one question in [0, 1], or None where it doesn't count.
 
-    `of` scores the answer that `parse` gave, or the one that `read` gives: another reading of the same reply, such as a
-    published script's; with `rationale` it scores the explanation instead. Without one the score is 0. `when` says
-    which questions it is for; none without references is scored. `says` explains it wherever its name is shown;
-    `normalise` is shown beside an answer when a reading is explained. A metric that replays is in reports alone: its
-    score isn't known while a run is going on.
+    `of` scores the answer that `parse` returned, or that `read` returns: another reading of the same reply, such as a
+    published script's. With `rationale` it scores the explanation instead. Without an answer the score is 0. `when`
+    selects questions; a question without references has no score. `says` explains the metric wherever its name is
+    shown. `normalise` is applied to an answer when a reading is explained. A metric with a Replay is only in reports:
+    its score is unknown during a run.
     """
 
     name: str
@@ -123,16 +123,16 @@ class Metric(Struct, frozen=True):
     normalise: Callable[[str], str] | None = None
 
     def score(self, answer: str | None, question: Question) -> float | None:
-        """The score of an answer, None where the metric doesn't count."""
+        """The score of an answer, or None where it doesn't count."""
         if not question.references or (self.when is not None and not self.when(question)):
             return None
         return 0.0 if answer is None else self.of(answer, question)
 
 
 class Total(Struct, frozen=True):
-    """A figure of the whole run under each metric, or under those that `on` names.
+    """A figure of the whole run under each metric, or under the metrics in `on`.
 
-    It is a share, shown in per cent, unless `most`, the highest that it can be, is above 1: then it is in points.
+    It is a share, shown in per cent. If `most`, its highest possible value, is above 1, it is in points.
     """
 
     name: str
@@ -143,9 +143,9 @@ class Total(Struct, frozen=True):
 
 
 class Judge(Struct, frozen=True):
-    """What another model is asked about replies, whose verdicts are beside the metrics: see `vqa_client.judge`.
+    """The question to a judging model about each reply; its verdicts are beside the metrics, see `vqa_client.judge`.
 
-    `rubric` says, in words of ours, when a reply is right, or how good it is, for all questions or for each.
+    `rubric` describes, in our own words, a right reply, or the grades, for all questions or for each.
     """
 
     asks: Literal["match", "extract", "correct", "grade"]
@@ -166,31 +166,30 @@ def first_reference(question: Question) -> str:
 
 Load = Callable[[Source], Iterable[Part]]
 Combine = Callable[[Sequence[Report], Mapping[str, Exception], Callable[[str], None]], None]
-"""Takes the reports of all models, the errors of those that have none, and what takes a line for people."""
+"""Takes the reports of all models, the errors of models without a report, and a function that notes a line."""
 
 
 class Benchmark(Struct, frozen=True, kw_only=True):
     """One benchmark.
 
-    `load` gives its questions; `parse` takes a reply, which is read once for all benchmarks, to an answer. The headline
-    is the first metric, or the metric or total that `headline` names; a record's score and answer are of that metric,
-    or of the first one where a total leads. `answers_by` names another metric whose reading gives the answer. `measure`
-    says in words what the accuracy is. `prompt` is a Prompt or its text. `prompt_forms` are others by name, such as a
-    published one, for --prompt_form, and `form` names the one that was chosen. `shots` says where the worked examples
-    of --shots are from. `ideal_reply` is what a model that is always right would say, in `vqa-client selftest` and in
-    worked examples.
+    `load` returns its questions, and `parse` reads the answer of a reply. The headline is the first metric, or the
+    metric or total named in `headline`; a record's score and answer are of that metric, or of the first metric where
+    the headline is a total. `answers_by` names another metric whose reading is the answer. `measure` is the accuracy in
+    words. `prompt` is a Prompt or its text. `prompt_forms` are other prompts by name, such as a published one, for
+    --prompt_form; `form` is the name of the chosen one. `shots` is the source of the worked examples of --shots.
+    `ideal_reply` is the reply of a model that is always right, for `vqa-client selftest` and worked examples.
 
-    `unit` names what several questions share, `question_type` the group that robustness tells questions apart by.
-    `compares_answers` is off where two right replies are hardly ever the same text. `labels` are those of all choices:
-    they offer --choice_mode, --shuffle_choices and --circular; `choosing` is set where answers are not read from free
-    text, and without `labels` it is `parse` that reads them. Where rotations of a question are rows of the data, which
-    refuse --circular, `rotation_of` gives the question's id. `pages` offers --pages and --dpi, and `submission` is
-    written by --submission. `report_path` gives the report's file by part and config, and `write` writes it, where a
-    published form takes the place of the common one; `combine` is called once with the reports of all models.
-    `identity` and `scoring` are what, besides marked options, decides what is asked and how replies are read; `version`
-    changes when `parse` or a metric does, so that kept replies are scored again. `judge` says which judgement by
-    another model the published score is of. `gate` writes the report of questions that are asked first, and raises
-    ServerUnusable where no other should be asked. `names_model` is as in Task.
+    `unit` is the thing that several questions share, `question_type` the group that robustness compares.
+    `compares_answers` is off where two right replies are hardly ever the same text. `labels` are the labels of all
+    choices: they offer --choice_mode, --shuffle_choices and --circular. `choosing` is set where answers are not read
+    from free text; without `labels` `parse` reads them. Where the data has rotations of a question as rows,
+    `rotation_of` returns the question's id: such data refuses --shuffle_choices and --circular. `pages` offers --pages
+    and --dpi, and `submission` offers --submission. In place of the common report, `report_path` returns the file of a
+    published report by part and config, and `write` writes it; `combine` is called once with the reports of all models.
+    `identity` and `scoring` have what changes, besides marked options, what is asked and how replies are read.
+    `version` changes when `parse` or a metric does, so that saved replies are scored again. `judge` is the judgement
+    that the published score needs. `gate` writes the report of questions that are asked first, and raises
+    ServerUnusable if no other should be asked. `names_model` is as in Task.
     """
 
     name: str
@@ -227,19 +226,19 @@ class Benchmark(Struct, frozen=True, kw_only=True):
 
     @property
     def headline_metric(self) -> Metric:
-        """The metric that a score's value is of."""
+        """The metric of a score's value."""
         return self._metric(self.headline)
 
     @property
     def answering_metric(self) -> Metric:
-        """The metric whose reading gives a record's answer."""
+        """The metric whose reading is a record's answer."""
         return self._metric(self.answers_by or self.headline)
 
     def _metric(self, name: str) -> Metric:
         return next((metric for metric in self.metrics if metric.name == name), self.metrics[0])
 
     def description(self) -> Description:
-        """What reports, pages and comparisons show of the declaration."""
+        """The part of the declaration that reports, pages and comparisons show."""
         breakdowns = [Breakdown(each) if isinstance(each, str) else each for each in self.breakdowns]
         headline = self.headline_metric.name
         leading = next((total for total in self.totals if total.name == self.headline), None)
@@ -259,42 +258,38 @@ class Benchmark(Struct, frozen=True, kw_only=True):
 
     def template(self, config_template: str | None) -> tuple[str | None, str]:
         """The config's template where it fits the benchmark, and a note for people where it doesn't."""
-        own = self._prompt().text
-        if self.form:
-            return (
-                None,
-                f"--prompt_form {self.form} is used, not the config's prompt_template" if config_template else "",
-            )
-        if isinstance(own, str):
-            chosen, message = template_for(config_template, own, self.name)
-            if self.choosing and config_template:
-                kept = "the config's prompt_template is kept; it should ask for the letter alone"
-                return chosen, f"--choice_mode {self.choosing.mode}: {kept}"
-            return chosen, message
-        return None, f"{self.name} uses its own prompts, not the config's prompt_template" if config_template else ""
+        text = self._prompt().text
+        if self.form or not isinstance(text, str):
+            used = f"--prompt_form {self.form} is used" if self.form else f"{self.name} uses its own prompts"
+            return None, f"{used}, not the config's prompt_template" if config_template else ""
+        template, message = template_for(config_template, text, self.name)
+        if self.choosing and config_template:
+            kept = "the config's prompt_template is kept; it should ask for the letter alone"
+            return template, f"--choice_mode {self.choosing.mode}: {kept}"
+        return template, message
 
-    def formed(self, form: str) -> Self:
-        """The same benchmark asked with one of its prompt forms, which the beginning of its name is enough for.
+    def with_prompt_form(self, name: str) -> Self:
+        """The same benchmark with one of its prompt forms, by its name or the beginning of its name.
 
-        Raises UsageError for a name that it doesn't have, or that several begin with.
+        Raises UsageError for an unknown name, and for a beginning of several names.
         """
-        if not form:
+        if not name:
             return self
-        exact = [name for name in self.prompt_forms if name == form]
-        named = exact or [name for name in self.prompt_forms if name.startswith(form)]
-        if len(named) != 1:
+        names = [name] if name in self.prompt_forms else [each for each in self.prompt_forms if each.startswith(name)]
+        if len(names) > 1:
+            raise UsageError(
+                f"{self.name}: --prompt_form {name} fits {' and '.join(names)}", hint="write more of the name"
+            )
+        if not names:
             known = f"it has {', '.join(self.prompt_forms)}" if self.prompt_forms else "it has only one prompt"
-            if named:
-                fits = f"--prompt_form {form} fits {' and '.join(named)}"
-                raise UsageError(f"{self.name}: {fits}", hint="write more of the name")
-            raise UsageError(f"{self.name} has no prompt form {form!r}", hint=known)
-        identity = {**self.identity, "prompt_form": named[0]}
-        return replace(self, prompt=self.prompt_forms[named[0]], form=named[0], identity=identity)
+            raise UsageError(f"{self.name} has no prompt form {name!r}", hint=known)
+        (form,) = names
+        return replace(self, prompt=self.prompt_forms[form], form=form, identity={**self.identity, "prompt_form": form})
 
-    def choosing_by(self, mode: ChoiceMode) -> Self:
-        """The same benchmark with answers that a server chooses, or weighs, among its labels.
+    def with_choice_mode(self, mode: ChoiceMode) -> Self:
+        """The same benchmark where the server chooses, or weighs, among the labels.
 
-        Questions without choices are not asked. Raises UsageError where no question has any.
+        Questions without choices are not asked. Raises UsageError where no question has choices.
         """
         if not self.labels:
             raise UsageError(f"--choice_mode {mode}: no question of {self.name} has choices", hint="leave it out")
@@ -307,12 +302,12 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         return replace(self, load=load, prompt=prompt, choosing=choosing, identity=identity)
 
     def _prompt(self, template: str | None = None) -> Prompt:
-        """The prompt, its text replaced by a template where one is given."""
+        """The prompt, with a given template as its text."""
         prompt = self.prompt if isinstance(self.prompt, Prompt) else Prompt(self.prompt)
         return replace(prompt, text=template) if template else prompt
 
     def answer(self, metric: Metric, reply: Reply, question: Question) -> Answer:
-        """A reply's answer as a metric reads it that doesn't replay."""
+        """The answer of a reply in the reading of a metric without a Replay."""
         if metric.read is not None:
             assert not isinstance(metric.read, Replay), metric.name
             return metric.read(reply, question)
@@ -321,9 +316,9 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     def task(
         self, prompt_template: str | None = None, scoring: Mapping[str, str] = NO_OPTIONS, system: str | None = None
     ) -> Task:
-        """The functions that the engine calls; `scoring` are the options that decide how replies are read.
+        """The functions that the engine calls; `scoring` has the options that change how replies are read.
 
-        `prompt_template` and `system`, where they are given, take the place of the benchmark's own.
+        A given `prompt_template` or `system` replaces the benchmark's own.
         """
         headline, answering, description = self.headline_metric, self.answering_metric, self.description()
         plain = [metric for metric in self.metrics if not isinstance(metric.read, Replay)]
@@ -340,8 +335,8 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             for metric in plain:
                 if metric.read not in answers:
                     answers[metric.read] = self.answer(metric, reply, question)
-                answered = answers[metric.read]
-                value = metric.score(answered.rationale if metric.rationale else answered.text, question)
+                reading = answers[metric.read]
+                value = metric.score(reading.rationale if metric.rationale else reading.text, question)
                 if value is not None:
                     parts[metric.name] = value
             return Score(value=parts.get(headline.name, 0.0), parts=parts)

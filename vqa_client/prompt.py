@@ -1,11 +1,11 @@
-"""How a question is put: a template, its choices, and images before or after the words or where these mark them.
+"""Prompts: a template, the form of the choices, and the images before or after the text or at its marks.
 
-In a template two placeholders are replaced, once, and every other brace means itself.
+{question} and {choices} in a template are replaced once; all other braces stay.
 """
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from itertools import count
+from itertools import count as count_from
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -17,26 +17,26 @@ PLACEHOLDERS = ("question", "choices")
 
 _PLACEHOLDER = re.compile(r"\{(question|choices)\}")
 _BARE_NAME = re.compile(r"\\[A-Za-z]+(?:\[[^\]{}]*\])?(?:\{[^{}]*\})+|\{([A-Za-z_][A-Za-z0-9_]*)\}")
-"""LaTeX commands with their arguments, which are passed over, or a name alone in braces."""
+"""LaTeX commands with their arguments, which are skipped, or a name alone in braces."""
 _MARK = re.compile(r"<image (\d{1,6})>")
 _ANY_MARK = re.compile(r"<(\|?)image(?:[ _]?(\d{1,6}))?\1>")
-"""Every spelling of a mark that data comes with, numbered or plain."""
+"""All spellings of a mark in data, numbered or plain."""
 SHORTLY: Final = "Answer the question using a single word or phrase."
-"""How lmms-eval and VLMEvalKit end the prompt of a question with a short answer."""
+"""The end of lmms-eval's and VLMEvalKit's prompt for a short answer."""
 SHORT_PROMPT: Final = f"{{question}}\n{SHORTLY}"
-"""Their prompt for such a question."""
+"""lmms-eval's and VLMEvalKit's prompt for a short answer."""
 
 
 class Prompt(Struct, frozen=True):
-    """How a question is put to a model.
+    """The prompt of a benchmark.
 
-    `text` is a template with {question} and {choices}, or a function of the question that gives the text, or the parts
-    themselves: texts, and images by their number from 1. `choice` is how a line of {choices} shows one. `images` says
-    where images go: before the text, after it, or, with "marked", each at its mark `<image k>` in the question or in a
-    choice. Images without a mark, or that no part names, come first. `system` is the system message, or a function of
-    the question that gives it, unless the config or the command line gives another; `max_tokens`, where it is set,
-    limits the reply in place of the model's setting.
-    `frame` puts something around the text. `checked` says that who made the questions has looked at their marks.
+    `text` is a template with {question} and {choices}, or a function of the question that returns the text or the
+    parts: texts, and images by their number from 1. `choice` is the form of a line of {choices}. `images` is the place
+    of images: before the text, after it, or, with "marked", each at its mark `<image k>` in the question or in a
+    choice. Images without a mark, or that are no part, come first. `system` is the system message, or a function of
+    the question that returns it; the config or the command line may replace it. `max_tokens`, if set, limits the reply
+    instead of the model's setting. `frame` puts other text around the prompt. With `checked` the marks of the questions
+    have been checked already.
     """
 
     text: str | Callable[[Question], str | Content] = "{question}"
@@ -49,72 +49,72 @@ class Prompt(Struct, frozen=True):
 
     @property
     def marks(self) -> bool:
-        """Whether a question may name images that it doesn't have."""
+        """Whether a question's marks of images must be checked."""
         return not self.checked and (self.images == "marked" or not isinstance(self.text, str))
 
     def content(self, question: Question) -> Content:
         """The prompt's parts in order; the mark of an image that the question doesn't have stays as text."""
-        asked, images = self._asked(question), range(1, len(question.images) + 1)
-        if isinstance(asked, str):
+        filled, images = self._fill(question), range(1, len(question.images) + 1)
+        if isinstance(filled, str):
             if self.images == "first":
-                return (*images, asked)
+                return (*images, filled)
             if self.images == "last":
-                return (asked, *images)
-            parts = at_marks(asked, images)
+                return (filled, *images)
+            parts = at_marks(filled, images)
         else:
-            parts = [f"<image {part}>" if isinstance(part, int) and part not in images else part for part in asked]
+            parts = [f"<image {part}>" if isinstance(part, int) and part not in images else part for part in filled]
         named = {*parts, *(part for turn in question.turns for part in turn.content)}
         return (*(number for number in images if number not in named), *parts)
 
     def check(self, question: Question) -> None:
         """Raise DataError where the question names an image that it doesn't have."""
-        asked, there = self._asked(question), len(question.images)
-        if isinstance(asked, str):
-            named = marks_in(asked) if self.images == "marked" else []
+        filled, count = self._fill(question), len(question.images)
+        if isinstance(filled, str):
+            numbers = marks_in(filled) if self.images == "marked" else []
         else:
-            named = [part for part in asked if isinstance(part, int)]
-        wrong = next((number for number in named if not 0 < number <= there), None)
+            numbers = [part for part in filled if isinstance(part, int)]
+        wrong = next((number for number in numbers if not 0 < number <= count), None)
         if wrong is not None:
             raise DataError(
-                f"question {question.id!r} names image {wrong}, and the number of its images is {there}",
+                f"question {question.id!r} names image {wrong}, and the number of its images is {count}",
                 hint="marks count a question's images from 1: correct the mark, or add the image",
             )
 
-    def _asked(self, question: Question) -> str | Content:
+    def _fill(self, question: Question) -> str | Content:
         if isinstance(self.text, str):
             choices = choices_text(question.choices, self.choice) if question.choices else ""
-            asked: str | Content = fill(self.text, question=question.text, choices=choices)
+            filled: str | Content = fill(self.text, question=question.text, choices=choices)
         else:
-            asked = self.text(question)
-        return self.frame(asked, question) if self.frame and isinstance(asked, str) else asked
+            filled = self.text(question)
+        return self.frame(filled, question) if self.frame and isinstance(filled, str) else filled
 
 
 class Shots(Struct, frozen=True):
-    """Where worked examples are from: a split of the data, and the group that they share with a question, if any."""
+    """The source of worked examples: a split of the data, and the group that they share with a question, if any."""
 
     split: str = ""
     same: str = ""
 
 
 def numbered(text: str, start: int = 1) -> str:
-    """Number the plain marks `<image>` of a text in order from `start`, past numbers that others of its marks have.
+    """Number the plain marks `<image>` of a text in order from `start`, without the numbers of its other marks.
 
     Other spellings of a mark, such as `<|image_1|>`, become `<image 1>`.
     """
     if "image" not in text:
         return text
     taken = {int(mark[2]) for mark in _ANY_MARK.finditer(text) if mark[2]}
-    free = (number for number in count(start) if number not in taken)
+    free = (number for number in count_from(start) if number not in taken)
     return _ANY_MARK.sub(lambda mark: f"<image {int(mark[2]) if mark[2] else next(free)}>", text)
 
 
 def marks_in(text: str) -> list[int]:
-    """The numbers of the images that a text names."""
+    """The numbers in the marks of a text."""
     return [int(number) for number in _MARK.findall(text)] if "<image " in text else []
 
 
 def at_marks(text: str, images: range) -> list[str | int]:
-    """A text in parts, with the number of an image in place of its mark."""
+    """A text in parts: each mark is replaced by the number of its image."""
     parts: list[str | int] = []
     at = 0
     for mark in _MARK.finditer(text):
@@ -125,21 +125,21 @@ def at_marks(text: str, images: range) -> list[str | int]:
 
 
 def fill(template: str, *, question: str, choices: str = "") -> str:
-    """Put the question and the choices in, in one pass: braces inside them are never looked at again."""
+    """Fill in the question and the choices in one pass: placeholders inside them stay."""
     if "{choices}" not in template:
         return template.replace("{question}", question)
     return question.join([part.replace("{choices}", choices) for part in template.split("{question}")])
 
 
 def placeholders(template: str) -> frozenset[str]:
-    """Name the placeholders that `fill` would replace."""
+    """The placeholders of a template."""
     return frozenset(_PLACEHOLDER.findall(template))
 
 
 def template_for(template: str | None, default: str, benchmark: str) -> tuple[str, str]:
-    """The template that a benchmark asks with, and a note for people, "" where it is the config's.
+    """The template to use, and a note for people where it isn't the config's.
 
-    Without choices to show, a template with {choices} or without {question} is another benchmark's: `default`
+    For a benchmark without choices a template with {choices}, or without {question}, is another benchmark's: `default`
     is used. Raises UsageError for an unknown placeholder.
     """
     if not template:
@@ -153,7 +153,7 @@ def template_for(template: str | None, default: str, benchmark: str) -> tuple[st
 
 
 def check(template: str, *, known: Collection[str] = PLACEHOLDERS) -> None:
-    """Refuse a template that leaves the question out or names a placeholder that isn't one; raises UsageError."""
+    """Raise UsageError for a template without {question}, or with an unknown placeholder."""
     names = [name for name in _BARE_NAME.findall(template) if name]
     unknown = sorted(set(names) - set(known))
     listed = " and ".join(f"{{{name}}}" for name in known)
@@ -170,7 +170,7 @@ def check(template: str, *, known: Collection[str] = PLACEHOLDERS) -> None:
 
 
 def choices_text(choices: Mapping[str, str], form: str = "{label}. {text}", between: str = "\n") -> str:
-    """Write the choices as the model sees them, in the order of their letters, one per line unless said otherwise."""
+    """The choices as text, in the order of their letters, by default one per line."""
     return between.join(
         form.replace("{label}", label).replace("{text}", text) for label, text in sorted(choices.items())
     )

@@ -1,4 +1,4 @@
-"""What a benchmark is to the engine: a record of pure functions, and its questions; it never sees a socket."""
+"""A benchmark in the engine: a record of pure functions, and its questions."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 class Breakdown(Struct, frozen=True):
     """A field of the questions' groups that scores are broken down by.
 
-    `order` is that of its values; `steps` says that these lie along an axis, so that a line through them has a meaning.
+    `order` is the order of its values; with `steps` they are steps on an axis, so that a chart can join them by a line.
     """
 
     field: str
@@ -28,18 +28,18 @@ class Breakdown(Struct, frozen=True):
 
 
 class Pages(Struct, frozen=True):
-    """How documents are shown: PDF pages are drawn at `dpi`, and of each document the first `most` pages at most."""
+    """The pages of documents: PDF pages are drawn at `dpi`, and at most the first `most` pages are shown."""
 
     dpi: int = 144
     most: int | None = None
 
 
 class Description(Struct, frozen=True, kw_only=True):
-    """What a run file keeps of a benchmark's declaration, so that its runs are shown where it isn't installed.
+    """The part of a benchmark's declaration in a run file, to show its runs where the benchmark isn't installed.
 
-    `metrics` and `totals` give what each figure says; `headline` is the metric that scores are of, `measure` the same
-    in words; `leading_total` is the total that leads, where one does. `points` are the totals that aren't shares, with
-    the most that each can be. The other fields are the declaration's.
+    `metrics` and `totals` have the meaning of each figure. `headline` is the metric of the scores, `measure` its name
+    in words, `leading_total` the total that is the headline, if any. `points` has the highest value of each total that
+    isn't a share. The other fields are those of the declaration.
     """
 
     headline: str
@@ -54,7 +54,7 @@ class Description(Struct, frozen=True, kw_only=True):
     compares_answers: bool = True
 
     def order(self, field: str) -> tuple[str, ...]:
-        """The order of a field's values, empty where they have none of their own."""
+        """The order of a field's values, empty where the declaration has none."""
         if field in ("variant", "corruption", "level"):
             return ("clean",)
         return next((each.order for each in self.breakdowns if each.field == field), ())
@@ -63,14 +63,14 @@ class Description(Struct, frozen=True, kw_only=True):
 class Task(Struct, frozen=True, kw_only=True):
     """The functions of one benchmark.
 
-    `scoring` names everything that `parse` and `score` depend on (parser, flags, a version): records made under
-    another `scoring` are parsed and scored again without being asked again. `headline` says of what metric the
-    score's value is. `choosing` says that answers aren't read from free text.
+    `scoring` has everything that `parse` and `score` depend on (parser, flags, a version): records with another
+    `scoring` are parsed and scored again without a new request. `headline` is the metric of the score's value.
+    `choosing` is set where answers aren't read from free text.
 
-    With `names_model` a run is of one model by the name that its replies give: another name ends it.
-    `content` gives a prompt's parts in order, and `check`, where there is one, raises DataError for a question that
-    they don't fit. `system` is the system message of all questions, or `system_of` gives each one's; `shots` give the
-    worked examples of a question, and `parameters` are set in every request.
+    With `names_model` another model name in a reply ends the run. `content` returns a prompt's parts in order, and
+    `check` raises DataError for a question with a mark of an image that it doesn't have. `system` is the system message
+    of all questions, unless `system_of` returns each question's own. `shots` returns the worked examples of a question,
+    and `parameters` are set in every request.
     """
 
     name: str
@@ -89,18 +89,18 @@ class Task(Struct, frozen=True, kw_only=True):
     description: Description = Description(headline="")
 
     def prompt(self, question: Question) -> str:
-        """The prompt's text as records show it."""
+        """The prompt's text in records."""
         return visible(self.content(question), question.turns)
 
     def system_for(self, question: Question) -> str:
-        """The system message that a question is asked with, "" where there is none."""
+        """The system message of a question, or ""."""
         return self.system if self.system_of is None else self.system_of(question)
 
 
 def visible(content: Content, turns: Sequence[Turn] = ()) -> str:
-    """A prompt's text, after any earlier turns.
+    """The text of a prompt, after its earlier turns.
 
-    Images are `<image k>`; without turns these are left out where all come before the text or all after it.
+    Images are `<image k>`. Without turns the images are left out where all are before the text, or all after it.
     """
     if turns:
         earlier = ((_marked(turn.content), turn.reply) for turn in turns)
@@ -118,7 +118,7 @@ def _marked(content: Content) -> str:
 
 
 class Walk(Struct, Generic[Item], frozen=True):
-    """What can be walked again and again; each walk calls `start`."""
+    """An iterable for many walks; each walk calls `start`."""
 
     start: Callable[[], Iterator[Item]]
 
@@ -127,11 +127,11 @@ class Walk(Struct, Generic[Item], frozen=True):
 
 
 class Loaded(Struct, frozen=True, kw_only=True):
-    """The questions of one data file and one page folder, built again at each walk over `questions`.
+    """The questions of one data file and one page folder, built again on each walk over `questions`.
 
-    `count` is their number, known before the walk; `left_out` maps a reason ("no_images", "blacklisted", ...) to the
-    ids of the instances that are not asked and not in any total; `data_sha256` is the digest of the data file.
-    `notes` say what in the data a reader of the numbers should know.
+    `count` is their number, known before the walk. `left_out` maps a reason ("no_images", "blacklisted", ...) to the
+    ids of instances that are not asked and in no total. `data_sha256` is the digest of the data file. `notes` are
+    facts about the data that a reader of the report needs.
     """
 
     questions: Iterable[Question]
@@ -142,10 +142,10 @@ class Loaded(Struct, frozen=True, kw_only=True):
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """Questions with a log and a report of their own, such as those of one page folder; paths are as given.
+    """Questions with their own log and report, such as those of one page folder; paths are as given.
 
-    `gate` holds questions that are asked before the others, and kept in the same log: the benchmark's `gate` may refuse
-    to go further. `identity` is what of this part decides what is asked.
+    `gate` has questions that are asked before the others, in the same log: the benchmark's `gate` may end the run
+    after them. `identity` has the settings of this part that change what is asked.
     """
 
     name: str = ""
@@ -158,9 +158,9 @@ class Part(Struct, frozen=True, kw_only=True):
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """What a benchmark loads from: the command's settings, and `notify`, which takes a line for people.
+    """The arguments of a benchmark's `load`: the command's settings, and `notify`, which takes a line for people.
 
-    Where a finished run is read again, `finds_images` is off: no image is looked for, and none is missing.
+    When a finished run is read again, `finds_images` is off: no image is looked for, and no image is missing.
     """
 
     settings: Any

@@ -39,7 +39,7 @@ def found_in(case: "Case") -> dict[str, Any]:
     """What it is now: JSON, without figures' intervals and the places of images."""
     benchmark = registry.find(case.name).make(case.settings(""))
     first = case.questions[0]
-    forms = {name: benchmark.formed(name) for name in benchmark.prompt_forms}
+    forms = {name: benchmark.with_prompt_form(name) for name in benchmark.prompt_forms}
     found = {
         "benchmark": benchmark.name,
         "split": getattr(benchmark.load, "split", ""),

@@ -370,7 +370,9 @@ def test_an_answer_that_is_kept_back_is_no_reference(name: str, form: int, said:
     settings = BenchmarkSettings(benchmark=name, data=tmp_path)
     (part,) = benchmark_of(name).load(Source(settings=settings))
     assert {question.references for question in part.loaded.questions} == {()}
-    prompts = [benchmark_of(name).formed(form).task().prompt for form in ("", *benchmark_of(name).prompt_forms)]
+    prompts = [
+        benchmark_of(name).with_prompt_form(form).task().prompt for form in ("", *benchmark_of(name).prompt_forms)
+    ]
     assert all(prompt(question) for prompt in prompts for question in part.loaded.questions)
 
 

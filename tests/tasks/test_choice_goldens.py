@@ -267,7 +267,7 @@ def test_prompt_forms_are_what_the_harnesses_ask() -> None:
         question = (_plain if form == "vlmevalkit" else _made(name))(case["row"])
         if "_V" in case["benchmark"] or "vision" in case["benchmark"]:
             question = replace(question, text="")
-        content = benchmark_of(name).formed(form).task().content(replace(question, images=tuple(pictures)))
+        content = benchmark_of(name).with_prompt_form(form).task().content(replace(question, images=tuple(pictures)))
         assert [part if isinstance(part, str) else pictures[part - 1] for part in content] == parts, case
         asked += 1
     assert asked == 27

@@ -272,7 +272,7 @@ def test_prompt_forms_ask_what_the_harnesses_ask() -> None:
             continue  # VLMEvalKit's rows of MathVista have the whole prompt as their question
         benchmark, form = NAMED.get(name, lambda case, name=name: (name, HARNESSES[case["harness"]]))(case)
         question = row_of(name, case["row"])
-        said = benchmark_of(benchmark).formed(form).task().content(question)
+        said = benchmark_of(benchmark).with_prompt_form(form).task().content(question)
         expected = case["expected_text"] if isinstance(case["expected_text"], str) else case["expected_text"][-1]
         assert said[-1] == expected
         compared += 1
@@ -288,7 +288,7 @@ def test_mathverses_official_forms_ask_the_question_where_a_row_has_no_query(
 ) -> None:
     row = mathverse.Row(sample_index="1", question="How long?", answer="5 ", question_type="free-form", **given)
     question = mathverse.question(row, HERE)
-    forms = [benchmark_of("mathverse").formed(name) for name in ("official", "official_step_by_step")]
+    forms = [benchmark_of("mathverse").with_prompt_form(name) for name in ("official", "official_step_by_step")]
     assert [form.task().content(question) for form in forms] == [(text,) for text in asked_for]
     assert (question.references, question.cluster, question.images) == (("5",), "1", ())
 

@@ -101,20 +101,20 @@ def colours(**given: Prompt) -> Benchmark:
 
 def test_a_form_takes_the_place_of_the_prompt_and_of_the_configs_template() -> None:
     benchmark = colours(other=Prompt("Q: {question}", max_tokens=16))
-    own, other = benchmark.formed("").task(), benchmark.formed("other").task()
+    own, other = benchmark.with_prompt_form("").task(), benchmark.with_prompt_form("other").task()
     assert (own.content(question("Red", 0)), own.system, own.parameters) == (("Red?",), "Be brief.", {})
     assert (other.content(question("Red", 0)), other.system) == (("Q: Red",), "")
     assert other.parameters == {"max_tokens": 16}
-    assert benchmark.formed("other").template("{question}!") == (
+    assert benchmark.with_prompt_form("other").template("{question}!") == (
         None,
         "--prompt_form other is used, not the config's prompt_template",
     )
-    short = benchmark.formed("oth")
+    short = benchmark.with_prompt_form("oth")
     assert (short.form, short.identity) == ("other", {"prompt_form": "other"})
-    assert colours(other=Prompt(), other_one=Prompt()).formed("other").form == "other"
+    assert colours(other=Prompt(), other_one=Prompt()).with_prompt_form("other").form == "other"
     assert benchmark.template("{question}!") == ("{question}!", "")
     assert benchmark.task("{question}!", system="").system == ""
-    assert benchmark.formed("other").template(None) == (None, "")
+    assert benchmark.with_prompt_form("other").template(None) == (None, "")
     own_words = replace(benchmark, prompt=lambda asked: asked.text)
     assert own_words.template(None) == (None, "")
     assert own_words.template("{question}!") == (
@@ -138,11 +138,11 @@ def test_a_form_takes_the_place_of_the_prompt_and_of_the_configs_template() -> N
 )
 def test_an_unknown_form_is_told_with_the_known_ones(forms: dict[str, Prompt], way_out: str) -> None:
     with pytest.raises(UsageError, match="colours has no prompt form 'x'") as caught:
-        colours(**forms).formed("x")
+        colours(**forms).with_prompt_form("x")
     assert caught.value.hint == way_out
 
 
 def test_the_beginning_of_several_forms_is_told_with_these() -> None:
     with pytest.raises(UsageError, match=r"^colours: --prompt_form x fits x1 and x2$") as caught:
-        colours(x1=Prompt(), x2=Prompt(), y=Prompt()).formed("x")
+        colours(x1=Prompt(), x2=Prompt(), y=Prompt()).with_prompt_form("x")
     assert caught.value.hint == "write more of the name"

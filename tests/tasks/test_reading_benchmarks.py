@@ -210,7 +210,7 @@ def test_prompt_forms_are_what_the_harnesses_ask() -> None:
             parts = [expected] if isinstance(expected, str) else expected
             pictures = [part for part in parts if re.fullmatch(r"<.*\.(jpg|png)>", part)]
             question = Question(id="1", text=case["row"]["question"], images=tuple(pictures), references=("1",))
-            found = benchmark_of(name.replace("_", "-")).formed(form).task().content(question)
+            found = benchmark_of(name.replace("_", "-")).with_prompt_form(form).task().content(question)
             assert [part if isinstance(part, str) else pictures[part - 1] for part in found] == parts, name
             asked += 1
     assert asked == 19
@@ -218,7 +218,7 @@ def test_prompt_forms_are_what_the_harnesses_ask() -> None:
 
 def test_mmlongbench_docs_official_form_puts_the_pages_last() -> None:
     question = Question(id="1", text="Why?", images=("1.png", "2.png"), references=("1",))
-    assert benchmark_of("mmlongbench-doc").formed("official").task().content(question) == ("Why?", 1, 2)
+    assert benchmark_of("mmlongbench-doc").with_prompt_form("official").task().content(question) == ("Why?", 1, 2)
 
 
 def test_mm_niahs_images_are_where_their_marks_are() -> None:
@@ -230,7 +230,7 @@ def test_mm_niahs_images_are_where_their_marks_are() -> None:
     assert question.images == ("a.jpg", "f/c/1.jpg", "f/c/2.jpg")
     tail = "\nAnswer with the option's letter from the given choices directly."
     for form, before in {"official": "Old.", "vlmevalkit": "Old.\n"}.items():
-        asked = benchmark_of("mm-niah").formed(form).task().content(question)
+        asked = benchmark_of("mm-niah").with_prompt_form(form).task().content(question)
         assert asked == (before, 1, "New.\nWhich?\nA. ", 2, "\nB. ", 3, tail)
 
 

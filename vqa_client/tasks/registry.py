@@ -1,4 +1,4 @@
-"""A benchmark by its name or by the path of its file, its settings, and where its data is on this machine."""
+"""Finds a benchmark by its name or by the path of its file, with its settings and its data."""
 
 import difflib
 import hashlib
@@ -31,7 +31,7 @@ from vqa_client.tasks.listing import declared, of_runs
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """A benchmark that was found; `sha256` is the digest of a file that was named by its path."""
+    """A benchmark by its name; `sha256` is the digest of a benchmark's own file, if it was given by its path."""
 
     name: str
     settings: type[RunSettings]
@@ -40,22 +40,22 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     def make(self, settings: RunSettings) -> Benchmark:
         """The benchmark under these settings."""
-        benchmark = self.declared(settings).formed(getattr(settings, "prompt_form", ""))
+        benchmark = self.declared(settings).with_prompt_form(getattr(settings, "prompt_form", ""))
         mode = settings.choice_mode if isinstance(settings, ChoiceOptions) else "text"
-        return benchmark if mode == "text" else benchmark.choosing_by(mode)
+        return benchmark if mode == "text" else benchmark.with_choice_mode(mode)
 
     def globs(self, settings: RunSettings) -> list[tuple[str, ...]]:
-        """The files of each form of the benchmark's data, with its images; none where it finds its files itself."""
+        """The globs of each form of the benchmark's data, with its images; none where it finds its files itself."""
         load = self.declared(settings).load if self.settings in COMMON else None
         split = getattr(settings, "split", "")
         return load.file_globs(split) if isinstance(load, Tables) else []
 
     def scoring(self, settings: RunSettings) -> dict[str, str]:
-        """What the options add to what decides how replies are read."""
+        """The options that change how replies are read."""
         return ({"file": self.sha256} if self.sha256 else {}) | self._marked_options(settings, READS)
 
     def identity(self, settings: RunSettings) -> dict[str, str]:
-        """What the options add to what decides what is asked; those at their defaults are not in it."""
+        """The options that change what is asked, without those at their defaults."""
         common = ("split", "prompt_form") if isinstance(settings, BenchmarkSettings) else ()
         options = {name: value for name in common if (value := getattr(settings, name))}
         return options | self._marked_options(settings, ASKS)
@@ -72,8 +72,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     def settings_from(self, file: Mapping[str, Any], *, as_given: bool = False) -> RunSettings:
         """Settings from a run file, where paths are texts and tuples lists.
 
-        They ask all of the data: nothing is drawn from it, unless they are wanted `as_given`; the data is not divided.
-        Raises KeyError for a setting that isn't there.
+        The settings are for all of the data, each question once, unless `as_given`. Raises KeyError for a missing
+        setting.
         """
         file = {_RENAMED.get(name, name): value for name, value in file.items()}
         hints = get_type_hints(self.settings)
@@ -85,20 +85,19 @@ class Entry(Struct, frozen=True, kw_only=True):
             if field.init and field.name in file:
                 values[field.name] = _from_json(file[field.name], hints[field.name])
         values |= {"dry_run": False, "rate": None, "processes": "1", "shard": "", "share": ""}
-        values |= {"batch": False, "no_wait": False}  # which not every option may be beside
+        values |= {"batch": False, "no_wait": False}  # some options can't be combined with them
         if not as_given:
-            own: frozenset[str] = getattr(
-                self.settings, "own_forms", frozenset()
-            )  # of each question, which its benchmark makes
+            # forms of each question that the benchmark makes itself
+            own: frozenset[str] = getattr(self.settings, "own_forms", frozenset())
             values |= {each: _ALL[each] for each in (values.keys() & _ALL) - own}
         return self.settings(**values)
 
 
 class Opened(Struct, frozen=True, kw_only=True):
-    """A benchmark under a command's settings, whose data is on this machine; `task` is what is asked of a question.
+    """A benchmark under a command's settings, with its data on this machine.
 
-    `revision` is the commit of data from the hub, else "". `identity` is what the options add to what decides what is
-    asked. `template` is the given prompt template where it fits the benchmark, and `message` says where it doesn't.
+    `revision` is the commit of data from the hub, else "". `identity` has the options that change what is asked.
+    `template` is the given prompt template if it fits the benchmark; if not, `message` says so.
     """
 
     settings: RunSettings
@@ -111,7 +110,7 @@ class Opened(Struct, frozen=True, kw_only=True):
     message: str
 
     def parts(self, *, finds_images: bool) -> list[Part]:
-        """The parts of the data, whose images are looked for only on request; raises DataError, UsageError for none."""
+        """The parts of the data; images are looked for on request. Raises DataError, or UsageError for no part."""
         source = Source(settings=self.settings, notify=self.notify, finds_images=finds_images)
         if not (parts := list(self.benchmark.load(source))):
             raise UsageError(f"{self.benchmark.name} loads no part of its data", hint="its load gives one Part or more")
@@ -129,16 +128,16 @@ class Opened(Struct, frozen=True, kw_only=True):
             raise DataError(rotates, hint=f"leave {given[0]} out: the data has the choices in every order")
 
     def check_images(self, parts: Iterable[Part]) -> None:
-        """Raise DataError where a part's first image is at an address of a store that doesn't have it."""
+        """Raise DataError where the first image of a part is missing in its store."""
         for part in parts:
             images = [name for each in islice(part.loaded.questions, 1) for name in each.images]
             for address in list(filter(is_object, images))[:1]:
                 check_object(address)
 
     def report_path(self, part: str, config: str | None, *, of: int) -> Path:
-        """Where the report of a part goes: to the file that --output names, if it is the only one `of` all.
+        """The path of a part's report; it is the file in --output where `of`, the number of all reports, is 1.
 
-        Raises UsageError where several files are to be written; those of published scripts are, with a results_dir.
+        Raises UsageError where --output is a file and several files are written, as in the published forms.
         """
         benchmark, settings = self.benchmark, self.settings
         option, output = output_option(settings), given_output(settings)
@@ -164,9 +163,9 @@ def open_benchmark(
     system: str | None = None,
     revision: str = "",
 ) -> Opened:
-    """Make the benchmark that the settings name, and fetch its data.
+    """Make the benchmark of the settings, and fetch its data.
 
-    `template` and `system` take the place of the benchmark's own.
+    `template` and `system` replace the benchmark's own.
     """
     settings, revision = with_data(settings, notify, revision)
     entry = find(settings.benchmark)
@@ -186,7 +185,7 @@ def open_benchmark(
 
 
 def with_data(settings: RunSettings, notify: Callable[[str], None], revision: str = "") -> tuple[RunSettings, str]:
-    """The settings with data of the hub or of a store fetched; with the commit of the hub's, the given one if any."""
+    """Fetch data from the hub or from a store; returns the settings with its paths, and the hub's commit or ""."""
     settings = _with_objects(settings)
     address = address_of(settings.data) if isinstance(settings, BenchmarkSettings) else None
     if address is None or not isinstance(settings, BenchmarkSettings):
@@ -198,7 +197,7 @@ def with_data(settings: RunSettings, notify: Callable[[str], None], revision: st
 
 
 def _with_objects(settings: RunSettings) -> RunSettings:
-    """The settings with copies of the data that they name by addresses; images stay where they are."""
+    """The settings with local copies of data at addresses; images stay in their store."""
     copies: dict[str, Any] = {}
     for field in fields(settings):
         value = getattr(settings, field.name)
@@ -212,7 +211,7 @@ def _with_objects(settings: RunSettings) -> RunSettings:
 COMMON: Final = (BenchmarkSettings, ChoiceSettings, PageSettings)
 """Settings of benchmarks without options of their own."""
 _RENAMED: Final = {"parsing": "parser", "data_json": "data", "images_dir": "images"}
-"""Settings that earlier run files have by another name."""
+"""The new names of settings in earlier run files."""
 _ALL: Final = {
     **{"limit": None, "sample": None, "by": "", "repeat": 1, "blind": False},
     **{"shuffle_choices": False, "circular": False, "blacklist": None, "pages": "all"},
@@ -230,9 +229,9 @@ def _from_json(value: Any, hint: Any) -> Any:
 
 
 def find(name: str) -> Entry:
-    """The benchmark of a name, or of a file whose path ends in .py.
+    """The benchmark with a name, or in a file whose path ends in .py.
 
-    Raises UsageError for a name that isn't known, with the nearest one, and for a file that declares no benchmark.
+    Raises UsageError for an unknown name, with the nearest name, and for a file without a benchmark.
     """
     if name.endswith(".py"):
         path = Path(os.path.expanduser(name))
@@ -249,7 +248,7 @@ def find(name: str) -> Entry:
 
 
 def _module_at(path: Path) -> ModuleType:
-    """The module of a user's file; what the file raises is shown from its own first line on."""
+    """The module of a user's file; the traceback of its error begins in the file."""
     if not path.is_file():
         raise UsageError(f"{path} does not exist", hint="give the path of a file that declares a benchmark")
     spec = importlib.util.spec_from_file_location(f"_file_{path.stem}", path)

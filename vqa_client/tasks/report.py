@@ -31,7 +31,7 @@ class DeclaredSummary(Summary, frozen=True, kw_only=True):
 
 
 def writer(benchmark: Benchmark, *, submits: bool = False) -> Write:
-    """What writes the report of a run of the benchmark, accuracies in [0, 1]; `submits` writes the submission too."""
+    """The function that writes the report of a run, accuracies in [0, 1], and with `submits` the submission."""
     crossings = [(each.field, each.crossed_with) for each in benchmark.description().breakdowns if each.crossed_with]
 
     def write(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | None = None) -> DeclaredSummary:
@@ -60,7 +60,7 @@ def _write_submission(report: Path, benchmark: Benchmark, totals: "_RunningTotal
 
 
 class _RunningTotals:
-    """Every total under each of its metrics, added up while records go by; failed questions said nothing."""
+    """Every total under each of its metrics, added up in one walk; failed questions have no answer."""
 
     def __init__(self, benchmark: Benchmark, pairs: Pairs) -> None:
         self._benchmark, self._pairs = benchmark, pairs
@@ -76,7 +76,7 @@ class _RunningTotals:
         self.labelled = 0
 
     def watching(self) -> Iterator[Record]:
-        """The records of all pairs, in which replayed metrics are scored too."""
+        """The records of all pairs, with the scores of replayed metrics."""
         readings = self._start_readings()
         for question, record in self._pairs():
             self.labelled += bool(question.references)
@@ -95,7 +95,7 @@ class _RunningTotals:
             yield replace(record, parts=record.parts | replayed) if replayed else record
 
     def scored(self, metric: Metric) -> Iterator[Scored]:
-        """All questions under a metric, those without references with a score of 0."""
+        """All questions under a metric; a question without references has a score of 0."""
         readings = self._start_readings()
         for question, record in self._pairs():
             scored = self._score_record(metric, question, record, readings)
@@ -108,7 +108,7 @@ class _RunningTotals:
             )
 
     def _start_readings(self) -> dict[str, Parse]:
-        """The readings that replay, begun again."""
+        """Start the replayed readings."""
         return {each.name: each.read.start() for each in self._metrics.values() if isinstance(each.read, Replay)}
 
     def _score_record(
@@ -131,7 +131,7 @@ class _RunningTotals:
         return self._answer(self._metrics[metric], record, question, readings)
 
     def _answer(self, metric: Metric, record: Record, question: Question, readings: Mapping[str, Parse]) -> str | None:
-        """The answer of a record as a metric reads it; None for a failed question, of which a replay reads ""."""
+        """The answer of a record in a metric's reading; None for a failed question, where a replay reads ""."""
         if metric.name in readings:
             reply = reply_from(kept_completion(record)) if record.output is not None else _NOTHING
             return readings[metric.name](reply, question).text
@@ -141,7 +141,7 @@ class _RunningTotals:
 
     @cached_property
     def _scores(self) -> dict[str, dict[str, float]]:
-        """The scores of all questions by metric and id, from a second walk, for totals that look at other questions."""
+        """The scores of all questions by metric and id, from a second walk, for totals that need other questions."""
         scores: dict[str, dict[str, float]] = {name: {} for name, totals in self._totals.items() if totals}
         readings = self._start_readings()
         for question, record in self._pairs():
