@@ -27,7 +27,7 @@ def test_two_kinds_are_never_in_flight_together_and_every_request_is_sent(plans:
 
         await asyncio.gather(*(fly(*plan) for plan in plans))
         assert sorted(flown) == sorted(kind for kind, _, _ in plans)
-        assert not gate.flying
+        assert not gate.in_flight
 
     asyncio.run(main())
 

@@ -348,11 +348,11 @@ def test_too_few_prompt_tokens_for_text_and_images_are_noted_once(images: int, t
     image = Image(name="a.png", sha256="0" * 64, size_bytes=3, mime="image/png")
     request = Request(content=(*(image,) * images, "x" * 30))
     for _ in range(2):
-        doubts.look_at(Completion(text="B", prompt_tokens=tokens), request)
+        doubts.check_reply(Completion(text="B", prompt_tokens=tokens), request)
     note = f"the server counted {tokens} prompt tokens for a text and {shown}: does it see images?"
     assert notes == ([note] if shown else [])
     doubts.trust_sight()
-    doubts.look_at(Completion(text="B", prompt_tokens=1), request)
+    doubts.check_reply(Completion(text="B", prompt_tokens=1), request)
     assert len(notes) == bool(shown)
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.replies import Reply
 from tests.faults.questions import Questions
-from vqa_client.client.messages import MOST_MEMBERS, Response, headers_of, read_whole, unpacked
+from vqa_client.client.messages import MOST_MEMBERS, Response, headers_of, read_whole, unpack_reply
 from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES, ReplyRoom
 
 SAID = json.dumps({"choices": [{"message": {"content": "B"}, "finish_reason": "stop"}]}).encode()
@@ -37,7 +37,7 @@ def packed(size_bytes: int) -> bytes:
 
 async def plain(coding: str, body: bytes, *more: tuple[bytes, bytes]) -> Response:
     headers = [(b"Content-Encoding", coding.encode()), *more]
-    return await unpacked(Response(200, headers_of(headers), body), ReplyRoom())
+    return await unpack_reply(Response(200, headers_of(headers), body), ReplyRoom())
 
 
 @pytest.mark.parametrize(("coding", "body"), CODED.items(), ids=list(CODED))

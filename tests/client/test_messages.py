@@ -17,7 +17,7 @@ from vqa_client.client.check.preflight import check_before
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import headers_for, proxy_for, tls_context
 from vqa_client.client.failures import judge
-from vqa_client.client.messages import Response, Target, unpacked
+from vqa_client.client.messages import Response, Target, unpack_reply
 from vqa_client.client.probe import Served, wait_for_server
 from vqa_client.client.probing.findings import Fingerprint, Sight
 from vqa_client.client.probing.identity import ShortCheck
@@ -271,7 +271,7 @@ PACKED = [
 def test_the_error_for_a_reply_that_can_not_be_unpacked_says_why(coding: str, body: bytes, said: str) -> None:
     response = Response(200, {"content-encoding": coding}, body)
     with pytest.raises(httpx2.RemoteProtocolError) as caught:
-        asyncio.run(unpacked(response, ReplyRoom()))
+        asyncio.run(unpack_reply(response, ReplyRoom()))
     assert str(caught.value) == said
 
 

@@ -56,7 +56,7 @@ def test_a_document_stays_with_a_living_server_and_a_new_one_goes_to_the_least_b
             living = [route for route in routes.all if not route.lost]
             before = {route: route.outstanding for route in living}
             document = f"d{number}"
-            route = routes.ready(on(document))
+            route = routes.take_free(on(document))
             assert (route is None) == (not living)
             if route is None:
                 continue
@@ -81,7 +81,7 @@ def test_documents_are_spread_evenly_even_when_one_question_is_asked_at_a_time()
     routes = some(3)
     taken: dict[str, int] = defaultdict(int)
     for number in range(30):
-        route = routes.ready(on(f"d{number}"))
+        route = routes.take_free(on(f"d{number}"))
         assert route is not None
         taken[route.address] += 1
     assert sorted(taken.values()) == [10, 10, 10]
@@ -91,30 +91,30 @@ def test_without_a_document_the_first_image_decides() -> None:
     routes = some(2)
     picture = Image(name="a.png", mime="image/png", sha256="ab" * 32, size_bytes=3)
     other = Image(name="b.png", mime="image/png", sha256="cd" * 32, size_bytes=3)
-    first = routes.ready(Request(content=(picture, "?")))
+    first = routes.take_free(Request(content=(picture, "?")))
     assert first is not None
     first.window.inside = 9
-    assert routes.ready(Request(content=(picture, other, "!"))) is first
-    assert routes.ready(Request(content=(other, "?"))) is not first
-    assert routes.ready(Request(content=("?",))) is not first
+    assert routes.take_free(Request(content=(picture, other, "!"))) is first
+    assert routes.take_free(Request(content=(other, "?"))) is not first
+    assert routes.take_free(Request(content=("?",))) is not first
 
 
 def test_a_document_stays_during_a_short_pause_and_moves_during_a_long_one() -> None:
     routes = some(2)
-    home = routes.ready(on("d"))
+    home = routes.take_free(on("d"))
     assert home is not None
-    home.pause.ask(MOVE_S / 2)
-    assert routes.ready(on("d")) is None
-    assert routes.ready(on("new")) not in (None, home)
-    home.pause.ask(10 * MOVE_S)
-    assert routes.ready(on("d")) not in (None, home)
+    home.pause.extend(MOVE_S / 2)
+    assert routes.take_free(on("d")) is None
+    assert routes.take_free(on("new")) not in (None, home)
+    home.pause.extend(10 * MOVE_S)
+    assert routes.take_free(on("d")) not in (None, home)
 
 
 async def test_a_question_waits_for_a_short_pause_of_its_documents_server(monkeypatch: pytest.MonkeyPatch) -> None:
     routes, looks = some(2), 0
-    home = routes.ready(on("d"))
+    home = routes.take_free(on("d"))
     assert home is not None
-    home.pause.ask(0.1)
+    home.pause.extend(0.1)
     choose = routes.choose
 
     def counted(request: Request, failed_at: Route | None = None) -> Route | None:
@@ -130,7 +130,7 @@ async def test_a_question_waits_for_a_short_pause_of_its_documents_server(monkey
 async def test_if_all_servers_pause_a_question_waits_for_the_first_to_end() -> None:
     routes = some(2)
     for route, seconds in zip(routes.all, (600.0, 0.05), strict=True):
-        route.pause.ask(seconds)
+        route.pause.extend(seconds)
     async with asyncio.timeout(60):
         assert await routes.take(on("d")) is routes.all[1]
 
@@ -145,14 +145,14 @@ async def test_if_all_servers_are_lost_a_question_waits_for_the_outage() -> None
 
 def test_a_question_that_failed_goes_to_another_server_unless_that_one_pauses_for_long() -> None:
     routes = some(3)
-    home = routes.ready(on("d"))
+    home = routes.take_free(on("d"))
     assert home is not None
     busy, free = (route for route in routes.all if route is not home)
-    assert busy.window.enters()
+    assert busy.window.try_enter()
     assert routes.choose(on("d"), home) is free
     assert routes.choose(on("d")) is free
     for route in (busy, free):
-        route.pause.ask(MOVE_S + 1)
+        route.pause.extend(MOVE_S + 1)
     assert routes.choose(on("d"), home) is home
     routes.drain(busy, "gone")
     routes.drain(free, "gone")
@@ -163,15 +163,15 @@ def test_failures_in_a_row_drain_a_server_unless_it_is_the_last_one() -> None:
     routes = some(2)
     one, other = routes.all
     for _ in range(FAULTS_IN_A_ROW - 1):
-        routes.fault(one, "busy")
+        routes.count_fault(one, "busy")
     one.note_answer(0.0)
     for _ in range(FAULTS_IN_A_ROW - 1):
-        routes.fault(one, "busy")
+        routes.count_fault(one, "busy")
     assert not one.lost
-    routes.fault(one, "busy")
+    routes.count_fault(one, "busy")
     assert one.lost
     for _ in range(3 * FAULTS_IN_A_ROW):
-        routes.fault(other, "busy")
+        routes.count_fault(other, "busy")
     assert not other.lost
 
 
@@ -216,14 +216,14 @@ async def test_the_requests_of_a_drained_server_end_at_once() -> None:
 def test_old_documents_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "HOMES", 3)
     routes = some(2)
-    first = [routes.ready(on(f"d{number}")) for number in range(4)]
+    first = [routes.take_free(on(f"d{number}")) for number in range(4)]
     assert all(a is not b for a, b in pairwise(first))
     assert len(routes._homes) == 3
 
 
 def test_a_single_server_gets_all_questions_without_a_table_of_documents() -> None:
     routes = some(1)
-    assert {routes.ready(on(f"d{number}")) for number in range(5)} == {routes.all[0]}
+    assert {routes.take_free(on(f"d{number}")) for number in range(5)} == {routes.all[0]}
     assert routes._homes == {}
 
 

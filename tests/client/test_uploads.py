@@ -381,10 +381,10 @@ async def test_a_file_proves_something_only_if_both_replies_can_be_compared(
         return completed(reply) if isinstance(reply, str) else httpx2.Response(reply, json={"message": "no"})
 
     proof, image = FileProof(endpoint_playing(play), MODEL), picture(tmp_path, "one")
-    assert not await proof.by([msgspec.structs.replace(image, path="", data=b"x")])
+    assert not await proof.prove_with([msgspec.structs.replace(image, path="", data=b"x")])
     if isinstance(proved, bool):
-        assert (await proof.by([image]), proof.given) == (proved, proved)
+        assert (await proof.prove_with([image]), proof.given) == (proved, proved)
         return
     with pytest.raises(ServerUnusable) as caught:
-        await proof.by([image])
+        await proof.prove_with([image])
     assert str(caught.value).startswith(f"http://server/v1 reads no image files by itself (--file_urls): {proved}")

@@ -72,10 +72,10 @@ def test_backoff_spreads_and_grows() -> None:
 
 async def test_a_pause_stops_all_workers_and_a_shorter_one_does_not_end_it() -> None:
     pause = Pause()
-    pause.ask(0.1)
-    pause.ask(0.01)
+    pause.extend(0.1)
+    pause.extend(0.01)
     started_s = time.monotonic()
-    await asyncio.gather(*(pause.over() for _ in range(5)))
+    await asyncio.gather(*(pause.wait_until_over() for _ in range(5)))
     assert not pause.left_s
     assert time.monotonic() - started_s >= 0.1
 
@@ -90,9 +90,9 @@ async def test_one_worker_waits_for_the_server_for_all() -> None:
 
     outage = Outage(look, Patience(30.0))
     noticed_s = time.monotonic()
-    await asyncio.gather(*(outage.over(noticed_s) for _ in range(20)))
+    await asyncio.gather(*(outage.wait_until_over(noticed_s) for _ in range(20)))
     assert looks == 1
-    await outage.over(time.monotonic())
+    await outage.wait_until_over(time.monotonic())
     assert looks == 2
 
 
@@ -132,7 +132,7 @@ def test_refusals_of_a_filter_never_stop_a_run() -> None:
 def filled(count: int) -> Window:
     """A window with so many requests."""
     window = Window()
-    assert all(window.enters() for _ in range(count))
+    assert all(window.try_enter() for _ in range(count))
     return window
 
 
@@ -146,9 +146,9 @@ async def test_a_refusal_shrinks_the_window_to_the_requests_that_the_server_kept
     window = filled(128)
     leave_refused(window, 124)
     assert (window.size, window.inside) == (4, 4)
-    assert not window.enters()
+    assert not window.try_enter()
     window.leave()
-    assert window.enters()
+    assert window.try_enter()
 
 
 async def test_a_server_that_limits_all_requests_gets_one_and_one_that_is_down_gets_all() -> None:

@@ -12,7 +12,7 @@ from tests.servers.programs import program
 from vqa_client.errors import DataError, UsageError
 from vqa_client.model_config import ModelSettings, parse_model
 from vqa_client.servers.by_config import mlx, vllm
-from vqa_client.servers.serving import check_port, installed, last_line, most_images, when_healthy
+from vqa_client.servers.serving import check_port, last_line, most_images, program_path, when_healthy
 
 
 def config(**serve: Any) -> ModelSettings:
@@ -96,14 +96,14 @@ def test_a_missing_server_is_named_with_the_command_that_installs_it(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError) as caught:
-        installed("no-such-vllm", name="vLLM", extra="vllm", dry_run=False)
+        program_path("no-such-vllm", name="vLLM", extra="vllm", dry_run=False)
     assert str(caught.value) == "vLLM is not installed: there is no no-such-vllm"
     assert caught.value.hint.endswith("pip install 'vqa-client[vllm]'")
-    assert installed("no-such-vllm", name="vLLM", extra="vllm", dry_run=True) == "no-such-vllm"
+    assert program_path("no-such-vllm", name="vLLM", extra="vllm", dry_run=True) == "no-such-vllm"
     python = Path(sys.executable)
-    assert installed(python.name, name="Python", extra="", dry_run=False) == str(python)
+    assert program_path(python.name, name="Python", extra="", dry_run=False) == str(python)
     program(tmp_path, "vllm", "")
-    assert installed("vllm", name="vLLM", extra="vllm", dry_run=False) == str(tmp_path / "vllm")
+    assert program_path("vllm", name="vLLM", extra="vllm", dry_run=False) == str(tmp_path / "vllm")
 
 
 @pytest.mark.parametrize(

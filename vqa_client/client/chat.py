@@ -60,7 +60,7 @@ class Doubts:
         """The check found that the server sees images: don't doubt it because of token counts."""
         self._sees = True
 
-    def look_at(self, completion: Completion, request: Request) -> None:
+    def check_reply(self, completion: Completion, request: Request) -> None:
         """Compare a reply with its request and with earlier replies."""
         if completion.prompt_tokens is not None and not self._sees:
             self._doubt_sight(completion.prompt_tokens, request.parts())
@@ -128,7 +128,7 @@ class ChatClient:
         """Ask, with retries where they may help; raises QuestionFailed, or ServerUnusable if the server is gone."""
         return await _Asking(self, request).complete()
 
-    def adapted(self, message: str, template: RequestTemplate) -> bool:
+    def adapt_dialect(self, message: str, template: RequestTemplate) -> bool:
         """Change the dialect if a complaint about `template` asks for it; True if the question has to be sent again."""
         dialect = self.template.dialect.after(message, template.parameters, sent=template.dialect)
         if dialect is not None and dialect != self.template.dialect:
@@ -144,9 +144,9 @@ class ChatClient:
     def pause(self, route: Route, seconds: float, why: str) -> None:
         """Pause all workers' requests to this server; `why` may be a key of PAUSES."""
         if why in PAUSES and seconds > 1 and route.pause.left_s == 0 and why not in self._noted:
-            self.note(PAUSES[why].format(self.routes.name(route), seconds))
+            self.note(PAUSES[why].format(self.routes.name_of(route), seconds))
             self._noted |= {why} - {"named"}
-        route.pause.ask(seconds)
+        route.pause.extend(seconds)
 
 
 class _Asking:
@@ -168,8 +168,8 @@ class _Asking:
         while True:
             tokens, outcome = await routes.allowance.enter(self._request, self._chat.model.max_tokens), None
             try:
-                ready = routes.ready(self._request, self._failed_at)
-                route = ready or await routes.take(self._request, self._failed_at, first=first)
+                free = routes.take_free(self._request, self._failed_at)
+                route = free or await routes.take(self._request, self._failed_at, first=first)
                 self._took_s = 0.0
                 try:
                     outcome = await self._outcome(route, self._chat.template)
@@ -194,14 +194,14 @@ class _Asking:
         self._tried, step = next_step(before, outcome, self._took_s, self._chat.limits, self._chat.chance)
         if isinstance(step, Stop):
             hint = "run the same command again after that time"
-            raise ServerUnusable(f"{routes.name(route)} {step.message}", hint=hint)
+            raise ServerUnusable(f"{routes.name_of(route)} {step.message}", hint=hint)
         if isinstance(step, Move):
             if step.drain:
                 routes.drain(route, step.drain)
             return Again()
         if step.fault:
             self._failed_at = route
-            routes.fault(route, step.fault)
+            routes.count_fault(route, step.fault)
             if route.lost:
                 self._tried = replace(self._tried, failures=before.failures, spent_s=before.spent_s)
                 return Again(first=isinstance(step, Again) and step.first)
@@ -218,9 +218,9 @@ class _Asking:
                 return await self._attempt(route, template)
             return await self._attempt_in_batch(route, route.gate, template)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
-            return await self._not_connected(route, error, noticed_s)
+            return await self._after_no_connection(route, error, noticed_s)
         except httpx2.TransportError as error:
-            return await self._connection_lost(route, error)
+            return await self._after_lost_connection(route, error)
         except NotACompletion as reply:
             without_frames(reply)
             return self._refusal(route, reply, template)
@@ -266,7 +266,7 @@ class _Asking:
         except NotACompletion as reply:
             reply.http_status, reply.headers = status, headers
             raise
-        self._chat.doubts.look_at(completion, self._request)
+        self._chat.doubts.check_reply(completion, self._request)
         answered_s = time.monotonic()
         latency_s = answered_s - self._started_s
         route.note_answer(answered_s)
@@ -315,14 +315,14 @@ class _Asking:
             route.at_work -= self._started_s < math.inf
             self._took_s = max(0.0, time.monotonic() - self._started_s)
 
-    async def _not_connected(self, route: Route, error: httpx2.TransportError, noticed_s: float) -> Outcome:
+    async def _after_no_connection(self, route: Route, error: httpx2.TransportError, noticed_s: float) -> Outcome:
         if self._tried.unconnected < LOST_CONNECTIONS:
-            await self._chat.routes.refused(route, _words(error), noticed_s)
+            await self._chat.routes.drain_or_wait(route, _words(error), noticed_s)
         if isinstance(error, httpx2.ConnectTimeout) and not route.lost:  # the server was there: charge the time
             return Unconnected(str(error), min(CONNECT_TIMEOUT_S, self._chat.limits.timeout_s - self._tried.spent_s))
         return Unconnected(str(error))
 
-    async def _connection_lost(self, route: Route, error: httpx2.TransportError) -> Outcome:
+    async def _after_lost_connection(self, route: Route, error: httpx2.TransportError) -> Outcome:
         if await self._chat.routes.is_gone(route, _words(error)):
             return Moved()
         large_again = self._tried.cuts > 0 and self._size_bytes > MEGABYTE
@@ -331,9 +331,9 @@ class _Asking:
     def _refusal(self, route: Route, reply: NotACompletion, template: RequestTemplate) -> Outcome:
         """Describe a refusal to the policy; a server with too many requests gets a smaller window."""
         if (
-            self._chat.adapted(reply.message, template)
+            self._chat.adapt_dialect(reply.message, template)
             or self._misses_images(route, reply.message)
-            or self._failed_in_company(route, reply.http_status)
+            or self._may_be_anothers_failure(route, reply.http_status)
         ):
             return Free()
         refused = Refused(
@@ -342,14 +342,14 @@ class _Asking:
             reply.http_status,
             body=reply.body,
             wish_s=retry_after_s(reply.headers, time.time()) if reply.verdict.retry else None,
-            others=self._chat.routes.others(route),
+            others=self._chat.routes.has_others(route),
             answers=time.monotonic() - route.answered_s <= STILL_ANSWERS_S,
         )
         if not refused.crowded:
             return refused
         return replace(refused, kept=route.window.refused(limited=refused.limited))
 
-    def _failed_in_company(self, route: Route, http_status: int) -> bool:
+    def _may_be_anothers_failure(self, route: Route, http_status: int) -> bool:
         """Whether another question of the batch may have caused the failure: then ask this one again, alone."""
         if route.gate is None or self._slot.alone or http_status != HTTPStatus.INTERNAL_SERVER_ERROR:
             return False

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import httptools
 import httpx2
 
-from vqa_client.client.messages import Response, headers_of, too_large
+from vqa_client.client.messages import Response, headers_of, too_large_error
 from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES, ReplyRoom, Share
 
 HEAD_LIMIT_BYTES = 1_000_000
@@ -60,22 +60,22 @@ class Connection(asyncio.Protocol):
         self._counted_bytes = FREE_BYTES
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether the socket's buffer is full."""
         return self._drained is not None
 
-    async def drained(self) -> None:
+    async def wait_until_drained(self) -> None:
         """Wait until the socket takes more bytes, or the reply is complete."""
         if self._drained is not None:
             await self._drained
 
     def write(self, pieces: Sequence[bytes]) -> None:
         """Write all pieces, if possible in one system call: asyncio makes several, or copies the pieces."""
-        written = self._written_at_once(pieces)
+        written = self._write_to_socket(pieces)
         if written < sum(map(len, pieces)):
             self.transport.write(memoryview(b"".join(pieces))[written:])
 
-    def _written_at_once(self, pieces: Sequence[bytes]) -> int:
+    def _write_to_socket(self, pieces: Sequence[bytes]) -> int:
         """Write to the socket itself; returns the bytes written, 0 if others wait before them or TLS encrypts them."""
         if self._bare is None or self.transport.is_closing() or self.transport.get_write_buffer_size():
             return 0
@@ -84,7 +84,7 @@ class Connection(asyncio.Protocol):
         except OSError:  # the socket is full, or broken, which the transport notices
             return 0
 
-    def reusable(self) -> bool:
+    def is_reusable(self) -> bool:
         """Whether the reply is complete, the server keeps the connection open, and no bytes have arrived since."""
         return self.alive and self.keep and not self.transport.is_closing() and not self._arrived.poll(0)
 
@@ -183,7 +183,7 @@ class Connection(asyncio.Protocol):
     def _count_body(self) -> None:
         """Count the body; pause reading while the replies of all workers leave no room for it."""
         if self._size_bytes > REPLY_LIMIT_BYTES:
-            self._fail(too_large())
+            self._fail(too_large_error())
             self.transport.abort()
             return
         self._share = self._share or self._room.share()

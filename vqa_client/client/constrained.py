@@ -21,7 +21,7 @@ from vqa_client.client.probing.parameters import (
     alternatives,
     answer_in_json,
     effect_of,
-    found_reasoning,
+    reasoning_finding,
 )
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
@@ -128,7 +128,7 @@ async def _thinks(asker: Asker, plain: Reply) -> bool:
     if plain.completion and plain.completion.finish_reason == "length" and asker.model.max_tokens > MOST_TOKENS:
         replies.append(await _ask(asker, _picture({"max_tokens": asker.model.max_tokens})))
     first = await _ask(asker, _picture(_one_token(asker, {"logprobs": True})))
-    return bool(found_reasoning([*replies, first]).value) or bool(first.completion and thinks(first.completion))
+    return bool(reasoning_finding([*replies, first]).value) or bool(first.completion and thinks(first.completion))
 
 
 async def _by_token_ids(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm | None:

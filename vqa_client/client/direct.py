@@ -15,7 +15,7 @@ import httpx2
 
 from vqa_client.client.body import Upload
 from vqa_client.client.connection import Connection
-from vqa_client.client.messages import Head, Response, Target, unpacked
+from vqa_client.client.messages import Head, Response, Target, unpack_reply
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.url import port_of
 
@@ -83,7 +83,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             if early and 200 <= response.status_code < 300 and connection.idle_since_s:
                 connection.answered = False
                 raise httpx2.ReadError("a reply came before the question was sent")
-            return await unpacked(response, self._room)
+            return await unpack_reply(response, self._room)
         finally:
             kept = not early and connection.reply.done() and connection.alive and connection.keep and self._replies_once
             connection.end()
@@ -104,7 +104,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         while not (is_sent or connection.reply.done()):
             async with self._uploads:
                 is_sent = await _write_until_full(connection, pieces)
-            await connection.drained()
+            await connection.wait_until_drained()
 
     async def _connect(self, target: Target, connect_s: float) -> Connection:
         """Connect in a task that continues if the question is late or cancelled.
@@ -144,7 +144,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             connection = self._idle.pop()
             if connection.idle_since_s <= oldest_s:
                 connection.transport.abort()
-            elif connection.reusable():  # else its end, or more bytes, are waiting to be read
+            elif connection.is_reusable():  # else its end, or more bytes, are waiting to be read
                 return connection
         return None
 
@@ -177,7 +177,7 @@ async def _write_until_full(connection: Connection, pieces: Iterator[bytes]) -> 
         connection.write(together)
         since_yield += size_bytes
         together, size_bytes = [], 0
-        if connection.full:
+        if connection.is_full:
             return False
         if since_yield >= YIELD_BYTES:
             await asyncio.sleep(0)

@@ -24,7 +24,7 @@ class Pause:
         self._until_s = 0.0
         self._chance = random.Random(0)
 
-    def ask(self, seconds: float) -> None:
+    def extend(self, seconds: float) -> None:
         """Pause all workers for so long from now; a longer pause stays as it is."""
         self._until_s = max(self._until_s, time.monotonic() + seconds)
 
@@ -32,7 +32,7 @@ class Pause:
     def left_s(self) -> float:
         return max(0.0, self._until_s - time.monotonic())
 
-    async def over(self, most_s: float = math.inf) -> None:
+    async def wait_until_over(self, most_s: float = math.inf) -> None:
         """Wait for the pause's end as it is set now, but at most `most_s`."""
         await asyncio.sleep(min(most_s, self.left_s * (1 + SPREAD * self._chance.random())))
 
@@ -57,7 +57,7 @@ class Window:
         self._late_s = self._shrunk_s = self._backlog_until_s = -math.inf
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    def enters(self, *, first: bool = False) -> bool:
+    def try_enter(self, *, first: bool = False) -> bool:
         """Take a place if one is free; `first` goes before all that wait. Returns whether it was taken."""
         if self.inside >= self.size or (self._waiting and not first):
             return False
@@ -66,7 +66,7 @@ class Window:
 
     async def enter(self, *, first: bool) -> None:
         """Wait for a place and take it."""
-        while not self.enters(first=first):
+        while not self.try_enter(first=first):
             place = asyncio.get_running_loop().create_future()
             (self._waiting.appendleft if first else self._waiting.append)(place)
             try:
@@ -209,7 +209,7 @@ class Outage:
         self._lock = asyncio.Lock()
         self._back_at_s = 0.0
 
-    async def over(self, noticed_s: float) -> None:
+    async def wait_until_over(self, noticed_s: float) -> None:
         """Return when the server answers; raises the error of `wait_until_back` if it doesn't."""
         async with self._lock:
             if self._back_at_s < noticed_s:
@@ -257,11 +257,11 @@ class BatchGate:
     """Lets only requests of one kind be in flight together, in the order in which they came.
 
     It is for servers that answer in batches, such as mlx-vlm: a batch uses the sampling settings of its first request,
-    and an error in one request fails the whole batch. `flying` are the requests in flight.
+    and an error in one request fails the whole batch. `in_flight` are the requests in flight.
     """
 
     def __init__(self) -> None:
-        self.flying: set[BatchSlot] = set()
+        self.in_flight: set[BatchSlot] = set()
         self._kind: Hashable = None
         self._queue: deque[BatchSlot] = deque()
         self._changed = asyncio.Condition()
@@ -273,18 +273,20 @@ class BatchGate:
         async with self._changed:
             self._queue.append(slot)
             try:
-                await self._changed.wait_for(lambda: self._queue[0] is slot and (not self.flying or kind == self._kind))
+                await self._changed.wait_for(
+                    lambda: self._queue[0] is slot and (not self.in_flight or kind == self._kind)
+                )
             finally:
                 self._queue.remove(slot)
                 self._changed.notify_all()
-            self.flying.add(slot)
+            self.in_flight.add(slot)
             self._kind = kind
-            if len(self.flying) > 1:
-                for each in self.flying:
+            if len(self.in_flight) > 1:
+                for each in self.in_flight:
                     each.alone = False
         try:
             yield slot
         finally:
-            self.flying.remove(slot)
+            self.in_flight.remove(slot)
             async with self._changed:
                 self._changed.notify_all()

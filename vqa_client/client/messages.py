@@ -109,12 +109,12 @@ _OF_CODING = frozenset({"content-encoding", "content-length"})
 _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
-def too_large() -> httpx2.RemoteProtocolError:
+def too_large_error() -> httpx2.RemoteProtocolError:
     """The error for a reply over the size limit."""
     return httpx2.RemoteProtocolError(f"the reply is larger than {REPLY_LIMIT_BYTES} bytes")
 
 
-async def unpacked(response: Response, room: ReplyRoom) -> Response:
+async def unpack_reply(response: Response, room: ReplyRoom) -> Response:
     """The unpacked reply; raises httpx2.RemoteProtocolError if it can't be unpacked or is too large."""
     coding = response.headers.get("content-encoding", "").lower()
     if not coding:
@@ -126,7 +126,7 @@ async def unpacked(response: Response, room: ReplyRoom) -> Response:
             await waits
         content = _unpack(response.content, coding, REPLY_LIMIT_BYTES)
     if content is None:
-        raise too_large()
+        raise too_large_error()
     headers = {name: value for name, value in response.headers.items() if name not in _OF_CODING}
     return Response(response.status_code, headers, content, share)
 
@@ -147,7 +147,7 @@ async def read_whole(response: httpx2.Response, room: ReplyRoom | None = None) -
             size_bytes += len(piece)
             arrived.append((time.monotonic(), size_bytes))
             if size_bytes > REPLY_LIMIT_BYTES:
-                raise too_large()
+                raise too_large_error()
             if size_bytes > counted_bytes:
                 share, counted_bytes = share or room.share(), size_bytes + FREE_BYTES
                 if waits := share.grow(counted_bytes):
@@ -155,7 +155,7 @@ async def read_whole(response: httpx2.Response, room: ReplyRoom | None = None) -
     finally:
         await response.aclose()
     raw = Response(response.status_code, headers_of(response.headers.raw), b"".join(pieces), share, arrived)
-    return await unpacked(raw, room)
+    return await unpack_reply(raw, room)
 
 
 def _unpack(body: bytes, codings: str, limit_bytes: int) -> bytes | None:

@@ -85,10 +85,10 @@ class Routes:
         self._only = self.all[0] if len(self.all) == 1 else None
         self._homes: dict[str, Route] = {}
 
-    def ready(self, request: Request, failed_at: Route | None = None) -> Route | None:
+    def take_free(self, request: Request, failed_at: Route | None = None) -> Route | None:
         """The server for this request, with a place taken; None if it has to wait."""
         route = self._only or self.choose(request, failed_at)
-        if route is None or route.pause.left_s or not route.window.enters():
+        if route is None or route.pause.left_s or not route.window.try_enter():
             return None
         route.given += 1
         return route
@@ -101,13 +101,13 @@ class Routes:
         while True:
             route = self._only or self.choose(request, failed_at)
             if route is None:
-                await self.outage.over(time.monotonic())
+                await self.outage.wait_until_over(time.monotonic())
                 continue
             await route.window.enter(first=first)
             try:
                 if route.pause.left_s and not route.lost:
                     # with several servers, another one may be free before a long pause ends
-                    await route.pause.over(math.inf if self._only else MOVE_S)
+                    await route.pause.wait_until_over(math.inf if self._only else MOVE_S)
             except asyncio.CancelledError:
                 route.window.leave()
                 raise
@@ -136,19 +136,19 @@ class Routes:
                 del self._homes[next(iter(self._homes))]
         return route
 
-    def name(self, route: Route) -> str:
+    def name_of(self, route: Route) -> str:
         return "the server" if self._only is not None else route.address
 
-    def others(self, route: Route) -> bool:
+    def has_others(self, route: Route) -> bool:
         """Whether another server could take this one's questions now."""
         return any(other is not route and not other.lost and other.pause.left_s <= MOVE_S for other in self.all)
 
-    async def refused(self, route: Route, why: str, noticed_s: float) -> None:
+    async def drain_or_wait(self, route: Route, why: str, noticed_s: float) -> None:
         """Drain a server that refuses connections, or wait for it if it is the only one."""
         if self._only is None:
             self.drain(route, why)
             return
-        await self.outage.over(noticed_s)
+        await self.outage.wait_until_over(noticed_s)
         route.restore()
 
     async def is_gone(self, route: Route, why: str) -> bool:
@@ -165,10 +165,10 @@ class Routes:
                 route.looked_s = time.monotonic()
         return route.lost
 
-    def fault(self, route: Route, why: str) -> None:
+    def count_fault(self, route: Route, why: str) -> None:
         """Count a failed request; drain the server after too many in a row, if others can take its questions."""
         route.faults += 1
-        if route.faults >= FAULTS_IN_A_ROW and self.others(route):
+        if route.faults >= FAULTS_IN_A_ROW and self.has_others(route):
             self.drain(route, f"{route.faults} failed requests in a row, the last one: {why}")
 
     def drain(self, route: Route, why: str) -> None:

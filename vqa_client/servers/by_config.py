@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from vqa_client.model_config import ModelSettings, ServeBlock
 from vqa_client.servers.process import Launch, option_words
-from vqa_client.servers.serving import installed, when_healthy
+from vqa_client.servers.serving import program_path, when_healthy
 
 USUAL_IMAGES = 999
 """The limit of newer versions of vLLM; without an option, older versions take one image per prompt."""
@@ -35,7 +35,7 @@ def vllm(
     return Launch(
         name="vLLM",
         command=[
-            installed("vllm", name="vLLM", extra="vllm", dry_run=dry_run),
+            program_path("vllm", name="vLLM", extra="vllm", dry_run=dry_run),
             *("serve", block.model or model.model_name),
             *option_words(options),
             "--disable-uvicorn-access-log",  # a line per request would hide what matters in the log
@@ -68,7 +68,7 @@ def mlx(
     return Launch(
         name="mlx-vlm",
         command=[
-            installed("mlx_vlm.server", name="mlx-vlm", extra="mlx", dry_run=dry_run),
+            program_path("mlx_vlm.server", name="mlx-vlm", extra="mlx", dry_run=dry_run),
             *option_words(options),
             *block.extra_args,
         ],

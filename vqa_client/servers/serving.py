@@ -29,7 +29,7 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 _PAGE = re.compile(r"(?P<document>.+?)[_-](?P<word>(?:page|pg|p)[_-]?)?(?P<number>\d+)", re.IGNORECASE)
 
 
-def installed(program: str, *, name: str, extra: str, dry_run: bool) -> str:
+def program_path(program: str, *, name: str, extra: str, dry_run: bool) -> str:
     """The path of a server's program, on the PATH or beside this Python; for a dry run its bare name.
 
     Raises UsageError, which names the extra, if it is not installed.

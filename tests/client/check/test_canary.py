@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.client.check.playing import refused, said
-from vqa_client.client.check.examine import canary_asks, found_canary, mark_of
+from vqa_client.client.check.examine import canary_asks, canary_finding, mark_of
 from vqa_client.client.probing.asks import Reply
 
 ALONE = [said("Red"), said("blue"), said("It is green"), said("yellow")]
@@ -16,12 +16,12 @@ def changed(place: int, text: str) -> Sequence[Reply]:
 
 
 def test_equal_answers_are_good_with_any_words_around_them() -> None:
-    found = found_canary(ALONE, changed(2, "green."))
+    found = canary_finding(ALONE, changed(2, "green."))
     assert (found.level, found.value) == ("ok", "same")
 
 
 def test_a_neighbours_answer_makes_the_server_unusable() -> None:
-    found = found_canary(ALONE, changed(2, "blue"))
+    found = canary_finding(ALONE, changed(2, "blue"))
     assert (found.level, found.value) == ("unusable", "mixed")
     assert "1 of 4 answers change" in found.text
     assert "1 of them to another question's answer" in found.text
@@ -29,18 +29,18 @@ def test_a_neighbours_answer_makes_the_server_unusable() -> None:
 
 
 def test_a_garbled_answer_also_makes_the_server_unusable() -> None:
-    found = found_canary(ALONE, changed(2, "gr gr gr"))
+    found = canary_finding(ALONE, changed(2, "gr gr gr"))
     assert found.level == "unusable"
     assert "another question" not in found.text
 
 
 def test_the_same_answer_to_all_questions_shows_nothing() -> None:
-    found = found_canary([said("B")] * 4, [said("B")] * 4)
+    found = canary_finding([said("B")] * 4, [said("B")] * 4)
     assert (found.level, found.value) == ("note", None)
 
 
 def test_questions_that_fail_only_together_are_a_warning() -> None:
-    found = found_canary(ALONE, [*ALONE[:3], refused(503, "busy")])
+    found = canary_finding(ALONE, [*ALONE[:3], refused(503, "busy")])
     assert (found.level, found.value) == ("warning", "failed")
     assert "HTTP 503: busy" in found.text
 

@@ -9,18 +9,18 @@ import pytest
 from tests.client.check.playing import refused, said
 from vqa_client.client.check.examine import (
     Connected,
-    found_connections,
-    found_forms,
-    found_proxy,
+    connections_finding,
+    forms_finding,
     other_form,
+    proxy_finding,
     try_connections,
 )
 from vqa_client.client.probing.findings import Finding
-from vqa_client.client.probing.identity import Evidence, found_identity, kind_of
+from vqa_client.client.probing.identity import Evidence, identity_findings, kind_of
 
 
 def found(name: str, *, model: str = "m", max_tokens: int = 64, **evidence: Any) -> Finding:
-    every = found_identity(said("B"), Evidence(**evidence), model, max_tokens)
+    every = identity_findings(said("B"), Evidence(**evidence), model, max_tokens)
     return next(finding for finding in every if finding.name == name)
 
 
@@ -86,20 +86,20 @@ def test_the_other_form_of_an_address(base: str, other: str) -> None:
 
 def test_the_form_that_answers_is_reported_without_a_password() -> None:
     base = httpx2.URL("http://me:secret@h/v1")
-    told = found_forms(base, other_form(base), refused(404, "Not Found"))
+    told = forms_finding(base, other_form(base), refused(404, "Not Found"))
     assert told.text == "http://h/v1; without /v1 it doesn't (HTTP 404: Not Found)"
-    assert found_proxy("http://me:secret@proxy:3128").text == "http://proxy:3128"
+    assert proxy_finding("http://me:secret@proxy:3128").text == "http://proxy:3128"
 
 
 def test_a_first_address_without_a_server_is_a_warning() -> None:
     tried = [Connected(address="::1", error="Connection refused"), Connected(address="127.0.0.1", took_s=0.001)]
     told = "::1: Connection refused, 127.0.0.1: 1 ms"
     hint = "other programs may try ::1 first and wait; 127.0.0.1 instead of localhost is sure"
-    assert found_connections("localhost", tried) == Finding(name="connection", level="warning", text=told, hint=hint)
-    assert found_connections("localhost", tried[::-1]).level == "ok"
-    assert found_connections("localhost", [Connected(address="127.0.0.1", took_s=0.7)]).level == "warning"
+    assert connections_finding("localhost", tried) == Finding(name="connection", level="warning", text=told, hint=hint)
+    assert connections_finding("localhost", tried[::-1]).level == "ok"
+    assert connections_finding("localhost", [Connected(address="127.0.0.1", took_s=0.7)]).level == "warning"
     unknown = Finding(name="connection", level="warning", text="nowhere.invalid is not known here")
-    assert found_connections("nowhere.invalid", []) == unknown
+    assert connections_finding("nowhere.invalid", []) == unknown
 
 
 async def test_a_connection_is_tried_to_each_address_of_the_name() -> None:

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from tests.client.check.playing import refused, said
-from vqa_client.client.check.sizes import LADDER, find_image_limit, find_sizes, found_sizes, limit_in
+from vqa_client.client.check.sizes import LADDER, find_image_limit, find_sizes, limit_in, sizes_finding
 from vqa_client.client.probing.asks import COLOURS, Ask, Reply, sentence, square
 
 
@@ -40,7 +40,7 @@ def test_a_sentence_is_drawn_across_its_page_and_the_same_each_time() -> None:
     ],
 )
 def test_tokens_that_no_longer_grow_show_shrunk_images(tokens: dict[int, int | None], level: str, words: str) -> None:
-    found = found_sizes({side: said("red", tokens=count) for side, count in tokens.items()}, 20)
+    found = sizes_finding({side: said("red", tokens=count) for side, count in tokens.items()}, 20)
     assert found.level == level
     assert words in found.text
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.client.check.playing import refused, said
-from vqa_client.client.probing.findings import colour_in, found_sight, sight_of
+from vqa_client.client.probing.findings import colour_in, sight_finding, sight_of
 
 ALIVE = "the server answers probes and completes nothing: look at its log, and start it again"
 BARE = said("I see no image", tokens=20)
@@ -65,7 +65,7 @@ def test_a_colour_counts_as_a_separate_word_and_only_alone(text: str, colour: st
     ],
 )
 def test_no_reply_is_unusable_and_says_why(status: int, message: str, hint: str) -> None:
-    found = found_sight([refused(status, message)] * 2, None, None)
+    found = sight_finding([refused(status, message)] * 2, None, None)
     assert (found.level, found.hint) == ("unusable", hint)
     assert found.text == f"no reply to a question about a picture: HTTP {status}: {message}"
 
@@ -101,5 +101,5 @@ def test_no_reply_is_unusable_and_says_why(status: int, message: str, hint: str)
 def test_the_sight_of_a_server_is_reported_with_its_answers(
     colours: tuple[str, str], code: str | None, bare: int | None, level: str, text: str, hint: str
 ) -> None:
-    found = found_sight([said(each) for each in colours], said(code) if code else None, said("?", tokens=bare))
+    found = sight_finding([said(each) for each in colours], said(code) if code else None, said("?", tokens=bare))
     assert (found.level, found.text, found.hint) == (level, text, hint)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from vqa_client.client.check.sizes import found_image_limit
+from vqa_client.client.check.sizes import image_limit_finding
 from vqa_client.client.probe import cards_of
 from vqa_client.client.probing.asks import Reply, parse_reply
-from vqa_client.client.probing.findings import found_sight
+from vqa_client.client.probing.findings import sight_finding
 from vqa_client.client.probing.identity import Evidence, context_length, kind_of, loaded_model
-from vqa_client.client.probing.parameters import PARAMETERS, effect_of, found_parameters, found_reasoning
+from vqa_client.client.probing.parameters import PARAMETERS, effect_of, parameter_findings, reasoning_finding
 
 WIRE = Path(__file__).parents[4] / "shared" / "data" / "wire"
 SERVERS = ("vllm", "mlx-vlm", "llamacpp")
@@ -102,7 +102,7 @@ def test_if_one_name_of_the_switch_works_the_other_is_ignored(server: str, ignor
         "chat_template_kwargs": reply_of(server, "chat_thinking"),
         "enable_thinking": reply_of(server, "chat_thinking_top"),
     }
-    found = found_parameters(replies, reply_of(server, "chat_image"), frozenset({ignored}))
+    found = parameter_findings(replies, reply_of(server, "chat_image"), frozenset({ignored}))
     assert {finding.name: finding.value for finding in found} == {
         f"parameter {name}": "ignored" if name == ignored else "honoured" for name in replies
     }
@@ -110,33 +110,33 @@ def test_if_one_name_of_the_switch_works_the_other_is_ignored(server: str, ignor
 
 
 def test_the_limit_of_images_is_read_from_the_refusal() -> None:
-    found = found_image_limit(40, reply_of("vllm", "chat_images40"), 20)
+    found = image_limit_finding(40, reply_of("vllm", "chat_images40"), 20)
     assert found is not None
     assert found.value == 16
 
 
 @pytest.mark.parametrize("server", ["mlx-vlm", "llamacpp"])
 def test_many_images_with_token_counts_are_accepted(server: str) -> None:
-    found = found_image_limit(12, reply_of(server, "chat_images12"), 20)
+    found = image_limit_finding(12, reply_of(server, "chat_images12"), 20)
     assert found is not None
     assert (found.level, found.value) == ("note", None)
 
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_prompt_that_is_too_long_is_not_a_limit_of_images(server: str) -> None:
-    assert found_image_limit(64, reply_of(server, "ctx_images"), 20) is None
+    assert image_limit_finding(64, reply_of(server, "ctx_images"), 20) is None
 
 
 def test_reasoning_is_found_in_its_field_or_in_the_text() -> None:
-    assert found_reasoning([reply_of("vllm-reasoning-key-sekret", "chat_thinking")]).value == "reasoning"
-    assert found_reasoning([reply_of("mlx-vlm", "chat_thinking_top")]).value == "reasoning"
-    inside = found_reasoning([reply_of("vllm", "chat_thinking")])
+    assert reasoning_finding([reply_of("vllm-reasoning-key-sekret", "chat_thinking")]).value == "reasoning"
+    assert reasoning_finding([reply_of("mlx-vlm", "chat_thinking_top")]).value == "reasoning"
+    inside = reasoning_finding([reply_of("vllm", "chat_thinking")])
     assert (inside.level, inside.value) == ("warning", "text")
-    assert found_reasoning([reply_of("llamacpp", "chat_image")]).value is None
+    assert reasoning_finding([reply_of("llamacpp", "chat_image")]).value is None
 
 
 def test_an_unknown_model_is_unusable_and_has_a_hint() -> None:
-    found = found_sight([reply_of("vllm", "unknown_model")] * 2, None, None)
+    found = sight_finding([reply_of("vllm", "unknown_model")] * 2, None, None)
     assert found.level == "unusable"
     assert "does not exist" in found.text
     assert "--model" in found.hint

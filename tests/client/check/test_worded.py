@@ -7,12 +7,12 @@ import httpx2
 import pytest
 
 from tests.client.check.playing import refused, said
-from vqa_client.client.check.examine import found_canary, found_forms, found_proxy
-from vqa_client.client.check.sizes import found_image_limit, found_sizes
+from vqa_client.client.check.examine import canary_finding, forms_finding, proxy_finding
+from vqa_client.client.check.sizes import image_limit_finding, sizes_finding
 from vqa_client.client.probing.asks import Reply
 from vqa_client.client.probing.findings import Finding
-from vqa_client.client.probing.identity import Evidence, found_identity
-from vqa_client.client.probing.parameters import PARAMETERS, effect_of, found_reasoning, found_usage, found_uuid
+from vqa_client.client.probing.identity import Evidence, identity_findings
+from vqa_client.client.probing.parameters import PARAMETERS, effect_of, reasoning_finding, usage_finding, uuid_finding
 
 SEEN, NO = said("red"), refused(400, "no")
 TOO_MANY = refused(400, "At most 1 image(s) may be provided in one request.")
@@ -28,7 +28,7 @@ def cached() -> Reply:
 
 def context(tokens: int | None, max_tokens: int) -> Finding:
     card = {"id": "m"} if tokens is None else {"id": "m", "max_model_len": tokens}
-    every = found_identity(SEEN, Evidence(cards=(card,)), "m", max_tokens)
+    every = identity_findings(SEEN, Evidence(cards=(card,)), "m", max_tokens)
     return next(each for each in every if each.name == "context_length")
 
 
@@ -38,36 +38,36 @@ def of(found: Finding | None) -> tuple[str, str, str]:
 
 
 def sizes(small: int, large: int) -> Finding:
-    return found_sizes({256: said("x", tokens=small), 512: said("x", tokens=large)}, 20)
+    return sizes_finding({256: said("x", tokens=small), 512: said("x", tokens=large)}, 20)
 
 
 BASE, OTHER = httpx2.URL("http://user:secret@h/v1"), httpx2.URL("http://h/")
 ROWS: list[tuple[Callable[[], Finding | None], str, str, str]] = [
-    (lambda: found_uuid(NO, SEEN), "note", "an image with a uuid is refused (HTTP 400: no)", ""),
+    (lambda: uuid_finding(NO, SEEN), "note", "an image with a uuid is refused (HTTP 400: no)", ""),
     (
-        lambda: found_uuid(SEEN, refused(500, "Cache miss for image")),
+        lambda: uuid_finding(SEEN, refused(500, "Cache miss for image")),
         "note",
         "known, but the server keeps no images",
         "",
     ),
-    (lambda: found_uuid(SEEN, NO), "note", "images can't be named by uuid (HTTP 400: no)", ""),
-    (lambda: found_uuid(SEEN, said("blue")), "note", "ignored: without its bytes an image is not seen", ""),
-    (lambda: found_uuid(SEEN, said("red", tokens=9)), "note", "ignored: without its bytes an image is not seen", ""),
-    (lambda: found_uuid(SEEN, SEEN), "ok", "an image sent once can be named by its uuid", ""),
-    (lambda: found_usage([SEEN, SEEN]), "ok", "counted", ""),
-    (lambda: found_usage([SEEN, cached()]), "ok", "counted, cached tokens too", ""),
+    (lambda: uuid_finding(SEEN, NO), "note", "images can't be named by uuid (HTTP 400: no)", ""),
+    (lambda: uuid_finding(SEEN, said("blue")), "note", "ignored: without its bytes an image is not seen", ""),
+    (lambda: uuid_finding(SEEN, said("red", tokens=9)), "note", "ignored: without its bytes an image is not seen", ""),
+    (lambda: uuid_finding(SEEN, SEEN), "ok", "an image sent once can be named by its uuid", ""),
+    (lambda: usage_finding([SEEN, SEEN]), "ok", "counted", ""),
+    (lambda: usage_finding([SEEN, cached()]), "ok", "counted, cached tokens too", ""),
     (
-        lambda: found_usage([SEEN, said("red", tokens=None)]),
+        lambda: usage_finding([SEEN, said("red", tokens=None)]),
         "note",
         "the server counts no tokens, so they can't show a dropped image",
         "",
     ),
-    (lambda: found_reasoning([SEEN]), "ok", "none", ""),
-    (lambda: found_reasoning([SEEN, said("", reasoning="hm")]), "ok", "in the field reasoning", ""),
-    (lambda: found_reasoning([said("", reasoning_content="hm")]), "ok", "in the field reasoning_content", ""),
+    (lambda: reasoning_finding([SEEN]), "ok", "none", ""),
+    (lambda: reasoning_finding([SEEN, said("", reasoning="hm")]), "ok", "in the field reasoning", ""),
+    (lambda: reasoning_finding([said("", reasoning_content="hm")]), "ok", "in the field reasoning_content", ""),
     *(
         (
-            partial(found_reasoning, [SEEN, said(f"hm {mark} red")]),
+            partial(reasoning_finding, [SEEN, said(f"hm {mark} red")]),
             "warning",
             "thoughts come inside the answer's text",
             "start the server with its --reasoning-parser, so that they are separated",
@@ -82,7 +82,7 @@ ROWS: list[tuple[Callable[[], Finding | None], str, str, str]] = [
         "2,048 tokens, and replies may have 2,048",
         "lower max_tokens in the config, or raise the server's max-model-len",
     ),
-    (lambda: found_sizes({256: said("x", tokens=None)}, 20), "note", "the server counts no prompt tokens", ""),
+    (lambda: sizes_finding({256: said("x", tokens=None)}, 20), "note", "the server counts no prompt tokens", ""),
     (lambda: sizes(1_020, 1_520), "ok", "1,000 at 256 px, 1,500 at 512 px", ""),
     (
         lambda: sizes(1_020, 1_519),
@@ -91,47 +91,47 @@ ROWS: list[tuple[Callable[[], Finding | None], str, str, str]] = [
         "small text is lost: raise the processor's max_pixels where the server is started, or send crops",
     ),
     (
-        lambda: found_sizes({256: said("x", tokens=84), 512: NO}, 20),
+        lambda: sizes_finding({256: said("x", tokens=84), 512: NO}, 20),
         "note",
         "64 at 256 px, 512 x 512 is refused (HTTP 400: no)",
         "",
     ),
-    (lambda: found_image_limit(64, said("x", tokens=84), 20), "ok", "64 or more images in one prompt", ""),
+    (lambda: image_limit_finding(64, said("x", tokens=84), 20), "ok", "64 or more images in one prompt", ""),
     (
-        lambda: found_image_limit(64, said("x", tokens=83), 20),
+        lambda: image_limit_finding(64, said("x", tokens=83), 20),
         "warning",
         "64 images cost 63 prompt tokens: are some of them dropped?",
         LAST,
     ),
-    (lambda: found_image_limit(16, said("x"), 20), "note", "16 small images in one prompt; more are too long", ""),
+    (lambda: image_limit_finding(16, said("x"), 20), "note", "16 small images in one prompt; more are too long", ""),
     (
-        lambda: found_canary([SEEN, said("blue")], [SEEN, said("blue")]),
+        lambda: canary_finding([SEEN, said("blue")], [SEEN, said("blue")]),
         "ok",
         "2 answers are the same alone and all at once",
         "",
     ),
-    (lambda: found_canary([SEEN, SEEN], [SEEN, SEEN]), "note", "unknown: every picture gets the same answer", ""),
+    (lambda: canary_finding([SEEN, SEEN], [SEEN, SEEN]), "note", "unknown: every picture gets the same answer", ""),
     (
-        lambda: found_canary([SEEN, said("blue")], [SEEN, NO]),
+        lambda: canary_finding([SEEN, said("blue")], [SEEN, NO]),
         "warning",
         "1 of 2 questions fail when sent at once (HTTP 400: no)",
         "lower --max_workers",
     ),
     (
-        lambda: found_canary([SEEN, said("blue")], [said("blue"), said("blue")]),
+        lambda: canary_finding([SEEN, said("blue")], [said("blue"), said("blue")]),
         "unusable",
         "1 of 2 answers change when sent at once, 1 of them to another question's answer: 'red' becomes 'blue'",
         AGAIN,
     ),
     (
-        lambda: found_canary([SEEN, said("blue")], [said("green"), said("blue")]),
+        lambda: canary_finding([SEEN, said("blue")], [said("green"), said("blue")]),
         "unusable",
         "1 of 2 answers change when sent at once: 'red' becomes 'green'",
         AGAIN,
     ),
-    (lambda: found_forms(BASE, OTHER, SEEN), "ok", "http://h/v1; without /v1 it answers too", ""),
-    (lambda: found_forms(OTHER, BASE, NO), "ok", "http://h/; with /v1 it doesn't (HTTP 400: no)", ""),
-    (lambda: found_proxy(None), "ok", "none", ""),
+    (lambda: forms_finding(BASE, OTHER, SEEN), "ok", "http://h/v1; without /v1 it answers too", ""),
+    (lambda: forms_finding(OTHER, BASE, NO), "ok", "http://h/; with /v1 it doesn't (HTTP 400: no)", ""),
+    (lambda: proxy_finding(None), "ok", "none", ""),
 ]
 
 
@@ -141,12 +141,12 @@ def test_the_words_of_each_finding(found: Callable[[], Finding | None], level: s
 
 
 def test_a_limit_is_worded_in_the_singular_and_in_the_plural() -> None:
-    one = found_image_limit(64, TOO_MANY, 20)
+    one = image_limit_finding(64, TOO_MANY, 20)
     assert of(one)[:2] == ("warning", "1 image in one prompt at most")
     assert of(one)[2]
     many = refused(400, "At most 16 image(s) may be provided in one request.")
-    assert of(found_image_limit(64, many, 20)) == ("note", "16 images in one prompt at most", "")
-    assert found_image_limit(64, NO, 20) is None
+    assert of(image_limit_finding(64, many, 20)) == ("note", "16 images in one prompt at most", "")
+    assert image_limit_finding(64, NO, 20) is None
 
 
 def test_findings_have_their_names() -> None:

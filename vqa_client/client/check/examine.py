@@ -24,18 +24,18 @@ from vqa_client.client.probing.findings import (
     colour_ask,
     colour_asks,
     colour_in,
-    found_sight,
+    sight_finding,
     sight_of,
 )
-from vqa_client.client.probing.identity import READER, Evidence, found_identity, kind_of, loaded_model
+from vqa_client.client.probing.identity import READER, Evidence, identity_findings, kind_of, loaded_model
 from vqa_client.client.probing.parameters import (
     PARAMETERS,
-    asked_with,
-    found_parameters,
-    found_reasoning,
-    found_usage,
-    found_uuid,
+    ask_with,
+    parameter_findings,
+    reasoning_finding,
+    usage_finding,
     uuid_asks,
+    uuid_finding,
 )
 from vqa_client.client.url import join, port_of, root_of, without_secrets
 from vqa_client.model_config import ModelSettings
@@ -83,7 +83,7 @@ class _Check:
         await self._parameters(colours[0])
         first, again = [await self.asker.ask(ask) for ask in uuid_asks()]
         answered = self.asker.answered
-        self.findings += [found_uuid(first, again), found_reasoning(answered), found_usage(answered)]
+        self.findings += [uuid_finding(first, again), reasoning_finding(answered), usage_finding(answered)]
         await self._canary()
 
     async def _asked_for_itself(self) -> Evidence:
@@ -102,13 +102,13 @@ class _Check:
         if all(reply.http_status in _NO_PATH for reply in colours):
             colours = await self._elsewhere(colours)
         self._kind, _ = kind_of(colours[0], evidence)
-        self.findings += found_identity(colours[0], evidence, self._named, self.asker.model.max_tokens)
+        self.findings += identity_findings(colours[0], evidence, self._named, self.asker.model.max_tokens)
         code = None
         if any(reply.completion for reply in colours):
             self._bare = await self.asker.ask(bare_ask())
             code = await self.asker.ask(code_ask()) if sight_of(colours) != "colours" else None
         self._sight = sight_of(colours, code, self._bare)
-        self.findings.append(found_sight(colours, code, self._bare))
+        self.findings.append(sight_finding(colours, code, self._bare))
         if (tokens := colours[0].prompt_tokens) is not None:
             text = f"{tokens} for one picture of {SIDE_PX} x {SIDE_PX} and a short question"
             self.findings.append(Finding(name="picture_tokens", value=tokens, text=text))
@@ -133,9 +133,9 @@ class _Check:
         reply = await self.asker.ask(bare_ask())
         self.asker.endpoint = here
         proxy = proxy_for(here.base)
-        self.findings += [found_forms(here.base, other, reply), found_proxy(proxy)]
+        self.findings += [forms_finding(here.base, other, reply), proxy_finding(proxy)]
         if proxy is None:
-            self.findings.append(found_connections(here.base.host, await try_connections(here.base)))
+            self.findings.append(connections_finding(here.base.host, await try_connections(here.base)))
 
     async def _pictures(self) -> None:
         self._note("sending larger pictures, and many in one prompt")
@@ -146,15 +146,15 @@ class _Check:
 
     async def _parameters(self, plain: Reply) -> None:
         self._note(f"trying {len(PARAMETERS)} request fields")
-        replies = {name: await self.asker.ask(asked_with(row, plain)) for name, row in PARAMETERS.items()}
+        replies = {name: await self.asker.ask(ask_with(row, plain)) for name, row in PARAMETERS.items()}
         sent = frozenset(self.asker.model.extra_body or ())
-        self.findings += found_parameters(replies, plain, sent)
+        self.findings += parameter_findings(replies, plain, sent)
 
     async def _canary(self) -> None:
         asks = canary_asks(self._sight)
         self._note(f"asking {len(asks)} questions one by one, and then all at once")
         alone = [await self.asker.ask(ask) for ask in asks]
-        self.findings.append(found_canary(alone, await self.asker.all(asks)))
+        self.findings.append(canary_finding(alone, await self.asker.ask_all(asks)))
 
 
 _NO_PATH = frozenset({404, 405})
@@ -178,7 +178,7 @@ def mark_of(reply: Reply) -> str:
     return colour_in(reply.text) or (code[0] if code else " ".join(reply.text.lower().split()))
 
 
-def found_canary(alone: Sequence[Reply], together: Sequence[Reply]) -> Finding:
+def canary_finding(alone: Sequence[Reply], together: Sequence[Reply]) -> Finding:
     """Compare the answers alone with those under load; a difference makes the server unusable."""
     failed = [reply for reply in together if reply.completion is None]
     pairs = [
@@ -218,7 +218,7 @@ class Connected(Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-def found_forms(base: httpx2.URL, other: httpx2.URL, reply: Reply) -> Finding:
+def forms_finding(base: httpx2.URL, other: httpx2.URL, reply: Reply) -> Finding:
     """Which base answers, and the reply to a chat at the other form (with /v1 instead of without, or the reverse)."""
     form = "with /v1" if other.path.rstrip("/").endswith("/v1") else "without /v1"
     also = "answers too" if reply.completion is not None else f"doesn't ({reply.error})"
@@ -228,13 +228,13 @@ def found_forms(base: httpx2.URL, other: httpx2.URL, reply: Reply) -> Finding:
     )
 
 
-def found_proxy(proxy: str | None) -> Finding:
+def proxy_finding(proxy: str | None) -> Finding:
     """The proxy between here and the server."""
     address = without_secrets(proxy) if proxy else None
     return Finding(name="proxy", level="note" if proxy else "ok", value=address, text=address or "none")
 
 
-def found_connections(host: str, tried: Sequence[Connected]) -> Finding:
+def connections_finding(host: str, tried: Sequence[Connected]) -> Finding:
     """Whether the first address of a host accepts connections, and quickly."""
     if not tried:
         return Finding(name="connection", level="warning", text=f"{host} is not known here")

@@ -25,7 +25,7 @@ async def find_image_limit(ask: Callable[[Ask], Awaitable[Reply]], sight: Sight,
     png = sentence("one page") if sight == "text" else square(SHOWN[0], SIDE_PX)  # such a server only reads text
     for count in LADDER:
         reply = await ask(Ask(prompt=PROMPT, pictures=(Picture(png=png),) * count, fields={"max_tokens": 1}))
-        finding = found_image_limit(count, reply, bare_tokens)
+        finding = image_limit_finding(count, reply, bare_tokens)
         if finding is not None:
             return finding
     return Finding(
@@ -33,7 +33,7 @@ async def find_image_limit(ask: Callable[[Ask], Awaitable[Reply]], sight: Sight,
     )
 
 
-def found_image_limit(count: int, reply: Reply, bare_tokens: int | None) -> Finding | None:
+def image_limit_finding(count: int, reply: Reply, bare_tokens: int | None) -> Finding | None:
     """The finding from a reply to so many pictures; None if fewer have to be tried."""
     if reply.completion is not None:
         return _accepted_images(count, reply.prompt_tokens, bare_tokens)
@@ -85,10 +85,10 @@ async def find_sizes(ask: Callable[[Ask], Awaitable[Reply]], bare_tokens: int | 
         slow = time.monotonic() - started_s > SLOW_S
         if slow or replies[side_px].completion is None or _stopped_growing(_tokens(replies, bare_tokens)):
             break
-    return found_sizes(replies, bare_tokens)
+    return sizes_finding(replies, bare_tokens)
 
 
-def found_sizes(replies: Mapping[int, Reply], bare_tokens: int | None) -> Finding:
+def sizes_finding(replies: Mapping[int, Reply], bare_tokens: int | None) -> Finding:
     """The finding from the replies by the picture's side; `bare_tokens` are those of the text alone."""
     tokens = _tokens(replies, bare_tokens)
     value = {str(side): count for side, count in tokens.items()}

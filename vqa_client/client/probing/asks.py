@@ -191,7 +191,7 @@ class Asker:
             self.answered.append(reply)
         return reply
 
-    async def all(self, asks: tuple[Ask, ...]) -> list[Reply]:
+    async def ask_all(self, asks: tuple[Ask, ...]) -> list[Reply]:
         return list(await asyncio.gather(*map(self.ask, asks)))
 
     async def get(self, path: str, *, at_root: bool = False) -> dict[str, Any]:

@@ -154,7 +154,7 @@ _VERDICTS: dict[Sight, str] = {"same": "gives the same answer for both images: "
 _ALIVE = "the server answers probes and completes nothing: look at its log, and start it again"
 
 
-def found_sight(colours: Sequence[Reply], code: Reply | None, bare: Reply | None) -> Finding:
+def sight_finding(colours: Sequence[Reply], code: Reply | None, bare: Reply | None) -> Finding:
     """The finding about `sight_of`."""
     sight = sight_of(colours, code, bare)
     if sight == "unknown":

@@ -63,7 +63,7 @@ def context_length(evidence: Evidence, model: str) -> int | None:
     return next((limit for limit in limits if isinstance(limit, int) and limit > 0), None)
 
 
-def found_identity(reply: Reply, evidence: Evidence, model: str, max_tokens: int) -> list[Finding]:
+def identity_findings(reply: Reply, evidence: Evidence, model: str, max_tokens: int) -> list[Finding]:
     """The server's kind and version, its models and their context length."""
     kind, version = kind_of(reply, evidence)
     return [
@@ -143,7 +143,7 @@ async def short_check(
     Never raises for an error of the server: `sight` is then "unknown". `timeout_s` is for each request.
     """
     asker = Asker(endpoint, model, timeout_s=timeout_s)
-    colours = await asker.all(colour_asks())
+    colours = await asker.ask_all(colour_asks())
     code = bare = None
     if sight_of(colours) not in ("colours", "unknown"):
         code, bare = await asker.ask(code_ask()), await asker.ask(bare_ask())

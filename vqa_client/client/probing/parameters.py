@@ -38,7 +38,7 @@ class Parameter(Struct, frozen=True):
         return self.fields(plain) if callable(self.fields) else self.fields
 
 
-def asked_with(parameter: Parameter, plain: Reply) -> Ask:
+def ask_with(parameter: Parameter, plain: Reply) -> Ask:
     """The plain question with the parameter's fields."""
     question, _ = colour_asks()
     return msgspec.structs.replace(question, fields={"max_tokens": SHORT, **parameter.sent(plain)})
@@ -51,7 +51,7 @@ def effect_of(parameter: Parameter, plain: Reply, reply: Reply, fields: Fields |
     return parameter.judge(plain, reply, parameter.sent(plain) if fields is None else fields)
 
 
-def found_parameters(replies: Mapping[str, Reply], plain: Reply, config_fields: frozenset[str]) -> list[Finding]:
+def parameter_findings(replies: Mapping[str, Reply], plain: Reply, config_fields: frozenset[str]) -> list[Finding]:
     """A finding per parameter from the replies by its name; `config_fields` are the fields that the config sends."""
     effects = {row.name: effect_of(row, plain, replies[row.name]) for row in PARAMETERS.values() if row.name in replies}
     for switch, other in (SWITCHES, SWITCHES[::-1]):
@@ -208,7 +208,7 @@ def uuid_asks() -> tuple[Ask, Ask]:
     return Ask(prompt=PROMPT, pictures=(named,)), Ask(prompt=PROMPT, pictures=(unsent,))
 
 
-def found_uuid(first: Reply, again: Reply) -> Finding:
+def uuid_finding(first: Reply, again: Reply) -> Finding:
     """Whether the server treated the request without the bytes as the one with them."""
     if first.completion is None:
         text = f"an image with a uuid is refused ({first.error})"
@@ -223,7 +223,7 @@ def found_uuid(first: Reply, again: Reply) -> Finding:
     return Finding(name="uuid", level="note", value=False, text=text)
 
 
-def found_usage(replies: Sequence[Reply]) -> Finding:
+def usage_finding(replies: Sequence[Reply]) -> Finding:
     """Whether the server counts tokens."""
     if all(reply.prompt_tokens is not None for reply in replies):
         cached = any("cached_tokens" in _details(reply) for reply in replies)
@@ -238,7 +238,7 @@ def _details(reply: Reply) -> dict[str, object]:
     return details if isinstance(details, dict) else {}
 
 
-def found_reasoning(replies: Sequence[Reply]) -> Finding:
+def reasoning_finding(replies: Sequence[Reply]) -> Finding:
     """Where the model's reasoning is, if the replies have any."""
     for field in REASONING_FIELDS:
         if any(isinstance(reply.message.get(field), str) and reply.message[field] for reply in replies):

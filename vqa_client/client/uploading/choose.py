@@ -9,9 +9,9 @@ import msgspec
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.probing.asks import Ask, Asker, Picture, square
 from vqa_client.client.probing.findings import PROMPT
-from vqa_client.client.probing.parameters import found_uuid, uuid_asks
+from vqa_client.client.probing.parameters import uuid_asks, uuid_finding
 from vqa_client.client.uploading.file_proof import FileProof
-from vqa_client.client.uploading.uploads import MISS, HeldImages, Uploads
+from vqa_client.client.uploading.uploads import MISS, KnownImages, Uploads
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
 
@@ -27,7 +27,7 @@ async def ways_of(
     if not named and not settings.file_urls:
         return None
     return Uploads(
-        held=HeldImages() if named else None,
+        known=KnownImages() if named else None,
         suffix=name_suffix(model),
         proof=FileProof(endpoint, model) if settings.file_urls else None,
         note=note,
@@ -52,7 +52,7 @@ async def _knows_names(endpoint: Endpoint, model: ModelSettings, note: Callable[
         note(f"--image_uuid: {endpoint.address} knows no names of images ({reason}): all are sent whole")
         return False
     first, again = [await asker.ask(ask) for ask in uuid_asks()]
-    finding = found_uuid(first, again)
+    finding = uuid_finding(first, again)
     if not finding.value:
         note(f"--image_uuid: {endpoint.address}: {finding.text}: all images are sent whole")
     return bool(finding.value)

@@ -67,7 +67,7 @@ class FileProof:
         self._template = RequestTemplate(brief, Dialect())
         self._asking = asyncio.Lock()
 
-    async def by(self, images: Sequence[Image]) -> bool:
+    async def prove_with(self, images: Sequence[Image]) -> bool:
         """Try the first of these that is an unchanged file; False if that proves nothing.
 
         Raises ServerUnusable if the server can't read files, or reads different ones; httpx2.TransportError.
@@ -77,7 +77,7 @@ class FileProof:
             return False
         async with self._asking:
             if not self.given:
-                self.given = await self._is_proved_by(image)
+                self.given = await self._compare_replies(image)
         return self.given
 
     def refused(self, message: str) -> ServerUnusable:
@@ -85,7 +85,7 @@ class FileProof:
         reason = f"{self._endpoint.address} reads no image files by itself (--file_urls): {message}"
         return ServerUnusable(reason, hint=HINT)
 
-    async def _is_proved_by(self, image: Image) -> bool:
+    async def _compare_replies(self, image: Image) -> bool:
         difference = ""
         for _ in range(TRIES):
             try:

@@ -21,61 +21,61 @@ WORTH_WAITING_BYTES = MEGABYTE
 """With missing images of this size, a question waits while another question sends them."""
 
 
-class HeldImages:
+class KnownImages:
     """The digests of the images that a server has, the least recently used first."""
 
     def __init__(self, limit: int = MOST_IMAGES) -> None:
         self._limit = limit
-        self._held: dict[str, None] = {}
-        self._coming: dict[str, asyncio.Event] = {}
+        self._known: dict[str, None] = {}
+        self._claims: dict[str, asyncio.Event] = {}
 
     def __contains__(self, sha256: str) -> bool:
-        return sha256 in self._held
+        return sha256 in self._known
 
-    async def lead(self, images: Sequence[Image]) -> str:
+    async def claim(self, images: Sequence[Image]) -> str:
         """Wait while another question sends these images; returns "", or a digest if the caller has to send them.
 
-        With a digest, other questions wait until the caller passes it to `brought`.
+        With a digest, other questions wait until the caller passes it to `release`.
         """
         while True:
-            missing = [image for image in images if image.sha256 not in self._held]
+            missing = [image for image in images if image.sha256 not in self._known]
             if sum(image.size_bytes for image in missing) < WORTH_WAITING_BYTES:
                 return ""
             first = missing[0].sha256
-            coming = self._coming.get(first)
-            if coming is None:
-                self._coming[first] = asyncio.Event()
+            claim = self._claims.get(first)
+            if claim is None:
+                self._claims[first] = asyncio.Event()
                 return first
-            await coming.wait()
+            await claim.wait()
 
-    def brought(self, sha256: str) -> None:
+    def release(self, sha256: str) -> None:
         """Wake the questions that wait for these images, whether or not the server has them now."""
-        self._coming.pop(sha256).set()
+        self._claims.pop(sha256).set()
 
     def keep(self, images: Sequence[Image]) -> None:
         """Remember images that the server has received or used again."""
         for image in images:
-            self._held.pop(image.sha256, None)
-            self._held[image.sha256] = None
-        while len(self._held) > self._limit:
-            del self._held[next(iter(self._held))]
+            self._known.pop(image.sha256, None)
+            self._known[image.sha256] = None
+        while len(self._known) > self._limit:
+            del self._known[next(iter(self._known))]
 
-    def missed(self, sha256: str) -> None:
+    def forget_until(self, sha256: str) -> None:
         """Forget an image that the server has dropped, and all images that it used before that one."""
-        if sha256 not in self._held:
+        if sha256 not in self._known:
             return
-        for older in list(self._held):
-            del self._held[older]
+        for older in list(self._known):
+            del self._known[older]
             if older == sha256:
                 return
 
     def drop(self, images: Sequence[Image]) -> None:
         """Forget these images, so that their bytes are sent again."""
         for image in images:
-            self._held.pop(image.sha256, None)
+            self._known.pop(image.sha256, None)
 
     def clear(self) -> None:
-        self._held.clear()
+        self._known.clear()
 
 
 MISS = re.compile(r"cache miss for image at index (\d+)", re.IGNORECASE)
@@ -99,7 +99,7 @@ class Counted(Struct):
 
 
 class Uploads:
-    """The ways to send images to one server: by name if it keeps them (`held`), as files if it reads them (`proof`).
+    """The ways to send images to one server: by name if it keeps them (`known`), as files if it reads them (`proof`).
 
     `suffix` goes behind each name and depends on how the server processes images; `hits` counts the requests with names
     that were answered.
@@ -108,12 +108,12 @@ class Uploads:
     def __init__(
         self,
         *,
-        held: HeldImages | None,
+        known: KnownImages | None,
         suffix: str,
         proof: FileProof | None,
         note: Callable[[str], None],
     ) -> None:
-        self.held = held
+        self.known = known
         self.suffix = suffix
         self.proof = proof
         self.counted = Counted()
@@ -125,15 +125,15 @@ class Uploads:
 
         Waits while another question sends the same images. Raises the errors of FileProof.
         """
-        held = self.held
-        files = self.proof is not None and (self.proof.given or await self.proof.by(images))
-        leads = "" if held is None or files or whole else await held.lead(images)
-        return Sending(uploads=self, images=images, held=held, leads=leads, is_by_file=files, whole=whole)
+        known = self.known
+        files = self.proof is not None and (self.proof.given or await self.proof.prove_with(images))
+        claimed = "" if known is None or files or whole else await known.claim(images)
+        return Sending(uploads=self, images=images, known=known, claimed=claimed, is_by_file=files, whole=whole)
 
     def missed(self, message: str, images: Sequence[Image]) -> bool:
         """Whether a refusal says that the server lacks an image; if so, forget the question's images."""
         miss = MISS.search(message)
-        if self.held is None or miss is None:
+        if self.known is None or miss is None:
             return False
         self.counted.misses += 1
         if self.counted.misses >= ENOUGH_MISSES and self.counted.misses > self.hits:
@@ -141,13 +141,13 @@ class Uploads:
             return True
         at = int(miss[1])
         if at < len(images):
-            self.held.missed(images[at].sha256)
-        self.held.drop(images)
+            self.known.forget_until(images[at].sha256)
+        self.known.drop(images)
         return True
 
     def _give_up_names(self) -> None:
         """Send all images as bytes from now on: that costs less than to wait for images that are dropped at once."""
-        self.held = None
+        self.known = None
         self._note(
             f"--image_uuid: after {self.counted.misses} images that the server had let go of, all are sent whole "
             "(vLLM keeps more with a larger --mm-processor-cache-gb)"
@@ -159,8 +159,8 @@ class Uploads:
 
     def forget(self) -> None:
         """Forget everything: the server was away and may have been replaced."""
-        if self.held is not None:
-            self.held.clear()
+        if self.known is not None:
+            self.known.clear()
         if self.proof is not None:
             self.proof.given = False
 
@@ -168,14 +168,14 @@ class Uploads:
 class Sending(Struct, kw_only=True):
     """The images of one attempt, from the request to its reply; a context manager.
 
-    `leads` is the digest of an image for which other questions wait, or ""; `files` are the images that the server
+    `claimed` is the digest of an image for which other questions wait, or ""; `files` are the images that the server
     reads from their files, with the state of each file.
     """
 
     uploads: Uploads
     images: Sequence[Image]
-    held: HeldImages | None
-    leads: str
+    known: KnownImages | None
+    claimed: str
     is_by_file: bool
     whole: bool
     files: list[tuple[Image, FileState]] = []
@@ -195,8 +195,8 @@ class Sending(Struct, kw_only=True):
         counted.named += self.named
         counted.pointed_at += self.pointed_at
         counted.spared_bytes += self.spared_bytes
-        if self.held is not None:
-            self.held.keep(self.images)
+        if self.known is not None:
+            self.known.keep(self.images)
         if self.named:
             self.uploads.hits += 1
 
@@ -204,13 +204,13 @@ class Sending(Struct, kw_only=True):
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        if self.leads and self.held is not None:
-            self.held.brought(self.leads)
+        if self.claimed and self.known is not None:
+            self.known.release(self.claimed)
 
     def _part(self, image: Image) -> Part:
-        held = self.held
-        name = image.sha256 + self.uploads.suffix if held is not None else ""
-        if held is not None and image.sha256 in held and not self.whole:
+        known = self.known
+        name = image.sha256 + self.uploads.suffix if known is not None else ""
+        if known is not None and image.sha256 in known and not self.whole:
             self.named += 1
             self.spared_bytes += encoded_size(image.size_bytes)
             return by_name(name)

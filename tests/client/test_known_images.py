@@ -1,0 +1,66 @@
+"""The images that the client knows a server has."""
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.client.uploading.uploads import WORTH_WAITING_BYTES, KnownImages
+from vqa_client.types import Image
+
+
+def page(number: int, size_bytes: int = 10) -> Image:
+    return Image(name=f"{number}.png", mime="image/png", sha256=f"{number:064d}", size_bytes=size_bytes)
+
+
+def large(number: int) -> Image:
+    return page(number, WORTH_WAITING_BYTES)
+
+
+@given(st.integers(1, 6), st.lists(st.integers(0, 12), max_size=60))
+def test_the_images_used_last_are_remembered(limit: int, used: list[int]) -> None:
+    known = KnownImages(limit)
+    for number in used:
+        known.keep([page(number)])
+    latest = list(dict.fromkeys(reversed(used)))[:limit]
+    assert [number for number in range(13) if page(number).sha256 in known] == sorted(latest)
+    assert len(known._known) == len(latest)
+
+
+def test_a_dropped_image_also_drops_those_used_before_it() -> None:
+    known = KnownImages()
+    known.keep([page(number) for number in range(5)])
+    known.forget_until(page(2).sha256)
+    known.forget_until("unknown")
+    assert [page(number).sha256 in known for number in range(5)] == [False, False, False, True, True]
+
+
+async def test_questions_wait_while_another_one_sends_their_document() -> None:
+    known = KnownImages()
+    claimed = await known.claim([large(1)])
+    assert claimed
+    others = [asyncio.create_task(known.claim([large(1)])) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert not any(task.done() for task in others)
+    known.keep([large(1)])
+    known.release(claimed)
+    assert await asyncio.gather(*others) == ["", "", ""]
+
+
+async def test_if_the_first_question_fails_the_next_one_sends_the_document() -> None:
+    known = KnownImages()
+    claimed = await known.claim([large(1)])
+    others = [asyncio.create_task(known.claim([large(1)])) for _ in range(3)]
+    await asyncio.sleep(0)
+    known.release(claimed)
+    await asyncio.sleep(0.01)
+    assert [task.done() and task.result() for task in others] == [claimed, False, False]
+    known.keep([large(1)])
+    known.release(claimed)
+    await asyncio.gather(*others)
+
+
+async def test_no_question_waits_for_small_images_or_for_other_documents() -> None:
+    known = KnownImages()
+    assert await known.claim([page(1)]) == await known.claim([page(1)]) == ""
+    assert await known.claim([large(1)]) != await known.claim([large(2)])
