@@ -67,8 +67,8 @@ async def answer_one(question: Question, line: Line) -> Record:
     system, shots = task.system_for(question), task.shots(question) if task.shots else ()
     images: tuple[Image, ...] = ()
 
-    def asked() -> Record:
-        record = _asked(
+    def before_reply() -> Record:
+        record = _record_before_reply(
             question, visible(content, question.turns), images, cut=len(question.images) - len(shown.images)
         )
         if not (system or shots):
@@ -87,9 +87,9 @@ async def answer_one(question: Question, line: Line) -> Record:
         )
         completion = await line.chat.complete(request)
     except QuestionFailed as failure:
-        return _failed(asked(), failure)
-    answer, score = await _judge_in_thread(completion, question, task)
-    record = _answered(asked(), completion, answer, score)
+        return _with_failure(before_reply(), failure)
+    answer, score = await _judge_without_blocking(completion, question, task)
+    record = _with_reply(before_reply(), completion, answer, score)
     return replace(record, model=completion.model or UNSET) if task.names_model else record
 
 
@@ -128,13 +128,13 @@ def _with_images(content: Content, images: tuple[Image, ...]) -> Parts:
 def record_of(question: Question, completion: Completion | QuestionFailed, task: Task) -> Record:
     """The record of a reply or a failure from elsewhere, without prompt and images."""
     if isinstance(completion, QuestionFailed):
-        return _failed(_asked(question, "", ()), completion)
-    return _answered(_asked(question, "", ()), completion, *judge(completion, question, task))
+        return _with_failure(_record_before_reply(question, "", ()), completion)
+    return _with_reply(_record_before_reply(question, "", ()), completion, *judge(completion, question, task))
 
 
 def record_of_answer(question: Question, answer: Answer, score: Score) -> Record:
     """The record of an answer that was read and scored elsewhere, without its reply."""
-    return _judged(_asked(question, "", ()), answer, score)
+    return _with_answer(_record_before_reply(question, "", ()), answer, score)
 
 
 def judge(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:
@@ -149,8 +149,8 @@ def judge(completion: Completion, question: Question, task: Task) -> tuple[Answe
 _NOTHING = reply_from(Completion(text=""))
 
 
-async def _judge_in_thread(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:
-    """`judge` without blocking the loop: a thread reads a long reply and a task's first reply."""
+async def _judge_without_blocking(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:
+    """`judge`, but a thread reads a long reply and a task's first reply, so that the loop isn't blocked."""
     is_short = len(completion.text) + len(completion.reasoning or "") <= LOOP_CHARACTERS
     if is_short and task.name in _TASKS_READ:
         return judge(completion, question, task)
@@ -164,7 +164,7 @@ def read_again(record: Record, question: Question, task: Task) -> Record:
     today = replace(record, references=question.references, groups=question.groups)
     if record.output is None:
         return today
-    return _judged(today, *judge(kept_completion(record), question, task))
+    return _with_answer(today, *judge(kept_completion(record), question, task))
 
 
 class Crew:
@@ -294,7 +294,7 @@ async def until_stopped(stop: asyncio.Event, work: Awaitable[Result], grace_s: f
         await asyncio.gather(working, stopping, return_exceptions=True)
 
 
-def _asked(question: Question, prompt: str, images: tuple[Image, ...], cut: int = 0) -> Record:
+def _record_before_reply(question: Question, prompt: str, images: tuple[Image, ...], cut: int = 0) -> Record:
     """The record of a question before its reply; the status follows."""
     return Record(
         question_id=question.id,
@@ -311,9 +311,9 @@ def _asked(question: Question, prompt: str, images: tuple[Image, ...], cut: int 
     )
 
 
-def _answered(asked: Record, completion: Completion, answer: Answer, score: Score) -> Record:
+def _with_reply(record: Record, completion: Completion, answer: Answer, score: Score) -> Record:
     return replace(
-        _judged(asked, answer, score),
+        _with_answer(record, answer, score),
         output=completion.text,
         reasoning=completion.reasoning,
         replaced_characters=f"{completion.text}{completion.reasoning or ''}".count("\ufffd") or UNSET,
@@ -328,7 +328,7 @@ def _answered(asked: Record, completion: Completion, answer: Answer, score: Scor
     )
 
 
-def _judged(record: Record, answer: Answer, score: Score) -> Record:
+def _with_answer(record: Record, answer: Answer, score: Score) -> Record:
     return replace(
         record,
         status=answer.status,
@@ -343,9 +343,9 @@ def _judged(record: Record, answer: Answer, score: Score) -> Record:
     )
 
 
-def _failed(asked: Record, failure: QuestionFailed) -> Record:
+def _with_failure(record: Record, failure: QuestionFailed) -> Record:
     return replace(
-        asked,
+        record,
         status=failure.status,
         error=Failure(
             message=str(failure),
@@ -356,15 +356,15 @@ def _failed(asked: Record, failure: QuestionFailed) -> Record:
         ),
         attempts=failure.attempts,
         request_bytes=failure.request_bytes,
-        image_stamps=failure.image_stamp or asked.image_stamps,
+        image_stamps=failure.image_stamp or record.image_stamps,
     )
 
 
-def stamps(each: Sequence[str]) -> str:
+def stamps(file_stamps: Sequence[str]) -> str:
     """The stamps of a question's image files for its record: a checksum of several, "" if one has no stamp."""
-    if len(each) > 1 and all(each):
-        return f"{crc32(' '.join(each).encode()):08x}"
-    return each[0] if len(each) == 1 else ""
+    if len(file_stamps) > 1 and all(file_stamps):
+        return f"{crc32(' '.join(file_stamps).encode()):08x}"
+    return file_stamps[0] if len(file_stamps) == 1 else ""
 
 
 def _kept_image(image: Image) -> SentImage:

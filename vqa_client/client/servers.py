@@ -14,6 +14,7 @@ from vqa_client.client.probe import Served, wait_for_server
 from vqa_client.client.probing.identity import ShortCheck, short_check
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.routes import Route, Routes
+from vqa_client.client.uploading.choose import ways_of
 from vqa_client.client.url import candidates, without_secrets
 from vqa_client.errors import ServerAway, ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings
@@ -110,8 +111,6 @@ async def open_routes(
     for route in servers:
         route.gate = BatchGate() if route.served.in_batches else None
     if (settings.image_uuid != "off" or settings.file_urls) and not settings.dry_run:
-        from vqa_client.client.uploading.choose import ways_of  # most runs don't need it
-
         for route in servers:
             route.uploads = await ways_of(route.endpoint, model, settings, note, is_away=bool(route.away))
     if len(servers) == 1 or settings.dry_run:
