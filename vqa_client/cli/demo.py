@@ -1,7 +1,6 @@
 """`vqa-client demo`: local servers answer the sample questions, and are stopped at the end."""
 
 import asyncio
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +9,7 @@ from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
 from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
 from vqa_client.cli.streams import say
-from vqa_client.evaluation import Interrupted, arun
+from vqa_client.evaluation import arun_several
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
 from vqa_client.servers import local, reader
@@ -46,26 +45,13 @@ def demo(settings: DemoSettings) -> int:
 async def _pages_part(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
     progress.note("starting the page reader, a local server that reads pages by OCR (no vision-language model)")
     async with reader.start() as server:
-        return await _ask_runs(_pages(settings, server.base_url), progress, stop)
+        return await arun_several(_pages(settings, server.base_url), progress=progress, stop=stop)
 
 
 async def _shapes_part(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
     progress.note("starting the tiny VLM on mlx-vlm's server: a real but tiny model that only knows coloured shapes")
     async with local.start(progress.note) as server:
-        return await _ask_runs(_shapes(settings, server.base_url), progress, stop)
-
-
-async def _ask_runs(runs: Sequence[RunSettings], progress: Progress, stop: asyncio.Event) -> list[Report]:
-    """The reports of all runs; Interrupted has those of the runs so far."""
-    reports: list[Report] = []
-    for run in runs:
-        if stop.is_set():
-            raise Interrupted(reports)
-        try:
-            reports += await arun(run, progress=progress, stop=stop)
-        except Interrupted as interrupted:
-            raise Interrupted([*reports, *interrupted.reports]) from None
-    return reports
+        return await arun_several(_shapes(settings, server.base_url), progress=progress, stop=stop)
 
 
 def _pages(settings: DemoSettings, base_url: str) -> list[RunSettings]:

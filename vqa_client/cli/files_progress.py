@@ -1,10 +1,10 @@
 """Commands that make many files: their progress on standard error, and how a signal stops them."""
 
-import contextlib
 import functools
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -60,39 +60,27 @@ def _raise_once(number: int, frame: FrameType | None) -> None:
     raise _Signalled(number)
 
 
-@contextlib.contextmanager
-def files_progress(title: str, total: int, *, noun: str = "files") -> Iterator[Advance]:
+def files_progress(title: str, total: int, *, noun: str = "files") -> AbstractContextManager[Advance]:
     """Show done and total, files per second and the time left: a bar on a terminal, else a plain line now and then."""
-    progress_count = _Count(title, total, noun)
-    with _show_count(progress_count) as tick:
-
-        def advance(n: int = 1) -> None:
-            progress_count.done += n
-            tick()
-
-        yield advance
+    return _show(_FilesCount(title, total, noun))
 
 
-@contextlib.contextmanager
-def pages_progress(title: str, *, documents: int, characters: int) -> Iterator[Callable[["Step"], None]]:
+def pages_progress(title: str, *, documents: int, characters: int) -> AbstractContextManager[Callable[["Step"], None]]:
     """Show the progress of drawing documents, by characters: one document may be most of the work."""
-    progress_count = _PageCount(title, characters, documents)
-    with _show_count(progress_count) as tick:
-
-        def advance(step: "Step") -> None:
-            progress_count.take(step)
-            tick()
-
-        yield advance
+    return _show(_PageCount(title, characters, documents))
 
 
-class _Count:
+class _FilesCount:
     """How much is done, of how much, since when."""
 
     def __init__(self, title: str, total: int, noun: str) -> None:
         self.title, self.total, self.noun = title, total, noun
         self.done = 0
         self._since_s = time.monotonic()
+
+    def add(self, step: Any) -> None:
+        """Count so many more files."""
+        self.done += step
 
     def line(self) -> str:
         """Done and total, the rate, the time left."""
@@ -110,14 +98,15 @@ class _Count:
         return f"{duration((self.total - self.done) / rate)} left" if rate and self.done < self.total else ""
 
 
-class _PageCount(_Count):
+class _PageCount(_FilesCount):
     """Counts characters of documents; the pace leaves out documents that an earlier run has drawn."""
 
     def __init__(self, title: str, characters: int, documents: int) -> None:
         super().__init__(title, characters, "documents")
         self._documents, self._finished, self._pages, self._made, self._skipped = documents, 0, 0, 0, 0
 
-    def take(self, step: "Step") -> None:
+    def add(self, step: Any) -> None:
+        """Count a Step."""
         self.done += step.characters
         self._finished += step.documents
         self._pages += step.pages
@@ -136,32 +125,39 @@ class _PageCount(_Count):
         return " · ".join(filter(None, parts))
 
 
-def _show_count(progress_count: _Count) -> contextlib.AbstractContextManager[Callable[[], None]]:
-    """Show a count; gives a function to call whenever the count has changed."""
-    return _bar(progress_count) if on_terminal() else _plain_lines(progress_count)
+@contextmanager
+def _show(files: _FilesCount) -> Iterator[Callable[..., None]]:
+    """Show a count; gives a function that adds to it."""
+
+    def advance(step: Any = 1) -> None:
+        files.add(step)
+        tick()
+
+    with _bar(files) if on_terminal() else _plain_lines(files) as tick:
+        yield advance
 
 
-@contextlib.contextmanager
-def _plain_lines(progress_count: _Count) -> Iterator[Callable[[], None]]:
+@contextmanager
+def _plain_lines(files: _FilesCount) -> Iterator[Callable[[], None]]:
     printed_s = time.monotonic()
 
     def tick() -> None:
         nonlocal printed_s
         if time.monotonic() - printed_s >= LEAST_S:
             printed_s = time.monotonic()
-            say(f"{progress_count.title}: {progress_count.line()}")
+            say(f"{files.title}: {files.line()}")
 
     yield tick
-    say(f"{progress_count.title}: {progress_count.line()}")
+    say(f"{files.title}: {files.line()}")
 
 
-@contextlib.contextmanager
-def _bar(progress_count: _Count) -> Iterator[Callable[[], None]]:
+@contextmanager
+def _bar(files: _FilesCount) -> Iterator[Callable[[], None]]:
     from rich.console import Console
     from rich.live import Live
 
     def draw_bar() -> Any:
-        return bar(progress_count.title, progress_count.done, progress_count.total, progress_count.line())
+        return bar(files.title, files.done, files.total, files.line())
 
     console = Console(stderr=True, highlight=False)
     with Live(console=console, get_renderable=draw_bar, refresh_per_second=4, redirect_stdout=False):
