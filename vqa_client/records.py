@@ -1,15 +1,12 @@
 """The record log: one line per question, appended when its record is there; repaired and read when a run resumes."""
 
 import contextlib
-import functools
 import os
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import nan
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from vqa_client.compact_index import CompactIndex
 from vqa_client.errors import UNDECODABLE, OutputError, UsageError
@@ -49,16 +46,12 @@ _IS_SETTLED = [bool(state & _IS_PERMANENT) or _status(state) in ANSWERED for sta
 _UNKNOWN = 0
 """The tag of a record that this process wrote: it equals no question's tag, so that the record is read to compare."""
 _READ_BYTES = 8192
-_BEGIN = b'{"question_id":'
 _PIECES, _PIECE_BYTES = 8, 1 << 15
 
 
 def is_settled(record: Record, again: Collection[Status] = ()) -> bool:
     """Whether a record is settled: answered or failed permanently, and its status is not in `again`."""
     return record.status not in again and _IS_SETTLED[_state(record)]
-
-
-_encode = msgspec.json.Encoder().encode
 
 
 class RecordLog:
@@ -76,6 +69,7 @@ class RecordLog:
         self.repaired = ""
         self._identity = identity or {}
         self._run = ""
+        self._last: Record
         self._end = 0
         self._fd = -1
         self._clear()
@@ -196,7 +190,7 @@ class RecordLog:
         self._places = array("Q")
         self._scores = array("f")
         self._count = [0] * (2 * len(STATUSES))
-        self._read_ahead, self._last = (0, b""), (-1, b"")
+        self._read_ahead, self._last_place = (0, b""), -1
 
     def _reopen(self) -> None:
         self._close()  # this is the old file; a new one has replaced it
@@ -255,24 +249,28 @@ class RecordLog:
         self._count[state] += 1
 
     def _holds(self, number: int, key: Key) -> bool:
-        line, begin = self._line(number), _BEGIN + _encode(key[0])
-        is_alike = line.startswith(begin) and line.startswith(_form_texts(key[1]), len(begin))
-        return is_alike or head_of(line).key == key
+        """Whether a record is of this question; it is decoded, since it is usually asked for next."""
+        try:
+            return self[number].key == key
+        except UsageError:
+            return head_of(self._line(number)).key == key
 
     def __getitem__(self, number: int) -> Record:
-        line = self._line(number)
-        try:
-            return record_of(line)
-        except UNDECODABLE as error:
-            message = f"{self.path}: the record of {head_of(line).question_id!r} can't be read: {error}"
-            hint = "was it edited? --fresh moves the records aside and starts over"
-            raise UsageError(message, hint=hint) from None
+        place = self._places[number] >> _STATE_BITS
+        if place != self._last_place:
+            line = self._line(number)
+            try:
+                self._last = record_of(line)
+            except UNDECODABLE as error:
+                message = f"{self.path}: the record of {head_of(line).question_id!r} can't be read: {error}"
+                hint = "was it edited? --fresh moves the records aside and starts over"
+                raise UsageError(message, hint=hint) from None
+            self._last_place = place
+        return self._last
 
     def _line(self, number: int) -> bytes:
         """Read a record's line, and with it the next lines, which are usually read next."""
         place = self._places[number] >> _STATE_BITS
-        if place == self._last[0]:  # the line was read to compare its key
-            return self._last[1]
         start, lines = self._read_ahead
         begin = place - start
         end = lines.find(b"\n", begin) + 1 if 0 <= begin < len(lines) else 0
@@ -287,8 +285,7 @@ class RecordLog:
                 raise _unreadable(self.path, error) from error
             self._read_ahead = place, lines
             begin, end = 0, end or len(lines)
-        self._last = place, lines[begin:end]
-        return self._last[1]
+        return lines[begin:end]
 
 
 def _expected_in(descriptor: int) -> int:
@@ -318,13 +315,6 @@ def _set_aside(path: Path, rests: list[Damaged]) -> Path:
 def _lines(kind: str, lines: Sequence[Damaged]) -> str:
     """Such as "2 unreadable lines (3, 17)"."""
     return f"{len(lines)} {kind}{'s' * (len(lines) > 1)} ({numbered([line for line, _ in lines])})"
-
-
-@functools.lru_cache(maxsize=64)
-def _form_texts(form: str) -> tuple[bytes, ...]:
-    """The text that follows the id in a line of this form: comparing it is cheaper than decoding the line."""
-    text = _encode(form)
-    return (b',"variant":%b,' % text, b',"variant":"","folder":%b,' % text) if form else (b',"variant":"","status":',)
 
 
 @contextlib.contextmanager
