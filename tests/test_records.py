@@ -321,14 +321,14 @@ def test_a_log_that_is_replaced_or_removed_while_another_opens_it_is_opened_agai
     fill(path, record("old"))
     lock, replaced = files.lock, []
 
-    def replace_first(descriptor: int, of: Path) -> None:
+    def replace_first(descriptor: int, of: Path, *, shared: bool) -> None:
         if not replaced:
             replaced.append(path.with_suffix(".new"))
             path.unlink()
             if new:
                 fill(replaced[0], *map(record, new))
                 replaced[0].replace(path)
-        lock(descriptor, of)
+        lock(descriptor, of, shared=shared)
 
     monkeypatch.setattr(files, "lock", replace_first)
     with RecordLog(path) as log:
