@@ -1,9 +1,9 @@
-"""The words that deny, suppose or withdraw an answer; the only place to add a phrase or a language.
+"""Words that deny, suppose or withdraw an answer; add a phrase or a language here.
 
-The choice readings use `NOT`, `NOT_THAT` and `WRONG` on text with its accents. All else is matched against text from
-`strict.containment.read` in lower case: accents are gone ("não" is "nao"), and a word is looked up as a whole. Scripts
-that set no spaces, or whose vowel signs `re` takes for the end of a word, are searched as they are. In a table each
-line is one or more alternatives of a regular expression.
+The choice readings match `NOT`, `NOT_THAT` and `WRONG` against text with accents. The rest is matched against text from
+`strict.containment.read` in lower case: it has no accents ("não" is "nao"), and words match as a whole. Scripts without
+spaces, and those whose vowel signs end a word for `re`, are searched anywhere. Each line of a table is one or more
+alternatives of a regular expression.
 """
 
 import re
@@ -16,7 +16,7 @@ NOT_THAT: Final = (
     r"(?:değil\w*|olamaz|imk[âa]ns[ıi]z\w*|না(?=[\s।.]|$)|수 ?없|नहीं|নয়|নয়|(?:では|じゃ)(?:な[いく]|ありません)|ない"
     r"|[이가] ?아니\w*|[이가] ?아닙\w*|않)"
 )
-"""Denies what stands before it: "A değil, C"."""
+"""Denies what comes before it: "A değil, C"."""
 _WRONG_WORDS = r"""
     falsch\w*|faux|fausses?|incorrect[aeio]?s?|fals[aeio]s?|errad[ao]s?|errat[aeio]|equivocad[ao]s?|sbagliat[aeio]|fout|onjuist|verkeerd
     błędn\w*|niepoprawn\w*|nieprawidłow\w*|špatn\w*|nesprávn\w*|chybn\w*|yanlış\w*|fel|felaktig\w*|forkert\w*|feil|galt?
@@ -29,7 +29,7 @@ EXCEPT: Final = (
     "(?:except|but|other than|apart from)(?: for)?|außer|bis auf|sauf|excepté|menos|excepto|salvo|exceto|tranne|eccetto"
     "|behalve|кроме"
 )
-"""Leads to the one that is meant otherwise than all others."""
+"""Leads to the exception among all others."""
 
 
 _LEAST_WORDS = r"""
@@ -52,7 +52,7 @@ IMPOSSIBLE: Final = (
     rf"\b{any_word(_IMPOSSIBLE_WORDS)},? (?:that|for (?:it|this|that|the answer|the correct answer|option)"
     r"|que|qu'|dass|dat|che|att|at|że|aby|že|aby|hogy|что|чтобы|що|να|أن|ca|bahwa)\b"
 )
-"""Calls what follows it impossible: "it is impossible that the answer is A"."""
+"""Calls the clause after it impossible: "it is impossible that the answer is A"."""
 
 
 def _lines(table: str) -> str:
@@ -64,12 +64,12 @@ def _words(table: str) -> str:
 
 
 def _at_word_start(table: str) -> str:
-    """The lines as what begins with a word: one look for its beginning keeps the search cheap."""
+    """The lines at the start of a word: one common `\\b` keeps the search fast."""
     return rf"\b(?:{_lines(table)})"
 
 
 def _fold(words: str) -> str:
-    """Without accents, as `containment.read` folds a reply."""
+    """Remove accents, as `containment.read` does."""
     return unicodedata.normalize(
         "NFC", re.sub(r"(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+", "", unicodedata.normalize("NFD", words))
     )
@@ -105,7 +105,7 @@ _NEGATORS: Final = {
 }
 NEGATORS: Final = frozenset(_fold(" ".join(_NEGATORS.values())).split())
 FOLLOWING: Final = NEGATORS - frozenset(_NEGATORS["English"].split())
-"""Negators that may follow in a clause what they deny."""
+"""Negators that may come after what they deny, in the same clause."""
 NOT_WORDS: Final = "|".join(
     (
         "no|não|nao|ne|n'est|ei|sem|né|kein\\w*|ningun\\w*|nu(?= (?:este|e|sunt|poate)\\b|\\s*$)",
@@ -116,10 +116,10 @@ NOT_WORDS: Final = "|".join(
         ),
     )
 )
-"""The same for text with its accents, as regex source."""
+"""The same for text with accents, as regex source."""
 NOT_SIGNS: Final = r"[不没沒非]|ไม่"
 NOT: Final = rf"(?:\b{any_word(NOT_WORDS)}\b|{NOT_SIGNS})"
-"""Denies what follows it or, where nothing does, what stands before it: "nicht C", "C ist nicht richtig"."""
+"""Denies what follows it or, at the end of a clause, what comes before it: "nicht C", "C ist nicht richtig"."""
 UNSPACED: Final = lazily(
     _lines(r"""
     不|没|沒|非|无|無|未
@@ -130,7 +130,7 @@ UNSPACED: Final = lazily(
     ไม่|มิใช่
     """)
 )
-"""Negators of Chinese, Japanese, Korean, Hindi and Bengali, the languages of southern India, and Thai."""
+"""Negators of Chinese, Japanese, Korean, Hindi, Bengali, the languages of southern India, and Thai."""
 PHRASES: Final = lazily(
     _lines(r"""
     n't\b|m[iu]yor(?:du|lar|um|uz)?\b|\byer almaz\b
@@ -138,7 +138,7 @@ PHRASES: Final = lazily(
     \bnu (?:este|e|a|am|apare|exista|contine|se|poate|sunt|figureaza)\b
     """)
 )
-"""Negators of more than one word, and those that another language has for something else alone."""
+"""Negators of several words, including words that alone mean something else in another language."""
 
 _WITHOUT = r"""no|without(?: an?y?)?|beyond(?: an?y?)?|kein\w*|ohne(?: jeden)?|sans(?: aucun)?|sin(?: ninguna)?
     sem(?: nenhuma)?|senza(?: alcun)?|geen|zonder|utan|ingen|uten|uden|bez|без|нет|немає"""
@@ -163,7 +163,7 @@ HARMLESS: Final = lazily(
     틀림없|의심의 여지가? 없|뿐만 아니라|밖에 없|निस्संदेह|ไม่ต้องสงสัย
     """)
 )
-"""What has the form of a denial and none of its meaning."""
+"""Phrases that have the form of a denial but not its meaning."""
 
 _DENYING = _lines(r"""
     doubt\w*|(?<!nor )den(?:y|ies|ied|ying)|fail(?:s|ed|ing)? to|lack\w*|missing|absent|false|untrue|wrong|incorrect\w*
@@ -187,7 +187,7 @@ _INSTEAD = r"""
     plutot que|mas bien que|piuttosto che|anziche|eerder dan|кроме|tod[oa]s? menos|tud[oa] menos
     """
 REVERSERS: Final = lazily(rf"\b(?:{_DENYING}|{_lines(_INSTEAD)})\b|错误|錯誤|错(?!过)|間違い|間違っ|틀린|틀렸")
-"""Words that deny by their meaning; a second one, or a negator, takes that back ("no doubt", "none other than")."""
+"""Words that deny by their meaning; a second one, or a negator, cancels the denial ("no doubt", "none other than")."""
 
 _OTHER_PEOPLE = r"""you|(?:the|your) (?:question|user|prompt|message)
     every(?:one|body)(?: \w+){0,3}
@@ -222,7 +222,7 @@ DENIES_BEFORE: Final = lazily(
     ^只是|错误|错(?!过)|間違|違い|틀렸|틀립
     """)
 )
-"""What denies the words before it in its clause, in English; `FOLLOWING` has the other languages."""
+"""English phrases that deny the words before them in their clause; `FOLLOWING` has other languages."""
 
 CONTRASTS: Final = _words("""
     but|however|though|although|whereas|while|yet|instead|despite|in spite of|therefore|thus|hence|because|aber|sondern
@@ -253,7 +253,7 @@ _AFFIRMS = lazily(
 
 
 def denied_before(text: str, at: int) -> bool:
-    """Whether the clause up to `at` denies what stands there: "there aren't 3", "it is not a red one"."""
+    """Whether the clause before `at` denies what is there: "there aren't 3", "it is not a red one"."""
     before = text[max(0, at - _DENIAL_READ) : at].lower().replace("’", "'")
     if not _DENIED_NEXT.search(before):
         return False
@@ -277,7 +277,7 @@ SURE: Final = lazily(
     r"\bif (?:you|we)(?: \w+)? (?:look|read|check|see|turn|zoom|count|scroll|go)\b|\b(?:even|as) if\b"
     r"|\bif i(?: (?:(?:had|have|were) (?:to|a)|must)\b|'m\b| am\b| read\b| see\b)"
 )
-"""What has the form of a supposition and gives an answer."""
+"""Phrases that have the form of a supposition but lead to an answer."""
 DEPENDS: Final = (
     lazily(
         _words("""(?:would|could|might|i'd)(?! (?:say|guess|go))|maybe|perhaps|possibly|serait|ware|wurde
@@ -285,7 +285,7 @@ DEPENDS: Final = (
     ),
     lazily(_words("if|were|had|unless|provided|hypothetically|si|wenn|falls|se|als|om|hvis|jos|если|якщо")),
 )
-"""What depends on a condition has one of each in its sentence."""
+"""A sentence with a match of both depends on a condition."""
 
 LENT: Final = lazily(
     rf"{_words(_OTHER_PEOPLE)}(?: (?:have|had|be|may|might|could))? {_words(_OPINIONS)}|"
@@ -300,7 +300,7 @@ LENT: Final = lazily(
     closest|nearest|it (?:is|was) (?:claimed|alleged|rumou?red)
     """)
 )
-"""Words that lend what follows them in their clause to somebody else, or to an earlier time."""
+"""Words that attribute what follows them in their clause to others, or to the past."""
 _NOUNS = "secret|hidden|number|code|word|value|name|answer|animal|city"
 LENT_NEXT: Final = lazily(
     _at_word_start(r"""
@@ -316,7 +316,7 @@ LENT_NEXT: Final = lazily(
     """)
     + rf"(?: (?:the|an?|that|this|{_NOUNS}))*\W*$|[≠<>≤≥❌✗✘✖🚫](?<![-=]>)=? ?$|^\W*(?:was|were|like|say) $"
 )
-"""The same, only of what follows at once."""
+"""The same for what follows directly."""
 
 _SUBJECT = (
     r"(?:it|that|this|which|they|these|he|she|so|one)"
@@ -339,7 +339,7 @@ WITHDRAWS: Final = lazily(
     r"\W*(?:(?:but|and|though|however|yet|although|no|so|i think|clearly)\W+)*"
     rf"(?:(?:{_SUBJECT}|is|was|has been)(?: \w+ly| just| also| all)? ?)?(?:{_WRONG})(?! ?:)"
 )
-"""A clause without an answer that takes back the one before it."""
+"""A clause that withdraws the answer before it."""
 AS_LIKELY: Final = lazily(
     r"\bso (?:would|could|might|does|do)\b"
     r"|\b(?:(?:just|is|equally) (?:as )?|equally )(?:likely|possible|plausible|probable)\b"
@@ -356,7 +356,7 @@ ABSENT_AS_SUCH: Final = lazily(
     rf"\b{_lines(_SHOWN)} (?:it|that|this|so|them|one|any)\b|\bof the (?:kind|sort)\b"
     r"|\bnothing about (?:it|that|this)\b|\bno such\b|n't\W*$"
 )
-"""Of an answer that was stated, only what names it takes it back: "never states it", not "doesn't mention a date"."""
+"""Withdraws a stated answer: "never states it", but not "doesn't mention a date"."""
 OTHERS: Final = lazily(
     _words(r"else\w*|others?|another|again|why|how|where|who|when|page \d|more|further|additional")
     + "|其他|其它|另外|别的|다른|他の|ほか"
@@ -366,7 +366,7 @@ NOT_SECRET: Final = lazily(
     r"\W*(?:the|an?|its|this) (?!secret|hidden|answer)[^,]{1,60}\b(?:is|are|was|were)(?:n't| not)"
     r"(?: \w+){0,3} (?:secret|hidden)"
 )
-"""Denies something else: "the oak isn't called secret"."""
+"""Denies something other than the answer: "the oak isn't called secret"."""
 NOTHING: Final = lazily(
     r"\b(?:can't|cannot|won't) (?:give|share|reveal|tell|disclose)\b|"
     + _words(
@@ -374,7 +374,7 @@ NOTHING: Final = lazily(
     )
     + r"|: *(?:none|no|-+|\?+)$"
 )
-"""What a clause says of a thing that a reply doesn't give."""
+"""How a clause says that the reply doesn't give the answer."""
 _VERDICT = r"""found|present|exist|visible|available|readable|legible|mentioned|stated|contain|answerable|success|has_
     in_(?:text|document|context)|status"""
 VERDICTS: Final = tuple(
@@ -384,7 +384,7 @@ VERDICTS: Final = tuple(
         ("true|yes|1", ""),
     )
 )
-"""Fields that say of the whole reply whether it has an answer: that it has none, and that it has one."""
+"""Fields that say for the whole reply that it has no answer, and that it has one."""
 
 CORRECTS: Final = lazily(
     _words("""
@@ -393,6 +393,6 @@ CORRECTS: Final = lazily(
     """)
     + "|不对|不對|いや|아니,"
 )
-"""Between two answers, these take the first one back."""
+"""Between two answers, these withdraw the first one."""
 PREFERS: Final = lazily(_words(r"but|however|really|instead|now|current\w*|latest|therefore|thus|hence|so|until"))
-"""Between two answers that are both stated, these do."""
+"""Between two statements, these prefer the second one."""

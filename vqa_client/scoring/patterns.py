@@ -1,7 +1,6 @@
-"""How patterns are written and compiled, and where a word, a number or a label ends.
+"""Patterns that are compiled when first used, and where a word, a number or a label ends.
 
-A reply meets few of the patterns that all replies together need, and compiling them all takes longer than reading a
-thousand replies.
+One reply needs few of all patterns, and compiling them all takes longer than reading a thousand replies.
 """
 
 import re
@@ -21,14 +20,14 @@ class _Pattern:
 
 
 def lazily(source: str, flags: int = 0) -> re.Pattern[str]:
-    """As `re.compile`, at the first use."""
+    """As `re.compile`, but compile at the first use."""
     return cast("re.Pattern[str]", _Pattern(source, flags))
 
 
 def any_word(*sources: str) -> str:
-    """Regex source for any of the words, grouped by their first letters, which makes the search cheap.
+    """Regex source for any of the words, grouped by first letter for a fast search.
 
-    Words stand in lines, "|" between them; all but the first letter of each is regex source.
+    Lines and "|" separate the words; each word after its first letter is regex source.
     """
     groups: dict[str, list[str]] = {}
     for word in filter(None, map(str.strip, _BETWEEN_WORDS.split("|".join(sources)))):
@@ -38,13 +37,13 @@ def any_word(*sources: str) -> str:
 
 
 JOINER: Final = r"(?:(?=[^\W_])[0-9A-Za-z\u00aa-\u0dff\u10a0-\u10ff\u1200-\u167f\u1e00-\u1fff\u2c00-\u2dff])"
-"""One letter or digit that makes a longer token of the one beside it.
+"""A letter or digit that continues the token next to it.
 
-Only of scripts that set spaces between words: next to a Chinese, Japanese, Korean or Thai letter a Latin token ends.
-Written as few ranges, which `re` compiles four times as fast as all letters without those.
+Only in scripts with spaces between words: a Latin token ends next to a Chinese, Japanese, Korean or Thai letter. `re`
+compiles these few ranges four times as fast as all letters without those scripts.
 """
 TRIES: Final = 200
-"""Places at which one literal is looked at: a bound on the time that a degenerate text can take."""
+"""Places of one literal to look at; bounds the time for a degenerate text."""
 
 _joins = re.compile(JOINER)
 _NUMBER_STARTS = re.compile(rf"(?<!{JOINER})(?<!{JOINER}_)(?<!\d[.,:/])(?<!-)(?<!-[$€£¥])")
@@ -55,33 +54,33 @@ _WORD_ENDS = re.compile(rf"(?!{JOINER})(?!_{JOINER})(?!'(?!s(?!{JOINER})){JOINER
 
 
 def behind(opening: re.Pattern[str], text: str) -> str:
-    """What follows an opening; all of a text that doesn't begin with it."""
+    """The text after `opening`; the whole text if it doesn't begin with it."""
     match = opening.match(text)
     return text[match.end() :] if match else text
 
 
 def line_end(text: str, at: int) -> int:
-    """Where the line ends that `at` is in."""
+    """The end of the line that contains `at`."""
     end = text.find("\n", at)
     return end if end >= 0 else len(text)
 
 
 def joins(character: str) -> bool:
-    """Whether a token goes on through `character` ("" does not join)."""
+    """Whether `character` continues a token; "" doesn't."""
     return _joins.match(character) is not None
 
 
 def is_whole(text: str, start: int, end: int) -> bool:
-    """Whether `text[start:end]` is no part of a longer word or number.
+    """Whether `text[start:end]` is not part of a longer word or number.
 
-    "5" is whole in "5 km" and "5%", not in "15", "5.0", "12:5", "-5" or "3-5"; "gold" not in "golden". French elisions
-    ("l'or") and the English possessive ("gold's") end a word; "O'Hara" is one word.
+    "5" is whole in "5 km" and "5%", but not in "15", "5.0", "12:5", "-5" or "3-5", nor is "gold" in "golden". French
+    elisions ("l'or") and the English possessive ("gold's") end a word; "O'Hara" is one word.
     """
     return _starts(text, start) and _ends(text, end)
 
 
 def find_whole(text: str, literal: str) -> list[tuple[int, int]]:
-    """The places, without overlap, at which `literal` stands in `text` as a whole; at most `TRIES` are looked at."""
+    """Places, without overlap, where `text` has `literal` as a whole; looks at no more than `TRIES`."""
     places, start = [], 0
     for _ in range(TRIES):
         at = text.find(literal, start)

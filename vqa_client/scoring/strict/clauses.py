@@ -1,9 +1,9 @@
-"""A text as clauses, and whether it stands by what one of them mentions.
+"""Split a text into clauses, and decide whether it stands by what one of them mentions.
 
-A mention is denied by the words of its own clause, before it ("not 7421", "anything but 7421") or after it ("7421
-appears nowhere"), and withdrawn by what follows ("7421? No.", "..., but the page never states it"). It isn't meant if
-its clause asks, supposes ("if it were 7421") or lends it to others or to an earlier time ("you said 7421", "it used to
-be 7421"). What is only mentioned, conceded or possible gives way to a "but". Which words do that is in `denials`.
+Words of its own clause deny a mention, before it ("not 7421", "anything but 7421") or after it ("7421 appears
+nowhere"); later words withdraw it ("7421? No.", "..., but the page never states it"). It isn't meant if its clause asks
+a question, supposes it ("if it were 7421"), or attributes it to others or to the past ("you said 7421", "it used to be
+7421"). A "but" outweighs what is only mentioned, conceded or possible. `denials` has the words for all of this.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,13 +19,13 @@ _ASIDE = lazily(
     r"|,? ?(?:(?:is|was|does)n't (?:it|that)|right|correct|nicht wahr|n'est-ce pas|verdad|vero|nao e|toch|да|так)\?"
     r"|(?: -|[,;.]) (?:(?:does|is) (?:that|this)|do you|would you|shall i|can i|anything else)\b[^?.\n]{0,60}\?"
 )
-"""What others might think, and a question only in form, which asks for agreement."""
+"""What others may think, and tag questions, which only ask for agreement."""
 _REACH: Final = 160
-"""Characters around a mention that are looked at; keeps the time for one mention constant."""
+"""Characters to look at around a mention; bounds the time for one mention."""
 _NEXT: Final = 60
-"""Characters before a mention that speak of it at once."""
+"""Characters right before a mention."""
 _FOLLOWING: Final = 3
-"""Clauses after a mention that may withdraw it."""
+"""How many clauses after a mention may withdraw it."""
 _ANSWER = r"(?:it|this|that|i|the (?:secret|answer|correct|right|hidden|number|code))\b"
 _BREAK = lazily(
     r"(?P<end>[!?;\n。؟।]+|(?<!\be\.g)(?<!\bi\.e)\.+(?=[\s\"')\]]|$))"
@@ -60,12 +60,12 @@ _TOPIC = lazily(
     r"|respue|respos|segret|rispos|ocult|nascost|cache|hemlig|hemmelig|svar|tajn|ukryt|odpow|gizli|cevap|секрет|тайн|ответ"
     r"|скрыт|таємн|відпов|秘密|答|正解|비밀|답|उत्तर|गुप्त|ลับ|ตอบ|סוד|תשוב|سر|جواب"
 )
-"""What replies call the thing that was asked for; such a word stands for all its forms."""
+"""What replies call the thing that was asked for; stems match every inflected form."""
 _POINTS = lazily(
     r"\b(?:it|that|this|these|es|das|dies|c'est|ce|celle|eso|isso|dit|det|это|says?|reads?|states?|gives?|names?"
     r"|i|we|he|she|they|my)\b|[これそ这它是이그]"
 )
-"""What points from a sentence to what another one asks for."""
+"""Words that refer to what another sentence asks for."""
 _CONTRAST = lazily(rf"\W*(?:{denials.CONTRASTS})")
 _THAT_IS = lazily(r"\W*(?:and |so )?(?:that|this|it)(?:'s| is) ")
 _NEAR: Final = 3
@@ -126,7 +126,7 @@ _THAT_OTHER_THING = lazily(
     r"(?:it(?=')|that(?=')|(?:it|this|that|das|dies|esto|eso|isso|questo|dat|det|это|to) )"
     rf"(?:'s|{_IS})(?: aber| however)?(?: (?:{_ARTICLE})\b)++ (?!{_KNOWN_NOUN})\w"
 )
-"""What a reply calls a number: an open class; what it may call the answer is a closed one."""
+"""A number that a reply calls another thing: any noun, except the few that can name the answer."""
 _IF, _THEN = lazily(r"\W*if\b"), lazily(r"\W*(?:then|otherwise|it's|it is)\b")
 _CONCEDES = lazily(r"\W*(?:although|though|while|whereas|despite|in spite of)\b")
 _POSSIBLE = lazily(r"\b(?:would|could|might|may|should)\b(?! (?:say|guess|go|be called|mention))")
@@ -145,7 +145,7 @@ _BESIDE = lazily(r"\b(?:others?|another|also|candidates?|options?|possib\w+)\b")
 
 
 class Clauses:
-    """The clauses of `text`, as `containment.read` gives it; of a secret it isn't asked what else a number is."""
+    """The clauses of `text` from `containment.read`; a `secret` isn't a number that the text calls another thing."""
 
     def __init__(self, text: str, mentions: Sequence[int] = (), *, secret: bool = True) -> None:
         self.text = text
@@ -166,11 +166,11 @@ class Clauses:
                 self._ends.append(mark.end())
         self._one_sentence = not self._ends or not _WORD.search(self._lower, self._ends[0])
         self.nowhere = self._finds_none(mentions)
-        """Where the text is past saying that what was asked for isn't there; 0 where it doesn't say so."""
+        """The end of the last clause that says the answer isn't there; 0 without one."""
         self._names_topic = self.nowhere > 0 or _TOPIC.search(self._lower) is not None
 
     def stands_by(self, start: int, end: int, until: int) -> bool:
-        """Whether the text means what it says at [start, end); what follows is read up to `until`, the next mention."""
+        """Whether the text means its mention at [start, end); reads on up to `until`, the next mention."""
         before, after = self._clause_before(start), self._lower[end : min(self._next_start(end), until, end + _REACH)]
         stated = self.states(start, end)
         declared = _STATED.search(before) is not None
@@ -192,21 +192,23 @@ class Clauses:
         before = self._clause_before(start)
         if _BESIDE.search(before):
             return False
-        return bool(_STATED.search(before) or self.is_subject(start, end) or self._is_labelled(start))
+        label = self._lower[max(self.sentence(start), start - _REACH) : start].rstrip(_ENCLOSING)
+        labelled = label.endswith(":") and (_TOPIC.search(label) or _POINTS.search(label))
+        return bool(_STATED.search(before) or self.is_subject(start, end) or labelled)
 
     def speaks_of_topic(self, start: int, end: int) -> bool:
-        """Whether the sentence around [start, end) names what was asked for, or says nothing else."""
+        """Whether the sentence around [start, end) names what was asked for, or contains only this mention."""
         first = max(self.sentence(start), start - _REACH)
         sentence = f"{self._lower[first:start]} {self._rest_of_sentence(end)}"
         return _TOPIC.search(sentence) is not None or self.is_subject(start, end)
 
     def says_absent(self) -> bool:
-        """Whether fields say that there is no answer ("found: false"), and none that there is one."""
+        """Whether a field says that an answer is missing ("found: false"), and no field says that there is one."""
         no, yes = denials.VERDICTS
         return no.search(self._lower) is not None and yes.search(self._lower) is None
 
     def _finds_none(self, mentions: Sequence[int]) -> int:
-        """A sentence with one of `mentions` after its denial denies another: "the secret isn't Prague, but Oslo"."""
+        """The end of the last clause that denies the answer; "the secret isn't Prague, but Oslo" is not one."""
         past = 0
         for start, stop in pairwise((*self._starts, len(self._lower))):
             clause = self._lower[start : min(stop, start + _REACH)].strip()
@@ -222,20 +224,20 @@ class Clauses:
         return past
 
     def _is_followed(self, start: int, stop: int, mentions: Sequence[int]) -> bool:
-        """Whether one of `mentions` is in the clause at [start, stop) or later in the sentence, and not absent."""
+        """Whether one of `mentions` is in the clause at [start, stop) or later in its sentence, and isn't absent."""
         if denials.ABSENT.search(_EASY.sub(" easy ", self._lower[start:stop])):
             return False
         return bisect_left(mentions, start) < bisect_left(mentions, stop + len(self._rest_of_sentence(stop)))
 
     def is_subject(self, start: int, end: int) -> bool:
-        """Whether [start, end) is alone in its line, or what the sentence calls the answer: "Oslo is the secret"."""
+        """Whether [start, end) is alone on its line, or the subject of "Oslo is the secret"."""
         return _SUBJECT.match(self._lower, end) is not None or self._is_alone(start, end)
 
     def answers(self, start: int, end: int) -> bool:
-        """Whether [start, end) is where an answer is.
+        """Whether [start, end) is in a place for an answer.
 
-        That is where the text states it, where a clause speaks of what was asked for, points to a sentence that does or
-        has little else, after a question, and anywhere in a reply of one sentence that names nothing asked for.
+        These are a statement, a clause that names or refers to what was asked for or has few other words, the words
+        after a question, and all of a reply of one sentence that doesn't name what was asked for.
         """
         first = max(self.sentence(start), start - _REACH)
         text = f"{self._lower[first:start]} {self._rest_of_sentence(end)}"
@@ -253,12 +255,12 @@ class Clauses:
         return bool(_TOPIC.search(text) or _POINTS.search(text)) or len(text.split()) < _FEW or self._is_taken_up(end)
 
     def _is_taken_up(self, end: int) -> bool:
-        """Whether the next clause calls what was said the answer: "so that's the secret"."""
+        """Whether the next clause calls the mention the answer: "so that's the secret"."""
         at = self._next_start(end)
         return _THAT_IS.match(self._lower, at) is not None and _TOPIC.search(self._lower, at, at + _NEXT) is not None
 
     def sentence(self, at: int) -> int:
-        """Where the sentence begins that `at` is in."""
+        """The start of the sentence that contains `at`."""
         index = bisect_right(self._ends, at)
         return self._ends[index - 1] if index else 0
 
@@ -275,7 +277,7 @@ class Clauses:
         return self._starts[index] if index < len(self._starts) else len(self._lower)
 
     def _is_other_thing(self, start: int, end: int) -> bool:
-        """Whether a number is what nobody asked for: "7421 is the number of pages"."""
+        """Whether the text calls a number another thing than was asked for: "7421 is the number of pages"."""
         if not self._lower[end - 1].isdecimal():
             return False
         stop = self._next_start(end)
@@ -296,7 +298,7 @@ class Clauses:
         return stop > 0 and self._lower[stop - 1] in "?؟" and not _AGREES.match(self._lower, stop)
 
     def _is_conditional(self, start: int, end: int, before: str, after: str) -> bool:
-        """Whether the mention is one under a condition that its sentence has before or after it."""
+        """Whether a condition in its sentence, before or after it, applies to the mention."""
         sentence = self._lower[max(self.sentence(start), start - _REACH) : start]
         if _THEN.match(before) and _IF.match(denials.SURE.sub(" ", sentence)):
             return True
@@ -306,20 +308,19 @@ class Clauses:
         return denials.DEPENDS[1].search(denials.SURE.sub(" ", rest)) is not None
 
     def _gives_way(self, start: int, end: int, before: str, after: str, stated: bool) -> bool:
-        """Whether what is only mentioned, conceded or possible gives way to what another clause has."""
+        """Whether another clause outweighs a mention that is only mentioned, conceded or possible."""
         if not stated and _CONCEDES.match(before):
             return not _CONCEDES.match(self._lower, self.sentence(start)) or "," in self._rest_of_sentence(end)
         stop = self._next_start(end)
-        possible = _POSSIBLE.search(before)
-        if possible and self._may_be_several:
-            return True
-        if possible or not _GIVES_WAY.match(self._lower, stop):
-            return possible is not None and _GIVES_WAY.match(self._lower, stop) is not None
-        mentioned = not (stated or _TOPIC.search(after)) and (_MENTIONS.search(before) or _ONLY_MENTIONED.match(after))
-        return bool(mentioned) and not _OF_LEGIBILITY.match(self._lower, stop)
+        contrasted = _GIVES_WAY.match(self._lower, stop) is not None
+        if _POSSIBLE.search(before):
+            return contrasted or self._may_be_several
+        if not contrasted or stated or _TOPIC.search(after) or _OF_LEGIBILITY.match(self._lower, stop):
+            return False
+        return _MENTIONS.search(before) is not None or _ONLY_MENTIONED.match(after) is not None
 
     def _rest_of_sentence(self, end: int) -> str:
-        """What follows in the sentence."""
+        """The rest of the sentence after `end`."""
         index = bisect_left(self._ends, end)
         stop = self._ends[index] if index < len(self._ends) else len(self._lower)
         return self._lower[end : min(stop, end + _REACH)]
@@ -346,11 +347,6 @@ class Clauses:
             at = self._next_start(at + 1)
         return False
 
-    def _is_labelled(self, start: int) -> bool:
-        """Whether a colon right before `start` ends words that speak of what was asked for, or point to it."""
-        label = self._lower[max(self.sentence(start), start - _REACH) : start].rstrip(_ENCLOSING)
-        return label.endswith(":") and bool(_TOPIC.search(label) or _POINTS.search(label))
-
     def _is_alone(self, start: int, end: int) -> bool:
         before = self._lower[max(0, start - _REACH) : start].rpartition("\n")[2]
         after = self._lower[end : end + _REACH].partition("\n")[0]
@@ -360,14 +356,14 @@ class Clauses:
 
 
 def says_plainly(text: str, start: int, end: int) -> bool:
-    """Whether the text says nothing but [start, end), as most replies do: "The secret number is 7421."."""
+    """Whether the text has only plain words around [start, end), as most replies do: "The secret number is 7421."."""
     if len(text) > _REACH or _MORE.search(text, end):
         return False
     return _PLAIN_WORDS.issuperset(_SIGNS.sub(" ", text[:start]).lower().split())
 
 
 def denies(words: str) -> bool:
-    """Whether `words` deny what comes after them."""
+    """Whether `words` deny what follows them."""
     negated, reversals = _signs_of_denial(words)
     if negated or reversals:
         negated, reversals = _signs_of_denial(denials.HARMLESS.sub(" ", words))
@@ -381,7 +377,7 @@ def _signs_of_denial(words: str) -> tuple[bool, int]:
 
 
 def _denies_before(after: str, stated: bool) -> bool:
-    """Whether the words `after` a mention deny it; of a stated one, only what follows at once."""
+    """Whether the words `after` a mention deny it; if it is stated, only those right after it do."""
     words = denials.HARMLESS.sub(" ", after)
     if denials.UNSPACED.search(words):
         return True

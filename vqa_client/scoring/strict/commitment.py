@@ -1,15 +1,14 @@
-"""Whether a reply stands by an answer that it contains: it neither denies it nor offers others beside it.
+"""Whether a reply commits to an answer that it contains: it doesn't deny it, and offers no other.
 
-What a reply mentions counts if its clause means it (`clauses`). Then, of what counts,
+A mention counts if its clause means it (`clauses`). Among the mentions that count:
 
-1. a line that is labelled as the answer ("Final answer: 7421", the last one) decides alone;
-2. a correction ("1183 - sorry, I mean 7421") takes back what came before it;
-3. what is stated ("is 7421", a line with nothing else) outweighs what is only mentioned, and a list ("7421, 1183 or
-   9920") states none of its items;
-4. two answers are none.
+1. a line labelled as the answer ("Final answer: 7421"; the last such line) decides alone;
+2. a correction ("1183 - sorry, I mean 7421") withdraws all before it;
+3. a statement ("is 7421", a line of its own) outweighs a mere mention; a list ("7421, 1183 or 9920") states nothing;
+4. two different answers cancel each other.
 
-Numbers rival each other unless they have another role (`numbers`) or unit. Words rival an answer in a list or at
-an "or" with it, and where the reply says what the secret, hidden or correct one is without naming it.
+Numbers compete unless they have different roles (`numbers`) or units. Words compete with the answer in a list or an
+"or" with it, and if the reply names another thing as the secret, hidden or correct one.
 """
 
 import re
@@ -24,9 +23,9 @@ from vqa_client.scoring.strict.numbers import Number, answering, within
 
 _Mention = TypeVar("_Mention")
 _MENTIONS: Final = 60
-"""Of more mentions the first and the last are looked at; a reply with more is not an answer."""
+"""Of more mentions, only the first and the last ones are read; such a reply is hardly an answer."""
 _READ: Final = 40
-"""Characters around an answer that are looked at for a list; keeps the time for one answer constant."""
+"""Characters around an answer to search for a list; bounds the time for one answer."""
 _FAR: Final = 80
 _LINES: Final = 3
 _WORDS: Final = 3
@@ -103,7 +102,7 @@ _AROUND: Final = tuple(
         ),
     )
 )
-"""What stands before and after words that are one of several, or only lead to another: "from fox to wolf"."""
+"""What comes before and after one of several answers, or words that only lead to another: "from fox to wolf"."""
 _PHRASE = lazily(r"(?:(?! (?:and|but)\b)[^,.;!?\n()])*")
 _APPOSITION = lazily(
     r"(?:,|:|;|\(|\b(?:as|namely|called|named|and so|it|it's|is|was|says|says:))[ \"'(]*(?:the |an? )?$"
@@ -133,9 +132,9 @@ _OTHER_WORDS = lazily(
 
 
 def commits_to_number(text: str, numbers: Iterable[Number], gold: Number, *, declines: bool, secret: bool) -> bool:
-    """Whether `text`, in which `numbers` stand, gives only the number `gold`; one that `declines` has to state it.
+    """Whether `text`, which contains `numbers`, gives only `gold`; a text that `declines` must state it.
 
-    A `secret` is no page, date or amount, nor what the reply calls by another name.
+    A `secret` is never a page, a date, an amount, or a number that the reply gives another name.
     """
     every = _first_and_last([number for number in numbers if not number.compound or number.answers(gold)])
     if len(every) == 1 and says_plainly(text, every[0].start, every[0].end):
@@ -168,7 +167,7 @@ def commits_to_number(text: str, numbers: Iterable[Number], gold: Number, *, dec
 
 
 def commits_to_text(text: str, spans: list[tuple[int, int]], *, declines: bool) -> bool:
-    """Whether `text` gives the words that are at `spans`, and nothing else; one that `declines` has to state them."""
+    """Whether `text` gives only the words at `spans`; a text that `declines` must state them."""
     every = spans = _first_and_last(spans)
     if len(spans) == 1 and says_plainly(text, *spans[0]):
         return True
@@ -179,16 +178,17 @@ def commits_to_text(text: str, spans: list[tuple[int, int]], *, declines: bool) 
     clauses = Clauses(text, [start for start, _ in every])
     if clauses.says_absent():
         return False
+    untils = [*(start for start, _ in spans), len(text)][1:]
     meant = [
         span
-        for span, until in zip(spans, _untils_of(text, [start for start, _ in spans]), strict=True)
+        for span, until in zip(spans, untils, strict=True)
         if clauses.answers(*span) and clauses.stands_by(*span, until) and not _one_of_several(text, *span)
     ]
     return bool(meant) and not _declares_others(clauses, meant, every, declines=declines)
 
 
 def lists_lines(reply: str) -> bool:
-    """Whether a reply is nothing but different short lines, three or two with markers: candidates, not an answer."""
+    """Whether a reply is only a list of different short lines, at least three, or two with markers: candidates."""
     lines = {line.strip() for line in reply.splitlines() if ": " not in line} - {""}
     bare = {_MARKER.sub("", line, count=1).strip(" .") for line in lines}
     enough = _LINES - all(map(_MARKER.match, lines))
@@ -199,13 +199,8 @@ def _first_and_last(mentions: list[_Mention]) -> list[_Mention]:
     return mentions if len(mentions) <= _MENTIONS else mentions[: _MENTIONS // 2] + mentions[-_MENTIONS // 2 :]
 
 
-def _untils_of(text: str, starts: list[int]) -> list[int]:
-    """Up to where the words after each mention are about it."""
-    return [*starts[1:], len(text)] if starts else []
-
-
 def _answer_line(text: str) -> tuple[int, int]:
-    """Where the last line labelled as the answer is; empty where none is, or one for each of several secrets."""
+    """Start and end of the last line labelled as the answer; (0, 0) without one, or with one per secret."""
     labels, line = set(), (0, 0)
     for match in _ANSWER_LINE.finditer(text):
         labels.add(match["label"].lower())
@@ -214,14 +209,14 @@ def _answer_line(text: str) -> tuple[int, int]:
 
 
 def _says_enough(line: str) -> bool:
-    """Whether an answer's line is one without the answer looked for: short, or a denial."""
+    """Whether an answer line without the gold answer settles that it isn't given: it is short, or a denial."""
     return bool(line.strip()) and (line.count(" ") < _SHORT or denies(line.lower()))
 
 
 def _numbers_meant(clauses: Clauses, numbers: list[Number]) -> list[Number]:
-    """The numbers that the text stands by, from its last correction on."""
+    """The numbers that the text stands by, after its last correction."""
     meant: list[Number] = []
-    untils = _untils_of(clauses.text, [number.start for number in numbers])
+    untils = [*(number.start for number in numbers), len(clauses.text)][1:]
     for number, until in zip(numbers, untils, strict=True):
         if clauses.stands_by(number.start, number.end, until):
             if meant and denials.CORRECTS.search(_between(clauses.text, meant[-1], number)):
@@ -231,14 +226,14 @@ def _numbers_meant(clauses: Clauses, numbers: list[Number]) -> list[Number]:
 
 
 def _number_pointed_at(text: str, numbers: list[Number]) -> Number | None:
-    """The number that the text points back to: "the later one is the secret"."""
+    """The number that the text refers back to: "the later one is the secret"."""
     back = _POINTS_BACK.search(text) if len(numbers) > 1 else None
     before = [number for number in numbers if back and number.start < back.start()]
     return before[0 if back and back["first"] else -1] if len(before) > 1 else None
 
 
 def _numbers_stated(clauses: Clauses, numbers: list[Number]) -> list[Number]:
-    """What the text states, from where it prefers one statement to another on."""
+    """The numbers that the text states, after the last place where it prefers one to another."""
     stated: list[Number] = []
     for number in numbers:
         if clauses.states(number.start, number.end):
@@ -261,7 +256,7 @@ def _between(text: str, left: Number, right: Number) -> str:
 
 
 def _one_of_several(text: str, start: int, end: int) -> bool:
-    """Whether the words at text[start:end] are in a list, or beside an "or"."""
+    """Whether the words at text[start:end] are in a list, or next to an "or"."""
     before = text[max(0, start - _READ) : start].replace('"', "")
     after = text[end : end + _READ].replace('"', "")
     if _OTHERS.match(after) or _OTHERS_BEFORE.search(before):
@@ -272,7 +267,7 @@ def _one_of_several(text: str, start: int, end: int) -> bool:
 def _declares_others(
     clauses: Clauses, spans: list[tuple[int, int]], every: list[tuple[int, int]], *, declines: bool
 ) -> bool:
-    """Whether the text names something else as what was looked for than the words that are at `every`."""
+    """Whether the text names something other than the words at `every` as the answer."""
     text = clauses.text
     stated = any(
         clauses.states(*span) and (span[0] >= clauses.nowhere or clauses.speaks_of_topic(*span)) for span in spans
@@ -300,5 +295,5 @@ def _declares_others(
 
 
 def _belongs_to_phrase(text: str, start: int, end: int) -> bool:
-    """Whether `start` is in the phrase that ends at `end`, or follows it as its other name: "the capital, Oslo"."""
+    """Whether `start` is in the phrase that ends at `end`, or in an apposition to it: "the capital, Oslo"."""
     return start <= end or _APPOSITION.search(text, end, start) is not None

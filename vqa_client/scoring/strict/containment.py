@@ -1,18 +1,18 @@
-"""Does a reply give the gold answer as a careful reader would take it: as a whole token, whatever its spelling.
+"""Whether a reply gives the gold answer, as a careful reader would judge: as a whole token, in any spelling.
 
-Both sides are folded alike, as for plain containment, and:
+Both sides are folded as for plain containment. In addition:
 
-* accents on Latin and Greek letters don't count ("cafe" gives "café"), nor do ø, ł, đ and æ, œ against o, l, d, ae, oe;
+* accents on Latin and Greek letters don't count ("cafe" gives "café"); ø, ł, đ, æ, œ equal o, l, d, ae, oe;
 * hyphens, spaces and underscores between the words of an answer are the same ("New-York" gives "New York"), but a word
   in a compound is another word ("fox-like", "teal-green", "C++", "Node.js", "R&D"), and so is an inflected form
-  ("foxes"); the possessive ("fox's") isn't;
-* an article in small letters that begins the gold answer needn't be there ("the golden key" gives "a golden key");
-* a number may be grouped by commas, spaces, apostrophes or dots ("3 847", "3.847"), have a decimal comma, be written in
-  the digits of any script, or be spelled out in English ("thirty-eight hundred and forty-seven", "three eight four
-  seven") or have its digits set apart ("3 8 4 7"); "5.0" is another answer than "5";
-* a word may be spelled out ("l-a-n-t-e-r-n"), and "3:45 PM" be written "3:45pm" or "3:45 p.m.".
+  ("foxes"); the possessive ("fox's") is not;
+* a lower-case article at the start of the gold answer is optional ("the golden key" gives "a golden key");
+* a number may be grouped by commas, spaces, apostrophes or dots ("3 847", "3.847"), have a decimal comma or the digits
+  of any script, be spelled out in English ("thirty-eight hundred and forty-seven", "three eight four seven"), or have
+  spaces between its digits ("3 8 4 7"); "5.0" isn't "5";
+* a word may be spelled out ("l-a-n-t-e-r-n"), and "3:45 PM" may be "3:45pm" or "3:45 p.m.".
 
-What it means to stand by an answer is in `commitment`. All time is linear in the length of the reply.
+`commitment` decides whether the reply stands by the answer. Time is linear in the length of the reply.
 """
 
 import json
@@ -36,7 +36,7 @@ _STRICTLY: Final = {
     **str.maketrans({"٬": ",", "٫": ".", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ı": "i"}),
     **str.maketrans({"№": "#", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}),
 }
-"""Only the strict reading; of powers because NFKC makes "10²" the number 102."""
+"""Folded only here; powers because NFKC turns "10²" into the number 102."""
 _ARTICLE = lazily(r"\A\s*(?:an?|the) (?=\w{3})")
 _ACCENT = lazily(r"(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+")
 _OTHER_DIGIT = lazily(r"[^\D0-9]")
@@ -52,7 +52,7 @@ _TAKEN_OFF = lazily(
     r"|</?(?:final_)?(?:answer|[biu]|strong|em|p|br|span|div|code|mark)\b[^<>]{0,40}>|<\|?(?P<box>box|bbox|quad|point)(?:_start)?\|?>[^<]{0,400}<(?:/(?P=box)|\|(?P=box)_end\|)>",
     re.IGNORECASE,
 )
-"""What is struck out, and where on the image a text is."""
+"""Struck-out text, and coordinates of a text in the image."""
 _BOXED = lazily(r"\\[()\[\]]|\\boxed ?\{(?P<said>[^{}]{0,400})\}")
 _HALF_DAY = lazily(r"(?<=\d) ?([ap])(?:\. ?)?(m)(?!\w)(?:\.(?!\s*\Z|\s+(?-i:[A-Z])))?", re.IGNORECASE)
 _SPELLED_OUT = lazily(r"(?<![\w-])(?<!['’])(?:[^\W\d_]([ -])[^\W\d_](?:\1[^\W\d_]){2,30})(?![\w'’-])")
@@ -60,18 +60,17 @@ _GAP = lazily(r"[\s_-]+")
 _INSIDE_BEFORE = lazily(r"(?<=[^\W_][-&@/])|(?<=[^\W_]\.)|(?<=[#@])")
 _INSIDE_AFTER = lazily(r"[-&@/.][^\W_]|[+#]|--(?!\w)")
 _SETS_OFF: Final = "<[◁"
-"""One of these begins whatever sets a thought off."""
+"""Every delimiter of a thought begins with one of these."""
 LONGEST: Final = 16_000
-"""Of a longer reply only the beginning and the end, half of this each, are read strictly."""
+"""Characters; of a longer reply, only the first and the last half of so many are read."""
 
 
 def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False, secret: bool = True) -> bool:
     """Whether `reply` gives `gold` as a whole token and stands by it.
 
-    Numbers are compared as `numbers` describes: "12" is not in "12,500", "12500" is, "5" is not in "5.0" or "-5". A
-    gold number without a unit is also found with one ("20" in "20%", in "$20" and in "20 km"); "20%" and "$20" need
-    theirs. The reply must commit to it, as `commitment` describes; a thought isn't read. A `secret` is no page, date or
-    amount; other questions may ask for these.
+    Numbers are compared as `numbers` describes: "12,500" contains "12500" and not "12"; "5.0" and "-5" don't contain
+    "5". A gold number without a unit is also found with one ("20" in "20%", "$20" and "20 km"); "20%" and "$20" need
+    theirs. Thoughts are not read. A `secret` is never a page, a date or an amount; other answers may be.
     """
     needle, number_asked = _needle_of(gold, case_sensitive=case_sensitive)
     if not needle:
@@ -94,12 +93,12 @@ def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False, secr
 
 
 def count_numbers(reply: str) -> int:
-    """How many numbers a reply writes; a date, a time or a range is one, digits inside a word are none."""
+    """Count the numbers of a reply; a date, a time or a range is one, digits inside a word are none."""
     return count_in(read(reply, case_sensitive=True))
 
 
 def read(text: str, *, case_sensitive: bool) -> str:
-    """Fold for the strict reading, line by line and without accents; what a number says isn't lost."""
+    """Fold a text for the strict reading, line by line, without accents and without changing a number's value."""
     text = _HALF_DAY.sub(r" \1\2", text.replace("!=", "≠"))
     if not text.isascii():
         text = _FRACTION.sub(" ", _NARROW_THOUSANDS.sub("", text.translate(_STRICTLY)))
@@ -129,7 +128,7 @@ def _pattern(needle: str) -> re.Pattern[str]:
 
 
 def _places(text: str, needle: str) -> Iterator[tuple[int, int]]:
-    """Where the needle is a whole word of the text, or several that hyphens or spaces join."""
+    """Where the needle is a whole word of the text, or several words with hyphens or spaces between them."""
     for match in _pattern(needle).finditer(text):
         start, end = match.span()
         if is_whole(text, start, end) and not _is_inside(text, start, end):
@@ -137,14 +136,14 @@ def _places(text: str, needle: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_inside(text: str, start: int, end: int) -> bool:
-    """Whether text[start:end] is a part of a compound: "fox-like", "C++", "Node.js", "KX-44-B"."""
+    """Whether text[start:end] is part of a compound: "fox-like", "C++", "Node.js", "KX-44-B"."""
     if not (text[start].isalpha() and text[end - 1].isalnum()):
         return False
     return _INSIDE_BEFORE.match(text, start) is not None or _INSIDE_AFTER.match(text, end) is not None
 
 
 def _meant_text(reply: str) -> str:
-    """The reply without markup and what is struck out; JSON as one line per value."""
+    """The reply without markup and struck-out text; JSON as one line per value."""
     if len(reply) > LONGEST:
         reply = f"{reply[: LONGEST // 2]}\n{reply[-LONGEST // 2 :]}"
     if "|" in reply:
@@ -171,7 +170,7 @@ _NAMES_SECRET = lazily(r"\b(?:secret|hidden)\b(?! ?\?)", re.IGNORECASE)
 
 
 def _without_bars(table: re.Match[str]) -> str:
-    """A table as lines: "column: cell" where a column is the secret's or a place, "cell: cell" in all others."""
+    """A table as lines: "column: cell" if a column is the secret's or a place, otherwise "cell: cell"."""
     head, *rows = (
         [cell.strip(" *`_") for cell in row.strip().strip("|").split("|")]
         for row in (table["head"], *table["rows"].split("\n")[1:])
@@ -198,12 +197,12 @@ def _lines(value: Any, key: str = "") -> Iterator[str]:
 
 
 def _trim(gold: str) -> str:
-    """Drop the quotes around a gold answer and the punctuation after it, unless nothing else is there."""
+    """Drop the quotes around a gold answer and the punctuation after it, unless it has nothing else."""
     return gold.lstrip("\"'*").rstrip(" .,;:!\"'*") or gold
 
 
 def _without_markers(reply: str) -> str:
-    """Drop the numbers of a numbered list, unless the reply has no others."""
+    """Drop the numbers of a numbered list, unless the reply has no other numbers."""
     if not _DIGIT.search(reply):
         return reply
     bare = _MARKER.sub("\n", reply)

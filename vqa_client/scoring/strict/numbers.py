@@ -1,8 +1,8 @@
-"""Numbers as a reply writes them: where each one is, its sign, decimals and unit.
+"""The numbers of a reply: where each one is, its sign, decimals and unit.
 
-Expects text from `containment.read`. A number is compared as written: thousands separators, a plus sign and a missing
-zero before the point say nothing, but "5.0" is another answer than "5" and "007" another than "7". Digits inside a word
-("A12", "covid-19") are no number; dates, times, fractions, versions and ranges are one `compound` token each.
+Expects text from `containment.read`. Numbers are compared as written: thousands separators, a plus sign and a missing
+zero before the point don't matter, but "5.0" isn't "5", and "007" isn't "7". Digits inside a word ("A12", "covid-19")
+are not a number; a date, a time, a fraction, a version or a range is one `compound` token.
 """
 
 import re
@@ -17,7 +17,7 @@ CURRENCIES: Final = "$€£¥₹₩"
 _UNITS: Final = (
     "km|cm|mm|nm|kg|mg|ml|lbs?|oz|ft|mi|mph|[kmgt]i?b|[kmg]?hz|kwh?|mwh?|px|dpi|pt|ms|min|hrs?|usd|eur|gbp|°c|°f|°"
 )
-"""Written against a number, these leave it one; "5m" and "5k", which may mean millions and thousands, do not."""
+"""Units that may follow a number without a space; "5m" and "5k" may mean millions and thousands."""
 _THOUSANDS = lazily(
     r"(?<![\d.,])(?:\d{1,3}(?:(?:\\?,|\{,\}|')\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?![\d'{]|,\d)", re.IGNORECASE
 )
@@ -28,9 +28,8 @@ _MEASURED = lazily(
     rf" ({_UNITS}|met(?:er|re)s?|miles|feet|inch(?:es)?|minutes|seconds|hours|days|years|euros|dollars)(?!{JOINER})"
 )
 _PERCENT = lazily(r"(\d)(?: ?\\?% ?| (?:per ?cent|pct)(?!\w))", re.IGNORECASE)
-_DIGIT = lazily(r"\d")
 _WRITTEN = lazily(r"\d(?:(?<!,\d)\d*,\d{1,2}(?![\d,])|\d*(?:[.:/'_-]\d+)*)")
-"""Starts with one set of characters, so that the engine skips to the first digit."""
+"""Begins with a single set of characters, so that the engine skips to the first digit."""
 _LEAD = lazily(
     rf"(?:(?<!{JOINER})(?<!{JOINER}_)(?<![)\]%])([+-]))?([{CURRENCIES}] ?)?(?:(?<=[{CURRENCIES}])(-))?((?<![\w.])\.)?\Z"
 )
@@ -42,7 +41,7 @@ _COUNTED = lazily(
     rf"(?<!{JOINER})(?<!{JOINER}[_{CURRENCIES}-])(?<!{JOINER}[{CURRENCIES}] )(?<!\^)(?<!\^[{CURRENCIES}.+-])"
     rf"(?>({_WRITTEN.pattern}))(?!%?(?:{JOINER}|_{JOINER}|\^))|{_WRITTEN.pattern}"
 )
-"""Has a group for what `numbers_in` yields, found without looking at each match in turn."""
+"""Has a group for each number that `numbers_in` yields, to count them without a look at each match."""
 
 
 class Number(Struct, frozen=True, kw_only=True):
@@ -55,21 +54,18 @@ class Number(Struct, frozen=True, kw_only=True):
     compound: bool = False
 
     def answers(self, gold: "Number") -> bool:
-        """Whether this is the number asked for: a gold without a unit takes any, one with a unit only its own."""
-        return gold.kind in ("", self.kind) and gold.value in (self.value, _as_elsewhere(self.value))
+        """Whether this is the gold number: one without a unit accepts any unit, one with a unit only its own.
 
-
-def _as_elsewhere(value: str) -> str:
-    """What a point or a comma means in other countries: "3.847" is 3847, "3,5" is 3.5."""
-    if "." in value and _POINTS_GROUP.fullmatch(value):
-        return value.replace(".", "")
-    return value.replace(",", ".")
+        A point or a comma may also be read as in other countries: "3.847" as 3847, "3,5" as 3.5.
+        """
+        abroad = self.value.replace(",", ".")
+        if "." in self.value and _POINTS_GROUP.fullmatch(self.value):
+            abroad = self.value.replace(".", "")
+        return gold.kind in ("", self.kind) and gold.value in (self.value, abroad)
 
 
 def separated(text: str) -> str:
-    """Fold how numbers are written: no thousands separators, "60%" for "60 percent", "5 km" for "5km"."""
-    if not _DIGIT.search(text):
-        return text
+    """Normalise the numbers of a text: no thousands separators, "60%" for "60 percent", "5 km" for "5km"."""
     if "," in text or "'" in text:
         text = _THOUSANDS.sub(lambda thousands: _SEPARATOR.sub("", thousands[0]), text)
     return _UNIT.sub(r"\g<0> ", _PERCENT.sub(r"\1% ", text))
@@ -89,7 +85,7 @@ def count_in(text: str) -> int:
 
 
 def number(text: str) -> Number | None:
-    """The number that the whole of `text` is, None where it is anything else."""
+    """The number that `text` is; None if it is anything else."""
     read = next(numbers_in(text), None)
     return read if read and (read.start, read.end, read.compound) == (0, len(text), False) else None
 
@@ -125,10 +121,10 @@ _ASKED_FOR_WORDS = """reference ref request error invoice file serial extension 
     dpi size resolution count total"""
 _BOX_WORDS = "bbox box boxes bounding coordinates point points position polygon quad"
 _NAMED: Final = frozenset(_NAME_WORDS.split())
-"""Places too, but "Item: 7421" names an answer."""
+"""Also names of places, but "Item: 7421" names an answer."""
 _BOXES: Final = frozenset(_BOX_WORDS.split())
 _ASKED_FOR: Final = frozenset(_ASKED_FOR_WORDS.split())
-"""What a question may ask for; no secret is called so."""
+"""A question may ask for these, but a secret isn't called so."""
 _LABELS: Final = _ASKED_FOR.union(_LABEL_WORDS.split())
 _KNOWN: Final = _BOXES.union(_PLACE_WORDS.split(), _LABELS)
 _JOINING: Final = frozenset(("of", "to", "and", "or", "-", "&", ","))
@@ -171,18 +167,18 @@ _TUPLE = lazily(r"[(\[]\s*[+-]?\d[\d.]*(?:\s*[,;]\s*[+-]?\d[\d.]*)+\s*[)\]]|(?<=
 
 
 def answering(text: str, numbers: list[Number], *, secret: bool) -> list[Number]:
-    """The numbers that can be answers: those in no such role; a price or a total can be one that is no `secret`."""
+    """The numbers that can be answers; a page, date or the like can't, and a price or a total only without `secret`."""
     tuples = [span.span() for span in _TUPLE.finditer(text)]
     return [number for number in numbers if not (within(number, tuples) or _has_role(text, number, secret=secret))]
 
 
 def within(number: Number, spans: list[tuple[int, int]]) -> bool:
-    """Whether one of `spans` has `number` inside it."""
+    """Whether `number` is inside one of `spans`."""
     return any(start < number.start < end for start, end in spans)
 
 
 def follows_place(before: str, *, secret: bool = True) -> bool:
-    """Whether a number that comes after the words `before` is a page, a line, a confidence or the like."""
+    """Whether the words `before` a number make it a page, a line, a confidence or the like."""
     words = before.lower().translate(_SET_OFF).split()
     asked_for = frozenset() if secret else _ASKED_FOR
     if len(words) > 1 and words[-1] == "," and words[-2] in _LABELS - asked_for:
