@@ -237,35 +237,30 @@ def _plan_jobs(settings: Sequence[RunSettings], note: Callable[[str], None]) -> 
     note = cache(note)  # several models have the same data: note its faults once
     asked = [(each, config, model_of(each, config)) for each in settings for config in each.configs]
     several = len({each.served_name or config for each, config, _ in asked}) > 1
-    names = [str(config) if len(settings) == 1 else _name(each, config) for each, config, _ in asked]
-    at = [addressed(each, model) for each, _, model in asked]
-
-    def plans_of(name: str, each: RunSettings, config: str | None, model: ModelSettings | None) -> list[Plan]:
+    names = [
+        str(config) if len(settings) == 1 else " · ".join(filter(None, (each.title, each.served_name or config)))
+        for each, config, _ in asked
+    ]
+    jobs = []
+    for name, (each, config, model) in zip(names, asked, strict=True):
         try:
-            return make_plans(each, config, model, note)
+            plans = make_plans(each, config, model, note)
         except (UsageError, DataError) as error:
-            if not name:
+            if len(settings) == 1:
                 raise
             raise type(error)(f"{name}: {error}", hint=error.hint) from None
-
-    jobs = [
-        _Job(
+        job = _Job(
             name=name if names.count(name) == 1 else f"{name} in {output_folder(each)}",
             shown_model=(each.served_name or config or "") if several else "",
             given=each,
-            settings=where,
+            settings=addressed(each, model),
             config=model,
-            model=named_model(where, model),
-            plans=plans_of("" if len(settings) == 1 else name, each, config, model),
+            model=named_model(each, model),
+            plans=plans,
         )
-        for name, where, (each, config, model) in zip(names, at, asked, strict=True)
-    ]
+        jobs.append(job)
     _check_places(jobs)
     return jobs
-
-
-def _name(settings: RunSettings, config: str | None) -> str:
-    return " · ".join(filter(None, (settings.title, settings.served_name or config)))
 
 
 def _check_places(jobs: Sequence[_Job]) -> None:
@@ -326,10 +321,9 @@ class _Server:
         self._session: Session | None = None
         self._failed: ServerUnusable | None = None
         self._note = cache(common.progress.note)  # each note about the server appears once
-        self._open = partial(open_session, note=common.progress.note, transport=common.transport)
 
     async def session(self, settings: RunSettings, config: ModelSettings | None) -> Session:
-        """A session with these settings."""
+        """The session for these settings."""
         if self._failed is not None:
             raise self._failed
         try:
@@ -351,7 +345,8 @@ class _Server:
         patience_s = settings.wait_for_server
         where = hash((settings.base_url, settings.endpoint, patience_s))  # a bare number: an address may contain a key
         patience = self._common.patience.setdefault(where, Patience(patience_s))
-        opening = self._open(settings, config, patience=patience)
+        note, transport = self._common.progress.note, self._common.transport
+        opening = open_session(settings, config, note=note, transport=transport, patience=patience)
         return await _until_stopped(self._common.stop, self._stack.enter_async_context(opening))
 
 

@@ -238,11 +238,13 @@ class _Asking:
 
     async def _attempt(self, route: Route, template: RequestTemplate) -> Completion:
         if route.uploads is None:
-            return self._answer(route, await self._send(route, template.body(self._request)))
+            return self._completion_of(route, await self._send(route, template.body(self._request)))
         with await route.uploads.sending(self._request.images, whole=self._misses > 1) as sending:
             if route.lost:
                 raise _Moved
-            completion = self._answer(route, await self._send(route, template.body(self._request, sending.parts())))
+            completion = self._completion_of(
+                route, await self._send(route, template.body(self._request, sending.parts()))
+            )
             sending.arrived()
             return completion
 
@@ -254,7 +256,7 @@ class _Asking:
                 raise _Moved
             return await self._attempt(route, template)
 
-    def _answer(self, route: Route, response: Response) -> Completion:
+    def _completion_of(self, route: Route, response: Response) -> Completion:
         status, headers = response.status_code, response.headers
         if len(self._chat.routes.all) == 1:
             self._chat.routes.allowance.read_headers(headers)

@@ -35,16 +35,16 @@ BEFORE: Final = ("", " ", "\n", "(")
 async def ids_of_labels(endpoint: Endpoint, model_name: str, labels: Sequence[str]) -> list[int]:
     """All tokens that end in a one-letter label; none if the server can't tokenise or two labels share a token."""
     ids_by_label: dict[str, set[int]] = {}
-    if not await _tokens(endpoint, model_name, "".join(labels)):
+    if not await _tokenise(endpoint, model_name, "".join(labels)):
         return []
     for label in labels if all(len(label) == 1 for label in labels) else ():
-        tokenised = [await _tokens(endpoint, model_name, before + label) for before in BEFORE]
+        tokenised = [await _tokenise(endpoint, model_name, before + label) for before in BEFORE]
         ids_by_label[label] = {tokens[-1] for tokens in tokenised if tokens}
     ids = sorted(set[int]().union(*ids_by_label.values()))
     return ids if all(ids_by_label.values()) and len(ids) == sum(map(len, ids_by_label.values())) else []
 
 
-async def _tokens(endpoint: Endpoint, model_name: str, text: str) -> list[int]:
+async def _tokenise(endpoint: Endpoint, model_name: str, text: str) -> list[int]:
     """The tokens of a text; none if the server doesn't tokenise."""
     body = msgspec.json.encode({"model": model_name, "prompt": text, "add_special_tokens": False})
     try:
@@ -102,7 +102,7 @@ async def _constrained_form(asker: Asker, choosing: Choosing, plain: Reply) -> C
     """The first form that makes the model call a picture of a square a zebra or a quartz."""
     reasons = []
     for name, form in CONSTRAINED.items():
-        reply = await _ask(asker, _picture({"max_tokens": asker.model.max_tokens, **form(UNLIKELY)}))
+        reply = await _ask(asker, _picture_ask({"max_tokens": asker.model.max_tokens, **form(UNLIKELY)}))
         if reply.completion is not None and constrained(reply.completion.text, UNLIKELY) is not None:
             return ChoiceForm(name=name, fields=form(choosing.labels))
         reasons.append(f"{name} is {_effect_in_words(reply)}")
@@ -110,24 +110,24 @@ async def _constrained_form(asker: Asker, choosing: Choosing, plain: Reply) -> C
 
 
 async def _logprobs_form(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm:
-    if await _thinks(asker, plain):
+    if await _thinks_first(asker, plain):
         raise _unusable(asker.endpoint, choosing, "the model thinks before it answers", THINKS)
     if form := await _by_token_ids(asker, choosing, plain):
         return form
     for most in TOP_LOGPROBS:
-        fields = _one_token(asker, {"logprobs": True, "top_logprobs": most})
-        reply = await _ask(asker, _picture(fields))
+        fields = _one_token_fields(asker, {"logprobs": True, "top_logprobs": most})
+        reply = await _ask(asker, _picture_ask(fields))
         if (alternatives(reply) or 0) >= min(TOP_LOGPROBS):
             return ChoiceForm(name="top_logprobs", fields=fields)
     raise _unusable(asker.endpoint, choosing, _why_no_logprobs(reply), NO_LOGPROBS)
 
 
-async def _thinks(asker: Asker, plain: Reply) -> bool:
+async def _thinks_first(asker: Asker, plain: Reply) -> bool:
     """Whether the model thinks first; if its template opens the reasoning, only the reasoning's end shows it."""
     replies = [plain]
     if plain.completion and plain.completion.finish_reason == "length" and asker.model.max_tokens > MOST_TOKENS:
-        replies.append(await _ask(asker, _picture({"max_tokens": asker.model.max_tokens})))
-    first = await _ask(asker, _picture(_one_token(asker, {"logprobs": True})))
+        replies.append(await _ask(asker, _picture_ask({"max_tokens": asker.model.max_tokens})))
+    first = await _ask(asker, _picture_ask(_one_token_fields(asker, {"logprobs": True})))
     return bool(reasoning_finding([*replies, first]).value) or bool(first.completion and thinks(first.completion))
 
 
@@ -136,8 +136,8 @@ async def _by_token_ids(asker: Asker, choosing: Choosing, plain: Reply) -> Choic
     ids = await ids_of_labels(asker.endpoint, asker.model.model_name, choosing.labels)
     if not ids:
         return None
-    fields = _one_token(asker, {"logprobs": True, "logprob_token_ids": ids})
-    reply = await _ask(asker, _picture(fields))
+    fields = _one_token_fields(asker, {"logprobs": True, "logprob_token_ids": ids})
+    reply = await _ask(asker, _picture_ask(fields))
     if effect_of(PARAMETERS["logprob_token_ids"], plain, reply, fields) != "honoured" or reply.completion is None:
         return None
     known = label_probabilities(reply.completion.first_token or {}, choosing.labels)
@@ -154,11 +154,11 @@ async def _ask(asker: Asker, ask: Ask) -> Reply:
     return await asker.ask(ask)
 
 
-def _picture(fields: dict[str, Any]) -> Ask:
+def _picture_ask(fields: dict[str, Any]) -> Ask:
     return msgspec.structs.replace(colour_asks()[0], fields=fields)
 
 
-def _one_token(asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
+def _one_token_fields(asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
     """The fields and a limit of one token, under the name that the server accepts."""
     return {asker.dialect.max_tokens_name: 1, **fields}
 

@@ -50,7 +50,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _loaded_card(self) -> dict[str, Any]:
-        """An adapter or a second name of a model doesn't count as a model."""
+        """The card of the loaded model, or of the only one; adapters and second names of a model don't count."""
         loaded = next((card for card in self.cards if card.get("loaded") is True), {})
         own = [card for card in self.cards if not card.get("parent")]
         roots = {str(card.get("root") or card["id"]) for card in own}

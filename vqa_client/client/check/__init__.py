@@ -1,1 +1,1 @@
-"""Whether a server can be trusted with a benchmark, found out by asking it."""
+"""Check whether a server can be trusted with a benchmark."""

@@ -51,7 +51,7 @@ async def examine(endpoint: Endpoint, model: ModelSettings, *, timeout_s: float,
     """
     started_s = time.monotonic()
     check = _Check(endpoint, model, timeout_s, note)
-    await check.all()
+    await check.run()
     return Checked(
         base_url=check.asker.endpoint.address,
         model=check.asker.model.model_name,
@@ -72,21 +72,21 @@ class _Check:
         self._sight: Sight = "unknown"
         self._bare = Reply()
 
-    async def all(self) -> None:
+    async def run(self) -> None:
         """Make each step; if the server doesn't see images, stop: the other steps would show nothing."""
-        evidence = await self._asked_for_itself()
-        colours = await self._colours(evidence)
+        evidence = await self._read_evidence()
+        colours = await self._show_colours(evidence)
         if any(finding.level == "unusable" for finding in self.findings):
             return
-        await self._address()
-        await self._pictures()
-        await self._parameters(colours[0])
+        await self._check_address()
+        await self._check_pictures()
+        await self._check_parameters(colours[0])
         first, again = [await self.asker.ask(ask) for ask in uuid_asks()]
         answered = self.asker.answered
         self.findings += [uuid_finding(first, again), reasoning_finding(answered), usage_finding(answered)]
-        await self._canary()
+        await self._check_under_load()
 
-    async def _asked_for_itself(self) -> Evidence:
+    async def _read_evidence(self) -> Evidence:
         models = await self.asker.get("/models")
         health = await self.asker.get("/health", at_root=True)
         version = await self.asker.get("/version", at_root=True)
@@ -96,11 +96,11 @@ class _Check:
             self.asker.model = replace(self.asker.model, model_name=loaded)
         return evidence
 
-    async def _colours(self, evidence: Evidence) -> list[Reply]:
+    async def _show_colours(self, evidence: Evidence) -> list[Reply]:
         self._note("showing it two pictures")
         colours = [await self.asker.ask(ask) for ask in colour_asks()]
         if all(reply.http_status in _NO_PATH for reply in colours):
-            colours = await self._elsewhere(colours)
+            colours = await self._ask_at_other_form(colours)
         self._kind, _ = kind_of(colours[0], evidence)
         self.findings += identity_findings(colours[0], evidence, self._named, self.asker.model.max_tokens)
         code = None
@@ -116,7 +116,7 @@ class _Check:
             self.findings.append(Finding(name="dialect", level="note", value=changes, text="; ".join(changes)))
         return colours
 
-    async def _elsewhere(self, colours: list[Reply]) -> list[Reply]:
+    async def _ask_at_other_form(self, colours: list[Reply]) -> list[Reply]:
         """Ask at the other form of the address: it may accept chats although the first form was probed."""
         here = self.asker.endpoint
         self.asker.endpoint = here.at(other_form(here.base))
@@ -126,7 +126,7 @@ class _Check:
         self.asker.endpoint = here
         return colours
 
-    async def _address(self) -> None:
+    async def _check_address(self) -> None:
         here = self.asker.endpoint
         other = other_form(here.base)
         self.asker.endpoint = here.at(other)
@@ -137,20 +137,20 @@ class _Check:
         if proxy is None:
             self.findings.append(connections_finding(here.base.host, await try_connections(here.base)))
 
-    async def _pictures(self) -> None:
+    async def _check_pictures(self) -> None:
         self._note("sending larger pictures, and many in one prompt")
         bare_tokens = self._bare.prompt_tokens
         if self._kind != READER:  # it counts words, not pixels
             self.findings.append(await find_sizes(self.asker.ask, bare_tokens))
         self.findings.append(await find_image_limit(self.asker.ask, self._sight, bare_tokens))
 
-    async def _parameters(self, plain: Reply) -> None:
+    async def _check_parameters(self, plain: Reply) -> None:
         self._note(f"trying {len(PARAMETERS)} request fields")
         replies = {name: await self.asker.ask(ask_with(row, plain)) for name, row in PARAMETERS.items()}
         sent = frozenset(self.asker.model.extra_body or ())
         self.findings += parameter_findings(replies, plain, sent)
 
-    async def _canary(self) -> None:
+    async def _check_under_load(self) -> None:
         asks = canary_asks(self._sight)
         self._note(f"asking {len(asks)} questions one by one, and then all at once")
         alone = [await self.asker.ask(ask) for ask in asks]

@@ -22,7 +22,7 @@ def limit_in(refusal: str) -> int | None:
 
 async def find_image_limit(ask: Callable[[Ask], Awaitable[Reply]], sight: Sight, bare_tokens: int | None) -> Finding:
     """Ask with many pictures, then with fewer while the refusal doesn't name a limit."""
-    png = sentence("one page") if sight == "text" else square(SHOWN[0], SIDE_PX)  # such a server only reads text
+    png = sentence("one page") if sight == "text" else square(SHOWN[0], SIDE_PX)  # "text": it only reads text
     for count in LADDER:
         reply = await ask(Ask(prompt=PROMPT, pictures=(Picture(png=png),) * count, fields={"max_tokens": 1}))
         finding = image_limit_finding(count, reply, bare_tokens)

@@ -69,12 +69,12 @@ def identity_findings(reply: Reply, evidence: Evidence, model: str, max_tokens: 
     return [
         Finding(name="kind", text=kind, value=kind),
         Finding(name="version", text=version or "not reported", value=version),
-        _models(evidence, kind, model),
-        _context(context_length(evidence, model), max_tokens),
+        _models_finding(evidence, kind, model),
+        _context_finding(context_length(evidence, model), max_tokens),
     ]
 
 
-def _models(evidence: Evidence, kind: str, model: str) -> Finding:
+def _models_finding(evidence: Evidence, kind: str, model: str) -> Finding:
     names = [card["id"] for card in evidence.cards]
     loaded = loaded_model(evidence)
     listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "") or "none listed"
@@ -97,7 +97,7 @@ def _models(evidence: Evidence, kind: str, model: str) -> Finding:
     return Finding(name="models", text=f"{listed}{' (loaded)' if loaded and len(names) == 1 else ''}", value=names)
 
 
-def _context(tokens: int | None, max_tokens: int) -> Finding:
+def _context_finding(tokens: int | None, max_tokens: int) -> Finding:
     if tokens is None:
         return Finding(name="context_length", level="note", text="not reported")
     if max_tokens >= tokens:
