@@ -10,7 +10,7 @@ import httpx2
 
 from vqa_client.client.endpoint import Endpoint, headers_for, is_signed, open_transport
 from vqa_client.client.limits import BatchGate, Outage, Patience
-from vqa_client.client.probe import Served, wait_for_server
+from vqa_client.client.probe import wait_for_server
 from vqa_client.client.probing.identity import ShortCheck, short_check
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.routes import Route, Routes
@@ -114,7 +114,7 @@ async def open_routes(
         for route in servers:
             route.uploads = await ways_of(route.endpoint, model, settings, note, is_away=bool(route.away))
     if len(servers) == 1 or settings.dry_run:
-        back = partial(_wait_until_back, servers[0].endpoint, servers[0].served, model.model_name, note)
+        back = partial(_wait_until_back, servers[0], model.model_name, note)
         yield Routes(servers, outage=Outage(back, patience))
         return
     recovery = Recovery(servers, model, patience, note)
@@ -128,14 +128,15 @@ async def open_routes(
         await recovery.aclose()
 
 
-async def _wait_until_back(endpoint: Endpoint, before: Served, model: str, note: Note, patience_s: float) -> None:
+async def _wait_until_back(route: Route, model: str, note: Note, patience_s: float) -> None:
     """Wait until the server answers again; raises ServerUnusable if it doesn't, or no longer serves the model."""
     started_s = time.monotonic()
     await asyncio.sleep(0.1)  # one reset connection isn't an outage, and a restart takes longer anyway
-    now = await wait_for_server(endpoint, [endpoint.base], patience_s=patience_s, note=note, model_is_named=True)
-    if model in before.models and now.models and model not in now.models:
+    bases = [route.endpoint.base]
+    now = await wait_for_server(route.endpoint, bases, patience_s=patience_s, note=note, model_is_named=True)
+    if model in route.served.models and now.models and model not in now.models:
         raise ServerUnusable(
-            f"{endpoint.address} is back without {model}: it lists {', '.join(now.models[:5])}",
+            f"{route.address} is back without {model}: it lists {', '.join(now.models[:5])}",
             hint="serve that model there again, then run the same command again; answered questions are not repeated",
         )
     if time.monotonic() - started_s > 1:
