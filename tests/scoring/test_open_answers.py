@@ -207,7 +207,10 @@ COUNTS += [
     *((f"The temperature {is_} -5 degrees.", "-5") for is_ in ("is", "reads", "was about")),
     *((text, "-5") for text in ("The value is −5", "5 degrees below zero", "profit was -5 (a loss)")),
     *((text, "24") for text in ("2 dozen birds", "Two dozen.", "There are two dozen birds in the image")),
-    *((text, "6") for text in ("Half a dozen", "I count half a dozen of them", "6 of 9", "It is 6 because 4+2=6.")),
+    *(
+        (text, "6")
+        for text in ("Half a dozen", "a half dozen", "I count half a dozen of them", "6 of 9", "It is 6 because 4+2=6.")
+    ),
     *((text, "1") for text in ("There is one bird and 2 cats.", "2 cats and one bird", "One small bird, 2 cats")),
     *((text, "0") for text in ("There aren't any.", "I don't see any birds.", "There are not any birds here")),
     *((text, "2/3") for text in ("Two thirds of them", "two-thirds", "About two thirds of the surface")),
@@ -217,6 +220,7 @@ COUNTS += [
         for text in ("2 hours 30 minutes", "5 ft 3 in", "There is only one hen, with 2 cats", "3 March 1998")
     ),
     *((text, None) for text in ("1. A (60)\n2. B (70)", "- A: 60\n- B: 70", "7.3D", "twenty-fifth of May")),
+    *((text, None) for text in ("There is no information.", "There isn't any way to tell.", "No image is given")),
     ("£3bn", "3000000000"),
     ("- A: 60\n- B: 10\n- Sum: 60+10=70", "70"),
 ]

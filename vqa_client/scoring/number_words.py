@@ -15,7 +15,7 @@ _LARGE: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_0
 _WORD = "|".join(sorted((*SMALL, "hundred", *_LARGE), key=len, reverse=True))
 SPELLED = re.compile(rf"(?<![\w-])(?:{_WORD})(?:(?:,? (?:and )?|-)(?:{_WORD})\b)*(?![\w-])", re.IGNORECASE)
 """Words of numbers in a row; not every match is a number."""
-_DOZENS = re.compile(rf"\b(?:(half an?|an?|\d{{1,3}}|{_WORD}) )?dozen\b", re.IGNORECASE)
+_DOZENS = re.compile(rf"\b(?:(half an?|a half|an?|\d{{1,3}}|{_WORD}) )?dozen\b", re.IGNORECASE)
 _PARTS: Final = {"third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
 _FRACTION = re.compile(
     rf"\b(an?|{'|'.join(list(SMALL)[1:10])})[ -]({'|'.join(_PARTS)})(?:s(?<!quarters)\b|s?(?= of\b|\W*\Z))",
@@ -38,7 +38,7 @@ def with_dozens_and_fractions(text: str) -> str:
 
     def digits(match: re.Match[str]) -> str:
         count = (match[1] or "a").lower()
-        if count.startswith("half"):
+        if "half" in count:
             return "6"
         return str(12 * int(value_of(count) or (count if count.isdecimal() else 1)))
 

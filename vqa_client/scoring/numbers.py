@@ -65,7 +65,8 @@ _LISTED = re.compile(
 """A reply ends with two items of a list, each with its number."""
 _NONE = re.compile(
     r"(?:(?:there (?:is|are) |i (?:can )?see )?(?:no|none|not any|nothing)"
-    r"|(?:there (?:is|are)|i (?:do|can))(?:n't|n’t|not| not) (?:see )?any)\b[^.\d]{0,60}\.?",
+    r"|(?:there (?:is|are)|i (?:do|can))(?:n't|n’t|not| not) (?:see )?any)\b(?! (?:\w+ )?(?:information|way|idea|clue"
+    r"|answer|data|context|mention|indication|doubt|question|image|picture|photo|figure|graph|chart|table)\b)[^.\d]{0,60}\.?",
     re.IGNORECASE,
 )
 _COMPARES: Final = frozenset({"more", "fewer", "less"})
