@@ -241,7 +241,7 @@ def _questions(
         annotation = annotations.by_id.get(key)
         if annotation is None:
             continue
-        answers = annotations.answers(annotation)
+        answers, image = annotations.answers(annotation), annotation.image_id
         if not answers:
             columns.without_answers.append(key)
             continue
@@ -249,7 +249,7 @@ def _questions(
             id=key,
             text="",
             references=tuple(texts(answers)),
-            cluster=_cluster(key, prediction.cluster, annotation),
+            cluster=f"image {image}" if image is not None else prediction.cluster or f"question {key}",
             row=annotation,
             extra={
                 "annotators": [answer.answer_id for answer in answers if isinstance(answer, HumanAnswer)],
@@ -257,11 +257,6 @@ def _questions(
                 "gold": annotation.multiple_choice_answer or (majority(answers) if gold else ""),
             },
         )
-
-
-def _cluster(key: str, cluster: str, annotation: Annotation) -> str:
-    """The image if it is known, else the prediction's cluster or the question itself."""
-    return f"image {annotation.image_id}" if annotation.image_id is not None else cluster or f"question {key}"
 
 
 def _scores(metrics: tuple[str, ...], predicted: Prediction, question: Question) -> dict[str, float]:

@@ -6,7 +6,7 @@ Also writes the files of VQA's own evaluator, and the result file for its server
 import re
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import fsum
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -17,7 +17,7 @@ from vqa_client.answers.predictions import Predictions
 from vqa_client.answers.rows import Id
 from vqa_client.files import write_json
 from vqa_client.scoring.statistics import Mean, mean_of
-from vqa_client.scoring.vqa_accuracy import Gap, gap_between, is_sentence, unanimous
+from vqa_client.scoring.vqa_accuracy import Gap, gap_between, is_sentence, percent, percent_by_type, unanimous
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
 from vqa_client.types import Question, Record, Status
 
@@ -129,16 +129,15 @@ def write_evaluation(folder: Path, stem: str, scored: Columns, metric: str) -> l
     """
     values = scored.values[metric]
     rounded = [round(100 * value, DECIMALS) for value in values]
-    of_question, of_answer = indices_by_type(scored.question_types), indices_by_type(scored.answer_types)
     contents: dict[str, Any] = {
         "accuracy": {
-            "overall": _per_cent(values),
-            "perQuestionType": {name: _per_cent(picked(values, where)) for name, where in of_question.items()},
-            "perAnswerType": {name: _per_cent(picked(values, where)) for name, where in of_answer.items()},
+            "overall": percent(values) if values else None,
+            "perQuestionType": percent_by_type(values, scored.question_types),
+            "perAnswerType": percent_by_type(values, scored.answer_types),
         },
         "evalQA": _by_id(scored.question_ids, rounded),
-        "evalQuesType": _by_type(scored, of_question, rounded),
-        "evalAnsType": _by_type(scored, of_answer, rounded),
+        "evalQuesType": _by_type_and_id(scored, scored.question_types, rounded),
+        "evalAnsType": _by_type_and_id(scored, scored.answer_types, rounded),
     }
     within = "" if metric == OFFICIAL else f"_{metric}"
     paths = {kind: folder / f"{stem}{within}_{kind}.json" for kind in contents}
@@ -153,7 +152,10 @@ def write_leaderboard(folder: Path, stem: str, predictions: Predictions) -> Path
     Answers are normalised, as the server doesn't normalise if all annotators agree: "Yes." would be wrong.
     """
     rows = [
-        {"question_id": _as_number(key), "answer": normalised(on_one_line(prediction.text or ""))}
+        {
+            "question_id": int(key) if _NUMBER.fullmatch(key) else key,
+            "answer": normalised(on_one_line(prediction.text or "")),
+        }
         for key, prediction in predictions.by_id.items()
     ]
     path = folder / f"{stem}_leaderboard.json"
@@ -161,17 +163,14 @@ def write_leaderboard(folder: Path, stem: str, predictions: Predictions) -> Path
     return path
 
 
-def _by_type(scored: Columns, types: Mapping[str, list[int]], rounded: Sequence[float]) -> dict[str, dict[str, float]]:
-    return {name: _by_id(picked(scored.question_ids, at), picked(rounded, at)) for name, at in types.items()}
+def _by_type_and_id(
+    scored: Columns, types: Sequence[str | None], rounded: Sequence[float]
+) -> dict[str, dict[str, float]]:
+    return {
+        name: _by_id(picked(scored.question_ids, indices), picked(rounded, indices))
+        for name, indices in indices_by_type(types).items()
+    }
 
 
 def _by_id(question_ids: Sequence[Id], rounded: Sequence[float]) -> dict[str, float]:
     return {str(key): value for key, value in zip(question_ids, rounded, strict=True)}
-
-
-def _per_cent(values: Sequence[float]) -> float | None:
-    return round(100 * fsum(values) / len(values), DECIMALS) if values else None
-
-
-def _as_number(key: str) -> Id:
-    return int(key) if _NUMBER.fullmatch(key) else key

@@ -273,7 +273,7 @@ def _score(predictions: Predictions, references: References) -> tuple[Explanatio
         explanations=judged,
         notes=[
             *filter(None, [references.note]),
-            *_on_captions(predictions, references),
+            *(f"{file.path}: {_FORMS[file.captions]}" for file in (predictions, references) if file.captions),
             *of_ids(others, missing, "reference", "question"),
             *(
                 f"{named(ids, 'reference')} left out: {why.replace('_', ' ')}"
@@ -298,12 +298,6 @@ def _accuracies(pairs: Sequence[tuple[Question, Record]], missing: int) -> dict[
         mean = mean_of(scores, [question.cluster or question.id for question, _ in scored])
         accuracies[name] = Accuracy(mean=mean, if_missing_were_wrong=fsum(scores) / (len(scores) + missing))
     return accuracies
-
-
-def _on_captions(predictions: Predictions, references: References) -> Iterator[str]:
-    for of in (predictions, references):
-        if of.captions:
-            yield f"{of.path}: {_FORMS[of.captions]}"
 
 
 def _on_explanations(judged: Judged, lacking: Predictions | References | None) -> Iterator[str]:

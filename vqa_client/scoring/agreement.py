@@ -18,6 +18,7 @@ the squared marginals as p_e.
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from math import fsum, sqrt
+from operator import eq
 from statistics import median
 from typing import Any
 
@@ -66,7 +67,7 @@ def cohens_kappa(
     """
     if not ratings:
         return None
-    shares, likeness = _shares(weights or [1.0] * len(ratings)), _near if quadratic else _equal
+    shares, likeness = _shares(weights or [1.0] * len(ratings)), _near if quadratic else eq
     a, b = (_marginal(shares, [rating[side] for rating in ratings]) for side in (0, 1))
     observed = fsum(v * likeness(i, j) for v, (i, j, _) in zip(shares, ratings, strict=True))
     to_b = {i: fsum(share * likeness(i, j) for j, share in b.items()) for i in a}
@@ -126,10 +127,6 @@ def rogan_gladen(positive: float, sensitivity: float, specificity: float) -> flo
 def _shares(weights: Sequence[float]) -> list[float]:
     total = fsum(weights)
     return [each / total for each in weights]
-
-
-def _equal(i: Any, j: Any) -> float:
-    return float(i == j)
 
 
 def _near(i: Any, j: Any) -> float:

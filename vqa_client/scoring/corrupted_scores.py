@@ -126,21 +126,19 @@ class CorruptedScores:
         numbers = sorted(outcomes)
         mean = mean_of([outcomes[number][0] for number in numbers], [self._clusters[each] or each for each in numbers])
         statuses = Counter(status for _, status in outcomes.values())
+        clean = self._outcomes.get(CLEAN, {})
+        pairs = (
+            (score, clean[number][0], self._clusters[number])
+            for number, (score, _) in outcomes.items()
+            if number in clean
+        )
         return Figures(
             total=len(outcomes),
             answered=sum(n for status, n in statuses.items() if status in ANSWERED),
             accuracy=mean.value,
             interval=mean.interval,
             statuses=dict(sorted(statuses.items())),
-            difference=None if variant == CLEAN else self._difference_from_clean(outcomes),
-        )
-
-    def _difference_from_clean(self, outcomes: dict[int, tuple[float, Status]]) -> Difference | None:
-        clean = self._outcomes.get(CLEAN, {})
-        return difference(
-            (score, clean[number][0], self._clusters[number])
-            for number, (score, _) in outcomes.items()
-            if number in clean
+            difference=None if variant == CLEAN else difference(pairs),
         )
 
     def _by_type(self) -> dict[str, TypeFigures]:

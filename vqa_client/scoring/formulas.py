@@ -26,6 +26,7 @@ _DIGITS: Final = frozenset("0123456789")
 _TIMES: Final = frozenset(("*", "\\times", "\\cdot"))
 _OVER: Final = frozenset(("/", ":", "\\div"))
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}", "\\{": "\\}", "\\lfloor": "\\rfloor", "\\lceil": "\\rceil"}
+_ENCLOSURES: Final[Mapping[str, Callable[[Value], Value]]] = {"\\lfloor": math.floor, "\\lceil": math.ceil, "|": abs}
 _FRACTIONS: Final = frozenset(("\\frac", "\\dfrac", "\\tfrac"))
 
 
@@ -132,7 +133,8 @@ class _Reader:
             value = float(digits) / (100 if percent and self._take() else 1)
             return int(digits) if "." not in digits and not percent else int(value) if value.is_integer() else value
         if token in _PAIRS or (token == "|" and self._dialect.lenient):
-            return self._enclose(token, self._within(_PAIRS.get(token, "|")))
+            value = self._within(_PAIRS.get(token, "|"))
+            return _ENCLOSURES[token](value) if token in _ENCLOSURES else value
         if token in _FRACTIONS:
             return self._argument() / self._argument()
         if token == "\\binom":
@@ -174,11 +176,6 @@ class _Reader:
             digit, rest = self.token[0], self.token[1:]
             self._tokens[self._place : self._place + 1] = [digit, rest] if rest else [digit]
         return self._atom()
-
-    def _enclose(self, opening: str, value: Value) -> Value:
-        if opening in ("\\lfloor", "\\lceil"):
-            return math.floor(value) if opening == "\\lfloor" else math.ceil(value)
-        return abs(value) if opening == "|" else value
 
     def _within(self, closing: str) -> Value:
         value = self.sum()

@@ -83,20 +83,38 @@ def vqa_accuracy(
     can't be answered right: that is warned of. Raises ValueError for lengths that differ and without predictions.
     """
     _check(predictions, mode, references=references, answer_types=answer_types, question_types=question_types)
-    _warn_of_single(references)
+    if single := sum(len(answers) == 1 for answers in references):
+        warnings.warn(
+            f"{single} of {len(references)} questions have a single reference and score 0 whatever the prediction: "
+            "an annotator is compared with the others",
+            stacklevel=2,
+        )
     scores = [
         question_accuracy(prediction, answers, mode)
         for prediction, answers in zip(predictions, references, strict=True)
     ]
-    report: dict[str, Any] = {"overall": _percent(scores, precision)}
+    report: dict[str, Any] = {"overall": percent(scores, precision)}
     for name, types in (("perAnswerType", answer_types), ("perQuestionType", question_types)):
-        groups: dict[str, list[float]] = defaultdict(list)
-        for key, score in zip(types or (), scores, strict=False):
-            if key is not None:
-                groups[key].append(score)
-        if groups:
-            report[name] = {key: _percent(members, precision) for key, members in groups.items()}
+        if accuracies := percent_by_type(scores, types or (), precision):
+            report[name] = accuracies
     return report
+
+
+def percent(scores: Sequence[float], precision: int | None = 2) -> float:
+    """The mean of scores in per cent, rounded to `precision` decimals unless that is None."""
+    mean = 100 * fsum(scores) / len(scores)
+    return mean if precision is None else round(mean, precision)
+
+
+def percent_by_type(
+    scores: Sequence[float], types: Sequence[str | None], precision: int | None = 2
+) -> dict[str, float]:
+    """The means of each type in per cent, in order of appearance; None is not a type."""
+    by_type: dict[str, list[float]] = defaultdict(list)
+    for type_, score in zip(types, scores, strict=False):
+        if type_ is not None:
+            by_type[type_].append(score)
+    return {type_: percent(members, precision) for type_, members in by_type.items()}
 
 
 def unanimous(answers: Answers) -> bool:
@@ -160,21 +178,6 @@ def _check(predictions: Sequence[str], mode: str, **others: Sequence[Any] | None
         raise ValueError("without predictions there is no accuracy")
     if mode not in _PREPARED:
         raise ValueError(f"mode is {mode!r}; it must be one of {', '.join(MODES)}")
-
-
-def _percent(scores: Sequence[float], precision: int | None) -> float:
-    mean = 100 * fsum(scores) / len(scores)
-    return mean if precision is None else round(mean, precision)
-
-
-def _warn_of_single(references: Sequence[Answers]) -> None:
-    single = sum(len(answers) == 1 for answers in references)
-    if single:
-        warnings.warn(
-            f"{single} of {len(references)} questions have a single reference and score 0 whatever the prediction: "
-            "an annotator is compared with the others",
-            stacklevel=3,
-        )
 
 
 class Gap(Struct, frozen=True, kw_only=True):

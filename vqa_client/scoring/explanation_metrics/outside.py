@@ -24,7 +24,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
 import msgspec
 from msgspec import Struct
@@ -108,18 +108,19 @@ def spice(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[
     texts = sum(1 + len(explanation.references) for explanation in explained)
     with tempfile.TemporaryDirectory(prefix="spice-") as folder:
         texts_path, scores_path = Path(folder, "texts.json"), Path(folder, "scores.json")
-        texts_path.write_bytes(
-            encode([_spice_entry(number, explanation) for number, explanation in enumerate(explained)])
-        )
+        entries = [
+            {
+                "image_id": number,
+                "test": " ".join(explanation.tokens),
+                "refs": [" ".join(tokens) for tokens in explanation.reference_tokens],
+            }
+            for number, explanation in enumerate(explained)
+        ]
+        texts_path.write_bytes(encode(entries))
         command += [str(texts_path), "-out", str(scores_path), "-silent"]
         _run_spice(command, tools.silence_s + texts * tools.spice_text_s)
         scores = _spice_scores(scores_path, len(explained))
     return averaged("SPICE", scores, scopes)
-
-
-def _spice_entry(number: int, explanation: Explained) -> dict[str, Any]:
-    references = [" ".join(tokens) for tokens in explanation.reference_tokens]
-    return {"image_id": number, "test": " ".join(explanation.tokens), "refs": references}
 
 
 def _run_spice(command: Sequence[str], limit_s: float) -> None:
