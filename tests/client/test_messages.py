@@ -25,7 +25,7 @@ from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.servers import difference
 from vqa_client.client.session import Session, open_session
 from vqa_client.client.streamed import completion_in_events
-from vqa_client.client.uploading.file_proof import not_allowed, unchanged_state
+from vqa_client.client.uploading.file_proof import forbids_files, unchanged_state
 from vqa_client.client.url import candidates
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.data_url import changed
@@ -224,7 +224,7 @@ def test_an_invalid_or_cut_stream_is_named(text: str, said: str) -> None:
     ],
 )
 def test_a_server_that_may_not_read_files_is_known_by_its_message(message: str, expected: bool) -> None:
-    assert not_allowed(message) is expected
+    assert forbids_files(message) is expected
 
 
 def ended_by(finish_reason: str) -> bytes:

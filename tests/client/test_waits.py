@@ -138,7 +138,7 @@ def filled(count: int) -> Window:
 
 def leave_refused(window: Window, count: int, *, limited: bool = True) -> None:
     for _ in range(count):
-        window.refused(limited=limited)
+        window.note_refusal(limited=limited)
         window.leave()
 
 
@@ -161,18 +161,18 @@ async def test_a_server_that_limits_all_requests_gets_one_and_one_that_is_down_g
 async def test_answers_widen_the_window_only_while_others_wait() -> None:
     window = filled(128)
     leave_refused(window, 124)
-    window.answered(late=False)
+    window.note_answer(late=False)
     assert window.size == 4
     waiting = [asyncio.create_task(window.enter(first=False)) for _ in range(60)]
     await asyncio.sleep(0)
     for _ in range(8):
-        window.answered(late=True)
+        window.note_answer(late=True)
     assert window.size == 4
     for _ in range(8):
-        window.answered(late=False)
+        window.note_answer(late=False)
     assert window.size == 5
     for _ in range(10 + 14):
-        window.answered(late=False)
+        window.note_answer(late=False)
     assert window.size == 5 + 2 + 4
     window.open()
     await asyncio.gather(*waiting)
@@ -189,7 +189,7 @@ async def test_after_a_limit_of_all_requests_the_window_quickly_grows_to_half_of
     await asyncio.sleep(0)
     sizes = [window.size]
     for _ in range(4):
-        window.answered(late=False)
+        window.note_answer(late=False)
         sizes.append(window.size)
     assert sizes == [1, 2, 3, 3, 3]
     window.open()
@@ -242,17 +242,17 @@ def test_a_request_is_late_because_of_others_if_those_were_answered_late(
     ahead: int, answered: int, late: bool, lateness: str, size: float
 ) -> None:
     window, sent_s = filled(128), time.monotonic() - 10
-    window.answered(late=late)
-    assert window.timed_out(sent_s=sent_s, timeout_s=10, ahead=ahead, answered=answered) == lateness
+    window.note_answer(late=late)
+    assert window.note_timeout(sent_s=sent_s, timeout_s=10, ahead=ahead, answered=answered) == lateness
     assert window.size == size
 
 
 def test_a_silent_server_gets_time_for_the_requests_that_timed_out_and_no_more() -> None:
     window, now_s = filled(128), time.monotonic()
-    window.answered(late=True)
-    assert window.timed_out(sent_s=now_s - 10, timeout_s=10, ahead=127, answered=40) == "crowded"
-    assert window.timed_out(sent_s=now_s + 20, timeout_s=10, ahead=20, answered=0) == "backlog"
-    assert window.timed_out(sent_s=now_s + 40, timeout_s=10, ahead=20, answered=0) == "own"
+    window.note_answer(late=True)
+    assert window.note_timeout(sent_s=now_s - 10, timeout_s=10, ahead=127, answered=40) == "crowded"
+    assert window.note_timeout(sent_s=now_s + 20, timeout_s=10, ahead=20, answered=0) == "backlog"
+    assert window.note_timeout(sent_s=now_s + 40, timeout_s=10, ahead=20, answered=0) == "own"
     assert window.size == math.inf
 
 

@@ -226,7 +226,7 @@ class _Asking:
             return self._refusal(route, reply, template)
         except _Late:
             return Late(
-                route.window.timed_out(
+                route.window.note_timeout(
                     sent_s=self._started_s,
                     timeout_s=self._chat.limits.timeout_s,
                     ahead=self._ahead,
@@ -272,7 +272,7 @@ class _Asking:
         answered_s = time.monotonic()
         latency_s = answered_s - self._started_s
         route.note_answer(answered_s)
-        route.window.answered(late=latency_s > self._chat.late_s)
+        route.window.note_answer(late=latency_s > self._chat.late_s)
         return replace(
             completion,
             latency_s=latency_s,
@@ -349,7 +349,7 @@ class _Asking:
         )
         if not refused.crowded:
             return refused
-        return replace(refused, kept=route.window.refused(limited=refused.limited))
+        return replace(refused, kept=route.window.note_refusal(limited=refused.limited))
 
     def _may_be_anothers_failure(self, route: Route, http_status: int) -> bool:
         """Whether another question of the batch may have caused the failure: then ask this one again, alone."""
@@ -363,9 +363,9 @@ class _Asking:
         uploads = route.uploads
         if uploads is None:
             return False
-        if end := uploads.ends(message):
+        if end := uploads.ending_error(message):
             raise end
-        if self._misses < MISSES and uploads.missed(message, self._request.images):
+        if self._misses < MISSES and uploads.note_miss(message, self._request.images):
             self._misses += 1
             return True
         return False

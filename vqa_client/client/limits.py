@@ -83,7 +83,7 @@ class Window:
         if self._waiting:
             self._let_in()
 
-    def answered(self, *, late: bool) -> None:
+    def note_answer(self, *, late: bool) -> None:
         """Widen the window after an answer while others wait; a `late` answer shows that it is wide enough."""
         if late:
             self._late_s = time.monotonic()
@@ -96,7 +96,7 @@ class Window:
         if self._answered >= 2 * self.size:
             self._answered, self.size, self._step = 0, self.size + self._step, 2 * self._step
 
-    def refused(self, *, limited: bool) -> bool:
+    def note_refusal(self, *, limited: bool) -> bool:
         """Shrink the window to the requests that the server kept; with none, to one if a rate is `limited`.
 
         If the server refused all requests for another reason, its limit is unknown. Returns whether it kept some: when
@@ -110,7 +110,7 @@ class Window:
             self.open()
         return kept > 0
 
-    def timed_out(self, *, sent_s: float, timeout_s: float, ahead: int, answered: int) -> Lateness:
+    def note_timeout(self, *, sent_s: float, timeout_s: float, ahead: int, answered: int) -> Lateness:
         """Find out why a request was late, and shrink the window if there were too many requests.
 
         "crowded": the server answered others late, and at most as many as were `ahead`. "backlog": it answers no

@@ -14,7 +14,7 @@ from vqa_client.client.probe import wait_for_server
 from vqa_client.client.probing.identity import ShortCheck, short_check
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.routes import Route, Routes
-from vqa_client.client.uploading.choose import ways_of
+from vqa_client.client.uploading.choose import find_uploads
 from vqa_client.client.url import candidates, without_secrets
 from vqa_client.errors import ServerAway, ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings
@@ -112,7 +112,7 @@ async def open_routes(
         route.gate = BatchGate() if route.served.in_batches else None
     if (settings.image_uuid != "off" or settings.file_urls) and not settings.dry_run:
         for route in servers:
-            route.uploads = await ways_of(route.endpoint, model, settings, note, is_away=bool(route.away))
+            route.uploads = await find_uploads(route.endpoint, model, settings, note, is_away=bool(route.away))
     if len(servers) == 1 or settings.dry_run:
         back = partial(_wait_until_back, servers[0], model.model_name, note)
         yield Routes(servers, outage=Outage(back, patience))
@@ -147,8 +147,8 @@ class Recovery:
     """Compares the servers of a run at its start, and gives questions to a lost one again once it is back."""
 
     def __init__(self, routes: Sequence[Route], model: ModelSettings, patience: Patience, note: Note) -> None:
-        self.routes = Routes(routes, outage=Outage(self.first_back, patience))
-        self.routes.on_lost = self.lost
+        self.routes = Routes(routes, outage=Outage(self.wait_for_first, patience))
+        self.routes.on_lost = self.note_lost
         self._model = model
         self._note = note
         self._noted: set[str] = set()
@@ -174,7 +174,7 @@ class Recovery:
                 self._note(f"{route.address} is {check.version}, {first.address} is {self._first.version}")
         self.routes.check = self._first
 
-    def lost(self, route: Route, why: str) -> None:
+    def note_lost(self, route: Route, why: str) -> None:
         """Note that a server is lost, and look for it from now on."""
         self._why[route], self._since_s[route] = why, time.monotonic()
         left = sum(not other.lost for other in self.routes.all)
@@ -186,7 +186,7 @@ class Recovery:
         self._watching.add(task)
         task.add_done_callback(self._watching.discard)
 
-    async def first_back(self, patience_s: float) -> None:
+    async def wait_for_first(self, patience_s: float) -> None:
         """Wait until one server is back; raises ServerAway after `patience_s` seconds; 0 means one look at each."""
         routes = self.routes.all
         if not all(route.lost for route in routes):

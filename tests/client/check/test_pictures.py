@@ -7,7 +7,7 @@ from PIL import Image
 
 from tests.client.check.playing import refused, said
 from vqa_client.client.check.sizes import LADDER, find_image_limit, find_sizes, limit_in, sizes_finding
-from vqa_client.client.probing.asks import COLOURS, Ask, Reply, sentence, square
+from vqa_client.client.probing.asks import COLOURS, Ask, Reply, draw_sentence, draw_square
 
 
 def colours_of(png: bytes) -> set[object]:
@@ -17,13 +17,13 @@ def colours_of(png: bytes) -> set[object]:
 
 @pytest.mark.parametrize("colour", COLOURS)
 def test_a_square_has_two_colours(colour: str) -> None:
-    assert colours_of(square(colour)) == {(255, 255, 255), COLOURS[colour]}
+    assert colours_of(draw_square(colour)) == {(255, 255, 255), COLOURS[colour]}
 
 
 def test_a_sentence_is_drawn_across_its_page_and_the_same_each_time() -> None:
-    drawn = sentence("The secret code is 4821.")
-    sentence.cache_clear()
-    assert sentence("The secret code is 4821.") == drawn
+    drawn = draw_sentence("The secret code is 4821.")
+    draw_sentence.cache_clear()
+    assert draw_sentence("The secret code is 4821.") == drawn
     picture = Image.open(io.BytesIO(drawn)).convert("L").point(lambda value: 255 if value < 128 else 0)
     left, _, right, _ = picture.getbbox() or (0, 0, 0, 0)
     assert 0 < left < 90

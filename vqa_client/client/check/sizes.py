@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from itertools import pairwise
 
-from vqa_client.client.probing.asks import Ask, Picture, Reply, sentence, square
+from vqa_client.client.probing.asks import Ask, Picture, Reply, draw_sentence, draw_square
 from vqa_client.client.probing.findings import PROMPT, SHOWN, Finding, Sight
 
 LADDER = (64, 16, 4, 2)
@@ -22,7 +22,7 @@ def limit_in(refusal: str) -> int | None:
 
 async def find_image_limit(ask: Callable[[Ask], Awaitable[Reply]], sight: Sight, bare_tokens: int | None) -> Finding:
     """Ask with many pictures, then with fewer while the refusal doesn't name a limit."""
-    png = sentence("one page") if sight == "text" else square(SHOWN[0], SIDE_PX)  # "text": it only reads text
+    png = draw_sentence("one page") if sight == "text" else draw_square(SHOWN[0], SIDE_PX)  # "text": it only reads text
     for count in LADDER:
         reply = await ask(Ask(prompt=PROMPT, pictures=(Picture(png=png),) * count, fields={"max_tokens": 1}))
         finding = image_limit_finding(count, reply, bare_tokens)
@@ -80,7 +80,7 @@ async def find_sizes(ask: Callable[[Ask], Awaitable[Reply]], bare_tokens: int | 
     replies: dict[int, Reply] = {}
     for side_px in SIDES_PX:
         started_s = time.monotonic()
-        picture = Picture(png=square(SHOWN[0], side_px))
+        picture = Picture(png=draw_square(SHOWN[0], side_px))
         replies[side_px] = await ask(Ask(prompt=PROMPT, pictures=(picture,), fields={"max_tokens": 1}))
         slow = time.monotonic() - started_s > SLOW_S
         if slow or replies[side_px].completion is None or _stopped_growing(_tokens(replies, bare_tokens)):

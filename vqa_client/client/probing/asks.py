@@ -92,7 +92,7 @@ PAGE_PX = 448
 
 
 @lru_cache(maxsize=32)
-def square(colour: str, side_px: int = SIDE_PX) -> bytes:
+def draw_square(colour: str, side_px: int = SIDE_PX) -> bytes:
     """A PNG file: a square of one of COLOURS on white, three fifths as wide as the picture."""
     from PIL import Image, ImageDraw
 
@@ -103,7 +103,7 @@ def square(colour: str, side_px: int = SIDE_PX) -> bytes:
 
 
 @lru_cache(maxsize=32)
-def sentence(words: str, side_px: int = PAGE_PX) -> bytes:
+def draw_sentence(words: str, side_px: int = PAGE_PX) -> bytes:
     """A PNG file: a white page with one line of black text across it."""
     from PIL import Image, ImageDraw, ImageFont
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from vqa_client.client.probing.asks import COLOURS, PAGE_PX, Ask, Picture, Reply, sentence, square
+from vqa_client.client.probing.asks import COLOURS, PAGE_PX, Ask, Picture, Reply, draw_sentence, draw_square
 
 Level = Literal["ok", "note", "warning", "unusable"]
 """How serious a finding is: "note" is a limit or a habit, "unusable" makes every score wrong."""
@@ -95,7 +95,7 @@ def colour_asks() -> tuple[Ask, Ask]:
 
 def colour_ask(name: str) -> Ask:
     """The question on a square of this colour."""
-    return Ask(prompt=PROMPT, pictures=(Picture(png=square(name)),))
+    return Ask(prompt=PROMPT, pictures=(Picture(png=draw_square(name)),))
 
 
 def bare_ask() -> Ask:
@@ -105,7 +105,7 @@ def bare_ask() -> Ask:
 
 def code_ask(code: str = CODE) -> Ask:
     """A question that needs the text in the picture; pure OCR can answer it too."""
-    return Ask(prompt=CODE_PROMPT, pictures=(Picture(png=sentence(f"The secret code is {code}.", PAGE_PX)),))
+    return Ask(prompt=CODE_PROMPT, pictures=(Picture(png=draw_sentence(f"The secret code is {code}.", PAGE_PX)),))
 
 
 def colour_in(text: str) -> str | None:

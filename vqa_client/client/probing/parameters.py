@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from vqa_client.client.probing.asks import Ask, Picture, Reply, square
+from vqa_client.client.probing.asks import Ask, Picture, Reply, draw_square
 from vqa_client.client.probing.findings import PARAMETER, PROMPT, SHOWN, Finding, colour_asks
 from vqa_client.client.wire import first_reported
 
@@ -202,7 +202,7 @@ _MARKS = ("<think>", "</think>")
 
 def uuid_asks() -> tuple[Ask, Ask]:
     """A picture with its bytes and a uuid, then the uuid alone; the uuid is the digest, so it can't be wrong."""
-    png = square(SHOWN[0])
+    png = draw_square(SHOWN[0])
     named = Picture(png=png, uuid=sha256(png).hexdigest())
     unsent = Picture(png=png, uuid=named.uuid, sent=False)
     return Ask(prompt=PROMPT, pictures=(named,)), Ask(prompt=PROMPT, pictures=(unsent,))

@@ -51,7 +51,7 @@ _NOT_ALLOWED = re.compile(
 )
 
 
-def not_allowed(message: str) -> bool:
+def forbids_files(message: str) -> bool:
     """Whether a server's message says that it may not read files, or not this one."""
     return _NOT_ALLOWED.search(message) is not None
 
@@ -80,7 +80,7 @@ class FileProof:
                 self.given = await self._compare_replies(image)
         return self.given
 
-    def refused(self, message: str) -> ServerUnusable:
+    def refusal_error(self, message: str) -> ServerUnusable:
         """The error that ends a run whose server can't read files."""
         reason = f"{self._endpoint.address} reads no image files by itself (--file_urls): {message}"
         return ServerUnusable(reason, hint=HINT)
@@ -95,15 +95,15 @@ class FileProof:
             try:
                 read = await self._ask(image, by_address(file_address(image)))
             except NotACompletion as reply:
-                if reply.verdict.retry and not not_allowed(reply.message):
+                if reply.verdict.retry and not forbids_files(reply.message):
                     return False
-                raise self.refused(self._endpoint.redacted(reply.message)[:300]) from None
+                raise self.refusal_error(self._endpoint.redacted(reply.message)[:300]) from None
             except TimeoutError:
                 return False
             if (read.prompt_tokens, read.text, read.reasoning) == (sent.prompt_tokens, sent.text, sent.reasoning):
                 return True
             difference = f"{_quote(read)} of the file's address, {_quote(sent)} of its bytes"
-        raise self.refused(difference)
+        raise self.refusal_error(difference)
 
     async def _ask(self, image: Image, part: Part) -> Completion:
         data = b"".join(self._template.body(Request(content=(image, PROMPT)), (part,)).pieces())

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from vqa_client.client.body import Part, by_address, by_bytes, by_name
 from vqa_client.client.failures import MEGABYTE
-from vqa_client.client.uploading.file_proof import FileProof, file_address, not_allowed, unchanged_state
+from vqa_client.client.uploading.file_proof import FileProof, file_address, forbids_files, unchanged_state
 from vqa_client.data_url import encoded_size
 from vqa_client.errors import ServerUnusable
 from vqa_client.files import FileState
@@ -130,7 +130,7 @@ class Uploads:
         claimed = "" if known is None or files or whole else await known.claim(images)
         return Sending(uploads=self, images=images, known=known, claimed=claimed, is_by_file=files, whole=whole)
 
-    def missed(self, message: str, images: Sequence[Image]) -> bool:
+    def note_miss(self, message: str, images: Sequence[Image]) -> bool:
         """Whether a refusal says that the server lacks an image; if so, forget the question's images."""
         miss = MISS.search(message)
         if self.known is None or miss is None:
@@ -153,9 +153,9 @@ class Uploads:
             "(vLLM keeps more with a larger --mm-processor-cache-gb)"
         )
 
-    def ends(self, message: str) -> ServerUnusable | None:
+    def ending_error(self, message: str) -> ServerUnusable | None:
         """The error that ends the run, if a refusal says that the server can no longer read files."""
-        return self.proof.refused(message) if self.proof is not None and not_allowed(message) else None
+        return self.proof.refusal_error(message) if self.proof is not None and forbids_files(message) else None
 
     def forget(self) -> None:
         """Forget everything: the server was away and may have been replaced."""
