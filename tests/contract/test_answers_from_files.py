@@ -230,7 +230,7 @@ def vqa2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
     return _case("vqa2", tmp_path, monkeypatch)  # type: ignore[return-value]
 
 
-def test_a_blank_in_a_file_is_compared_as_the_official_evaluator_does(vqa2: Case) -> None:
+def test_a_blank_answer_in_a_file_is_compared_as_in_the_official_evaluator(vqa2: Case) -> None:
     file = next((vqa2.root / "data/vqa2").glob("*annotations.json"))
     content = json.loads(file.read_bytes())
     for number, answer in enumerate(content["annotations"][0]["answers"]):

@@ -215,7 +215,7 @@ def test_open_questions_have_every_cheap_score_and_another_headline_asks_nothing
         (["--choice_mode", "logprob"], "ask", 1),
     ],
 )
-def test_choices_whose_answers_nobody_knows_are_asked_in_every_way_and_have_no_accuracy(
+def test_choices_without_known_answers_are_asked_in_every_way_and_have_no_accuracy(
     options: list[str], name: str, asked: int, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     path = tmp_path / "rows.csv"
@@ -298,7 +298,7 @@ def test_the_data_of_mc_gives_its_accuracy_by_detection_alone(tmp_path: Path, fa
     assert 100 * ours == theirs
 
 
-def test_the_columns_found_make_a_benchmark_file_that_gives_the_same_run(
+def test_the_detected_columns_make_a_benchmark_file_with_the_same_run(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, file = as_csv(tmp_path), tmp_path / "mine.py"
@@ -328,7 +328,7 @@ def test_the_columns_found_make_a_benchmark_file_that_gives_the_same_run(
         ("question,doc_id,answer\nWhich?,d,red\n", [], "cluster=str(row.document)"),
     ],
 )
-def test_a_benchmark_file_reads_what_the_columns_are_found_to_be(
+def test_a_written_benchmark_file_reads_the_detected_columns(
     tmp_path: Path, rows: str, options: list[str], written: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, file = tmp_path / "rows.csv", tmp_path / "mine.py"
@@ -343,9 +343,7 @@ def test_a_benchmark_file_reads_what_the_columns_are_found_to_be(
     assert "error: no question has an answer to test\nhint: --split names" in capsys.readouterr().err
 
 
-def test_a_column_of_files_is_the_image_whatever_it_is_called(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_column_of_files_is_the_image_under_any_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bilder").mkdir()
     (tmp_path / "bilder/1.png").write_bytes(draw(1))
     path = tmp_path / "fragen.csv"

@@ -126,7 +126,7 @@ def test_an_address_that_stays_away_is_not_asked_for_again(status: int, pictures
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
-def test_an_address_that_may_come_back_is(status: int, pictures: str) -> None:
+def test_an_address_with_a_temporary_failure_is_fetched_again(status: int, pictures: str) -> None:
     assert refusal(f"{pictures}/status/{status}") == (f"{status}: answers with HTTP {status}", TRANSIENT, True)
 
 
@@ -135,7 +135,7 @@ def test_an_address_may_lead_to_another_five_times(pictures: str) -> None:
     assert refusal(f"{pictures}/again/6") == ("6: can't be fetched (TooManyRedirects)", TRANSIENT, True)
 
 
-def test_what_is_too_much_or_takes_too_long_is_given_up(pictures: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_that_is_too_large_or_too_slow_is_skipped(pictures: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decide, "time", SimpleNamespace(monotonic=iter([0.0, 60.0, 100.0, 160.5]).__next__))
     assert fetched(f"{pictures}/1.png") == draw(1)
     assert refusal(f"{pictures}/1.png") == ("1.png: took more than 60 s", TRANSIENT, True)
@@ -146,7 +146,7 @@ def test_what_is_too_much_or_takes_too_long_is_given_up(pictures: str, monkeypat
     assert refusal(f"{pictures}/1.png") == (f"1.png: has more than {len(draw(1)) - 1} bytes", "", False)
 
 
-def test_no_server_and_no_address_are_told_apart() -> None:
+def test_a_missing_server_and_a_missing_address_have_different_errors() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{free.getsockname()[1]}/a.png"

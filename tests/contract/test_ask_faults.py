@@ -117,7 +117,7 @@ def test_all_faults_are_reported_together_and_may_be_left_out(
     assert len(report(tmp_path)["left_out"]["faulty"]) == 8
 
 
-def test_a_server_that_chooses_is_asked_only_the_rows_with_choices(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_a_choice_mode_asks_only_rows_with_choices(tmp_path: Path, fault_server: StartsServers) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(
         '{"question": "[[q0]] How many?", "answer": "12"}\n{"question": "[[q2]] Who?"}\n'
@@ -170,14 +170,14 @@ def test_options_that_do_not_fit_the_columns_are_errors(
 
 
 @pytest.mark.parametrize(("values", "is_group"), [(50, True), (51, False)])
-def test_a_column_of_many_values_is_no_group(values: int, is_group: bool) -> None:
+def test_a_column_of_many_values_is_not_a_group(values: int, is_group: bool) -> None:
     column = Column()
     for number in range(values):
         column.add(str(number))
     assert (column.values is not None) == is_group
 
 
-def test_of_two_columns_of_documents_the_images_own_is_taken() -> None:
+def test_the_column_of_image_ids_is_preferred_among_columns_of_documents() -> None:
     columns = {name: Column() for name in ("question", "doc_id", "image_id", "answer")}
     for column in columns.values():
         column.add("a")

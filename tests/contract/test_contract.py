@@ -239,7 +239,7 @@ async def test_it_is_asked_in_other_forms(
     assert run_command(["rescore", str(tmp_path)]) == 0
 
 
-def test_an_option_that_is_called_as_the_forms_are_stays_part_of_the_run(
+def test_an_option_with_the_name_of_a_field_of_the_run_file_stays_part_of_the_run(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     case = Case("aokvqa", tmp_path)

@@ -85,7 +85,7 @@ PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")), ROOT / "config/
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs/benchmarks").glob("*.md")), ids=lambda path: path.stem)
-def test_a_row_of_data_is_shown_whole(page: Path) -> None:
+def test_a_row_of_data_is_shown_with_all_columns(page: Path) -> None:
     about = page.read_text(encoding="utf-8").partition("## Data")[0].splitlines()
     followed = [after for line, after in pairwise(about) if line.startswith("    ")]
     assert [line for line in followed if line and not line.startswith("    ")] == []

@@ -85,7 +85,7 @@ def test_the_readmes_file_is_asked_shown_and_scored_again_when_it_changes(
         assert capsys.readouterr().out == f"{faults}{more}{4 * times} of {4 * times} questions fail\n"
 
 
-def test_the_readmes_file_scores_answers_that_lie_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readmes_file_scores_answers_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, answers = receipts(tmp_path), tmp_path / "answers.jsonl"
     answers.write_text("".join(f'{{"question_id": "receipts#{n}", "answer": "{n + 1}2.4"}}\n' for n in range(3)))
     score = ["score", "--task", str(path), "-p", str(answers), "--data", str(tmp_path / "receipts")]
@@ -119,7 +119,7 @@ def test_a_run_of_a_file_that_is_gone_is_still_shown(
     assert "receipts.py does not exist" in capsys.readouterr().err
 
 
-def test_a_package_brings_one_by_an_entry_point(
+def test_a_package_adds_a_benchmark_by_an_entry_point(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "colours_module.py").write_text(OPTIONS)
@@ -160,7 +160,7 @@ def _other_packages() -> Iterator[None]:
         ),
     ],
 )
-def test_what_is_no_benchmark_is_named(
+def test_a_file_without_a_benchmark_is_refused(
     name: str, text: str | None, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -172,7 +172,7 @@ def test_what_is_no_benchmark_is_named(
 
 
 @pytest.mark.parametrize("more", [(), ("--shots", "2", "--shots_from", "train")])
-def test_a_benchmark_that_loads_nothing_is_named(
+def test_a_benchmark_without_data_parts_is_an_error(
     more: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "colours.py"

@@ -159,7 +159,7 @@ def test_a_suite_says_what_it_would_ask_and_asks_nothing(
     assert (len(list((tmp_path / "out").rglob("*.jsonl"))), server.chats) == (2, [])
 
 
-def test_one_benchmark_twice_and_models_of_like_names_have_folders_of_their_own(
+def test_a_repeated_benchmark_and_models_with_similar_names_have_their_own_folders(
     suite: Path, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     suite.write_text('[chartqa]\ndata = "chartqa"\n["again: 2"]\nbenchmark = "chartqa"\ndata = "chartqa"\n')
@@ -231,7 +231,7 @@ def test_a_model_of_the_file_is_asked_unless_the_line_names_one_and_a_default_on
         assert facts == {(model, (str(tmp_path / "own.json"),), 0, 128)}
 
 
-def test_a_suite_that_is_stopped_ends_with_the_table_of_what_there_is(
+def test_a_stopped_suite_ends_with_the_table_of_its_results(
     suite: Path, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers = oracle(RIGHT | YES_NO)
@@ -245,7 +245,7 @@ def test_a_suite_that_is_stopped_ends_with_the_table_of_what_there_is(
     assert len({chat.prompt for chat in server.chats}) == 12
 
 
-def test_a_benchmark_that_the_server_failed_is_in_the_table_as_far_as_it_came(
+def test_a_benchmark_that_the_server_interrupted_is_in_the_table_with_its_part(
     suite: Path, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = fault_server(first_n(6, "yes", then=error(500)))
@@ -274,7 +274,7 @@ def test_runs_of_one_model_are_told_apart_by_their_folders_in_every_column(tmp_p
     assert found["mc"].cells["org/one (a)"].best is None, "a run alone has no rank"
 
 
-def test_a_leaderboard_is_of_what_can_be_read_and_compares_with_what_most_runs_are_of(tmp_path: Path) -> None:
+def test_a_leaderboard_has_the_readable_runs_and_compares_those_on_the_most_frequent_data(tmp_path: Path) -> None:
     put(tmp_path / "odd", [record("1", references=("boat",))], model="odd", described={"data_sha256": "cd" * 32})
     for name, seed in (("one", 1), ("two", 2)):
         put(tmp_path / name, many(seed, 0.5), model=name, described={"expected": 301})
@@ -295,7 +295,7 @@ def test_samples_without_a_common_question_share_a_rank(tmp_path: Path) -> None:
     assert "first and last can't be compared with each other, only with others" in column.notes
 
 
-def test_a_run_in_several_forms_is_compared_by_the_one_that_its_cell_names(tmp_path: Path) -> None:
+def test_a_run_in_several_forms_is_compared_by_the_form_in_its_cell(tmp_path: Path) -> None:
     forms = ("clean", "snow/3")
     noisy = [record(f"q{n}", score=float(form == "clean"), variant=form) for n in range(9) for form in forms]
     put(tmp_path / "a", noisy, model="a", described={"expected": 20})
@@ -311,7 +311,7 @@ def test_a_run_in_several_forms_is_compared_by_the_one_that_its_cell_names(tmp_p
     assert [(cell.best, cell.worst) for cell in cells.values()] == [(1, 1), (2, 3), (2, 3)]
 
 
-def test_a_foreign_file_in_the_place_of_the_table_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_programs_file_at_the_tables_path_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(tmp_path / "run", [record("1")])
     (tmp_path / "leaderboard.json").write_text('{"mine": 1}')
     assert run_command(["leaderboard", str(tmp_path / "run"), "-o", str(tmp_path)]) == 2

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.tasks.test_declared_goldens import GOLDENS, golden, needs_goldens
+from tests.tasks.declared import GOLDENS, golden, needs_goldens
 from vqa_client.tasks import mathvision, mathvista, ocrbench_v2
 from vqa_client.types import Question
 

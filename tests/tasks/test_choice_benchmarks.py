@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from tests.contract.forms import Sample, write
 from tests.contract.samples import SAMPLES, write_sample
-from tests.scoring.test_published import needs_goldens
-from tests.tasks.declared import benchmark_of, compute
-from tests.tasks.test_reading_benchmarks import golden, scored, sums, total
+from tests.tasks.declared import benchmark_of, compute, golden, needs_goldens, scored, total
+from tests.tasks.test_reading_benchmarks import sums
 from vqa_client.aggregates import MEAN, Scored
 from vqa_client.benchmark import Metric, Place, Replay
 from vqa_client.errors import DataError
@@ -170,7 +169,7 @@ def test_aokvqas_scores_are_the_published_ones() -> None:
 
 @needs_goldens
 def test_realworldqas_rule_is_lmms_evals() -> None:
-    for case in golden("realworldqa", ""):
+    for case in golden("realworldqa"):
         row = realworldqa.Row(question="Why?\n\nA. this\nB. that", image="1.png", answer=case["reference"])
         made = realworldqa.question(row, HERE)
         assert isinstance(made, Question)
@@ -285,7 +284,7 @@ def test_a_direct_answer_that_three_people_gave_is_right(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("name", "choices", "open"), [("mmmu", 3, 1), ("realworldqa", 4, 1)])
-def test_a_server_that_chooses_is_asked_no_open_question(name: str, choices: int, open: int, tmp_path: Path) -> None:
+def test_a_choice_mode_asks_no_open_question(name: str, choices: int, open: int, tmp_path: Path) -> None:
     write_sample(name, tmp_path)
     for mode, count in (("text", choices + open), ("structured", choices)):
         (part,) = benchmark_of(name, choice_mode=mode).load(
@@ -295,7 +294,7 @@ def test_a_server_that_chooses_is_asked_no_open_question(name: str, choices: int
     assert len(part.loaded.left_out["open"]) == open
 
 
-def test_rotations_are_told_by_their_index_or_by_the_column_that_says_so() -> None:
+def test_rotations_are_recognised_by_their_index_or_by_a_column() -> None:
     groups = []
     for index, g_index in ((7, None), (2_000_007, None), (8, 7)):
         row = mmbench.Row(index=index, g_index=g_index, image="1.png", answer="A")
@@ -350,7 +349,7 @@ def test_a_choice_that_is_a_list_is_shown_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", ["", "?", "nan", "hidden"])
-def test_a_hint_that_says_nothing_is_not_asked(said: str) -> None:
+def test_an_empty_hint_is_not_in_the_prompt(said: str) -> None:
     assert mmbench.Row(index=7, image="1.png", question="Why?", hint=said).asked() == "Why?"
 
 
@@ -363,7 +362,7 @@ def test_a_hint_that_says_nothing_is_not_asked(said: str) -> None:
         *(("ocrbench", 0, [""]), ("textvqa", 0, []), ("docvqa", 0, [""])),
     ],
 )
-def test_an_answer_that_is_kept_back_is_no_reference(name: str, form: int, said: Any, tmp_path: Path) -> None:
+def test_a_hidden_answer_is_not_a_reference(name: str, form: int, said: Any, tmp_path: Path) -> None:
     answers = ("answer", "answers", "references", "gt_answer", "label")
     rows = [row | {field: said for field in row if field.rpartition(":")[2] in answers} for row in SAMPLES[name].rows]
     write(benchmark_of(name), Sample(rows=rows), form, tmp_path)
@@ -383,9 +382,7 @@ def test_an_answer_that_is_kept_back_is_no_reference(name: str, form: int, said:
         ({"qids": [1] * 4, "answers": ["a", "", "b", "c"]}, "3 answers to 4 descriptive questions"),
     ],
 )
-def test_a_row_whose_several_questions_can_not_be_made_is_named(
-    field: dict[str, Any], said: str, tmp_path: Path
-) -> None:
+def test_an_error_names_a_row_whose_questions_cannot_be_made(field: dict[str, Any], said: str, tmp_path: Path) -> None:
     rows = [row | field for row in SAMPLES["charxiv"].rows]
     write(benchmark_of("charxiv"), Sample(rows=rows), 1, tmp_path)
     settings = BenchmarkSettings(benchmark="charxiv", data=tmp_path)

@@ -40,7 +40,7 @@ def test_a_blocked_reply_has_no_share_of_anything() -> None:
     assert score.parts == {"logprob": 0.0, "probability": 0.0, "margin": 0.0, "mass": 0.0}
 
 
-def test_the_right_label_may_be_among_those_that_were_not_told() -> None:
+def test_the_right_label_may_be_without_a_probability() -> None:
     completion = Completion(text="A", first_token={"A": -0.1, "The": -3.0})
     answer, score = judge(completion, QUESTION, task_of("mc", choice_mode="logprob"))
     assert (answer.text, score.value) == ("A", 0.0)

@@ -53,7 +53,7 @@ def test_a_template_asks_for_the_official_sentence_without_a_sample_to_repeat(pa
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_one_config_serves_niah_too(path: Path) -> None:
+def test_one_config_works_for_niah_too(path: Path) -> None:
     assert template_of("niah", read(path)["prompt_template"])[0] == "{question}"
 
 

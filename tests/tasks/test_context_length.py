@@ -67,7 +67,7 @@ def test_a_bucket_has_its_lower_edge(tokens: int, name: str) -> None:
     assert bucket(tokens) == name
 
 
-def test_a_size_settles_only_the_first_bucket() -> None:
+def test_a_size_decides_the_first_bucket_alone() -> None:
     names = [
         bucket_by_size(Row(id="a", context=Raw(b'"%b"' % (b"x" * (size - 2))))) for size in (7_999, 8_000, 1_000_000)
     ]
@@ -104,7 +104,7 @@ def test_long_unbroken_pieces_are_merged_as_the_library_merges_them(text: str) -
 
 @given(text=st.text(alphabet="abAB_- ", min_size=300, max_size=700))
 @settings(max_examples=40)
-def test_merging_is_the_library_s(text: str) -> None:
+def test_merging_is_that_of_the_library(text: str) -> None:
     assert counter().count(f"{'a' * 320}{text}") == whole(f"{'a' * 320}{text}")
 
 

@@ -1,35 +1,23 @@
 """ChartQA and POPE against what their published scorers give, to the last digit."""
 
-import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.tasks.declared import benchmark_of, compute, task_of
+from tests.tasks.declared import benchmark_of, compute, golden, needs_goldens, scored, task_of
 from vqa_client.aggregates import MEAN, Scored
 from vqa_client.runner import judge
 from vqa_client.scoring.numbers import formula, number
 from vqa_client.scoring.readings import Parse, short_answer, whole_reply
 from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.short_answers import relaxed, relaxed_published
-from vqa_client.types import Answer, Completion, Question, Record
-
-GOLDENS = Path(__file__).parents[3] / "shared" / "data" / "benchmarks"
-needs_goldens = pytest.mark.skipif(not GOLDENS.exists(), reason="../shared/data has the goldens")
-
-
-def golden(name: str, kind: str | None = None) -> Iterator[dict[str, Any]]:
-    for line in (GOLDENS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
-        case = json.loads(line)
-        if kind is None or case["kind"] == kind:
-            yield case
+from vqa_client.types import Answer, Completion, Question
 
 
 @needs_goldens
 def test_chartqas_published_rule() -> None:
-    cases = list(golden("chartqa"))
+    cases = golden("chartqa")
     assert len(cases) == 127
     for case in cases:
         given = case["prediction"], case["reference"]
@@ -249,7 +237,7 @@ def test_a_ratio_is_read_where_every_reference_is_one(reading: Parse) -> None:
 
 @pytest.mark.parametrize("reading", [short_answer, whole_reply, formula])
 @pytest.mark.parametrize("reply", ['{"thought": "It is a pine", "answer": "', '{"answer": ""}'])
-def test_an_object_without_its_answer_is_no_answer(reading: Parse, reply: str) -> None:
+def test_an_object_without_its_answer_is_not_an_answer(reading: Parse, reply: str) -> None:
     question = Question(id="1", text="What is it?", references=("pine",))
     answer = reading(reply_from(Completion(text=reply, finish_reason="stop")), question)
     assert (answer.text, answer.status) == (None, "empty")
@@ -312,7 +300,7 @@ def test_a_reply_without_an_answer_has_a_status(reply: str, finish_reason: str, 
     assert (answer.status, score.value) == (status, 0)
 
 
-def scored(case: dict[str, Any], metric: str, kind: str = "") -> Iterator[Scored]:
+def scored_rows(case: dict[str, Any], metric: str, kind: str = "") -> Iterator[Scored]:
     """The questions as the metric reads them, in the files of their categories, or those in one file alone."""
     benchmark = benchmark_of("pope")
     of = next(each for each in benchmark.metrics if each.name == metric)
@@ -323,10 +311,9 @@ def scored(case: dict[str, Any], metric: str, kind: str = "") -> Iterator[Scored
             groups = {"kind": kind or kinds}
             question = Question(id=str(place), text="?", references=(label,), groups=groups)
             answer = _read(benchmark, of, Completion(text=prediction, finish_reason="stop"), question).text
-            record = Record(question_id=question.id, status="ok", output=prediction)
             score = of.score(answer, question)
             assert score is not None
-            yield Scored(question=question, record=record, answer=answer, score=score)
+            yield scored(question, score, answer)
 
 
 def _read(benchmark: Any, metric: Any, completion: Completion, question: Question) -> Answer:
@@ -360,26 +347,26 @@ def test_popes_readers_are_the_published_ones() -> None:
 
 @needs_goldens
 def test_popes_totals_are_the_published_ones() -> None:
-    cases = list(golden("pope", "aggregate"))
+    cases = golden("pope", "aggregate")
     assert len(cases) == 9
     rates = {"precision": "precision", "recall": "recall"}
     for case in cases:
         if case["error"] is not None:
             continue
         alone = {**case, "categories": ["random"] * len(case["labels"])}
-        found = figures(scored(alone, "published"), acc="accuracy", f1="f1", yes_ratio="yes_share", **rates)
+        found = figures(scored_rows(alone, "published"), acc="accuracy", f1="f1", yes_ratio="yes_share", **rates)
         assert found == {name: case["expected"][name] for name in found}
         lmms = figures(
-            scored(alone, "lmms_eval"),
+            scored_rows(alone, "lmms_eval"),
             accuracy="accuracy",
             precision="precision",
             recall="recall_lmms",
             f1="f1_lmms",
         )
         assert lmms == pytest.approx({name: case["lmms_eval"][name] for name in lmms}, abs=1e-13)
-        in_files = list(scored(case, "vlmevalkit"))
+        in_files = list(scored_rows(case, "vlmevalkit"))
         for kind, wanted in case["vlmevalkit"].items():
-            of_kind = in_files if kind == "Overall" else scored(case, "vlmevalkit", kind)
+            of_kind = in_files if kind == "Overall" else scored_rows(case, "vlmevalkit", kind)
             kit = figures(of_kind, Overall="f1", **rates)
             assert {name: 100 * value for name, value in kit.items()} == pytest.approx(
                 {name: wanted[name] for name in kit}, abs=1e-11

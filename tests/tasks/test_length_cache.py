@@ -80,13 +80,13 @@ def test_what_was_counted_before_is_kept_beside_what_is_new(cache: Path, file: D
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"1": 3}', b'{"1": "huge", "2": "<9k"}', b"\xff"])
-def test_a_spoilt_cache_is_counted_anew(cache: Path, file: DataFile, content: bytes) -> None:
+def test_a_damaged_cache_is_counted_again(cache: Path, file: DataFile, content: bytes) -> None:
     cache.mkdir(parents=True)
     (cache / f"context-lengths-{file.sha256}.json").write_bytes(content)
     assert context_length.buckets(file, sizes(*SHORT)) == SHORT
 
 
-def test_a_cache_that_can_not_be_written_is_no_error(cache: Path, file: DataFile) -> None:
+def test_a_cache_that_cannot_be_written_is_not_an_error(cache: Path, file: DataFile) -> None:
     cache.parent.mkdir(parents=True)
     cache.write_text("a file where the folder should be")
     assert context_length.buckets(file, sizes(*SHORT)) == SHORT
@@ -97,7 +97,7 @@ def test_nothing_to_count_leaves_no_cache(cache: Path, file: DataFile) -> None:
     assert not cache.exists()
 
 
-def test_a_context_that_is_no_text_has_no_known_length(tmp_path: Path) -> None:
+def test_a_context_that_is_not_text_has_an_unknown_length(tmp_path: Path) -> None:
     path = tmp_path / "data.json"
     path.write_bytes(b'[{"_id": "a", "context": "' + b"\xff" * 9_000 + b'"}]')
     file = read_index(path)

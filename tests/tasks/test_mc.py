@@ -50,7 +50,7 @@ def test_a_record_becomes_a_question_with_its_pages_and_groups(tmp_path: Path) -
     )
 
 
-def test_list_and_lines_with_and_without_a_byte_order_mark_load_alike(tmp_path: Path) -> None:
+def test_list_and_lines_with_and_without_a_byte_order_mark_load_the_same(tmp_path: Path) -> None:
     records = [mc_record("a", question="Wer kam zuletzt – wer?\u2028?"), mc_record("b")]
     files = [
         write_list(tmp_path / "1.json", records),
@@ -78,7 +78,7 @@ def test_questions_can_be_walked_over_again(tmp_path: Path) -> None:
     assert len(loaded.data_sha256) == 64
 
 
-def test_what_is_left_out_is_named_and_in_no_count(tmp_path: Path) -> None:
+def test_questions_left_out_are_named_and_not_counted(tmp_path: Path) -> None:
     blacklist = tmp_path / "blacklist.txt"
     blacklist.write_bytes(BOM + b"# bad scans\r\n\r\nb\r\n  d  # torn\r\nnot-in-the-data\r\n")
     loaded = load(
@@ -110,7 +110,7 @@ def test_a_blacklist_that_can_not_be_read_is_named(tmp_path: Path) -> None:
             load(tmp_path, [mc_record("a")], blacklist=path)
 
 
-def test_absent_groups_are_unknown_and_unknown_ones_are_kept(tmp_path: Path) -> None:
+def test_missing_groups_are_unknown_and_other_values_stay(tmp_path: Path) -> None:
     question = only_question(tmp_path, difficulty=..., length="xl", context=None, domain=None, sub_domain=7)
     assert question.groups == {
         "difficulty": "unknown",
@@ -150,7 +150,7 @@ def test_a_wrong_field_is_named_with_its_record_and_file(tmp_path: Path, changes
     assert caught.value.hint
 
 
-def test_a_record_without_id_is_named_by_its_place(tmp_path: Path) -> None:
+def test_a_record_without_id_is_named_by_its_index(tmp_path: Path) -> None:
     for changes in ({"_id": ...}, {"_id": ""}, {"_id": None}):
         with pytest.raises(DataError, match=r"record 1.*_id"):
             load(tmp_path, [mc_record("a", **changes)])
@@ -161,13 +161,13 @@ def test_repeated_ids_are_all_named(tmp_path: Path) -> None:
         load(tmp_path, [mc_record(name) for name in "abacdc"])
 
 
-def test_a_needle_file_is_told_apart(tmp_path: Path) -> None:
+def test_a_needle_file_is_recognised(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         load(tmp_path, [niah_record("a")])
     assert "niah" in caught.value.hint
 
 
-def test_the_gold_letter_may_be_small_and_padded(tmp_path: Path) -> None:
+def test_the_gold_letter_may_be_in_lower_case_with_spaces(tmp_path: Path) -> None:
     assert only_question(tmp_path, answer=" c ").references == ("C",)
 
 
@@ -192,7 +192,7 @@ def test_prompts_equal_the_published_script_s() -> None:
     assert task_of("mc", prompt_template=template).prompt(question) == prompts["shipped_template"]
 
 
-def test_a_prompt_holds_no_image_and_no_context(tmp_path: Path) -> None:
+def test_a_prompt_contains_no_image_and_no_context(tmp_path: Path) -> None:
     question = only_question(tmp_path)
     prompt = task_of("mc", prompt_template="{question} {choices}").prompt(question)
     assert "page_001" not in prompt
@@ -210,7 +210,7 @@ def test_text_only_puts_the_document_before_the_prompt(tmp_path: Path) -> None:
     assert task.prompt(question).startswith("Context:\nLine {question}\nend\n\nWhich boat came in last? A. the Gannet")
 
 
-def test_a_document_that_is_no_text_is_refused_before_a_text_only_run(tmp_path: Path) -> None:
+def test_a_document_that_is_not_text_is_refused_before_a_text_only_run(tmp_path: Path) -> None:
     path = write_list(tmp_path / "data.json", [mc_record("a", context="x!")])
     path.write_bytes(path.read_bytes().replace(b"x!", b"\xff\xfe"))
     assert mc.load(path, Wanted(pages=two_pages)).count == 1

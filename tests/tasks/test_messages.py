@@ -199,7 +199,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(("made", "said", "hint"), ROWS, ids=[said for _, said, _ in ROWS])
-def test_what_can_not_be_is_named_with_the_way_out(made: Callable[[], Any], said: str, hint: str, here: Path) -> None:
+def test_impossible_options_are_refused_with_a_hint(made: Callable[[], Any], said: str, hint: str, here: Path) -> None:
     with pytest.raises((DataError, UsageError)) as caught:
         made()
     assert str(caught.value) == said.replace("{here}", str(here))

@@ -86,7 +86,7 @@ def test_numbers_as_answers_are_text(tmp_path: Path) -> None:
         (["margin", None], ["margin", "unknown"]),
     ],
 )
-def test_absent_depths_are_unknown_and_unknown_ones_are_kept(tmp_path: Path, depths: Any, expected: list[str]) -> None:
+def test_missing_depths_are_unknown_and_other_depths_stay(tmp_path: Path, depths: Any, expected: list[str]) -> None:
     loaded = load(tmp_path, [niah_record("a", question_depths=depths)])
     assert [question.groups["needle_depth"] for question in loaded.questions] == expected
 
@@ -107,13 +107,13 @@ def test_a_wrong_field_is_named_with_its_record(tmp_path: Path, changes: dict[st
     assert caught.value.hint
 
 
-def test_a_multiple_choice_file_is_told_apart(tmp_path: Path) -> None:
+def test_a_multiple_choice_file_is_recognised(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         load(tmp_path, [mc_record("a")])
     assert "mc" in caught.value.hint
 
 
-def test_a_config_written_for_mc_serves_niah_too() -> None:
+def test_a_config_for_mc_works_for_niah() -> None:
     chosen, note = template_of("niah", "{question}\n\n{choices}\n\nThe correct answer is")
     assert (chosen, "{choices}" in note) == ("{question}", True)
     task = task_of("niah", prompt_template="{question}\n\n{choices}\n\nThe correct answer is")
@@ -163,7 +163,7 @@ def test_the_headline_is_containment_with_the_strict_score_beside_it(text: str, 
         (reply("", reasoning="The metal is iron."), 1, 0, 1),
     ],
 )
-def test_a_thought_is_no_answer_and_the_published_count_stands_beside(
+def test_a_thought_is_not_an_answer_and_the_published_score_is_reported_too(
     completion: Reply, containment: int, published: int, strict: int
 ) -> None:
     task = task_of("niah")
@@ -212,7 +212,7 @@ def test_case_counts_only_when_asked() -> None:
         (reply("", reasoning="It is iron. Hmm, let me check again"), "empty", None),
     ],
 )
-def test_a_reply_without_answer_is_a_state_of_its_own(completion: Reply, status: str, text: str | None) -> None:
+def test_a_reply_without_an_answer_has_its_own_status(completion: Reply, status: str, text: str | None) -> None:
     answer = task_of("niah").parse(completion, QUESTION)
     assert (answer.status, answer.text) == (status, text)
 
@@ -245,7 +245,7 @@ def test_text_only_puts_the_document_before_the_question(tmp_path: Path) -> None
         ("Here you are:\nQuestion: What is it?\nAnswer: 137", "stop", "ok", 1),
     ],
 )
-def test_what_follows_an_invented_question_is_no_answer(
+def test_text_after_an_invented_question_is_not_an_answer(
     said: str, finish_reason: str, status: str, strict: float
 ) -> None:
     question = Question(id="a#0", text="?", references=("137",), cluster="a")

@@ -1,12 +1,19 @@
 """How a question is put: images before, after or between the words, marks in every spelling, and named forms."""
 
+import ast
+import re
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
-from vqa_client.benchmark import Benchmark, Content, Metric, Prompt, numbered, short_answer
+from tests.tasks.declared import benchmark_of, golden, needs_goldens
+from vqa_client.benchmark import Benchmark, Content, Metric, Place, Prompt, numbered, short_answer
 from vqa_client.errors import DataError, UsageError
 from vqa_client.scoring.choices.circular import as_shown
 from vqa_client.task import visible
+from vqa_client.tasks import blink, countbench, mathvista, mmstar, realworldqa, vstar
+from vqa_client.tasks.choices import ChoiceRow
 from vqa_client.types import Choosing, Question
 
 MARKED = Prompt("{question}\n{choices}", images="marked")
@@ -84,7 +91,7 @@ def test_a_mark_beyond_the_images_is_an_error_with_both_numbers(prompt: Prompt, 
 
 
 @pytest.mark.parametrize("prompt", [MARKED, Prompt()])
-def test_marks_that_fit_or_mean_nothing_are_no_error(prompt: Prompt) -> None:
+def test_marks_that_fit_or_mean_nothing_are_not_errors(prompt: Prompt) -> None:
     prompt.check(question("<image 1>" if prompt is MARKED else "<image 9>", 1))
 
 
@@ -99,7 +106,7 @@ def colours(**given: Prompt) -> Benchmark:
     )
 
 
-def test_a_form_takes_the_place_of_the_prompt_and_of_the_configs_template() -> None:
+def test_a_prompt_form_replaces_the_prompt_and_the_configs_template() -> None:
     benchmark = colours(other=Prompt("Q: {question}", max_tokens=16))
     own, other = benchmark.with_prompt_form("").task(), benchmark.with_prompt_form("other").task()
     assert (own.content(question("Red", 0)), own.system, own.parameters) == (("Red?",), "Be brief.", {})
@@ -136,13 +143,79 @@ def test_a_form_takes_the_place_of_the_prompt_and_of_the_configs_template() -> N
         ({}, "it has only one prompt"),
     ],
 )
-def test_an_unknown_form_is_told_with_the_known_ones(forms: dict[str, Prompt], way_out: str) -> None:
+def test_an_unknown_form_is_refused_with_the_known_ones(forms: dict[str, Prompt], way_out: str) -> None:
     with pytest.raises(UsageError, match="colours has no prompt form 'x'") as caught:
         colours(**forms).with_prompt_form("x")
     assert caught.value.hint == way_out
 
 
-def test_the_beginning_of_several_forms_is_told_with_these() -> None:
+def test_the_beginning_of_several_forms_is_refused_with_their_names() -> None:
     with pytest.raises(UsageError, match=r"^colours: --prompt_form x fits x1 and x2$") as caught:
         colours(x1=Prompt(), x2=Prompt(), y=Prompt()).with_prompt_form("x")
     assert caught.value.hint == "write more of the name"
+
+
+FORMS = {"lmms-eval": "lmms_eval", "VLMEvalKit": "vlmevalkit", "official": "official"}
+LONG = "Think step by step"
+"""Long instructions are in our own words, as `step_by_step`."""
+HERE = Place("data", 0, "test")
+
+
+def harness_question(name: str, row: dict[str, Any]) -> Question:
+    """The question of a harness's row."""
+    text = row.get("question", "")
+    match name:
+        case "blink" if "prompt" in row:
+            made = {"prompt": row["prompt"], "options": tuple(row["choices"])}
+            return blink.question(blink.Row(id="1", images=("1",), answer="(A)", task="t", **made), HERE)
+        case "mmstar" if "A" not in row:
+            kinds = {"category": "c", "l2_category": "l"}
+            return mmstar.question(mmstar.Row(index="1", image="1", answer="A", question=text, **kinds), HERE)
+        case "realworldqa" if "A" not in row:
+            return realworldqa.question(realworldqa.Row(image="1", answer="A", question=text), HERE)
+        case "vstar" if "text" in row:
+            return vstar.question(vstar.Row(id="1", image="1", answer="A", category="c", question=row["text"]), HERE)
+        case "countbenchqa":
+            return Question(id="1", text=text, row=countbench.Row("1", text, "3", row["text"]))
+        case "mathvista":
+            kinds = {kind: row[kind] for kind in ("question_type", "answer_type", "precision")}
+            made = {"unit": row["unit"] or "", "choices": tuple(row["choices"] or ())}
+            return mathvista.question(
+                mathvista.Row(pid="1", image="1", question=text, answer="x", **made, **kinds), HERE
+            )
+    options = row.get("options", row.get("choices", []))
+    letters = {label: choice for label, choice in row.items() if len(label) == 1 and choice not in (None, "nan")}
+    letters |= {label[-1].upper(): choice for label, choice in row.items() if label.startswith("choice_")}
+    asked = ChoiceRow(
+        question=text,
+        hint=row.get("hint") or "",
+        options=tuple(ast.literal_eval(options) if isinstance(options, str) else options),
+        lettered=letters,
+    )
+    return Question(id="1", text=asked.asked(), choices=asked.choices(), row=asked)
+
+
+@needs_goldens
+def test_prompt_forms_are_those_of_the_harnesses() -> None:
+    compared = 0
+    for case in golden("prompts"):
+        expected = case["expected_text"]
+        if case["harness"] not in FORMS or LONG in str(expected):
+            continue
+        parts = [expected] if isinstance(expected, str) else expected
+        images = tuple(sorted({part for part in parts if re.fullmatch(r"<.*\.(jpg|png)>", part)}))
+        for name in re.sub(r"(?<!,) .*", "", case["benchmark"]).split(", "):
+            form = FORMS[case["harness"]]
+            if name == "mathvista":
+                if form == "vlmevalkit":
+                    continue  # the question of its row is the whole prompt
+                form = "official_solution" if "solution" in case["source"] else form
+            form = "lmms_eval_captioned" if name == "countbenchqa" else form
+            question = replace(harness_question(name, case["row"]), images=images)
+            if re.search("_V|pro vision", case["benchmark"]):
+                question = replace(question, text="")
+            benchmark = {"countbenchqa": "countbench", "mm_vet": "mmvet"}.get(name, name.replace("_", "-"))
+            content = benchmark_of(benchmark).with_prompt_form(form).task().content(question)
+            assert [part if isinstance(part, str) else images[part - 1] for part in content] == parts, case
+            compared += 1
+    assert compared == 66

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.scoring.test_published import GOLDENS, needs_goldens
-from tests.tasks.declared import benchmark_of, compute, task_of
+from tests.tasks.declared import benchmark_of, compute, golden, needs_goldens, scored, task_of, total
 from vqa_client.aggregates import MEAN, Scored
 from vqa_client.benchmark import Place
 from vqa_client.errors import DataError
@@ -29,23 +28,6 @@ def loaded(name: str, data: Path) -> list[Question]:
     settings = SimpleNamespace(data=data, split="", images=None, limit=None)
     parts = benchmark_of(name, data=data).load(Source(settings=settings, finds_images=False))
     return [question for part in parts for question in part.loaded.questions]
-
-
-def golden(name: str, kind: str) -> list[dict[str, Any]]:
-    lines = (GOLDENS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    found = [case for case in map(json.loads, lines) if case.get("kind", kind) == kind]
-    assert found
-    return found
-
-
-def scored(question: Question, score: float, answer: str | None = None) -> Scored:
-    record = Record(question_id=question.id, status="ok")
-    return Scored(question=question, record=record, answer=answer, score=score)
-
-
-def total(name: str, of: str, questions: Iterable[Scored]) -> float | None:
-    aggregate = next(each for each in benchmark_of(name).totals if each.name == of).value
-    return compute(aggregate, questions).value
 
 
 def sums(questions: Iterable[Scored], *fields: str) -> dict[tuple[str, ...], tuple[float, int]]:
@@ -184,38 +166,6 @@ def test_charxivs_statistics_are_the_published_ones() -> None:
                     assert means == pytest.approx(wanted, abs=0.0051), name
 
 
-PROMPTS: dict[tuple[str, str], str] = {
-    **{(name, "lmms-eval"): "lmms_eval" for name in ("docvqa", "infovqa", "mp_docvqa", "slidevqa", "mmlongbench_doc")},
-    **{(name, "lmms-eval"): "lmms_eval" for name in ("textvqa", "vizwiz", "okvqa", "ocrbench", "chartqa")},
-    **{
-        (name, "VLMEvalKit"): "vlmevalkit"
-        for name in ("mmlongbench_doc", "slidevqa", "vizwiz", "ocrbench", "longdocurl")
-    },
-    ("textvqa, docvqa, infovqa, chartqa, gqa", "VLMEvalKit"): "vlmevalkit",
-}
-"""The prompt form of each published prompt that is asked for here."""
-
-
-@needs_goldens
-def test_prompt_forms_are_what_the_harnesses_ask() -> None:
-    asked = 0
-    for case in golden("prompts", ""):
-        form = PROMPTS.get((case["benchmark"], case["harness"]))
-        if form is None:
-            continue
-        for name in case["benchmark"].split(", "):
-            if name == "gqa":
-                continue
-            expected = case["expected_text"]
-            parts = [expected] if isinstance(expected, str) else expected
-            pictures = [part for part in parts if re.fullmatch(r"<.*\.(jpg|png)>", part)]
-            question = Question(id="1", text=case["row"]["question"], images=tuple(pictures), references=("1",))
-            found = benchmark_of(name.replace("_", "-")).with_prompt_form(form).task().content(question)
-            assert [part if isinstance(part, str) else pictures[part - 1] for part in found] == parts, name
-            asked += 1
-    assert asked == 19
-
-
 def test_mmlongbench_docs_official_form_puts_the_pages_last() -> None:
     question = Question(id="1", text="Why?", images=("1.png", "2.png"), references=("1",))
     assert benchmark_of("mmlongbench-doc").with_prompt_form("official").task().content(question) == ("Why?", 1, 2)
@@ -244,7 +194,7 @@ def test_mm_niahs_images_are_where_their_marks_are() -> None:
         (lambda: charxiv.reasoning_groups(5, 1), "the answer type is 5, the source 1: they are 1 to 4 and 1 to 3"),
     ],
 )
-def test_a_row_that_is_none_says_what_is_wrong(make: Callable[[], Any], says: str) -> None:
+def test_an_unusable_row_raises_an_error_that_names_its_fault(make: Callable[[], Any], says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)):
         make()
 
@@ -330,7 +280,7 @@ def test_mm_niahs_overall_counts_an_empty_cell_as_nothing_right() -> None:
         ("3 May 1999. Page 2.", {"anls": 1, "exact": 1, "page": 1, "published": 10 / 11}),
     ],
 )
-def test_mp_docvqas_answer_and_page_are_read_apart(reply: str, parts: dict[str, float]) -> None:
+def test_mp_docvqas_answer_and_page_are_read_separately(reply: str, parts: dict[str, float]) -> None:
     question = Question(id="1", text="?", references=("3 May 1999",), images=("1", "2"), evidence=(2,))
     _, score = judge(Completion(text=reply, finish_reason="stop"), question, task_of("mp-docvqa"))
     assert score.parts == pytest.approx(parts)
@@ -354,7 +304,7 @@ def entry(benchmark: str, id: str, answer: str, said: Callable[[str], str | None
         ("vizwiz", "VizWiz_test_00000007", {"image": "VizWiz_test_00000007.jpg", "answer": "red car"}),
     ],
 )
-def test_an_entry_for_a_test_server_is_as_it_wants_it(benchmark: str, id: str, written: dict[str, Any]) -> None:
+def test_an_entry_has_the_form_that_its_test_server_takes(benchmark: str, id: str, written: dict[str, Any]) -> None:
     assert entry(benchmark, id, "The Red Car.", lambda metric: "2" if metric == "page" else None) == written
 
 
@@ -367,7 +317,7 @@ def test_photographs_of_a_split_are_in_its_folder() -> None:
     assert vizwiz.question(named, Place("f", 0, "test")).images == ("/d/test/VizWiz_test_1.jpg",)
 
 
-def test_a_document_without_pages_stays_itself(tmp_path: Path) -> None:
+def test_a_document_without_page_images_is_sent_as_its_file(tmp_path: Path) -> None:
     row = mmlongbench_doc.Row(doc_id="a.pdf", doc_type="", question="?", answer="1", document=str(tmp_path / "a.pdf"))
     assert mmlongbench_doc.question(row, HERE).images == (str(tmp_path / "a.pdf"),)
 
@@ -392,7 +342,7 @@ def test_numbers_and_lists_of_any_writing_are_read(
         loaded(benchmark, tmp_path)
 
 
-def test_a_chart_of_an_unknown_half_is_in_no_half() -> None:
+def test_a_chart_of_an_unknown_half_has_no_group() -> None:
     made = [
         chartqa.question(chartqa.Row(query="?", label="1", image="1.png", half=half), Place("ChartQA_TEST", 0, "test"))
         for half in ("test_human", "augmented_test", "")

@@ -21,7 +21,7 @@ def test_paths_come_back_as_they_were_given(
     assert [shown.paths(place, name) for place, (name, _) in enumerate(given_)] == [paths for _, paths in given_]
 
 
-def test_documents_that_are_named_alike_are_kept_once() -> None:
+def test_documents_with_the_same_form_of_names_are_stored_once() -> None:
     shown = ShownPages()
     for number in range(1_000):
         shown.append(f"{number:x}", tuple(f"/pages/{number:x}_page_{page}.png" for page in range(20)))

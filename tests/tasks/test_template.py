@@ -16,7 +16,7 @@ def test_braces_in_question_and_choices_are_literal() -> None:
 
 
 @given(question=BRACED, choices=BRACED, before=st.text(alphabet="{} \\a", max_size=9))
-def test_texts_go_in_unchanged_and_once(question: str, choices: str, before: str) -> None:
+def test_texts_are_filled_in_unchanged_and_once(question: str, choices: str, before: str) -> None:
     filled = template.fill(f"{before} {{question}}|{{choices}}", question=question, choices=choices)
     assert filled == f"{before} {question}|{choices}"
 
@@ -30,7 +30,7 @@ def test_texts_go_in_unchanged_and_once(question: str, choices: str, before: str
         "{question} {choices} {x: 1} {} {0} { context } {a-b} }{",
     ],
 )
-def test_json_latex_and_other_braces_are_no_placeholders(text: str) -> None:
+def test_json_latex_and_other_braces_are_not_placeholders(text: str) -> None:
     template.check(text)
     rest = text.removeprefix("{question} {choices}")
     assert template.fill(text, question="Q", choices="C") == f"Q C{rest}"
@@ -45,7 +45,7 @@ def test_an_unknown_placeholder_is_named_with_the_known_ones(name: str) -> None:
     assert caught.value.hint == f"to send the braces themselves, write them with a space: {{ {name} }}"
 
 
-def test_a_template_that_leaves_the_question_out_is_refused() -> None:
+def test_a_template_without_the_question_is_refused() -> None:
     with pytest.raises(UsageError, match=r"^prompt_template has no \{question\}: 'Choose: \{choices\}'$") as caught:
         template.check("Choose: {choices}")
     way_out = "write {question} and {choices} where the texts belong; '{question}' is the shortest template"

@@ -49,13 +49,13 @@ def test_the_prompt_is_the_bare_question() -> None:
     assert TASK.content(BOAT)[:-1] == tuple(range(1, len(BOAT.images) + 1))
 
 
-def test_a_config_s_template_replaces_it() -> None:
+def test_a_configs_template_replaces_the_default() -> None:
     task = task_of("vqa2", prompt_template="{question} Answer in one word.")
     assert task.prompt(BOAT) == "What color is the boat? Answer in one word."
 
 
 @pytest.mark.parametrize(("template", "why"), [("{question}\n{choices}", "choices"), ("Describe it.", "question")])
-def test_a_template_of_another_benchmark_is_passed_over_with_a_note(template: str, why: str) -> None:
+def test_a_template_of_another_benchmark_is_ignored_with_a_note(template: str, why: str) -> None:
     chosen, note = template_of("vqa2", template)
     assert (chosen, f"{{{why}}}" in note) == ("{question}", True)
     assert task_of("vqa2", prompt_template=template).prompt(BOAT) == BOAT.text
@@ -96,7 +96,7 @@ def test_the_official_score_takes_equal_answers_without_ids_for_one() -> None:
     assert (score.parts["normalised"], score.parts["official"]) == (1.0, 0.0)
 
 
-def test_the_published_scores_stand_beside_their_whole_word_twins() -> None:
+def test_the_published_scores_are_reported_with_their_whole_word_forms() -> None:
     _, score = judge(reply("There is another one."), asked("Is it night?", *["no"] * 10), TASK)
     assert (score.parts["simple"], score.parts["simple_whole_word"]) == (1.0, 0.0)
 
@@ -129,7 +129,7 @@ def test_the_published_scores_stand_beside_their_whole_word_twins() -> None:
         (reply('{"answer": null}'), "empty", None),
     ],
 )
-def test_a_reply_without_answer_is_a_state_and_worth_nothing(
+def test_a_reply_without_an_answer_has_a_status_and_a_score_of_0(
     completion: Completion, status: str, text: str | None
 ) -> None:
     answer, score = judge(completion, BOAT, TASK)
@@ -176,7 +176,7 @@ def test_where_nobody_knows_the_answer_there_is_no_score() -> None:
 
 
 @given(st.text(max_size=60), st.sampled_from(["stop", "length", "content_filter", ""]))
-def test_any_reply_has_a_state_and_scores_between_nothing_and_full(text: str, finish_reason: str) -> None:
+def test_any_reply_has_a_status_and_scores_from_0_to_1(text: str, finish_reason: str) -> None:
     answer, score = judge(reply(text, finish_reason), BOAT, TASK)
     assert (answer.text is None) == (answer.status != "ok")
     assert all(0.0 <= value <= 1.0 for value in (score.value, *score.parts.values()))

@@ -23,13 +23,13 @@ def test_names_are_those_of_files() -> None:
     assert {*SMALL, *LARGE} <= {path.stem for path in folder.glob("*.json")}
 
 
-def test_a_config_of_the_long_document_benchmarks_serves_too() -> None:
+def test_a_config_of_mc_and_niah_works_for_vqa2() -> None:
     chosen, note = template_of("vqa2", load_model("qwen3-vl").prompt_template)
     assert chosen == "{question}"
     assert note
 
 
-def test_a_file_named_without_its_ending_is_what_was_meant(tmp_path: Path) -> None:
+def test_a_file_name_without_its_suffix_finds_the_file(tmp_path: Path) -> None:
     (tmp_path / "toy-a.json").write_text("{}")
     with pytest.raises(UsageError, match="there is no config") as caught:
         load_model(str(tmp_path / "toy-a"))

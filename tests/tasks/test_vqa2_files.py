@@ -39,7 +39,7 @@ def test_a_test_split_has_no_annotations(tmp_path: Path) -> None:
     assert (files.questions.name, files.annotations) == (names[0], None)
 
 
-def test_forgotten_annotations_are_an_error_and_not_a_run_without_scores(tmp_path: Path) -> None:
+def test_missing_annotations_are_an_error(tmp_path: Path) -> None:
     write_split(tmp_path, [question(1)], None)
     with pytest.raises(DataError, match="no annotations") as caught:
         find_files(tmp_path)
@@ -55,7 +55,7 @@ def test_the_splits_that_are_there_are_listed(tmp_path: Path) -> None:
     assert "--questions_file" in caught.value.hint
 
 
-def test_an_empty_folder_is_told_what_belongs_into_it(tmp_path: Path) -> None:
+def test_the_error_of_an_empty_folder_lists_the_expected_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no questions of VQA 2\.0") as caught:
         find_files(tmp_path)
     assert OFFICIAL[0] in caught.value.hint
@@ -93,7 +93,7 @@ def test_the_published_order_of_names_holds(tmp_path: Path) -> None:
     assert ImageFolders((tmp_path,), "val2014").path(139) == str(tmp_path / names[1])
 
 
-def test_an_id_that_is_no_number_is_a_file_name(tmp_path: Path) -> None:
+def test_an_id_that_is_not_a_number_is_a_file_name(tmp_path: Path) -> None:
     (tmp_path / "boat.jpg").touch()
     assert ImageFolders((tmp_path,), "val2014").path("boat") == str(tmp_path / "boat.jpg")
     assert ImageFolders((tmp_path,), "val2014").path("boat.jpg") == str(tmp_path / "boat.jpg")

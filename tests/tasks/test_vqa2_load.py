@@ -69,7 +69,7 @@ def test_the_draw_is_the_published_one_on_the_official_list(tmp_path: Path) -> N
     assert [int(name) for name in ids(load(tmp_path, num_questions=20))] == [name for name, _ in expected]
 
 
-def test_the_published_ids_lie_where_the_draw_falls_in_the_official_order() -> None:
+def test_the_draw_from_the_official_order_has_the_published_ids() -> None:
     expected = published_ids()
     places = random.Random(42).sample(range(OFFICIAL_QUESTIONS), len(expected))
     size = 1 << TABLE_BITS
@@ -80,7 +80,7 @@ def test_the_published_ids_lie_where_the_draw_falls_in_the_official_order() -> N
     assert sum(distance < 0.05 for distance in apart) == len(expected) - 1  # one of them has collided
 
 
-def test_a_draw_keeps_its_order_and_all_questions_that_of_the_file(tmp_path: Path) -> None:
+def test_drawn_questions_are_in_the_order_of_the_draw_and_all_questions_in_that_of_the_file(tmp_path: Path) -> None:
     numbers = random.Random(7).sample(range(1, 500), 60)
     write_split(tmp_path, [question(n) for n in numbers], [annotation(n) for n in sorted(numbers)])
     drawn = random.Random(42).sample(numbers, 20)
@@ -155,7 +155,7 @@ def test_ids_are_the_same_as_text_and_as_number(tmp_path: Path) -> None:
     assert ids(load(tmp_path)) == ["1"]
 
 
-def test_answers_without_ids_and_unusual_numbers_of_them_are_told(tmp_path: Path) -> None:
+def test_answers_without_ids_and_unusual_numbers_of_answers_are_noted(tmp_path: Path) -> None:
     notes: list[str] = []
     annotations = [
         annotation(1),
@@ -171,19 +171,19 @@ def test_answers_without_ids_and_unusual_numbers_of_them_are_told(tmp_path: Path
     assert ["answer_id" in notes[0], "10 answers" in notes[1], "fewer than 4" in notes[2]] == [True] * 3
 
 
-def test_usual_annotations_are_worth_no_word(tmp_path: Path) -> None:
+def test_usual_annotations_have_no_note(tmp_path: Path) -> None:
     notes: list[str] = []
     load(write_split(tmp_path, [question(1)], [annotation(1)]), notes)
     assert notes == []
 
 
-def test_a_question_that_nobody_answered_is_left_out(tmp_path: Path) -> None:
+def test_a_question_without_answers_is_left_out(tmp_path: Path) -> None:
     silent = annotation(2) | {"answers": [], "multiple_choice_answer": None}
     write_split(tmp_path, [question(1), question(2)], [annotation(1), silent])
     assert load(tmp_path).left_out == {"no_answer": ("2",)}
 
 
-def test_plain_texts_and_a_single_answer_serve_as_answers(tmp_path: Path) -> None:
+def test_answers_may_be_texts_or_a_single_answer(tmp_path: Path) -> None:
     plain = annotation(1) | {"answers": ["red", "red", "blue"], "multiple_choice_answer": None}
     single = {"question_id": 2, "multiple_choice_answer": "boat"}
     write_split(tmp_path, [question(1), question(2)], [plain, single])
@@ -192,7 +192,7 @@ def test_plain_texts_and_a_single_answer_serve_as_answers(tmp_path: Path) -> Non
     assert (second.references, second.groups["answer_type"]) == (("boat",), "unknown")
 
 
-def test_of_equally_frequent_answers_the_order_decides_nothing(tmp_path: Path) -> None:
+def test_the_order_of_equally_frequent_answers_changes_nothing(tmp_path: Path) -> None:
     given = ["yes"] * 5 + ["no"] * 5
     both = [
         annotation(n) | {"answers": answers(*order), "multiple_choice_answer": None}
@@ -202,7 +202,7 @@ def test_of_equally_frequent_answers_the_order_decides_nothing(tmp_path: Path) -
     assert {asked.extra["multiple_choice_answer"] for asked in load(tmp_path).questions} == {"no"}
 
 
-def test_an_unlabelled_split_is_asked_whole_and_told(tmp_path: Path) -> None:
+def test_an_unlabelled_split_is_asked_completely_with_a_note(tmp_path: Path) -> None:
     notes: list[str] = []
     write_split(tmp_path, [question(1, "Is it day?"), question(2), question(2)], None, names=SHORT)
     files = find_files(tmp_path, tmp_path / SHORT[0])

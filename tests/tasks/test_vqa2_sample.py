@@ -77,7 +77,7 @@ def test_the_car_has_the_color_of_the_answer(questions: list[Question]) -> None:
         assert all(found[paint] == 0 for color, paint in paints.items() if color != answer_of(car))
 
 
-def test_as_many_people_stand_there_as_the_answer_says(questions: list[Question]) -> None:
+def test_a_picture_has_as_many_people_as_the_answer_says(questions: list[Question]) -> None:
     for question in questions:
         if "people" not in question.text:
             continue
@@ -90,13 +90,13 @@ def test_as_many_people_stand_there_as_the_answer_says(questions: list[Question]
         )
 
 
-def test_a_hat_is_there_where_the_answer_says_so(questions: list[Question]) -> None:
+def test_a_picture_has_a_hat_where_the_answer_says_so(questions: list[Question]) -> None:
     for question in questions:
         if "hat" in question.text.split("a ")[-1]:
             assert (pixels(question)[(122, 31, 31)] > 1_000) == (answer_of(question) == "yes")
 
 
-def test_no_two_weathers_or_places_look_alike(questions: list[Question]) -> None:
+def test_pictures_of_two_weathers_or_places_differ(questions: list[Question]) -> None:
     pictures = {Path(q.images[0]).read_bytes() for q in questions if q.text.startswith("Wh") and "car" not in q.text}
     assert len(pictures) == 8
 
@@ -115,7 +115,7 @@ def test_the_script_makes_what_the_package_has(tmp_path: Path) -> None:
                 assert new.tobytes() == kept.tobytes(), name
 
 
-def test_a_second_making_touches_nothing_and_mends_what_is_damaged(tmp_path: Path) -> None:
+def test_copying_the_sample_again_changes_damaged_files_alone(tmp_path: Path) -> None:
     files = copy_sample(tmp_path)
     first = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.rglob("*.*") if path.is_file()}
     assert len(first) == 22

@@ -61,7 +61,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     "matched as substrings": ("scoring/test_vqa2.py",),
     "Contractions never": ("scoring/test_vqa2.py",),
     "Non-answers earn": (
-        "tasks/test_vqa2.py::test_a_reply_without_answer_is_a_state_and_worth_nothing",
+        "tasks/test_vqa2.py::test_a_reply_without_an_answer_has_a_status_and_a_score_of_0",
         "answers/test_annotated.py::test_the_non_standard_metrics_say_so",
     ),
     "leave-one-out sets": (_VQA,),

@@ -50,7 +50,7 @@ def test_a_name_with_dots_is_kept_whole(tmp_path: Path) -> None:
     assert paths[0].name == "qwen2.5-vl_1.0_annot_exp.json"
 
 
-def test_ids_stay_texts_where_one_is_no_number(tmp_path: Path) -> None:
+def test_ids_stay_texts_where_one_is_not_a_number(tmp_path: Path) -> None:
     odd = [*QUESTIONS, asked("007", "", "", "", ["x"])]
     assert [row["image_id"] for row in _written(tmp_path, odd)["run_pred_exp.json"]] == ["7", "12", "007"]
 

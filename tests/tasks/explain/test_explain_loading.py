@@ -47,7 +47,7 @@ def test_an_activity_and_a_hypothesis_are_loaded_with_their_columns(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("task", "record"), [("actx", actx()), ("esnlive", esnlive())])
-def test_test_stands_in_for_a_val_split_that_a_benchmark_lacks(tmp_path: Path, task: str, record: Any) -> None:
+def test_the_test_split_replaces_a_missing_val_split(tmp_path: Path, task: str, record: Any) -> None:
     folder = {"actx": "mpi", "esnlive": "flickr30k"}[task]
     put(tmp_path, task, "test", {"0": record}, images=(f"{folder}/{record['image_name']}",))
     assert explain.dataset_of(task).split_read("val") == "test"
@@ -101,7 +101,7 @@ def test_an_image_is_found_by_name_by_number_and_last_anywhere(
     assert question.images == (str(tmp_path / "images" / place),)
 
 
-def test_of_several_files_with_the_name_that_in_the_benchmarks_folder_is_taken(tmp_path: Path) -> None:
+def test_the_file_in_the_benchmarks_folder_is_preferred_among_several_of_a_name(tmp_path: Path) -> None:
     put(tmp_path, "actx", "test", {"1": actx()}, images=("a/015601864.jpg", "mpi/deep/015601864.jpg"))
     question = only(load(explain.dataset_of("actx"), "test", tmp_path).questions)
     assert question.images == (str(tmp_path / "images/mpi/deep/015601864.jpg"),)
@@ -158,7 +158,7 @@ def test_questions_are_read_without_their_images(tmp_path: Path) -> None:
         ("vcr", "val", ""),
     ],
 )
-def test_a_split_that_stands_in_is_told(task: str, split: str, said: str) -> None:
+def test_another_split_in_place_of_a_missing_one_is_noted(task: str, split: str, said: str) -> None:
     assert explain.dataset_of(task).split_notice(split) == said
 
 
@@ -176,7 +176,7 @@ def test_answers_may_be_plain_texts(tmp_path: Path, answers: Any) -> None:
     assert only(load(explain.dataset_of("vqax"), "val", tmp_path).questions).extra["gold"] == "kettle"
 
 
-def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_a_fault(tmp_path: Path) -> None:
     path = vqax_root(tmp_path) / "nle_data/VQA-X/vqaX_val.json"
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert load(explain.dataset_of("vqax"), "val", tmp_path).count == 1

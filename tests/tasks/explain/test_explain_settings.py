@@ -68,7 +68,7 @@ def test_readings_have_their_earlier_names_too_on_the_command_line_and_in_run_fi
         ({"task": "vcr", "vcr_mode": "q2a", "prompt_mode": "1shot"}, ("q2a", "1shot")),
     ],
 )
-def test_only_what_is_asked_otherwise_than_published_is_a_condition(
+def test_only_settings_that_differ_from_the_published_ones_are_conditions(
     given: dict[str, Any], conditions: tuple[str, ...]
 ) -> None:
     assert ExplainSettings(**given).conditions == conditions
@@ -85,11 +85,13 @@ def test_only_what_is_asked_otherwise_than_published_is_a_condition(
         ({"image_format": "jpeg", "image_quality": 80}, {"image_format": "jpeg", "image_quality": 80}),
     ],
 )
-def test_only_what_changes_images_is_told_of_them(given: dict[str, Any], recoding: dict[str, Any]) -> None:
+def test_only_options_that_change_images_are_reported_with_them(
+    given: dict[str, Any], recoding: dict[str, Any]
+) -> None:
     assert ExplainSettings(**given).recoding == recoding
 
 
-def test_results_go_by_the_configs_name() -> None:
+def test_results_have_the_configs_name() -> None:
     assert ExplainSettings(model="qwen").model_label == "qwen"
     assert ExplainSettings(model="my/model-7b.json").model_label == "model-7b"
     assert ExplainSettings(model="my/model.json").configs == ("my/model.json",)

@@ -39,7 +39,7 @@ def parts(asked: Question, reply: str, *, name: str = "vqax", parser: str = "rob
         ("", 0.0, 0.0, 0.0),
     ],
 )
-def test_the_majoritys_answer_is_right_and_others_count_softly(
+def test_the_most_frequent_answer_is_right_and_others_count_in_part(
     tmp_path: Path, reply: str, robust: float, soft: float, any_of_ten: float
 ) -> None:
     got = parts(question(tmp_path), reply)
@@ -58,7 +58,7 @@ def test_there_is_no_soft_accuracy_where_too_few_answers_keep_it_below_1(
     assert got["any_of_ten"] == got["value"] == 1.0
 
 
-def test_an_answer_in_another_script_counts_softly_too(tmp_path: Path) -> None:
+def test_an_answer_in_another_script_counts_in_part_too(tmp_path: Path) -> None:
     root = put(tmp_path, "vqax", "val", {"1": vqax(*["寿司"] * 10)}, images=("val2014/COCO_val2014_000000000007.jpg",))
     got = parts(only(load(explain.dataset_of("vqax"), "val", root).questions), "寿司 because it is on rice")
     assert got["soft_vqa"] == got["value"] == 1.0
@@ -148,7 +148,7 @@ def test_prompts_stay_letter_by_letter(name: str) -> None:
     assert sha256(whole.encode()).hexdigest()[:12] == WORDINGS[name], whole
 
 
-def test_a_dataset_is_called_as_its_row_in_the_grid() -> None:
+def test_a_dataset_has_the_title_of_its_row_in_the_grid() -> None:
     assert tuple(explain.dataset_of(name).title for name in explain.EXPLAIN_TASKS) == ROWS
     settings = ExplainSettings(task="actx", parser="published")
     assert declared(settings, explain.dataset_of("actx")).measure == "accuracy by the published parser"
