@@ -77,7 +77,7 @@ def test_a_run_without_known_answers_calls_no_question_wrong(opened: Opened, tmp
 def test_nothing_found_is_said(report: Opened) -> None:
     report.page.locator("#find").fill("no such words")
     report.until_count("0 of")
-    assert report.page.locator("#detail").inner_text() == "No question is like that."
+    assert report.page.locator("#detail").inner_text() == "No question matches."
 
 
 def test_the_keys_walk_through_the_questions(report: Opened) -> None:

@@ -242,7 +242,7 @@ def test_repeats_are_shown_together_and_a_failed_one_is_in_the_table(tmp_path: P
     assert "pass@1: mean of 5 repeats · accuracy by the robust parser ; 5 variants in the table below" in text
     assert re.search(r"repeat/5 0\.0 \S+ 3 3 ", text)
     assert "chosen questions of variant repeat/1; “-” without an answer" in text
-    assert "Bias of places of variant repeat/1 place" in text
+    assert "Position bias of variant repeat/1 place" in text
 
 
 def test_one_cluster_is_no_clusters(tmp_path: Path) -> None:

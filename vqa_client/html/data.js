@@ -1,4 +1,4 @@
-// What the page knows: rows of numbers that point into one table of texts; foreign text only ever becomes text nodes.
+// The page's data: rows of numbers that refer to one table of texts; foreign text only becomes text nodes.
 const $ = (id) => document.getElementById(id);
 
 function element(tag, properties = {}, ...children) {
@@ -24,14 +24,14 @@ function readData(json) {
 
 const value = (row, name) => row[column[name]];
 const text = (row, name) => { const at = value(row, name); return at === null ? null : data.strings[at]; };
-// The records of one question: the row's own, and in a comparison those of the other runs, null where one was not asked.
+// The records of one question: the row's own, and in a comparison those of the other runs, null if a run was not asked.
 const runsOf = (row) => [row, ...(data.sides ? value(row, "others") : [])];
 const scoresOf = (row) => runsOf(row).filter(Boolean).map((one) => value(one, "score"));
 const differs = (row) => (row.differs ??= Math.max(...scoresOf(row)) - Math.min(...scoresOf(row)) > 1e-9);
 const texts = (row, name) => value(row, name).map((at) => data.strings[at]);
 const key = (row) => `${value(row, "id")}\u0000${text(row, "variant")}`;
 
-// How long a template all prompts begin with: a list of questions would say the same in every row.
+// The length of the text that all prompts begin with: the list of questions would repeat it in every row.
 function sharedStart() {
   const prompts = [...new Set(data.rows.map((row) => text(row, "prompt")))].filter(Boolean);
   let length = prompts.length > 1 ? prompts[0].length : 0;
@@ -53,13 +53,13 @@ function outcome(row) {
 }
 
 const SIGNS = { right: "✓", partial: "◐", wrong: "✗", failed: "!", unknown: "·", none: "–" };
-const SAID = { right: "right", partial: "partly right", wrong: "wrong", failed: "no reply", unknown: "no known answer", none: "not asked" };
+const OUTCOME_WORDS = { right: "right", partial: "partly right", wrong: "wrong", failed: "no reply", unknown: "no known answer", none: "not asked" };
 const number = (n) => n.toLocaleString("en-US");
 const counted = (n) => `${number(n)} question${n === 1 ? "" : "s"}`;
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 const words = (name) => name.replaceAll("_", " ");
 
-// Ten people's answers are a vote: each distinct one stands once, with how many gave it.
+// Several people's answers: each distinct one once, with its count.
 function votes(answers, separator) {
   const counts = new Map();
   for (const one of answers) counts.set(one, (counts.get(one) ?? 0) + 1);
@@ -79,7 +79,7 @@ function otherVariants(row) {
   return variantsOf.get(value(row, "id"));
 }
 
-// What UNSEEN finds (see unseen.py) is shown by its code: it may hide what a reply says.
+// Characters that UNSEEN matches (see unseen.py) are shown by their codes: they may hide text of a reply.
 const code = (character) => `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 const plain = (content) => content.replace(UNSEEN, (found) => `[${code(found)}]`);
 
@@ -88,7 +88,7 @@ function shown(content, find = "") {
   let from = 0;
   for (const match of content.matchAll(UNSEEN)) {
     appendMarked(fragment, content.slice(from, match.index), find);
-    fragment.append(element("span", { className: "control", title: "a character that is not seen" }, code(match[0])));
+    fragment.append(element("span", { className: "control", title: "an invisible character" }, code(match[0])));
     from = match.index + match[0].length;
   }
   appendMarked(fragment, content.slice(from), find);

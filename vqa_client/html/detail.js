@@ -1,4 +1,4 @@
-// One question, all that is known of it.
+// The details of one question.
 function section(title, ...content) {
   return [element("h4", {}, title), ...content];
 }
@@ -11,15 +11,15 @@ function links(row) {
   const permanent = new URLSearchParams({ q: value(row, "id") });
   if (text(row, "variant")) permanent.set("v", text(row, "variant"));
   const link = element("a", { href: `#${permanent}`, title: "A link to this question" }, "Link");
-  const step = (by, said, name) => {
-    const made = element("button", { type: "button", "aria-label": name }, said);
+  const step = (by, label, name) => {
+    const made = element("button", { type: "button", "aria-label": name }, label);
     made.addEventListener("click", () => choose(current + by));
     return made;
   };
   return element("div", { className: "stepper" }, step(-1, "↑", "Previous question"), step(1, "↓", "Next question"), link);
 }
 
-// A link to the whole image, which opens over the page; with a modifier key the browser opens its file.
+// A link to the whole image, which opens over the page; with a modifier key the browser opens the file.
 function opening(href, at, all, ...content) {
   const link = element("a", { href: href || "#", target: "_blank", rel: "noopener noreferrer", title: "Read the whole image" }, ...content);
   link.addEventListener("click", (event) => {
@@ -36,7 +36,7 @@ function picture(at, all) {
   if (source || href) {
     const image = element("img", { loading: "lazy", src: source || href, alt: `image ${plain(name)}`, decoding: "async" });
     const link = opening(href, at, all, marked(at, image));
-    image.addEventListener("error", () => link.replaceWith("the file isn't at its place"));
+    image.addEventListener("error", () => link.replaceWith("the file can't be loaded"));
     made.append(link);
   }
   const title = href ? opening(href, at, all, shown(name)) : shown(name);
@@ -48,7 +48,7 @@ function picture(at, all) {
   return made;
 }
 
-// The pages of a question in reading size, over the page; arrows turn them.
+// The images of a question at reading size, over the page; arrow keys turn them.
 let opened = [], openedAt = 0;
 
 function openImage(all, at) {
@@ -72,7 +72,7 @@ function onImageKey(event) {
 
 const MOST_PICTURES = 24;
 
-// The needle's line on its page, in shares of the page; only of pages that were sent as they were rendered.
+// The needle's line on its page, in shares of the page; only for pages that were sent unchanged.
 let needle = null;
 
 function marked(at, image) {
@@ -92,14 +92,14 @@ function pictures(row) {
   if (!all.length) return [];
   const one = (at) => picture(at, all);
   const list = element("ul", { className: all.length > 3 ? "pictures many" : "pictures" }, ...all.slice(0, MOST_PICTURES).map(one));
-  const found = section(all.length === 1 ? "Image" : `${all.length} images`, list);
+  const parts = section(all.length === 1 ? "Image" : `${all.length} images`, list);
   if (all.length > MOST_PICTURES) {
     const more = element("button", { type: "button", className: "more" }, `Show ${all.length - MOST_PICTURES} more`);
     more.addEventListener("click", () => { list.append(...all.slice(MOST_PICTURES).map(one)); more.remove(); });
-    found.push(more);
+    parts.push(more);
   }
-  if (value(row, "cut_pages")) found.push(element("p", { className: "aside" }, `${value(row, "cut_pages")} further pages were not shown (--max_pages).`));
-  return found;
+  if (value(row, "cut_pages")) parts.push(element("p", { className: "aside" }, `${value(row, "cut_pages")} further pages were not shown (--max_pages).`));
+  return parts;
 }
 
 function pairs(className, rows) {
@@ -125,7 +125,7 @@ function verdicts(row) {
   ]);
 }
 
-function reading(row) {
+function answers(row) {
   const references = texts(row, "references").map((one) => lettered(row, one));
   const rivals = texts(row, "rivals").map((one) => lettered(row, one));
   const source = text(row, "source") === "reasoning" ? "the reasoning" : "";
@@ -144,33 +144,33 @@ function failure(row) {
   const error = value(row, "error");
   if (!error) return [];
   const [message, code, body, hint] = error.map((one, at) => (at === 1 || one === null ? one : data.strings[one]));
-  const found = section("Why there is no reply", foreign(message, "", "reply"));
-  if (code) found.push(element("p", { className: "aside" }, `HTTP ${code}`));
-  if (hint) found.push(element("p", { className: "aside" }, shown(hint)));
-  if (body) found.push(element("details", {}, element("summary", {}, "Raw server response"), foreign(body, "")));
-  return found;
+  const parts = section("Why there is no reply", foreign(message, "", "reply"));
+  if (code) parts.push(element("p", { className: "aside" }, `HTTP ${code}`));
+  if (hint) parts.push(element("p", { className: "aside" }, shown(hint)));
+  if (body) parts.push(element("details", {}, element("summary", {}, "Raw server response"), foreign(body, "")));
+  return parts;
 }
 
 function scores(row) {
-  const found = data.metrics.map((name, at) => [words(name), value(row, "parts")[at]]).filter(([name, score]) => score !== null && !name.startsWith("n "));
+  const known = data.metrics.map((name, at) => [words(name), value(row, "parts")[at]]).filter(([name, score]) => score !== null && !name.startsWith("n "));
   const groups = data.fields.map((field, at) => [field, data.strings[value(row, "groups")[at]]]).filter(([field]) => field.name !== "rule");
-  const chips = groups.map(([field, wanted]) => element("a", { href: `#${new URLSearchParams({ [`by.${field.name}`]: wanted })}`, title: "Show all of these" }, shown(`${words(field.name)}: ${wanted}`)));
+  const chips = groups.map(([field, group]) => element("a", { href: `#${new URLSearchParams({ [`by.${field.name}`]: group })}`, title: "Show all questions of this group" }, shown(`${words(field.name)}: ${group}`)));
   return [
-    ...(found.length ? section("Scores", element("p", {}, found.map(([name, score]) => `${name} ${+score.toFixed(3)}`).join("  ·  "))) : []),
+    ...(known.length ? section("Scores", element("p", {}, known.map(([name, score]) => `${name} ${+score.toFixed(3)}`).join("  ·  "))) : []),
     ...(chips.length ? section("Groups", element("div", { className: "chips" }, ...chips)) : []),
   ];
 }
 
 function cost(row) {
-  const said = [];
-  const say = (content, unit) => { if (content) said.push(`${typeof content === "number" ? number(content) : content} ${unit}`); };
-  say(value(row, "latency_s"), "s");
-  say(value(row, "prompt_tokens"), "prompt tokens");
-  say(value(row, "completion_tokens"), "reply tokens");
-  if (value(row, "attempts") > 1) say(value(row, "attempts"), "attempts");
-  if (text(row, "finish")) said.push(`finish reason ${text(row, "finish")}`);
-  if (text(row, "cluster")) said.push(`cluster ${text(row, "cluster")}`);
-  return said.length ? [element("p", { className: "aside more" }, shown(said.join("  ·  ")))] : [];
+  const parts = [];
+  const add = (amount, unit) => { if (amount) parts.push(`${number(amount)} ${unit}`); };
+  add(value(row, "latency_s"), "s");
+  add(value(row, "prompt_tokens"), "prompt tokens");
+  add(value(row, "completion_tokens"), "reply tokens");
+  if (value(row, "attempts") > 1) add(value(row, "attempts"), "attempts");
+  if (text(row, "finish")) parts.push(`finish reason ${text(row, "finish")}`);
+  if (text(row, "cluster")) parts.push(`cluster ${text(row, "cluster")}`);
+  return parts.length ? [element("p", { className: "aside more" }, shown(parts.join("  ·  ")))] : [];
 }
 
 function siblings(row) {
@@ -179,34 +179,34 @@ function siblings(row) {
   const chips = others.slice(0, 100).map((one) => {
     const kind = outcome(one), link = new URLSearchParams({ q: value(one, "id"), v: text(one, "variant") });
     return element("a", { href: `#${link}`, "aria-current": String(one === row) },
-      element("span", { className: `is-${kind}`, role: "img", "aria-label": SAID[kind] }, SIGNS[kind]), " ", shown(text(one, "variant") || "as it is"));
+      element("span", { className: `is-${kind}`, role: "img", "aria-label": OUTCOME_WORDS[kind] }, SIGNS[kind]), " ", shown(text(one, "variant") || "as it is"));
   });
   return section("The same question in every variant", element("div", { className: "chips" }, ...chips));
 }
 
 function badge(row) {
   const kind = outcome(row), status = text(row, "status"), score = value(row, "score");
-  const said = `${SIGNS[kind]} ${SAID[kind]}${status === "ok" ? "" : ` (${words(status)})`}${kind === "partial" ? `, score ${score}` : ""}`;
-  return element("span", { className: `badge is-${kind}` }, said);
+  const label = `${SIGNS[kind]} ${OUTCOME_WORDS[kind]}${status === "ok" ? "" : ` (${words(status)})`}${kind === "partial" ? `, score ${score}` : ""}`;
+  return element("span", { className: `badge is-${kind}` }, label);
 }
 
 // The reply to a question and how it was parsed.
-function told(row, find) {
+function replySections(row, find) {
   const reasoning = text(row, "reasoning"), output = text(row, "output");
   return [
-    reading(row),
+    answers(row),
     ...failure(row),
     ...(output === null ? [] : output ? reply(row, output, find) : section("Reply", element("p", { className: "aside" }, "empty"))),
     ...(reasoning ? [element("details", { className: "reasoning more" }, element("summary", {}, `Reasoning, ${number(reasoning.length)} characters`), foreign(reasoning, find))] : []),
   ];
 }
 
-// The runs of a comparison beside each other; a prompt or images of their own are theirs.
-function beside(row, find) {
+// The runs of a comparison side by side; a run's own prompt or images are shown if they differ.
+function sideBySide(row, find) {
   return element("div", { className: "beside" }, ...runsOf(row).map((one, at) => {
     const made = element("div", {}, element("h4", {}, shown(data.sides[at])));
     if (!one) { made.append(element("p", { className: "aside" }, "not asked")); return made; }
-    made.append(element("p", { className: "aside" }, badge(one)), ...told(one, find));
+    made.append(element("p", { className: "aside" }, badge(one)), ...replySections(one, find));
     if (value(one, "prompt") !== value(row, "prompt") && text(one, "prompt")) made.append(element("details", {}, element("summary", {}, "Another prompt"), foreign(text(one, "prompt").trimEnd(), find)));
     if (String(value(one, "images")) !== String(value(row, "images"))) made.append(...pictures(one));
     made.append(...cost(one));
@@ -221,7 +221,7 @@ function sheet(row, find = "") {
   return [
     title,
     element("p", { className: "aside" }, ...alone, shown(variant ? `${data.sides ? "" : "  ·  "}${variant}` : "")),
-    ...(data.sides ? [beside(row, find)] : told(row, find)),
+    ...(data.sides ? [sideBySide(row, find)] : replySections(row, find)),
     ...(system ? section("System message", foreign(system.trimEnd(), find)) : []),
     ...(shots.length ? section("Worked examples before it", element("p", {}, shown(shots.join("  ·  ")))) : []),
     ...(prompt ? section("Prompt", foreign(prompt.trimEnd(), find)) : []),
@@ -232,7 +232,7 @@ function sheet(row, find = "") {
 function showDetail(row) {
   $("detail").scrollTop = 0;
   if (!row) {
-    $("detail").replaceChildren(element("p", { className: "empty" }, data.rows.length ? "No question is like that." : "No question has a record yet."));
+    $("detail").replaceChildren(element("p", { className: "empty" }, data.rows.length ? "No question matches." : "No question has a record yet."));
     return;
   }
   $("detail").replaceChildren(links(row), ...sheet(row, (state.get("find") ?? "").toLowerCase()), ...noteBox(row));

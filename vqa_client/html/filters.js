@@ -1,4 +1,4 @@
-// Which questions are shown: the state is in the address, so that a link keeps it.
+// Which questions are shown: the state is in the address, so that a link restores it.
 const OUTCOMES = { "": "All", wrong: "Wrong", right: "Right", partial: "Partly", failed: "No reply" };
 const IN_RUNS = { "": "All", differ: "Differ", same: "Same score" };
 const AGAINST = { higher: (gap) => gap > 1e-9, lower: (gap) => gap < -1e-9, same: (gap) => Math.abs(gap) <= 1e-9 };
@@ -10,7 +10,7 @@ const ORDERS = {
   low: ["lowest score first", (a, b) => value(a, "score") - value(b, "score")],
   tried: ["most attempts first", (a, b) => value(b, "attempts") - value(a, "attempts")],
 };
-// The two sides of the table of choices; "-" is a reply in which no choice was found.
+// The rows and columns of the table of choices; "-" is a reply without a choice.
 const LETTERS = { right: (row) => texts(row, "references")[0], chosen: (row) => text(row, "answer") ?? "-" };
 const SIDES = { differs: "differs from the rule", raised: "right by the judge alone", lowered: "right by the rule alone" };
 const MOST_CHOICES = 120;
@@ -30,7 +30,7 @@ function haystack(row) {
   return haystacks.get(row);
 }
 
-function tests() {
+function conditions() {
   const made = [];
   const wantedOutcome = state.get("outcome"), status = state.get("status"), find = (state.get("find") ?? "").toLowerCase();
   if (wantedOutcome) made.push((row) => (data.sides ? differs(row) === (wantedOutcome === "differ") : outcome(row) === wantedOutcome));
@@ -43,8 +43,8 @@ function tests() {
   data.fields.forEach((field, at) => {
     const wanted = state.get(`by.${field.name}`);
     if (wanted !== null) made.push((row) => {
-      const held = data.strings[value(row, "groups")[at]];
-      return held === wanted || held.split(", ").includes(wanted);
+      const group = data.strings[value(row, "groups")[at]];
+      return group === wanted || group.split(", ").includes(wanted);
     });
   });
   for (const [name, of] of Object.entries(LETTERS)) {
@@ -53,7 +53,7 @@ function tests() {
   }
   const judge = state.get("judge");
   if (judge !== null) {
-    const wanted = ofJudge(judge);
+    const wanted = rowsOfJudge(judge);
     made.push((row) => wanted.has(row));
   }
   const noted = state.get("noted"), tag = state.get("tag");
@@ -64,15 +64,15 @@ function tests() {
 }
 
 // The rows on which a judge and the rule differ, by "NAME/SIDE".
-function ofJudge(place) {
+function rowsOfJudge(place) {
   const at = place.lastIndexOf("/"), side = place.slice(at + 1), judge = data.judges.find((one) => one.name === place.slice(0, at));
   const sides = side === "differs" ? ["raised", "lowered"] : [side];
   return new Set(sides.flatMap((one) => judge?.[one] ?? []).map((number) => data.rows[number]));
 }
 
 function filter() {
-  const every = tests();
-  matching = data.rows.filter((row) => every.every((test) => test(row)));
+  const tests = conditions();
+  matching = data.rows.filter((row) => tests.every((test) => test(row)));
   const order = ORDERS[state.get("order") ?? ""]?.[1];
   if (order) matching.sort(order);
   const shares = runsOf(matching[0] ?? data.rows[0] ?? []).map((_, at) => {
@@ -101,27 +101,27 @@ function select(label, name, choices) {
   const made = element("select", { "aria-label": label, title: label });
   made.dataset.state = name;
   made.append(element("option", { value: "" }, label));
-  for (const [choice, said] of choices) made.append(element("option", { value: choice }, plain(said)));
+  for (const [choice, name] of choices) made.append(element("option", { value: choice }, plain(name)));
   made.addEventListener("change", () => set(name, made.value));
   return made;
 }
 
 function buildFilters() {
   $("outcomes").replaceChildren($("outcomes").querySelector("legend"));
-  for (const [wanted, said] of Object.entries(data.sides ? IN_RUNS : OUTCOMES)) {
+  for (const [wanted, label] of Object.entries(data.sides ? IN_RUNS : OUTCOMES)) {
     if (wanted === "partial" && !data.rows.some((row) => outcome(row) === "partial")) continue;
     if (["right", "wrong"].includes(wanted) && !data.scored) continue;
     const radio = element("input", { type: "radio", name: "outcome", value: wanted });
     radio.addEventListener("change", () => set("outcome", wanted));
-    $("outcomes").append(element("label", {}, radio, said));
+    $("outcomes").append(element("label", {}, radio, label));
   }
   const statuses = [...new Set(data.rows.map((row) => text(row, "status")))];
   $("selects").replaceChildren();
   (data.sides ?? []).forEach((label, at) => {
     const kinds = [["right", "right"], ["not", "not right"], ["partial", "partly right"], ["wrong", "wrong"], ["failed", "no reply"]];
-    $("selects").append(select(`${plain(label)}: any`, `side.${at}`, kinds.map(([kind, said]) => [kind, `${label}: ${said}`])));
+    $("selects").append(select(`${plain(label)}: any`, `side.${at}`, kinds.map(([kind, name]) => [kind, `${label}: ${name}`])));
     const ways = [["higher", "scores higher"], ["lower", "scores lower"], ["same", "scores the same"]];
-    if (at) $("selects").append(select(`${plain(label)} against ${plain(data.sides[0])}`, `gap.${at}`, ways.map(([way, said]) => [way, `${label} ${said}`])));
+    if (at) $("selects").append(select(`${plain(label)} against ${plain(data.sides[0])}`, `gap.${at}`, ways.map(([way, name]) => [way, `${label} ${name}`])));
   });
   if (statuses.length > 1 && !data.sides) $("selects").append(select("any status", "status", statuses.map((s) => [s, words(s)])));
   for (const field of data.fields) {
@@ -132,10 +132,10 @@ function buildFilters() {
     const values = [...new Set(data.rows.map(of))].filter((one) => data.letters.includes(one) || one === "-").sort();
     $("selects").append(select(`any ${name} choice`, name, values.map((one) => [one, `${name}: ${one}`])));
   }
-  const judged = data.judges.flatMap(({ name }) => Object.entries(SIDES).map(([side, said]) => [`${name}/${side}`, `${name}: ${said}`]));
+  const judged = data.judges.flatMap(({ name }) => Object.entries(SIDES).map(([side, meaning]) => [`${name}/${side}`, `${name}: ${meaning}`]));
   if (judged.length) $("selects").append(select("any judge", "judge", judged));
   noteFilters();
-  $("selects").append(select("in order", "order", Object.entries(ORDERS).filter(([name]) => name && (data.sides || name !== "differ")).map(([name, [said]]) => [name, said])));
+  $("selects").append(select("in order", "order", Object.entries(ORDERS).filter(([name]) => name && (data.sides || name !== "differ")).map(([name, [label]]) => [name, label])));
 }
 
 function showState() {

@@ -1,4 +1,4 @@
-// The keyboard: one letter, one act; nothing while a person types.
+// The keyboard: one letter per action; none while a person types.
 const toggled = (name, wanted) => set(name, state.get(name) === wanted ? "" : wanted);
 
 const notable = (row) => (data.sides ? differs(row) : outcome(row) !== "right");
@@ -24,7 +24,7 @@ const KEYS = {
   c: ["clear all filters", () => clearFilters()],
   "?": ["these keys", () => $("help").showModal()],
 };
-const ALIKE = { ArrowDown: "j", ArrowUp: "k", Home: "g", End: "G" };
+const SAME_AS = { ArrowDown: "j", ArrowUp: "k", Home: "g", End: "G" };
 
 function clearFilters() {
   for (const name of [...state.keys()]) if (name !== "q" && name !== "v") state.delete(name);
@@ -39,11 +39,11 @@ function onKey(event) {
   if (event.key === "Enter" && event.target === $("find")) { event.preventDefault(); $("list").focus({ preventScroll: true }); return; }
   if (typing || event.target.closest?.("#outcomes, summary") && !(event.key in KEYS)) return;
   const inList = document.activeElement === $("list");
-  const act = KEYS[inList ? (ALIKE[event.key] ?? event.key) : event.key];
+  const act = KEYS[inList ? (SAME_AS[event.key] ?? event.key) : event.key];
   if (!act) return;
   event.preventDefault();
   act[1]();
-  if ("jknpgG".includes(ALIKE[event.key] ?? event.key)) showPanes();
+  if ("jknpgG".includes(SAME_AS[event.key] ?? event.key)) showPanes();
 }
 
 function showPanes() {
@@ -53,8 +53,8 @@ function showPanes() {
 
 function buildHelp() {
   const list = $("help").querySelector("dl");
-  for (const [name, [said]] of Object.entries(KEYS)) {
+  for (const [name, [description]] of Object.entries(KEYS)) {
     if (name === "m" && !document.body.dataset.live) continue;
-    list.append(element("div", {}, element("dt", {}, said), element("dd", {}, element("kbd", {}, name))));
+    list.append(element("div", {}, element("dt", {}, description), element("dd", {}, element("kbd", {}, name))));
   }
 }

@@ -1,4 +1,4 @@
-// One drawn reply at a time: a key labels it, and the next one without a label comes.
+// One drawn reply at a time: a key labels it, and the next one without a label appears.
 const BUTTONS = [...document.querySelectorAll("[data-label]")];
 const LABELS = { x: "" };
 for (const { dataset } of BUTTONS) {
@@ -41,7 +41,7 @@ function nextOpen() {
   if (open === undefined) draw(); else go(open);
 }
 
-// Labels are sent one after the other; one that can't be kept is taken back and shown again.
+// Labels are sent one after the other; one that can't be saved is undone, and its reply is shown again.
 function put(label) {
   const row = at, before = labels[row];
   labels[row] = label;

@@ -1,4 +1,4 @@
-// The list draws only the rows that are in sight.
+// The list draws only the visible rows.
 const ROW_PIXELS = 54, BEYOND = 8;
 let current = -1;
 
@@ -7,22 +7,22 @@ function excerpt(row) {
   return prompt || `question ${value(row, "id")}`;
 }
 
-function under(row) {
+function subtitle(row) {
   const references = votes(texts(row, "references").map((one) => one.slice(0, 60)), " / ").slice(0, 300);
-  const got = runsOf(row).map((one) => (one ? (text(one, "answer") ?? words(text(one, "status"))).slice(0, 80) : "–")).join(" | ");
+  const answers = runsOf(row).map((one) => (one ? (text(one, "answer") ?? words(text(one, "status"))).slice(0, 80) : "–")).join(" | ");
   const variant = severalVariants ? text(row, "variant") : "";
   const note = [...(noteOf(row)?.note ? ["✎"] : []), ...tagsOf(row)].join(" ");
-  return [note, references ? `${got} → ${references}` : got, variant, value(row, "id")].filter(Boolean).join("  ·  ");
+  return [note, references ? `${answers} → ${references}` : answers, variant, value(row, "id")].filter(Boolean).join("  ·  ");
 }
 
-const sign = (kind) => element("span", { className: `is-${kind}`, role: "img", "aria-label": SAID[kind] }, SIGNS[kind]);
+const sign = (kind) => element("span", { className: `is-${kind}`, role: "img", "aria-label": OUTCOME_WORDS[kind] }, SIGNS[kind]);
 
 function rowElement(row, at) {
   const made = element(
     "div", { className: "row", role: "option", id: `row-${at}` },
     element("span", { className: "mark-sign" }, ...runsOf(row).map((one) => sign(outcome(one)))),
     element("span", { className: "text", dir: "auto" }, shown(excerpt(row))),
-    element("span", { className: "under" }, shown(under(row).replace(/\s+/g, " "))),
+    element("span", { className: "under" }, shown(subtitle(row).replace(/\s+/g, " "))),
   );
   made.setAttribute("aria-selected", String(at === current));
   made.setAttribute("aria-setsize", matching.length);
@@ -44,7 +44,7 @@ function drawRows() {
   else list.removeAttribute("aria-activedescendant");
 }
 
-function intoSight(at) {
+function scrollToRow(at) {
   const list = $("list"), top = at * ROW_PIXELS;
   if (top < list.scrollTop) list.scrollTop = top;
   else if (top + ROW_PIXELS > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW_PIXELS - list.clientHeight;
@@ -53,7 +53,7 @@ function intoSight(at) {
 function choose(at, { keep = false } = {}) {
   current = matching.length ? Math.max(0, Math.min(at, matching.length - 1)) : -1;
   if (current >= 0) {
-    intoSight(current);
+    scrollToRow(current);
     state.set("q", value(matching[current], "id"));
     const variant = text(matching[current], "variant");
     if (variant) state.set("v", variant); else state.delete("v");

@@ -1,4 +1,4 @@
-// A served page follows its run: it asks for the log's state, and takes the new page over when that has changed.
+// A served page follows its run: it polls the log's state, and shows the new page when that has changed.
 const LEAST_WAIT_MS = 2000;
 let stateOfLog = null;
 
@@ -11,7 +11,7 @@ async function follow(address) {
       const writing = document.activeElement?.closest(".note");
       if (reply.ok && stateOfLog !== null && now !== stateOfLog && !writing) {
         const began = performance.now();
-        if (await takeOver()) stateOfLog = now;
+        if (await showNewPage()) stateOfLog = now;
         waitMs = Math.max(waitMs, 4 * (performance.now() - began));
       } else if (reply.ok) stateOfLog ??= now;
     } catch { waitMs = 5 * LEAST_WAIT_MS; }
@@ -19,7 +19,7 @@ async function follow(address) {
   }
 }
 
-async function takeOver() {
+async function showNewPage() {
   const reply = await fetch(location.pathname, { cache: "no-store" });
   if (!reply.ok) return false;
   const next = new DOMParser().parseFromString(await reply.text(), "text/html");

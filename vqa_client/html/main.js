@@ -1,4 +1,4 @@
-// The page begins.
+// The start of the page.
 const MOST_PRINTED = 500, TYPING_MS = 120;
 
 function readAddress() {
@@ -15,15 +15,15 @@ function onAddress({ first = false } = {}) {
 }
 
 function printedRow(row) {
-  const kinds = runsOf(row).map(outcome), got = runsOf(row).map((one) => (one ? text(one, "answer") ?? words(text(one, "status")) : "–").slice(0, 200)).join(" | ");
+  const kinds = runsOf(row).map(outcome), answers = runsOf(row).map((one) => (one ? text(one, "answer") ?? words(text(one, "status")) : "–").slice(0, 200)).join(" | ");
   const references = votes(texts(row, "references").map((one) => one.slice(0, 60)), " / ").slice(0, 200);
-  const cells = [value(row, "id"), excerpt(row), got, references];
-  return element("tr", {}, element("td", { className: `is-${kinds[0]}` }, kinds.map((kind) => `${SIGNS[kind]} ${SAID[kind]}`).join(", ")), ...cells.map((cell) => element("td", { dir: "auto" }, shown(cell))));
+  const cells = [value(row, "id"), excerpt(row), answers, references];
+  return element("tr", {}, element("td", { className: `is-${kinds[0]}` }, kinds.map((kind) => `${SIGNS[kind]} ${OUTCOME_WORDS[kind]}`).join(", ")), ...cells.map((cell) => element("td", { dir: "auto" }, shown(cell))));
 }
 
 let unfolded = [];
 
-// On paper: nothing folded, the question that is chosen in full, and the others that the filters leave as a table.
+// On paper: nothing is folded, the chosen question is printed in full, and all filtered questions as a table.
 function onPrint() {
   unfolded = [...$("summary").querySelectorAll("details:not([open])")];
   for (const one of unfolded) one.open = true;

@@ -1,4 +1,4 @@
-// Notes and tags of a reviewer: a served page keeps them beside the run; a page from disk has none.
+// Notes and tags of a reviewer: a served page saves them beside the run; a page from disk has none.
 const SAVED_AFTER_MS = 600;
 let notes = null, unsaved = new Map(), saving = 0, underway = 0, reportLast = null;
 
@@ -15,16 +15,16 @@ const tagsOf = (row) => noteOf(row)?.tags ?? [];
 
 function noteBox(row) {
   if (!notes) return [];
-  const said = element("span", { className: "aside", role: "status" });
+  const status = element("span", { className: "aside", role: "status" });
   const note = element("textarea", { rows: 2, maxLength: 20000, "aria-label": "Note", placeholder: "Your note  ( m )", value: noteOf(row)?.note ?? "" });
   const tags = element("input", { type: "text", "aria-label": "Tags", placeholder: "Tags, with commas", value: tagsOf(row).join(", "), autocomplete: "off" });
-  const report = (problem) => { said.textContent = problem ? `not saved: ${problem}` : "saved"; };
+  const report = (problem) => { status.textContent = problem ? `not saved: ${problem}` : "saved"; };
   const change = () => {
     const split = [...new Set(tags.value.split(",").map((one) => one.trim().slice(0, 60)).filter(Boolean))].slice(0, 20);
     const kept = { question_id: value(row, "id"), variant: text(row, "variant"), note: note.value.trim(), tags: split };
     notes.set(key(row), kept);
     unsaved.set(key(row), kept);
-    said.textContent = "…";
+    status.textContent = "…";
     clearTimeout(saving);
     saving = setTimeout(() => save(report), SAVED_AFTER_MS);
   };
@@ -32,15 +32,15 @@ function noteBox(row) {
     one.addEventListener("input", change);
     one.addEventListener("blur", () => { if (unsaved.size) save(report); drawRows(); });
   }
-  return [...section("Note"), element("div", { className: "note" }, note, tags, said)];
+  return [...section("Note"), element("div", { className: "note" }, note, tags, status)];
 }
 
-// Send what has changed, and say "saved" once all of it is; what can't be kept is sent again with the next change.
+// Send all changes, and report "saved" when all are; a change that can't be saved is sent again with the next one.
 async function save(report) {
   reportLast = report;
   for (const place of [...unsaved.keys()]) {
     const kept = unsaved.get(place);
-    if (!unsaved.delete(place)) continue; // sent meanwhile by a later change
+    if (!unsaved.delete(place)) continue; // a later change has sent it meanwhile
     underway += 1;
     try {
       const reply = await fetch("notes", { method: "POST", keepalive: true, headers: { "Content-Type": "application/json" }, body: JSON.stringify(kept) });

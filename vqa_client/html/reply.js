@@ -1,7 +1,7 @@
-// A reply as it came, with the words that were read; or with its Markdown and LaTeX drawn, from text nodes only.
+// A reply as received, with the parsed answer marked; or with its Markdown and LaTeX rendered, from text nodes only.
 const escaped = (content) => content.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-// Where the answer was read: the last place of the reply that has it word for word, or the text of its choice.
+// Where the answer was read: the last place in the reply with the same words, or with the text of its choice.
 function readPlace(row, output) {
   const answer = text(row, "answer");
   if (!answer || text(row, "source") === "reasoning") return null;
@@ -61,7 +61,7 @@ function inline(content) {
   return made;
 }
 
-// Headings, lists, fences and paragraphs; what is none of them stays a line of text.
+// Headings, lists, fences and paragraphs; any other line stays text.
 function drawn(content) {
   const made = element("div", { className: "foreign reply drawn", dir: "auto" });
   let list = null, fence = null;
@@ -94,7 +94,7 @@ function reply(row, output, find) {
   return [...section("Reply", button), raw];
 }
 
-// The request in a form to try by hand: the key is a variable, images are named instead of included.
+// The request to try by hand: the key is a variable, and images are named instead of included.
 function curl(row) {
   if (!data.request) return [];
   const images = value(row, "images").map((at) => ({ type: "image_url", image_url: { url: `data:...;base64,<bytes of ${plain(data.images[at][0])}>` } }));
@@ -108,21 +108,22 @@ function curl(row) {
   return [element("details", { className: "more request" }, element("summary", {}, "The request as curl"), foreign(command, ""), ...examples)];
 }
 
-// The filtered questions; no cell of a CSV begins as a formula of a spreadsheet.
+// A cell of a CSV with the filtered questions; none is a formula for a spreadsheet.
 function cell(content) {
-  const said = Array.isArray(content) ? content.join(" / ") : String(content ?? "");
-  return `"${(/^[=+@\t\r-]/.test(said) && Number.isNaN(Number(said)) ? `'${said}` : said).replaceAll('"', '""')}"`;
+  const plainText = Array.isArray(content) ? content.join(" / ") : String(content ?? "");
+  const isFormula = /^[=+@\t\r-]/.test(plainText) && Number.isNaN(Number(plainText));
+  return `"${(isFormula ? `'${plainText}` : plainText).replaceAll('"', '""')}"`;
 }
 
-function kept(row) {
+function exported(row) {
   const numbers = ["id", "score", "prompt_tokens", "completion_tokens", "latency_s"].map((name) => [name, value(row, name)]);
-  const said = ["variant", "status", "answer", "prompt", "output", "reasoning"].map((name) => [name, text(row, name)]);
-  const ours = notes ? { note: noteOf(row)?.note ?? "", tags: tagsOf(row) } : {};
-  return { ...Object.fromEntries([...numbers, ...said]), ...(data.scored || texts(row, "references").length ? {} : { score: null }), references: texts(row, "references"), ...ours };
+  const strings = ["variant", "status", "answer", "prompt", "output", "reasoning"].map((name) => [name, text(row, name)]);
+  const note = notes ? { note: noteOf(row)?.note ?? "", tags: tagsOf(row) } : {};
+  return { ...Object.fromEntries([...numbers, ...strings]), ...(data.scored || texts(row, "references").length ? {} : { score: null }), references: texts(row, "references"), ...note };
 }
 
-// In a comparison a question has an entry for each run.
-const keptOfRuns = (row) => (data.sides ? runsOf(row).flatMap((one, at) => (one ? [{ run: data.sides[at], ...kept(one) }] : [])) : [kept(row)]);
+// The entries of a question: one, or in a comparison one for each run.
+const exportedRuns = (row) => (data.sides ? runsOf(row).flatMap((one, at) => (one ? [{ run: data.sides[at], ...exported(one) }] : [])) : [exported(row)]);
 
 const FORMS = {
   csv: ["text/csv", (rows) => [Object.keys(rows[0] ?? {}), ...rows.map(Object.values)].map((cells) => cells.map(cell).join(",")).join("\r\n")],
@@ -131,7 +132,7 @@ const FORMS = {
 
 function download(form) {
   const [type, made] = FORMS[form];
-  const url = URL.createObjectURL(new Blob([made(matching.flatMap(keptOfRuns))], { type }));
+  const url = URL.createObjectURL(new Blob([made(matching.flatMap(exportedRuns))], { type }));
   element("a", { href: url, download: `questions.${form}` }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
