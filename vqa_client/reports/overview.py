@@ -147,7 +147,7 @@ def _summaries(run: LoggedRun, walk: _FirstWalk, added: tuple[str, ...]) -> tupl
     whole = summarise(map(_with_variant_groups, run.records), crossings=levels)
     of_headline = (_with_fields(record, added) for record in run.records.of_variant(run.headline))
     own = summarise(of_headline, crossings=[pair for pair in pairs if pair != LEVELS])
-    tallies = whole.breakdowns[VARIANT]
+    tallies = whole.breakdowns[VARIANT] | {run.headline: own.overall}  # None for a judge without a verdict
     is_corrupted = set(LEVELS) <= walk.values.keys()  # else "level" is a group of the benchmark's own
     breakdowns = {name: of for name, of in own.breakdowns.items() if not (is_corrupted and name in LEVELS)}
     summary = replace(
