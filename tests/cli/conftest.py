@@ -1,4 +1,4 @@
-"""Commands are processes of their own; the server is in this one."""
+"""Commands run in their own processes; the server runs in this one."""
 
 from tests.fakes.fixtures import fault_server
 

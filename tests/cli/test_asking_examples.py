@@ -1,4 +1,4 @@
-"""The examples of docs/asking.md that need no server print what stands there."""
+"""The examples of docs/asking.md that need no server print the output shown there."""
 
 import json
 import re

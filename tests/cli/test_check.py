@@ -52,7 +52,7 @@ def test_a_server_that_needs_a_clouds_login_is_asked_through_the_sdk(monkeypatch
     assert not [done for done in found.values() if "of-azure" in done.stdout + done.stderr]
 
 
-def test_json_stands_alone_on_standard_output(tmp_path: Path) -> None:
+def test_standard_output_has_only_json(tmp_path: Path) -> None:
     config = tmp_path / "model.json"
     config.write_text(
         json.dumps({"model_name": "tiny-vlm", "max_tokens": 9000, "extra_body": {"guided_choice": ["A"]}})
@@ -82,7 +82,7 @@ def test_a_blind_server_ends_with_3(fault_server: StartsServers) -> None:
     assert server.violations == []
 
 
-def test_nobody_at_the_address_ends_with_3_and_a_verdict() -> None:
+def test_an_unreachable_server_ends_with_3_and_a_verdict() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     done = check("--base_url", address, "--wait_for_server", "0", "--json")
@@ -92,7 +92,7 @@ def test_nobody_at_the_address_ends_with_3_and_a_verdict() -> None:
     assert "no answer from" in found["findings"][0]["text"]
 
 
-def test_a_key_that_is_refused_is_told_and_never_shown(fault_server: StartsServers) -> None:
+def test_a_refused_key_is_reported_and_never_shown(fault_server: StartsServers) -> None:
     server = fault_server(require_key("right-key"))
     done = check("--base_url", server.base_url, "--api_key", "wrong-key")
     assert done.returncode == 3

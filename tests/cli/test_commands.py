@@ -119,7 +119,7 @@ def test_both_spellings_of_an_option_work(spelling: str, sample: Sample, fault_s
     assert "; intervals: Wilson" in done.stdout
 
 
-def test_json_stands_alone_on_standard_output(sample: Sample, fault_server: StartsServers) -> None:
+def test_standard_output_has_only_json(sample: Sample, fault_server: StartsServers) -> None:
     server = fault_server(oracle(sample.replies()))
     done = command(*sample.arguments(server.base_url, "--json"))
     (row,) = json.loads(done.stdout)
@@ -240,7 +240,7 @@ COMPLETED = {
     ("batch", "read", "robustness", "run", "--task", "pope", "--lev"): "--levels",
     ("ask", "rows.csv", "--li"): "--limit",
 }
-"""Words up to the cursor, and what a shell puts in the place of the last one."""
+"""Words up to the cursor, and what a shell replaces the last one with."""
 
 
 def test_a_shell_completes_the_options_of_every_command(tmp_path: Path) -> None:
@@ -261,9 +261,7 @@ def described(options: ArgumentCollection) -> list[tuple[str, list[Any]]]:
 
 
 @pytest.mark.parametrize("line", ["ask x --limit 3", "mc --limit 3", "judge x --limit 3", "compare a b", "view x"])
-def test_options_that_tests_put_together_once_are_those_that_are_put_together_afresh(
-    line: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_options_that_tests_build_once_equal_those_built_again(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kept_once, compared = App.assemble_argument_collection, []
 
     def both(of: App, **more: Any) -> ArgumentCollection:
@@ -273,7 +271,7 @@ def test_options_that_tests_put_together_once_are_those_that_are_put_together_af
         return kept
 
     monkeypatch.setattr(App, "assemble_argument_collection", both)
-    for _ in range(2):  # the second holds nothing of the first
+    for _ in range(2):  # the second has nothing of the first
         with suppress(CycloptsError):
             app.parse_args(shlex.split(line), print_error=False, exit_on_error=False)
     assert compared

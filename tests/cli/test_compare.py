@@ -29,7 +29,7 @@ def runs(tmp_path: Path) -> list[Path]:
     return places
 
 
-def test_people_see_the_sentence_first_then_what_it_rests_on(
+def test_the_text_begins_with_the_conclusion_and_then_shows_its_figures(
     runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("compare", *runs, "-o", tmp_path / "out") == 0
@@ -47,7 +47,7 @@ def test_people_see_the_sentence_first_then_what_it_rests_on(
     assert "bootstrap" not in told
 
 
-def test_machines_get_the_same_json_alone_on_standard_output(
+def test_json_has_the_same_figures_and_is_alone_on_standard_output(
     runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("compare", *runs, "--json", "--output", tmp_path) == 0
@@ -105,7 +105,7 @@ def told_in_ascii(*words: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_foreign_text_is_shown_and_never_obeyed(tmp_path: Path) -> None:
+def test_control_characters_of_replies_are_shown_as_codes(tmp_path: Path) -> None:
     for number, score in enumerate((0.0, 1.0)):
         odd = record(ODD, score=score, output=ODD, answer=ODD, references=(ODD,), groups={ODD: ODD, "kind": "x"})
         put(tmp_path / str(number), [odd, record("2", groups={ODD: "x"})], model=f"{ODD}{number}")

@@ -1,4 +1,4 @@
-"""The demo's second part, with a fake mlx-vlm that knows every picture in place of the real one."""
+"""The demo's second part, with a fake mlx-vlm that knows every picture instead of the real one."""
 
 import asyncio
 import hashlib
@@ -63,7 +63,7 @@ def main():
 
 
 def known() -> dict[str, dict[str, str]]:
-    """By a picture's digest the right reply to each question about it."""
+    """The right reply to each question about a picture, by the picture's digest."""
     found: dict[str, dict[str, str]] = {}
     for path, question, reply in rows():
         found.setdefault(hashlib.sha256((SHAPES / path).read_bytes()).hexdigest(), {})[question] = reply
@@ -118,7 +118,7 @@ class Watching(Progress):
 
 
 @pytest.mark.usefixtures("_fake_mlx")
-def test_a_model_that_knows_its_shapes_gets_everything_right(
+def test_a_model_that_knows_the_shapes_answers_every_question_right(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def main() -> int:
@@ -167,7 +167,7 @@ def test_a_stop_between_two_runs_keeps_the_first_and_ends_the_server(
     assert len(pids) == 1
 
 
-def test_without_mlx_vlm_only_the_pages_are_asked_and_the_way_to_more_is_said(
+def test_without_mlx_vlm_only_the_pages_are_asked_and_the_install_command_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = []

@@ -1,4 +1,4 @@
-"""What people see while a run goes on, and what no terminal may be made to do."""
+"""The progress of a run on a terminal and in a log file, and text that could control a terminal."""
 
 import asyncio
 import io
@@ -30,7 +30,7 @@ def record(status: str = "ok", score: float = 1.0) -> Record:
 
 
 class Clock:
-    """A time that the test sets."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
@@ -46,7 +46,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def test_the_line_says_what_people_ask_of_a_running_run(clock: Clock) -> None:
+def test_the_line_has_counts_pace_time_left_accuracy_and_tokens(clock: Clock) -> None:
     tally = LiveCounts()
     tally.begin("mc clean", 1000)
     for _ in range(20):
@@ -59,7 +59,7 @@ def test_the_line_says_what_people_ask_of_a_running_run(clock: Clock) -> None:
     )
 
 
-def test_questions_done_earlier_count_as_done_and_not_as_speed(clock: Clock) -> None:
+def test_saved_answers_count_as_done_and_not_in_the_pace(clock: Clock) -> None:
     tally = LiveCounts()
     tally.begin("mc clean", 100)
     for _ in range(50):
@@ -70,7 +70,7 @@ def test_questions_done_earlier_count_as_done_and_not_as_speed(clock: Clock) -> 
     assert tally.line() == "50/100 · 0.0 q/s · accuracy 100.0 % · 1 in flight"
 
 
-def test_a_pace_of_a_hundred_is_whole_and_under_a_second_left_is_not_told(clock: Clock) -> None:
+def test_a_pace_of_a_hundred_is_whole_and_less_than_a_second_left_is_not_shown(clock: Clock) -> None:
     said = {
         999: "999/9,999 · 99.9 q/s · 1 min",
         1000: "1,000/9,999 · 100 q/s",
@@ -86,7 +86,7 @@ def test_a_pace_of_a_hundred_is_whole_and_under_a_second_left_is_not_told(clock:
         assert tally.line().startswith(line)
 
 
-def test_the_pace_of_a_resumed_run_is_that_of_its_asking(clock: Clock) -> None:
+def test_the_pace_of_a_resumed_run_begins_with_its_first_question(clock: Clock) -> None:
     tally = LiveCounts()
     tally.begin("mc clean", 100)
     for _ in range(50):
@@ -111,7 +111,7 @@ def test_the_pace_is_that_of_the_last_seconds(clock: Clock) -> None:
     assert " · 2.0 q/s · " in line
 
 
-def test_a_pause_is_told_with_what_is_left_of_it(clock: Clock) -> None:
+def test_a_pause_is_shown_with_the_time_left(clock: Clock) -> None:
     tally = LiveCounts()
     tally.begin("mc clean", 100)
     tally.asking()
@@ -136,9 +136,7 @@ def test_several_processes_are_paused_when_all_are_and_their_numbers_are_added_u
         assert tally.line() == f"2/20 · {said} · accuracy 50.0 % · 2 in flight"
 
 
-def test_a_log_file_gets_a_sign_of_life_where_no_question_ends(
-    clock: Clock, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_file_gets_a_line_even_if_no_question_ends(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     plain = PlainDisplay()
     plain.begin("mc clean", 100)
     plain.asking()
@@ -173,7 +171,7 @@ def test_a_terminal_of_110_columns_has_a_bar(width: int, shown: str) -> None:
     assert type(live._draw().renderables[0]).__name__ == shown
 
 
-def test_the_servers_own_figures_stand_behind_a_plain_line_and_below_a_live_one(
+def test_the_servers_figures_are_at_the_end_of_a_plain_line_and_below_a_live_one(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from rich.console import Console
@@ -208,7 +206,7 @@ def test_a_log_file_gets_few_plain_lines(clock: Clock, capsys: pytest.CaptureFix
     assert not any("\x1b" in line or "\r" in line for line in lines)
 
 
-def test_a_slow_run_still_says_that_it_lives(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_slow_run_still_prints_lines(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     plain = PlainDisplay()
     plain.begin("mc clean", 100_000)
     for _ in range(10):
@@ -228,7 +226,7 @@ def test_only_a_real_terminal_gets_the_live_display(term: str, monkeypatch: pyte
     assert isinstance(display(), LiveDisplay)
 
 
-def test_the_live_display_draws_foreign_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_live_display_shows_markup_in_names_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     from rich.console import Console
 
     live = LiveDisplay()
@@ -257,7 +255,7 @@ def test_the_live_display_draws_foreign_names_as_they_are(monkeypatch: pytest.Mo
         ("\x85\x9b31m\x7f", "\\x85\\x9b31m\\x7f"),
     ],
 )
-def test_control_characters_are_shown_and_not_obeyed(foreign: str, shown: str) -> None:
+def test_control_characters_are_shown_as_codes(foreign: str, shown: str) -> None:
     assert safe(foreign) == shown
 
 
@@ -307,13 +305,13 @@ def test_the_resume_command_has_no_key_of_an_address_or_a_header(typed: list[str
     assert resume_command(["vqa-client", "mc", *typed]) == f"vqa-client mc {shown}"
 
 
-def test_displays_write_to_standard_error_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_displays_write_only_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     displays.say("x")
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "x\n")
 
 
-def test_the_score_by_ten_answers_is_told_by_its_name() -> None:
+def test_the_score_by_ten_answers_is_shown_by_its_name() -> None:
     tally = LiveCounts()
     tally.begin("vqa2", 2)
     tally.measuring("VQA accuracy (ten answers)")
@@ -322,7 +320,7 @@ def test_the_score_by_ten_answers_is_told_by_its_name() -> None:
     assert "VQA accuracy (ten answers) 30.0 %" in tally.line()
 
 
-def test_the_last_plain_line_is_said_once(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_last_plain_line_is_printed_once(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     plain = PlainDisplay()
     plain.begin("mc clean", 3)
     for _ in range(3):
@@ -333,7 +331,7 @@ def test_the_last_plain_line_is_said_once(clock: Clock, capsys: pytest.CaptureFi
     assert [line.split()[2] for line in capsys.readouterr().err.splitlines()] == ["1/3", "2/3", "3/3"]
 
 
-def test_where_nobody_knows_the_answers_no_accuracy_is_told() -> None:
+def test_questions_without_known_answers_have_no_accuracy() -> None:
     tally = LiveCounts()
     tally.begin("vqa2", 2)
     tally.asking()
@@ -363,11 +361,11 @@ FIGURES = "1,000 of 2,000 done · 3 failed · 4 in flight, 1,024 at most · 2.5 
         (replace(STANDING, paused=True, stopping=True), "stopping"),
     ],
 )
-def test_how_a_run_stands_is_one_line(standing: Standing, state: str) -> None:
+def test_the_state_of_a_run_is_one_line(standing: Standing, state: str) -> None:
     assert _line(standing) == f"mc clean: {state} · {FIGURES}"
 
 
-def test_the_first_signal_ends_in_order_and_the_next_one_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_signal_stops_in_order_and_the_next_one_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     async def in_order(stop: asyncio.Event) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         await stop.wait()

@@ -8,7 +8,7 @@ from vqa_client.cli.files_progress import files_progress, pages_progress, resuma
 from vqa_client.pages.render import Step
 
 
-def test_off_a_terminal_there_is_a_plain_line_now_and_then(
+def test_without_a_terminal_there_is_a_plain_line_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter(float(second) for second in range(1000))
@@ -49,7 +49,7 @@ def test_one_long_document_shows_its_pages_and_the_time_that_is_left(
     assert "700 pages" in lines[-1]
 
 
-def test_what_an_earlier_run_has_drawn_says_nothing_about_the_pace(
+def test_documents_of_an_earlier_run_do_not_count_in_the_pace(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now_s = 0.0
@@ -66,7 +66,7 @@ def test_what_an_earlier_run_has_drawn_says_nothing_about_the_pace(
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_lets_the_work_clean_up_and_says_how_to_go_on(
+def test_a_signal_lets_the_work_clean_up_and_prints_how_to_resume(
     number: signal.Signals, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cleaned = []
@@ -87,5 +87,5 @@ def test_a_signal_lets_the_work_clean_up_and_says_how_to_go_on(
     assert capsys.readouterr().err.endswith("stopped. Resume with: vqa-client render -o x\n")
 
 
-def test_work_that_ends_by_itself_gives_its_own_code() -> None:
+def test_work_without_a_signal_returns_its_own_exit_code() -> None:
     assert resumable(lambda code: code)(7) == 7

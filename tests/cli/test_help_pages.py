@@ -1,6 +1,6 @@
-"""A command's help is printed again from the cache, as long as nothing that it is made from has changed.
+"""A command's help is printed from the cache as long as its sources have not changed.
 
-`python -m tests.cli.test_help_pages` writes the list of commands again, as people see it.
+`python -m tests.cli.test_help_pages` writes the list of commands again.
 """
 
 import io
@@ -21,7 +21,7 @@ KEPT = Path(__file__).with_name("help.txt")
 
 
 def listed() -> str:
-    """The commands by group, each with what it does, without the frames; an example of each, and its first argument."""
+    """The commands by group with their help, without frames; an example of each, and its first argument."""
     shown = io.StringIO()
     for words in ([], ["robustness"]):
         app.help_print(words, console=Console(file=shown, width=160))
@@ -44,7 +44,7 @@ def helped(cache: Path, *words: str, version: str = "", **variables: str) -> sub
     return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, env=environment, timeout=300)
 
 
-def test_a_page_is_made_once_and_again_where_it_looks_otherwise_or_its_sources_changed(tmp_path: Path) -> None:
+def test_a_page_is_made_again_only_if_its_width_or_its_sources_changed(tmp_path: Path) -> None:
     first, again, narrow = (helped(tmp_path, "serve", "--help", COLUMNS=width) for width in ("80", "80", "50"))
     assert (first.stdout, first.returncode, again.returncode) == (again.stdout, 0, 0)
     assert b"Usage: vqa-client serve" in first.stdout

@@ -1,4 +1,4 @@
-"""Mistakes that newcomers make: each is understood at first reading. And what narrow or plain terminals show."""
+"""Mistakes of newcomers: each message is understood at first reading. And the output of narrow or plain terminals."""
 
 import io
 import json
@@ -121,7 +121,7 @@ OTHER_COMMANDS = [
 
 
 @pytest.mark.parametrize(("data", "options", "said"), MISTAKES)
-def test_a_mistake_is_named_with_its_way_out(
+def test_a_mistake_is_reported_with_its_way_out(
     data: str,
     options: list[str],
     said: str,
@@ -143,7 +143,7 @@ def test_a_mistake_is_named_with_its_way_out(
 
 
 @pytest.mark.parametrize(("words", "said"), OTHER_COMMANDS)
-def test_a_mistake_with_another_command_is_named_with_its_way_out(
+def test_a_mistake_with_another_command_is_reported_with_its_way_out(
     words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -161,14 +161,14 @@ def test_a_mistake_with_another_command_is_named_with_its_way_out(
 def test_all_samples_may_be_asked_where_another_program_has_imported_pydantic(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The library of the command line has pydantic check values by their types, where that is imported."""
+    """Where pydantic is imported, cyclopts lets it check values against their types."""
     pytest.importorskip("pydantic")
     assert run_command(["explain", "--task", "vqax", "--data", str(tmp_path), "--n_samples", "ALL"]) == 2
     assert re.match(r"error: VQA-X: .* does not exist\n", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("words", [["merge", "results"], ["robustness", "evaluate", "results"], ["run", "pope"]])
-def test_ctrl_c_while_data_is_read_ends_with_a_word(
+def test_ctrl_c_while_data_is_read_prints_stopped(
     words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupt(*_: object) -> None:
@@ -236,10 +236,10 @@ FORBIDDEN = [
 
 
 @pytest.mark.parametrize(("words", "said"), FORBIDDEN)
-def test_what_a_user_may_not_read_or_write_is_named(
+def test_a_file_that_a_user_may_not_read_or_write_is_named(
     words: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:  # not below a folder that only this user may look into
+    with tempfile.TemporaryDirectory() as folder:  # not below a folder that only this user may enter
         os.chmod(folder, 0o755)
         monkeypatch.chdir(folder)
         Path("photo.jpg").write_bytes(b"\xff\xd8\xff\xe0\0\x10JFIF")
@@ -253,7 +253,7 @@ def test_what_a_user_may_not_read_or_write_is_named(
             Path(name).write_text("x")
             Path(name).chmod(0)
         user = os.geteuid()
-        if user == 0:  # who may read everything
+        if user == 0:  # root may read everything
             run_command(words)  # imports what another user may not even read
             capsys.readouterr()
             os.seteuid(65534)
@@ -301,7 +301,7 @@ def test_columns_that_do_not_fit_a_narrow_terminal_are_in_a_further_table(
     assert max(map(len, shown.splitlines())) <= width
 
 
-def test_lines_and_dots_are_ascii_where_a_terminal_has_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_and_dots_are_ascii_on_a_terminal_with_a_small_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, encoding="ascii"))
     streams.prepare_streams()

@@ -1,4 +1,4 @@
-"""The commands that make pages and look at them, as people type them."""
+"""The commands that make and examine pages, as people type them."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def test_several_perturbations_are_made_and_made_once(tmp_path: Path) -> None:
     assert again.stdout.count("3 pages, 0 of them new") == len(SPECS)
 
 
-def test_a_dry_run_says_what_would_be_made_and_makes_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_prints_an_estimate_and_makes_nothing(tmp_path: Path) -> None:
     clean = clean_folder(tmp_path)
     done = command("perturb", "-i", clean, "-o", tmp_path / "out", "-p", *SPECS, "--dry_run")
     assert done.returncode == 0
@@ -85,7 +85,7 @@ def test_a_dry_run_says_what_would_be_made_and_makes_nothing(tmp_path: Path) -> 
         (("legibility", "-i", "clean", "--data-json", "gone.json"), "gone.json"),
     ],
 )
-def test_what_cant_be_done_ends_with_2_and_its_reason(
+def test_impossible_options_end_with_2_and_the_reason(
     words: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clean_folder(tmp_path)
@@ -107,7 +107,7 @@ def test_a_contact_sheet_shows_clean_pages_first(tmp_path: Path) -> None:
     assert read_page(sheet.read_bytes(), "sheet").width > 4 * 420
 
 
-def test_legibility_is_told_for_every_folder(tmp_path: Path) -> None:
+def test_legibility_is_printed_for_every_folder(tmp_path: Path) -> None:
     pytest.importorskip("tesserocr")
     clean = clean_folder(tmp_path)
     for page in (clean / "images").iterdir():
@@ -124,7 +124,7 @@ def test_legibility_is_told_for_every_folder(tmp_path: Path) -> None:
     assert (rows[0]["mean"], rows[0]["worst"]["id"]) == (1.0, "d1")
 
 
-def test_ctrl_c_ends_all_processes_and_the_same_command_goes_on(tmp_path: Path) -> None:
+def test_ctrl_c_ends_all_processes_and_the_same_command_resumes(tmp_path: Path) -> None:
     clean = clean_folder(tmp_path, *(f"d{n:02d}_page_001.png" for n in range(16)))
     for page in (clean / "images").iterdir():
         paper(WORDS * 12, size=(480, 480)).save(page)
@@ -139,7 +139,7 @@ def test_ctrl_c_ends_all_processes_and_the_same_command_goes_on(tmp_path: Path) 
             while len(list(output.rglob("*.png"))) < 8 and time.monotonic() < until_s:
                 time.sleep(0.01)
             os.killpg(run.pid, signal.SIGINT)
-            told, complaint = run.communicate(timeout=120)  # ends when no process holds the pipes any more
+            told, complaint = run.communicate(timeout=120)  # ends once no process has the pipes open
         finally:
             run.kill()
     assert (run.returncode, told, "Traceback" in complaint) == (130, "", False)

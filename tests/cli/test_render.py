@@ -25,7 +25,7 @@ def data_json(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_summary_says_what_was_made_and_where(
+def test_a_summary_has_the_number_of_pages_and_their_folder(
     data_json: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "pages"
@@ -50,7 +50,7 @@ def test_a_dry_run_makes_nothing_and_names_the_rule_of_the_tokens(
     assert not output.exists()
 
 
-def test_legibility_is_told_of_what_was_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_legibility_is_printed_for_the_drawn_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tesserocr", reason="needs the extra `reader`")
     data, output = tmp_path / "data.json", tmp_path / "pages"
     data.write_text(json.dumps([{"_id": "d", "context": PARAGRAPH}]))
@@ -59,7 +59,7 @@ def test_legibility_is_told_of_what_was_drawn(tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().out.splitlines()[-1] == ("pages  mean 100.0  worst 100.0 (d)  n = 1 document, 1 page")
 
 
-def test_a_missing_reader_is_said_before_the_first_page_is_drawn(
+def test_a_missing_reader_is_reported_before_the_first_page_is_drawn(
     data_json: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vqa_client.pages.legibility.find_spec", lambda _: None)
@@ -118,7 +118,7 @@ def test_characters_that_no_font_has_are_named_in_one_line(
         (["--font", "/nowhere.ttf"], "the font /nowhere.ttf does not exist"),
     ],
 )
-def test_a_setting_that_cant_be_is_named(
+def test_an_impossible_setting_is_named(
     options: list[str], message: str, data_json: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["render", "--data_json", str(data_json), "-o", str(tmp_path / "pages"), *options]
@@ -127,7 +127,7 @@ def test_a_setting_that_cant_be_is_named(
     assert not (tmp_path / "pages" / "images").exists()
 
 
-def test_a_fault_in_the_last_record_is_said_before_the_first_page_is_drawn(
+def test_a_fault_in_the_last_record_is_reported_before_the_first_page_is_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = tmp_path / "data.json"
@@ -138,7 +138,9 @@ def test_a_fault_in_the_last_record_is_said_before_the_first_page_is_drawn(
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_it_and_the_same_command_goes_on(number: signal.Signals, code: int, tmp_path: Path) -> None:
+def test_a_signal_ends_the_command_and_the_same_command_resumes(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
     data, output = tmp_path / "data.json", tmp_path / "pages"
     data.write_text(json.dumps([{"_id": "a", "context": PARAGRAPH * 4_000}]))
     words = ["render", "--data_json", str(data), "-o", str(output), "--workers", "1", "--max_pages", "40"]

@@ -32,7 +32,7 @@ def test_a_page_is_written_beside_the_log_and_nothing_else_is_touched(
     assert "accuracy by the robust parser 60.0 % (50.2-69.1) of 100 questions, 85 answered" in capsys.readouterr().out
 
 
-def test_a_run_that_goes_on_says_so_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unfinished_run_is_called_so_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = [record(1, variant="repeat/2", right=False), record(1, variant="repeat/1")]
     log = write_run(tmp_path, records, run=facts(expected=5))
     with log.open("ab") as file:
@@ -54,7 +54,7 @@ def test_every_form_is_written_on_request(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "out").iterdir()} == {f"a{ending}" for ending in ENDINGS}
 
 
-def test_data_that_is_gone_is_looked_for_once_for_all_forms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_data_is_looked_for_once_for_all_forms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = write_run(tmp_path, [record(1)], run=facts() | {"identity": {"task": "ask"}})
     assert run_command(["report", str(log), "--csv", "--jsonl", "--json"]) == 0
     assert capsys.readouterr().err.count("without the columns of the data: ") == 1
@@ -76,7 +76,7 @@ def test_a_log_without_a_record_is_refused_once_the_other_runs_are_reported(
     assert [path.name for path in tmp_path.glob("*.md")] == ["clean_mc_eval.md"]
 
 
-def test_runs_of_one_name_from_several_folders_stay_apart(tmp_path: Path) -> None:
+def test_runs_of_one_name_from_several_folders_keep_their_folders(tmp_path: Path) -> None:
     for folder in ("a", "b/results", "c/results"):
         write_run(tmp_path / "runs" / folder, [record()])
     assert run_command(["report", str(tmp_path / "runs"), "-o", str(tmp_path / "out"), "--md"]) == 0

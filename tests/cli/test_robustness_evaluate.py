@@ -1,4 +1,4 @@
-"""`vqa-client robustness evaluate` on runs as they lie on disk."""
+"""`vqa-client robustness evaluate` on runs on disk."""
 
 import csv
 import json
@@ -32,7 +32,7 @@ def as_json(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -
     return content
 
 
-def test_a_folder_of_runs_is_judged_together(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_runs_is_evaluated_together(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     content = as_json(capsys, runs)
     vre = content["vre"]["per_model"]
     assert 0 <= vre["org/firm"] < vre["org/frail"] <= 1
@@ -46,7 +46,7 @@ def test_a_folder_of_runs_is_judged_together(runs: Path, capsys: pytest.CaptureF
     assert set(content["vre"]["per_model_by_weighting"]["equal"]) == {"org/firm", "org/frail"}
 
 
-def test_the_pool_decides_what_a_model_is_worth(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_vre_of_a_model_depends_on_the_pool(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     alone = as_json(capsys, runs / "org_firm_robustness.run.json")
     assert alone["pool"]["models"] == ["org/firm"]
     together = as_json(capsys, runs)
@@ -54,7 +54,9 @@ def test_the_pool_decides_what_a_model_is_worth(runs: Path, capsys: pytest.Captu
     assert alone["vre"]["per_model"]["org/firm"] != together["vre"]["per_model"]["org/firm"]
 
 
-def test_any_of_its_files_names_a_run_and_twice_is_once(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_any_file_of_a_run_names_it_and_a_run_named_twice_counts_once(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     stem = runs / "org_firm_robustness"
     Path(f"{stem}.json").write_text("{}")
     words = [f"{stem}{ending}" for ending in (".json", ".run.json", ".records.jsonl")]
@@ -72,7 +74,7 @@ def test_reading_changes_nothing_and_takes_no_lock(runs: Path) -> None:
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in runs.iterdir()} == before
 
 
-def test_people_see_tables_notes_and_the_files(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_has_tables_notes_and_paths(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (runs / "org_firm_robustness.records.jsonl").open("ab") as file:
         file.write(b"{\n")
     assert evaluate(runs, "--output", tmp_path / "out") == 0
@@ -94,7 +96,7 @@ def test_people_see_tables_notes_and_the_files(runs: Path, tmp_path: Path, capsy
     assert str(tmp_path / "out" / "robustness_evaluation.json") in told
 
 
-def test_files_hold_the_same_for_programs_and_spreadsheets(
+def test_the_json_and_csv_files_have_the_same_figures(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     content = as_json(capsys, runs, "-o", tmp_path)
@@ -124,7 +126,7 @@ def test_files_hold_the_same_for_programs_and_spreadsheets(
     assert float(levels[1]["difference_low"]) < float(levels[1]["difference"]) < float(levels[1]["difference_high"])
 
 
-def test_weights_may_stand_apart_or_with_commas(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_weights_may_be_several_words_or_one_with_commas(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     apart = as_json(capsys, runs, "--weights", "0.6", "0.1", "0.1", "0.1", "0.1")
     assert apart["weights"]["first_drop"] == pytest.approx(0.6)
     assert as_json(capsys, runs, "--weights", "6,1,1,1,1")["vre"]["per_model"] == pytest.approx(
@@ -178,7 +180,7 @@ def test_a_pool_of_one_cell_has_metrics_and_no_vre(tmp_path: Path, capsys: pytes
         ({"task": "mc"}, "task: 'vqa2' in"),
     ],
 )
-def test_runs_of_other_images_or_questions_are_refused_with_what_differs(
+def test_runs_of_other_images_or_questions_are_refused_with_the_difference(
     changed: dict[str, Any], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pairs = pairs_of({"snow": [0.8, 0.6]})
@@ -203,14 +205,16 @@ def test_two_runs_of_one_model_go_by_their_files(tmp_path: Path, capsys: pytest.
     assert list(as_json(capsys, tmp_path)["models"]) == ["org/m (cold_robustness)", "org/m (warm_robustness)"]
 
 
-def test_failed_questions_are_told_and_give_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_questions_are_reported_and_give_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     on_disk(tmp_path, "org/m", [*pairs_of({"snow": [0.8, 0.6]}), lost(0, "snow", 1)])
     content = as_json(capsys, tmp_path, code=1)
     assert "org/m: without a reply, and counted as wrong: 1" in content["notes"]
     assert content["models"]["org/m"]["corruptions"]["snow"]["levels"]["1"]["total"] == 30
 
 
-def test_other_runs_beside_are_passed_over_and_refused_by_name(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_runs_in_the_folder_are_skipped_and_refused_if_named(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     plain = runs / "plain.run.json"
     plain.write_text('{"identity": {"task": "vqa2", "model": {"model_name": "x", "max_tokens": 1}}, "scoring": {}}')
     assert len(as_json(capsys, runs)["models"]) == 2
@@ -228,7 +232,7 @@ def test_other_runs_beside_are_passed_over_and_refused_by_name(runs: Path, capsy
         ([".", "--weights", "1,2"], "no robustness run in it"),
     ],
 )
-def test_what_can_not_be_judged_is_one_clear_error(
+def test_runs_that_cannot_be_evaluated_are_one_clear_error(
     words: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -244,7 +248,7 @@ def test_wrong_numbers_of_weights_are_refused(runs: Path, capsys: pytest.Capture
     assert "2 weights are given; 5 are needed" in capsys.readouterr().err
 
 
-def test_result_files_in_the_documented_form_come_to_the_same(
+def test_result_files_in_the_documented_form_give_the_same_evaluation(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number, (model, clean, frailty) in enumerate([("org/firm", 0.8, 0.5), ("org/frail", 0.7, 1.6)]):
@@ -266,7 +270,7 @@ def test_a_damaged_result_file_is_named(tmp_path: Path, capsys: pytest.CaptureFi
     assert "ViLT_Splatter_L2.json" in capsys.readouterr().err
 
 
-def test_a_pool_is_written_out_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_terminal_shows_the_whole_evaluation_of_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     right = {
         "a/firm": {"": 3, "snow": (3, 2, 1), "contrast": (3, 3, 3)},
         "b/frail": {"": 2, "snow": (1, 1, 0), "contrast": (2, 1, 1)},

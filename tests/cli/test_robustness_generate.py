@@ -1,4 +1,4 @@
-"""`vqa-client robustness generate`: corrupted copies of a folder, whatever becomes of the run."""
+"""`vqa-client robustness generate`: corrupted copies of a folder, also after faults and interruptions."""
 
 import io
 import json
@@ -74,7 +74,7 @@ def test_every_image_is_made_under_every_corruption_and_level(
     assert shown.out == (f"{output}: 140 files made, {size_mb:,.1f} MB; 0 there before\n70 folders, 2 images in each\n")
 
 
-def test_processes_change_no_byte(images: Path, tmp_path: Path) -> None:
+def test_the_number_of_processes_changes_no_byte(images: Path, tmp_path: Path) -> None:
     words = ("--corruptions", "elastic,gaussian_noise,Grayscale-Inverse", "--levels", "1,5")
     assert generate(images, tmp_path / "one", *words, "--workers", "1") == 0
     assert generate(images, tmp_path / "two", *words, "--workers", "2") == 0
@@ -84,7 +84,7 @@ def test_processes_change_no_byte(images: Path, tmp_path: Path) -> None:
     }
 
 
-def test_what_is_there_is_not_made_again_and_what_is_half_there_is(
+def test_existing_copies_are_not_made_again_and_incomplete_ones_are(
     images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output, words = tmp_path / "out", ("--corruptions", "snow,contrast", "--levels", "2-3", "--workers", "1")
@@ -105,7 +105,7 @@ def test_what_is_there_is_not_made_again_and_what_is_half_there_is(
     assert "0 files made" in capsys.readouterr().out
 
 
-def test_more_levels_and_images_join_what_is_there(images: Path, tmp_path: Path) -> None:
+def test_more_levels_and_images_are_added_to_existing_copies(images: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     assert generate(images, output, "--corruptions", "snow", "--levels", "1", "--workers", "1") == 0
     Image.fromarray(drawn(20, 20)).save(images / "third.png")
@@ -116,7 +116,7 @@ def test_more_levels_and_images_join_what_is_there(images: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("later_s", [60, -60])
-def test_a_changed_image_is_made_again_whatever_the_clock_said(images: Path, tmp_path: Path, later_s: float) -> None:
+def test_a_changed_image_is_made_again_even_with_an_old_time(images: Path, tmp_path: Path, later_s: float) -> None:
     output, words = tmp_path / "out", ("--corruptions", "contrast", "--levels", "1", "--workers", "1")
     assert generate(images, output, *words) == 0
     before = pictures(output)
@@ -151,7 +151,7 @@ def test_another_dataset_in_the_same_folder_is_refused(
     assert files(output) == before
 
 
-def test_a_dataset_that_moved_with_its_images_is_gone_on_with(images: Path, tmp_path: Path) -> None:
+def test_a_dataset_that_moved_with_its_images_is_resumed(images: Path, tmp_path: Path) -> None:
     common = ("--corruptions", "contrast", "--levels", "1", "--workers", "1")
     (tmp_path / "here").mkdir()
     shutil.copytree(images, tmp_path / "here" / "images")
@@ -165,7 +165,7 @@ def test_a_dataset_that_moved_with_its_images_is_gone_on_with(images: Path, tmp_
     assert files(tmp_path / "there" / "out") == before
 
 
-def test_a_dataset_described_by_whole_paths_is_gone_on_with(images: Path, tmp_path: Path) -> None:
+def test_a_dataset_described_by_absolute_paths_is_resumed(images: Path, tmp_path: Path) -> None:
     output, common = tmp_path / "out", ("--corruptions", "contrast", "--levels", "1", "--workers", "1")
     assert generate(images, output, *common) == 0
     said = json.loads((output / "metadata.json").read_text())
@@ -173,7 +173,7 @@ def test_a_dataset_described_by_whole_paths_is_gone_on_with(images: Path, tmp_pa
     assert generate(images, output, *common) == 0
 
 
-def test_folders_that_nothing_describes_are_left_alone(
+def test_folders_without_metadata_are_left_unchanged(
     images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "out" / "Snow_L1").mkdir(parents=True)
@@ -200,7 +200,7 @@ def test_a_bad_image_is_named_once_and_the_others_are_made(
     assert len(pictures(output)) == 2 * 4
 
 
-def test_jpeg_is_written_where_it_is_asked_for(images: Path, tmp_path: Path) -> None:
+def test_jpeg_is_written_on_request(images: Path, tmp_path: Path) -> None:
     words = ("--corruptions", "contrast", "--levels", "1", "--workers", "1", "--format", "jpeg")
     sizes = {}
     for quality in ("40", "90"):
@@ -213,7 +213,7 @@ def test_jpeg_is_written_where_it_is_asked_for(images: Path, tmp_path: Path) -> 
     assert json.loads((tmp_path / "40" / "metadata.json").read_text())["params"]["quality"] == 40
 
 
-def test_a_dry_run_makes_nothing_and_tells_about_how_much_it_would_be(
+def test_a_dry_run_makes_nothing_and_estimates_megabytes(
     images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (240, 320, 3), dtype=np.uint8)
@@ -276,7 +276,7 @@ def test_an_output_inside_the_images_is_not_taken_for_more_images(images: Path, 
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
-def test_a_full_disk_ends_the_run_with_the_file_s_name(
+def test_a_full_disk_ends_the_run_with_the_name_of_the_file(
     images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def onto_a_full_disk(path: str, mode: str, **options: int) -> object:
@@ -294,7 +294,7 @@ def test_a_full_disk_ends_the_run_with_the_file_s_name(
     assert len(pictures(output)) == 2 * 3
 
 
-def test_ctrl_c_ends_it_and_the_same_command_goes_on(images: Path, tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_command_and_the_same_command_resumes(images: Path, tmp_path: Path) -> None:
     for number in range(40):
         Image.fromarray(drawn(640 + number, 480)).save(images / f"{number}.png")
     output = tmp_path / "out"

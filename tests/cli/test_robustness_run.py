@@ -1,4 +1,4 @@
-"""`vqa-client robustness run`: whose options it takes, and where its reports lie."""
+"""`vqa-client robustness run`: which options it takes, and where its reports are."""
 
 import sys
 from pathlib import Path
@@ -34,14 +34,14 @@ def test_help_shows_the_options_of_the_benchmark_too(
     assert "--base_url" in shown
 
 
-def test_help_without_a_benchmark_shows_the_corruptions_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_without_a_benchmark_shows_only_the_corruptions(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("-h") == 0
     shown = capsys.readouterr().out
     assert "Usage: vqa-client robustness run" in shown
     assert "--base_url" not in shown
 
 
-def test_a_run_without_a_benchmark_is_told_which_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_a_benchmark_is_refused_with_the_way_to_list_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--levels", "1") == 2
     told = capsys.readouterr().err
     assert "--task is missing" in told
@@ -70,7 +70,7 @@ def test_an_option_of_a_report_that_is_not_written_is_refused(
 
 
 @pytest.mark.usefixtures("in_threads")
-def test_a_benchmark_with_explanations_goes_by_its_own_name(
+def test_a_benchmark_with_explanations_is_named_by_its_own_name(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = own(tmp_path, "actx", "test", {"1": actx(number="000000001")}, "mpi/000000001.jpg").root

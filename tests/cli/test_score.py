@@ -27,7 +27,7 @@ def files(tmp_path: Path) -> tuple[object, ...]:
     return ("--predictions", predictions, "--annotations", annotations)
 
 
-def test_people_see_both_accuracies_and_why_they_differ(files: tuple[object, ...]) -> None:
+def test_the_text_has_both_accuracies_and_why_they_differ(files: tuple[object, ...]) -> None:
     done = score(*files)
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 questions scored of 2 predicted and 2 annotated" in done.stdout
@@ -36,13 +36,13 @@ def test_people_see_both_accuracies_and_why_they_differ(files: tuple[object, ...
     assert "\x1b" not in done.stdout
 
 
-def test_its_help_shows_the_options_of_both_ways(tmp_path: Path) -> None:
+def test_the_help_shows_the_options_of_annotations_and_of_benchmarks(tmp_path: Path) -> None:
     done = score("--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert all(option in done.stdout for option in ("--task", "--predictions", "--annotations", "--metrics"))
 
 
-def test_machines_get_json_alone_and_the_files_are_named(files: tuple[object, ...], tmp_path: Path) -> None:
+def test_json_is_alone_on_standard_output_and_names_the_files(files: tuple[object, ...], tmp_path: Path) -> None:
     done = score(*files, "-o", tmp_path / "out", "--json", "--metrics", "normalised", "simple")
     found = json.loads(done.stdout)
     assert found["summary"]["overall"]["normalised"]["value"] == 1.0
@@ -84,7 +84,7 @@ def test_a_table_has_three_metrics_and_twelve_question_types(tmp_path: Path) -> 
         (("-p", "missing.json"), "error: missing.json does not exist"),
     ],
 )
-def test_what_can_not_be_scored_is_one_line_and_exit_code_2(
+def test_files_that_cannot_be_scored_are_one_line_and_exit_code_2(
     words: tuple[str, ...], message: str, files: tuple[object, ...]
 ) -> None:
     done = score(*(files[2:] if "-p" in words else files), *words)

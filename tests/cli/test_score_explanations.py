@@ -27,7 +27,7 @@ def words(root: Path, *more: object) -> list[str]:
     ]
 
 
-def test_people_see_accuracies_every_scope_and_every_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_has_accuracies_every_scope_and_every_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = {key: SAID[key] for key in ("11", "12", "13")} | {"\x1b[31m": ("x", "y")}
     write_log(data_root(tmp_path) / "vqax_val_eval.records.jsonl", said)
     assert run_command(words(tmp_path)) == 0
@@ -42,7 +42,7 @@ def test_people_see_accuracies_every_scope_and_every_note(tmp_path: Path, capsys
     assert err == ""
 
 
-def test_machines_get_json_alone_and_failed_questions_are_exit_code_1(
+def test_json_is_alone_on_standard_output_and_failed_questions_give_exit_code_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     failed = Record(question_id="14", status="timeout")
@@ -54,7 +54,7 @@ def test_machines_get_json_alone_and_failed_questions_are_exit_code_1(
     assert [Path(path).is_file() for path in found["files"]] == [True]
 
 
-def test_what_cannot_be_scored_is_a_line_a_hint_and_exit_code_2(
+def test_files_that_cannot_be_scored_are_a_line_a_hint_and_exit_code_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_log(tmp_path / "m.records.jsonl", SAID)

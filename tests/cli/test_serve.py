@@ -1,4 +1,4 @@
-"""`vqa-client serve` as people type it, with small programs in the place of the servers."""
+"""`vqa-client serve` as people type it, with small programs instead of the servers."""
 
 import json
 import os
@@ -33,14 +33,14 @@ def config(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def port() -> Iterator[str]:
-    """A port on which nothing listens, and which only those get who name it."""
+    """A free port, which the system gives only on request."""
     with bind("127.0.0.1", 0) as free:
         yield str(free.getsockname()[1])
 
 
 @contextmanager
 def serving(*words: str, path: Path | None = None) -> Iterator[subprocess.Popen[str]]:
-    """The command at work; whatever a test leaves of it is killed."""
+    """The running command; processes that a test leaves are killed."""
     env = {**os.environ, "PATH": f"{path}{os.pathsep}{os.environ['PATH']}" if path else os.environ["PATH"]}
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with forked.popen(["serve", *words], env=env, text=True, **quiet) as process:
@@ -57,7 +57,7 @@ def ended(*words: str, path: Path | None = None) -> tuple[int, str, str]:
 
 
 def server_of(process: subprocess.Popen[str]) -> list[int]:
-    """All below the command but the guard, once the base_url is printed."""
+    """The processes of the command without the guard, once the base_url is printed."""
     assert process.stdout
     assert process.stdout.readline().startswith("http://127.0.0.1:")
     listing = subprocess.run(["ps", "-A", "-ww", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
@@ -89,7 +89,7 @@ def test_a_dry_run_covers_the_longest_document(config: Path, tmp_path: Path) -> 
     assert "--served-model-name org/Model" in out
 
 
-def test_a_server_without_a_config_is_no_command() -> None:
+def test_a_server_without_a_config_is_refused() -> None:
     code, _, err = ended("vllm", "--dry_run")
     assert code == 2
     assert "serve vllm needs --config" in err
@@ -127,7 +127,7 @@ def test_no_server_outlives_the_command(number: int, code: int, config: Path, tm
         assert gone(servers)
 
 
-def test_a_server_that_dies_at_once_is_told_with_its_last_words(config: Path, tmp_path: Path, port: str) -> None:
+def test_a_server_that_dies_at_once_is_reported_with_its_last_lines(config: Path, tmp_path: Path, port: str) -> None:
     path = program(tmp_path / "bin", "vllm", DIES)
     code, out, err = ended("vllm", "-c", str(config), "--port", port, path=path)
     assert (code, out) == (3, "")
@@ -135,7 +135,7 @@ def test_a_server_that_dies_at_once_is_told_with_its_last_words(config: Path, tm
     assert "| CUDA out of memory" in err
 
 
-def test_a_server_that_dies_later_is_told_too(config: Path, tmp_path: Path, port: str) -> None:
+def test_a_server_that_dies_later_is_reported_too(config: Path, tmp_path: Path, port: str) -> None:
     path = program(tmp_path / "bin", "mlx_vlm.server", SERVES)
     with serving("mlx", "-c", str(config), "--port", port, path=path) as process:
         assert process.stdout
@@ -148,7 +148,7 @@ def test_a_server_that_dies_later_is_told_too(config: Path, tmp_path: Path, port
     assert "| engine died" in err
 
 
-def test_a_server_that_is_never_ready_is_given_up_and_stopped(config: Path, tmp_path: Path, port: str) -> None:
+def test_a_server_that_is_never_ready_is_stopped_after_a_time(config: Path, tmp_path: Path, port: str) -> None:
     path = program(tmp_path / "bin", "vllm", NEVER_READY)
     for seconds in ("1", "10", "60"):  # a busy machine starts it late
         words = ("vllm", "-c", str(config), "--port", port, "--start_timeout", seconds)
@@ -174,7 +174,7 @@ def test_a_start_can_be_interrupted(config: Path, tmp_path: Path, port: str) -> 
 
 
 @needs_tesseract
-def test_the_page_reader_is_served_at_the_port_that_was_named(port: str) -> None:
+def test_the_page_reader_is_served_at_the_given_port(port: str) -> None:
     with serving("reader", "--port", port) as process:
         servers = server_of(process)
         check = subprocess.run(
@@ -192,7 +192,7 @@ def test_the_page_reader_is_served_at_the_port_that_was_named(port: str) -> None
     assert (found["kind"], found["sight"], found["answers_under_load"]) == ("page-reader", "text", "same")
 
 
-def test_what_a_dry_run_prints_for_the_page_reader_does_not_end_with_this_process() -> None:
+def test_the_page_readers_printed_command_does_not_end_with_this_process() -> None:
     pytest.importorskip("tesserocr")
     code, out, _ = ended("reader", "--dry_run")
     assert code == 0

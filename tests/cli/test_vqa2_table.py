@@ -23,7 +23,7 @@ def report(folder: Path, name: str, pairs: list[Pair]) -> Report:
 
 
 def row(text: str, *begins: str) -> list[str]:
-    """The cells of the first line that begins with a word, behind the first line that begins with another."""
+    """The cells of the first line that begins with one word, after the first line that begins with another."""
     lines = [line.strip() for line in text.splitlines()]
     at = 0
     for begin in begins:

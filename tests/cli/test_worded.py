@@ -1,4 +1,4 @@
-"""Tables and lines of commands in a terminal, word for word, from figures made by hand."""
+"""Tables and lines of commands in a terminal, word for word, from made-up figures."""
 
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,7 @@ POSITIONS = [
 ]
 
 
-def test_repeats_are_shown_together_and_each_by_itself() -> None:
+def test_repeats_are_shown_together_and_one_by_one() -> None:
     figures = RepeatFigures(
         repeats=3, questions=4, unfinished=2, pass_at={1: HALF, 3: NONE}, majority=HALF, turning=HALF, changing=HALF
     )
@@ -103,7 +103,7 @@ def test_repeats_are_shown_together_and_each_by_itself() -> None:
     ]
 
 
-def test_what_images_add_is_shown_over_all_and_by_group() -> None:
+def test_the_gain_from_images_is_shown_over_all_and_by_group() -> None:
     of = Pairing(questions=1_000, seen=HALF, blind=NONE, gain=GAIN)
     figures = BlindFigures(overall=of, groups={}, unfinished=1, kept=HALF, same=HALF, chance=0.25)
     summary = BlindSummary(**SUMMARY, figures=figures)
@@ -125,7 +125,7 @@ def test_what_images_add_is_shown_over_all_and_by_group() -> None:
     ]
 
 
-def test_rotations_and_shuffled_choices_are_shown_with_the_places_of_choices() -> None:
+def test_rotations_and_shuffled_choices_are_shown_with_the_position_bias() -> None:
     figures = CircularFigures(
         rotations=3,
         questions=1,
@@ -160,7 +160,7 @@ def reading(**changes: Any) -> Reading:
     return Reading(**(given | changes))
 
 
-def test_what_scoring_again_changes_is_listed() -> None:
+def test_changes_by_scoring_again_are_listed() -> None:
     lost = reading(status="unparsed", answer=None, score=0.0, rule="", references=("B",))
     changes = (
         Change(question_id="q1", variant="snow/1", old=reading(), new=lost),
@@ -227,7 +227,7 @@ EXPECTED = Expected(
 RUN = DryRun(model="", max_tokens=5_000, context_length=None, said_by="", prices=None, plans=(EXPECTED,))
 
 
-def test_a_dry_run_says_what_it_would_take() -> None:
+def test_a_dry_run_prints_its_estimates() -> None:
     head = [
         "mc clean · the model that the server serves",
         "  1,000 requests · 1 image · 2.5 MB to send",
@@ -273,7 +273,7 @@ def test_a_dry_run_says_what_it_would_take() -> None:
     assert list(_total([(RUN, EXPECTED, RunSettings())] * 2, None)) == together
 
 
-def test_a_run_is_shown_with_its_totals_what_to_know_of_it_and_its_files(tmp_path: Path) -> None:
+def test_a_run_is_shown_with_its_totals_notes_and_files(tmp_path: Path) -> None:
     fields = Breakdown(field="kind_of", order=("b", "a")), Breakdown(field="alone")
     shares = [Part(overall=mean, answered=replace(NONE, value=0.25)) for mean in (HALF, replace(HALF, value=0.45))]
     totals = {
@@ -325,7 +325,7 @@ def test_a_run_is_shown_with_its_totals_what_to_know_of_it_and_its_files(tmp_pat
     ]
 
 
-def test_judges_are_shown_against_people_each_in_a_column() -> None:
+def test_judges_are_compared_with_people_in_a_column_each() -> None:
     half = Figure(value=0.5, low=0.25, high=0.75, pieces=4)
     none = Figure(value=None, low=None, high=None, pieces=0)
     kappa = Kappa(value=0.5, agreement=0.75, n=4, clusters=4)
@@ -393,7 +393,7 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize(("words", "said", "hint"), OPTIONS)
-def test_an_option_of_another_command_or_program_is_named_with_its_own(
+def test_an_option_of_another_command_or_program_is_refused_with_ours(
     words: list[str], said: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command(words) == 2

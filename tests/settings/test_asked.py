@@ -1,4 +1,4 @@
-"""Which options say what is asked, and which contradict each other."""
+"""The options that select questions, and those that contradict each other."""
 
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,11 @@ def mc(**given: Any) -> McSettings:
     return McSettings(data=Path("data.json"), output=Path("out"), **given)
 
 
-def test_the_server_that_is_asked_unless_one_is_named_is_vllms() -> None:
+def test_the_default_address_is_that_of_vllm() -> None:
     assert DEFAULT_BASE_URL == "http://localhost:8000/v1"
 
 
-def test_a_path_that_is_there_is_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_existing_path_is_not_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = Path("old:/rows.json")
     with pytest.raises(UsageError, match=r"^--data can't be an address: old://rows\.json$"):
@@ -36,7 +36,7 @@ def test_fields_have_their_former_names_too() -> None:
     assert McSettings(**former) == McSettings(data=Path("data.json"), images=Path("pages"))
 
 
-def test_a_folder_may_be_called_as_a_report_is(tmp_path: Path) -> None:
+def test_a_folder_may_have_the_name_of_a_report(tmp_path: Path) -> None:
     (tmp_path / "folder.json").mkdir()
     for name, is_report in {"a.json": True, "a.JSON": True, "a.jsonl": False, "a": False, "folder.json": False}.items():
         assert names_report(tmp_path / name) == is_report
@@ -53,7 +53,7 @@ def test_the_help_of_an_option_is_below_its_field_and_a_class_within_a_block_may
     assert option_helps(Within) == {}
 
 
-def test_what_is_asked_again_is_named_by_status_or_all_failures_at_once() -> None:
+def test_statuses_to_ask_again_are_named_one_by_one_or_as_failed() -> None:
     assert RunSettings().asked_again == frozenset()
     assert RunSettings(retry="empty, unparsed,").asked_again == {"empty", "unparsed"}
     assert RunSettings(retry="failed,refused").asked_again == FAILED | {"refused"}
@@ -61,7 +61,7 @@ def test_what_is_asked_again_is_named_by_status_or_all_failures_at_once() -> Non
 
 
 @pytest.mark.parametrize("words", ["ok", "fail", "empty unparsed", "all"])
-def test_a_status_that_there_is_not_is_refused(words: str) -> None:
+def test_an_unknown_status_is_refused(words: str) -> None:
     with pytest.raises(UsageError, match=f"unknown status '{words}' in --retry") as caught:
         RunSettings(retry=words)
     near = {"fail": "failed", "empty unparsed": "unparsed"}
@@ -81,7 +81,7 @@ def test_a_status_that_there_is_not_is_refused(words: str) -> None:
         ({"repeat": 0}, "--repeat is 0"),
     ],
 )
-def test_what_contradicts_itself_is_refused(given: dict[str, Any], said: str) -> None:
+def test_contradicting_options_are_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         mc(**given)
 
@@ -90,7 +90,7 @@ def test_one_repeat_is_an_ordinary_run() -> None:
     assert mc(repeat=1).variations == ()
 
 
-def test_a_sample_is_drawn_from_all_questions_unless_another_option_has_chosen() -> None:
+def test_a_sample_is_refused_beside_another_option_that_selects_questions() -> None:
     assert Vqa2Settings(sample=5).sample == ExplainSettings(sample=5).sample == 5
     assert Vqa2Settings(sample=5, num_questions=0).draws == Vqa2Settings(sample=5, num_questions=None).draws == ()
     assert ExplainSettings(sample=5, n_samples=None).draws == ()
@@ -125,7 +125,7 @@ def test_one_order_of_the_choices_at_a_time(given: dict[str, Any], said: str) ->
         ({"image_quality": 101, "image_format": "jpeg"}, "a whole number from 1 to 100"),
     ],
 )
-def test_a_number_that_is_none_is_refused(given: dict[str, Any], said: str) -> None:
+def test_text_that_is_not_a_number_is_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         RunSettings(**given)
 

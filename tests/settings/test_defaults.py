@@ -1,4 +1,4 @@
-"""What each option is when nobody gives it, as it was; `python -m tests.settings.test_defaults` writes that again."""
+"""The default of each option stays; `python -m tests.settings.test_defaults` writes the kept ones again."""
 
 import importlib
 import json
@@ -15,7 +15,7 @@ KEPT: Final = Path(__file__).with_name("defaults.json")
 
 
 def defaults() -> dict[str, dict[str, str]]:
-    """Of every class of settings, without those that it inherits; a default that is computed, by the name of how."""
+    """The defaults of every settings type, without inherited ones; a computed one by the name of its function."""
     modules = [
         importlib.import_module(f"{settings.__name__}.{each.name}") for each in pkgutil.iter_modules(settings.__path__)
     ]

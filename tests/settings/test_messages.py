@@ -1,4 +1,4 @@
-"""What each setting that can't be says: the whole message and its hint."""
+"""The message and hint for each impossible setting, word for word."""
 
 from collections.abc import Callable
 from math import inf, nan
@@ -368,7 +368,7 @@ SUITES = [
 
 
 @pytest.mark.parametrize(("made", "given", "message", "hint"), [(made, *row) for made in ROWS for row in ROWS[made]])
-def test_what_can_not_be_is_named_with_the_way_out(
+def test_an_impossible_setting_is_named_with_the_way_out(
     made: Callable[..., Any], given: dict[str, Any], message: str, hint: str
 ) -> None:
     with pytest.raises(UsageError) as raised:
@@ -377,9 +377,7 @@ def test_what_can_not_be_is_named_with_the_way_out(
 
 
 @pytest.mark.parametrize(("text", "message", "hint"), SUITES)
-def test_what_a_suites_file_can_not_be_is_named_with_the_way_out(
-    text: str, message: str, hint: str, tmp_path: Path
-) -> None:
+def test_a_fault_of_a_suites_file_is_named_with_the_way_out(text: str, message: str, hint: str, tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     path.write_text(text)
     with pytest.raises(UsageError) as raised:

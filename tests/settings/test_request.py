@@ -1,4 +1,4 @@
-"""What the line says of every request is what a config says of it."""
+"""Options of every request mean the same as a config's fields."""
 
 import os
 from pathlib import Path
@@ -41,14 +41,14 @@ def mc(**given: Any) -> McSettings:
     return McSettings(data=Path("data.json"), output=Path("out"), **given)
 
 
-def test_a_run_is_the_same_by_the_line_and_by_a_config() -> None:
+def test_a_run_is_the_same_by_options_and_by_a_config() -> None:
     by_line, by_config = mc(model="m", **GIVEN), mc()
     model = named_model(by_line, None)
     assert model is not None
     assert model_identity(model, by_line) == model_identity(CONFIG, by_config)
 
 
-def test_the_line_wins_over_the_config_and_leaves_its_other_fields() -> None:
+def test_options_replace_fields_of_the_config_and_leave_the_others() -> None:
     model = named_model(mc(temperature=0.0, extra_body=("top_k=5",)), CONFIG)
     assert model is not None
     assert (model.temperature, model.max_tokens) == (0.0, 77)
@@ -83,7 +83,7 @@ def test_thinking_is_switched_in_the_form_of_the_server(form: str, sent: dict[st
         ({"thinking": "maybe"}, "on, off, auto"),
     ],
 )
-def test_what_can_not_be_sent_is_refused_by_its_name(given: dict[str, Any], said: str) -> None:
+def test_a_field_that_can_not_be_sent_is_refused_by_its_name(given: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         mc(**given)
 
@@ -99,7 +99,7 @@ def test_what_can_not_be_sent_is_refused_by_its_name(given: dict[str, Any], said
         ({"user-agent": "mine"}, {"User-Agent": "mine", "Authorization": "Bearer key-of-api"}),
     ],
 )
-def test_a_key_in_a_header_takes_the_place_of_the_bearer_token(own: dict[str, str], sent: dict[str, str]) -> None:
+def test_a_key_in_a_header_replaces_the_bearer_token(own: dict[str, str], sent: dict[str, str]) -> None:
     base = httpx2.URL("http://h/v1")
     headers = headers_for(base, "key-of-api", own)
     assert headers == headers_for(base, None) | sent

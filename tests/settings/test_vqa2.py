@@ -32,6 +32,6 @@ def test_paths_given_as_text_are_paths() -> None:
         ({"max_workers": 0}, "--max_workers is 0"),
     ],
 )
-def test_what_a_setting_can_t_be_is_told(given: dict[str, object], told: str) -> None:
+def test_an_impossible_setting_is_reported(given: dict[str, object], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         Vqa2Settings(**given)  # type: ignore[arg-type]

@@ -275,7 +275,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     "floods CI logs": (
         f"{_CLI}::test_a_log_file_gets_few_plain_lines",
         f"{_CLI}::test_machine_output_is_alone_on_standard_output",
-        "cli/test_displays.py::test_a_slow_run_still_says_that_it_lives",
+        "cli/test_displays.py::test_a_slow_run_still_prints_lines",
     ),
     "Console encoding": (f"{_CLI}::test_no_console_is_too_poor_for_what_a_server_says",),
     "parsed as rich markup": (
