@@ -206,7 +206,7 @@ def test_mistakes_have_a_hint(of: Stepwise, capsys: pytest.CaptureFixture[str]) 
         "--batch_command has no {output}": [*asked, "--batch_command", "vllm run-batch -i {input}"],
         "--batch_command is 'a \"b': No closing": [*asked, "--batch_command", 'a "b'],
         "no-such-program: No such file": [*asked, "--batch_command", "no-such-program {input} {output}"],
-        "--no_wait is of batches": [*asked, "--no_wait"],
+        "--no_wait needs batches": [*asked, "--no_wait"],
         "--batch_window is '24'": [*asked, "--batch", "--batch_window", "24"],
         "needs a server": ["batch", "write", *asked, "--choice_mode", "structured"],
         "and a batch 0.001": ["batch", "write", *asked, "--batch_mb", "0.001", "--prompt", "x" * 2000 + "{question}"],

@@ -75,8 +75,8 @@ def test_a_worker_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.Monkey
     ("given", "said"),
     [
         ({"ray": "auto"}, "--ray needs --shards"),
-        ({"shards": 4}, "--shards is of --ray"),
-        ({"ray_cpus": 2}, "--ray_cpus is of --ray"),
+        ({"shards": 4}, "--shards needs --ray"),
+        ({"ray_cpus": 2}, "--ray_cpus needs --ray"),
         ({"ray": "auto", "shards": 0}, "--shards is 0"),
         ({"ray": "auto", "shards": 2, "shard": "1/2"}, "--ray and --shard can't"),
         ({"ray": "auto", "shards": 2, "processes": "2"}, "--ray and --processes can't"),

@@ -384,7 +384,7 @@ async def test_a_worker_that_waits_for_others_can_be_stopped(tmp_path: Path, fau
         stop.set()
         with pytest.raises(Interrupted):
             await working
-    assert tally.said[-1].startswith("1 shards are with other workers")
+    assert tally.said[-1] == "waiting for 1 shard of other workers"
 
 
 async def test_a_disputed_answer_is_counted_once(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -361,7 +361,7 @@ async def test_a_store_without_conditional_writes_is_refused(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--share", SHARE], "--share is of --shard next/N"),
+        (["--share", SHARE], "--share needs --shard next/N"),
         (["--share", "results", "--shard", "next/2"], "'results' is not an object store"),
         (["--share", f"s3://{BUCKET}/run?key=hidden", "--shard", "next/2"], "a query or user in an address"),
     ],
@@ -382,6 +382,6 @@ def test_a_shard_that_is_written_elsewhere_keeps_the_name_of_the_report(given: s
 def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_locks(tmp_path / "new")
     monkeypatch.setattr("fcntl.flock", lambda file, operation: None)
-    with pytest.raises(UsageError, match="keep no other process away") as caught:
+    with pytest.raises(UsageError, match="don't exclude other processes") as caught:
         check_locks(tmp_path)
     assert caught.value.hint == "--shard K/N for each worker and then `vqa-client merge`, or another --output"

@@ -75,7 +75,7 @@ def test_an_unknown_status_is_refused(words: str) -> None:
     [
         ({"repeat": 2, "blind": True}, "--repeat and --blind"),
         ({"sample": 5, "limit": 5}, "--sample and --limit"),
-        ({"by": "difficulty"}, "no --sample"),
+        ({"by": "difficulty"}, "--by needs --sample"),
         ({"rate": 2.0}, "--rate"),
         ({"sample": 0}, "--sample is 0"),
         ({"repeat": 0}, "--repeat is 0"),

@@ -47,7 +47,7 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
         ({"processes": "9" * 9}, "--processes is '999999999'; it must be from 1 to 1000, or auto", ""),
         ({"system": "\udcff"}, "--system is not UTF-8", ""),
         ({"header": ("a=\udcff",)}, "--header is not UTF-8", ""),
-        ({"share": "s3://b/p"}, "--share is of --shard next/N", "--shard next/64"),
+        ({"share": "s3://b/p"}, "--share needs --shard next/N", "--shard next/64"),
         (
             {"shard": "next/4", "share": "results"},
             "--share 'results' is not an object store",
@@ -62,8 +62,8 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
         ({"shard": "next/100001"}, "--shard is 'next/100001'", "next/N, such as next/64; N is at most 100,000"),
         ({"ray": "auto", "shards": 100_001}, "--shards is 100001; it must be a whole number from 1 to 100000", ""),
         ({"repeat": 10_001}, "--repeat is 10001; it must be a whole number from 1 to 10000", ""),
-        ({"shards": 4}, "--shards is of --ray", "--shard next/N divides among workers with one --output"),
-        ({"ray_cpus": 2}, "--ray_cpus is of --ray", "--shard next/N divides among workers with one --output"),
+        ({"shards": 4}, "--shards needs --ray", "--shard next/N divides among workers with one --output"),
+        ({"ray_cpus": 2}, "--ray_cpus needs --ray", "--shard next/N divides among workers with one --output"),
         ({"ray": "auto", "shards": 4, "processes": "2"}, "--ray and --processes can't be combined", RAY_WORKERS),
         ({"ray": "auto", "shards": 4, "shard": "1/2"}, "--ray and --shard can't be combined", RAY_WORKERS),
         ({"ray": "auto"}, "--ray needs --shards", "--shards 64; about eight per processor of the cluster"),
@@ -80,7 +80,7 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
         ),
         ({"shard": "4/3"}, "--shard 4/3 is part 4 of 3", "K goes from 1 to N"),
         ({"shard": "0/3"}, "--shard 0/3 is part 0 of 3", "K goes from 1 to N"),
-        ({"no_wait": True}, "--no_wait is of batches", "add --batch"),
+        ({"no_wait": True}, "--no_wait needs batches", "add --batch"),
         (
             {"batch": True, "max_cost": 1.0},
             "--max_cost can't be combined with --batch",
@@ -117,9 +117,9 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
             "such as 24h or 7d",
         ),
         ({"repeat": 2, "blind": True}, "--repeat and --blind can't be combined", "one run each, with an --output each"),
-        ({"sample": 5, "limit": 5}, "--sample and --limit both say which questions are asked", "give one of them"),
-        ({"by": "difficulty"}, "--by says how --sample draws, and there is no --sample", "--sample 500 --by FIELD"),
-        ({"rate": 2.0}, "--rate is of a dry run", "add --dry_run"),
+        ({"sample": 5, "limit": 5}, "--sample and --limit both select questions", "give one of them"),
+        ({"by": "difficulty"}, "--by needs --sample", "--sample 500 --by FIELD"),
+        ({"rate": 2.0}, "--rate needs a dry run", "add --dry_run"),
         ({"timeout": 0.0}, "--timeout is 0.0; it must be a number above 0", ""),
         ({"timeout": inf}, "--timeout is inf; it must be a finite number above 0", ""),
         ({"timeout": nan}, "--timeout is nan; it must be a finite number above 0", ""),
@@ -154,11 +154,11 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
         ({"n_samples": "inf"}, "--n_samples is 'inf'; it must be a whole number of at least 0, None or all", "")
     ],
     BenchmarkSettings: [
-        ({"judge": "j", "repeat": 2}, "--judge judges a whole run, asked once", JUDGED_LATER),
-        ({"judge": "j", "shard": "1/2"}, "--judge judges a whole run, asked once", JUDGED_LATER),
+        ({"judge": "j", "repeat": 2}, "--judge needs a whole run with one form of each question", JUDGED_LATER),
+        ({"judge": "j", "shard": "1/2"}, "--judge needs a whole run with one form of each question", JUDGED_LATER),
         (
             {"shots_from": Path("d")},
-            "--shots_from says where worked examples are from, and none are asked for",
+            "--shots_from needs --shots",
             "--shots N",
         ),
         *(
@@ -272,13 +272,13 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
     CompareSettings: [
         (
             {"runs": ()},
-            "there are no runs to compare",
+            "no runs are given",
             "name two or more, each a run folder, a report, a *.run.json or a *.records.jsonl",
         )
     ],
     CtlSettings: [({"run": Path("r"), "pause": True, "resume": True}, "--pause and --resume can't be combined", "")],
     EvaluateSettings: [
-        ({"runs": ()}, "there is no run to look at", "name robustness runs: their folders or files"),
+        ({"runs": ()}, "no run is given", "name robustness runs: their folders or files"),
         (
             {"runs": (Path("a"),), "weights": "a"},
             "--weights: could not convert string to float: 'a'",
@@ -288,7 +288,7 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
     PlotSettings: [
         (
             {"runs": (), "output": Path("o")},
-            "there is no run to look at",
+            "no run is given",
             "name robustness runs: their folders or files",
         )
     ],
@@ -312,7 +312,7 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
     read_shard: [
         (
             {"text": "auto", "environment": {}},
-            "--shard auto: there is no variable of a scheduler",
+            "--shard auto: no variable of a scheduler is set",
             "SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, SLURM_PROCID, AWS_BATCH_JOB_ARRAY_INDEX, RANK; or K/N",
         ),
         (
@@ -335,7 +335,7 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
         ),
         (
             {"text": "auto", "environment": {"PMI_RANK": "1"}},
-            "--shard auto: there is no variable of a scheduler",
+            "--shard auto: no variable of a scheduler is set",
             "SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, SLURM_PROCID, AWS_BATCH_JOB_ARRAY_INDEX, RANK; or K/N",
         ),
         (

@@ -85,9 +85,8 @@ def code_of(settings: RunSettings, reports: Sequence[Report]) -> int:
     if code == EXIT_SERVER and settings.no_wait and any(report.incomplete for report in reports):
         return EXIT_FAILED_QUESTIONS
     if code == EXIT_SERVER:
-        say(
-            f"error: no question got a reply: {_statuses(reports) or 'none was asked, or its result is of another run'}"
-        )
+        reason = _statuses(reports) or "none was asked, or its result belongs to another run"
+        say(f"error: no question got a reply: {reason}")
     return code
 
 

@@ -180,7 +180,7 @@ def _forms(forms: Sequence[Form]) -> Section:
         ]
         for form in forms
     ]
-    notes = ["no reply is wrong, what was not asked about is as the rule has it; without undecided ones"]
+    notes = ["no reply counts as wrong, a question that was not judged as the rule scored it; without undecided ones"]
     first = [f"judge - {forms[0].name}"] if gaps else []
     return Section(columns=["in %", "by the judge", "by the rule", "of", *first], rows=rows, notes=notes)
 

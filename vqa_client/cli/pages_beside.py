@@ -19,7 +19,7 @@ def write_pages(reports: Sequence[Report]) -> None:
         return
     for report in reports:
         if report.summary.overall.total > MOST_RECORDS:
-            say(f"no page of {report.summary.overall.total:,} questions: vqa-client report {safe(str(report.log))}")
+            say(f"too many questions for a page by default; vqa-client report {safe(str(report.log))} writes it")
             continue
         for log in find_logs(report.log):
             _write_page(log)

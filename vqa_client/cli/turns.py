@@ -15,6 +15,7 @@ from typing import Protocol
 from zlib import crc32
 
 from vqa_client.cli.progress import LiveCounts
+from vqa_client.cli.streams import count
 from vqa_client.errors import Busy, IdentityError, UsageError
 from vqa_client.evaluation import Interrupted, ModelsFailed, arun_several
 from vqa_client.reports.report import Report
@@ -66,7 +67,7 @@ async def in_turns(settings: Sequence[RunSettings], progress: LiveCounts, stop: 
     while left:
         left = [shard for shard in left if not await shards.asked(shard)]
         if left and not is_waiting:
-            progress.note(f"{len(left)} shards are with other workers: waiting for them, or for what they leave")
+            progress.note(f"waiting for {count(len(left), 'shard')} of other workers")
             is_waiting = True
         if left:
             await _wait(stop)
@@ -122,7 +123,7 @@ def check_locks(folder: Path) -> None:
     except OSError as error:
         raise UsageError(f"{folder} has no locks: {error.strerror}", hint=_WITHOUT_LOCKS) from None
     if not is_refused:
-        raise UsageError(f"the locks of {folder} keep no other process away", hint=_WITHOUT_LOCKS)
+        raise UsageError(f"the locks of {folder} don't exclude other processes", hint=_WITHOUT_LOCKS)
 
 
 async def _wait(stop: asyncio.Event) -> None:

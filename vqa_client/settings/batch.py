@@ -123,7 +123,7 @@ _WORDED: Final = {"turns": "--shard next/N", "endpoint": "several of --endpoint"
 def check_batch(settings: BatchSettings) -> None:
     """Raise UsageError for options of batches that can't be, and for others that batches can't have."""
     if settings.no_wait and not settings.batch:
-        raise UsageError("--no_wait is of batches", hint="add --batch")
+        raise UsageError("--no_wait needs batches", hint="add --batch")
     if settings.batch_command:
         _check_command(settings)
     if settings.batch_hours and settings.by_batches:

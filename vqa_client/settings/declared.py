@@ -69,11 +69,12 @@ class BenchmarkSettings(OneModelSettings):
     def __post_init__(self) -> None:
         super(BenchmarkSettings, self).__post_init__()
         if self.judge and (self.variations or self.shard):
-            raise UsageError("--judge judges a whole run, asked once", hint="vqa-client judge RESULTS judges it later")
-        if self.shots_from and not self.shots:
             raise UsageError(
-                "--shots_from says where worked examples are from, and none are asked for", hint="--shots N"
+                "--judge needs a whole run with one form of each question",
+                hint="vqa-client judge RESULTS judges it later",
             )
+        if self.shots_from and not self.shots:
+            raise UsageError("--shots_from needs --shots", hint="--shots N")
 
     def named(self, benchmark: str) -> Self:
         """The same settings for another benchmark."""

@@ -87,7 +87,7 @@ def check_divided(settings: DividedSettings) -> None:
     if settings.ray or settings.shards is not None or settings.ray_cpus != 1:
         _check_ray(settings)
     if settings.share and not settings.turns:
-        raise UsageError("--share is of --shard next/N", hint="--shard next/64")
+        raise UsageError("--share needs --shard next/N", hint="--shard next/64")
     if settings.share and not re.match(r"(s3|gs|az)://.", settings.share):
         raise UsageError(
             f"--share {settings.share!r} is not an object store", hint="s3://bucket/prefix; a folder is an --output"
@@ -110,7 +110,7 @@ def check_divided(settings: DividedSettings) -> None:
 def _check_ray(settings: DividedSettings) -> None:
     if not settings.ray:
         option = "--ray_cpus" if settings.shards is None else "--shards"
-        raise UsageError(f"{option} is of --ray", hint="--shard next/N divides among workers with one --output")
+        raise UsageError(f"{option} needs --ray", hint="--shard next/N divides among workers with one --output")
     if settings.processes != "1" or settings.shard:
         other = "--shard" if settings.shard else "--processes"
         raise UsageError(f"--ray and {other} can't be combined", hint="Ray starts a worker for each processor")
@@ -162,7 +162,7 @@ def _from_scheduler(of: int, environment: Mapping[str, str]) -> tuple[Shard, str
                 raise UsageError(f"--shard auto: {name} is {number}, and nothing says of how many", hint="auto/N")
             return Shard(number + 1, of), f" ({name} {number})"
     raise UsageError(
-        "--shard auto: there is no variable of a scheduler", hint=f"SLURM_ARRAY_TASK_ID, {', '.join(_COUNTED)}; or K/N"
+        "--shard auto: no variable of a scheduler is set", hint=f"SLURM_ARRAY_TASK_ID, {', '.join(_COUNTED)}; or K/N"
     )
 
 

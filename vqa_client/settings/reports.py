@@ -112,7 +112,7 @@ class CompareSettings(CheckedSettings):
     def __post_init__(self) -> None:
         check(self)
         if not self.runs:
-            raise UsageError("there are no runs to compare", hint=f"name two or more, each {_RUN}")
+            raise UsageError("no runs are given", hint=f"name two or more, each {_RUN}")
 
 
 @dataclass(frozen=True, slots=True)

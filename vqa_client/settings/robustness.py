@@ -117,4 +117,4 @@ class PlotSettings(CheckedSettings):
 
 def _need_runs(runs: Sequence[Path]) -> None:
     if not runs:
-        raise UsageError("there is no run to look at", hint="name robustness runs: their folders or files")
+        raise UsageError("no run is given", hint="name robustness runs: their folders or files")

@@ -165,13 +165,11 @@ class RunSettings(RequestOptions, BatchSettings):
         if self.variations and self.corrupted is not None:
             raise UsageError(f"{self.variations[0]} can't be combined with corruptions", hint="a run for each")
         if self.sample is not None and self.draws:
-            raise UsageError(
-                f"--sample and {self.draws[0]} both say which questions are asked", hint="give one of them"
-            )
+            raise UsageError(f"--sample and {self.draws[0]} both select questions", hint="give one of them")
         if self.by and self.sample is None:
-            raise UsageError("--by says how --sample draws, and there is no --sample", hint="--sample 500 --by FIELD")
+            raise UsageError("--by needs --sample", hint="--sample 500 --by FIELD")
         if self.rate is not None and not self.dry_run:
-            raise UsageError("--rate is of a dry run", hint="add --dry_run")
+            raise UsageError("--rate needs a dry run", hint="add --dry_run")
 
     @property
     def benchmark(self) -> str:
