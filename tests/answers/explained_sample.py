@@ -1,4 +1,4 @@
-"""Four VQA-X questions of our own below a data root, and predictions for them in every form."""
+"""Four VQA-X questions of our own in a data root, and predictions for them in every form."""
 
 import csv
 import json
@@ -54,7 +54,7 @@ def write_log(path: Path, said: Mapping[str, tuple[str, str]], *more: Record) ->
 
 
 def write_published(path: Path, said: Mapping[str, tuple[str, str]]) -> Path:
-    """The published script's table: its columns alone, and no id."""
+    """The published script's table: only its own columns, without ids."""
     rows = []
     for key, (answer, explanation) in said.items():
         reference = REFERENCES[key]

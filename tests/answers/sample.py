@@ -1,4 +1,4 @@
-"""Small files in the forms that people have."""
+"""Small files in the usual forms."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def ten_answers(*texts: str) -> list[dict[str, Any]]:
-    """The texts in turn, until there are ten answers with ids."""
+    """Ten answers with ids, repeating the texts in turn."""
     return [{"answer": texts[n % len(texts)], "answer_confidence": "yes", "answer_id": n + 1} for n in range(10)]
 
 

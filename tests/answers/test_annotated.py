@@ -79,7 +79,7 @@ def test_empty_and_failed_answers_are_0_by_every_metric(tmp_path: Path) -> None:
     assert said(report, "3 answers empty, right only where annotators left theirs blank")
 
 
-def test_the_gap_and_what_makes_it_are_told(tmp_path: Path) -> None:
+def test_the_gap_and_its_causes_are_reported(tmp_path: Path) -> None:
     report = scored(
         tmp_path,
         {1: "Yes.", 2: "yes", 3: "Red.", 4: "blue"},
@@ -94,7 +94,7 @@ def test_the_gap_and_what_makes_it_are_told(tmp_path: Path) -> None:
     assert (gap.value, gap.by_unanimous, gap.unanimous, gap.unanimous_share, gap.differing) == (0.25, 0.25, 2, 0.5, 1)
 
 
-def test_sets_with_other_than_ten_answers_are_told_of(tmp_path: Path) -> None:
+def test_questions_without_ten_answers_have_a_note(tmp_path: Path) -> None:
     rows = [
         annotation(n, answers=[{"answer": text, "answer_id": i} for i, text in enumerate(answers)])
         for n, answers in enumerate((["x"], ["x", "x"], ["x"] * 4, ["x"] * 10, ["x"] * 12), start=1)
@@ -107,7 +107,7 @@ def test_sets_with_other_than_ten_answers_are_told_of(tmp_path: Path) -> None:
     assert said(report, "3 questions with fewer than ten answers, 1 with more")
 
 
-def test_answers_without_ids_are_told_of(tmp_path: Path) -> None:
+def test_answers_without_ids_have_a_note(tmp_path: Path) -> None:
     nameless = [{"answer": "red", "answer_confidence": "yes"}] * 10
     report = scored(tmp_path, {1: "red"}, annotation(1, answers=nameless))
     assert (percent(report, "normalised"), percent(report, "official")) == (100.0, 0.0)
@@ -152,13 +152,13 @@ def logged(folder: Path, **fields: Any) -> Path:
     return path
 
 
-def test_that_our_own_log_writes_ids_as_text_is_worth_no_word(tmp_path: Path) -> None:
+def test_ids_as_text_in_our_own_log_need_no_note(tmp_path: Path) -> None:
     annotations = write_annotations(tmp_path / "a.json", annotation(1, "yes", "no"))
     settings = ScoreSettings(predictions=logged(tmp_path), annotations=annotations, metrics=("normalised",))
     assert score_files(settings).notes == []
 
 
-def test_the_official_evaluator_gets_what_a_record_s_model_said(tmp_path: Path) -> None:
+def test_the_official_evaluator_gets_the_whole_reply_of_a_record(tmp_path: Path) -> None:
     predictions = logged(tmp_path, output="<think>no?</think><answer>yes</answer>", rule="whole_reply")
     annotations = write_annotations(tmp_path / "a.json", annotation(1, "yes", "no"))
     report = score_files(
@@ -168,7 +168,7 @@ def test_the_official_evaluator_gets_what_a_record_s_model_said(tmp_path: Path) 
     assert percent(report) > 0
 
 
-def test_explanations_have_a_command_of_their_own(tmp_path: Path) -> None:
+def test_explanations_are_for_another_command(tmp_path: Path) -> None:
     predictions = logged(tmp_path, rationale="it is bright")
     known, strange = (write_annotations(tmp_path / f"{n}.json", annotation(n, "yes")) for n in (1, 2))
     wanted = f"use `vqa-client score-explanations -p {predictions}`"
@@ -178,7 +178,7 @@ def test_explanations_have_a_command_of_their_own(tmp_path: Path) -> None:
     assert wanted in caught.value.hint
 
 
-def test_a_table_of_explanations_has_a_command_of_its_own(tmp_path: Path) -> None:
+def test_a_table_of_explanations_is_for_another_command(tmp_path: Path) -> None:
     table = tmp_path / "vqax_val_eval.csv"
     table.write_text("image_id,question,generated_answer,generated_explanation\n1,?,yes,it is bright\n")
     with pytest.raises(DataError, match="has the columns") as caught:
@@ -209,14 +209,14 @@ def test_a_blank_is_compared_as_the_evaluator_does(
     assert said(report, "1 question with some blank answers") == any(not text.strip() for text in answers)
 
 
-def test_sentences_are_told_of_and_found_by_containment(tmp_path: Path) -> None:
+def test_sentences_have_a_note_and_score_by_containment(tmp_path: Path) -> None:
     report = scored(tmp_path, {1: "The label reads north harbor today."}, annotation(1, "north harbor", "x"))
     assert (percent(report, "official"), percent(report, "contains")) == (0.0, 100.0)
     assert said(report, "1 prediction of more than 5 words")
     assert said(report, "contains: an annotator's answer is in the prediction")
 
 
-def test_the_non_standard_metrics_say_so(tmp_path: Path) -> None:
+def test_the_non_standard_metrics_have_a_note(tmp_path: Path) -> None:
     report = scored(tmp_path, {1: "yes"}, annotation(1, "yes"), metrics=("enhanced", "simple-words"))
     assert said(report, "enhanced: a non-standard ladder")
     assert (percent(report, "enhanced"), percent(report, "simple-words"), report.summary.gap) == (100.0, 100.0, None)
@@ -275,7 +275,7 @@ def test_the_settings_know_every_metric_of_the_table() -> None:
         ScoreSettings(predictions=Path("p"), annotations=Path("a"), metrics=("raw", "bleu"))
 
 
-def test_every_note_on_answers_and_metrics_is_whole(tmp_path: Path) -> None:
+def test_the_text_of_every_note_on_answers_and_metrics(tmp_path: Path) -> None:
     rows = [
         annotation(1, answers=[{"answer": "yes"}, {"answer": " "}]),
         annotation("2", answers=ten_answers("a") + ten_answers("b")),

@@ -22,7 +22,7 @@ ROWS = [annotation(1001, "yes"), annotation(1002, "red", "blue")]
         json.dumps({row["question_id"]: {k: v for k, v in row.items() if k != "question_id"} for row in ROWS}),
     ],
 )
-def test_every_form_holds_the_same_annotations(content: str, tmp_path: Path) -> None:
+def test_every_form_has_the_same_annotations(content: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(content)
     found = read_annotations(tmp_path / "a.json")
     assert {key: texts(found.answers(row)) for key, row in found.by_id.items()} == {
@@ -68,13 +68,13 @@ def test_several_annotations_of_one_question_are_counted_and_the_last_counts(tmp
         ("question_id", "JSON is malformed"),
     ],
 )
-def test_a_file_of_another_form_is_refused_by_what_is_wrong(content: str, message: str, tmp_path: Path) -> None:
+def test_a_malformed_file_is_refused_with_the_reason(content: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(content)
     with pytest.raises(DataError, match=message):
         read_annotations(tmp_path / "a.json")
 
 
-def test_answers_of_another_form_name_their_question(tmp_path: Path) -> None:
+def test_an_error_of_malformed_answers_names_their_question(tmp_path: Path) -> None:
     found = read_annotations(write_annotations(tmp_path / "a.json", {"question_id": 5, "answers": [{"answer": 3}]}))
     with pytest.raises(DataError, match="question 5, answers"):
         found.answers(found.by_id["5"])

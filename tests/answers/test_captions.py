@@ -10,7 +10,7 @@ WORDS = st.lists(st.text(f"{ascii_lowercase}{digits}'.,", min_size=1, max_size=8
 
 
 @given(answer=WORDS.filter(lambda text: "because" not in text), explanation=WORDS)
-def test_a_caption_is_taken_apart_where_it_was_put_together(answer: str, explanation: str) -> None:
+def test_a_caption_is_split_where_its_parts_were_joined(answer: str, explanation: str) -> None:
     assert taken_apart(f"{answer} because {explanation}", "full") == (answer, explanation)
 
 
@@ -30,7 +30,7 @@ def test_any_text_is_an_explanation_where_captions_are_explanations(caption: str
         ("the becausest one", ("the becausest one", "")),
     ],
 )
-def test_the_first_whole_because_parts(caption: str, parts: tuple[str, str]) -> None:
+def test_the_first_whole_because_is_the_separator(caption: str, parts: tuple[str, str]) -> None:
     assert taken_apart(caption, "full") == parts
 
 
@@ -44,11 +44,11 @@ def test_the_first_whole_because_parts(caption: str, parts: tuple[str, str]) -> 
         ("fully.json", "full"),
     ],
 )
-def test_the_last_word_of_the_name_tells_the_form(name: str, form: str) -> None:
+def test_the_last_word_of_the_name_is_the_form(name: str, form: str) -> None:
     assert form_of(name, ["yes because it rains"]) == form
 
 
-def test_most_captions_decide_where_the_name_tells_nothing() -> None:
+def test_without_a_form_in_the_name_most_captions_decide() -> None:
     assert form_of("m.json", ["yes because a", "no because b", "c"]) == "full"
     assert form_of("m.json", ["yes because a", "it rains", "c"]) == "exp"
     assert form_of("m.json", []) == "exp"

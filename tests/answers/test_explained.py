@@ -40,7 +40,7 @@ def ours(path: Path) -> Path:
 
 
 def several(path: Path) -> Path:
-    """With columns of several names for the same, of which one counts."""
+    """A table with several columns for the same field; only one of them counts."""
     rows = [("0", key, "blue", answer, "none", "it glows", explanation) for key, (answer, explanation) in SAID.items()]
     columns = ("id", "question_id", "generated_label", "generated_answer", "rationale", "explanation")
     return write_csv(path, (*columns, "generated_explanation"), rows)
@@ -56,9 +56,7 @@ FORMS: dict[str, Callable[[Path], Path]] = {
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_every_form_of_predictions_has_the_same_scores_against_the_file_its_name_tells(
-    name: str, tmp_path: Path
-) -> None:
+def test_every_form_of_predictions_has_the_same_scores_against_the_file_in_its_name(name: str, tmp_path: Path) -> None:
     report = score(FORMS[name](tmp_path / name), data_root=data_root(tmp_path))
     assert means(report) == {"accuracy": 0.5, "soft_vqa": pytest.approx((0.9 + 1 + 0 + 1) / 4), "any_of_ten": 0.75}
     assert rouge(report)["12"] == rouge(report)["14"] == 1.0
@@ -114,7 +112,7 @@ def test_caption_annotations_are_references_too(by_id: bool, tmp_path: Path) -> 
         ("m_full.json", "yes because it steams", "exp", False),
     ],
 )
-def test_captions_are_with_answers_by_option_name_or_looks(
+def test_an_option_the_name_or_the_captions_decide_whether_captions_have_answers(
     name: str, caption: str, option: Any, answered: bool, tmp_path: Path
 ) -> None:
     predictions = write_captions(tmp_path / name, {"12": caption})
@@ -124,7 +122,7 @@ def test_captions_are_with_answers_by_option_name_or_looks(
     assert any("the captions are taken for" in note for note in report.notes)
 
 
-def test_what_is_missing_or_doubled_on_either_side_is_counted_and_said(tmp_path: Path) -> None:
+def test_missing_and_repeated_rows_of_either_file_are_counted_and_noted(tmp_path: Path) -> None:
     said = {key: SAID[key] for key in ("11", "12")} | {"99": ("x", "y")}
     again = Record(question_id="12", status="ok", answer="no", rationale="it is cold")
     path = write_log(tmp_path / "vqax_val_eval.records.jsonl", said, again)
@@ -175,7 +173,7 @@ def test_a_failed_question_counts_by_the_metrics_that_it_has(tmp_path: Path) -> 
     assert set(means(report).values()) == {0.0}
 
 
-def test_rows_of_the_published_table_that_are_alike_go_to_their_questions_in_order(tmp_path: Path) -> None:
+def test_equal_rows_of_the_published_table_belong_to_their_questions_in_order(tmp_path: Path) -> None:
     records = {str(n): esnlive(("neutral", "entailment")[n], explanation=f"word{n}") for n in range(2)}
     put(tmp_path, "esnlive", "test", records)
     columns = ("image_name", "image_numeric_id", "hypothesis", "gt_label", "generated_label", "generated_explanation")
@@ -215,7 +213,7 @@ def test_letters_are_compared_as_the_mode_in_the_name_says(tmp_path: Path) -> No
     assert means(score(log, task="vcr", split="val", vcr_mode="q2a", data_root=tmp_path)) == {"accuracy": 1.0}
 
 
-def test_what_the_published_script_writes_for_nothing_is_nothing(tmp_path: Path) -> None:
+def test_the_published_scripts_placeholders_are_empty(tmp_path: Path) -> None:
     said = SAID | {"12": ("unknown", "explanation missing"), "14": ("red", "no further details")}
     report = score(write_published(tmp_path / "vqax_val_eval.csv", said), data_root=data_root(tmp_path))
     assert report.explanations.scores.unfiltered.n_empty == 2
@@ -297,7 +295,7 @@ def test_what_cannot_be_scored_is_named(
         ("{", "references.json"),
     ],
 )
-def test_references_of_another_form_are_named(content: str, words: str, tmp_path: Path) -> None:
+def test_malformed_references_are_named(content: str, words: str, tmp_path: Path) -> None:
     (tmp_path / "references.json").write_text(content)
     predictions = write_captions(tmp_path / "m_full.json", {"12": "yes because it steams"})
     with pytest.raises(DataError, match=words):

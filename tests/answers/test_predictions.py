@@ -35,7 +35,7 @@ def written(folder: Path) -> dict[str, Path]:
     return {name: folder / name for name in contents}
 
 
-def test_every_form_holds_the_same_predictions(tmp_path: Path) -> None:
+def test_every_form_has_the_same_predictions(tmp_path: Path) -> None:
     for path in written(tmp_path).values():
         assert texts(read_predictions(path)) == ROWS, path.name
 
@@ -56,7 +56,7 @@ def test_the_record_log_of_a_run_is_read_with_its_statuses(tmp_path: Path) -> No
     assert (found.by_id["2"].cluster, found.unreadable, found.repeated) == ("image 7", 2, {"1": 2})
 
 
-def test_of_several_variants_one_has_to_be_picked(tmp_path: Path) -> None:
+def test_one_of_several_variants_must_be_selected(tmp_path: Path) -> None:
     path = tmp_path / "run.records.jsonl"
     with RecordLog(path) as log:
         for variant in ("", "gaussian_noise/3"):
@@ -86,7 +86,7 @@ def test_the_last_of_several_answers_counts_and_ids_are_compared_as_text(tmp_pat
     assert found.id_kinds == {int, str}
 
 
-def test_an_answer_that_is_no_text_is_counted_and_an_empty_one_has_its_status(tmp_path: Path) -> None:
+def test_an_answer_that_is_not_text_is_counted_and_a_blank_one_has_its_status(tmp_path: Path) -> None:
     found = read_predictions(write_results(tmp_path / "r.json", {1: 2, 2: None, 3: " \n", 4: 2.5}))
     assert texts(found) == {"1": "2", "2": None, "3": " \n", "4": "2.5"}
     assert [prediction.status for prediction in found.by_id.values()] == ["ok", "empty", "empty", "ok"]
@@ -116,7 +116,7 @@ QUOTED = 'quote an answer that contains the separator: 42,"yes, it is"'
         ("r.csv", "question_id,answer\n", "contains no prediction", NEEDED),
     ],
 )
-def test_a_file_of_another_form_is_refused_by_what_is_wrong(
+def test_a_malformed_file_is_refused_with_the_reason(
     name: str, content: str, message: str, hint: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(content)

@@ -1,4 +1,4 @@
-"""Kappas against values worked out by hand, and against a second way to compute them; the correction of a share."""
+"""Kappas against hand-computed values and a second implementation; the correction of a share."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -23,7 +23,7 @@ Of = Callable[[list[Fraction], list[tuple[str, ...]]], Fraction]
 
 
 def ratings(*cells: tuple[str, str, int]) -> list[Rating]:
-    """Each item a cluster of its own."""
+    """Items by cell of a table; each item is its own cluster."""
     return [(a, b, "") for a, b, number in cells for _ in range(number)]
 
 
@@ -92,7 +92,7 @@ def fleiss_of(weights: list[Fraction], items: list[tuple[str, ...]]) -> Fraction
 
 @pytest.mark.parametrize(("raters", "of"), [(2, cohens_of), (2, fleiss_of), (4, fleiss_of)])
 def test_kappas_and_their_intervals_are_those_of_exact_derivatives(raters: int, of: Of) -> None:
-    """A second implementation: what kappa does when an item weighs a little more, in fractions, added up by cluster."""
+    """A second implementation: the change of kappa when an item gets a little more weight, summed by cluster."""
     draw = Random(raters)
     items = [tuple(draw.choice("aaabc") for _ in range(raters)) for _ in range(40)]
     clusters = [f"c{number // 3}" for number in range(40)]
@@ -174,7 +174,7 @@ def test_a_share_is_corrected_for_a_judges_errors(
 
 
 def weighted_of(weights: list[Fraction], items: list[tuple[Fraction, Fraction]]) -> Fraction:
-    """Quadratic kappa by its definition: 1 - what raters differ by over what they would by chance."""
+    """Quadratic kappa by its definition: 1 - observed disagreement / disagreement by chance."""
     total = sum(weights)
     apart = sum(w * (i - j) ** 2 for w, (i, j) in zip(weights, items, strict=True)) / total
     chance = sum(
@@ -230,7 +230,7 @@ def test_resampled_figures_spread_as_the_figure_does() -> None:
     assert resampled([]) == []
 
 
-def test_what_raters_say_together_depends_on_no_order() -> None:
+def test_the_joint_rating_does_not_depend_on_the_order() -> None:
     for said, graded, wanted in (
         ([1.0, 1.0, None], False, 1.0),
         ([1.0, None, None], False, None),

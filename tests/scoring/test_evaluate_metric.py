@@ -1,4 +1,4 @@
-"""The metric as Hugging Face `evaluate` loads it, in a process of its own: its imports warn and write."""
+"""The metric loaded by Hugging Face `evaluate`, in a separate process, as its imports warn and write files."""
 
 import importlib.util
 import json

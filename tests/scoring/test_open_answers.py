@@ -1,4 +1,4 @@
-"""Numbers, formulas and short answers as people write them, and the published rules for open answers."""
+"""The reading and comparison of numbers and formulas."""
 
 from typing import Any
 
@@ -291,7 +291,7 @@ def test_answers_that_differ(answer: str, reference: str) -> None:
 
 
 @pytest.mark.parametrize(("reply", "answer"), COUNTS)
-def test_a_number_is_read_where_it_is_said_clearly(reply: str, answer: str | None) -> None:
+def test_a_clear_number_is_read(reply: str, answer: str | None) -> None:
     found = number(stopped(reply), BIRDS) if reply else None
     assert (found.text if found else None) == answer
 
@@ -301,7 +301,7 @@ def test_a_number_of_the_question_is_not_the_answer(asked: str, reply: str, answ
     assert number(stopped(reply), Question(id="1", text=asked, references=("3",))).text == answer
 
 
-def test_a_number_that_is_only_denied_is_no_rival() -> None:
+def test_a_number_that_is_only_denied_is_not_a_rival() -> None:
     for text, status, rivals in (
         ("There aren't 3", "unparsed", ()),
         ("There aren't 3, there are 4", "ambiguous", ("3", "4")),
@@ -325,7 +325,7 @@ def test_a_formula_is_read_where_it_is_the_answer(reply: str, reference: str | N
     ("reply", "label"),
     [("12 cm", "B"), ("The length is $\\frac{24}{2}$.", "B"), ("C", "C"), ("0.5", None), ("7", None)],
 )
-def test_a_formula_that_equals_one_choice_alone_is_that_choice(reply: str, label: str | None) -> None:
+def test_a_formula_that_equals_only_one_choice_is_that_choice(reply: str, label: str | None) -> None:
     choices = {"A": "10 cm", "B": "$12 \\mathrm{~cm}$", "C": "\\frac{1}{2}", "D": "1/2"}
     assert formula(stopped(reply), Question(id="1", text="?", choices=choices)).text == label
 

@@ -1,4 +1,4 @@
-"""MathVision's and MathVista's own rules, against what their scripts gave, and the groups of OCRBench v2."""
+"""MathVision's and MathVista's own rules against the results of their scripts, and the groups of OCRBench v2."""
 
 import json
 from typing import Any
@@ -39,7 +39,7 @@ LATEX_SYMPY = [
     ("5\\$", None),
     ("\\ln{10}", None),
 ]
-"""What latex2sympy2 1.9.1 makes of a text, evaluated and rounded as the published script does."""
+"""The values of texts by latex2sympy2 1.9.1, evaluated and rounded as the published script does."""
 
 
 def problem_of(row: dict[str, Any], answer: str) -> mathvista.Row:

@@ -1,4 +1,4 @@
-"""Paired differences: against scipy, against themselves mirrored, and whether the intervals hold what they promise."""
+"""Paired differences: against scipy, against swapped pairs, and the coverage of their intervals."""
 
 import random
 from math import sqrt
@@ -19,8 +19,8 @@ def of(*pairs: tuple[float, float, str]) -> Difference:
     return found
 
 
-def test_questions_of_their_own_follow_agresti_and_min() -> None:
-    """Their adjusted Wald interval for pairs, with n - 1 in the variance and t in place of z."""
+def test_independent_questions_have_the_interval_of_agresti_and_min() -> None:
+    """Their adjusted Wald interval for pairs, with n - 1 in the variance and t instead of z."""
     stats = pytest.importorskip("scipy.stats")
     n11, n10, n01, n00 = 40, 4, 13, 43
     pairs = [(1.0, 1.0, "")] * n11 + [(1.0, 0.0, "")] * n10 + [(0.0, 1.0, "")] * n01 + [(0.0, 0.0, "")] * n00
@@ -34,8 +34,8 @@ def test_questions_of_their_own_follow_agresti_and_min() -> None:
     assert found.p == pytest.approx(stats.binomtest(4, 17).pvalue)
 
 
-def test_many_clusters_come_to_the_sandwich_variance() -> None:
-    """The pseudo-pairs fade; what is left is the cluster-robust variance of a mean, as regression packages give it."""
+def test_with_many_clusters_the_variance_is_the_sandwich_variance() -> None:
+    """With many clusters the pseudo-pairs hardly matter, and the variance is that of regression packages."""
     draw = random.Random(3)
     pairs, groups = [], []
     for number in range(3_000):
@@ -51,14 +51,14 @@ def test_many_clusters_come_to_the_sandwich_variance() -> None:
 
 
 @given(PAIRS)
-def test_turning_the_pair_round_turns_the_sign_alone(pairs: list[tuple[float, float, str]]) -> None:
+def test_swapping_the_pair_changes_only_the_sign(pairs: list[tuple[float, float, str]]) -> None:
     there, back = of(*pairs), of(*((b, a, cluster) for a, b, cluster in pairs))
     assert (back.value, back.low, back.high) == pytest.approx((-there.value, -there.high, -there.low))
     assert (back.higher, back.lower, back.p) == (there.lower, there.higher, there.p)
 
 
 @given(PAIRS, st.randoms(use_true_random=False))
-def test_an_interval_has_width_holds_its_value_and_knows_no_order(
+def test_an_interval_has_width_contains_its_value_and_ignores_the_order(
     pairs: list[tuple[float, float, str]], draw: random.Random
 ) -> None:
     found = of(*pairs)
@@ -69,19 +69,19 @@ def test_an_interval_has_width_holds_its_value_and_knows_no_order(
     assert of(*pairs) == found
 
 
-def test_a_group_that_stands_or_falls_together_tells_less_than_single_questions() -> None:
+def test_dependent_questions_give_a_wider_interval_than_independent_ones() -> None:
     alone = of(*[(0.0, 1.0, "")] * 20, *[(1.0, 1.0, "")] * 40)
     together = of(*((float(number % 3 > 0), 1.0, str(number)) for number in range(12) for _ in range(5)))
     assert alone.value == together.value
     assert together.high - together.low > 1.5 * (alone.high - alone.low)
 
 
-def test_one_cluster_tells_next_to_nothing() -> None:
+def test_one_cluster_gives_a_very_wide_interval() -> None:
     found = of(*[(0.0, 1.0, "page")] * 10, *[(1.0, 1.0, "page")] * 30)
     assert found.high - found.low > 1
 
 
-def test_equal_scores_everywhere_leave_room_for_a_difference_not_seen() -> None:
+def test_equal_scores_everywhere_still_give_an_interval_with_width() -> None:
     found = of(*[(1.0, 1.0, "")] * 50)
     assert found.value == 0
     assert found.low == pytest.approx(-found.high)
@@ -89,13 +89,13 @@ def test_equal_scores_everywhere_leave_room_for_a_difference_not_seen() -> None:
     assert found.p == 1.0
 
 
-def test_nothing_compared_is_no_difference() -> None:
+def test_without_pairs_there_is_no_difference() -> None:
     assert difference([]) is None
 
 
 @pytest.mark.parametrize(("n_clusters", "size"), [(12, 5), (60, 3), (150, 1)])
-def test_intervals_hold_the_truth_as_often_as_they_say(n_clusters: int, size: int) -> None:
-    """Each image loses or keeps its answers together to a part: correlation 0.3, a fifth of the answers lost."""
+def test_intervals_contain_the_truth_as_often_as_promised(n_clusters: int, size: int) -> None:
+    """The answers of an image are correlated by 0.3, and a fifth of the right answers is lost."""
     draw, lost, gained, runs = random.Random(n_clusters), 0.2, 0.05, 300
     held = 0
     for _ in range(runs):

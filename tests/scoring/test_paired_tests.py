@@ -1,4 +1,4 @@
-"""Tests of differences: against scipy and statsmodels, and whether intervals and powers hold what they promise."""
+"""Tests of differences: against scipy and statsmodels, and the coverage and power that they promise."""
 
 import random
 from math import sqrt
@@ -40,7 +40,7 @@ def test_tails_of_t_are_those_of_scipy_to_many_digits(df: int) -> None:
         assert t_tail(t, df) == pytest.approx(2 * stats.t.sf(abs(t), df), rel=1e-8, abs=1e-300)
 
 
-def test_questions_of_their_own_have_the_paired_t_of_scipy() -> None:
+def test_independent_questions_have_the_paired_t_of_scipy() -> None:
     stats = pytest.importorskip("scipy.stats")
     draw = random.Random(1)
     a, b = ([draw.choice([0.0, 0.3, 0.6, 1.0]) for _ in range(80)] for _ in range(2))
@@ -79,7 +79,7 @@ def test_the_bootstrap_of_single_questions_is_that_of_scipy() -> None:
     assert found.resamples == 10_000
 
 
-def test_the_bootstrap_draws_clusters_whole() -> None:
+def test_the_bootstrap_draws_whole_clusters() -> None:
     gaps = clustered(5, clusters=80)
     whole, apart = bootstrap(by_cluster(gaps)), bootstrap(by_cluster((gap, "") for gap, _ in gaps))
     robust = paired_t(by_cluster(gaps))
@@ -104,7 +104,7 @@ def test_many_clusters_that_are_all_different_still_take_seconds_at_most() -> No
 
 
 @pytest.mark.parametrize(("clusters", "size"), [(30, 4), (60, 1)])
-def test_intervals_of_the_bootstrap_hold_the_truth_about_as_often_as_they_say(clusters: int, size: int) -> None:
+def test_bootstrap_intervals_contain_the_truth_about_as_often_as_promised(clusters: int, size: int) -> None:
     runs = 25
     held = sum(
         found.low <= 0.1 <= found.high
@@ -122,7 +122,7 @@ def test_holm_is_that_of_statsmodels() -> None:
 
 
 def test_holm_matches_a_printed_example() -> None:
-    """Holm (1979) as worked through in many textbooks: 0.01, 0.04, 0.03, 0.005 at four tests."""
+    """The example of many textbooks for Holm (1979): four tests with 0.01, 0.04, 0.03, 0.005."""
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
 
@@ -137,7 +137,7 @@ def test_holm_keeps_the_order_and_makes_no_p_smaller(values: list[float]) -> Non
 
 @pytest.mark.parametrize("clusters", [12, 40, 400])
 def test_the_smallest_detectable_difference_is_found_four_times_in_five(clusters: int) -> None:
-    """By the noncentral t, at the interval's own standard error."""
+    """Compared with the noncentral t at the interval's own standard error."""
     stats = pytest.importorskip("scipy.stats")
     held = by_cluster(clustered(9, clusters=clusters))
     _, error, df = centre_and_error(held)

@@ -1,4 +1,4 @@
-"""The rules of published scorers and harnesses, against what these gave."""
+"""The rules of published scorers and harnesses against their own results."""
 
 import json
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def best(rule: Callable[[str, str], float]) -> Callable[[Case], float]:
 
 
 def mp(rule: Callable[..., float]) -> Callable[[Case], float]:
-    """The best over the references; DUDE's rows say that there is no answer."""
+    """The best score over the references; in DUDE's rows the answer type means that there is no answer."""
     return lambda case: max(
         rule(case["prediction"], reference, answerable="answer_type" not in case) for reference in case["references"]
     )
@@ -132,7 +132,7 @@ TABLE: list[tuple[str, str | None, str, int, Callable[[Case], Any]]] = [
 
 @needs_goldens
 @pytest.mark.parametrize(("file", "kind", "column", "rows", "rule"), TABLE)
-def test_a_rule_gives_what_its_source_gives(
+def test_a_rule_gives_the_scores_of_its_source(
     file: str, kind: str | None, column: str, rows: int, rule: Callable[[Case], Any]
 ) -> None:
     compared, differ = 0, []
@@ -151,7 +151,7 @@ def test_a_rule_gives_what_its_source_gives(
 
 
 @needs_goldens
-def test_slidevqas_evidence_and_both_together_are_the_published_ones() -> None:
+def test_slidevqas_evidence_and_joint_scores_are_the_published_ones() -> None:
     for line in (GOLDENS / "slidevqa.jsonl").read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
         if case["kind"] == "evidence":
@@ -230,7 +230,7 @@ def test_longdocurls_tags_are_read(reply: str, answer: Any) -> None:
 
 
 @given(st.text("abc", max_size=12), st.text("abc", max_size=12))
-def test_the_distance_is_that_of_the_whole_table(one: str, other: str) -> None:
+def test_the_distance_is_that_of_the_full_table(one: str, other: str) -> None:
     row = list(range(len(other) + 1))
     for number, sign in enumerate(one, 1):
         before, row[0] = row[0], number

@@ -1,4 +1,4 @@
-"""pass@k, majorities and instability, against counting by hand and by enumeration."""
+"""pass@k, majorities and instability against counts by hand and by enumeration."""
 
 from itertools import combinations
 from statistics import fmean
@@ -20,7 +20,7 @@ def test_pass_at_k_is_the_share_of_all_ways_to_take_k_that_have_one_right(of: li
 
 
 @pytest.mark.parametrize(("n", "right", "k"), [(3, 1, 0), (3, 1, 4), (3, 4, 1), (3, -1, 1)])
-def test_what_can_not_be_is_refused(n: int, right: int, k: int) -> None:
+def test_impossible_counts_are_refused(n: int, right: int, k: int) -> None:
     with pytest.raises(ValueError, match="repeats"):
         pass_at_k(n, right, k)
 
@@ -43,7 +43,9 @@ def test_many_repeats_are_shown_at_powers_of_two() -> None:
         ([0.3, 0.3, 1.0], ["red", "red", "blue"], 0.3),
     ],
 )
-def test_the_majority_is_what_most_say(scores: list[float], votes: list[str | None], expected: float) -> None:
+def test_the_majority_is_the_most_frequent_answer(
+    scores: list[float], votes: list[str | None], expected: float
+) -> None:
     assert majority(scores, votes) == pytest.approx(expected)
 
 
@@ -70,7 +72,7 @@ def test_whole_replies_vote_for_right_or_wrong() -> None:
     assert found.changing is None
 
 
-def test_nothing_is_no_number() -> None:
+def test_without_questions_there_is_no_mean() -> None:
     found = RepeatScores(2, comparable=True).figures()
     assert (found.questions, found.majority.value, found.majority.interval) == (0, None, None)
 

@@ -35,12 +35,12 @@ def test_each_metric_follows_its_formula_or_has_a_reason(errors, first, spread, 
 @pytest.mark.parametrize(
     ("errors", "why"), [([], "no level was run"), ([0.3], "a level above 0 is needed")], ids=["none", "level 0 alone"]
 )
-def test_a_series_that_is_too_short_says_what_it_lacks(errors, why):
+def test_a_series_that_is_too_short_has_a_reason(errors, why):
     assert why in metrics_of(errors)[1].values()
     assert metrics_of(errors)[1]["error_rate"] == "a level above 0 is needed"
 
 
-def test_a_level_that_was_not_run_leaves_null_what_needs_it():
+def test_metrics_of_a_level_that_was_not_run_are_null():
     values, reasons = metrics_of([0.2, 0.3, None, 0.4])
     assert values["first_drop"] == pytest.approx(0.5)
     assert values["error_rate"] is values["average_error"] is values["range_of_error"] is None
@@ -79,7 +79,7 @@ def test_weights_are_shares_and_may_be_named():
 
 
 @pytest.mark.parametrize("weights", [[1, 1], [0, 0, 0, 0, 0], [-1, 1, 1, 1, 1], {"slope": 1.0}, [float("nan")] * 5])
-def test_weights_that_mean_nothing_are_refused(weights):
+def test_meaningless_weights_are_refused(weights):
     with pytest.raises(UsageError) as caught:
         vre({"a": {"snow": [0.1, 0.2]}}, weights=weights)
     names = "first_drop, range_of_error, error_rate, average_error, average_difference"
@@ -102,7 +102,7 @@ def test_levels_keep_their_order_unless_sorting_is_asked_for():
 
 
 @given(st.dictionaries(st.sampled_from("abc"), st.fixed_dictionaries({"snow": SERIES, "contrast": SERIES}), min_size=1))
-def test_a_vre_is_a_share_and_no_model_order_changes_it(errors):
+def test_a_vre_is_in_0_to_1_and_does_not_depend_on_the_order_of_models(errors):
     found, turned = vre(errors), vre(dict(reversed(errors.items())))
     assert all(value is None or -1e-9 <= value <= 1 + 1e-9 for value in found.per_model.values())
     assert found.per_model == pytest.approx(turned.per_model)
@@ -122,7 +122,7 @@ def test_every_usual_spelling_of_a_corruption_has_its_class():
     assert (class_of("Zoom-Blur"), class_of("Saturate"), class_of("fog")) == ("Blur", "Image Attribute", "Other")
 
 
-def test_the_published_figures_come_out():
+def test_the_published_figures_are_reproduced():
     if not GOLDEN.exists():
         pytest.skip("the published figures are not beside the repository")
     golden = json.loads(GOLDEN.read_text())
@@ -141,7 +141,7 @@ def test_the_published_figures_come_out():
             assert got == pytest.approx(row, abs=5.1e-9)  # the file holds eight decimals
 
 
-def test_it_is_reached_from_the_package_alone() -> None:
+def test_it_can_be_imported_from_the_package() -> None:
     code = (
         "import vqa_client; print(vqa_client.scoring.robustness.vre({'m': {'snow': [0.2, 0.3]}}).metrics['m']['snow'])"
     )

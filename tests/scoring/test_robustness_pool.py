@@ -1,4 +1,4 @@
-"""A pool of models: what each has scored clean and corrupted, and what that makes together."""
+"""A pool of models: the scores of each, clean and corrupted, and the evaluation of the pool."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ GOLDEN = Path(__file__).resolve().parents[3] / "shared/data/seed003_robustness/v
 
 
 def scores(**rows: list[list[int]]) -> CorruptedScores:
-    """Right or wrong by corruption, level from 0 on, and question; two questions an image."""
+    """Right or wrong by corruption, level from 0 on, and question; two questions per image."""
     found = CorruptedScores()
     for corruption, levels in rows.items():
         for level, answers in enumerate(levels):
@@ -85,7 +85,7 @@ def test_without_clean_images_there_are_accuracies_and_no_differences() -> None:
     assert evaluate({"m": found.curves()}).vre.per_model == {"m": None}
 
 
-def test_the_mean_over_a_class_leaves_out_what_has_no_value() -> None:
+def test_the_mean_over_a_class_leaves_out_missing_values() -> None:
     row = curves(shot_noise=[0.5, 0.4, 0.3], gaussian_noise=[0.5, 0.5, 0.5], snow=[0.5, 0.2])
     found = evaluate({"m": row})
     assert found.by_class["m"]["Noise"]["first_drop"] == pytest.approx(0.1)
@@ -103,12 +103,12 @@ def test_corruptions_and_classes_come_in_the_published_order_with_unknown_ones_l
     assert classes_of(["fog", "snow", "pixelate"]) == ["Weather", "Digital", "Other"]
 
 
-def test_each_weighting_leans_on_one_metric_and_adds_up_to_one() -> None:
+def test_each_weighting_prefers_one_metric_and_adds_up_to_one() -> None:
     assert [sum(weights.values()) for weights in WEIGHTINGS.values()] == pytest.approx([1.0] * 6)
     assert all(WEIGHTINGS[metric][metric] == 0.6 for metric in METRICS)
 
 
-def test_the_published_relative_drops_come_out() -> None:
+def test_the_published_relative_drops_are_reproduced() -> None:
     if not GOLDEN.exists():
         pytest.skip("the published figures are not beside the repository")
     golden = json.loads(GOLDEN.read_text())

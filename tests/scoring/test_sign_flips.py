@@ -1,4 +1,4 @@
-"""Signs flipped by cluster: against every choice of signs, against scipy, and how often it finds what isn't there."""
+"""The sign-flip test against all combinations of signs and scipy, and its rate of false positives."""
 
 import random
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ def test_few_clusters_and_ties_have_the_p_counted_by_hand(sums: list[float], p: 
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
-def test_questions_of_their_own_have_mcnemars_p(higher: int, lower: int) -> None:
+def test_independent_questions_have_mcnemars_p(higher: int, lower: int) -> None:
     assert sign_flip([1.0] * higher + [-1.0] * lower + [0.0] * 7) == (mcnemar(higher, lower), 0)
 
 
@@ -82,7 +82,7 @@ def test_clusters_that_differ_by_the_same_are_all_drawn(many: int, monkeypatch: 
     assert 0.02 < exact < 0.2
 
 
-def test_many_clusters_that_differ_by_as_much_are_drawn_at_once() -> None:
+def test_many_clusters_that_differ_by_the_same_are_drawn_at_once() -> None:
     sums = [each + 0.4 for each in differing(1, clusters=30_000, size=40)]
     p, draws = sign_flip(sums)
     assert draws == DRAWS
@@ -93,7 +93,7 @@ def test_many_clusters_that_differ_by_as_much_are_drawn_at_once() -> None:
 
 @pytest.mark.parametrize("scale", [1.0, pi])
 @pytest.mark.parametrize("clusters", [8, 60, 300])
-def test_a_p_knows_neither_order_nor_side_and_is_never_zero(clusters: int, scale: float) -> None:
+def test_a_p_ignores_order_and_side_and_is_never_zero(clusters: int, scale: float) -> None:
     draw = random.Random(clusters)
     sums = [scale * (draw.random() - 0.1) for _ in range(clusters)]
     p = sign_flip(sums)
@@ -104,7 +104,7 @@ def test_a_p_knows_neither_order_nor_side_and_is_never_zero(clusters: int, scale
 
 
 @pytest.mark.parametrize("clusters", [5, 6, 8, 12, 40])
-def test_what_is_not_there_is_found_five_times_in_a_hundred_at_most(clusters: int) -> None:
+def test_without_a_difference_p_is_below_5_percent_in_at_most_5_percent_of_cases(clusters: int) -> None:
     runs = 800
     found = sum(sign_flip(differing(seed, clusters=clusters))[0] < 0.05 for seed in range(runs))
     assert found / runs <= 0.055

@@ -63,7 +63,7 @@ def test_a_confidence_outside_its_range_is_refused(confidence: float) -> None:
         interval([(1.0, 2), (0.0, 2)], confidence)
 
 
-def test_questions_that_share_nothing_get_wilson() -> None:
+def test_independent_questions_have_wilsons_interval() -> None:
     found = of([(1.0, 1)] * 7 + [(0.0, 1)] * 3)
     assert (found.low, found.high) == wilson(0.7, 10)
     assert (found.method, found.n, found.clusters) == ("Wilson", 10, 10)
@@ -93,13 +93,13 @@ def test_one_cluster_counts_as_one_observation() -> None:
 
 
 @pytest.mark.parametrize("score", [0.0, 0.5, 1.0])
-def test_equal_scores_everywhere_are_no_certainty(score: float) -> None:
+def test_equal_scores_everywhere_have_an_interval_with_width(score: float) -> None:
     widths = [width([(score * 5, 5)] * count) for count in (1, 2, 5, 20, 100)]
     assert all(narrower < wider for wider, narrower in pairwise(widths))
     assert widths[-1] > 0.01
 
 
-def test_clusters_that_stand_or_fall_together_widen_it() -> None:
+def test_dependent_questions_widen_the_interval() -> None:
     together = [(0.0, 10)] * 10 + [(10.0, 10)] * 10
     apart = [(5.0, 10)] * 20
     alone = [(0.0, 1)] * 100 + [(1.0, 1)] * 100
@@ -108,7 +108,9 @@ def test_clusters_that_stand_or_fall_together_widen_it() -> None:
 
 
 @given(CLUSTERS, st.sampled_from([0.5, 0.9, 0.95, 0.999]))
-def test_the_mean_lies_inside_and_all_within_zero_and_one(clusters: list[tuple[float, int]], confidence: float) -> None:
+def test_the_interval_contains_the_mean_and_is_within_0_and_1(
+    clusters: list[tuple[float, int]], confidence: float
+) -> None:
     found = interval(clusters, confidence)
     assert found is not None
     mean = sum(total for total, _ in clusters) / sum(n for _, n in clusters)
@@ -118,26 +120,26 @@ def test_the_mean_lies_inside_and_all_within_zero_and_one(clusters: list[tuple[f
 
 
 @given(CLUSTERS, st.randoms(use_true_random=False))
-def test_the_order_of_clusters_changes_no_bit(clusters: list[tuple[float, int]], chooser: random.Random) -> None:
+def test_the_order_of_clusters_does_not_change_a_bit(clusters: list[tuple[float, int]], chooser: random.Random) -> None:
     shuffled = list(clusters)
     chooser.shuffle(shuffled)
     assert interval(shuffled) == interval(iter(clusters))
 
 
 @given(CLUSTERS, st.integers(2, 5))
-def test_more_of_the_same_narrows_it(clusters: list[tuple[float, int]], times: int) -> None:
+def test_more_questions_narrow_the_interval(clusters: list[tuple[float, int]], times: int) -> None:
     assume(len(clusters) > 1)
     assert width(clusters * times) < width(clusters)
 
 
 @given(CLUSTERS)
-def test_more_confidence_widens_it(clusters: list[tuple[float, int]]) -> None:
+def test_more_confidence_widens_the_interval(clusters: list[tuple[float, int]]) -> None:
     bounds = [found for found in (interval(clusters, confidence) for confidence in (0.5, 0.8, 0.95, 0.99)) if found]
     assert all(wide.low <= narrow.low + 1e-12 and narrow.high <= wide.high + 1e-12 for narrow, wide in pairwise(bounds))
 
 
 def covered(chooser: random.Random, *, clusters: int, correlation: float, accuracy: float, runs: int = 1500) -> float:
-    """The share of simulated runs that hold the truth; 2-10 questions a cluster, beta-distributed accuracies."""
+    """The share of simulated intervals that contain the truth; 2-10 questions per cluster, accuracies by a beta."""
     spread = (1 - correlation) / correlation if correlation else 0.0
 
     def cluster() -> tuple[float, int]:

@@ -1,4 +1,4 @@
-"""The published scores are kept with their faults; by whole words a reply earns what it says."""
+"""The published scores with their faults, and the scores by whole words."""
 
 import json
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_the_published_scores_compare_substrings(gold: str, reply: str, simple: 
         ("vqa2_results_coco_20250729_131258.json", [("smolvlm_v2_instruct", 100187002)]),  # breaks its own rule there
     ],
 )
-def test_the_published_records_come_out_again(name: str, differing: list[tuple[str, int]]) -> None:
+def test_the_published_records_are_reproduced(name: str, differing: list[tuple[str, int]]) -> None:
     if not (RESULTS / name).exists():
         pytest.skip(f"{name} is not here")
     records = [
@@ -311,7 +311,7 @@ def test_other_answers_have_to_be_whole_words(gold: str, reply: str, simple: boo
 
 
 @given(st.text(max_size=40), st.text(max_size=60))
-def test_scores_lie_in_0_to_1_and_an_empty_reply_earns_nothing(gold: str, reply: str) -> None:
+def test_scores_are_in_0_to_1_and_an_empty_reply_scores_0(gold: str, reply: str) -> None:
     assert 0 <= enhanced_score(gold, reply) <= 1
     assert 0 <= enhanced_score_by_words(gold, reply) <= 1
     for score in (simple_correct, enhanced_score, simple_correct_by_words, enhanced_score_by_words):
@@ -321,7 +321,7 @@ def test_scores_lie_in_0_to_1_and_an_empty_reply_earns_nothing(gold: str, reply:
 @pytest.mark.parametrize(
     "word", ["it is ", "not ", "answer: ", "the ", "n't ", "(", "no no ", "to be ", ". wait no", ", sorry, wait "]
 )
-def test_a_long_reply_takes_no_long_time(word: str) -> None:
+def test_a_long_reply_is_read_in_linear_time(word: str) -> None:
     def scored(reply: str) -> None:
         yes_or_no(reply)
         enhanced_score_by_words("red", reply)

@@ -80,7 +80,7 @@ def test_without_answers_there_is_no_accuracy() -> None:
 
 
 @given(ANSWER, ANSWERS, st.sampled_from(MODES), st.randoms())
-def test_it_lies_in_0_to_1_and_no_order_changes_it(
+def test_the_accuracy_is_in_0_to_1_and_does_not_depend_on_the_order(
     prediction: str, answers: list[str], mode: Mode, random: Any
 ) -> None:
     accuracy = question_accuracy(prediction, answers, mode)
@@ -107,7 +107,7 @@ def test_the_example_of_the_metric_on_the_hub() -> None:
     assert vqa_accuracy(predictions, references, precision=None)["overall"] == pytest.approx(24.0740740740)
 
 
-def test_a_single_reference_is_warned_of() -> None:
+def test_a_single_reference_gives_a_warning() -> None:
     with pytest.warns(UserWarning, match="1 of 2 questions have a single reference"):
         assert vqa_accuracy(["x", "x"], [["x"], ["x"] * 10])["overall"] == 50.0
     with warnings.catch_warnings():
@@ -124,7 +124,7 @@ def test_a_single_reference_is_warned_of() -> None:
         ((["x"], [["x", "y"]], None, None, "strict"), "it must be one of normalised, official"),
     ],
 )
-def test_what_can_not_be_scored_is_refused(arguments: tuple[Any, ...], message: str) -> None:
+def test_predictions_that_can_not_be_scored_are_refused(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         vqa_accuracy(*arguments)
 

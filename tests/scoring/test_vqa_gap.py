@@ -3,7 +3,7 @@ import pytest
 from vqa_client.scoring.vqa_accuracy import Gap, gap_between
 
 
-def test_the_part_that_unanimous_questions_make_is_told_from_the_rest() -> None:
+def test_the_gap_has_the_part_of_unanimous_questions() -> None:
     gap = gap_between([1.0, 1.0, 0.9, 0.0], [0.0, 1.0, 0.6, 0.0], [1, 1, 0, 0])
     assert gap == Gap(value=(1.0 + (0.9 - 0.6)) / 4, by_unanimous=0.25, unanimous=2, unanimous_share=0.5, differing=1)
 

@@ -44,7 +44,7 @@ from vqa_client.scoring.vqa_normalise import evalai, normalised, on_one_line, pl
         ("", ""),
     ],
 )
-def test_an_answer_is_compared_as(text: str, expected: str) -> None:
+def test_an_answer_is_normalised(text: str, expected: str) -> None:
     assert normalised(text) == expected
 
 
@@ -71,15 +71,15 @@ def test_marks_and_digits_of_other_scripts_are_those_of_ascii(text: str, expecte
         ("Isnt 5. No. ", "isn't 5 no", "isn't 5. no"),
     ],
 )
-def test_the_challenges_and_vlmevalkit_have_their_own_ways(text: str, challenge: str, kit: str) -> None:
+def test_the_challenges_and_vlmevalkit_normalise_differently(text: str, challenge: str, kit: str) -> None:
     assert (evalai(text), vlmevalkit(text)) == (challenge, kit)
 
 
-def test_only_the_first_32_full_stops_go() -> None:
+def test_only_the_first_32_full_stops_are_removed() -> None:
     assert normalised("." * 40) == "." * 8
 
 
-def test_a_mark_vanishes_beside_a_space_and_else_becomes_one() -> None:
+def test_a_mark_next_to_a_space_is_removed_and_becomes_a_space_otherwise() -> None:
     assert without_punctuation("a/b") == "a b"
     assert without_punctuation("a/ b/c") == "a bc"
 
@@ -91,11 +91,11 @@ def test_line_feeds_and_tabs_are_spaces() -> None:
 @given(
     st.lists(st.sampled_from(["isnt", "yalld've", "two", "a", "The", "somebody'd", "none", "it's"]) | st.text("ab'"))
 )
-def test_without_marks_one_pass_is_enough(words: list[str]) -> None:
+def test_a_text_without_marks_needs_only_one_pass(words: list[str]) -> None:
     once = normalised(" ".join(words))
     assert normalised(once) == once
 
 
 @given(st.sampled_from(["yes", "2", "tennis racket", "isn't", "y'all'd've", "3.5", "10:30", "$5"]))
-def test_a_normalised_answer_stays_as_it_is(text: str) -> None:
+def test_a_normalised_answer_does_not_change(text: str) -> None:
     assert normalised(text) == text

@@ -62,13 +62,13 @@ COVERED: dict[str, tuple[str, ...]] = {
     "Contractions never": ("scoring/test_vqa2.py",),
     "Non-answers earn": (
         "tasks/test_vqa2.py::test_a_reply_without_an_answer_has_a_status_and_a_score_of_0",
-        "answers/test_annotated.py::test_the_non_standard_metrics_say_so",
+        "answers/test_annotated.py::test_the_non_standard_metrics_have_a_note",
     ),
     "leave-one-out sets": (_VQA,),
-    "Unanimous references": (_VQA, "answers/test_annotated.py::test_the_gap_and_what_makes_it_are_told"),
+    "Unanimous references": (_VQA, "answers/test_annotated.py::test_the_gap_and_its_causes_are_reported"),
     "Normaliser applied twice": ("scoring/test_vqa_normalise.py",),
-    "Sentence answers": ("answers/test_annotated.py::test_sentences_are_told_of_and_found_by_containment",),
-    "than ten references": (_VQA, "answers/test_annotated.py::test_sets_with_other_than_ten_answers_are_told_of"),
+    "Sentence answers": ("answers/test_annotated.py::test_sentences_have_a_note_and_score_by_containment",),
+    "than ten references": (_VQA, "answers/test_annotated.py::test_questions_without_ten_answers_have_a_note"),
     # endpoint
     "200 with an error object": (
         f"{_ENDPOINT}::test_an_error_in_the_body_of_a_success_is_asked_again",

@@ -36,7 +36,7 @@ from vqa_client.scoring.explained_answer import LABELS, read_label
         ("entailment because x\n\nHypothesis: Two men sit.\nAnswer: contradiction because y", "entailment"),
     ],
 )
-def test_the_words_before_because_decide_and_a_denied_label_is_none(reply: str, label: str) -> None:
+def test_the_words_before_because_decide_and_a_denied_label_does_not_count(reply: str, label: str) -> None:
     answer = read_label(said(reply))
     assert (answer.text, answer.status) == (label, "ok")
 
@@ -77,7 +77,7 @@ def test_a_text_is_one_of_the_labels(text: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["not entailment ", "because the answer is "])
-def test_a_runaway_reply_takes_no_time(piece: str) -> None:
+def test_a_runaway_reply_is_read_in_linear_time(piece: str) -> None:
     took = growth(lambda text: read_label(said(text)), piece, 20_000 * len(piece), limit=2_000)
     assert took.ratio < RATIO
     assert took.whole < 2_000

@@ -46,7 +46,7 @@ def test_no_letter_is_guessed(reply: str, status: str) -> None:
     "reply",
     ["G", "(G)", "The reason is G.", "Reason: G", "The best rationale is G.", "Rationale G", "The explanation is (G)."],
 )
-def test_the_letter_of_a_reason_goes_by_several_names_and_its_text_explains(reply: str) -> None:
+def test_the_letter_of_a_reason_has_several_headings_and_its_text_is_the_explanation(reply: str) -> None:
     answer = read_reason(said(reply), REASONS)
     assert (answer.text, answer.rationale, answer.status) == ("G", "It rains.", "ok")
 
@@ -92,6 +92,6 @@ def test_one_reply_gives_both_letters(reply: str) -> None:
         ("GB", "unparsed"),
     ],
 )
-def test_one_letter_of_two_is_no_answer(reply: str, status: str) -> None:
+def test_one_letter_of_two_is_not_an_answer(reply: str, status: str) -> None:
     answer = read_two_letters(said(reply), CHOICES, REASONS)
     assert (answer.text, answer.status) == (None, status)

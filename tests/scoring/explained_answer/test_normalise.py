@@ -32,11 +32,11 @@ def test_answers_that_normalising_empties_are_not_all_the_same() -> None:
     assert not same("", "")
 
 
-def test_the_most_frequent_answer_counts_in_whatever_way_it_was_written() -> None:
+def test_the_most_frequent_answer_counts_in_any_spelling() -> None:
     assert majority(["Cat", "the cat", "dog", "a cat!", "dog"]) == Majority(answer="cat", tied=False)
 
 
-def test_of_a_tie_the_first_by_alphabet_is_taken_and_the_tie_is_told() -> None:
+def test_of_a_tie_the_first_in_the_alphabet_is_taken_and_the_tie_reported() -> None:
     answers = ["yes"] * 5 + ["no"] * 5
     assert majority(answers) == majority(answers[::-1]) == Majority(answer="no", tied=True)
 

@@ -83,7 +83,7 @@ from vqa_client.scoring.explained_answer import read_phrase, read_sentence
         ("yes because it is wet\nQuestion: is it cold?\nAnswer: no because", "yes", "it is wet"),
     ],
 )
-def test_the_answer_stands_before_the_first_because_and_the_rest_is_kept_whole(
+def test_the_answer_is_before_the_first_because_and_the_explanation_after_it(
     reply: str, answer: str, rationale: str | None
 ) -> None:
     read = read_phrase(said(reply))
@@ -140,7 +140,7 @@ _REASON = st.text(st.characters(categories=["L", "N", "Zs"], include_characters=
 
 
 @given(_WORDS, st.sampled_from(["because", "Because", "BECAUSE"]), st.sampled_from([" ", "\n", "  ", ", "]), _REASON)
-def test_what_was_put_together_is_taken_apart(words: list[str], because: str, gap: str, reason: str) -> None:
+def test_a_joined_answer_and_explanation_are_split_again(words: list[str], because: str, gap: str, reason: str) -> None:
     answer = " ".join(words)
     read = read_phrase(said(f"{answer}{gap}{because} x{reason}"))
     assert read.text == answer
@@ -156,7 +156,7 @@ def test_only_a_reply_that_is_ok_has_a_text(text: str, finish_reason: str | None
 
 
 @pytest.mark.parametrize("piece", [" ", "because ", "answer:*", ", as", "Question: ", ".", "\n", "the a-", "not yes ("])
-def test_a_runaway_reply_takes_no_time(piece: str) -> None:
+def test_a_runaway_reply_is_read_in_linear_time(piece: str) -> None:
     def read(text: str) -> None:
         read_phrase(said(f"{text}x"))
         read_sentence(said(f"{text}x"))

@@ -1,4 +1,4 @@
-"""The published readings are kept with their faults: a test here says what the script did, not what is right."""
+"""The published readings with their faults: tests compare with the script, not with what is right."""
 
 import json
 from pathlib import Path

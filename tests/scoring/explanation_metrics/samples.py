@@ -1,4 +1,4 @@
-"""Explanations of our own writing and what makes them ready for a metric."""
+"""Explanations of our own, and their preparation for a metric."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -7,7 +7,7 @@ from vqa_client.scoring.explanation_metrics.evil import Explanation, Explanation
 from vqa_client.scoring.explanation_metrics.outside import Tools
 
 CORE = ("bleu", "rouge_l", "cider")
-"""The metrics that need nothing beside this package."""
+"""The metrics that need only this package."""
 
 PREDICTIONS = {
     "1": "the street is wet and people hold umbrellas",

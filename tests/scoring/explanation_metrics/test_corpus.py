@@ -10,7 +10,7 @@ from vqa_client.scoring.explanation_metrics.evil import ALL
 from vqa_client.scoring.explanation_metrics.outside import tools_named_in
 
 
-def test_both_scopes_say_over_how_many_questions_they_are() -> None:
+def test_both_scopes_have_their_number_of_questions() -> None:
     scores = score_explanations(PREDICTIONS, REFERENCES, right={"1", "3", "a question without references"})
     assert scores.filtered is not None
     assert (scores.unfiltered.n, scores.filtered.n) == (4, 2)
@@ -18,7 +18,7 @@ def test_both_scopes_say_over_how_many_questions_they_are() -> None:
     assert scores.filtered.metrics["ROUGE_L"].value != scores.unfiltered.metrics["ROUGE_L"].value
 
 
-def test_the_filtered_scope_scores_as_if_the_others_were_never_asked() -> None:
+def test_the_filtered_scope_is_scored_without_the_other_questions() -> None:
     right = ["1", "3"]
     alone = score_explanations({id: PREDICTIONS[id] for id in right}, {id: REFERENCES[id] for id in right})
     assert score_explanations(PREDICTIONS, REFERENCES, right=right).filtered == alone.unfiltered
@@ -32,12 +32,12 @@ def test_without_right_answers_the_filtered_scope_is_null_with_a_reason() -> Non
     assert all(metric.reason for metric in filtered.metrics.values())
 
 
-def test_without_word_of_right_answers_there_is_no_filtered_scope() -> None:
+def test_if_right_answers_are_unknown_there_is_no_filtered_scope() -> None:
     assert score_explanations(PREDICTIONS, REFERENCES).filtered is None
 
 
 @pytest.mark.parametrize("silence", [{}, {"2": ""}, {"2": " \n"}, {"2": "..."}])
-def test_a_missing_or_empty_explanation_counts_as_one_without_words(silence: dict[str, str]) -> None:
+def test_a_missing_explanation_is_scored_as_an_empty_one(silence: dict[str, str]) -> None:
     said = {id: text for id, text in PREDICTIONS.items() if id != "2"} | silence
     unfiltered = score_explanations(said, REFERENCES).unfiltered
     assert (unfiltered.n, unfiltered.n_empty) == (4, 1)
@@ -53,12 +53,12 @@ def test_a_question_without_references_is_counted_and_not_scored(nothing: list[s
     assert scores.unfiltered == score_explanations(PREDICTIONS, REFERENCES).unfiltered
 
 
-def test_a_reference_without_words_is_no_reference() -> None:
+def test_a_reference_without_words_does_not_count() -> None:
     more = {id: ["", *references, " "] for id, references in REFERENCES.items()}
     assert score_explanations(PREDICTIONS, more) == score_explanations(PREDICTIONS, REFERENCES)
 
 
-def test_what_is_not_installed_is_named_and_the_rest_is_scored() -> None:
+def test_missing_programs_are_named_and_the_other_metrics_scored() -> None:
     metrics = score_explanations(PREDICTIONS, REFERENCES, metrics=ALL, tools=tools_named_in({})).unfiltered.metrics
     for name, variable in [("METEOR", "METEOR_JAR"), ("SPICE", "SPICE_JAR"), ("BERTScore", "BERTSCORE_MODEL")]:
         assert metrics[name].value is None
@@ -67,7 +67,7 @@ def test_what_is_not_installed_is_named_and_the_rest_is_scored() -> None:
     assert metrics["Bleu_4"].value is not None
 
 
-def test_a_path_that_is_not_there_is_named() -> None:
+def test_a_path_that_does_not_exist_is_named() -> None:
     environment = {f"VQA_CLIENT_{name}": f"/nowhere/{name}" for name in ("METEOR_JAR", "SPICE_JAR", "BERTSCORE_MODEL")}
     tools = tools_named_in(environment)
     metrics = score_explanations(PREDICTIONS, REFERENCES, metrics=ALL, tools=tools).unfiltered.metrics
@@ -113,7 +113,7 @@ def test_1_000_explanations_with_3_references_each_take_a_second_or_two() -> Non
         ({"1": ["it is red"], "2": ["it is red today"]}, ""),
     ],
 )
-def test_a_cider_that_can_only_be_0_says_why(references: dict[str, list[str]], reason: str) -> None:
+def test_a_cider_that_is_always_0_has_a_reason(references: dict[str, list[str]], reason: str) -> None:
     scores = score_explanations({id: texts[0] for id, texts in references.items()}, references, right=["1"])
     assert reason in scores.unfiltered.metrics["CIDEr"].reason
     assert (scores.unfiltered.metrics["CIDEr"].value == 0) == bool(reason)

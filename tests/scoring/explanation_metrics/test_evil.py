@@ -28,7 +28,7 @@ def test_the_scores_are_harmonic_means_and_the_share_of_right_answers() -> None:
     assert (scored.n_right, scored.n) == (3, 4)
 
 
-def test_half_right_answers_take_the_place_of_the_right_ones_where_there_are_any() -> None:
+def test_half_right_answers_count_as_right_if_there_are_any() -> None:
     half_right = _scores(dict.fromkeys(PARTS, 0.5), n_right=4).filtered
     scored = evil(replace(_scores(dict(PARTS), n_right=3), half_right=half_right))
     assert scored.s_e.value == scored.s_o.value == pytest.approx(0.5)
@@ -36,7 +36,7 @@ def test_half_right_answers_take_the_place_of_the_right_ones_where_there_are_any
 
 
 @pytest.mark.parametrize("missing", PARTS)
-def test_a_missing_part_makes_null_what_is_built_on_it_and_is_named(missing: str) -> None:
+def test_scores_that_need_a_missing_part_are_null_and_name_it(missing: str) -> None:
     scored = evil(_scores(dict(PARTS) | {missing: None}))
     for value in (scored.s_e, scored.s_o):
         assert value.value is None
@@ -44,7 +44,7 @@ def test_a_missing_part_makes_null_what_is_built_on_it_and_is_named(missing: str
     assert (scored.ngram_score.value is None) == (missing != "BERTScore")
 
 
-def test_the_mean_over_the_parts_there_are_says_which_they_are() -> None:
+def test_the_mean_over_the_available_parts_names_them() -> None:
     partial = evil(_scores(dict(PARTS) | {"SPICE": None, "BERTScore": None})).harmonic_mean_of_parts
     assert list(partial.parts) == ["METEOR", "ROUGE_L", "CIDEr"]
     assert partial.value == pytest.approx(harmonic_mean([0.2, 0.4, 1.6]))
@@ -59,7 +59,7 @@ def test_without_a_filtered_scope_only_the_task_score_is_left() -> None:
     assert "right" in scored.s_o.reason
 
 
-def test_a_metric_that_was_not_asked_for_is_missing() -> None:
+def test_a_metric_that_was_not_requested_is_missing() -> None:
     assert "SPICE is missing: it was not requested" in evil(_scores({"METEOR": 0.2})).s_e.reason
 
 

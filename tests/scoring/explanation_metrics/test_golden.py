@@ -1,4 +1,4 @@
-"""The scores of 200 real explanations, as the published scorer gave them; the files may be absent."""
+"""The published scorer's scores of 200 real explanations; the files may be absent."""
 
 import json
 import re
@@ -22,12 +22,12 @@ def _golden() -> dict[str, Any]:
 
 
 def _simple_tokens(text: str) -> list[str]:
-    """How the published scores of single questions were made: words in lower case, "isn't" is one."""
+    """The tokens behind the published scores of single questions: words in lower case; "isn't" is one word."""
     return re.findall(r"[^\W_]+(?:'[^\W\d_]+)?", text.lower().replace("’", "'"))
 
 
 def _scores() -> evil.ExplanationScores:
-    """The first human explanation against the others, from the texts as people wrote them."""
+    """The first human explanation against the others, from the original texts."""
     raw = json.loads(RAW.read_bytes())
     texts = {str(record["question_id"]): raw[str(record["question_id"])] for record in _golden()["records"]}
     said = {question_id: record["explanation"][0] for question_id, record in texts.items()}

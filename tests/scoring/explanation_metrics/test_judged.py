@@ -23,7 +23,7 @@ def test_half_right_answers_are_in_evils_scope_and_not_in_the_filtered_one() -> 
     assert judged.evil.s_t.value == pytest.approx(1.3 / 3)
 
 
-def test_an_answer_that_is_right_is_in_evils_scope_whatever_its_task_score() -> None:
+def test_a_right_answer_with_task_score_0_is_in_evils_scope() -> None:
     judged = judge([explained("1", True, 0.0), explained("2", False, 0.0)], Tools())
     assert judged.evil.n_right == 1
 
@@ -34,13 +34,13 @@ def test_without_half_right_answers_the_scopes_are_one() -> None:
     assert (judged.evil.n_right, judged.evil.s_t.value) == (1, 0.5)
 
 
-def test_where_no_right_answer_is_known_there_is_one_scope_and_no_score_of_evil() -> None:
+def test_without_known_right_answers_there_is_one_scope_and_no_score_of_evil() -> None:
     judged = judge([explained("1", None, None)], Tools())
     assert judged.scores.filtered is judged.scores.half_right is None
     assert (judged.evil.s_t.value, judged.evil.s_e.value, judged.evil.s_o.value) == (None, None, None)
 
 
-def test_nothing_right_is_a_scope_of_nothing() -> None:
+def test_without_right_answers_the_filtered_scope_is_empty() -> None:
     judged = judge([explained("1", False, 0.0)], Tools())
     assert judged.scores.filtered is not None
     assert judged.scores.filtered.n == 0
@@ -58,7 +58,7 @@ def test_no_explanation_at_all_is_described() -> None:
         max_size=6,
     )
 )
-def test_scopes_hold_one_another_and_the_order_changes_nothing(rows: list[tuple[bool, float, str]]) -> None:
+def test_larger_scopes_contain_smaller_ones_and_the_order_does_not_matter(rows: list[tuple[bool, float, str]]) -> None:
     explanations = [explained(str(at), *row) for at, row in enumerate(rows)]
     judged = judge(explanations, Tools())
     held = judged.scores.filtered

@@ -59,7 +59,7 @@ def test_rouge_takes_the_best_precision_and_the_best_recall_of_any_reference() -
     assert _rouge(explained("a b c d", "a b c x y z", "d")) == pytest.approx(expected)
 
 
-def test_cider_weighs_what_few_questions_share_more() -> None:
+def test_cider_gives_rarer_ngrams_more_weight() -> None:
     questions = [explained("a x", "a x"), explained("a y", "a z"), explained("c d", "c d"), explained("q", "e f")]
     first, second, third, fourth = _cider(*questions)
     assert first == pytest.approx(10 * 2 / 4)
@@ -92,14 +92,14 @@ def test_cider_is_between_0_and_10(questions: list[Explained]) -> None:
 
 
 @given(text=st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), min_size=4, max_size=12).map(" ".join), other=TEXTS)
-def test_a_reference_word_for_word_has_1(text: str, other: str) -> None:
+def test_a_copy_of_a_reference_scores_1(text: str, other: str) -> None:
     question = explained(text, text, other or "a")
     assert _bleu(question) == pytest.approx([1, 1, 1, 1])
     assert _rouge(question) == pytest.approx(1)
 
 
 @given(questions=st.lists(QUESTIONS, min_size=1, max_size=6))
-def test_an_explanation_without_words_has_0(questions: list[Explained]) -> None:
+def test_an_explanation_without_words_scores_0(questions: list[Explained]) -> None:
     silent = explained("", *questions[0].references)
     assert _bleu(silent) == [0, 0, 0, 0]
     assert _rouge(silent) == 0

@@ -1,4 +1,4 @@
-"""The outside scorers, with a small program in Java's place that speaks their protocols."""
+"""The outside scorers, with a small program instead of Java that speaks their protocols."""
 
 import importlib.util
 import json
@@ -112,13 +112,13 @@ def test_spice_scores_are_joined_by_number_and_a_null_one_is_left_out_of_the_mea
 
 
 @pytest.mark.parametrize("metric", ["meteor", "spice"])
-def test_a_program_that_dies_is_null_with_its_last_words(java: str, metric: str) -> None:
+def test_the_metric_of_a_crashed_program_is_null_with_its_last_line(java: str, metric: str) -> None:
     (scored,) = _scores(java, metric, "dies").unfiltered.metrics.values()
     assert scored.value is None
     assert "Caused by: java.lang.OutOfMemoryError: Java heap space" in scored.reason
 
 
-def test_spice_without_corenlp_says_where_that_belongs(java: str) -> None:
+def test_spice_without_corenlp_names_its_folder(java: str) -> None:
     (scored,) = _scores(java, "spice", "lacks").unfiltered.metrics.values()
     assert scored.value is None
     assert "SemgrexPattern (put the jars of CoreNLP 3.6.0 into lib/" in scored.reason
@@ -138,7 +138,7 @@ def test_a_program_that_hangs_is_ended(java: str, metric: str, behaviour: str) -
 
 
 @pytest.mark.parametrize("metric", ["meteor", "spice"])
-def test_an_answer_that_is_no_score_is_null_with_a_reason(java: str, metric: str) -> None:
+def test_an_answer_without_a_score_is_null_with_a_reason(java: str, metric: str) -> None:
     (scored,) = _scores(java, metric, "babbles").unfiltered.metrics.values()
     assert scored.value is None
     assert metric.upper() in scored.reason
@@ -196,7 +196,7 @@ def test_bertscore_without_its_package_says_how_to_install_it(tmp_path: Path) ->
     assert "pip install 'vqa-client[explain]'" in scores.unfiltered.metrics["BERTScore"].reason
 
 
-def test_bertscore_of_a_reference_word_for_word_is_1() -> None:
+def test_bertscore_of_a_copy_of_a_reference_is_1() -> None:
     model = os.environ.get("VQA_CLIENT_BERTSCORE_MODEL")
     if not (model and importlib.util.find_spec("bert_score")):
         pytest.skip("needs the package bert-score, and VQA_CLIENT_BERTSCORE_MODEL to name a model")
