@@ -22,8 +22,9 @@ SHORT = 32
 
 
 Fields: TypeAlias = dict[str, Any]
-Judge: TypeAlias = Callable[[Reply, Reply, Fields], Effect]
-"""Takes the plain reply, the reply to the fields, and the fields; gives their effect."""
+Judge: TypeAlias = Callable[[Reply, Reply, Fields], bool | None]
+"""Takes the plain reply, the reply to the fields, and the fields; says whether they were honoured, None if unclear."""
+_EFFECTS: dict[bool | None, Effect] = {True: "honoured", False: "ignored", None: "unclear"}
 
 
 class Parameter(Struct, frozen=True):
@@ -48,7 +49,7 @@ def effect_of(parameter: Parameter, plain: Reply, reply: Reply, fields: Fields |
     """What the server did with the parameter, or with other `fields` of the same kind."""
     if reply.completion is None:
         return "refused" if reply.http_status else "unclear"
-    return parameter.judge(plain, reply, parameter.sent(plain) if fields is None else fields)
+    return _EFFECTS[parameter.judge(plain, reply, parameter.sent(plain) if fields is None else fields)]
 
 
 def parameter_findings(replies: Mapping[str, Reply], plain: Reply, config_fields: frozenset[str]) -> list[Finding]:
@@ -83,61 +84,57 @@ def _second_half(plain: Reply) -> Fields:
     return {"stop": [text[len(text) // 2 :] or "\n"]}
 
 
-def _stop_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
+def _stops(plain: Reply, reply: Reply, fields: Fields) -> bool | None:
     (stop,) = fields["stop"]
     if stop not in _answer_of(plain) or _cut_in_thought(reply):
-        return "unclear"
-    return "ignored" if stop in _answer_of(reply) else "honoured"
+        return None
+    return stop not in _answer_of(reply)
 
 
-def _length_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
-    """The reply was allowed fewer tokens than the plain reply had."""
+def _is_shorter(plain: Reply, reply: Reply, fields: Fields) -> bool | None:
+    """Whether the limit of tokens shortened the reply; None if the plain reply is within the limit too."""
     if reply.completion and reply.completion.finish_reason == "length":
-        return "honoured"
+        return True
     allowed = fields.get("max_completion_tokens") or fields["max_tokens"]
     if plain.completion is None or (plain.completion.completion_tokens or 0) <= allowed:
-        return "unclear"
-    return "ignored" if _answer_of(reply).strip() == _answer_of(plain).strip() else "honoured"
+        return None
+    return _answer_of(reply).strip() != _answer_of(plain).strip()
 
 
-def _count_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
-    return "honoured" if len(reply.choices) == fields["n"] else "ignored"
+def _has_count(plain: Reply, reply: Reply, fields: Fields) -> bool:
+    return bool(len(reply.choices) == fields["n"])
 
 
-def _choice_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
+def _is_choice(plain: Reply, reply: Reply, fields: Fields) -> bool | None:
     choices = fields.get("guided_choice") or fields["structured_outputs"]["choice"]
-    if _cut_in_thought(reply):
-        return "unclear"
-    return "honoured" if _answer_of(reply).strip() in choices else "ignored"
+    return None if _cut_in_thought(reply) else _answer_of(reply).strip() in choices
 
 
-def _json_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
-    if _cut_in_thought(reply):
-        return "unclear"
-    return "honoured" if _answer_of(reply).lstrip().startswith("{") else "ignored"
+def _is_json(plain: Reply, reply: Reply, fields: Fields) -> bool | None:
+    return None if _cut_in_thought(reply) else _answer_of(reply).lstrip().startswith("{")
 
 
-def _template_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
-    """Unclear without an effect: the template may have none of these variables."""
-    return "honoured" if _other_length(plain, reply) else "unclear"
+def _changes_prompt(plain: Reply, reply: Reply, fields: Fields) -> bool | None:
+    """Whether the prompt has another number of tokens; None if the server counts none."""
+    counts = plain.prompt_tokens, reply.prompt_tokens
+    return None if None in counts else counts[0] != counts[1]
 
 
-def _picture_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
-    if None in (plain.prompt_tokens, reply.prompt_tokens):
-        return "unclear"
-    return "honoured" if _other_length(plain, reply) else "ignored"
+def _changes_template(plain: Reply, reply: Reply, fields: Fields) -> bool | None:
+    """Unclear if the prompt stays the same: the template may have none of these variables."""
+    return _changes_prompt(plain, reply, fields) or None
 
 
-def _logprobs_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
-    """Honoured if there are logprobs, with as many alternatives as requested."""
+def _has_logprobs(plain: Reply, reply: Reply, fields: Fields) -> bool:
+    """Whether there are logprobs, with as many alternatives as requested."""
     reported = alternatives(reply)
-    return "honoured" if reported is not None and reported >= fields.get("top_logprobs", 0) else "ignored"
+    return reported is not None and reported >= fields.get("top_logprobs", 0)
 
 
-def _named_tokens_effect(plain: Reply, reply: Reply, fields: Fields) -> Effect:
-    """Honoured if there are logprobs of the named tokens, and of at most one more, the sampled token."""
+def _has_named_tokens(plain: Reply, reply: Reply, fields: Fields) -> bool:
+    """Whether there are logprobs of the named tokens, and of at most one more, the sampled token."""
     named = len(fields["logprob_token_ids"])
-    return "honoured" if alternatives(reply) in (named, named + 1) else "ignored"
+    return alternatives(reply) in (named, named + 1)
 
 
 def _answer_of(reply: Reply) -> str:
@@ -148,10 +145,6 @@ def _answer_of(reply: Reply) -> str:
 def _cut_in_thought(reply: Reply) -> bool:
     """The answer is empty because the reasoning used up the tokens."""
     return reply.completion is not None and not _answer_of(reply) and reply.completion.finish_reason == "length"
-
-
-def _other_length(plain: Reply, reply: Reply) -> bool:
-    return None not in (plain.prompt_tokens, reply.prompt_tokens) and plain.prompt_tokens != reply.prompt_tokens
 
 
 def alternatives(reply: Reply) -> int | None:
@@ -178,20 +171,20 @@ _TEMPLATE = {"enable_thinking": True, "thinking": True, "add_vision_id": True}
 _LOGPROBS = {"logprobs": True, "max_tokens": 2}
 
 _ROWS = (
-    Parameter("max_tokens", {"max_tokens": 1}, _length_effect),
-    Parameter("max_completion_tokens", {"max_tokens": None, "max_completion_tokens": 1}, _length_effect),
-    Parameter("stop", _second_half, _stop_effect),
-    Parameter("n", {"n": 2, "temperature": 1.0}, _count_effect),
-    Parameter("structured_outputs", {"structured_outputs": {"choice": UNLIKELY}}, _choice_effect),
-    Parameter("guided_choice", {"guided_choice": UNLIKELY}, _choice_effect),
-    Parameter("response_format", {"response_format": answer_in_json("reply", UNLIKELY)}, _json_effect),
-    Parameter("chat_template_kwargs", {"chat_template_kwargs": _TEMPLATE}, _template_effect),
-    Parameter("enable_thinking", {"enable_thinking": True}, _template_effect),
-    Parameter("mm_processor_kwargs", {"mm_processor_kwargs": {"max_pixels": 56 * 56}}, _picture_effect),
-    Parameter("logprobs", _LOGPROBS, _logprobs_effect),
-    Parameter("top_logprobs", {**_LOGPROBS, "top_logprobs": 5}, _logprobs_effect),
-    Parameter("logprob_token_ids", {**_LOGPROBS, "logprob_token_ids": [5, 6]}, _named_tokens_effect),
-    Parameter("an unknown field", {"no_such_parameter": 1}, lambda *_: "ignored"),
+    Parameter("max_tokens", {"max_tokens": 1}, _is_shorter),
+    Parameter("max_completion_tokens", {"max_tokens": None, "max_completion_tokens": 1}, _is_shorter),
+    Parameter("stop", _second_half, _stops),
+    Parameter("n", {"n": 2, "temperature": 1.0}, _has_count),
+    Parameter("structured_outputs", {"structured_outputs": {"choice": UNLIKELY}}, _is_choice),
+    Parameter("guided_choice", {"guided_choice": UNLIKELY}, _is_choice),
+    Parameter("response_format", {"response_format": answer_in_json("reply", UNLIKELY)}, _is_json),
+    Parameter("chat_template_kwargs", {"chat_template_kwargs": _TEMPLATE}, _changes_template),
+    Parameter("enable_thinking", {"enable_thinking": True}, _changes_template),
+    Parameter("mm_processor_kwargs", {"mm_processor_kwargs": {"max_pixels": 56 * 56}}, _changes_prompt),
+    Parameter("logprobs", _LOGPROBS, _has_logprobs),
+    Parameter("top_logprobs", {**_LOGPROBS, "top_logprobs": 5}, _has_logprobs),
+    Parameter("logprob_token_ids", {**_LOGPROBS, "logprob_token_ids": [5, 6]}, _has_named_tokens),
+    Parameter("an unknown field", {"no_such_parameter": 1}, lambda *_: False),
 )
 PARAMETERS = {row.name: row for row in _ROWS}
 
