@@ -7,7 +7,7 @@ import pytest
 
 from vqa_client.client.watching.server_memory import unsent_sockets
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems don't tell")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems don't report it")
 
 
 def test_a_socket_counts_until_the_other_side_has_received_its_bytes() -> None:

@@ -310,7 +310,7 @@ COVERED: dict[str, tuple[str, ...]] = {
         f"{_CHECK}/test_whole_checks.py::test_a_server_that_takes_one_image_is_reported",
     ),
     "grows with each new image": (
-        "client/test_server_memory_asked.py",
+        "client/test_server_memory.py",
         "reports/test_drift.py",
         "html/test_limits.py::test_a_server_that_grew_slower_or_larger_is_said",
     ),
