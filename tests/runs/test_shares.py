@@ -17,7 +17,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.s3 import BUCKET, store_of
 from tests.fakes.words import delay, error, first_n, hold, oracle
 from tests.faults.questions import Questions
-from vqa_client.cli import store_turns, turns
+from vqa_client.cli import turns
 from vqa_client.cli.main import run_command
 from vqa_client.cli.progress import LiveCounts
 from vqa_client.cli.turns import check_locks, in_turns
@@ -52,8 +52,8 @@ class Heard(LiveCounts):
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[s3._Server]:
     for module, name, value in (
         (turns, "POLL_S", 0.05),
-        (store_turns, "KEPT_S", 0.02),
-        (store_turns, "RENEWED_S", 0.1),
+        (turns, "KEPT_S", 0.02),
+        (turns, "RENEWED_S", 0.1),
         (leases, "LOOKED_S", 0.0),
     ):
         monkeypatch.setattr(module, name, value)
@@ -63,7 +63,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[s3._Serve
 
 
 def expiring(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    for module in (leases, store_turns):
+    for module in (leases, turns):
         monkeypatch.setattr(module, "EXPIRED_S", seconds)
 
 

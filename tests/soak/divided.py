@@ -48,8 +48,8 @@ DELAY_S = {"ray": 0.1}
 STORED, PAUSE_S = ("store", "paused"), 6.0
 COMMON = ("--no_check", "--no-html")
 QUICK = (
-    "import sys, runpy; from vqa_client.cli import store_turns, turns; from vqa_client.runs import leases; "
-    "leases.EXPIRED_S = store_turns.EXPIRED_S = 3.0; store_turns.RENEWED_S = 0.5; store_turns.KEPT_S = 0.2; "
+    "import sys, runpy; from vqa_client.cli import turns; from vqa_client.runs import leases; "
+    "leases.EXPIRED_S = turns.EXPIRED_S = 3.0; turns.RENEWED_S = 0.5; turns.KEPT_S = 0.2; "
     "turns.POLL_S = 0.3; sys.argv[0] = 'vqa-client'; runpy.run_module('vqa_client', run_name='__main__')"
 )
 """The program with leases that expire within a test's patience."""

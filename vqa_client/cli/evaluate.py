@@ -113,16 +113,16 @@ async def asked(settings: Sequence[RunSettings], progress: LiveCounts, stop: asy
         from vqa_client.cli.ray_driver import on_ray
 
         return await on_ray(settings, progress, stop)
-    if settings[0].turns:
-        from vqa_client.cli.turns import in_turns
-
-        return await in_turns(settings, progress, stop)
     here, part = settings[0].max_workers, settings[0].part
-    if part is None or isinstance(progress, PipedDisplay):
+    if not settings[0].turns and (part is None or isinstance(progress, PipedDisplay)):
         return await arun_several(settings, progress=progress, stop=stop)
     from vqa_client.cli.processes import locked_runs
 
     with locked_runs(settings, shared=True):
+        if part is None:
+            from vqa_client.cli.turns import in_turns
+
+            return await in_turns(settings, progress, stop)
         if here != "auto":
             progress.note(
                 f"shard {part}: {here:,} requests in flight here, {here * part.of:,} if all {part.of} run at once"
