@@ -99,6 +99,11 @@ def only(condition: Callable[[Scored], bool], inner: Sums = MEAN) -> Sums:
     return Sums(lambda scored: inner.adds(scored) if condition(scored) else None, inner.of)
 
 
+def only_in(field: str, *values: str, inner: Sums = MEAN) -> Sums:
+    """The same figure of the questions whose group `field` has one of these values."""
+    return only(lambda scored: not {*values}.isdisjoint(group_values(scored.question.groups.get(field, ()))), inner)
+
+
 class Running:
     """Computes a figure, from 0 to `most`, while its questions are added."""
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.aggregates import ALL_RIGHT, MEAN, Aggregate, Combined, Over, Scored, Sums, mean_over, only
+from vqa_client.aggregates import ALL_RIGHT, MEAN, Aggregate, Combined, Over, Scored, Sums, mean_over, only, only_in
 from vqa_client.errors import UsageError
 from vqa_client.prompt import Prompt, Shots, numbered, template_for
 from vqa_client.reports.report import Report
@@ -71,6 +71,7 @@ __all__ = [
     "mean_over",
     "numbered",
     "only",
+    "only_in",
     "pope_yes",
     "relaxed",
     "relaxed_published",

@@ -1,8 +1,8 @@
-"""Writes a benchmark's sample in each form that it declares: one table of rows is all that a sample is.
+"""Writes a benchmark's sample in each form that it declares. A sample is one table of rows.
 
 A row maps the benchmark's own fields to values. A picture is PNG bytes (`draw(shade)`), several are a list. `"1:field"`
-is the value in form 1 alone, and `"at"` the file that the row is in without its suffix, where a form has several:
-`"test_human"`, or a tuple of which the first that fits a form counts.
+is the value in form 1 alone. `"at"` is the name of the row's file without its suffix, where a form has several files:
+`"test_human"`, or a tuple, where the first name that fits the form counts.
 """
 
 import base64
@@ -27,9 +27,9 @@ _NAMED = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
 
 
 class Sample(Struct):
-    """The rows of a benchmark's sample; `write` takes the place of them in forms of another shape, by their number.
+    """The rows of a benchmark's sample; `write` has functions for forms of another shape, by the form's number.
 
-    `same_ids` is off where a form has nothing to name a question by that the others have too.
+    `same_ids` is off where the ids of questions differ by form.
     """
 
     rows: list[Fields] = []
@@ -110,7 +110,7 @@ def _json(path: Path, rows: list[Fields], records: str, at: int) -> None:
 
 
 def _place_files(folder: Path, beside: Fields, row: Fields, name: str) -> None:
-    """Put pictures where their templates, or new paths in their cells, say."""
+    """Write pictures at the paths of their templates, or at new paths that are put into their cells."""
     for template, value in beside.items():
         missing = [name for name, _ in _NAMED.findall(template) if name not in row]
         if value is None:

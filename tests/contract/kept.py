@@ -1,6 +1,6 @@
-"""What each benchmark asks of its sample, where its data is, and what half of the right replies give, as it was.
+"""The saved questions, prompts, sources and scores (with half of the right replies) of each benchmark's sample.
 
-`python -m tests.contract.kept` writes them again: for a new benchmark, and where a change is meant.
+`python -m tests.contract.kept` writes them again, for a new benchmark or an intended change.
 """
 
 import json
@@ -26,17 +26,17 @@ SAID: Final = ("text", "references", "rationales", "choices", "groups", "turns")
 
 @cache
 def kept() -> dict[str, Any]:
-    """What they were, by benchmark."""
+    """The saved facts by benchmark."""
     return {found["benchmark"]: found for found in map(json.loads, FILE.read_text(encoding="utf-8").splitlines())}
 
 
 def ids(case: "Case") -> list[str]:
-    """The names of its questions."""
+    """The ids of its questions."""
     return [question.id.replace(str(case.data), "") for question in case.questions]
 
 
 def found_in(case: "Case") -> dict[str, Any]:
-    """What it is now: JSON, without figures' intervals and the places of images."""
+    """The present facts as JSON, without the intervals of figures and the places of images."""
     benchmark = registry.find(case.name).make(case.settings(""))
     first = case.questions[0]
     forms = {name: benchmark.with_prompt_form(name) for name in benchmark.prompt_forms}

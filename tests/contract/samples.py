@@ -55,7 +55,7 @@ SAMPLES: dict[str, Sample] = {
     **samples_choices.SAMPLES,
     **samples_open.SAMPLES,
 }
-"""What each benchmark's data is made of."""
+"""The sample of each benchmark."""
 
 
 def write_sample(name: str, folder: Path, form: int = 0) -> None:

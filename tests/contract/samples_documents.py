@@ -9,7 +9,7 @@ from tests.contract.forms import Sample, draw
 
 
 def laid(files: dict[str, Any], pictures: dict[str, int]) -> Callable[[Path], None]:
-    """Write files and pictures, given by their shades, where the authors have them."""
+    """Write files, and pictures by their shades, at the authors' places."""
 
     def write(folder: Path) -> None:
         import pyarrow as pa
@@ -132,7 +132,7 @@ def _page_pngs(folder: str) -> dict[str, int]:
 
 
 def _needle(number: int) -> dict[str, Any]:
-    """A row of MM-NIAH as its authors have it."""
+    """A row of MM-NIAH in the authors' form."""
     _, _, context, answer, texts, pictures = _NEEDLES[number]
     return {
         "id": number,
@@ -145,7 +145,7 @@ def _needle(number: int) -> dict[str, Any]:
 
 
 def _needle_cells(number: int) -> dict[str, Any]:
-    """The same as VLMEvalKit has it."""
+    """The same row in VLMEvalKit's form."""
     _, category, context, answer, texts, pictures = _NEEDLES[number]
     shades = (*range(context.count("<image>")), *range(7, 7 + len(pictures or ())))
     return {

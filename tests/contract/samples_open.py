@@ -37,7 +37,7 @@ _OPEN = [("ocr,math", "-1<AND>-5"), ("rec", "a cat<OR>cats"), ("rec,know", "Oslo
 
 
 def _gqa_tables(folder: Path) -> None:
-    """Questions and images as the hub has them, in two files."""
+    """Questions and images in the hub's form, in two files."""
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -1,4 +1,4 @@
-"""Answers from a file in place of a server's: every benchmark scores them as it scores a run."""
+"""Answers from a file instead of a server: every benchmark scores them like a run."""
 
 import csv
 import json
@@ -64,7 +64,7 @@ OF_A_SERVER = frozenset(
         "attempts",
     ]
 )
-"""What a report says of the asking: times, tokens, what was sent."""
+"""The keys of a report about requests: times, tokens, sent fields."""
 
 
 class Case:
@@ -90,7 +90,7 @@ class Case:
         return path
 
     def into(self, folder: str) -> Any:
-        """The same settings with results in a folder of their own."""
+        """The same settings with their own folder of results."""
         output = next(each for each in ("output", "results_dir") if hasattr(self.settings, each))
         return replace(self.settings, **{output: self.root / folder})
 

@@ -1,4 +1,4 @@
-"""One's own questions: every form gives the same ones, nothing is guessed, and faults name row and column."""
+"""Your own questions: every form has the same questions, nothing is guessed, and errors name row and column."""
 
 import csv
 import hashlib

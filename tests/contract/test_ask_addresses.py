@@ -1,4 +1,4 @@
-"""Images at addresses: refused, given to the server as addresses, or fetched; the record says which, and no secret."""
+"""Images at addresses: refused, sent as addresses, or fetched; the record says which, without secrets."""
 
 import hashlib
 import http.server
@@ -22,7 +22,7 @@ from vqa_client.images.decide import fetched
 
 
 class Pictures(http.server.BaseHTTPRequestHandler):
-    """`/N.png` is a picture, `/page` is markup, `/moved` leads to `/1.png`, and `/away` is not there for now.
+    """`/N.png` is a picture, `/page` is markup, `/moved` redirects to `/1.png`, and `/away` fails for now.
 
     `/again/N` leads there by N steps, and `/status/N` answers with that status.
     """
@@ -45,7 +45,7 @@ class Pictures(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"<html>no picture</html>")
 
     def log_message(self, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ TRANSIENT = "the same command asks this question again"
 
 
 def refusal(address: str) -> tuple[str, str, bool]:
-    """What becomes of an address, less the server's own: message, hint, and whether another try may do better."""
+    """The error of an address without the server's own: message, hint, and whether another try may succeed."""
     with pytest.raises(QuestionFailed) as caught:
         fetched(address)
     assert caught.value.status == "bad_image"

@@ -1,4 +1,4 @@
-"""Data that `ask` can't ask: the message names row and column, and nothing is asked."""
+"""Data that `ask` refuses: the message names row and column, and nothing is asked."""
 
 from pathlib import Path
 from typing import Any

@@ -49,11 +49,11 @@ ELSEWHERE = {
     "--legibility": "OCR of a minute; tests/cli/test_legibility.py",
     "robustness plot": "needs matplotlib; tests/plots",
 }
-"""Commands that are only parsed here, and where they are run."""
+"""Commands that are only parsed here, and the place of the tests that run them."""
 DATA = ("data", "materials", "nle", "vqa2")
 """Folders of `named` that commands only read."""
 SHORTER = {"serve": ["--dry_run"], "robustness run": ["--corruptions", "brightness", "--levels", "0-1", "--limit", "1"]}
-"""What is added, so that a command ends, and soon."""
+"""Options that are added so that a command ends soon."""
 
 
 def shown(page: Path) -> Iterator[list[str]]:
@@ -64,7 +64,7 @@ def shown(page: Path) -> Iterator[list[str]]:
 
 @pytest.fixture(scope="module")
 def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with all that the commands name: one document of the sample data, and files of our own making."""
+    """A folder with all files that the commands name: one document of the sample data, and files of our own."""
     made = tmp_path_factory.mktemp("named")
     data = shipped("data")
     for task in ("niah", "longbench"):

@@ -1,4 +1,4 @@
-"""What holds of every declared benchmark: present ones, and each that is added."""
+"""Tests that every declared benchmark passes, today's and future ones."""
 
 import json
 import re
@@ -76,7 +76,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def server(case: Case) -> Iterator[FaultServer]:
-    """It says what is right."""
+    """A server with the ideal replies."""
     with FaultServer(oracle(case.replies)) as server:
         yield server
         assert server.violations == []
@@ -84,7 +84,7 @@ def server(case: Case) -> Iterator[FaultServer]:
 
 @pytest.fixture(scope="module")
 def finished(case: Case, server: FaultServer) -> list[Report]:
-    """The reports of a run of the sample, for all who look at one; whoever asks otherwise has a folder of its own."""
+    """The reports of a finished run of the sample; tests that ask in another way use their own folder."""
     before = len(server.chats)
     reports = run(case.settings(server.base_url))
     assert len(server.chats) - before == len(case.questions)
@@ -125,7 +125,7 @@ def test_it_asks_and_counts_as_before(case: Case) -> None:
 
 
 def seen(case: Case) -> list[list[Any]]:
-    """What questions say, whatever their images are called; files come in the order of their names, forms differ."""
+    """The contents of the questions without the names of images, sorted, since the order of files differs by form."""
     found = []
     for question in case.questions:
         images = []

@@ -1,4 +1,4 @@
-"""What a declaration can say besides a metric of one question: several groups, draws, totals that lead, submissions."""
+"""Declarations with more than a metric of one question: several groups, draws, totals as headline, submissions."""
 
 import json
 import random

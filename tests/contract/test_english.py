@@ -1,4 +1,4 @@
-"""Words that people stumble over stay out of what they read: the README, docs, help and messages."""
+"""Words that are hard to understand are not in the README, docs, help and messages."""
 
 import ast
 import re
@@ -28,7 +28,7 @@ BETTER = {
     r"\bon the way to the server\b|\bmixe?s? answers up\b": "see the README",
     r"\bis given up\b|\bkept replies\b|\bwhat limited\b|\bthe check before the run\b": "skipping, saved, bottleneck",
 }
-"""What is replaced, and by what."""
+"""Patterns of words, and their replacements."""
 ALLOWED = re.compile(
     r"hold (?:the door|on)|doesn't tell"
     r"|'holds'|which of which|knows of which|tells? (?:them|two|one) apart|is told apart"
@@ -37,11 +37,11 @@ OTHERS_WORDS = re.compile(
     r"scoring/(?:choices|strict|denials|yes_no|thoughts|refusal|published|reply|formulas|maths)"
     r"|tasks/(?:charxiv|explain/prompts|vizwiz)|judge/kinds|client/probing/asks"
 )
-"""Modules whose literals are patterns of replies, or prompts, which identify a run."""
+"""Modules with literals that are patterns of replies, or prompts, which identify a run."""
 
 
 def literals(path: Path) -> Iterator[str]:
-    """The texts of a module that aren't docstrings, as they are written."""
+    """The texts of a module that aren't docstrings."""
     tree = ast.parse(path.read_bytes())
     shown = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -55,7 +55,7 @@ def pages() -> list[Path]:
 
 
 def stumbled(text: str) -> list[str]:
-    """Each pattern's first place in a text, with what to write there."""
+    """The first match of each pattern in a text, with its replacement."""
     plain = ALLOWED.sub("", re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL))
     return [
         f"{found[0]!r}: {better}"

@@ -1,4 +1,4 @@
-"""A benchmark of the user's own: the PAGE's file, a package with an entry point, and files that are wrong."""
+"""A user's own benchmark: the file in the docs, a package with an entry point, and wrong files."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def benchmark(options: Options) -> Benchmark:
 
 
 def receipts(folder: Path) -> Path:
-    """The PAGE's file, and its data beside it."""
+    """The file in the docs, and its data beside it."""
     code = re.search(r'```python\n("""Receipts.*?)```', PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert code
     rows = [{"photo": f"{n}.png", "total": f"{n}2.40", "shop": ("Corner", "Mall")[n % 2]} for n in range(1, 5)]

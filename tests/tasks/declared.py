@@ -23,13 +23,13 @@ _REQUIRED: dict[str, dict[str, Any]] = {
 
 
 def benchmark_of(name: str, **options: Any) -> Benchmark:
-    """The declaration, made with these options."""
+    """The declaration under these options."""
     entry = registry.find(name)
     return entry.make(entry.settings(**_REQUIRED.get(name, {}) | options).named(name))
 
 
 def task_of(name: str, prompt_template: str | None = None, **options: Any) -> Task:
-    """The functions, with a config's template where one is given."""
+    """The functions, with a config's template if given."""
     benchmark = benchmark_of(name, **options)
     return benchmark.task(benchmark.template(prompt_template)[0])
 

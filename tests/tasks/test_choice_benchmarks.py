@@ -31,7 +31,7 @@ def metric_of(name: str, metric: str, **options: Any) -> Metric:
 
 
 def read(name: str, metric: str, reply: str, question: Question) -> Scored:
-    """The reply as a metric that doesn't draw reads and scores it."""
+    """The reply, read and scored by a metric that doesn't draw."""
     of = metric_of(name, metric)
     answer = benchmark_of(name).answer(of, reply_from(Completion(text=reply, finish_reason="stop")), question).text
     score = of.score(answer, question)

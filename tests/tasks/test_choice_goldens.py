@@ -1,4 +1,4 @@
-"""The published readers of multiple-choice replies, and what harnesses ask, against what these give."""
+"""The published readers of multiple-choice replies against their own results."""
 
 import ast
 import json
@@ -157,7 +157,7 @@ def test_mmmus_open_replies_are_read_and_scored_as_published() -> None:
 
 @needs_goldens
 def test_the_published_figures_of_900_real_mmmu_replies() -> None:
-    """22 of the 48 that the script can't read are kept with its drawn letter, the first; the others without one."""
+    """Of the 48 replies that the script can't read, 22 have its drawn letter, the first one; the others have none."""
     unread = 0
     for case in json.loads((REAL / "mmmu_qwen_vl_val.json").read_text(encoding="utf-8"))["records"]:
         if "index2ans" not in case:
@@ -174,7 +174,7 @@ def test_the_published_figures_of_900_real_mmmu_replies() -> None:
     ("run", "drawn"), [("standard10_options_cot", 0), ("standard10_options_direct", 1), ("vision_direct", 5)]
 )
 def test_real_mmmu_pro_replies_are_read_as_published(run: str, drawn: int) -> None:
-    """What the script couldn't read has the letter that it drew."""
+    """A reply that the script couldn't read has the letter that it drew."""
     cases = (REAL / f"mmmu_pro_gpt-4o_{run}_150.jsonl").read_text(encoding="utf-8").splitlines()
     unread = 0
     for case in map(json.loads, cases):

@@ -1,4 +1,4 @@
-"""The mc task in its modes: what it asks for, by what it is scored, and what a refused reply is worth."""
+"""The mc task in its modes: its prompt, its scores, and the score of a refused reply."""
 
 import pytest
 

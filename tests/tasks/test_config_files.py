@@ -12,7 +12,7 @@ from vqa_client.model_config import load_model, parse_model
 CONFIG = Path(__file__).parents[2] / "config"
 PUBLISHED = Path(__file__).parents[3] / "shared/data/seed002_longbench/config_vqa"
 FILES = [CONFIG / f"{name}.json" for name in ("glm", "internvl-3.5", "kimi-vl", "qwen3-vl")]
-"""Those of the long-document benchmarks; tests/tasks/test_vqa2_configs.py has the others."""
+"""The configs of the long-document benchmarks; tests/tasks/test_vqa2_configs.py has the others."""
 KEYS = {
     "model_name",
     "prompt_template",

@@ -1,4 +1,4 @@
-"""ChartQA and POPE against what their published scorers give, to the last digit."""
+"""ChartQA and POPE against the scores of their published scripts, to the last digit."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -301,7 +301,7 @@ def test_a_reply_without_an_answer_has_a_status(reply: str, finish_reason: str, 
 
 
 def scored_rows(case: dict[str, Any], metric: str, kind: str = "") -> Iterator[Scored]:
-    """The questions as the metric reads them, in the files of their categories, or those in one file alone."""
+    """The questions scored by a metric, in the files of their categories, or in one file."""
     benchmark = benchmark_of("pope")
     of = next(each for each in benchmark.metrics if each.name == metric)
     rows = zip(case["labels"], case["predictions"], case["categories"], strict=True)

@@ -1,4 +1,4 @@
-"""What data, files and options that a benchmark can't take are called, and the way out: whole messages and hints."""
+"""The whole messages and hints for data, files and options that a benchmark can't use."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -180,7 +180,7 @@ TURNS = [
     ([], "there is no turn of the user to ask"),
     ([{"role": "system", "content": "a"}], "there is no turn of the user to ask"),
     ([USER, ASSISTANT, ASSISTANT], "two turns of the assistant end it"),
-    ([ASSISTANT, USER], "turn 1 is of 'assistant', where one of 'user' is expected"),
+    ([ASSISTANT, USER], "turn 1 has the role 'assistant', and 'user' is expected"),
     ([USER, SHOWN, USER], "a turn of the assistant has an image"),
     ([{"role": "user", "content": 1}], "the content of a turn is a text, or a list of parts with a type each"),
     ([{"role": "user", "content": ["a"]}], "the content of a turn is a text, or a list of parts with a type each"),

@@ -1,4 +1,4 @@
-"""Benchmarks with open answers against what their scorers and harnesses give, to the last digit."""
+"""Benchmarks with open answers against the scores of their scripts and of harnesses, to the last digit."""
 
 import importlib
 import json

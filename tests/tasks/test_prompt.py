@@ -1,4 +1,4 @@
-"""How a question is put: images before, after or between the words, marks in every spelling, and named forms."""
+"""Prompts: images before, after or between the words, marks in every spelling, and prompt forms."""
 
 import ast
 import re

@@ -24,14 +24,14 @@ HERE = Place("data", 0, "val")
 
 
 def loaded(name: str, data: Path) -> list[Question]:
-    """The questions of a benchmark's data, whose images aren't looked for."""
+    """The questions of a benchmark's data, without looking for images."""
     settings = SimpleNamespace(data=data, split="", images=None, limit=None)
     parts = benchmark_of(name, data=data).load(Source(settings=settings, finds_images=False))
     return [question for part in parts for question in part.loaded.questions]
 
 
 def sums(questions: Iterable[Scored], *fields: str) -> dict[tuple[str, ...], tuple[float, int]]:
-    """The sum of the scores, and the number of the questions, of each value of these groups together."""
+    """The sum of the scores and the number of questions by the values of these groups."""
     found: dict[tuple[str, ...], tuple[float, int]] = defaultdict(lambda: (0.0, 0))
     for one in questions:
         keys: list[tuple[str, ...]] = [()]

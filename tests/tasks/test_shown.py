@@ -1,4 +1,4 @@
-"""Paths come back as they were given, whatever documents and folders are called."""
+"""Stored paths of pages come back unchanged, for all names of documents and folders."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -15,7 +15,7 @@ from vqa_client.types import Question
 OFFICIAL_QUESTIONS = 214_354
 PUBLISHED = Path(__file__).parents[3] / "shared/data/seed000_vqa2coco/results/vqa2_results_coco_20250729_131258.json"
 TABLE_BITS = 17
-"""The official list goes by image id modulo 2^17, but for collisions: it comes out of a hash table of that size."""
+"""The official list is ordered by image id modulo 2^17, except for collisions: it is from a hash table of that size."""
 
 
 def load(folder: Path, notes: list[str] | None = None, **options: Any) -> Loaded:
@@ -127,7 +127,7 @@ def test_without_any_image_the_error_says_what_was_looked_for_and_where(tmp_path
 def test_an_image_may_be_named_instead_of_numbered(tmp_path: Path, image_id: str) -> None:
     write_split(tmp_path, [question(1, image_id=image_id)], None, names=SHORT, images=[])
     (tmp_path / "images/photo_01.jpg").touch()
-    (asked,) = vqa2.load(find_files(tmp_path, tmp_path / SHORT[0])).questions
+    (asked,) = vqa2.load(find_files(tmp_path, tmp_path / SHORT[0]), num_questions=None).questions
     assert asked.images == (str(tmp_path / "images/photo_01.jpg"),)
 
 

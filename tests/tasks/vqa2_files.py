@@ -40,7 +40,7 @@ def write_split(
     images: list[int] | None = None,
     subtype: str = "val2014",
 ) -> Path:
-    """`images` are the ids that have a file, all of the questions' unless given; the files are empty."""
+    """Write a split; `images` are the ids with an (empty) file, by default those of all questions."""
     folder.mkdir(parents=True, exist_ok=True)
     head = {"info": {"version": "2.0"}, "data_subtype": subtype}
     (folder / names[0]).write_text(json.dumps({**head, "task_type": "Open-Ended", "questions": questions}))

@@ -17,9 +17,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from vqa_client.aggregates import Aggregate
 from vqa_client.benchmark import Benchmark, Beside, ColumnNames, Columns, Form, Home, Join, Judge, Metric, Picture
-from vqa_client.benchmark import Place, Question, Total, best_of, only, short_answer, tables
+from vqa_client.benchmark import Place, Question, Total, best_of, only_in, short_answer, tables
 from vqa_client.scoring.published.anls import plain
 from vqa_client.types import Group
 
@@ -210,10 +209,6 @@ def question(row: Row, place: Place) -> Iterator[Question]:
         yield make(figure, text, row.answer, reasoning_groups(row.answer_type, row.qa_source))
 
 
-def mean_of(half: str) -> Aggregate:
-    return only(lambda scored: scored.question.groups["half"] == half)
-
-
 BENCHMARK = Benchmark(
     name="charxiv",
     load=tables(
@@ -226,7 +221,9 @@ BENCHMARK = Benchmark(
     prompt="{question}",
     parse=short_answer,
     metrics=(Metric("exact", best_of(same), "the same words or number; published scores are of a judge"),),
-    totals=tuple(Total(half, mean_of(half), f"of the {half} questions") for half in ("descriptive", "reasoning")),
+    totals=tuple(
+        Total(half, only_in("half", half), f"of the {half} questions") for half in ("descriptive", "reasoning")
+    ),
     judge=Judge("correct", lambda question: rubric(question.groups)),
     breakdowns=("half", "category", "question", "answer_type", "source", "subject", "subplots", "year"),
 )

@@ -13,9 +13,8 @@ import re
 
 from msgspec import Struct
 
-from vqa_client.aggregates import Aggregate
 from vqa_client.benchmark import Benchmark, Beside, ColumnNames, Form, Home, Judge, Metric, Picture, Place, Prompt
-from vqa_client.benchmark import Question, Total, only, tables, whole_reply
+from vqa_client.benchmark import Question, Total, only_in, tables, whole_reply
 from vqa_client.scoring.short_answers import folded
 
 HOME = Home("github.com/yuweihao/MM-Vet", "Apache-2.0", megabytes=70)
@@ -60,10 +59,6 @@ def _has_words(part: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
 
 
-def mean_of(capability: str) -> Aggregate:
-    return only(lambda scored: capability in scored.question.groups["capability"])
-
-
 BENCHMARK = Benchmark(
     name="mmvet",
     load=tables(
@@ -83,7 +78,8 @@ BENCHMARK = Benchmark(
     metrics=(Metric("contains", contains, "how much of the reference is in the reply; published scores need a judge"),),
     measure="share of the reference in the reply (the published score needs a judge)",
     totals=tuple(
-        Total(name, mean_of(name), f"of the questions that take {says}") for name, says in CAPABILITIES.items()
+        Total(name, only_in("capability", name), f"of the questions that take {says}")
+        for name, says in CAPABILITIES.items()
     ),
     ideal_reply=lambda question: question.references[0].replace("<AND>", " and "),
     breakdowns=("capability", "combination"),

@@ -16,7 +16,7 @@ from typing import Final
 from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, ColumnNames, Form, Home, Metric, Picture, Place, Prompt, Question
-from vqa_client.benchmark import Scored, Sums, Total, only, tables, verbatim, whole_reply
+from vqa_client.benchmark import Sums, Total, only_in, tables, verbatim, whole_reply
 
 HOME = Home("https://github.com/Yuliang-Liu/MultimodalOCR", "MIT", megabytes=90)
 HUB = Home("hf://echo840/OCRBench", "MIT", megabytes=90)
@@ -88,10 +88,6 @@ def scored_by(rule: Callable[[str, str, str], float]) -> Callable[[str, Question
     return lambda answer, question: max(rule(answer, each, question.row.dataset) for each in question.references)
 
 
-def is_recognition(scored: Scored) -> bool:
-    return scored.question.groups["type"] in RECOGNITION
-
-
 POINTS = Sums(lambda scored: (scored.score,), lambda points: points)
 BENCHMARK = Benchmark(
     name="ocrbench",
@@ -116,7 +112,9 @@ BENCHMARK = Benchmark(
     ),
     totals=(
         Total("points", POINTS, "right replies", most=1000),
-        Total("recognition", only(is_recognition, POINTS), "right replies of text recognition", most=300),
+        Total(
+            "recognition", only_in("type", *RECOGNITION, inner=POINTS), "right replies of text recognition", most=300
+        ),
     ),
     headline="points",
     breakdowns=("type",),

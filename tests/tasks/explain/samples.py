@@ -1,4 +1,4 @@
-"""Records of our own in the exact forms of the NLE files, and a data folder to put them in."""
+"""Records of our own in the exact forms of the NLE files, and a data folder with them."""
 
 import json
 from pathlib import Path
@@ -87,7 +87,7 @@ def vcr_own(**changes: Any) -> dict[str, Any]:
 
 
 def put(root: Path, task: str, split: str, records: Any, *, file: str = "", images: tuple[str, ...] = ()) -> Path:
-    """Write an NLE file and empty images; give the data root."""
+    """Write an NLE file and empty images; return the data root."""
     path = root / "nle_data" / (file or FILES[task].format(split))
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = "\n".join(map(json.dumps, records)) if path.suffix == ".jsonl" else json.dumps(records)

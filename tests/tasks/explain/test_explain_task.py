@@ -137,7 +137,7 @@ WORDINGS = {
     "QA2R": "08a462d20f61",
     "Q2AR": "53c19485b04e",
 }
-"""The beginning of each whole prompt's SHA-256: runs with another are not the same."""
+"""The beginning of the SHA-256 of each whole prompt: with another prompt it is another run."""
 
 
 @pytest.mark.parametrize("name", WORDINGS)

@@ -1,4 +1,4 @@
-"""The real files, where they lie beside the repository: their images are stood in for by empty ones."""
+"""The real files, if they are beside the repository, with empty files as their images."""
 
 import json
 from collections import Counter

@@ -137,7 +137,7 @@ def turns_of(value: Any) -> Conversation:
     for number, (role, _, _) in enumerate(spoken):
         expected = _USER if number % 2 == 0 else _ASSISTANT
         if role not in expected:
-            raise ValueError(f"turn {number + 1} is of {role or 'nobody'!r}, where one of {expected[0]!r} is expected")
+            raise ValueError(f"turn {number + 1} has the role {role!r}, and {expected[0]!r} is expected")
     if len(spoken) % 2 == 0:
         raise ValueError("there is no turn of the user to ask" if not spoken else "two turns of the assistant end it")
     users, replies = spoken[::2], spoken[1::2]

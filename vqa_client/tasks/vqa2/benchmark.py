@@ -31,8 +31,6 @@ from vqa_client.types import UNKNOWN, Answer, Question
 
 HEADLINE = "normalised"
 SCORING_VERSION = "2"
-QUESTIONS = 20
-SEED = 42
 DATE_CHARACTERS = len("20250801_194855")
 TEN_ANSWERS: Final = "VQA accuracy (ten answers)"
 """The name of the headline: the published framework calls its partial credit VQA accuracy too."""
@@ -76,8 +74,8 @@ def _question(row: QuestionRow, annotation: AnnotationRow | None, image: str) ->
 def load(
     files: Vqa2Files,
     *,
-    num_questions: int | None = QUESTIONS,
-    seed: int = SEED,
+    num_questions: int | None,
+    seed: int = 42,
     limit: int | None = None,
     note: Callable[[str], None] = lambda _: None,
     finds_images: bool = True,
