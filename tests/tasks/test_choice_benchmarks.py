@@ -350,7 +350,7 @@ def test_a_choice_that_is_a_list_is_shown_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("said", ["", "?", "nan", "hidden"])
 def test_an_empty_hint_is_not_in_the_prompt(said: str) -> None:
-    assert mmbench.Row(index=7, image="1.png", question="Why?", hint=said).asked() == "Why?"
+    assert mmbench.Row(index=7, image="1.png", question="Why?", hint=said).text() == "Why?"
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def harness_question(name: str, row: dict[str, Any]) -> Question:
         options=tuple(ast.literal_eval(options) if isinstance(options, str) else options),
         lettered=letters,
     )
-    return Question(id="1", text=asked.asked(), choices=asked.choices(), row=asked)
+    return Question(id="1", text=asked.text(), choices=asked.choices(), row=asked)
 
 
 @needs_goldens

@@ -189,7 +189,7 @@ def test_mm_niahs_images_are_where_their_marks_are() -> None:
     [
         (lambda: mm_niah.pair("[1"), "expected a Python list of two, got '[1'"),
         (lambda: mm_niah.pair("[1]"), "expected a Python list of two, got '[1]'"),
-        (lambda: mm_niah.written(99), "the answer 99 is the number of no choice"),
+        (lambda: mm_niah.answer_text(99), "the answer 99 is the number of no choice"),
         (lambda: charxiv.descriptive_text(20, "a"), "there is no descriptive question 20; they are 1 to 19"),
         (lambda: charxiv.reasoning_groups(5, 1), "the answer type is 5, the source 1: they are 1 to 4 and 1 to 3"),
     ],

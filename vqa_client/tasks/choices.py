@@ -42,7 +42,7 @@ class ChoiceRow(Struct, kw_only=True):
     def choices(self) -> dict[str, str]:
         return label_choices(self.options) or {label: text for label, text in self.lettered.items() if text != "nan"}
 
-    def asked(self) -> str:
+    def text(self) -> str:
         """The question, after its hint where it has one."""
         return f"{self.hint}\n{self.question}" if self.hint not in HIDDEN else self.question
 

@@ -92,18 +92,18 @@ def right(reply: str, question: Question) -> float:
     return float(equal(reference, answer) or equal(question.choices.get(reference, ""), answer))
 
 
-def equal(one: str, other: str) -> bool:
+def equal(first: str, second: str) -> bool:
     """Equal texts, or equal values to two decimals."""
-    one, other = one.lower(), other.lower()
-    if not one.replace(" ", "") or not other.replace(" ", ""):
+    first, second = first.lower(), second.lower()
+    if not first.replace(" ", "") or not second.replace(" ", ""):
         return False
-    if one.strip() == other.strip():
+    if first.strip() == second.strip():
         return True
-    one, other = _rounded_parts(one), _rounded_parts(other)
-    if one == other:
+    first, second = _rounded_parts(first), _rounded_parts(second)
+    if first == second:
         return True
     try:
-        return _round(one) == _round(other)
+        return _round(first) == _round(second)
     except NoValueError:
         return False
 

@@ -52,7 +52,7 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
 
 def _questions(selection: Selection[_Row]) -> Iterator[Question]:
     wanted = selection.wanted
-    for row, images, context_length in selection.shown():
+    for row, images, context_length in selection.rows():
         yield Question(
             id=row.name,
             folder=wanted.folder,

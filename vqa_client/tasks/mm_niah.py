@@ -80,14 +80,14 @@ def last_marks(count: int, images: int) -> list[str]:
     return [f"<image {number}>" for number in range(images - count + 1, images + 1)]
 
 
-def typed(answer: Any, *, counts: bool, chooses: bool) -> Any:
+def typed_answer(answer: Any, *, counts: bool, chooses: bool) -> Any:
     """The list of counts, or the number of a choice, that an answer is, where the data has it as text."""
     if not isinstance(answer, str) or not answer or not (counts or chooses):
         return answer
     return json.loads(answer) if counts else int(answer)
 
 
-def written(answer: str | int | list[Any]) -> str:
+def answer_text(answer: str | int | list[Any]) -> str:
     """The answer in a model's words: the letter of a choice, a JSON list, or the text."""
     if isinstance(answer, int):
         if not 0 <= answer < len(ascii_uppercase):
@@ -171,12 +171,12 @@ def question(row: Row, place: Place) -> Question:
     pictured = meta.choices_image_path or []
     images = row.images + tuple(below(Path(row.folder), name) for name in pictured if row.folder)
     choices = label_choices(meta.choices or last_marks(len(pictured), len(images)))
-    row.answer = typed(row.answer, counts=task.startswith("counting"), chooses=bool(choices))
+    row.answer = typed_answer(row.answer, counts=task.startswith("counting"), chooses=bool(choices))
     return Question(
         id=f"{task}/{row.id}",
         text=numbered(f"{row.context}\n{row.question}"),
         images=images,
-        references=(written(row.answer),),
+        references=(answer_text(row.answer),),
         choices=choices,
         groups={"task": task, **cell(meta.context_length, meta.placed_depth)},
         row=row,

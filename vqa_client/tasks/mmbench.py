@@ -53,7 +53,7 @@ def question(row: Row, place: Place) -> Question:
     group = original_index(row.index) if row.g_index is None else row.g_index
     return Question(
         id=str(row.index),
-        text=row.asked(),
+        text=row.text(),
         images=(row.image,),
         choices=row.choices(),
         references=(row.answer,),

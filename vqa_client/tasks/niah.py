@@ -47,7 +47,7 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
 
 def _questions(selection: Selection[_Row]) -> Iterator[Question]:
     wanted = selection.wanted
-    for row, images, context_length in selection.shown():
+    for row, images, context_length in selection.rows():
         name, groups, extra = row.name, row.groups(context_length), wanted.extra(row)
         for index, gold in row.scorable():
             yield Question(

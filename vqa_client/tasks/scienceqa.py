@@ -47,7 +47,7 @@ def question(row: Row, place: Place, *, images_only: bool) -> Iterator[Question]
     groups = {"subject": row.subject, "grades": "7-12" if grade > 6 else "1-6" if grade else "", "topic": row.topic}
     yield Question(
         id=row.id or f"{place.file}#{place.number}",
-        text=row.asked(),
+        text=row.text(),
         images=(row.image,) if row.image else (),
         choices=row.choices(),
         references=(letter_of(row.answer),),

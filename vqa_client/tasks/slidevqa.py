@@ -53,13 +53,13 @@ class Overlap(NamedTuple):
 NOTHING: Final = Overlap(0.0, 0.0, 0.0, 0.0)
 
 
-def overlap(said: Sequence[object], wanted: Sequence[object]) -> Overlap:
+def overlap(words: Sequence[object], reference: Sequence[object]) -> Overlap:
     """Whether two sequences are equal in order, and the precision and recall of their members; 0 if none is shared."""
-    shared = sum((Counter(said) & Counter(wanted)).values())
+    shared = sum((Counter(words) & Counter(reference)).values())
     if not shared:
         return NOTHING
-    precision, recall = shared / len(said), shared / len(wanted)
-    return Overlap(float(list(said) == list(wanted)), _f1(precision, recall), precision, recall)
+    precision, recall = shared / len(words), shared / len(reference)
+    return Overlap(float(list(words) == list(reference)), _f1(precision, recall), precision, recall)
 
 
 def joint(answers: Overlap, slides: Overlap) -> Overlap:

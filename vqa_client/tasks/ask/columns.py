@@ -73,7 +73,7 @@ class Column(Struct):
 
 
 class Mapped(Struct, frozen=True, kw_only=True):
-    """The column of each role, "" or empty where there is none; `said` has each role with its reason, for people.
+    """The column of each role, "" or empty where there is none; `decisions` has each role with its reason, for people.
 
     `fixed_choices` are the same for all rows; with `true_false` all answers are "true" or "false", in any case.
     """
@@ -88,12 +88,14 @@ class Mapped(Struct, frozen=True, kw_only=True):
     document: str
     groups: tuple[str, ...]
     true_false: bool = False
-    said: tuple[tuple[str, str], ...]
+    decisions: tuple[tuple[str, str], ...]
 
     def identity(self) -> dict[str, Any]:
         """The mapping in the run file: with another mapping it is another run."""
         fields = {
-            name: getattr(self, name) for name in self.__struct_fields__ if name not in ("said", "groups", "true_false")
+            name: getattr(self, name)
+            for name in self.__struct_fields__
+            if name not in ("decisions", "groups", "true_false")
         }
         return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items() if value}
 
@@ -156,7 +158,7 @@ def mapped(
     used = {*taken, fields["id"], fields["document"], *fields["groups"], fields.get("messages", "")}
     if unused := [name for name in columns if name not in used]:
         decisions.append(("unused", ", ".join(f"`{name}`" for name in unused)))
-    return Mapped(**fields, said=tuple(decisions))
+    return Mapped(**fields, decisions=tuple(decisions))
 
 
 def plain(name: str) -> str:

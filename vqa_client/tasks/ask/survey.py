@@ -69,7 +69,7 @@ class Survey(Struct, frozen=True, kw_only=True):
         """The result for people, one line per fact."""
         names = first_of([table.path.name for table in self.tables], 3)
         yield f"{names}: {count(self.rows, 'row')}"
-        for role, words in self.mapped.said:
+        for role, words in self.mapped.decisions:
             yield f"  {role:<9} {words}"
         if self.answer_form:
             yield f"  answers   {_FORM_WORDS[self.answer_form]}, because all of them fit"

@@ -21,7 +21,7 @@ class Wording(Struct, frozen=True, kw_only=True):
     """
 
     instruction: str
-    shown: Callable[[Question], str]
+    show: Callable[[Question], str]
     examples: tuple[tuple[str, str], ...]
 
 
@@ -33,7 +33,7 @@ def prompt(question: Question, wording: Wording, prompt_mode: str) -> str:
         blocks.append("These examples come without their images and show the form of a reply.")
         blocks += [f"{asked}\nAnswer: {reply}" for asked, reply in examples]
         blocks.append("Now the image below.")
-    return "\n\n".join([*blocks, wording.shown(question)])
+    return "\n\n".join([*blocks, wording.show(question)])
 
 
 _OUTSIDE: Final = "Write nothing else."
@@ -43,9 +43,12 @@ _SHOWN_BY: Final = f"{_BECAUSE}what in the image shows it. {_OUTSIDE}"
 """Words that instructions share."""
 
 
-def named(name: str) -> Callable[[Question], str]:
-    """Show a question as its text after a name and a colon."""
-    return lambda question: f"{name}: {question.text}"
+def _question_line(text: str) -> str:
+    return f"Question: {text}"
+
+
+def _show_question(question: Question) -> str:
+    return _question_line(question.text)
 
 
 VQAX: Final = Wording(
@@ -53,7 +56,7 @@ VQAX: Final = Wording(
         f"Answer the question about the image {_FORM.format('answer')}"
         f"Begin with an answer of one or two words. {_SHOWN_BY}"
     ),
-    shown=named("Question"),
+    show=_show_question,
     examples=(
         ("Question: What is the dog lying on?", "rug because there is a striped mat under its paws"),
         ("Question: Is it going to rain soon?", "yes because dark clouds fill the whole sky"),
@@ -65,7 +68,7 @@ ACTX: Final = Wording(
         f"Name the activity of the person in the image {_FORM.format('activity')}"
         f"Begin with the activity in one to three words. {_SHOWN_BY}"
     ),
-    shown=named("Question"),
+    show=_show_question,
     examples=(
         ("Question: What is the person doing?", "rowing because she pulls two oars in a narrow boat"),
         ("Question: What is the person doing?", "mowing lawn because he pushes a machine over cut grass"),
@@ -79,7 +82,7 @@ ESNLIVE: Final = Wording(
         f"Reply {_FORM.format('label')}"
         f"Begin with one of the words entailment, contradiction, neutral. {_BECAUSE}why. {_OUTSIDE}"
     ),
-    shown=named("Hypothesis"),
+    show=lambda question: f"Hypothesis: {question.text}",
     examples=(
         ("Hypothesis: A child is outdoors.", "entailment because the girl on the swing is in a park"),
         ("Hypothesis: The two men are asleep.", "contradiction because men who carry a sofa are awake"),
@@ -143,16 +146,12 @@ _EXAMPLES: Final = (
 )
 
 
-def _question(text: str) -> str:
-    return f"Question: {text}"
-
-
 def _with_choices(text: str, choices: Mapping[str, str]) -> str:
-    return f"{_question(text)}\n{choices_text(choices)}"
+    return f"{_question_line(text)}\n{choices_text(choices)}"
 
 
 def _with_reasons(text: str, answer: str, reasons: Mapping[str, str]) -> str:
-    return f"{_question(text)}\nThe right answer: {answer}\nReasons:\n{choices_text(reasons)}"
+    return f"{_question_line(text)}\nThe right answer: {answer}\nReasons:\n{choices_text(reasons)}"
 
 
 def _with_both(text: str, choices: Mapping[str, str], reasons: Mapping[str, str]) -> str:
@@ -168,9 +167,12 @@ FREE: Final = Wording(
     instruction=(
         f"Answer the question about the image {_FORM.format('answer')}The answer is a short statement. {_SHOWN_BY}"
     ),
-    shown=lambda question: _question(question.text),
+    show=_show_question,
     examples=tuple(
-        (_question(each.question), f"{_inner(each.answers[each.right])} because {_inner(each.reasons[each.reason])}")
+        (
+            _question_line(each.question),
+            f"{_inner(each.answers[each.right])} because {_inner(each.reasons[each.reason])}",
+        )
         for each in _EXAMPLES
     ),
 )
@@ -179,7 +181,7 @@ Q2A: Final = Wording(
         f"Choose the answer to the question about the image. Reply {_FORM.format('letter')}"
         f"Begin with the letter of the right answer. {_SHOWN_BY}"
     ),
-    shown=lambda question: _with_choices(question.text, question.choices),
+    show=lambda question: _with_choices(question.text, question.choices),
     examples=tuple(
         (
             _with_choices(each.question, label_choices(each.answers)),
@@ -193,7 +195,7 @@ QA2R: Final = Wording(
         "The right answer to a question about the image is given. Choose the reason why it is right. "
         f"Reply with the letter of that reason. {_OUTSIDE}"
     ),
-    shown=lambda question: _with_reasons(question.text, question.extra["given_answer"], question.choices),
+    show=lambda question: _with_reasons(question.text, question.extra["given_answer"], question.choices),
     examples=tuple(
         (_with_reasons(each.question, each.answers[each.right], label_choices(each.reasons)), "ABCD"[each.reason])
         for each in _EXAMPLES
@@ -205,7 +207,7 @@ Q2AR: Final = Wording(
         "<letter of the answer> because <letter of the reason>\n"
         f"{_OUTSIDE}"
     ),
-    shown=lambda question: _with_both(question.text, question.choices, question.extra["reasons"]),
+    show=lambda question: _with_both(question.text, question.choices, question.extra["reasons"]),
     examples=tuple(
         (
             _with_both(each.question, label_choices(each.answers), label_choices(each.reasons, after=4)),

@@ -48,7 +48,7 @@ class VcrRow(NleRow, frozen=True, kw_only=True):
     img_id: str | None = None
     objects: tuple[str, ...] = ()
 
-    def asked(self) -> str:
+    def text(self) -> str:
         return self._sentence(self.sent if self.sent else self.question)
 
     def choices(self) -> list[str]:
@@ -165,7 +165,7 @@ def _question(sample_id: str, row: VcrRow, path: str, *, extra: dict[str, Any], 
     }
     return Question(
         id=sample_id,
-        text=row.asked(),
+        text=row.text(),
         images=(path,),
         rationales=row.all_explanations(),
         cluster=row.photo(),

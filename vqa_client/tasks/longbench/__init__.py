@@ -232,7 +232,7 @@ class Selection(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     lengths: bytearray
     left_out: dict[str, tuple[str, ...]]
 
-    def shown(self) -> Iterator[tuple[AnyRow, tuple[str, ...], str]]:
+    def rows(self) -> Iterator[tuple[AnyRow, tuple[str, ...], str]]:
         """Each record that is asked, with its page images and context length, read from the file again."""
         for place, (index, record) in enumerate(self.file.picked(self.indices)):
             row = self.file.decode(index, record, self.row_type, hint=self.hint)

@@ -54,7 +54,7 @@ def _question(row: QuestionRow, annotation: AnnotationRow | None, image: str) ->
         id=str(row.question_id),
         text=row.question,
         images=(image,),
-        references=tuple(texts(known.given)),
+        references=tuple(texts(known.all_answers)),
         groups={
             "kind": kind_of(row.question, gold),
             "answer_type": known.answer_type or UNKNOWN,
@@ -66,7 +66,7 @@ def _question(row: QuestionRow, annotation: AnnotationRow | None, image: str) ->
             "image_id": row.image_id,
             "image_filename": image.rpartition("/")[2],
             "multiple_choice_answer": gold,
-            "answers": told_apart(known.given),
+            "answers": told_apart(known.all_answers),
         },
     )
 

@@ -193,7 +193,7 @@ class AnnotationRow(Struct, frozen=True, kw_only=True, gc=False):
     answer_type: str | None = None
 
     @property
-    def given(self) -> tuple[HumanAnswer | str, ...]:
+    def all_answers(self) -> tuple[HumanAnswer | str, ...]:
         """The answers; in a file without a list of answers the one answer."""
         if not self.answers and self.multiple_choice_answer:
             return (self.multiple_choice_answer,)
