@@ -2,8 +2,10 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from vqa_client.scoring.explanation_metrics.coco import Explained
-from vqa_client.scoring.explanation_metrics.evil import Explanation, ExplanationScores, judge
+from vqa_client.scoring.explanation_metrics.evil import METRICS, Explanation, ExplanationScores, Scope, judge
 from vqa_client.scoring.explanation_metrics.outside import Tools
 
 CORE = ("bleu", "rouge_l", "cider")
@@ -48,4 +50,11 @@ def score_explanations(
         Explanation(id=id, text=said.get(id, ""), references=tuple(texts), right=None if right is None else id in right)
         for id, texts in references.items()
     ]
-    return judge(explanations, tools, metrics=metrics).scores
+    scores = judge(explanations, tools).scores
+    names = {name for metric in metrics for name in METRICS[metric][0]}
+
+    def chosen(scope: Scope) -> Scope:
+        return replace(scope, metrics={name: value for name, value in scope.metrics.items() if name in names})
+
+    filtered = chosen(scores.filtered) if scores.filtered else None
+    return replace(scores, unfiltered=chosen(scores.unfiltered), filtered=filtered)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.linear_time import RATIO, growth_of
 from tests.scoring.explanation_metrics.samples import PREDICTIONS, REFERENCES, score_explanations
-from vqa_client.scoring.explanation_metrics.evil import ALL
+from vqa_client.scoring.explanation_metrics.evil import METRICS
 from vqa_client.scoring.explanation_metrics.outside import tools_named_in
 
 
@@ -59,7 +59,7 @@ def test_a_reference_without_words_does_not_count() -> None:
 
 
 def test_missing_programs_are_named_and_the_other_metrics_scored() -> None:
-    metrics = score_explanations(PREDICTIONS, REFERENCES, metrics=ALL, tools=tools_named_in({})).unfiltered.metrics
+    metrics = score_explanations(PREDICTIONS, REFERENCES, metrics=METRICS, tools=tools_named_in({})).unfiltered.metrics
     for name, variable in [("METEOR", "METEOR_JAR"), ("SPICE", "SPICE_JAR"), ("BERTScore", "BERTSCORE_MODEL")]:
         assert metrics[name].value is None
         assert name in metrics[name].reason
@@ -70,7 +70,7 @@ def test_missing_programs_are_named_and_the_other_metrics_scored() -> None:
 def test_a_path_that_does_not_exist_is_named() -> None:
     environment = {f"VQA_CLIENT_{name}": f"/nowhere/{name}" for name in ("METEOR_JAR", "SPICE_JAR", "BERTSCORE_MODEL")}
     tools = tools_named_in(environment)
-    metrics = score_explanations(PREDICTIONS, REFERENCES, metrics=ALL, tools=tools).unfiltered.metrics
+    metrics = score_explanations(PREDICTIONS, REFERENCES, metrics=METRICS, tools=tools).unfiltered.metrics
     for name, path in [("METEOR", "METEOR_JAR"), ("SPICE", "SPICE_JAR"), ("BERTScore", "BERTSCORE_MODEL")]:
         assert f"/nowhere/{path}" in metrics[name].reason
 

@@ -59,10 +59,6 @@ def test_without_a_filtered_scope_only_the_task_score_is_left() -> None:
     assert "right" in scored.s_o.reason
 
 
-def test_a_metric_that_was_not_requested_is_missing() -> None:
-    assert "SPICE is missing: it was not requested" in evil(_scores({"METEOR": 0.2})).s_e.reason
-
-
 def test_no_task_score_is_null_with_a_reason() -> None:
     assert evil(_scores(dict(PARTS))).s_t.reason
 

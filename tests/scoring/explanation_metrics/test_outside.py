@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.scoring.explanation_metrics.samples import PREDICTIONS, REFERENCES, score_explanations
 from vqa_client.scoring.explanation_metrics.evil import ExplanationScores
@@ -70,7 +71,7 @@ def java(tmp_path: Path) -> str:
 def _scores(java: str, metric: str, behaviour: str = "", *, silence_s: float = 30.0) -> ExplanationScores:
     jar = Path(java).parent / "scorer.jar"
     jar.write_text(behaviour)
-    tools = Tools(meteor_jar=str(jar), spice_jar=str(jar), java=java, silence_s=silence_s, spice_text_s=0)
+    tools = replace(Tools(java=java, silence_s=silence_s, spice_text_s=0), **{f"{metric}_jar": str(jar)})
     said = {"1": "street street dry", "2": "", "3": "helmet"}
     references = {"1": ["street wet", "it is"], "2": ["snow"], "3": ["helmet on"]}
     return score_explanations(said, references, right={"1"}, metrics=[metric], tools=tools)

@@ -18,7 +18,7 @@ of its parts, because it is another measure.
 Source: Kayser et al., ICCV 2021, and the benchmark's published script.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -41,7 +41,6 @@ METRICS: Final[Mapping[str, tuple[Sequence[str], Callable[[Sequence[Explained], 
     "bertscore": (("BERTScore",), outside.bertscore),
 }
 """The metrics: the names of their values, in coco-caption's spelling, and the function that computes them."""
-ALL: Final = tuple(METRICS)
 
 
 class Metric(Struct, frozen=True, kw_only=True):
@@ -91,7 +90,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
     task_score: float | None = None
 
 
-def _scores(by_id: Mapping[str, Explanation], tools: Tools, metrics: Collection[str]) -> ExplanationScores:
+def _scores(by_id: Mapping[str, Explanation], tools: Tools) -> ExplanationScores:
     known = [explanation for explanation in by_id.values() if explanation.right is not None]
     right = {explanation.id for explanation in known if explanation.right}
     half_right = right | {explanation.id for explanation in known if explanation.task_score}
@@ -99,7 +98,7 @@ def _scores(by_id: Mapping[str, Explanation], tools: Tools, metrics: Collection[
     members = ({"filtered": right} if known else {}) | ({"half_right": half_right} if half_right != right else {})
     places = {name: [at for at, id in enumerate(ids) if id in those] for name, those in members.items()}
     scopes = [list(range(len(ids))), *places.values()]
-    scored = _scores_of_scopes(explained, scopes, [name for name in METRICS if name in metrics], tools)
+    scored = _scores_of_scopes(explained, scopes, tools)
     unfiltered, *others = (_scope(ids, explained, scope, values) for scope, values in zip(scopes, scored, strict=True))
     without = len(by_id) - len(ids)
     return ExplanationScores(
@@ -123,14 +122,11 @@ def _tokenise_all(by_id: Mapping[str, Explanation]) -> tuple[list[str], list[Exp
     return ids, explained
 
 
-def _scores_of_scopes(
-    explained: Sequence[Explained], scopes: Scopes, metrics: Sequence[str], tools: Tools
-) -> list[dict[str, Scored | str]]:
+def _scores_of_scopes(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[dict[str, Scored | str]]:
     """For each scope its values by name, or the reason for a missing one."""
     scored: list[dict[str, Scored | str]] = [{} for _ in scopes]
     filled = [number for number, scope in enumerate(scopes) if scope]
-    for metric in metrics:
-        names, score = METRICS[metric]
+    for names, score in METRICS.values():
         for values in scored:
             values.update(dict.fromkeys(names, "the scope has no question"))
         if not filled:
@@ -234,7 +230,7 @@ def _mean_of_parts(metrics: Mapping[str, Metric], parts: Sequence[str], nothing:
         return Value(value=None, reason=nothing)
     values, missing = [], []
     for part in parts:
-        metric = metrics.get(part, Metric(value=None, reason="it was not requested"))
+        metric = metrics[part]
         if metric.value is None:
             missing.append(f"{part} is missing: {metric.reason}")
         else:
@@ -255,14 +251,14 @@ class Judged(Struct, frozen=True, kw_only=True):
     evil: Evil
 
 
-def judge(explanations: Iterable[Explanation], tools: Tools, *, metrics: Collection[str] = ALL) -> Judged:
+def judge(explanations: Iterable[Explanation], tools: Tools) -> Judged:
     """Score every explanation, also an empty one, against its references.
 
     A metric that fails, or whose program or model isn't in `tools`, is null with the reason. For e-ViL an answer is
     right if it is right or has a task score above 0. Of several explanations with one id the last counts.
     """
     by_id = {explanation.id: explanation for explanation in explanations}
-    scores = _scores(by_id, tools, metrics)
+    scores = _scores(by_id, tools)
     task_scores = [explanation.task_score for explanation in by_id.values() if explanation.task_score is not None]
     mean = sum(task_scores) / len(task_scores) if task_scores else None
     return Judged(scores=scores, evil=evil(scores, task_score=mean))
