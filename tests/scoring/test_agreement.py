@@ -12,9 +12,9 @@ from vqa_client.scoring.agreement import (
     Rating,
     cohens_kappa,
     fleiss_kappa,
+    joint_rating,
     rogan_gladen,
     spearmans_rho,
-    together,
 )
 from vqa_client.scoring.paired import percentiles, resampled
 from vqa_client.scoring.statistics import t_quantile
@@ -241,5 +241,5 @@ def test_the_joint_rating_does_not_depend_on_the_order() -> None:
         ([0.7, None], True, None),
     ):
         for order in permutations(said):
-            found = together(order, graded=graded)
+            found = joint_rating(order, graded=graded)
             assert found == (wanted if wanted is None else pytest.approx(wanted))

@@ -20,17 +20,17 @@ from vqa_client.answers.predictions import (
     EXPLANATIONS_HINT,
     Prediction,
     Predictions,
-    named,
-    of_file,
-    of_ids,
-    of_repeated,
-    of_statuses,
+    count_and_first,
+    no_common_question,
+    note_file_faults,
+    note_ids,
+    note_repeats,
+    note_statuses,
     read_predictions,
     records_of,
     stem_of,
-    strangers,
 )
-from vqa_client.answers.rows import Id, decoded, json_rows, json_text, key_of, lines, opening
+from vqa_client.answers.rows import Id, decode_json, first_character, json_rows, json_text, key_of, lines
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.files import write_json
 from vqa_client.not_json import fault
@@ -48,7 +48,7 @@ from vqa_client.scoring.vqa_accuracy import (
     majority,
     question_accuracy,
     texts,
-    told_apart,
+    texts_if_distinct,
 )
 from vqa_client.settings.score import ScoreSettings
 from vqa_client.types import ANSWERED, Question
@@ -106,8 +106,8 @@ def read_annotations(path: str | os.PathLike[str]) -> Annotations:
     """Read a file of any of these forms; raises DataError for a malformed one."""
     name = os.fspath(path)
     text = json_text(name)
-    if opening(text) == b"[":
-        return _collect(name, decoded(name, text, list[Annotation]))
+    if first_character(text) == b"[":
+        return _collect(name, decode_json(name, text, list[Annotation]))
     try:
         file = msgspec.json.decode(text, type=_File)
     except UNDECODABLE as error:
@@ -119,7 +119,7 @@ def read_annotations(path: str | os.PathLike[str]) -> Annotations:
     if not isinstance(file.questions, UnsetType):
         labelled = (file.data_subtype or "").startswith(_LABELLED)
         return replace(_collect(name, file.questions), unlabelled=not labelled)
-    by_id = decoded(name, text, dict[str, Annotation])
+    by_id = decode_json(name, text, dict[str, Annotation])
     rows = [replace(row, question_id=key) if row.question_id == "" else row for key, row in by_id.items()]
     annotations = _collect(name, rows)
     return replace(annotations, id_kinds=annotations.id_kinds - {str})  # keys of a JSON object can't be numbers
@@ -207,7 +207,7 @@ def score_files(settings: ScoreSettings) -> ScoreReport:
     annotations = read_annotations(settings.annotations)
     predicted, known = predictions.by_id, annotations.by_id
     if predicted.keys().isdisjoint(known):
-        raise strangers(predictions, next(iter(known)), str(settings.annotations))
+        raise no_common_question(predictions, next(iter(known)), str(settings.annotations))
     columns = Columns(
         values={name: array("d") for name in settings.metrics},
         without_annotation=[key for key in predicted if key not in known],
@@ -253,7 +253,7 @@ def _questions(
             row=annotation,
             extra={
                 "annotators": [answer.answer_id for answer in answers if isinstance(answer, HumanAnswer)],
-                "compared": told_apart(answers),
+                "compared": texts_if_distinct(answers),
                 "gold": annotation.multiple_choice_answer or (majority(answers) if gold else ""),
             },
         )
@@ -314,20 +314,20 @@ def _unanswered(predictions: Predictions, annotations: Annotations, number: int)
 
 def _notes(predictions: Predictions, annotations: Annotations, columns: Columns) -> Iterator[str]:
     """One sentence per problem; none if both files are complete."""
-    yield from of_ids(columns.without_annotation, columns.without_prediction, "annotation", "annotated question")
+    yield from note_ids(columns.without_annotation, columns.without_prediction, "annotation", "annotated question")
     if columns.without_answers:
-        yield f"{named(columns.without_answers, 'question')} without any answer to compare with, not scored"
-    yield from of_repeated(predictions.repeated, len(predictions.differing))
+        yield f"{count_and_first(columns.without_answers, 'question')} without any answer to compare with, not scored"
+    yield from note_repeats(predictions.repeated, len(predictions.differing))
     if annotations.repeated:
-        yield f"{named(annotations.repeated, 'question')} with several annotations: the last one counts"
+        yield f"{count_and_first(annotations.repeated, 'question')} with several annotations: the last one counts"
     if len(predictions.id_kinds | annotations.id_kinds) > 1:
         yield 'ids are numbers in one place and text in another: 42 and "42" are taken for one question'
     yield from _on_answers(columns)
     blank = "right only where annotators left theirs blank"
-    yield from of_statuses(columns.statuses, lambda status: blank if status == "empty" else "scored 0")
+    yield from note_statuses(columns.statuses, lambda status: blank if status == "empty" else "scored 0")
     if predictions.explained:
         yield f"only answers are scored here; {EXPLANATIONS_HINT.format(predictions.path)} for these"
-    yield from of_file(predictions)
+    yield from note_file_faults(predictions)
     if columns.sentences:
         long = count(columns.sentences, "prediction")
         yield f"{long} of more than {LONG_WORDS} words, where VQA accuracy wants a short answer"

@@ -75,7 +75,7 @@ def indices_by_type(types: Sequence[str | None]) -> dict[str, list[int]]:
     return members
 
 
-def picked(column: Sequence[Item], indices: Sequence[int]) -> list[Item]:
+def items_at(column: Sequence[Item], indices: Sequence[int]) -> list[Item]:
     """The items of a column at these indices."""
     return [column[index] for index in indices]
 
@@ -111,7 +111,7 @@ def _means_by_type(scored: Columns, types: Sequence[str | None]) -> dict[str, di
     """The means by type and metric, types with the most questions first."""
     return {
         name: {
-            metric: mean_of(picked(column, indices), picked(scored.clusters, indices))
+            metric: mean_of(items_at(column, indices), items_at(scored.clusters, indices))
             for metric, column in scored.values.items()
         }
         for name, indices in sorted(indices_by_type(types).items(), key=lambda item: (-len(item[1]), item[0]))
@@ -167,7 +167,7 @@ def _by_type_and_id(
     scored: Columns, types: Sequence[str | None], rounded: Sequence[float]
 ) -> dict[str, dict[str, float]]:
     return {
-        name: _by_id(picked(scored.question_ids, indices), picked(rounded, indices))
+        name: _by_id(items_at(scored.question_ids, indices), items_at(rounded, indices))
         for name, indices in indices_by_type(types).items()
     }
 

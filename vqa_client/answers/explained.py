@@ -20,17 +20,17 @@ from vqa_client.answers.predictions import (
     Prediction,
     Predictions,
     Scores,
-    named,
-    of_file,
-    of_ids,
-    of_repeated,
-    of_statuses,
+    count_and_first,
+    no_common_question,
+    note_file_faults,
+    note_ids,
+    note_repeats,
+    note_statuses,
     read_explained,
     records_of,
     stem_of,
-    strangers,
 )
-from vqa_client.answers.rows import Form, Id, decoded, form_of, json_text, key_of, taken_apart
+from vqa_client.answers.rows import Form, Id, caption_form, decode_json, json_text, key_of, split_caption
 from vqa_client.benchmark import Metric
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.files import write_json
@@ -119,7 +119,7 @@ def _captions(path: Path) -> dict[str, list[str]] | None:
         return None
     captions: dict[str, list[str]] = {}
     if "annotations" in records:
-        for row in decoded(path, memoryview(records["annotations"]), list[_Annotation]):
+        for row in decode_json(path, memoryview(records["annotations"]), list[_Annotation]):
             if isinstance(row.caption, UnsetType):
                 raise DataError(f"{path}: an annotation of {row.image_id!r} has no caption", hint=_NO_CAPTIONS)
             captions.setdefault(key_of(row.image_id), []).append(row.caption)
@@ -127,16 +127,16 @@ def _captions(path: Path) -> dict[str, list[str]] | None:
     first = bytes(next(iter(records.values()), Raw(b"")))[:1]
     if first not in (b"[", b'"'):
         return None
-    by_id = decoded(path, text, dict[str, list[str] | str])
+    by_id = decode_json(path, text, dict[str, list[str] | str])
     return {key: [texts] if isinstance(texts, str) else texts for key, texts in by_id.items()}
 
 
 def _from_captions(path: Path, captions: dict[str, list[str]]) -> References:
-    form = form_of(path, [text for texts in captions.values() for text in texts])
+    form = caption_form(path, [text for texts in captions.values() for text in texts])
     if not any(captions.values()):
         raise DataError(f"{path} contains no caption", hint=_NO_CAPTIONS)
     questions = [
-        _question(key, [taken_apart(text, form) for text in texts]) for key, texts in captions.items() if texts
+        _question(key, [split_caption(text, form) for text in texts]) for key, texts in captions.items() if texts
     ]
     return References(path=str(path), by_id={question.id: question for question in questions}, captions=form)
 
@@ -243,7 +243,7 @@ def _scores(metrics: Sequence[Metric], prediction: Prediction, question: Questio
 def _score(predictions: Predictions, references: References) -> tuple[ExplanationReport, list[tuple[Question, Record]]]:
     known = references.by_id
     if predictions.by_id.keys().isdisjoint(known):
-        raise strangers(predictions, next(iter(known)), references.path)
+        raise no_common_question(predictions, next(iter(known)), references.path)
     answers_known = predictions.has_answers and references.has_answers
     scores: Scores = partial(_scores, references.metrics) if answers_known else lambda *_: {}
     pairs = list(records_of(known.values(), predictions, scores))
@@ -274,15 +274,15 @@ def _score(predictions: Predictions, references: References) -> tuple[Explanatio
         notes=[
             *filter(None, [references.note]),
             *(f"{file.path}: {_FORMS[file.captions]}" for file in (predictions, references) if file.captions),
-            *of_ids(others, missing, "reference", "question"),
+            *note_ids(others, missing, "reference", "question"),
             *(
-                f"{named(ids, 'reference')} left out: {why.replace('_', ' ')}"
+                f"{count_and_first(ids, 'reference')} left out: {why.replace('_', ' ')}"
                 for why, ids in references.unusable.items()
             ),
-            *of_repeated(repeated, differing),
+            *note_repeats(repeated, differing),
             *_on_explanations(judged, None if answers_known else predictions if references.has_answers else references),
-            *of_statuses(statuses, lambda status: "counted as wrong"),
-            *of_file(predictions),
+            *note_statuses(statuses, lambda status: "counted as wrong"),
+            *note_file_faults(predictions),
         ],
         files=[],
     )

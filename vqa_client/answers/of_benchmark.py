@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from vqa_client.answers.predictions import (
     Prediction,
     Predictions,
-    of_file,
-    of_ids,
-    of_repeated,
+    no_common_question,
+    note_file_faults,
+    note_ids,
+    note_repeats,
     read_predictions,
     stem_of,
-    strangers,
 )
 from vqa_client.answers.rows import key_of
 from vqa_client.errors import QuestionFailed, UsageError
@@ -55,13 +55,13 @@ def score_answers(settings: RunSettings, answers: AnswersSettings, note: Note) -
     keys = {key_of(each) for ids in asked for each in ids}
     unknown = [key for key in predictions.by_id if key not in keys]
     if len(unknown) == len(predictions.by_id):
-        raise strangers(predictions, asked[0][0], str(plans[0].data_path))
+        raise no_common_question(predictions, asked[0][0], str(plans[0].data_path))
     missing = [tuple(each for each in ids if key_of(each) not in predictions.by_id) for ids in asked]
     treated = "counted as wrong" if answers.missing == "wrong" else "not scored (--missing wrong counts them)"
     for line in (
-        *of_ids(unknown, [each for ids in missing for each in ids], "question", "question", treated),
-        *of_repeated(predictions.repeated, len(predictions.differing)),
-        *of_file(predictions),
+        *note_ids(unknown, [each for ids in missing for each in ids], "question", "question", treated),
+        *note_repeats(predictions.repeated, len(predictions.differing)),
+        *note_file_faults(predictions),
     ):
         note(line)
     chosen_plans = plans if answers.missing == "wrong" else map(_without_missing, plans, missing)

@@ -17,16 +17,16 @@ from msgspec.structs import replace
 from vqa_client.answers.rows import (
     Form,
     Id,
+    caption_form,
     csv_rows,
-    form_of,
+    first_character,
     is_csv,
     is_log,
     json_rows,
     json_text,
     key_of,
     lines,
-    opening,
-    taken_apart,
+    split_caption,
 )
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.not_json import fault
@@ -153,7 +153,7 @@ def read_explained(
     else:
         rows = list(json_rows(name, _Row, unreadable))
         texts = [row.caption or "" for _, row in rows if row.caption is not UNSET]
-        form = (captions or form_of(name, texts)) if texts else None
+        form = (captions or caption_form(name, texts)) if texts else None
     predictions = _collect(name, rows, partial(_explained_prediction, form), _EXPLAINED_HINT, unreadable)
     return replace(predictions, captions=form, explained=False)
 
@@ -165,7 +165,7 @@ def stem_of(predictions: str) -> str:
     return name[: len(name) - len(ending)].removesuffix("_results") or name
 
 
-def strangers(predictions: Predictions, known: str, path: str) -> DataError:
+def no_common_question(predictions: Predictions, known: str, path: str) -> DataError:
     """The error for predictions of which no question is in the other file."""
     predicted = next(iter(predictions.by_id))
     return DataError(
@@ -199,7 +199,7 @@ def _from_explained_csv(name: str, find: Find) -> Iterator[tuple[str, _Row]]:
 
 def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
     text = json_text(name)
-    report = _report(name, text) if opening(text) == b"{" else None
+    report = _report(name, text) if first_character(text) == b"{" else None
     if report is not None:
         for model, result in report.results.items():
             for number, row in enumerate(result.question_results, 1):
@@ -300,7 +300,7 @@ def _explained_prediction(form: Form | None, where: str, row: _Row, answer: Any)
     key = next((each for name in _EXPLAINED_IDS if (each := getattr(row, name)) not in (UNSET, None, "")), UNSET)
     explanation = _first_set(row, ("rationale", "explanation"))
     if form and row.caption is not UNSET:
-        answer, explanation = taken_apart(row.caption or "", form)
+        answer, explanation = split_caption(row.caption or "", form)
     elif explanation is UNSET and row.status is UNSET:
         raise DataError(f"{where} has no explanation", hint=_EXPLAINED_HINT)
     if key is UNSET:
@@ -319,24 +319,24 @@ def _text_of(value: Any) -> str:
 _EXAMPLES: Final = 3
 
 
-def of_ids(
+def note_ids(
     strangers: Collection[str], missing: Collection[str], other: str, asked: str, treated: str = "not scored"
 ) -> Iterator[str]:
     """Notes on predictions without an `other`, such as an annotation, and on `asked` questions without a prediction."""
     if strangers:
-        yield f"{named(strangers, 'prediction')} without {other}, not scored"
+        yield f"{count_and_first(strangers, 'prediction')} without {other}, not scored"
     if missing:
-        yield f"{named(missing, asked)} without prediction, {treated}"
+        yield f"{count_and_first(missing, asked)} without prediction, {treated}"
 
 
-def of_repeated(repeated: Mapping[str, int], differing: int) -> Iterator[str]:
+def note_repeats(repeated: Mapping[str, int], differing: int) -> Iterator[str]:
     """A note on questions that a file answers more than once."""
     if repeated:
         differ = f"({differing:,} of them differ)"
-        yield f"{named(repeated, 'question')} with several predictions {differ}: the last one counts"
+        yield f"{count_and_first(repeated, 'question')} with several predictions {differ}: the last one counts"
 
 
-def of_file(predictions: Predictions) -> Iterator[str]:
+def note_file_faults(predictions: Predictions) -> Iterator[str]:
     """Notes on malformed answers and lines of a file."""
     if predictions.not_text:
         yield f"{count(predictions.not_text, 'answer')} not written as text, taken as they stand"
@@ -344,7 +344,7 @@ def of_file(predictions: Predictions) -> Iterator[str]:
         yield f"{count(predictions.unreadable, 'line')} of {predictions.path} can't be read: was the run killed?"
 
 
-def of_statuses(statuses: "Counter[Status]", scored_as: Callable[[Status], str]) -> Iterator[str]:
+def note_statuses(statuses: "Counter[Status]", scored_as: Callable[[Status], str]) -> Iterator[str]:
     """Notes on questions with another status than "ok", and how they are scored."""
     for status, number in statuses.most_common():
         if status != "ok":
@@ -352,7 +352,7 @@ def of_statuses(statuses: "Counter[Status]", scored_as: Callable[[Status], str])
             yield f"{count(number, kind)} {status.replace('_', ' ')}, {scored_as(status)}"
 
 
-def named(ids: Collection[str], noun: str) -> str:
+def count_and_first(ids: Collection[str], noun: str) -> str:
     """The number of ids with a noun, and the first ids."""
     return f"{count(len(ids), noun)} ({first_of(ids, _EXAMPLES)})"
 

@@ -53,7 +53,7 @@ def json_text(path: str | os.PathLike[str]) -> memoryview:
     return text[len(_BOM) :] if text[: len(_BOM)] == _BOM else text
 
 
-def opening(text: memoryview) -> bytes:
+def first_character(text: memoryview) -> bytes:
     """The first character that isn't a blank."""
     return bytes(text[:4096]).lstrip()[:1]
 
@@ -67,7 +67,7 @@ def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
                 yield number, content
 
 
-def decoded(path: str | os.PathLike[str], text: bytes | memoryview, row_type: type[Row], *, where: str = "") -> Row:
+def decode_json(path: str | os.PathLike[str], text: bytes | memoryview, row_type: type[Row], *, where: str = "") -> Row:
     """Decode JSON as `row_type`; raises DataError with the file, the place and the field."""
     try:
         return msgspec.json.decode(text, type=row_type)
@@ -83,14 +83,14 @@ def json_rows(path: str | os.PathLike[str], row_type: type[Row], unread: list[in
     be still writing; such a line of another file raises DataError.
     """
     text = json_text(path)
-    if opening(text) == b"[":
-        rows = decoded(path, text, list[row_type])  # type: ignore[valid-type]
+    if first_character(text) == b"[":
+        rows = decode_json(path, text, list[row_type])  # type: ignore[valid-type]
         yield from ((f", item {number}", row) for number, row in enumerate(rows, 1))
         return
     try:
         for number, line in _records(path, unread) if is_log(path) else lines(path):
             where = f", line {number}"
-            yield where, decoded(path, line, row_type, where=where)
+            yield where, decode_json(path, line, row_type, where=where)
     except OSError as error:
         raise unreadable(path, error) from None
 
@@ -139,7 +139,7 @@ _MOST_WORDS: Final = 8
 """The most words before "because" that are an answer; more are part of an explanation."""
 
 
-def form_of(path: str | Path, captions: Collection[str]) -> Form:
+def caption_form(path: str | Path, captions: Collection[str]) -> Form:
     """The form in the file's name (NLX-GPT's and ours end in _full and _exp), else that of most captions."""
     named = _NAMED.findall(Path(path).name.lower())
     if named:
@@ -148,7 +148,7 @@ def form_of(path: str | Path, captions: Collection[str]) -> Form:
     return "full" if 2 * answered > len(captions) else "exp"
 
 
-def taken_apart(caption: str, form: Form) -> tuple[str, str]:
+def split_caption(caption: str, form: Form) -> tuple[str, str]:
     """The answer and the explanation, split at the first "because"; each may be ""."""
     if form == "exp":
         return "", caption.strip()
@@ -157,5 +157,5 @@ def taken_apart(caption: str, form: Form) -> tuple[str, str]:
 
 
 def _begins_with_an_answer(caption: str) -> bool:
-    answer, explanation = taken_apart(caption, "full")
+    answer, explanation = split_caption(caption, "full")
     return bool(explanation) and 0 < len(answer.split()) <= _MOST_WORDS

@@ -19,7 +19,7 @@ from vqa_client.reports.judged import MAJORITY, Beside, Judge, Verdicts, scored_
 from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, Key
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.names import count
-from vqa_client.scoring.agreement import cohens_kappa, fleiss_kappa, together
+from vqa_client.scoring.agreement import cohens_kappa, fleiss_kappa, joint_rating
 from vqa_client.scoring.paired import by_cluster, difference
 from vqa_client.scoring.statistics import interval
 from vqa_client.settings.judge import WRONG, JudgeKind, JudgeSettings
@@ -121,7 +121,7 @@ def _columns(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices
 def majority(judges: Sequence[Judge], kind: JudgeKind) -> Judge:
     """The score that more than half of all judges give, undecided ones included, so that a tie is undecided."""
     keys = dict.fromkeys(key for judge in judges for key in judge.scores)
-    scores = {key: together([judge.scores.get(key) for judge in judges], graded=kind == "grade") for key in keys}
+    scores = {key: joint_rating([judge.scores.get(key) for judge in judges], graded=kind == "grade") for key in keys}
     undecided = sum(score is None for score in scores.values())
     return Judge(name=MAJORITY, scores=scores, undecided={"no majority": undecided} if undecided else {})
 
@@ -168,7 +168,7 @@ def _merge_rounds(
     for key in dict.fromkeys(key for each in rounds for key in each.scores):
         verdicts = [each.scores[key] for each in rounds if key in each.scores]
         several, differing = several + (len(verdicts) > 1), differing + (len(set(verdicts)) > 1)
-        scores[key] = together(verdicts, graded=kind == "grade")
+        scores[key] = joint_rating(verdicts, graded=kind == "grade")
         if scores[key] is None:
             reasons = [each.why[key] for each in rounds if key in each.why]
             undecided[reasons[0] if len(reasons) == len(verdicts) else "no majority"] += 1

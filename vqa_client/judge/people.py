@@ -19,7 +19,7 @@ from vqa_client.judge.loading import JudgedRun, drawn_by, reply_text
 from vqa_client.prompt import choices_text
 from vqa_client.reports.judged import Judge
 from vqa_client.reports.log_reader import Key
-from vqa_client.scoring.agreement import Kappa, cohens_kappa, fleiss_kappa, rogan_gladen, spearmans_rho, together
+from vqa_client.scoring.agreement import Kappa, cohens_kappa, fleiss_kappa, joint_rating, rogan_gladen, spearmans_rho
 from vqa_client.scoring.choices.modes import Calibrating, Calibration
 from vqa_client.scoring.paired import Sums, percentiles, resampled
 from vqa_client.scoring.statistics import wilson
@@ -42,9 +42,9 @@ class Label(Struct, frozen=True):
     graded: bool = False
 
     @property
-    def together(self) -> float | None:
+    def joint_rating(self) -> float | None:
         """The common score of all people, for any order of them."""
-        return together(list(self.scores.values()), graded=self.graded)
+        return joint_rating(list(self.scores.values()), graded=self.graded)
 
 
 class AgainstPeople(Struct, frozen=True, kw_only=True):
@@ -231,7 +231,7 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
         score, label = judge.scores.get(key), labels.get(key)
         if score is None:
             continue
-        person, cluster = label.together if label else None, run.cluster(record) or " ".join(key)
+        person, cluster = label.joint_rating if label else None, run.cluster(record) or " ".join(key)
         by_judge, by_rule = score >= RIGHT, record.score >= RIGHT
         sums = (float(by_judge), 1.0, *[0.0] * 7)
         if label and person is not None:

@@ -217,7 +217,7 @@ def texts(answers: Answers) -> list[str]:
     return _Texts([answer if isinstance(answer, str) else answer.answer for answer in answers])
 
 
-def told_apart(answers: Answers) -> Answers:
+def texts_if_distinct(answers: Answers) -> Answers:
     """Only the texts if every annotator has a different id: scores then depend on nothing else."""
     ids = {answer.answer_id for answer in answers if isinstance(answer, HumanAnswer)}
     return texts(answers) if len(ids) == len(answers) else answers

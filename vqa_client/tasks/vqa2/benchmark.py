@@ -17,7 +17,7 @@ from vqa_client.reports.summary import Summary
 from vqa_client.scoring import vqa2 as published
 from vqa_client.scoring.finish import GIVEN
 from vqa_client.scoring.reply import Reply
-from vqa_client.scoring.vqa_accuracy import Mode, question_accuracy, texts, told_apart
+from vqa_client.scoring.vqa_accuracy import Mode, question_accuracy, texts, texts_if_distinct
 from vqa_client.scoring.vqa_normalise import plainest
 from vqa_client.scoring.wrappers import Unwrapped, above_explanation, labelled, own_answer
 from vqa_client.settings.own_commands import Vqa2Settings
@@ -66,7 +66,7 @@ def _question(row: QuestionRow, annotation: AnnotationRow | None, image: str) ->
             "image_id": row.image_id,
             "image_filename": image.rpartition("/")[2],
             "multiple_choice_answer": gold,
-            "answers": told_apart(known.all_answers),
+            "answers": texts_if_distinct(known.all_answers),
         },
     )
 
