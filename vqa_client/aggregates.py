@@ -120,12 +120,12 @@ class Running:
         """The figure of all questions so far; without an interval if that can't be computed or nothing varies."""
         value = self._state.value(None)
         without = [self._state.value(piece) for piece in sorted(self._pieces)]
-        values = [each for each in without if each is not None]
+        values = [value for value in without if value is not None]
         pieces = len(values)
         if value is None or pieces < 2 or pieces < len(without):
             return Figure(value=value)
         mean = fsum(values) / pieces
-        spread = sqrt((pieces - 1) / pieces * fsum((each - mean) ** 2 for each in values))
+        spread = sqrt((pieces - 1) / pieces * fsum((value - mean) ** 2 for value in values))
         half = t_quantile(0.95, pieces - 1) * spread
         if not half:
             return Figure(value=value)

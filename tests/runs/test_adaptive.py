@@ -10,7 +10,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer, beyond_in_flight, delay, error
 from tests.faults.questions import Notes, Questions
 from vqa_client.evaluation import arun
-from vqa_client.runs.adaptive import HELD, MOST, Measurement, Search, next_search
+from vqa_client.runs.adaptive import MOST, MOST_UNCHANGED, Measurement, Search, next_search
 
 KNOWN = (16, 160.0)
 """Sixteen workers had 160 answers per second: 0.1 s each."""
@@ -29,7 +29,12 @@ KNOWN = (16, 160.0)
         (Search(size=28, too_many=32, why="refused"), Measurement(latency_s=0.1, room=24), 24, "refused"),
         (Search(size=16, too_many=32, why="refused"), Measurement(latency_s=0.1), 24, "refused"),
         (Search(size=24, too_many=25, why="refused"), Measurement(latency_s=0.1), 24, "refused"),
-        (Search(size=24, too_many=25, why="refused", held=HELD), Measurement(latency_s=0.1), 24, "refused"),
+        (
+            Search(size=24, too_many=25, why="refused", unchanged=MOST_UNCHANGED),
+            Measurement(latency_s=0.1),
+            24,
+            "refused",
+        ),
         (Search(size=64), Measurement(latency_s=0.1, running=40, waiting=24), 40, "queue"),
         (Search(size=64), Measurement(latency_s=0.1, running=4, waiting=60), 32, "queue"),
         (Search(size=64), Measurement(latency_s=0.1, running=60, waiting=4), 128, ""),  # that few keep it busy

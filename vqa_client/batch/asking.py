@@ -105,10 +105,6 @@ class Form(Struct, frozen=True, kw_only=True):
     redacted: Callable[[str], str] = lambda text: text
     names: Callable[[str], None] = lambda name: None
 
-    def custom_id(self, question: Question, request: Request) -> str:
-        """The custom id of a request, which its result repeats."""
-        return custom_id(question, request, self.run)
-
     def body(self, request: Request) -> Body:
         if not self.file_urls:
             return self.template.body(request)
@@ -179,7 +175,7 @@ async def parts_of(
                 keep(question, request)
                 continue
             try:
-                for part in writer.add(form.custom_id(question, request), form.body(request)):
+                for part in writer.add(custom_id(question, request, form.run), form.body(request)):
                     yield part
             except QuestionFailed as failure:
                 left_out(question, failure)
@@ -196,7 +192,7 @@ class _ResultReader:
         self._attempts, self._later = attempts, later
 
     async def complete(self, request: Request) -> Completion:
-        result = self._results.take(self._form.custom_id(self._question, request))
+        result = self._results.take(custom_id(self._question, request, self._form.run))
         if result is None:
             raise Unasked("asked otherwise now")
         size_bytes = self._form.body(request).size_bytes

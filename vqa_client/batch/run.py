@@ -124,10 +124,10 @@ class BatchRun:
 
     async def _new_parts(self, round: int) -> AsyncGenerator[Part]:
         """Parts of waiting questions that are in no part yet, written one by one when they are needed."""
-        there = self._parts.all()
-        taken = keys_of(there) | self._recorded
+        earlier = self._parts.all()
+        taken = keys_of(earlier) | self._recorded
         questions = (question for question in self._waiting() if key_of(question) not in taken)
-        first = max((part.number for part in there), default=0) + 1
+        first = max((part.number for part in earlier), default=0) + 1
         with PartWriter(self._parts, self._limits, first, round) as writer:
             parts = parts_of(questions, self._line, self._form, writer, keep=self._keep, left_out=self._left_out)
             async with aclosing(parts):
@@ -252,7 +252,10 @@ class BatchRun:
 
     def _complaints(self, part: Part, batch: Batch) -> str:
         keys = {line: key_in(part.ids[line - 1]) for *_, line in batch.errors[:3] if 0 < line <= len(part.ids)}
-        names = {key: each.id for each in self._questions if (key := key_of(each)) in keys.values()} if keys else {}
+        names: dict[str, str] = {}
+        for question in self._questions if keys else ():
+            if (key := key_of(question)) in keys.values():
+                names[key] = question.id
         return "; ".join(
             f"{code}: {message}" + (f" (question {names.get(keys[line])})" if line in keys else "")
             for code, message, line in batch.errors[:3]

@@ -24,7 +24,7 @@ QUEUED = 0.1
 GAIN, APART = 0.25, 1.2
 """With x % more workers, the answers per second must grow by at least GAIN times x %; sizes closer than APART are not
 compared."""
-HELD = 20
+MOST_UNCHANGED = 20
 """After this many judgements without a change more workers are tried: the server may be faster now."""
 TICK_S = 0.1
 Why = Literal["", "refused", "queue", "latency", "most"]
@@ -43,15 +43,15 @@ class Measurement(Struct, frozen=True, kw_only=True):
 class Search(Struct, frozen=True, kw_only=True):
     """The state of the search: `size` workers now; `too_many` is the smallest number found too large, and `why`.
 
-    `below` is a smaller number of workers and its answers per second, for comparison. `held` counts judgements without
-    a change.
+    `below` is a smaller number of workers and its answers per second, for comparison. `unchanged` counts judgements
+    without a change.
     """
 
     size: int
     too_many: float = math.inf
     why: Why = ""
     below: tuple[int, float] | None = None
-    held: int = 0
+    unchanged: int = 0
 
 
 def next_search(now: Search, measured: Measurement, most: int = MOST) -> Search:
@@ -76,10 +76,10 @@ def next_search(now: Search, measured: Measurement, most: int = MOST) -> Search:
     if more > most:
         more, now = max(size, most), replace(now, why="most")
     if more > size:
-        return replace(now, size=more, below=below, held=0)
-    if now.held < HELD:
-        return replace(now, below=below, held=now.held + 1)
-    return replace(now, too_many=size + max(2, size // 2), below=None, held=0)
+        return replace(now, size=more, below=below, unchanged=0)
+    if now.unchanged < MOST_UNCHANGED:
+        return replace(now, below=below, unchanged=now.unchanged + 1)
+    return replace(now, too_many=size + max(2, size // 2), below=None, unchanged=0)
 
 
 class Adaptive:

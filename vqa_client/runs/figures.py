@@ -44,9 +44,9 @@ class ServersOfStart:
 
     async def _asked_memory(self) -> int | None:
         """The memory of all servers together in bytes; None if one doesn't report it."""
-        each = await asyncio.gather(*(ask_memory_bytes(route.endpoint) for route in self._session.chat.routes.all))
-        sizes = [size for size in each if size is not None]
-        return sum(sizes) if len(sizes) == len(each) else None
+        answers = await asyncio.gather(*(ask_memory_bytes(route.endpoint) for route in self._session.chat.routes.all))
+        sizes = [size for size in answers if size is not None]
+        return sum(sizes) if len(sizes) == len(answers) else None
 
     def described(self) -> dict[str, Any]:
         """The servers in the entry of this start: each start may ask another server."""

@@ -53,8 +53,8 @@ def merge_folder(folder: Path, *, partial: bool, tidy: bool, note: Note) -> Iter
     """
     logs = sorted(path for path in files_below(folder, LOG_ENDING) if SHARD.search(path.name))
     if not logs:
-        there = "has no shard of a run" if folder.exists() else "does not exist"
-        raise DataError(f"{folder} {there}", hint="--shard K/N writes NAME.shard-K-of-N.records.jsonl")
+        problem = "has no shard of a run" if folder.exists() else "does not exist"
+        raise DataError(f"{folder} {problem}", hint="--shard K/N writes NAME.shard-K-of-N.records.jsonl")
     commands: dict[tuple[str, Path], list[RunPaths]] = {}
     for whole in dict.fromkeys(log.with_name(SHARD.sub("", log.name)) for log in logs):
         paths = RunPaths(whole, run_file_of(whole), whole)
@@ -69,12 +69,12 @@ def _merge_command(runs: Sequence[RunPaths], *, partial: bool, tidy: bool, note:
     settings = _undivided_settings(_parts(runs[0])[0])
     model = dataclasses.replace(file.model(), system_prompt=file.identity.get("system"))
     try:
-        plans = [plan for each in settings.configs for plan in make_plans(settings, each, model, note)]
+        plans = [plan for config in settings.configs for plan in make_plans(settings, config, model, note)]
     except DataError as error:
         raise DataError(f"the shards in {runs[0].log.parent} need their data: {error}", hint=WAY_OUT) from None
     reports = []
     for paths in runs:
-        plan = next((each for each in plans if each.paths.log.name == paths.log.name), None)
+        plan = next((candidate for candidate in plans if candidate.paths.log.name == paths.log.name), None)
         if plan is None:
             raise UsageError(f"{paths.log.name} is not a run of {settings.benchmark}", hint="was it renamed?")
         here = RunPaths(paths.log.with_name(plan.paths.report.name), paths.run, paths.log)
@@ -89,8 +89,8 @@ def merge_settings(settings: RunSettings, *, partial: bool, note: Note) -> list[
     plans, reports = list[Plan](), list[Report]()
     for _, of_model in plans_of(settings, note):
         plans += of_model
-        there = (plan for plan in of_model if _parts(plan.paths))
-        reports += [merge(plan, settings, partial=partial, note=note) for plan in there]
+        divided = (plan for plan in of_model if _parts(plan.paths))
+        reports += [merge(plan, settings, partial=partial, note=note) for plan in divided]
     finish(plans, reports, {}, note)
     return reports
 
@@ -177,13 +177,13 @@ def is_finished(paths: RunPaths) -> bool:
 
 def _parts(paths: RunPaths) -> list[_Part]:
     parts = []
-    for shard, each in paths.shards():
-        file = RunFile.read(each.run)
-        if file is None and not each.log.stat().st_size:
+    for shard, files in paths.shards():
+        file = RunFile.read(files.run)
+        if file is None and not files.log.stat().st_size:
             continue  # it ended before its first answer
         if file is None:
-            raise UsageError(f"{each.run} is missing, which identifies the shard's run", hint="put it back")
-        parts.append(_Part(shard=shard, paths=each, file=file))
+            raise UsageError(f"{files.run} is missing, which identifies the shard's run", hint="put it back")
+        parts.append(_Part(shard=shard, paths=files, file=file))
     return parts
 
 
@@ -207,15 +207,15 @@ def _check_whole(plan: Plan, parts: Sequence[_Part]) -> None:
     """Raise UsageError, which lists what is missing, unless the shards of one division have all records."""
     lacking: dict[int, str] = {}
     for of in sorted({part.shard.of for part in parts}):
-        there = {part.shard.number: part for part in parts if part.shard.of == of}
-        missing = [number for number in range(1, of + 1) if number not in there]
-        asked = {number: len(LogReader(part.paths.log)) for number, part in there.items()}
-        unfinished = [number for number, part in there.items() if asked[number] < part.expected]
+        by_number = {part.shard.number: part for part in parts if part.shard.of == of}
+        missing = [number for number in range(1, of + 1) if number not in by_number]
+        asked = {number: len(LogReader(part.paths.log)) for number, part in by_number.items()}
+        unfinished = [number for number, part in by_number.items() if asked[number] < part.expected]
         problems = [
             *([f"{_shards(missing, of)} missing"] if missing else []),
             *(
-                f"{_shards([each], of)} unfinished ({asked[each]:,} of {there[each].expected:,} questions)"
-                for each in unfinished
+                f"{_shards([number], of)} unfinished ({asked[number]:,} of {by_number[number].expected:,} questions)"
+                for number in unfinished
             ),
         ]
         if not problems:
@@ -251,8 +251,11 @@ def _join(log: RecordLog, shard: Path, identity: Mapping[str, Any]) -> tuple[int
 
 def _sessions(kept: Sequence[dict[str, Any]], parts: Sequence[_Part]) -> list[dict[str, Any]]:
     """All starts in order of time, each once; a start of a shard names its shard."""
-    by_start = {msgspec.json.encode((each.get("shard"), each.get("started"))): each for each in kept}
+    by_start = {msgspec.json.encode((start.get("shard"), start.get("started"))): start for start in kept}
     for part in parts:
-        for each in part.file.sessions:
-            by_start[msgspec.json.encode((list(part.shard), each.get("started")))] = {**each, "shard": list(part.shard)}
-    return sorted(by_start.values(), key=lambda each: str(each.get("started")))
+        for start in part.file.sessions:
+            by_start[msgspec.json.encode((list(part.shard), start.get("started")))] = {
+                **start,
+                "shard": list(part.shard),
+            }
+    return sorted(by_start.values(), key=lambda start: str(start.get("started")))

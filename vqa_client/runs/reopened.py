@@ -63,7 +63,7 @@ def reopen(log: Path, *, finds_images: bool = False) -> Reopened:
         raise DataError(f"{log.name} needs the data that its questions are from: {error}", hint=WAY_OUT) from None
     part = next((part for part in parts if part.name == file.identity.get("variant")), parts[0])
     loaded = part.loaded
-    walks = [each.questions for each in (part.gate, loaded) if each is not None]
+    walks = [loaded_part.questions for loaded_part in (part.gate, loaded) if loaded_part is not None]
     return Reopened(
         file=file,
         benchmark=run.benchmark,
@@ -200,10 +200,10 @@ class _Rescorer:
         asked = {question_id for question_id, _ in keys}
         self._questions: dict[str, Question] = {}
         self._in_variants: dict[Key, Question] = {}
-        for each in run.questions:
-            if each.id in asked:
-                self._questions.setdefault(each.id, each)
-                self._in_variants[each.key] = each
+        for question in run.questions:
+            if question.id in asked:
+                self._questions.setdefault(question.id, question)
+                self._in_variants[question.key] = question
 
     def read(self, records: Iterable[Record]) -> Iterator[Record]:
         """The records with today's answers and scores."""

@@ -59,20 +59,20 @@ class RunPaths(Struct, frozen=True):
     @property
     def whole(self) -> "RunPaths":
         """The files of the whole run, if these are the files of a shard; else these files."""
-        each = (path.with_name(SHARD.sub("", path.name)) for path in (self.report, self.run, self.log))
-        return RunPaths(*each)
+        paths = (path.with_name(SHARD.sub("", path.name)) for path in (self.report, self.run, self.log))
+        return RunPaths(*paths)
 
     def shards(self) -> list[tuple[Shard, "RunPaths"]]:
         """The shards of this run that have a log, in order."""
         stem = glob.escape(self.log.name.removesuffix(LOG_ENDING))
         marks = (SHARD.search(path.name) for path in self.log.parent.glob(f"{stem}.shard-*-of-*{LOG_ENDING}"))
         shards = sorted(Shard(int(mark[1]), int(mark[2])) for mark in marks if mark)
-        return [(each, self.shard(*each)) for each in sorted(shards, key=lambda each: (each.of, each.number))]
+        return [(shard, self.shard(*shard)) for shard in sorted(shards, key=lambda shard: (shard.of, shard.number))]
 
     def otherwise_divided(self) -> list["RunPaths"]:
         """Files of the same run, undivided or divided in another way, that may have answers to the same questions."""
         mark, whole = SHARD.search(self.log.name), self.whole
-        others = [paths for each, paths in whole.shards() if mark is None or each.of != int(mark[2])]
+        others = [paths for shard, paths in whole.shards() if mark is None or shard.of != int(mark[2])]
         return [*([] if mark is None or not whole.log.exists() else [whole]), *others]
 
     def dated(self, started: datetime | None) -> Path:
@@ -99,7 +99,7 @@ def adopt(log: RecordLog, paths: RunPaths, file: RunFile, questions: Iterable[Qu
     log's run and scores the answers again. Raises IdentityError for a log of another run.
     """
     others = [other.log for other in paths.otherwise_divided()]
-    unanswered = {key for each in questions if not log.is_done(key := each.key)} if others else set()
+    unanswered = {key for question in questions if not log.is_done(key := question.key)} if others else set()
     before = len(unanswered)
     for other in others if unanswered else ():
         reader = LogReader(other)
@@ -206,14 +206,14 @@ class Unchanged:
                 return not images or self._same_names(images, paths)
             inside = [split_name(path) for path in paths]
             stats = [os.stat(path) for path, _ in inside]
-            now = [stamp(state_of(each), place) for each, (_, place) in zip(stats, inside, strict=True)] if kept else []
+            now = [stamp(state_of(stat), place) for stat, (_, place) in zip(stats, inside, strict=True)] if kept else []
             if not images:  # a question without images, or one that failed before they were ready
-                return kept in now if kept else all(_written_ns(each) <= self._since_ns for each in stats)
+                return kept in now if kept else all(_written_ns(stat) <= self._since_ns for stat in stats)
             if kept and kept == stamps(now):
                 return True
             return len(images) == len(paths) and all(
-                self._same_file(image, path, each, look=bool(kept))
-                for image, path, each in zip(images, paths, stats, strict=True)
+                self._same_file(image, path, stat, look=bool(kept))
+                for image, path, stat in zip(images, paths, stats, strict=True)
             )
         except OSError:
             return False

@@ -64,11 +64,6 @@ class RunFile(msgspec.Struct, kw_only=True):
         """When the run was first started; None before the first start."""
         return datetime.fromisoformat(self.sessions[0]["started"]) if self.sessions else None
 
-    @property
-    def first_start_ns(self) -> int:
-        """`started` in nanoseconds since the epoch; 0 before the first start."""
-        return int(self.started.timestamp() * 1e9) if self.started else 0
-
     def start(self, figures: dict[str, Any]) -> None:
         """Add the entry of a new start."""
         self.sessions = [*self.sessions, figures]

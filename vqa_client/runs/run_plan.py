@@ -127,7 +127,8 @@ class _Start:
         loaded, log = self.plan.loaded, self.log
         if not len(log):
             return loaded.count, loaded.questions
-        unchanged = Unchanged(since_ns=before.first_start_ns if before is not None else 0)
+        started = before.started if before is not None else None
+        unchanged = Unchanged(since_ns=int(started.timestamp() * 1e9) if started else 0)
         again, most, task = self.stage.settings.asked_again, self.stage.settings.max_pages, self.plan.task
         earlier = self.stage.progress.earlier
         questions, number, n_found, n_kept, missing = iter(loaded.questions), 0, 0, len(log), 0
@@ -228,7 +229,10 @@ class _Start:
             if not stage.stop.is_set():
                 file.described["server"] = await servers.last_look()
         except GivenUp as error:
-            raise await _with_liveness(error, session) from None
+            if await session.endpoint.answers():
+                alive = f"{error}; the server itself is alive and still lists its models"
+                raise GivenUp(alive, hint=error.hint) from None
+            raise
         finally:
             batches = {name: value for name, value in file.sessions[-1].items() if name == "batches"}
             file.sessions[-1] = figures.described(
@@ -275,7 +279,8 @@ class _Start:
         stage = self.stage
         if record.model:
             self._check_model_name(record.model)
-        rejected_again = record.status == "rejected" and self._was_rejected(record)
+        before = self.log.get(record.key) if record.status == "rejected" else None
+        rejected_again = before is not None and before.status == "rejected"  # not a sign of a broken server
         self.log.append(record)
         self.figures.add(record)
         stage.budget.finished(record, stage.crew.in_flight - 1)
@@ -297,21 +302,9 @@ class _Start:
         if others[name] == 1:
             self.stage.progress.note(f"replies name {name} now, and {known} before: verdicts of both are in the log")
 
-    def _was_rejected(self, record: Record) -> bool:
-        """Whether an earlier start had the same result for this question: then it is not a sign of a broken server."""
-        before = self.log.get(record.key)
-        return before is not None and before.status == "rejected"
-
 
 class GivenUp(ServerUnusable):
     """Too many questions failed in a row."""
-
-
-async def _with_liveness(error: GivenUp, session: Session) -> ServerUnusable:
-    """The same error, with a note if the server still lists its models."""
-    if await session.endpoint.answers():
-        return GivenUp(f"{error}; the server itself is alive and still lists its models", hint=error.hint)
-    return error
 
 
 def _given_up(record: Record, limit: int) -> GivenUp:

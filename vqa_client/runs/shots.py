@@ -41,9 +41,9 @@ def with_shots(plans: Sequence[Plan], settings: BenchmarkSettings) -> list[Plan]
     loaded = [part.loaded for part in replace(plans[0].opened, settings=source).parts(finds_images=True)]
     same = declared.same if declared else ""
     draw = Draw(
-        chain.from_iterable(each.questions for each in loaded), benchmark, settings.shots, settings.seed, same=same
+        chain.from_iterable(part.questions for part in loaded), benchmark, settings.shots, settings.seed, same=same
     )
-    digest = hashlib.sha256("".join(each.data_sha256 for each in loaded).encode()).hexdigest()
+    digest = hashlib.sha256("".join(part.data_sha256 for part in loaded).encode()).hexdigest()
     identity = {"number": settings.shots, "seed": settings.seed, "split": split, "data_sha256": digest}
     return [
         replace(
@@ -64,7 +64,7 @@ class Draw:
         self._reply = first_reference if benchmark.choosing else benchmark.ideal_reply
         self._number, self._seed, self._same = number, seed, same
         self._groups: dict[object, list[Question]] = {}
-        for question in (each for each in pool if each.references):
+        for question in (candidate for candidate in pool if candidate.references):
             self._groups.setdefault(self._group(question), []).append(question)
 
     def __call__(self, question: Question) -> tuple[Shot, ...]:
@@ -91,8 +91,8 @@ class Draw:
                 break
         examples = [*drawn, *same_text][: self._number]
         if question.variant == BLIND:
-            examples = [replace(each, images=()) for each in examples]
-        return tuple((each, self._reply(each)) for each in examples)
+            examples = [replace(example, images=()) for example in examples]
+        return tuple((example, self._reply(example)) for example in examples)
 
     def checker(self, plan: Plan) -> Callable[[Question], None]:
         """Returns the check of a question of the plan, which also raises DataError if it has too few examples."""
@@ -109,8 +109,8 @@ class Draw:
                     hint="lower --shots, or name larger data with --shots_from",
                 )
             if before is not None:
-                for each, _ in examples:
-                    before(each)
+                for example, _ in examples:
+                    before(example)
 
         return check
 

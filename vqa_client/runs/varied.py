@@ -50,7 +50,7 @@ def varied(plan: Plan, name: str, forms: Forms, *, count: int, write: Write, **i
     `identity` replaces an option of the benchmark that has the same name, which is kept as `own_NAME`.
     """
     report = plan.paths.report
-    own = {f"own_{each}": plan.identity[each] for each in identity if each in plan.identity}
+    own = {f"own_{name}": plan.identity[name] for name in identity if name in plan.identity}
     return replace(
         plan.asking(forms, count),
         paths=RunPaths.beside(report.with_name(f"{report.stem}_{name}.json")),
@@ -125,7 +125,8 @@ def _movable(plan: Plan) -> Plan:
         return plan
     fixed = frozenset(id for ids in fixed_ids.values() for id in ids)
     left = plan.asking(
-        lambda questions: (each for each in questions if each.id not in fixed), plan.loaded.count - len(fixed)
+        lambda questions: (question for question in questions if question.id not in fixed),
+        plan.loaded.count - len(fixed),
     )
     left_out = {**plan.loaded.left_out, **{reason: tuple(ids) for reason, ids in fixed_ids.items()}}
     return replace(left, loaded=replace(left.loaded, left_out=left_out))
@@ -200,16 +201,9 @@ def _in_variants(questions: Iterable[Question], variants: tuple[tuple[str, int],
     for _, neighbours in groupby(questions, key=lambda question: question.images):
         group = list(neighbours)
         for corruption, level in variants:
+            groups = {"corruption": corruption or CLEAN, "level": str(level)}
             for question in group:
-                yield _corrupted_question(question, corruption, level)
-
-
-def _corrupted_question(question: Question, corruption: str, level: int) -> Question:
-    return replace(
-        question,
-        variant=variant_name(corruption, level),
-        groups={**question.groups, "corruption": corruption or CLEAN, "level": str(level)},
-    )
+                yield replace(question, variant=variant_name(corruption, level), groups=question.groups | groups)
 
 
 @per_plan
@@ -220,7 +214,9 @@ def draw_sample(plan: Plan, settings: RunSettings) -> Plan:
     """
     size = settings.sample or 0
     fields = tuple(field.strip() for field in settings.by.split(",") if field.strip())
-    places = drawn(((each.id, _stratum(each, fields)) for each in plan.loaded.questions), size, settings.seed)
+    places = drawn(
+        ((question.id, _stratum(question, fields)) for question in plan.loaded.questions), size, settings.seed
+    )
     if len(places) < size:
         plan.opened.notify(
             f"{plan.title}: there are {plan.loaded.count:,} questions, and all are asked (--sample {size})"

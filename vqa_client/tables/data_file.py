@@ -61,8 +61,8 @@ class DataFile(Struct, frozen=True, kw_only=True):
         try:
             return msgspec.json.decode(record, type=row_type)
         except UNDECODABLE as error:
-            what = f"{fault(error, record)}{_present_fields(error, record)}"
-            raise DataError(f"{self.path}: record {index + 1}{_id_note(record)}: {what}", hint=hint) from None
+            problem = f"{fault(error, record)}{_present_fields(error, record)}"
+            raise DataError(f"{self.path}: record {index + 1}{_id_note(record)}: {problem}", hint=hint) from None
 
 
 class _AnyId(Struct):
@@ -208,7 +208,7 @@ class _RecordPlaces(Struct, kw_only=True):
         try:
             return msgspec.json.decode(text, type=kind)
         except UNDECODABLE as error:
-            at, what = begin + byte_of(error, len(text)), fault(error, text)
+            at, problem = begin + byte_of(error, len(text)), fault(error, text)
         if self.key and kind is not list[Raw]:
             list_start = re.compile(rb'"%b"\s*:\s*(?=\[)' % re.escape(self.key.encode())).search(self.text, begin, at)
             begin = list_start.end() if list_start else at
@@ -217,7 +217,7 @@ class _RecordPlaces(Struct, kw_only=True):
                 break
             self._check(start, self.text[start:end])
             self.starts.append(start)
-        raise self._error_at(at, what)
+        raise self._error_at(at, problem)
 
     def _check(self, start: int, record: bytes) -> None:
         """Raise DataError for a broken record."""
@@ -225,16 +225,18 @@ class _RecordPlaces(Struct, kw_only=True):
             if record[:1] == b"{":
                 _skipped(record)
                 return
-            what = "not an object"
+            problem = "not an object"
         except UNDECODABLE as error:
-            what = fault(error, record)
-        raise self._error_at(start, what, _id_note(record))
+            problem = fault(error, record)
+        raise self._error_at(start, problem, _id_note(record))
 
-    def _error_at(self, at: int, what: str, id_note: str = "") -> DataError:
+    def _error_at(self, at: int, problem: str, id_note: str = "") -> DataError:
         line = 1 + len(_LINE_END.findall(self.text, 0, at))
         near = self.text[at : at + 40].split(b"\n")[0].decode("utf-8", "replace")
         place = f"line {line}, at {repr(near) if near else 'the end of the file'}"
-        return DataError(f"{self.path}: record {len(self.starts) + 1}{id_note}: {what}: {place}", hint=_hint(self.key))
+        return DataError(
+            f"{self.path}: record {len(self.starts) + 1}{id_note}: {problem}: {place}", hint=_hint(self.key)
+        )
 
 
 def _by_brackets(text: mmap.mmap, begin: int) -> Iterator[tuple[int, int]]:

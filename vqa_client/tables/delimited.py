@@ -167,7 +167,7 @@ class DelimitedTable(Table):
                     text = self._text(encoded, line)
                     if not self._width:
                         text = text.removeprefix(_BOM)
-                        self._delimiter = next((each for each in "\t,;" if each in text), ",")
+                        self._delimiter = next((sign for sign in "\t,;" if sign in text), ",")
                     if '"' in text:
                         more: list[bytes] = []
                         values = _parse(chain([text], self._further_lines(lines, more, line)), self._delimiter)

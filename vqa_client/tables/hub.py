@@ -108,8 +108,8 @@ def _ask_consent(offer: str, *, yes: bool) -> None:
 def _check_room(name: str, size_bytes: int) -> None:
     """Raise DataError if the disk of the cache has less space than this."""
     cache = _cache()
-    there = next(folder for folder in (cache, *cache.parents) if folder.is_dir())
-    if (free_bytes := shutil.disk_usage(there).free) < size_bytes:
+    folder = next(folder for folder in (cache, *cache.parents) if folder.is_dir())
+    if (free_bytes := shutil.disk_usage(folder).free) < size_bytes:
         needs, left = (f"{number / MEGABYTE:,.1f} MB" for number in (size_bytes, free_bytes))
         raise DataError(f"{name} needs {needs} in {cache}, which has {left} left", hint=_ROOM)
 

@@ -63,9 +63,9 @@ class _Walk(Struct, frozen=True, kw_only=True):
                 except ValueError as error:
                     hint = f"its columns are {', '.join(table.header or cells)}"
                     raise DataError(f"{path}: row {number + 1}: {error}", hint=hint) from None
-                for each in made:
-                    is_open = self.choices_only and isinstance(each, Question) and not each.choices
-                    yield LeftOut("open", each.id) if is_open else _without_hidden(each)
+                for item in made:
+                    is_open = self.choices_only and isinstance(item, Question) and not item.choices
+                    yield LeftOut("open", item.id) if is_open else _without_hidden(item)
 
     def _with_joined(self, cells: dict[str, Any]) -> dict[str, Any]:
         join = self.form.join
@@ -82,7 +82,7 @@ def _without_hidden(made: Question | LeftOut) -> Question | LeftOut:
     if isinstance(made, LeftOut) or not made.references:
         return made
     hidden = HIDDEN if made.choices else ("",)
-    return replace(made, references=()) if all(each in hidden for each in made.references) else made
+    return replace(made, references=()) if all(reference in hidden for reference in made.references) else made
 
 
 class Tables(Struct, frozen=True, kw_only=True):
@@ -159,20 +159,20 @@ class Tables(Struct, frozen=True, kw_only=True):
         for form in self.forms:
             if data.is_dir():
                 globs = form.globs(split)
-                files = next(filter(None, (_matching_files(data, each) for each in _glob_variants(globs))), [])
+                files = next(filter(None, (_matching_files(data, variant) for variant in _glob_variants(globs))), [])
             else:
-                names = [glob.rpartition("/")[2] for each in _glob_variants(form.globs(split)) for glob in each]
+                names = [glob.rpartition("/")[2] for variant in _glob_variants(form.globs(split)) for glob in variant]
                 files = [data] if any(fnmatch(data.name, name) for name in names) else []
             if files:
                 return form, tuple(files)
         if data.exists():
             if data.is_dir():
                 os.listdir(data)  # PermissionError: for a glob, an unreadable folder is empty
-            of_any_split = [each for form in self.forms for each in _glob_variants(form.globs("*"))]
-            names = [str(path.relative_to(data)) for each in of_any_split for path in _matching_files(data, each)]
+            of_any_split = [variant for form in self.forms for variant in _glob_variants(form.globs("*"))]
+            names = [str(path.relative_to(data)) for variant in of_any_split for path in _matching_files(data, variant)]
             names = names if data.is_dir() else [data.name, f"{data.parent.name}/{data.name}"]
             names += [f"data/{name}" for name in names]
-            if splits := {each for form in self.forms for name in names if (each := form.split_of(name))}:
+            if splits := {word for form in self.forms for name in names if (word := form.split_of(name))}:
                 raise _no_split(data, split, splits)
             raise DataError(f"{data} has no data of this benchmark", hint=f"known forms are {known}")
         raise DataError(f"{data} does not exist", hint=f"--data takes a folder with {known}, or one such file")
@@ -201,7 +201,7 @@ def question_of(row: Any, place: Place) -> Question:
             values[name] = (value,) if isinstance(value, str) else tuple(value)
         elif kind is not None:
             values[name] = value
-        elif isinstance(value, str | tuple) and value != "" and all(isinstance(each, str) for each in value):
+        elif isinstance(value, str | tuple) and value != "" and all(isinstance(text, str) for text in value):
             values["groups"][name] = value
     values["cluster"] = values.get("cluster") or next(iter(values.get("images", ())), "")
     return Question(**values)
@@ -258,7 +258,7 @@ def _rows_to_join(
         for number, cells in table.rows(filler.needed | {join.key}):
             for name in filler.pictures & cells.keys():
                 names = names_in(cells[name], f"{table.start}{number}:{name}", images or home_of(path.parent))
-                cells[name] = [Here(each) for each in names]
+                cells[name] = [Here(name_inside) for name_inside in names]
             rows[str(reach(cells, join.key))] = cells
     if not rows:
         raise DataError(f"{folder} has no {glob}", hint="the questions are in two files, and need both")
@@ -282,15 +282,12 @@ def _check_questions(walk: _Walk, *, finds_images: bool) -> tuple[int, dict[str,
             break
         hashes.append(hash(made.id))
         if finds_images:
-            missing += [name for name in made.images if not name.startswith(inside) and not _exists(name)]
+            elsewhere = (name for name in made.images if not name.startswith(inside) and not is_address(name))
+            missing += [name for name in elsewhere if not os.path.isfile(name) and not split_name(name)[1]]
     if missing and len(missing) == sum(len(question.images) for question in walk):
         raise DataError(f"no image is there: {missing[0]}", hint="--images names the folder that the images are in")
     _check_ids(hashes, walk)
     return len(hashes), {reason: tuple(ids) for reason, ids in left_out.items()}
-
-
-def _exists(name: str) -> bool:
-    return is_address(name) or os.path.isfile(name) or split_name(name)[1] != ""
 
 
 def _check_ids(hashes: "array[int]", walk: _Walk) -> None:
@@ -308,12 +305,12 @@ def may_repeat(hashes: "array[int]") -> bool:
     """Whether two hashes are equal; a million take 8 MB, and a little for those that share a bit, in a set 80 MB."""
     bits = max(1 << 10, 1 << (64 * len(hashes)).bit_length())
     bitmap, shared = bytearray(bits >> 3), set()
-    for each in hashes:
-        place, bit = (each % bits) >> 3, 1 << (each & 7)
+    for hashed in hashes:
+        place, bit = (hashed % bits) >> 3, 1 << (hashed & 7)
         if bitmap[place] & bit:
-            shared.add(each)
+            shared.add(hashed)
         bitmap[place] |= bit
-    return any(count > 1 for count in Counter(each for each in hashes if each in shared).values())
+    return any(count > 1 for count in Counter(hashed for hashed in hashes if hashed in shared).values())
 
 
 def digest(files: Iterable[Path]) -> str:

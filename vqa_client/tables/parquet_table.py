@@ -85,8 +85,8 @@ class ParquetTable(Table):
             return [[Here(f"{start}{row}:{name}[{item}]") for item in range(length or 0)] for row, length in lengths]
         if self._leaves[name] == f"{name}.path" and _has_only_paths(self._file, name):
             return list(column.to_pylist())
-        there = enumerate(column.is_valid().to_pylist(), first)
-        return [Here(f"{start}{row}:{name}") if each else None for row, each in there]
+        presence = enumerate(column.is_valid().to_pylist(), first)
+        return [Here(f"{start}{row}:{name}") if is_present else None for row, is_present in presence]
 
 
 class _Cells:

@@ -74,8 +74,11 @@ class _PageDrawer:
 
     def page(self, job: PageJob, document: bytes | None) -> bytes:
         """A page of the document at the job's path, or of these bytes, which are written beside their pages."""
-        digest = _digest(job.path, os.stat(job.path).st_mtime_ns) if document is None else _short_digest(document)
-        kept = self._folder / digest / f"{job.page}@{job.dpi}.png"
+        if document is None:
+            digest = _digest(job.path, os.stat(job.path).st_mtime_ns)
+        else:
+            digest = hashlib.sha256(document).hexdigest()
+        kept = self._folder / digest[:16] / f"{job.page}@{job.dpi}.png"
         if kept.is_file():
             return kept.read_bytes()
         if document is not None:
@@ -197,11 +200,7 @@ def _load(source: str | bytes) -> Any:
         raise ValueError("PDFium can't open the document: it is damaged, or has no pages") from None
 
 
-def _short_digest(document: bytes) -> str:
-    return hashlib.sha256(document).hexdigest()[:16]
-
-
 @lru_cache(maxsize=1024)
 def _digest(path: str, changed_ns: int) -> str:
     del changed_ns
-    return sha256_of(path)[:16]
+    return sha256_of(path)
