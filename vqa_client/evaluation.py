@@ -180,7 +180,9 @@ async def arun_several(
     progress, stop = progress or Progress(), stop or asyncio.Event()
     workers = {n: n if n == "auto" else affordable_workers(n, progress.note) for n in {s.max_workers for s in settings}}
     affordable = [
-        each if each.by_batches else dataclasses.replace(each, max_workers=workers[each.max_workers])
+        each
+        if each.by_batches or each.max_workers == workers[each.max_workers]
+        else dataclasses.replace(each, max_workers=workers[each.max_workers])
         for each in settings
     ]
     jobs = await _until_stopped(stop, in_daemon_thread(partial(_plan_jobs, affordable, progress.note)))
@@ -327,27 +329,27 @@ class _Server:
         if self._failed is not None:
             raise self._failed
         try:
-            if self._session is None:
-                session = await self._opened(settings, config)
-            else:
-                session = as_asked(self._session, settings, config, note=self._note)
-            is_checked = session is self._session and "fingerprint" in session.server
-            if settings.check and settings.shows_images and not is_checked:
-                session = await _until_stopped(self._common.stop, check_before(session, self._note))
+            self._session = await _until_stopped(self._common.stop, self._connect(settings, config))
         except ServerUnusable as error:
             if not isinstance(error, ServerAway):
                 self._failed = error
             raise
-        self._session = session
-        return session
+        return self._session
 
-    async def _opened(self, settings: RunSettings, config: ModelSettings | None) -> Session:
-        patience_s = settings.wait_for_server
-        where = hash((settings.base_url, settings.endpoint, patience_s))  # a bare number: an address may contain a key
-        patience = self._common.patience.setdefault(where, Patience(patience_s))
-        note, transport = self._common.progress.note, self._common.transport
-        opening = open_session(settings, config, note=note, transport=transport, patience=patience)
-        return await _until_stopped(self._common.stop, self._stack.enter_async_context(opening))
+    async def _connect(self, settings: RunSettings, config: ModelSettings | None) -> Session:
+        if self._session is None:
+            patience_s = settings.wait_for_server
+            where = hash((settings.base_url, settings.endpoint, patience_s))  # a number: an address may contain a key
+            patience = self._common.patience.setdefault(where, Patience(patience_s))
+            note, transport = self._common.progress.note, self._common.transport
+            opening = open_session(settings, config, note=note, transport=transport, patience=patience)
+            session = await self._stack.enter_async_context(opening)
+        else:
+            session = as_asked(self._session, settings, config, note=self._note)
+        is_checked = session is self._session and "fingerprint" in session.server
+        if settings.check and settings.shows_images and not is_checked:
+            session = await check_before(session, self._note)
+        return session
 
 
 async def _run_plans(plans: list[Plan], stage: Stage, reports: list[Report]) -> None:
