@@ -4,12 +4,11 @@ import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
+from operator import add
 from typing import Any
-
-from msgspec import Struct
 
 from vqa_client.client.routes import Routes
 from vqa_client.client.session import Session
@@ -230,70 +229,56 @@ SPANS = 32
 FIRST_SPAN_S = 0.25
 
 
-class _Span(Struct):
-    """Sums over the questions answered in this span; of latencies the logarithms, which outliers hardly change."""
-
-    replies: int = 0
-    logs: float = 0.0
-    squares: float = 0.0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    request_bytes: int = 0
-
-    def added(self, other: "_Span") -> "_Span":
-        return _Span(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))
-
-
 class Quarters:
-    """Adds up records by time; `described` gives the four quarters of the run."""
+    """Adds up records by time; `described` gives the four quarters of the run.
+
+    A span has sums over its answered questions: replies, logarithms of latencies, which outliers hardly change, their
+    squares, prompt tokens, completion tokens and bytes.
+    """
 
     def __init__(self) -> None:
         self._started_s = time.monotonic()
         self._span_s = FIRST_SPAN_S
-        self._spans = [_Span() for _ in range(SPANS)]
+        self._spans: list[Sequence[float]] = [(0,) * 6] * SPANS
 
     def add(self, record: Record) -> None:
         """Add one record; a failed one has no latency and is not counted."""
         at = int((time.monotonic() - self._started_s) / self._span_s)
         while at >= SPANS:
-            self._merge_pairs()
+            pairs = zip(self._spans[::2], self._spans[1::2], strict=True)
+            self._spans = [_added(pair) for pair in pairs] + [(0,) * 6] * (SPANS // 2)
+            self._span_s *= 2
             at //= 2
         if record.latency_s > 0:
-            span, log = self._spans[at], math.log(record.latency_s)
-            span.replies += 1
-            span.logs += log
-            span.squares += log * log
-            span.prompt_tokens += record.prompt_tokens or 0
-            span.completion_tokens += record.completion_tokens or 0
-            span.request_bytes += record.request_bytes
-
-    def _merge_pairs(self) -> None:
-        pairs = zip(self._spans[::2], self._spans[1::2], strict=True)
-        self._spans = [span.added(other) for span, other in pairs] + [_Span() for _ in range(SPANS // 2)]
-        self._span_s *= 2
+            log = math.log(record.latency_s)
+            tokens = record.prompt_tokens or 0, record.completion_tokens or 0
+            sums = 1, log, log * log, *tokens, record.request_bytes
+            self._spans[at] = list(map(add, self._spans[at], sums))
 
     def described(self) -> list[dict[str, Any]]:
         """For each quarter: replies, geometric mean of the latency, spread of its logarithm, and mean sizes."""
-        used = max((at for at, span in enumerate(self._spans) if span.replies), default=-1) + 1
+        used = max((at for at, (replies, *_) in enumerate(self._spans) if replies), default=-1) + 1
         if used < 4:
             return []
         cuts = [round(part * used / 4) for part in range(5)]
-        return [_totals_of(self._spans[first:last]) for first, last in pairwise(cuts)]
+        return [_means_of(*_added(self._spans[first:last])) for first, last in pairwise(cuts)]
 
 
-def _totals_of(spans: list[_Span]) -> dict[str, Any]:
-    total = _Span()
-    for span in spans:
-        total = total.added(span)
-    n = total.replies
+def _added(spans: Iterable[Sequence[float]]) -> Sequence[float]:
+    return [sum(column) for column in zip(*spans, strict=True)]
+
+
+def _means_of(
+    n: float, logs: float, squares: float, prompt_tokens: float, completion_tokens: float, request_bytes: float
+) -> dict[str, Any]:
     if not n:
         return {"replies": 0}
-    mean = total.logs / n
+    mean = logs / n
     return {
         "replies": n,
         "latency_s": round(math.exp(mean), 4),
-        "log_spread": round(math.sqrt(max(0.0, total.squares / n - mean * mean)), 4),
-        "prompt_tokens": round(total.prompt_tokens / n, 1),
-        "completion_tokens": round(total.completion_tokens / n, 1),
-        "request_bytes": round(total.request_bytes / n),
+        "log_spread": round(math.sqrt(max(0.0, squares / n - mean * mean)), 4),
+        "prompt_tokens": round(prompt_tokens / n, 1),
+        "completion_tokens": round(completion_tokens / n, 1),
+        "request_bytes": round(request_bytes / n),
     }

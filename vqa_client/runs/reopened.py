@@ -1,7 +1,7 @@
 """Reads saved replies again, or a benchmark's own references; needs no server and no images."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from math import fsum
 from pathlib import Path
@@ -171,79 +171,69 @@ def rescore(log: Path, *, write: bool) -> Rescored:
     Raises what `reopen` does, and UsageError if another run is writing the log.
     """
     run = reopen(log)
-    rescorer = _Rescorer(run, log)
-    if write:
-        with RecordLog(log, run.file.identity) as kept:
-            kept.rewrite(rescorer.read(kept))
-    else:
-        for _ in rescorer.read(LogReader(log)):
-            pass
-    rescored = rescorer.result(written=write)
-    if write:
-        run.file.scoring = run.task.scoring
-        run.file.described["data_sha256"] = run.data_sha256
-        run.file.write(run_file_of(log))
-    return rescored
+    file, question_of = run.file, _asked_questions(run, log)
+    old_sums, new_sums = _RunningSums(), _RunningSums()
+    missing, changes = list[str](), list[Change]()
 
-
-class _Rescorer:
-    """Scores records again and collects the changes."""
-
-    def __init__(self, run: Reopened, log: Path) -> None:
-        self._run, self._log = run, log
-        self._missing: list[str] = []
-        self._changes: list[Change] = []
-        self._old, self._new = _RunningSums(), _RunningSums()
-        records = LogReader(log)
-        check_run(log, records.run, run.file.identity)
-        keys = records.keys()
-        asked = {question_id for question_id, _ in keys}
-        self._questions: dict[str, Question] = {}
-        self._in_variants: dict[Key, Question] = {}
-        for question in run.questions:
-            if question.id in asked:
-                self._questions.setdefault(question.id, question)
-                self._in_variants[question.key] = question
-
-    def read(self, records: Iterable[Record]) -> Iterator[Record]:
-        """The records with today's answers and scores."""
+    def rescored(records: Iterable[Record]) -> Iterator[Record]:
         for old in records:
-            question = self._in_variants.get(old.key) or self._questions.get(old.question_id)
+            question = question_of(old)
             if question is None:
-                self._missing.append(old.question_id)
-                new = old
-            else:
-                new = read_again(old, asked_as(question, old.variant, old.groups), self._run.task)
-            self._note(old, new)
+                missing.append(old.question_id)
+            new = old if question is None else read_again(old, question, run.task)
+            old_sums.add(old)
+            new_sums.add(new)
+            before, after = _reading(old), _reading(new)
+            common = {name: value for name, value in after.parts.items() if name in before.parts}  # without new metrics
+            if before != replace(after, parts=common):
+                changes.append(Change(question_id=old.question_id, variant=old.form, old=before, new=after))
             yield new
 
-    def _note(self, old: Record, new: Record) -> None:
-        self._old.add(old)
-        self._new.add(new)
-        before, after = _reading(old), _reading(new)
-        known = {
-            name: value for name, value in after.parts.items() if name in before.parts
-        }  # the others are new metrics
-        if before != replace(after, parts=known):
-            self._changes.append(Change(question_id=old.question_id, variant=old.form, old=before, new=after))
+    if write:
+        with RecordLog(log, file.identity) as kept:
+            kept.rewrite(rescored(kept))
+    else:
+        deque(rescored(LogReader(log)), maxlen=0)
+    old = old_sums.sums()
+    result = Rescored(
+        log=str(log),
+        task=run.task.name,
+        total=sum(old.statuses.values()),
+        failed=sum(count for status, count in old.statuses.items() if status not in ANSWERED),
+        not_in_data=tuple(missing),
+        scoring_old=file.scoring,
+        scoring_new=run.task.scoring,
+        data_changed=file.described.get("data_sha256") != run.data_sha256,
+        old=old,
+        new=new_sums.sums(),
+        changes=tuple(changes),
+        written=write,
+    )
+    if write:
+        file.scoring = run.task.scoring
+        file.described["data_sha256"] = run.data_sha256
+        file.write(run_file_of(log))
+    return result
 
-    def result(self, *, written: bool) -> Rescored:
-        file = self._run.file
-        old = self._old.sums()
-        return Rescored(
-            log=str(self._log),
-            task=self._run.task.name,
-            total=sum(old.statuses.values()),
-            failed=sum(count for status, count in old.statuses.items() if status not in ANSWERED),
-            not_in_data=tuple(self._missing),
-            scoring_old=file.scoring,
-            scoring_new=self._run.task.scoring,
-            data_changed=file.described.get("data_sha256") != self._run.data_sha256,
-            old=old,
-            new=self._new.sums(),
-            changes=tuple(self._changes),
-            written=written,
-        )
+
+def _asked_questions(run: Reopened, log: Path) -> Callable[[Record], Question | None]:
+    """Returns a function that gives the question of a record as it was asked, None if the data doesn't have it."""
+    records = LogReader(log)
+    check_run(log, records.run, run.file.identity)
+    keys = records.keys()
+    asked = {question_id for question_id, _ in keys}
+    by_key: dict[Key, Question] = {}
+    by_id: dict[str, Question] = {}
+    for question in run.questions:
+        if question.id in asked:
+            by_id.setdefault(question.id, question)
+            by_key[question.key] = question
+
+    def question_of(record: Record) -> Question | None:
+        question = by_key.get(record.key) or by_id.get(record.question_id)
+        return asked_as(question, record.variant, record.groups) if question else None
+
+    return question_of
 
 
 class _RunningSums:
