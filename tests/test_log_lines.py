@@ -73,7 +73,7 @@ SPOILED: list[tuple[str, Spoil, list[str], str, bytes]] = [
         "two in a line, then garbage",
         lambda one: [one[0], one[1] + one[2], b"garbage \xff", one[3]],
         ["0", "1", "2", "3"],
-        "1 unreadable line (3) set aside in run.records.damaged.txt; what is missing is re-asked; "
+        "1 unreadable line (3) set aside in run.records.damaged.txt; missing records are asked again; "
         "1 line (2) had several records each, and all remain",
         b"line 3: garbage \xff\n",
     ),

@@ -150,7 +150,7 @@ def test_a_torn_tail_is_dropped_once_and_the_file_is_whole_after(path: Path, tai
     fill(path, record("1"), record("2"), record("3"))
     path.write_bytes(path.read_bytes() + tail)
     with RecordLog(path) as log:
-        aside = "1 unreadable line (4) set aside in run.records.damaged.txt; what is missing is re-asked"
+        aside = "1 unreadable line (4) set aside in run.records.damaged.txt; missing records are asked again"
         assert log.repaired == f"run.records.jsonl: {aside}"
         assert len(log) == 3
         log.append(record("4"))

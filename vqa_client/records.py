@@ -226,7 +226,9 @@ class RecordLog:
         notes = []
         if rests:
             aside = _set_aside(self.path, rests)
-            notes.append(f"{_lines('unreadable line', rests)} set aside in {aside.name}; what is missing is re-asked")
+            notes.append(
+                f"{_lines('unreadable line', rests)} set aside in {aside.name}; missing records are asked again"
+            )
         if len(rests) < len(damaged):
             several = [(line, rest) for line, rest in damaged if not rest]
             notes.append(f"{_lines('line', several)} had several records each, and all remain")

@@ -144,7 +144,7 @@ async def test_a_single_part_above_the_token_limit_is_named_as_too_large(
 async def test_damaged_lines_of_a_batch_are_saved_in_a_file(of: Batched, fault_server: StartsServers) -> None:
     options, _ = FATES["a damaged file"]
     notes = await of.run(fault_server(Batches(**options).rule(oracle(of.replies()))))
-    assert notes.about("1 damaged result: kept in clean_mc_eval.damaged.jsonl")
+    assert notes.about("1 damaged result: saved in clean_mc_eval.damaged.jsonl")
     assert of.log_path.with_name("clean_mc_eval.damaged.jsonl").read_bytes() == b"no result\n"
 
 

@@ -50,7 +50,7 @@ def test_a_result_is_read_from_its_status_and_its_error(response: str, error: st
 
 
 NO_BATCHES = "`vqa-client batch write` writes files for `vllm run-batch`; without --batch the run asks online"
-MEGABYTES = "--batch_mb sets the most megabytes of a file"
+MEGABYTES = "--batch_mb sets the largest size of a file in megabytes"
 RECORDED = {
     "vllm-run-batch/output.jsonl": "black circle black bad_image rejected rejected too_long rejected too_many_images "
     "yes black",

@@ -130,7 +130,7 @@ def test_a_damaged_line_of_a_command_is_saved_and_its_question_asked_again(
 ) -> None:
     code, told = asked("breaks a line", "--limit", "4")
     assert (code, len(of.records())) == (1, 3)
-    assert "1 damaged result: kept in clean_mc_eval.damaged.jsonl" in told
+    assert "1 damaged result: saved in clean_mc_eval.damaged.jsonl" in told
     assert f"{sys.executable} answered 3 of 4 questions of part-0001.jsonl" in told
     assert len((of.output / "clean_mc_eval.damaged.jsonl").read_bytes().splitlines()) == 1
     code, told = asked("")
@@ -163,7 +163,7 @@ def test_results_of_other_settings_match_no_question_and_are_saved(
     of.answer()
     for _ in range(2):  # nothing is kept twice
         assert of.step("read", "--max_tokens", "9") == 3
-    assert "9 results without a question that is asked so now" in capsys.readouterr().err
+    assert "9 results of no question of this run" in capsys.readouterr().err
     assert len((of.output / "clean_mc_eval.unmatched.jsonl").read_bytes().splitlines()) == 9
 
 

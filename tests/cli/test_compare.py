@@ -64,7 +64,7 @@ def test_json_has_the_same_figures_and_is_alone_on_standard_output(
         (["compare", "a", "missing"], "missing does not exist"),
         (["compare", "a", "b", "--html_images", "-1"], "--html_images is -1"),
         (["parse", "--explain", "zzz", "a"], "'zzz' was not asked"),
-        (["rescore", "a"], "needs the data that its questions are from"),
+        (["rescore", "a"], "needs the data of its questions"),
     ],
 )
 def test_what_can_not_be_done_is_one_line_and_exit_code_2(

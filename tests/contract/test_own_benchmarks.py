@@ -188,7 +188,7 @@ def test_a_benchmark_without_data_parts_is_an_error(
         ('{"photo": "1.png"}', "row 1: Object missing required field `total`"),
         ('{"photo": "1.png", "total": {"a": 1}}', "row 1: Expected `str`, got `object` - at `total`"),
         ('{"photo": "../../secret.png", "total": "1"}', "is outside"),
-        ('{"photo": "gone.png", "total": "1"}', "no image is there"),
+        ('{"photo": "gone.png", "total": "1"}', "no image was found"),
         ("[1]", "row 1: Expected `object`, got `int`"),
         ("", "is empty"),
     ],

@@ -323,7 +323,7 @@ def test_a_run_is_judged_right_after_it_and_says_before_it_that_its_scores_need_
     asked = ["run", str(run.root / "capitals.py"), "--data", str(tmp_path), "-o", str(tmp_path / "new"), "--check"]
     asked += ["--base_url", server.base_url, "--no-html"]
     assert run_command([*asked, "--limit", "0"]) == 0
-    assert "published scores are of a judge (correct)" in capsys.readouterr().err
+    assert "published scores are from a judge (correct)" in capsys.readouterr().err
     assert run_command([*asked, "--judge", run.config("one", server.base_url)]) == 0
     shown = capsys.readouterr()
     assert "published scores" not in shown.err

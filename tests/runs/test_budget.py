@@ -73,7 +73,7 @@ async def test_max_cost_needs_a_server_that_counts_tokens(tmp_path: Path, fault_
     config = of.config(prices={"input": 1.0, "output": 1.0})
     with pytest.raises(Interrupted):
         await arun(of.settings(server.base_url, config=config, max_workers=1, max_cost=5), progress=(notes := Notes()))
-    assert (len(server.chats), len(notes.about("doesn't say how many tokens"))) == (1, 1)
+    assert (len(server.chats), len(notes.about("--max_cost needs token counts"))) == (1, 1)
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])

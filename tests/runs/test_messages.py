@@ -104,7 +104,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     ),
     (
         lambda: reopen(Path("alone.records.jsonl")),
-        "alone.run.json is missing, which says from which data and by which parser the run is",
+        "alone.run.json is missing, which names the run's data and parser",
         "put it back beside the log",
     ),
     (lambda: any_answer(Path("empty")), "empty can't be read: Is a directory", ASIDE),

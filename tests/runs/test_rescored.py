@@ -160,17 +160,15 @@ async def test_corrupted_questions_keep_their_corruption(tmp_path: Path, fault_s
 async def test_a_missing_data_file_is_named_with_the_way_out(tmp_path: Path, fault_server: StartsServers) -> None:
     of = await mc_run(tmp_path, fault_server, count=2)
     of.data_json.unlink()
-    with pytest.raises(
-        DataError, match=rf"needs the data that its questions are from: {of.data_json} does not exist"
-    ) as one:
+    with pytest.raises(DataError, match=rf"needs the data of its questions: {of.data_json} does not exist") as one:
         rescore(log_of(of), write=True)
-    assert "start from the folder that it was started in" in one.value.hint
+    assert "start in the folder in which the run was started" in one.value.hint
 
 
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (None, "is missing, which says from which data"),
+        (None, "is missing, which names the run's data"),
         ("{", "is not a run file"),
         ('{"identity": {"task": "chess"}, "scoring": {}}', "there is no benchmark 'chess'"),
         (

@@ -350,7 +350,7 @@ FAULTS = [
     ('{"id": 1, "text": "t"}', "row 1: Object missing required field `answer`"),
     ('{"id": 1, "text": "t", "answer": ', "row 1: "),
     (f"{{{ROW}}}\n{{{ROW}}}\n", "two rows have the id '1'"),
-    (f'{{{ROW}, "image": "none.png"}}', "no image is there: "),
+    (f'{{{ROW}, "image": "none.png"}}', "no image was found: "),
     ("id,text,answer\n1,a,b\n2,c\n", "line 3: row 2: 2 fields, the header has 3; nothing for `answer`"),
     ("id,text,answer\n1,a,b,c\n", "line 2: row 1: 4 fields, the header has 3"),
     ("id,text,text\n1,a,b\n", "two columns are called 'text'"),

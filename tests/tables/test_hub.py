@@ -155,7 +155,7 @@ def test_data_is_fetched_only_with_consent_and_once(served: Hub) -> None:
     with pytest.raises(UsageError) as caught:
         fetch(Address("own/set", "", ""), [], yes=False, note=notes.append)
     assert notes == ["own/set: 1 files of 0 MB to fetch; licence: cc0-1.0"]
-    assert str(caught.value) == f"nothing is fetched without a word: {notes[0]}"
+    assert str(caught.value) == f"fetching needs your consent: {notes[0]}"
     assert caught.value.hint == "--yes fetches it"
     assert not served.fetched
     found = fetch(Address("own/set", "", "test"), [], yes=True, note=notes.append)

@@ -167,7 +167,7 @@ class Service:
         if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED) and not what.startswith(("batch", "file")):
             return Refused(f"{without_secrets(self._endpoint.base)} has no batches ({message})", hint=_NO_BATCHES)
         if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or "too large" in reason:
-            return Refused(message, hint="--batch_mb sets the most megabytes of a file")
+            return Refused(message, hint="--batch_mb sets the largest size of a file in megabytes")
         hint = CODES[status].hint if status in CODES else ""
         return Refused(message, hint=hint, code=code or "")
 

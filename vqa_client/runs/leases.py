@@ -55,7 +55,10 @@ class Leases:
 
     def check(self) -> None:
         """Raise UsageError if two workers could get one shard, or if the address has shards of another division."""
-        name, words = f"check/{secrets.token_hex(8)}", f"{self._address} keeps no other worker away"
+        name, words = (
+            f"check/{secrets.token_hex(8)}",
+            f"{self._address} has no conditional writes: two workers could get one shard",
+        )
         try:
             tag = self._put(name, b"1", "create")
             if not tag or self._put(name, b"2", "create") or not self._put(name, b"3", {"e_tag": tag}):

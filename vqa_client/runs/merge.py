@@ -109,7 +109,7 @@ def check_same_run(
         for model, of_model in plans_of(part, lambda line: None)
         for plan in of_model
     }
-    differences = [f"  {name} is of no run of this command" for name in sorted(kept.keys() - plans.keys())]
+    differences = [f"  {name} doesn't belong to this command" for name in sorted(kept.keys() - plans.keys())]
     for name, (plan, model) in plans.items():
         if (file := kept.get(name)) is None:
             differences += [f"  {name} is missing"] if done and plan.loaded.count else []
@@ -156,7 +156,7 @@ def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy:
         now.write(plan.paths.run)
         joined = [_join(log, part.paths.log, now.identity) for part in parts]
         if twice := sum(answers for answers, _ in joined):
-            note(f"{plan.title}: {twice} answers were there twice; the first shard's counts")
+            note(f"{plan.title}: {twice} questions have two answers; the first shard's counts")
         if scoring_changed := any(file.scoring != now.scoring for file in files):
             note(SCORED_AGAIN)
         rescore = scoring_changed or any(records for _, records in joined)

@@ -95,7 +95,7 @@ def _load(opened: Opened, config: str | None, *, finds_images: bool) -> list[Pla
         note(f"{benchmark.name}: --prompt_form limits replies to {limit} tokens, and --max_tokens has no effect")
     if benchmark.judge is not None and isinstance(settings, BenchmarkSettings) and finds_images and not settings.judge:
         note(
-            f"{benchmark.name}: published scores are of a judge ({benchmark.judge.asks}), those below of a rule; "
+            f"{benchmark.name}: published scores are from a judge ({benchmark.judge.asks}), those below from a rule; "
             "--judge CONFIG asks one after the run: a request for each reply, and up to 60 controls"
         )
     parts = opened.parts(finds_images=finds_images)

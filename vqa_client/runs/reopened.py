@@ -24,9 +24,7 @@ from vqa_client.tasks import registry
 from vqa_client.tasks.registry import open_benchmark
 from vqa_client.types import ANSWERED, Completion, Group, Question, Record, Status
 
-WAY_OUT = (
-    "paths are as the run was given them: start from the folder that it was started in, or put the file back there"
-)
+WAY_OUT = "start in the folder in which the run was started, since its paths are relative to it, or put the file back"
 _CORRUPTED: Final = ("corruption", "level")
 """Groups that a robustness run adds to the benchmark's."""
 
@@ -49,7 +47,7 @@ def reopen(log: Path, *, finds_images: bool = False) -> Reopened:
     file = RunFile.read(run_file_of(log))
     if file is None:
         raise UsageError(
-            f"{run_file_of(log)} is missing, which says from which data and by which parser the run is",
+            f"{run_file_of(log)} is missing, which names the run's data and parser",
             hint="put it back beside the log",
         )
     try:
@@ -58,9 +56,9 @@ def reopen(log: Path, *, finds_images: bool = False) -> Reopened:
         run = registry.open_benchmark(settings, template=file.model().prompt_template, revision=revision)
         parts = run.parts(finds_images=finds_images)
     except KeyError as missing:
-        raise UsageError(f"{run_file_of(log)} does not say the setting {missing}", hint="was it edited?") from None
+        raise UsageError(f"{run_file_of(log)} lacks the setting {missing}", hint="was it edited?") from None
     except DataError as error:
-        raise DataError(f"{log.name} needs the data that its questions are from: {error}", hint=WAY_OUT) from None
+        raise DataError(f"{log.name} needs the data of its questions: {error}", hint=WAY_OUT) from None
     part = next((part for part in parts if part.name == file.identity.get("variant")), parts[0])
     loaded = part.loaded
     walks = [loaded_part.questions for loaded_part in (part.gate, loaded) if loaded_part is not None]

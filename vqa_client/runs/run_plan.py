@@ -55,7 +55,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
             adopted = adopt(log, paths, file, plan.loaded.questions)
         if adopted:
             earlier += [RunFile.read(other.run) for other in paths.otherwise_divided()]
-            stage.progress.note(f"{plan.title}: {adopted} answers are taken over from the run's other division")
+            stage.progress.note(f"{plan.title}: {adopted} answers are copied from another division of the run")
         if rescore := len(log) > 0 and any(each is not None and _scoring_changed(each, file) for each in earlier):
             stage.progress.note(SCORED_AGAIN)
         if adopted or rescore:
@@ -323,7 +323,7 @@ async def _sync_regularly(log: RecordLog, progress: Progress) -> None:
         try:
             await anyio.to_thread.run_sync(log.sync)
         except OutputError as error:
-            progress.note(f"{error}: a power cut may take the last answers")
+            progress.note(f"{error}: a power cut may lose the last answers")
             return
 
 

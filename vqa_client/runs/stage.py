@@ -50,7 +50,7 @@ class Budget:
         if self._dollars is None or self._prices is None or record.status not in ANSWERED:
             return
         if record.prompt_tokens is None:
-            self._end("the server doesn't say how many tokens it counted, which --max_cost needs")
+            self._end("--max_cost needs token counts, which the server doesn't report")
             return
         tokens = record.prompt_tokens * self._prices.input + (record.completion_tokens or 0) * self._prices.output
         self.spent += tokens / MILLION

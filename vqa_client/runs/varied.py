@@ -149,7 +149,8 @@ def corrupt_images(plan: Plan, settings: RunSettings) -> Plan:
     for option in NOT_WRITTEN:
         if getattr(settings, option, False):
             raise UsageError(
-                f"--{option} can't be combined with corruptions", hint="it is of a report that this run doesn't write"
+                f"--{option} can't be combined with corruptions",
+                hint="it belongs to a report that this run doesn't write",
             )
     run = settings.corrupted
     assert run is not None

@@ -98,7 +98,7 @@ def _ask_consent(offer: str, *, yes: bool) -> None:
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError(f"nothing is fetched without a word: {offer}", hint="--yes fetches it")
+        raise UsageError(f"fetching needs your consent: {offer}", hint="--yes fetches it")
     sys.stderr.write("fetch it? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

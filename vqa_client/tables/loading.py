@@ -285,7 +285,7 @@ def _check_questions(walk: _Walk, *, finds_images: bool) -> tuple[int, dict[str,
             elsewhere = (name for name in made.images if not name.startswith(inside) and not is_address(name))
             missing += [name for name in elsewhere if not os.path.isfile(name) and not split_name(name)[1]]
     if missing and len(missing) == sum(len(question.images) for question in walk):
-        raise DataError(f"no image is there: {missing[0]}", hint="--images names the folder that the images are in")
+        raise DataError(f"no image was found: {missing[0]}", hint="--images names the folder that the images are in")
     _check_ids(hashes, walk)
     return len(hashes), {reason: tuple(ids) for reason, ids in left_out.items()}
 
