@@ -165,10 +165,10 @@ def test_a_tsv_row_may_refer_to_another_rows_image_and_lost_options_are_counted(
         ["9", "z?", "3", "b", f"['{B64[1]}', '{B64[2]}']"],
         ["10", "w?", "3", "b", "9"],
     ]
-    said = "{} a word for a missing value, such as None or N/A, {} left out, as in VLMEvalKit"
+    message = "left out, as in VLMEvalKit: words for a missing value, such as None or N/A"
     table = tsv(tmp_path / "x.tsv", header, *rows)
-    assert table.notes == (f"x.tsv: 1 option {said.format('that is', 'is')}",)
-    assert tsv(tmp_path / "y", header, *rows, rows[0]).notes == (f"y: 2 options {said.format('that are', 'are')}",)
+    assert table.notes == (f"x.tsv: 1 option {message}",)
+    assert tsv(tmp_path / "y", header, *rows, rows[0]).notes == (f"y: 2 options {message}",)
 
     class WithChoices(Struct):
         text: str

@@ -66,9 +66,8 @@ class DelimitedTable(Table):
     def notes(self) -> tuple[str, ...]:
         """A note on the options that VLMEvalKit's reading loses."""
         lost = self._scan().lost if self.is_vlmevalkit else 0
-        words = "option that is a word for a missing value, such as None or N/A, is"
-        words = words if lost == 1 else words.replace("option that is", "options that are").removesuffix("is") + "are"
-        return (f"{self.path.name}: {lost} {words} left out, as in VLMEvalKit",) if lost else ()
+        message = "left out, as in VLMEvalKit: words for a missing value, such as None or N/A"
+        return (f"{self.path.name}: {lost} option{'s' * (lost > 1)} {message}",) if lost else ()
 
     def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
         """All rows; an empty cell is None."""
