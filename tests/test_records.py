@@ -178,7 +178,7 @@ def test_blank_lines_do_no_harm(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def twenty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A log of twenty records, each longer than the one before."""
+    """The path of a log of twenty records, each longer than the one before."""
     path = tmp_path_factory.mktemp("cut") / "log.jsonl"
     fill(path, *(record(str(n), output="ü" * n) for n in range(20)))
     return path
@@ -338,7 +338,7 @@ def test_a_log_that_is_replaced_or_removed_while_another_opens_it_is_opened_agai
 
 
 def test_lines_of_any_length_are_read_in_any_order(path: Path) -> None:
-    """A line is read with those behind it, and may be longer than what is read at once."""
+    """A line is read together with the next ones, and may be longer than one read."""
     lengths = {str(number): (number * 7_919) % 21_000 for number in range(40)}
     fill(path, *(record(name, output="x" * length) for name, length in lengths.items()))
     with RecordLog(path) as log:

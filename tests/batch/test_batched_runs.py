@@ -52,11 +52,11 @@ class Batched(Questions):
         return notes
 
     def whole_report(self) -> bytes:
-        """The report, wherever its images are."""
+        """The report without the path of its folder."""
         return self.report_path().read_bytes().replace(str(self.root).encode(), b"")
 
     async def interrupted(self, server: FaultServer) -> None:
-        """Stopped when all batches are made."""
+        """Ask, and stop when all batches are created."""
         stops = StopsAfter(words="batch batch_3:")
         settings = self.settings(server.base_url, batch=True, check=False, model="tiny-vlm", batch_lines=4)
         with pytest.raises(Interrupted):
@@ -349,11 +349,11 @@ async def test_a_cancel_deletes_files_that_were_uploaded_and_not_submitted(
 
 
 class Killed(BaseException):
-    """The process is gone."""
+    """The process has ended."""
 
 
 def killing_at(patched: pytest.MonkeyPatch, step: int) -> None:
-    """Ends the process at one of its steps, before or after it is done."""
+    """Ends the process before or after one of its steps."""
     steps = itertools.count()
 
     def ending(method: Callable[..., Any], *, waits: bool) -> Callable[..., Any]:

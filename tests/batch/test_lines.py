@@ -35,7 +35,7 @@ KINDS = {
 
 
 def said(line: bytes) -> str:
-    """The text of a result's reply, or what became of its question."""
+    """The text of a result's reply, or the status of its question."""
     try:
         return reply_of(read_result(line), 100).text
     except NotACompletion as refused:

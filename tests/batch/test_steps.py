@@ -17,7 +17,7 @@ NOWHERE = "http://127.0.0.1:9/v1"
 
 
 class Stepwise(Questions):
-    """Questions that are asked step by step."""
+    """Questions that the batch commands ask."""
 
     def step(self, name: str, *more: str) -> int:
         return run_command(["batch", name, *self.arguments(NOWHERE, "--model", "tiny-vlm", *more)])
@@ -27,7 +27,7 @@ class Stepwise(Questions):
         return self.output / "clean_mc_eval.batches"
 
     def answer(self, *, leaves: int = 0) -> list[dict[str, Any]]:
-        """Results for what was written, in another order; gives the lines of the files."""
+        """Write results for the files of requests, in another order; returns the lines of these files."""
         lines = [
             json.loads(line)
             for path in sorted(self.folder.glob("part-????.jsonl"))
@@ -40,7 +40,7 @@ class Stepwise(Questions):
 
 
 def answers(lines: Iterable, replies: Mapping, model: str = "") -> Iterator:  # type: ignore[type-arg]  # untyped: SERVER copies it
-    """What a server that knows the replies writes for requests."""
+    """The results of a server that knows the replies."""
     for line in map(json.loads, lines):
         prompt = line["body"]["messages"][-1]["content"][-1]["text"]
         text = next(text for marker, text in replies.items() if marker in prompt)
@@ -92,7 +92,7 @@ if fate != "writes nothing":
 
 @pytest.fixture
 def asked(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
-    """Runs the questions through the program; gives the exit code and what was printed beside results."""
+    """Run the questions through the program; returns the exit code and standard error."""
     program, replies = of.root / "server.py", of.root / "replies.json"
     program.write_text(SERVER)
     replies.write_text(json.dumps(of.replies()))

@@ -16,7 +16,6 @@ from tests.fakes.script import Script
 from tests.fakes.words import error
 from tests.tasks.declared import task_of
 from tests.tasks.explain.samples import put
-from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.settings.own_commands import ExplainSettings
 from vqa_client.tasks import explain
@@ -28,18 +27,8 @@ _AFTER_START = 2
 """Bytes of a JPEG file before its first segment."""
 
 
-class Heard(Progress):
-    """Keeps the notes of a run."""
-
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
-
 def draw(root: Path, places: Iterable[str]) -> None:
-    """Put a picture of some hundred bytes in each place below images/, no two of them alike."""
+    """Put a picture of some hundred bytes in each place below images/; all differ."""
     buffer = BytesIO()
     Image.new("RGB", (8, 6), (90, 120, 60)).save(buffer, "JPEG")
     picture = buffer.getvalue()
@@ -52,14 +41,14 @@ def draw(root: Path, places: Iterable[str]) -> None:
 
 
 def own(root: Path, task: str, split: str, records: Any, *places: str, file: str = "") -> "ExplainSample":
-    """Records of our own, and their pictures in `places`."""
+    """Invented records, and their pictures in `places`."""
     put(root, task, split, records, file=file)
     draw(root, places)
     return ExplainSample(root, task, split)
 
 
 def real(root: Path, task: str, name: str, folder: str, *, every: int) -> "ExplainSample":
-    """Each so many of a real file's records, with pictures of ours; skips where it is not here."""
+    """Some records of a real file, with invented pictures; skips if the file is missing."""
     if not (REAL / name).is_file():
         pytest.skip(f"{name} is not here")
     place = root / "nle_data" / name
@@ -71,7 +60,7 @@ def real(root: Path, task: str, name: str, folder: str, *, every: int) -> "Expla
 
 
 class ExplainSample:
-    """One split of a benchmark below `root`, results beside it."""
+    """One split of a benchmark below `root`, with its results beside it."""
 
     def __init__(self, root: Path, task: str, split: str) -> None:
         self.root, self.task, self.split = root, task, split
@@ -102,7 +91,7 @@ class ExplainSample:
     ) -> Callable[[Received], Script]:
         """What `says` makes of a question and its place in the file, told by prompt and picture.
 
-        Of questions that are alike in both the first one counts.
+        If two questions have the same prompt and picture, the first one counts.
         """
         prompt = task_of(self.task, vcr_mode=vcr_mode).prompt
         plays: dict[tuple[str, ...], Script] = {}
@@ -137,6 +126,6 @@ class ExplainSample:
 
 
 def right(number: int, question: Question) -> str:
-    """The right answer and the first explanation of people."""
+    """The right answer and the first human explanation."""
     del number
     return f"{question.extra['gold']} because {question.rationales[0]}"

@@ -68,12 +68,12 @@ class Sample:
         return McSettings(**(given | changes))
 
     def arguments(self, base_url: str, *more: str) -> list[str]:
-        """The same as a command line."""
+        """The settings as a command line."""
         fixed = ["mc", "--data_json", self.data_json, "--images_dir", self.pages_dir, "-o", self.output]
         return [*map(str, fixed), "--base_url", base_url, *more]
 
     def replies(self) -> dict[str, str]:
-        """What an all-knowing server says, by the questions' markers."""
+        """The right replies by the questions' markers."""
         return {f"[[{name}]]": f"The correct answer is ({letter})." for name, letter in self.gold.items()}
 
     def report_path(self, folder: str = "clean") -> Path:

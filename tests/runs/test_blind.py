@@ -20,7 +20,7 @@ from vqa_client.evaluation import arun
 
 
 def seeing(of: Questions, guesses: frozenset[str] = frozenset()) -> Any:
-    """Right with an image; without one only on the questions it can guess."""
+    """A model that is right with images, and without them only on questions that it can guess."""
 
     def play(received: Received) -> str:
         name = received.prompt[2:].partition("]]")[0]

@@ -27,7 +27,7 @@ def of_check(received: Received) -> bool:
 
 
 def apart(check: Script, questions: Script) -> Any:
-    """A server that plays one part for the check, and another for the questions."""
+    """A server with one script for the check and another for the questions."""
     return lambda received: check if of_check(received) else questions
 
 

@@ -26,7 +26,7 @@ WRONG = {"A": "B", "B": "C", "C": "D", "D": "A"}
 
 
 def shown(received: Received, text: str) -> str:
-    """The letter under which a question shows a text."""
+    """The letter of the choice with this text."""
     return next(line[0] for line in received.prompt.splitlines() if line.endswith(f". {text}"))
 
 
@@ -43,7 +43,7 @@ def knowing(of: Questions, right: float = 0.6, wrong: float = 0.2) -> Any:
 
 
 def asked(server: FaultServer) -> list[dict[str, Any]]:
-    """The bodies of the questions, without those of the checks before them."""
+    """The bodies of the questions, without those of the check."""
     return [chat.json for chat in server.chats if "[[" in chat.prompt]
 
 
@@ -101,7 +101,7 @@ async def test_a_server_that_ignores_the_mode_gets_no_question(
 async def test_a_reply_that_was_not_limited_to_labels_is_not_an_answer(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
-    """A gateway may lead to another server than the one that was checked."""
+    """A gateway may send questions to another server than the checked one."""
     of = Questions(tmp_path, 4)
     held = likeliest_token(knowing(of))
     stray = when(lambda received: "[[q2]]" in received.prompt, answer("The correct answer is (C)."), held)

@@ -89,7 +89,7 @@ class Shapes:
         return {(each["question_id"], each["variant"]): each for each in map(json.loads, lines)}
 
     def sent(self) -> list[list[tuple[str, object]]]:
-        """The messages of each request in the order of their texts, an image as the number in its file's name."""
+        """The messages of each request, in the order of their texts; an image is the number in its file's name."""
         urls = {base64.b64encode((self.root / f"{n}.png").read_bytes()).decode(): n for n in (1, 2, 3, 9)}
 
         def short(message: dict[str, Any]) -> tuple[str, object]:

@@ -86,7 +86,7 @@ def asked(data: Path, base_url: str, *options: str) -> int:
 
 
 def images(server: Any) -> dict[str, int]:
-    """How many images each question was sent with."""
+    """The number of images of each sent question."""
     return {mark: len(chat.images) for chat in server.chats for mark in REPLIES if mark in chat.prompt}
 
 
@@ -135,7 +135,7 @@ def test_questions_come_with_the_pages_of_their_pdf_which_are_kept_beside_the_re
 
 
 def in_cells(data: Path) -> Path:
-    """The same as VLMEvalKit has it: each row with its whole document, and names for pages that it would write."""
+    """The data in VLMEvalKit's form: each row has its whole document, and names of pages that it would write."""
     rows = json.loads((data / "samples.json").read_text(encoding="utf-8"))
     lines = ["\t".join(("index", *rows[0], "image", "image_path"))]
     for number, row in enumerate(rows):

@@ -14,8 +14,8 @@ import vqa_client
 from tests.fakes.fixtures import StartsProcesses, StartsServers
 from tests.fakes.script import Script
 from tests.fakes.words import answer, delay, error
-from tests.faults.questions import StopsAfter
-from tests.runs.explain_sample import ExplainSample, Heard, draw, own, real, right
+from tests.faults.questions import Notes, StopsAfter
+from tests.runs.explain_sample import ExplainSample, draw, own, real, right
 from tests.tasks.explain.samples import actx, esnlive, put, vqax
 from vqa_client.answers.explained import score_explanation_files
 from vqa_client.cli.report_tables import as_json_text, as_tables
@@ -29,7 +29,7 @@ WAITING = "val2014/COCO_val2014_{:012d}.jpg"
 
 
 def photographs(root: Path, count: int) -> ExplainSample:
-    """`count` VQA-X questions of our own, each on a picture of its own; the right answers go round."""
+    """`count` invented VQA-X questions, each on its own picture; the right answers go round."""
     gold = ("kettle", "yes", "2", "red car")
     records = {str(number): vqax(*[gold[number % 4]] * 10, number=number) for number in range(count)}
     return own(root, "vqax", "val", records, *(WAITING.format(number) for number in range(count)))
@@ -79,13 +79,13 @@ async def test_esnlive_test_is_asked_in_place_of_the_val_split_it_does_not_have(
     of = real(tmp_path, "esnlive", "eSNLI-VE/esnlive_test.json", "flickr30k", every=100)
     of.split = "val"
     server = fault_process("answer('neutral because it can not be seen')", "--no-parse")
-    heard = Heard()
-    (report,) = await vqa_client.arun(of.settings(server.base_url, max_workers=64), progress=heard)
+    notes = Notes()
+    (report,) = await vqa_client.arun(of.settings(server.base_url, max_workers=64), progress=notes)
     assert (report.summary.overall.correct, report.summary.overall.total, report.failed) == (43, 148, 0)
     assert 148 < server.counts["requests"] < 208, "a few requests ask what the server is and how it stands"
     labels = {label: (tally.correct, tally.total) for label, tally in report.summary.breakdowns["label"].items()}
     assert labels == {"contradiction": (0, 54), "entailment": (0, 51), "neutral": (43, 43)}
-    assert heard.notes.count("ESNLI-VE has no val split; test is used") == 1
+    assert notes.said.count("ESNLI-VE has no val split; test is used") == 1
     assert len(of.rows()) == 148
     assert of.grid("ESNLI-VE") == {"llava_val": "0.291 (148)"}
 
@@ -255,10 +255,10 @@ async def test_missing_images_are_counted_and_never_asked(tmp_path: Path, fault_
     for number in (2, 5, 6):
         (tmp_path / "images" / WAITING.format(number)).unlink()
     server = fault_server(of.oracle(right))
-    heard = Heard()
-    (report,) = await vqa_client.arun(of.settings(server.base_url), progress=heard)
+    notes = Notes()
+    (report,) = await vqa_client.arun(of.settings(server.base_url), progress=notes)
     assert report.left_out == {"no_image": ("2", "5", "6")}
-    assert "vqax val: skipped 3 questions (no image): 2, 5, 6" in heard.notes
+    assert "vqax val: skipped 3 questions (no image): 2, 5, 6" in notes.said
     assert len(server.chats) == report.summary.overall.total == 7
     assert of.grid("VQA-X") == {"llava_val": "1.000 (7)"}
 
@@ -359,12 +359,12 @@ async def test_without_any_image_the_expected_layout_is_named(tmp_path: Path, fa
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file but the run's own, which counts its starts."""
+    """Every file except the run file, which counts its starts."""
     return {path.name: path.read_bytes() for path in folder.rglob("*.*") if not path.name.endswith(".run.json")}
 
 
 def plain(row: dict[str, str]) -> dict[str, Any]:
-    """What is the same in every run; where the images lie is each run's own."""
+    """The content that is equal in every run: without the paths of its images."""
     return {name: cell for name, cell in row.items() if name not in ("latency_s", "image")}
 
 

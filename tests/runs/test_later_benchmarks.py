@@ -15,7 +15,7 @@ from vqa_client.evaluation import ModelsFailed, arun_several
 
 
 class AtSkip(Notes):
-    """Does something when a benchmark is skipped, before the next one is begun; `at` and `act` as in Notes."""
+    """Calls `at_skip` when a benchmark is skipped, before the next one begins; `at` and `act` as in Notes."""
 
     def __init__(self, at_skip: Callable[[], Any], at: int = -1, act: Callable[[], None] | None = None) -> None:
         super().__init__(at, act)

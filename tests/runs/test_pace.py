@@ -22,20 +22,17 @@ from tests.fakes.words import (
     retry_after,
     slow_reading,
 )
+from tests.faults.questions import Notes
 from tests.runs.sample import Sample
 from vqa_client.evaluation import arun
-from vqa_client.progress import Progress
 
 
-class Heard(Progress):
-    """What a run says."""
+class Heard(Notes):
+    """Keeps the notes of a run and the states of its servers."""
 
     def __init__(self) -> None:
-        self.notes: list[str] = []
+        super().__init__()
         self.served: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
 
     def serving(self, text: str) -> None:
         self.served.append(text)
@@ -48,7 +45,7 @@ def figures(sample: Sample) -> dict[str, Any]:
 
 
 def vllm_text(running: float, waiting: float, **counters: float) -> bytes:
-    """vLLM's form, with a label whose value holds a brace."""
+    """vLLM's form, with a brace in a label's value."""
     gauges = {"num_requests_running": running, "num_requests_waiting": waiting, "kv_cache_usage_perc": 0.5}
     values = gauges | {f"{name}_total": value for name, value in counters.items()}
     return "".join(f'vllm:{name}{{engine="0",model_name="a}} b"}} {value}\n' for name, value in values.items()).encode()
@@ -83,7 +80,7 @@ async def test_a_run_at_a_server_with_a_queue_says_so(fault_server: StartsServer
     assert told["workers"]["most"] == 8
     assert told["workers"]["at_server"] > 6
     assert told["limited_by"] == "GPU queue"
-    (said,) = [note for note in heard.notes if "bottleneck" in note]
+    (said,) = heard.about("bottleneck")
     assert said.startswith("mc clean: bottleneck: GPU queue (the server ran 2.0 requests and had 6.0 waiting")
 
 
@@ -132,7 +129,7 @@ async def test_a_server_without_metrics_is_asked_once(
     assert report.failed == 0
     asked = [received for received in server.requests if received.route == "/metrics"]
     assert len(asked) == 2  # once for its figures, and at the end for its memory
-    assert "metrics" not in " ".join(heard.notes)
+    assert "metrics" not in " ".join(heard.said)
 
 
 async def test_a_failure_is_noted_once_without_the_key_and_changes_no_answer(
@@ -144,10 +141,10 @@ async def test_a_failure_is_noted_once_without_the_key_and_changes_no_answer(
     server = fault_server(at_path("/metrics", metrics, (delay(0.1), oracle(sample.replies()))))
     (report,) = await arun(sample.settings(server.base_url, api_key="sk-very-secret"), progress=heard)
     assert (report.failed, report.summary.overall.accuracy) == (0, 1.0)
-    said = [note for note in heard.notes if "/metrics" in note]
+    said = heard.about("/metrics")
     assert len(said) == 1
     assert "the run continues without" in said[0]
-    assert "very-secret" not in " ".join(heard.notes)
+    assert "very-secret" not in " ".join(heard.said)
 
 
 async def test_metrics_that_never_come_delay_nothing(fault_server: StartsServers, tmp_path: Path) -> None:

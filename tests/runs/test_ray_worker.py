@@ -31,7 +31,7 @@ def of_question(line: bytes) -> str:
 
 
 def asked(of: Questions, base_url: str, kept: Mapping[str, bytes], config: str) -> Sequence[Sent]:
-    """All messages of a worker that can't read the config where it is."""
+    """All messages of a worker without access to the config file."""
     content = Path(config).read_bytes()
     settings = of.settings(base_url, shard="1/2", config="/of/the/driver/model.json", output=Path("/nowhere/to/write"))
     given = Asked(settings=[settings], files={"/of/the/driver/model.json": content})
@@ -109,19 +109,19 @@ async def test_a_cluster_that_does_not_start_ends_the_run_with_rays_error(
 
 
 class RayError(Exception):
-    """As Ray's: the base of what a lost worker and a fault in its code raise."""
+    """Replaces Ray's base class of errors."""
 
 
 class RayTaskError(RayError):
-    """As Ray's: a fault in a worker's code."""
+    """Replaces Ray's error for a fault in a worker's code."""
 
 
 class ActorDiedError(RayError):
-    """As Ray's: a worker is gone."""
+    """Replaces Ray's error for a lost worker."""
 
 
 def cluster(error: Exception, *, version: str = __version__, fails: Sequence[bool] = (False,)) -> SimpleNamespace:
-    """A module as Ray's: a node with two processors and one that is gone, whose workers all end with the error.
+    """Replaces the module ray: a node with two processors and one that is gone, whose workers all end with the error.
 
     `fails` says of each start in turn, over and over, whether the worker ends at once.
     """
@@ -137,7 +137,7 @@ def cluster(error: Exception, *, version: str = __version__, fails: Sequence[boo
         yield
 
     def noop(*given: Any, **options: Any) -> None:
-        """Take what a cluster takes."""
+        """Accept Ray's arguments."""
 
     actor = SimpleNamespace(
         about=SimpleNamespace(remote=about),

@@ -17,7 +17,7 @@ from vqa_client.runs.reopened import rescore
 
 
 def knowing(of: Questions) -> Any:
-    """A server that knows the right texts, and looks for the letter under which they stand."""
+    """A server that knows the right texts, and replies with their letters."""
 
     def play(received: Received) -> str:
         prompt = received.prompt

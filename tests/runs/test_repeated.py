@@ -23,7 +23,7 @@ def report(sample: Sample) -> dict[str, Any]:
 
 
 def plays(sample: Sample) -> dict[str, Any]:
-    """Right each time, but q1 right in one of two, and q2 never."""
+    """A model that is always right, except q1 every second time and q2 never."""
     return sample.replies() | {"[[q1]]": in_turn("B", "C"), "[[q2]]": "The answer is A."}
 
 

@@ -39,7 +39,7 @@ def log_of(of: Sample) -> Path:
 
 
 def spoil(log: Path, **changes: Any) -> None:
-    """Records as an older parser might have left them."""
+    """Records with readings of an older parser."""
     with RecordLog(log) as kept:
         kept.rewrite([msgspec.structs.replace(record, **changes) for record in kept])
 

@@ -1,6 +1,5 @@
 """A benchmark under corruptions: every question once with clean images, and once per corruption and level."""
 
-import asyncio
 import json
 from hashlib import sha256
 from pathlib import Path
@@ -10,13 +9,12 @@ import pytest
 
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import oracle
+from tests.faults.questions import StopsAfter
 from tests.images.corruptions.drawings import corrupted_png
 from tests.runs.sample import Sample
 from vqa_client.errors import IdentityError, UsageError
 from vqa_client.evaluation import Interrupted, arun
-from vqa_client.progress import Progress
 from vqa_client.settings.robustness import RobustnessRun
-from vqa_client.types import Record
 
 TWO = RobustnessRun(corruptions="gaussian_noise,pixelate", levels="0,2-3")
 VARIANTS = ["clean", "gaussian_noise/2", "gaussian_noise/3", "pixelate/2", "pixelate/3"]
@@ -61,19 +59,10 @@ async def test_the_server_gets_the_same_bytes_that_generate_writes(tmp_path: Pat
 async def test_a_stopped_run_resumes_without_asking_twice(tmp_path: Path, fault_server: StartsServers) -> None:
     sample = Sample(tmp_path, 4)
     server = fault_server(oracle(sample.replies()))
-    stop = asyncio.Event()
-
-    class StopsAfterSix(Progress):
-        ended = 0
-
-        def finished(self, record: Record) -> None:
-            self.ended += 1
-            if self.ended == 6:
-                stop.set()
-
+    progress = StopsAfter(6)
     settings = sample.settings(server.base_url, max_workers=1)
     with pytest.raises(Interrupted):
-        await arun(settings, corrupted=TWO, progress=StopsAfterSix(), stop=stop)
+        await arun(settings, corrupted=TWO, progress=progress, stop=progress.stop)
     before = len(server.chats)
     await arun(settings, corrupted=TWO)
     assert 6 <= before < 20

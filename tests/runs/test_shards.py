@@ -31,7 +31,7 @@ from vqa_client.settings.robustness import RobustnessRun
 
 
 class Heard(LiveCounts):
-    """Keeps what is said while it waits."""
+    """Keeps the notes about other workers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ def merged(folder: Path, **changes: Any) -> list[Merged]:
 
 
 def run_file(folder: Path, stem: str) -> dict[str, Any]:
-    """A run file without what is of a start, and without the options of the division."""
+    """A run file without the figures of its starts, and without the options of the division."""
     found: dict[str, Any] = json.loads((folder / f"{stem}.run.json").read_bytes())
     del found["sessions"]
     for option in ("shard", "processes", "output"):

@@ -38,7 +38,7 @@ SHARE = f"s3://{BUCKET}/a/run"
 
 
 class Heard(LiveCounts):
-    """Keeps what is said."""
+    """Keeps the notes."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -82,7 +82,7 @@ def test_the_files_of_neighbours_are_checked_once(tmp_path: Path, monkeypatch: p
 
 
 def rewritten(path: str) -> None:
-    """Other bytes of the same length, in the same file and with the times that it had."""
+    """Write other bytes of the same length to the same file, and set its old times."""
     before = os.stat(path)
     with open(path, "r+b") as file:
         file.write(b"PAGE")
@@ -90,7 +90,7 @@ def rewritten(path: str) -> None:
 
 
 def another(path: str) -> None:
-    """Another file of the same length with the time of the first."""
+    """Replace the file by another one with the same length and time."""
     before = os.stat(path)
     Path(path).rename(f"{path}.old")
     page(Path(path), b"PAGE")
@@ -98,13 +98,13 @@ def another(path: str) -> None:
 
 
 def copied(path: str) -> None:
-    """The same bytes in another file."""
+    """Replace the file by another one with the same bytes."""
     page(Path(f"{path}.new"))
     Path(f"{path}.new").replace(path)
 
 
 def untouched(path: str) -> None:
-    """Nothing."""
+    """Change nothing."""
 
 
 @pytest.mark.parametrize("first_start", ["long ago", "after all"])

@@ -10,22 +10,12 @@ import vqa_client
 from tests.cli.test_commands import command
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import error, oracle
+from tests.faults.questions import Notes
 from tests.runs.vqa2_split import Split, read_report, results_of
 from vqa_client.errors import IdentityError
 from vqa_client.evaluation import ModelsFailed
-from vqa_client.progress import Progress
 
 NO_SERVER = "http://127.0.0.1:9/v1"
-
-
-class Notes(Progress):
-    """Keeps what a person would read."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.lines.append(text)
 
 
 def combined(of: Split) -> Path:
@@ -53,7 +43,7 @@ async def test_each_model_is_asked_where_its_config_says_and_all_are_in_one_file
     for report, name in zip(reports, ("bad", "good"), strict=True):
         assert report.path.name.startswith(f"vqa2_results_{name}_coco_")
         assert results_of(report.path) == content["results"][name]
-    assert f"all models: {combined(of)}" in notes.lines
+    assert f"all models: {combined(of)}" in notes.said
 
 
 async def test_the_other_models_are_asked_if_one_can_not_be(tmp_path: Path, fault_server: StartsServers) -> None:
@@ -71,7 +61,7 @@ async def test_the_other_models_are_asked_if_one_can_not_be(tmp_path: Path, faul
         await vqa_client.arun(settings, progress=notes)
     assert [report.summary.overall.correct for report in caught.value.reports] == [5, 5]
     assert "is the server running there" in caught.value.hint
-    assert any(line.startswith(f"skipping {gone}: no answer") for line in notes.lines)
+    assert any(line.startswith(f"skipping {gone}: no answer") for line in notes.said)
     content = read_report(combined(of))
     assert list(content["results"]) == content["model_configuration"]["models_tested"] == ["good", "late", "gone"]
     assert list(content["results"]["gone"]) == ["error"]

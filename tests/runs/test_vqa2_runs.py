@@ -205,7 +205,7 @@ async def test_the_memory_of_a_server_that_does_not_report_it_is_unknown(
 
 
 def timeless(report: Path) -> dict[str, Any]:
-    """A report without what depends on when and how often it ran."""
+    """A report without the fields that differ at each run."""
     content = read_report(report)
     content["experiment_metadata"].pop("test_date")
     for result in content["results"].values():

@@ -70,16 +70,16 @@ class Split:
         return Vqa2Settings(**(given | changes))
 
     def arguments(self, base_url: str | None, *more: str) -> list[str]:
-        """The same as a command line."""
+        """The settings as a command line."""
         fixed = ["vqa2", "--data_dir", self.folder, "-o", self.results, "--num_questions", "0"]
         return [*map(str, fixed), *(("--base_url", base_url) if base_url else ()), *more]
 
     def replies(self) -> dict[str, str]:
-        """What an all-knowing server says, by the questions' markers."""
+        """The right replies by the questions' markers."""
         return {f"[[{number}]]": f"{answer}." for number, answer in self.gold.items()}
 
     def config(self, name: str, **settings: Any) -> str:
-        """The path of a config of that name."""
+        """The path of a config with this name."""
         path = self.root / f"{name}.json"
         path.write_text(json.dumps({"model_name": f"org/{name}", "max_tokens": 100, "temperature": 0.0} | settings))
         return str(path)
@@ -96,6 +96,6 @@ def read_report(path: Path) -> dict[str, Any]:
 
 
 def results_of(path: Path) -> dict[str, Any]:
-    """What the only model of a report has reached."""
+    """The results of the only model in a report."""
     (result,) = read_report(path)["results"].values()
     return dict(result)

@@ -32,7 +32,7 @@ RECORDS = st.lists(st.dictionaries(st.text(), VALUES, max_size=4), min_size=1, m
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Of files in one folder: one of its own for each example takes longer than all else."""
+    """Numbers of files in one folder: making a folder per example takes longer than all else."""
     folder = tmp_path_factory.mktemp("examples")
     return (folder / str(number) for number in count())
 

@@ -28,7 +28,7 @@ ROWS = [{"question": "What?", "answer": "x"}]
 
 
 class Hub:
-    """What the server has, and what it does.
+    """The content and the behaviour of the server.
 
     `broken` cuts each file's first download, `status` refuses all, and `sizes` are listed for the true ones.
     """

@@ -30,7 +30,7 @@ FORMS = {"parquet": ("chartqa", 1), "tsv": ("chartqa", 2), "referred": ("pope", 
 
 
 class Run:
-    """A benchmark's sample in a form with images inside, and where its results go."""
+    """A benchmark's sample in a form with images inside, and the folder of its results."""
 
     def __init__(self, form: str, root: Path) -> None:
         self.name, number = FORMS[form]
