@@ -380,7 +380,7 @@ def test_a_fault_is_named_before_anything_is_asked(data: str | bytes, said: str,
     with pytest.raises(DataError) as caught:
         load(path)
     assert said in str(caught.value)
-    assert str(path.parent if "image is" in said else path) in str(caught.value) or "row" in said
+    assert str(path.parent if "image was" in said else path) in str(caught.value) or "row" in said
     assert caught.value.hint
 
 
