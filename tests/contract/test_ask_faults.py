@@ -41,7 +41,7 @@ FAULTS = [
     ("rows.json", '[{"question": "What?", "choices": ["a", "b"], "answer": ["A", "B"]}]', "only one is right"),
     ("rows.json", '[{"question": "What?", "answer": "x"}, {"question": ', "rows.json"),
     ("rows.json", '[{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, '
-     '{"role": "user", "content": "c"}, {"role": "user", "content": "d"}]}]', "turn 4 is of 'user'"),
+     '{"role": "user", "content": "c"}, {"role": "user", "content": "d"}]}]', "turn 4 has the role 'user'"),
     ("rows.json", '[{"messages": [{"role": "user", "content": "<image 2> a"}]}]', "names image 2"),
     ("rows.json", '[{"messages": "hello"}]', "expected a list of turns"),
     ("rows.json", '{"data": [{"question": "a"}], "rows": [{"question": "b"}]}', "several lists of rows: data, rows"),
@@ -181,5 +181,5 @@ def test_the_column_of_image_ids_is_preferred_among_columns_of_documents() -> No
     columns = {name: Column() for name in ("question", "doc_id", "image_id", "answer")}
     for column in columns.values():
         column.add("a")
-    found = mapped(columns, 1, {}, has_folder=False, is_file=lambda name: False)
+    found = mapped(columns, 1, {}, is_file=lambda name: False)
     assert (found.document, found.question, found.answer) == ("image_id", "question", "answer")

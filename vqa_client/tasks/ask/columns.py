@@ -101,12 +101,7 @@ class Mapped(Struct, frozen=True, kw_only=True):
 
 
 def mapped(
-    columns: Mapping[str, Column],
-    rows: int,
-    options: Mapping[str, str],
-    *,
-    has_folder: bool,
-    is_file: Callable[[Any], bool],
+    columns: Mapping[str, Column], rows: int, options: Mapping[str, str], *, is_file: Callable[[Any], bool]
 ) -> Mapped:
     """Decide the role of each column; `options` are by role, and `is_file` says whether a cell names an image file.
 
@@ -139,7 +134,7 @@ def mapped(
         )
     fields["choices"], fields["fixed_choices"] = _choices(options.get("choices", ""), columns, decisions)
     if not fields["answer"]:
-        fields["answer"] = _answer(columns, has_folder=has_folder)
+        fields["answer"] = _answer(columns)
         if fields["answer"]:
             decisions.append(("answer", f"column `{fields['answer']}`"))
         elif not fields.get("messages"):
@@ -204,11 +199,9 @@ def _choices(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if option:
         names = tuple(name.strip() for name in option.split(","))
-        present = [name for name in names if name in columns or name.split(".")[0] in columns]
-        if present and len(present) < len(names):
-            other = next(name for name in names if name not in present)
-            raise UsageError(f"--choices: column `{other}` is not there", hint=f"the columns are {', '.join(columns)}")
-        if present:
+        if any(name in columns or name.split(".")[0] in columns for name in names):
+            for name in names:
+                _check_column("choices", name, columns)
             decisions.append(("choices", f"{_column_words(names)}, as --choices says"))
             return names, ()
         decisions.append(("choices", f"{', '.join(names)} for all rows, as --choices says"))
@@ -240,12 +233,13 @@ def _series(columns: Mapping[str, Column], starts: Sequence[str]) -> tuple[str, 
     return tuple(name for _, name in sorted(best)) if len(best) > 1 else ()
 
 
-def _answer(columns: Mapping[str, Column], *, has_folder: bool) -> str:
+def _answer(columns: Mapping[str, Column]) -> str:
     sure = [name for name, column in columns.items() if column.present and plain(name) in _SURE]
     if len(sure) > 1:
         alternatives = " or ".join(f"`{name}`" for name in sure)
         raise UsageError(f"the answer is in {alternatives}", hint=f"say which: --answer {sure[0]}")
-    return _first_column("answer", columns) or ("folder" if has_folder and columns["folder"].present else "")
+    folder = "folder" if "folder" in columns and columns["folder"].present else ""
+    return _first_column("answer", columns) or folder
 
 
 def _groups(

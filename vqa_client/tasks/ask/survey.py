@@ -19,7 +19,7 @@ from vqa_client.tables.loading import may_repeat
 from vqa_client.tables.objects import home_of
 from vqa_client.tables.rows import Table
 from vqa_client.tasks.ask.columns import BLANK, Column, Mapped, mapped
-from vqa_client.tasks.ask.rows import FOLDER, Reader, is_image_file, tables_of
+from vqa_client.tasks.ask.rows import Reader, is_image_file, tables_of
 from vqa_client.tasks.ask.values import FORMS, AnswerForm, readings
 from vqa_client.types import Question
 
@@ -92,7 +92,7 @@ def survey(settings: AskSettings) -> Survey:
         role: getattr(settings, role) for role in ("question", "image", "choices", "answer", "id", "document", "group")
     }
     base = settings.images or home_of(tables[0].path.parent)
-    mapping = mapped(columns, rows, options, has_folder=FOLDER in columns, is_file=partial(is_image_file, base))
+    mapping = mapped(columns, rows, options, is_file=partial(is_image_file, base))
     if settings.images and not (mapping.image or mapping.messages):
         raise UsageError(
             f"--images {settings.images} is given, and no column is the image",
