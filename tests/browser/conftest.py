@@ -34,7 +34,7 @@ def chromium() -> Iterator[Any]:
 
 
 class Opened:
-    """A page in the browser, and everything that went wrong in it or that it asked for."""
+    """A page in the browser, with its errors and its requests."""
 
     def __init__(self, browser: Any, **context: Any) -> None:
         self.context = browser.new_context(viewport={"width": 1200, "height": 900}, **context)

@@ -1,4 +1,4 @@
-"""What axe, the field's usual checker, finds wrong with the pages for people who hear them or use no mouse."""
+"""The accessibility of the pages, checked by axe."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ RULES = {
 
 
 def complaints(browser: Any, address: str, scheme: str) -> list[str]:
-    """The rules that the page breaks with everything unfolded, each with an element that does."""
+    """The rules that the page breaks with everything unfolded, each with an example."""
     axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
     context = browser.new_context(bypass_csp=True, color_scheme=scheme)
     page = context.new_page()

@@ -1,4 +1,4 @@
-"""The page of a comparison in a real browser: hostile records do nothing, and 20,000 questions are there at once."""
+"""The page of a comparison in a browser: hostile records have no effect, and 20,000 questions are painted at once."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ WIDTH = 800
 
 
 def seen(browser: Any, tmp_path: Path, *runs: list[Record]) -> tuple[Any, list[str]]:
-    """The page, and everything that it said or asked for beside itself."""
+    """The page, with its messages and its requests."""
     for number, records in enumerate(runs):
         put(tmp_path / str(number), records, model=f"org/{number}")
     sides, compared = compare_runs([tmp_path / str(number) for number in range(len(runs))])
@@ -45,7 +45,7 @@ def test_hostile_records_are_text_in_a_browser(chromium: Any, tmp_path: Path) ->
     page.close()
 
 
-def test_a_square_shows_its_questions_and_keys_step_through_those_that_differ(chromium: Any, tmp_path: Path) -> None:
+def test_the_square_lists_its_questions_and_keys_step_through_those_that_differ(chromium: Any, tmp_path: Path) -> None:
     page, wrong = seen(chromium, tmp_path, *(many(number, 0.5, count=40) for number in range(3)))
     page.locator("table.heat a").nth(1).click()
     shown = int(page.locator("table.heat a").nth(1).inner_text().split()[0])

@@ -1,4 +1,4 @@
-"""The page of `label` in a real browser: keys label, a reload shows what is saved, hostile replies do nothing."""
+"""The page of `label` in a real browser: keys label, a reload shows saved labels, hostile replies have no effect."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def test_keys_label_one_reply_after_the_other(opened: Opened, tmp_path: Path) ->
     assert column(pages.sheet, "label_ada") == ["correct", "incorrect", "", "correct"]
 
 
-def test_a_label_that_can_not_be_saved_is_taken_back(opened: Opened, tmp_path: Path) -> None:
+def test_a_label_that_can_not_be_saved_is_undone(opened: Opened, tmp_path: Path) -> None:
     pages = labelling(Run(tmp_path, ["city 0", "city 1"]).log)
     with serving(opened, pages) as address:
         opened.page.goto(address)

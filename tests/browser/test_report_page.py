@@ -1,4 +1,4 @@
-"""The page in a real browser: filters, keys, links, hostile texts, twenty thousand questions, a run that goes on."""
+"""The page in a real browser: filters, keys, links, hostile texts, twenty thousand questions, a running run."""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def test_the_page_opens_from_disk_and_asks_for_nothing_else(report: Opened) -> N
     assert report.chosen == "q0"
 
 
-def test_the_filters_narrow_the_list_and_stand_in_the_address(report: Opened) -> None:
+def test_the_filters_limit_the_list_and_are_in_the_address(report: Opened) -> None:
     report.page.get_by_text("Wrong", exact=True).click()
     assert report.count == "25 of 100 questions · accuracy here 0.0 %"
     report.page.get_by_label("any status").select_option("unparsed")
@@ -74,13 +74,13 @@ def test_a_run_without_known_answers_calls_no_question_wrong(opened: Opened, tmp
     assert opened.wrong == []
 
 
-def test_nothing_found_is_said(report: Opened) -> None:
+def test_an_empty_list_says_so(report: Opened) -> None:
     report.page.locator("#find").fill("no such words")
     report.until_count("0 of")
     assert report.page.locator("#detail").inner_text() == "No question matches."
 
 
-def test_the_keys_walk_through_the_questions(report: Opened) -> None:
+def test_the_keys_step_through_the_questions(report: Opened) -> None:
     for key, chosen in (("j", "q1"), ("j", "q2"), ("k", "q1"), ("n", "q60"), ("G", "q99"), ("p", "q98"), ("g", "q0")):
         report.page.keyboard.press(key)
         assert report.chosen == chosen
@@ -92,7 +92,7 @@ def test_the_keys_walk_through_the_questions(report: Opened) -> None:
     assert not report.page.locator("#help").is_visible()
 
 
-def test_the_chosen_row_is_in_sight_and_told_to_screen_readers(report: Opened) -> None:
+def test_the_chosen_row_is_visible_and_announced_to_screen_readers(report: Opened) -> None:
     report.page.locator("#list").focus()
     report.page.keyboard.press("End")
     row = report.page.locator('[role="option"][aria-selected="true"]')
@@ -107,7 +107,7 @@ def test_a_question_has_a_link_of_its_own(report: Opened) -> None:
     assert (href, report.chosen) == ("#q=q0", "q77")
 
 
-def test_a_number_of_the_summary_leads_to_its_questions(report: Opened) -> None:
+def test_a_number_of_the_summary_links_to_its_questions(report: Opened) -> None:
     report.page.get_by_role("link", name="unparsed").click()
     report.until_count("5 of")
 
@@ -119,7 +119,7 @@ def test_a_failed_question_says_why(report: Opened) -> None:
     assert "HTTP 502" in detail
 
 
-def test_paper_has_everything_unfolded_and_the_screen_is_as_before(opened: Opened, tmp_path: Path) -> None:
+def test_everything_is_unfolded_on_paper_and_the_screen_does_not_change(opened: Opened, tmp_path: Path) -> None:
     opened.page.goto(report_of(write_run(tmp_path, [record(references=("blue",) * 8 + ("dark blue",) * 2)])))
     folded = opened.page.locator("#summary details:not([open])")
     before = folded.count()
@@ -130,14 +130,14 @@ def test_paper_has_everything_unfolded_and_the_screen_is_as_before(opened: Opene
     assert (folded.count(), opened.page.locator("#printed").inner_html()) == (before, "")
 
 
-def test_variants_of_a_question_lead_to_each_other(opened: Opened, tmp_path: Path) -> None:
+def test_variants_of_a_question_link_to_each_other(opened: Opened, tmp_path: Path) -> None:
     opened.page.goto(report_of(write_run(tmp_path, corrupted(5))) + "#q=q3&v=snow%2F2")
     opened.page.locator("#detail").get_by_role("link", name="zoom_blur/5").click()
     opened.page.locator("#detail .aside", has_text="·  zoom_blur/5").first.wait_for()
     assert opened.chosen == "q3"
 
 
-def test_ten_answers_are_told_as_votes(opened: Opened, tmp_path: Path) -> None:
+def test_ten_answers_are_shown_as_votes(opened: Opened, tmp_path: Path) -> None:
     answers = ("dark blue", *("blue",) * 8, "dark blue")
     opened.page.goto(report_of(write_run(tmp_path, [record(references=answers), record(2, references=("a", "b"))])))
     assert "blue x8, dark blue x2" in opened.page.locator(".row .under").first.inner_text()
@@ -145,7 +145,7 @@ def test_ten_answers_are_told_as_votes(opened: Opened, tmp_path: Path) -> None:
     assert "a / b" in opened.page.locator(".row .under").last.inner_text()
 
 
-def test_a_template_that_all_prompts_begin_with_stands_in_no_row(opened: Opened, tmp_path: Path) -> None:
+def test_a_template_that_all_prompts_begin_with_is_in_no_row(opened: Opened, tmp_path: Path) -> None:
     template = "Answer in one word.\nNothing else.\n\nQuestion: "
     asked = ("How many ships?", "How many boats?", "Which harbour?")
     records = [record(n, prompt=template + question) for n, question in enumerate(asked)]
@@ -171,7 +171,7 @@ def test_hostile_texts_do_nothing(opened: Opened, tmp_path: Path) -> None:
     assert len(opened.asked) == 1
 
 
-def test_hostile_texts_stand_in_the_detail_as_they_are(opened: Opened, tmp_path: Path) -> None:
+def test_hostile_texts_are_shown_unchanged_in_the_details(opened: Opened, tmp_path: Path) -> None:
     opened.page.goto(report_of(write_run(tmp_path, hostile())))
     for text in HOSTILE:
         shown = opened.page.locator("#detail .reply").last.text_content()
@@ -187,7 +187,7 @@ def _seen(character: str) -> str:
     return f"U+{ord(character):04X}" if unseen else character
 
 
-def test_script_that_gets_in_all_the_same_does_not_run(report: Opened) -> None:
+def test_injected_script_does_not_run(report: Opened) -> None:
     report.page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hacked = 1\">')")
     report.page.wait_for_timeout(100)
     assert report.page.evaluate("window.hacked") is None
@@ -263,7 +263,7 @@ def test_notes_and_tags_are_kept_beside_the_run_and_filter_its_questions(opened:
     assert opened.page.locator(".note").count() == 0
 
 
-def test_judge_and_rule_lead_to_the_questions_on_which_they_differ(opened: Opened, tmp_path: Path) -> None:
+def test_the_judge_table_links_to_the_questions_on_which_judge_and_rule_differ(opened: Opened, tmp_path: Path) -> None:
     log = write_run(tmp_path, [record(n, right=n % 2 == 0) for n in range(10)])
     judged = sample_judged(raised=("q1", "q3"), lowered=("q4",))
     judged_path(log, "correct").write_bytes(msgspec.json.encode(judged))
@@ -278,7 +278,7 @@ def test_judge_and_rule_lead_to_the_questions_on_which_they_differ(opened: Opene
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_ground(chromium: Any, tmp_path: Path, scheme: str) -> None:
+def test_text_has_enough_contrast(chromium: Any, tmp_path: Path, scheme: str) -> None:
     page = Opened(chromium, color_scheme=scheme)
     page.page.goto(report_of(write_run(tmp_path, corrupted(40))))
     pairs = page.page.evaluate(CONTRASTS)
@@ -300,7 +300,7 @@ CONTRASTS = """() => {
 }"""
 
 
-def test_on_paper_there_are_the_numbers_and_a_table_of_questions(report: Opened) -> None:
+def test_numbers_and_a_table_of_questions_are_printed(report: Opened) -> None:
     report.page.emulate_media(media="print")
     report.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert report.page.locator("#printed tr").count() == 101

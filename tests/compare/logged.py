@@ -1,4 +1,4 @@
-"""Runs on disk as a comparison finds them, of the tests' own making."""
+"""Invented runs on disk for comparisons."""
 
 import json
 import random
@@ -46,7 +46,7 @@ def put(
     run_file: bool = True,
     **changes: Any,
 ) -> Path:
-    """Write a log, and the run file beside it; gives the log's path."""
+    """Write a log and its run file, and give the log's path."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"{stem}.records.jsonl"
     log.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in records))
@@ -65,7 +65,7 @@ def put(
 
 
 def many(seed: int, chance: float, *, count: int = 300, per_image: int = 3, partial: bool = False) -> list[Record]:
-    """Questions of two kinds, some on one image, that are right with a chance of their own."""
+    """Questions of two kinds, some on one image, each right with its own probability."""
     draw = random.Random(seed)
     scores = (0.3, 0.6, 1.0) if partial else (1.0,)
     return [

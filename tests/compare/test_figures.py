@@ -1,4 +1,4 @@
-"""The figures of a comparison against numbers worked out by hand, and what becomes of odd runs."""
+"""The figures of a comparison against numbers computed by hand, and comparisons of unusual runs."""
 
 import math
 from pathlib import Path
@@ -28,7 +28,7 @@ def scored(*scores: float, **changes: Any) -> list[Record]:
     return [record(f"q{number}", score=score, **changes) for number, score in enumerate(scores)]
 
 
-def test_right_and_wrong_on_questions_of_their_own_get_mcnemar(tmp_path: Path) -> None:
+def test_right_and_wrong_on_independent_questions_get_mcnemars_test(tmp_path: Path) -> None:
     a, b = scored(*[1.0] * 40, *[0.0] * 20), scored(*[1.0] * 38, 0, 0, *[1.0] * 12, *[0.0] * 8)
     (of,) = compared(tmp_path, a, b)
     assert (of.mcnemar.only_a, of.mcnemar.only_b, of.mcnemar.both, of.mcnemar.neither) == (2, 12, 38, 8)
@@ -41,7 +41,7 @@ def test_right_and_wrong_on_questions_of_their_own_get_mcnemar(tmp_path: Path) -
     assert "p = 0.013" in sentence(of)
 
 
-def test_questions_on_one_image_are_taken_together(tmp_path: Path) -> None:
+def test_questions_on_one_image_are_a_cluster(tmp_path: Path) -> None:
     (of,) = compared(tmp_path, many(1, 0.5), many(2, 0.6))
     assert (of.p_method, of.unit, of.clusters, of.n) == ("exact sign-flip permutation by image", "image", 100, 300)
     assert "300 vqa2 questions on 100 images" in sentence(of)
@@ -49,8 +49,8 @@ def test_questions_on_one_image_are_taken_together(tmp_path: Path) -> None:
     assert of.p == of.difference.p != of.mcnemar.p
 
 
-def test_images_that_stand_or_fall_together_count_once_where_mcnemar_is_sure(tmp_path: Path) -> None:
-    """Eight images of five questions: seven are all right under b alone, one under a alone."""
+def test_images_count_once_where_mcnemars_test_counts_every_question(tmp_path: Path) -> None:
+    """Eight images of five questions: on seven only b is right, on one only a."""
     a, b = (
         [record(f"q{n}", score=float((n // 5 == 7) == first), cluster=f"image{n // 5}") for n in range(40)]
         for first in (True, False)
@@ -61,7 +61,7 @@ def test_images_that_stand_or_fall_together_count_once_where_mcnemar_is_sure(tmp
     assert not of.shown
 
 
-def test_scores_that_share_no_fraction_have_a_p_of_drawn_signs(tmp_path: Path) -> None:
+def test_scores_without_a_common_fraction_have_a_p_by_drawn_signs(tmp_path: Path) -> None:
     a, b = ([record(f"q{n}", score=math.sqrt(n * step) % 1) for n in range(1, 60)] for step in (2, 7))
     (of,) = compared(tmp_path, a, b)
     assert of.p_method == "sign-flip permutation by question (10,000 draws)"
@@ -81,9 +81,7 @@ def test_scores_that_share_no_fraction_have_a_p_of_drawn_signs(tmp_path: Path) -
         ("xyzuvw", "xxxuuu", 2),
     ],
 )
-def test_questions_that_either_side_puts_on_one_image_stay_together(
-    a: str, b: str, clusters: int, tmp_path: Path
-) -> None:
+def test_questions_on_one_image_in_either_side_are_a_cluster(a: str, b: str, clusters: int, tmp_path: Path) -> None:
     runs = [
         [record(f"q{number}", score=score, cluster=name.strip(".")) for number, name in enumerate(names)]
         for names, score in ((a, 0.0), (b, 1.0))
@@ -112,7 +110,7 @@ def test_failed_questions_count_as_wrong_and_are_also_left_out(tmp_path: Path) -
     assert (of.answered_by_both.n, of.answered_by_both.value) == (2, 0.5)
 
 
-def test_several_variants_are_compared_one_by_one(tmp_path: Path) -> None:
+def test_several_variants_are_compared_separately(tmp_path: Path) -> None:
     a, b = (
         [record(f"q{n}", score=score if v == "jpeg/1" else 1.0, variant=v) for n in range(20) for v in names]
         for score, names in ((1.0, ("clean", "jpeg/1", "snow/1")), (0.0, ("clean", "jpeg/1")))
@@ -138,7 +136,7 @@ def test_runs_that_have_no_clean_images_in_common_are_compared_on_the_first_vari
         assert compared(tmp_path / str(len(names) + len(names[0])), *runs)[0].warnings == ()
 
 
-def test_holm_counts_all_groups_and_all_runs(tmp_path: Path) -> None:
+def test_holm_takes_all_groups_and_all_runs_as_families(tmp_path: Path) -> None:
     first, second = compared(tmp_path, many(1, 0.5), many(2, 0.62), many(3, 0.58))
     assert {group.field for group in first.groups} == {"kind"}
     assert sum(group.difference.n for group in first.groups) == 300
@@ -156,7 +154,7 @@ def test_groups_that_a_record_lacks_are_unknown_and_add_up(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("scores", [([1.0], [0.0]), ([0.0], [0.0]), ([1.0] * 3, [1.0] * 3)])
-def test_a_handful_of_questions_shows_nothing_and_every_number_is_finite(
+def test_a_few_questions_are_not_significant_and_every_number_is_finite(
     scores: tuple[list[float], list[float]], tmp_path: Path
 ) -> None:
     (of,) = compared(tmp_path, scored(*scores[0]), scored(*scores[1]))
@@ -175,7 +173,7 @@ def _finite(value: Any) -> None:
     assert not isinstance(value, float) or math.isfinite(value)
 
 
-def test_the_published_count_stands_beside_the_accuracy(tmp_path: Path) -> None:
+def test_the_published_count_is_beside_the_accuracy(tmp_path: Path) -> None:
     parts = ({"containment": 0.0, "published": 1.0}, {"containment": 1.0, "published": 1.0})
     a = [record(f"q{number}", score=each["containment"], parts=each) for number, each in enumerate(parts)]
     (of,) = compared(tmp_path, a, [*a[:1], failed("q1")], task="niah")
@@ -192,14 +190,14 @@ def test_where_all_failed_there_is_no_accuracy_of_the_answered(tmp_path: Path) -
     assert (of.accuracy_a.value, of.accuracy_a.value_answered, of.answered_by_both) == (0.0, None, None)
 
 
-def test_the_same_run_twice_is_no_comparison(tmp_path: Path) -> None:
+def test_the_same_run_twice_is_not_a_comparison(tmp_path: Path) -> None:
     log = put(tmp_path, [record("1")])
     with pytest.raises(UsageError, match="are one run") as raised:
         compare_runs([tmp_path, log])
     assert raised.value.hint == "name two runs over the same questions"
 
 
-def test_turning_the_sides_round_turns_the_sentence(tmp_path: Path) -> None:
+def test_exchanging_the_sides_reverses_the_sentence(tmp_path: Path) -> None:
     runs = many(1, 0.4), many(2, 0.7)
     (there,) = compared(tmp_path / "x", *runs)
     (back,) = compared(tmp_path / "y", *runs[::-1])
@@ -231,7 +229,7 @@ def test_a_folder_is_all_the_runs_in_it(tmp_path: Path) -> None:
     assert len(compare_runs([tmp_path / "models", tmp_path / "again" / "one"])[0]) == 3
 
 
-def test_a_folder_with_one_run_is_no_comparison(tmp_path: Path) -> None:
+def test_a_folder_with_one_run_is_not_a_comparison(tmp_path: Path) -> None:
     put(tmp_path, scored(1.0))
     with pytest.raises(UsageError, match=r"^there is 1 run to compare in") as raised:
         compare_runs([tmp_path])

@@ -1,4 +1,4 @@
-"""The files of a comparison: nothing in them is lost, and nothing foreign gets out of its place."""
+"""The files of a comparison: they are complete, and foreign text has no effect in them."""
 
 import base64
 import csv
@@ -33,7 +33,7 @@ HOSTILE = [
 
 
 class Page(HTMLParser):
-    """What a browser would see of a page: its elements with attributes, and its text."""
+    """A page as a browser reads it: its elements with attributes, and its text."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ def test_every_question_has_the_replies_of_all_runs(tmp_path: Path) -> None:
     assert page.data["fields"] == [{"name": "kind", "values": ["x"]}]
 
 
-def test_numbers_of_the_square_lead_to_their_questions(tmp_path: Path) -> None:
+def test_numbers_of_the_square_link_to_their_questions(tmp_path: Path) -> None:
     a, b = scored("pqrstuvwxy", *(1,) * 3, *(0,) * 7), scored("pqrstuvwxy", 1, 0, 0, *(1,) * 3, *(0.9,) * 4)
     page = Page(written(tmp_path, a, b) / "compare.html")
     assert re.findall(r"side\.1=\w+\">(\d+)<small>(\S+?)&", page.source) == [(str(n), f"{n}0.0") for n in (1, 2, 3, 4)]
@@ -145,7 +145,7 @@ def test_numbers_of_the_square_lead_to_their_questions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("parts", "head"), [({}, ""), ({"published": 0.5}, "published %")])
-def test_what_was_answered_is_beside_the_square(parts: dict[str, float], head: str, tmp_path: Path) -> None:
+def test_the_answered_questions_are_beside_the_square(parts: dict[str, float], head: str, tmp_path: Path) -> None:
     a, b = ([record(name, score=score, parts=parts) for name in "qrs"] for score in (1.0, 0.0))
     rows = Page(written(tmp_path, a, b) / "compare.html").source.partition(">full marks</th>")[2]
     assert re.findall(r">([^<>\n]+)</t[dh]>", rows.partition("</table>")[0]) == [
@@ -155,7 +155,7 @@ def test_what_was_answered_is_beside_the_square(parts: dict[str, float], head: s
     ]
 
 
-def test_accuracy_is_set_against_what_a_question_costs(tmp_path: Path) -> None:
+def test_accuracy_is_plotted_against_the_cost_of_a_question(tmp_path: Path) -> None:
     a, b = ([record(name, prompt_tokens=n, completion_tokens=5) for name in "qrst"] for n in (95, 195))
     labels = [image.get("aria-label") for image in Page(written(tmp_path, a, b) / "compare.html").all("svg")]
     assert "org/one: 100.0 % for 100 tokens, org/two: 100.0 % for 200 tokens" in labels
@@ -165,7 +165,7 @@ def scored(names: str, *scores: float) -> list[Record]:
     return [record(name, score=score) for name, score in zip(names, scores, strict=True)]
 
 
-def test_runs_with_images_and_without_are_set_beside_each_other(tmp_path: Path) -> None:
+def test_runs_with_images_and_without_are_side_by_side(tmp_path: Path) -> None:
     both = [
         [
             record(f"q{n}", score=float(n % 3 > less), variant=v)
@@ -178,7 +178,7 @@ def test_runs_with_images_and_without_are_set_beside_each_other(tmp_path: Path) 
     assert "With images and without" in page.text
 
 
-def test_images_are_shown_where_their_file_is_still_the_one_that_was_sent(tmp_path: Path) -> None:
+def test_images_are_shown_if_their_file_is_still_the_sent_one(tmp_path: Path) -> None:
     folder = tmp_path / "images & more"
     folder.mkdir()
     sent = []
@@ -269,7 +269,7 @@ def test_groups_are_one_row_each_after_the_whole(tmp_path: Path) -> None:
     assert float(rows[0]["low"]) < float(rows[0]["difference"]) < float(rows[0]["high"])
 
 
-def test_the_json_is_strict_and_holds_everything(tmp_path: Path) -> None:
+def test_the_json_is_strict_and_complete(tmp_path: Path) -> None:
     out = written(tmp_path, many(1, 0.4, partial=True), many(2, 0.6, partial=True))
     content = json.loads((out / "compare.json").read_text(), parse_constant=pytest.fail)
     (of,) = content["comparisons"]
@@ -281,7 +281,7 @@ def test_the_json_is_strict_and_holds_everything(tmp_path: Path) -> None:
     assert of["flips"][0].keys() == {"question_id", "variant", "references", "a", "b"}
 
 
-def test_questions_matched_by_id_alone_stand_in_one_row(tmp_path: Path) -> None:
+def test_questions_matched_only_by_id_are_in_one_row(tmp_path: Path) -> None:
     a, b = ([record(f"q{n}", score=score, variant=v) for n in range(3)] for score, v in ((0.0, "clean"), (1.0, "jpeg")))
     out = written(tmp_path, a, [*b[1:], record("q9", variant="jpeg")])
     with (out / "compare.csv").open(encoding="utf-8", newline="") as file:

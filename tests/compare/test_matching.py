@@ -1,4 +1,4 @@
-"""Which questions are set against each other, what is refused, and what a reader is warned of."""
+"""How questions are matched, which comparisons are refused, and the warnings."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ def matched(tmp_path: Path, a: list[Record], b: list[Record], **of_b: Any) -> tu
     return found, warnings(one, other, found)
 
 
-def test_questions_match_by_id_and_variant_and_the_rest_is_told(tmp_path: Path) -> None:
+def test_questions_match_by_id_and_variant_and_others_are_reported(tmp_path: Path) -> None:
     a = [record(name, variant=variant) for name in "12" for variant in ("clean", "snow/3")] + [
         record("4", variant="clean")
     ]
@@ -38,7 +38,7 @@ def test_questions_match_by_id_and_variant_and_the_rest_is_told(tmp_path: Path) 
     assert "only in org/two, and not compared: 3 questions: 2 (snow/5), 3 (clean), 3 (snow/5)" in said
 
 
-def test_two_variants_are_set_against_each_other_by_id(tmp_path: Path) -> None:
+def test_two_variants_are_compared_by_id(tmp_path: Path) -> None:
     a, b = ([record("1", variant=variant), record("2", variant=variant)] for variant in ("clean", "jpeg"))
     found, said = matched(tmp_path, a, b)
     assert [pair.key for pair in found.pairs] == [("1", "clean"), ("2", "clean")]
@@ -60,7 +60,7 @@ def test_other_data_is_refused_with_what_differs(tmp_path: Path) -> None:
     )
 
 
-def test_another_answer_key_is_refused_even_where_no_file_is_known(tmp_path: Path) -> None:
+def test_another_answer_key_is_refused_even_if_no_data_file_is_known(tmp_path: Path) -> None:
     one, other = sides(tmp_path, [record("1")], [record("1", references=("boat",))], run_file=False)
     with pytest.raises(IdentityError, match="right answer of 1: 'kettle' and 'boat'"):
         match(one, other)
@@ -85,7 +85,7 @@ def test_another_benchmark_is_refused(tmp_path: Path) -> None:
     assert raised.value.hint == "compare runs of one benchmark"
 
 
-def test_no_common_question_and_no_right_answer_are_no_comparison(tmp_path: Path) -> None:
+def test_without_a_common_question_or_a_right_answer_there_is_no_comparison(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"have no question in common: 1 and 2$") as raised:
         match(*sides(tmp_path, [record("1")], [record("2")]))
     assert raised.value.hint == "compare runs over the same data, and the same image folders or corruptions"
@@ -117,11 +117,11 @@ def test_a_log_without_run_file_is_compared_with_a_warning(tmp_path: Path) -> No
     assert [line.split(":")[0] for line in said] == ["warning"]
 
 
-def test_equal_runs_leave_nothing_to_say(tmp_path: Path) -> None:
+def test_equal_runs_have_no_warnings(tmp_path: Path) -> None:
     assert matched(tmp_path, [record("1")], [record("1")], described={"data_sha256": DIGEST})[1] == []
 
 
-def test_failures_of_all_variants_are_told_as_such(tmp_path: Path) -> None:
+def test_failures_are_counted_over_all_variants_and_say_so(tmp_path: Path) -> None:
     a = [record("1", variant="clean"), failed("1", variant="snow/1")]
     b = [record("1", variant="clean"), record("1", variant="snow/1")]
     _, said = matched(tmp_path, a, b)
@@ -137,7 +137,7 @@ def test_failures_of_all_variants_are_told_as_such(tmp_path: Path) -> None:
         (("clean",), ("adv_dpi_56",), False),
     ],
 )
-def test_other_page_folders_are_told_unless_they_are_what_is_matched(
+def test_other_page_folders_are_reported_unless_they_are_the_variants(
     tmp_path: Path, a: tuple[str, ...], b: tuple[str, ...], told: bool
 ) -> None:
     for folder, forms in (("clean", a), ("adv_dpi_56", b)):
@@ -147,7 +147,7 @@ def test_other_page_folders_are_told_unless_they_are_what_is_matched(
     assert ("what else was set otherwise: folder: 'clean' and 'adv_dpi_56'" in said) is told
 
 
-def test_a_question_matched_by_its_id_alone_is_named_without_a_variant(tmp_path: Path) -> None:
+def test_a_question_matched_only_by_id_is_named_without_a_variant(tmp_path: Path) -> None:
     for other, name in (("jpeg", "1"), ("clean", "1 (clean)")):
         found, _ = matched(tmp_path / other, [record("1", variant="clean")], [record("1", variant=other)])
         assert [found.question_name(pair) for pair in found.pairs] == [name]

@@ -1,4 +1,4 @@
-"""What may be compared: any file of a run, folders of runs, logs alone, and what is refused."""
+"""What can be compared: any file of a run, folders of runs, logs without run files; and what is refused."""
 
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def test_runs_of_the_same_questions_in_a_folder_are_sides_of_their_own(other: di
     assert [side.path for side in read_sides(tmp_path)] == [tmp_path / f"{stem}.records.jsonl" for stem in "ab"]
 
 
-def test_lines_and_scores_that_can_not_be_are_left_out_and_told(tmp_path: Path) -> None:
+def test_invalid_lines_and_scores_are_left_out_and_reported(tmp_path: Path) -> None:
     log = put(tmp_path, [record("1"), record("2", score=7.0), record("3", score=-1.0), record("4", score=1e300)])
     with log.open("ab") as file:
         file.write(b'{"question_id": 5}\n\xff\xfe\n[]\n{"question_id":"6","status":"odd"}\n')
@@ -64,7 +64,7 @@ def test_lines_and_scores_that_can_not_be_are_left_out_and_told(tmp_path: Path) 
     ]
 
 
-def test_a_single_line_and_a_single_score_that_can_not_be_are_told_and_none_is_not(tmp_path: Path) -> None:
+def test_a_single_invalid_line_or_score_is_reported_and_none_is_not(tmp_path: Path) -> None:
     log = put(tmp_path, [record("1"), record("2", score=7.0)])
     assert read_side(tmp_path).notes == (f"{log.name}: 1 records left out whose scores aren't between 0 and 1",)
     log = put(tmp_path, [record("1"), record("2", score=1.0), record("3", score=0.0)])
@@ -74,7 +74,7 @@ def test_a_single_line_and_a_single_score_that_can_not_be_are_told_and_none_is_n
     assert read_side(tmp_path).notes == (f"{log.name}: 1 unreadable lines left out",)
 
 
-def test_nothing_to_compare_is_told_with_its_place(tmp_path: Path) -> None:
+def test_a_path_with_nothing_to_compare_is_named(tmp_path: Path) -> None:
     log = put(tmp_path, [record("1", score=2.0)])
     with pytest.raises(DataError, match="no record in it can be compared") as raised:
         read_side(tmp_path)
@@ -87,7 +87,7 @@ def test_nothing_to_compare_is_told_with_its_place(tmp_path: Path) -> None:
         read_side(tmp_path / "absent")
 
 
-def test_labels_are_the_shortest_that_tell_sides_apart(tmp_path: Path) -> None:
+def test_labels_are_the_shortest_distinct_ones(tmp_path: Path) -> None:
     def labels(*runs: dict[str, str]) -> list[str]:
         places = []
         for number, run in enumerate(runs):
@@ -136,7 +136,7 @@ def test_runs_of_several_benchmarks_are_named_five_of_them(tmp_path: Path) -> No
     assert raised.value.hint == f"name one of them: {', '.join(map(str, logs[:5]))}, ..."
 
 
-def test_an_interval_of_the_leaderboard_is_by_what_questions_share(tmp_path: Path) -> None:
+def test_an_interval_of_the_leaderboard_is_by_cluster(tmp_path: Path) -> None:
     for name, per_image in (("alone", 1), ("shared", 3)):
         put(tmp_path / name, many(1, 0.5, per_image=per_image), model=name)
     [column] = leaderboard([tmp_path]).columns
@@ -154,7 +154,7 @@ def test_a_run_without_a_record_is_named_below_its_column_of_the_leaderboard(tmp
     assert (list(column.cells), column.notes) == (["org/one"], (f"{empty}: no record in it can be compared",))
 
 
-def test_models_as_good_are_in_natural_order_and_have_no_mean_where_no_column_has_all(tmp_path: Path) -> None:
+def test_equally_good_models_are_in_natural_order_and_have_no_mean_unless_a_column_has_all(tmp_path: Path) -> None:
     for task, model in (("vqa2", "org/10"), ("vqa2", "org/9"), ("mc", "org/9"), ("mc", "org/8")):
         put(tmp_path / task / model, [record("1"), failed("2")], task=task, model=model)
     board = leaderboard([tmp_path])

@@ -1,4 +1,4 @@
-"""Tables hold what the records hold."""
+"""Tables have all that the records have."""
 
 import csv
 import io
@@ -75,7 +75,7 @@ KINDS = {
     **{"ttft_s": "double", "attempts": "int64", "request_bytes": "int64", "truncated_pages": "int64"},
     **{"images": "list", "error": "string", "http_status": "int64"},
 }
-"""The columns, in their order, and what Parquet has them as."""
+"""The columns in order, with their Parquet types."""
 IMAGE = ["name", "sha256", "size_bytes", "width", "height", "transforms", "file_sha256", "file_size_bytes"]
 
 
@@ -186,7 +186,7 @@ def test_no_foreign_text_breaks_a_markdown_table(tmp_path: Path) -> None:
     assert not [line for line in lines if "<script" in line.replace("\\<", "")]
 
 
-def test_what_is_not_seen_is_a_space_or_its_code() -> None:
+def test_an_invisible_character_is_a_space_or_its_code() -> None:
     assert escaped("a\u202eb\n\x00|c") == "aU\\+202Eb U\\+0000\\|c"
 
 
@@ -202,12 +202,12 @@ def markdown(found: Overview) -> Iterator[str]:
 
 
 def of_variants(tmp_path: Path) -> Overview:
-    """Five questions clean and under fifteen corruptions, of which one kind failed."""
+    """Five questions clean and under fifteen variants of corruption; those of one corruption failed."""
     records = [failed(9, variant="snow/1", prompt_tokens=None), *corrupted(5)]
     return read(tmp_path, records)
 
 
-def test_of_several_variants_the_summary_tells_the_headlines_and_what_became_of_all(tmp_path: Path) -> None:
+def test_with_several_variants_the_summary_has_the_headlines_figures_and_the_statuses_of_all(tmp_path: Path) -> None:
     write_summary(tmp_path / "x.json", of_variants(tmp_path))
     found = json.loads((tmp_path / "x.json").read_text(), parse_constant=pytest.fail)
     assert (found["headline_variant"], found["overall"]["total"], found["failed"]) == ("clean", 5, 0)
@@ -222,7 +222,7 @@ def test_of_several_variants_the_summary_tells_the_headlines_and_what_became_of_
     assert crossing["values"]["0-20%"]["16k-24k"]["total"] == 2
 
 
-def test_markdown_of_several_variants_says_which_one_its_figures_are_of(tmp_path: Path) -> None:
+def test_markdown_of_several_variants_names_that_of_its_figures(tmp_path: Path) -> None:
     lines = list(markdown(of_variants(tmp_path)))
     assert "Figures are of clean images; all 16 variants are in a table below." in lines
     assert "| variant | accuracy | 95 % interval | n | failed |" in lines

@@ -1,4 +1,4 @@
-"""Runs as they lie on disk, of our own making: small ones, hostile ones, and one of 20,000 records."""
+"""Invented runs on disk: small ones, hostile ones, and one of 20,000 records."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -60,7 +60,7 @@ def failed(number: int, status: str = "timeout", **changes: Any) -> Record:
 
 
 def needles(count: int, seed: int = 1) -> list[Record]:
-    """Needle questions over every depth and length, rarer right where contexts are long."""
+    """Needle questions over every depth and length; fewer are right in long contexts."""
     draw = random.Random(seed)
     found = []
     for number in range(count):
@@ -117,7 +117,7 @@ def hostile() -> list[Record]:
 
 
 def facts(**described: Any) -> dict[str, Any]:
-    """What a run file holds."""
+    """The content of a run file."""
     return {
         "identity": {"task": "mc", "variant": "clean", "model": {"model_name": "org/model-7b", "max_tokens": 1024}},
         "scoring": {"parser": "robust", "version": "1"},
@@ -129,7 +129,7 @@ def facts(**described: Any) -> dict[str, Any]:
 
 
 def write_run(folder: Path, records: Iterable[Record], *, name: str = "clean_mc_eval", run: Any = None) -> Path:
-    """Write a log and its run file; gives the log's path."""
+    """Write a log and its run file, and give the log's path."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"{name}.records.jsonl"
     log.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in records))

@@ -1,11 +1,11 @@
-"""What a judge makes of a run of ten questions, of our own making."""
+"""The invented result of a judge on a run of ten questions."""
 
 from vqa_client.reports.judged import Beside, Judge, Verdicts
 from vqa_client.scoring.agreement import cohens_kappa
 
 
 def sample_judged(*, raised: tuple[str, ...] = (), lowered: tuple[str, ...] = (), name: str = "<b>judge</b>") -> Beside:
-    """Eight judged questions, four of which both call right."""
+    """Eight judged questions; judge and rule both call four of them right."""
     kappa = cohens_kappa([("a", "a", ""), ("a", "b", ""), ("b", "b", ""), ("b", "b", "")])
     controls = {"right": (20, 20), "injected": (18, 20)}
     return Beside(

@@ -1,4 +1,4 @@
-"""What a run's options were given for leads its page."""
+"""The figures of a run's options lead its page."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def chosen(number: int, answer: str | None, right: str, **changes: Any) -> Recor
 
 
 def rotations(number: int, *answers: str) -> list[Record]:
-    """The right text is filed under A: it is shown as A, C and B."""
+    """The right text is choice A in the data: it is shown as A, C and B."""
     return [
         chosen(number, answer, right, variant=f"rotation/{by}")
         for by, (answer, right) in enumerate(zip(answers, "ACB", strict=True))
@@ -57,7 +57,7 @@ def test_right_in_all_rotations_leads(tmp_path: Path) -> None:
     assert "guessing 33.3\u202f% (dashed)" in text.replace("&#8239;", "\u202f")
 
 
-def test_the_gain_of_images_is_paired(tmp_path: Path) -> None:
+def test_the_difference_that_images_make_is_paired(tmp_path: Path) -> None:
     records = [
         record(number, variant=variant, right=variant == "seen" or number < 2)
         for number in range(8)
@@ -103,7 +103,7 @@ def test_forms_of_pages_are_compared_in_the_order_in_which_they_were_asked_for(t
     assert (gap.label, gap.before, gap.after, gap.difference.value) == ("all less evidence", 1.0, 0.0, -1.0)
 
 
-def test_corruptions_are_listed_by_what_they_cost(tmp_path: Path) -> None:
+def test_corruptions_are_listed_by_their_drop(tmp_path: Path) -> None:
     records = [
         record(n, variant=variant, right=n >= lost)
         for n in range(10)

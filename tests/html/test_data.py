@@ -51,7 +51,7 @@ def test_texts_come_back_letter_by_letter(tmp_path: Path) -> None:
     assert b"<" not in raw
 
 
-def test_a_text_that_stands_often_stands_once_in_the_block(tmp_path: Path) -> None:
+def test_a_repeated_text_is_in_the_block_once(tmp_path: Path) -> None:
     _, block = block_of(tmp_path, [record(number, prompt="the same " * 50) for number in range(50)])
     assert sum(text.startswith("the same") for text in block["strings"]) == 1
 
@@ -84,7 +84,7 @@ def test_a_short_text_is_itself_and_a_long_one_keeps_its_ends(text: str, limit: 
         assert shown.endswith(text[len(text) - half :])
 
 
-def test_dollars_are_said_where_the_config_has_prices(tmp_path: Path) -> None:
+def test_dollars_are_shown_if_the_config_has_prices(tmp_path: Path) -> None:
     run = facts(prices={"input": 2.0, "output": 10.0})
     html = write_run(tmp_path, [record(1), record(2)], run=run)
     found = read_run(html)

@@ -1,4 +1,4 @@
-"""What held a run up, in sentences."""
+"""The limits of a run, in sentences."""
 
 from pathlib import Path
 from typing import Any
@@ -18,20 +18,20 @@ def sentences(tmp_path: Path, records: list[Record], run: Any = None) -> str:
     return "\n".join(limits(overview(found)))
 
 
-def test_failed_questions_are_said_with_an_example(tmp_path: Path) -> None:
+def test_failed_questions_are_shown_with_an_example(tmp_path: Path) -> None:
     said = sentences(tmp_path, list(mixed()))
     assert "15 questions: no reply in time. For example: no reply within 60 s" in said
     assert "60 of 160 requests were repeats." in said
 
 
-def test_replies_that_were_cut_are_said_with_the_accuracy_without_them(tmp_path: Path) -> None:
+def test_cut_replies_are_shown_with_the_accuracy_without_them(tmp_path: Path) -> None:
     cut = record(2, right=False, status="truncated", finish_reason="length")
     assert "1 reply (50.0 %) cut at 1,024 tokens. Without them the accuracy is 100.0 %." in sentences(
         tmp_path, [record(1), cut]
     )
 
 
-def test_the_pace_is_that_of_the_longest_start_by_the_rules_of_all_reports(tmp_path: Path) -> None:
+def test_the_bottleneck_is_that_of_the_longest_start(tmp_path: Path) -> None:
     run = facts()
     queued = start(at_server=31, servers=[served(8, 22, mm_hit_rate=0.96, generation_tokens_s=1234.5)])
     run["sessions"] = [start(paused=30, at_server=2, client={"watched_s": 9.0}), queued, {"wall_s": 1.0}]
@@ -43,7 +43,7 @@ def test_the_pace_is_that_of_the_longest_start_by_the_rules_of_all_reports(tmp_p
     assert "rate limit" not in said
 
 
-def test_a_server_that_grew_slower_or_larger_is_said(tmp_path: Path) -> None:
+def test_a_server_that_became_slower_or_larger_is_shown(tmp_path: Path) -> None:
     grown = [served(28, memory_bytes=[2_000_000_000, 9_000_000_000])]
     run = facts() | {"sessions": [start(at_server=31, servers=grown, quarters=quarters(0.5, 0.5, 1.0, 2.0))]}
     said = sentences(tmp_path, [record(1)], run)
@@ -54,11 +54,11 @@ def test_a_server_that_grew_slower_or_larger_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "session", [{"wall_s": 10.0, "questions": 80}, {"workers": "many", "client": [], "quarters": 3}]
 )
-def test_a_start_that_tells_nothing_of_its_pace_has_none(tmp_path: Path, session: dict[str, Any]) -> None:
+def test_a_start_without_figures_has_no_bottleneck(tmp_path: Path, session: dict[str, Any]) -> None:
     assert sentences(tmp_path, [record(1)], facts() | {"sessions": [session]}) == ""
 
 
-def test_what_was_left_out_or_not_asked_is_said(tmp_path: Path) -> None:
+def test_left_out_and_unasked_questions_are_shown(tmp_path: Path) -> None:
     run = facts(expected=9, left_out={"in_blacklist": 3})
     run["described"]["settings"]["limit"] = 9
     said = sentences(tmp_path, [record(1)], run)
@@ -67,17 +67,17 @@ def test_what_was_left_out_or_not_asked_is_said(tmp_path: Path) -> None:
     assert "Only the first 9 instances" in said
 
 
-def test_a_log_alone_has_no_limits_to_tell(tmp_path: Path) -> None:
+def test_a_log_without_a_run_file_has_no_limits(tmp_path: Path) -> None:
     assert sentences(tmp_path, [record(1)], {}) == ""
 
 
 @pytest.mark.parametrize("totals", [3, {"f1": "high"}])
-def test_totals_that_are_none_are_not_shown(tmp_path: Path, totals: Any) -> None:
+def test_unknown_totals_are_not_shown(tmp_path: Path, totals: Any) -> None:
     run = facts()
     run["described"]["totals"] = totals
     assert read_run(write_run(tmp_path, [record(1)], run=run)).facts.totals == {}
 
 
-def test_costs_are_told_as_far_as_they_are_known(tmp_path: Path) -> None:
+def test_known_costs_are_shown(tmp_path: Path) -> None:
     run = read_run(write_run(tmp_path, [failed(1)], run={}))
     assert totals(overview(run)) == [("requests", "5")]

@@ -1,4 +1,4 @@
-"""Charts with a line for each run: slopes without and with images, and steps such as depths for each length."""
+"""Charts with a line for each run: slopes without and with images, and steps such as depths, one chart per length."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_there_is_a_chart_for_each_value_over_the_steps_of_the_other_field(
 
 
 @pytest.mark.parametrize("shares", [[0.5, 0.5, 0.49], [0.0, 0.0, 0.01], [1.0, 1.0, 1.0], [0.3, 0.9, 0.1]])
-def test_the_numbers_of_a_slope_are_not_over_each_other(shares: list[float]) -> None:
+def test_the_numbers_of_a_slope_do_not_overlap(shares: list[float]) -> None:
     gaps = [Gap(label=f"run {at}", before=share, after=0.5, difference=None) for at, share in enumerate(shares)]
     [chart] = slopes([("all questions", gaps)], "without", "with")
     for end in (0, 1):

@@ -1,4 +1,4 @@
-"""What a report counts."""
+"""The numbers of a report."""
 
 from pathlib import Path
 
@@ -103,7 +103,7 @@ def test_known_pairs_of_fields_are_crossed_and_else_the_first_two(tmp_path: Path
     assert not found(tmp_path / "d", [record()]).summary.crossings
 
 
-def test_variants_and_rules_are_broken_down_where_they_tell_records_apart(tmp_path: Path) -> None:
+def test_variants_and_rules_are_broken_down_if_records_differ_in_them(tmp_path: Path) -> None:
     assert found(tmp_path / "a", [record(1), record(2)]).fields == ("difficulty",)
     apart = [record(1, variant="a", rule="x"), record(1, variant="b", rule="y")]
     assert found(tmp_path / "b", apart).fields == ("difficulty", "variant", "rule")
@@ -131,7 +131,7 @@ def test_a_log_without_a_record_has_no_accuracy(tmp_path: Path) -> None:
         (["snow", "clean", "blur"], ["clean", "blur", "snow"]),
     ],
 )
-def test_values_stand_in_the_order_that_people_read(given: list[str], ordered: list[str]) -> None:
+def test_values_are_in_the_order_in_which_people_read_them(given: list[str], ordered: list[str]) -> None:
     steps = (*DOCUMENTS[0].order, *DOCUMENTS[2].order, "clean")
     assert in_order(given, steps) == ordered
 

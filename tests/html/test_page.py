@@ -1,4 +1,4 @@
-"""The page as text: what it says, and that nothing foreign is markup in it."""
+"""The page as text: its content, and that foreign text is never markup."""
 
 import json
 import re
@@ -27,7 +27,7 @@ from vqa_client.unseen import unseen
 
 
 class Elements(HTMLParser):
-    """Which elements and attributes there are, and the text between them."""
+    """The elements and attributes of a page, and the text between them."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ def said(html: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", html.partition('<section id="questions"')[0]).split())
 
 
-def test_both_accuracies_and_all_statuses_are_said(tmp_path: Path) -> None:
+def test_both_accuracies_and_all_statuses_are_on_the_page(tmp_path: Path) -> None:
     text = said(html_of(tmp_path, list(mixed())))
     assert "60.0 % accuracy by the robust parser over all questions, a failed one counts as wrong" in text
     assert "70.6 % accuracy by the robust parser over answered questions" in text
@@ -93,7 +93,7 @@ def test_each_status_is_shown_with_what_it_means(tmp_path: Path) -> None:
     }
 
 
-def test_judges_of_a_run_are_noted_with_what_there_is_to_know_of_all(tmp_path: Path) -> None:
+def test_judges_of_a_run_are_shown_with_the_notes_on_all_of_them(tmp_path: Path) -> None:
     log = write_run(tmp_path, [record()])
     kappa = Kappa(value=0.5, agreement=0.75, n=4, clusters=4)
     of = replace(sample_judged(name="judge"), scored={"parser": "other"}, pairs={"a and b": kappa}, fleiss=kappa)
@@ -141,7 +141,7 @@ def test_no_control_character_and_no_override_reaches_the_tables(tmp_path: Path)
     assert "[U+202E]" in html
 
 
-def test_the_script_finds_the_same_unseen_characters(tmp_path: Path) -> None:
+def test_the_script_finds_the_same_invisible_characters(tmp_path: Path) -> None:
     script = re.search(r"const UNSEEN = /(.*)/gu;", html_of(tmp_path, [record()]))
     assert script is not None
     found = re.compile(re.sub(r"\\u\{(\w+)\}", lambda code: f"\\U{code[1]:0>8}", script[1]))
@@ -151,7 +151,7 @@ def test_the_script_finds_the_same_unseen_characters(tmp_path: Path) -> None:
     )
 
 
-def test_the_page_asks_nothing_of_a_network(tmp_path: Path) -> None:
+def test_the_page_needs_no_network(tmp_path: Path) -> None:
     found = Elements(html_of(tmp_path, list(mixed())))
     assert not [value for name, value in found.attributes if value and re.match(r"(https?:)?//", value)]
     policy = next(v for n, v in found.attributes if n == "content")
@@ -177,7 +177,7 @@ def test_any_run_has_a_page(tmp_path: Path, records: list[Record]) -> None:
     assert "Settings and fingerprint" in html_of(tmp_path, records)
 
 
-def test_a_run_that_goes_on_says_how_much_is_missing(tmp_path: Path) -> None:
+def test_the_page_of_a_running_run_says_how_much_is_missing(tmp_path: Path) -> None:
     text = said(html_of(tmp_path, [record(1), record(2)], facts(expected=5)))
     assert "2 of 5 questions" in text
     assert "Not finished: 3 questions without a record yet." in text
@@ -245,12 +245,12 @@ def test_repeats_are_shown_together_and_a_failed_one_is_in_the_table(tmp_path: P
     assert "Position bias of variant repeat/1 place" in text
 
 
-def test_one_cluster_is_no_clusters(tmp_path: Path) -> None:
+def test_one_cluster_is_singular(tmp_path: Path) -> None:
     text = said(html_of(tmp_path, [record(n, cluster="one") for n in range(3)]))
     assert "1 clusters" not in text
 
 
-def test_settings_that_are_as_usual_are_not_among_those_that_were_given(tmp_path: Path) -> None:
+def test_settings_with_their_defaults_are_listed_apart(tmp_path: Path) -> None:
     usual = {"limit": None, "split": "", "pages": "all", "thinking": "auto", "circular": False, "retry": []}
     given = {"max_workers": 3, "pages_dpi": 99, "prompt_form": "official", "sample": 5, "repeat": 2}
     html = html_of(tmp_path, [record()], facts(settings=usual | given))
@@ -260,7 +260,7 @@ def test_settings_that_are_as_usual_are_not_among_those_that_were_given(tmp_path
     assert re.findall(r"<dt>(\w+)</dt>", others.partition("</details>")[0]) == list(usual)
 
 
-def test_a_difference_of_nothing_has_no_sign(tmp_path: Path) -> None:
+def test_a_difference_of_zero_has_no_sign(tmp_path: Path) -> None:
     text = said(html_of(tmp_path, [record(n, variant=form) for n in range(3) for form in ("seen", "blind")]))
     assert re.search(r" all 0\.0 -\d+\.\d to \+\d+\.\d ", text)
 
@@ -298,7 +298,7 @@ const fetch = (path, sent) => new Promise((give) => { posts.push(JSON.parse(sent
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node, which runs the script here, is not installed")
-def test_of_a_note_that_changes_while_another_is_sent_only_the_last_form_is_kept() -> None:
+def test_only_the_last_form_of_a_note_that_changes_while_another_is_sent_is_saved() -> None:
     script = LATE_REPLY % (Path(pages.__file__).parent / "notes.js").read_text(encoding="utf-8")
     done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == {"posts": ["a, first", "b, last"], "said": ["saved"]}

@@ -1,4 +1,4 @@
-"""Images of a run are found again, told by size and digest, and pictured within a limit."""
+"""Images of a run are found again by size and digest, and embedded up to a limit."""
 
 import hashlib
 import io
@@ -47,13 +47,13 @@ def run_of(tmp_path: Path, *images: SentImage, folder: str = "pages", right: boo
 
 
 @pytest.mark.parametrize("place", ["pages", "pages/images", "pages/clean/images", "pages/clean", "pages/val2014/deep"])
-def test_an_image_is_found_wherever_below_its_folder_it_lies(tmp_path: Path, place: str) -> None:
+def test_an_image_is_found_anywhere_below_its_folder(tmp_path: Path, place: str) -> None:
     image = put(tmp_path / place / "a.png")
     assert ImageFiles(run_of(tmp_path, image)).find(image) == tmp_path / place / "a.png"
 
 
 @pytest.mark.parametrize("place", ["pages/a.tar", "pages/deep/a.tar"])
-def test_an_image_inside_a_file_is_found_whatever_the_size_of_that_file(tmp_path: Path, place: str) -> None:
+def test_an_image_inside_a_file_of_any_size_is_found(tmp_path: Path, place: str) -> None:
     image = SentImage(name="a.tar#images/b.png", sha256="0" * 64, size_bytes=7)
     put(tmp_path / "pages/other.png")
     assert ImageFiles(run_of(tmp_path, image)).find(image) is None
@@ -62,7 +62,7 @@ def test_an_image_inside_a_file_is_found_whatever_the_size_of_that_file(tmp_path
     assert ImageFiles(run_of(tmp_path, image)).find(image) == Path(f"{tmp_path / place}#images/b.png")
 
 
-def test_of_files_of_one_name_the_one_that_has_the_image_inside_is_found(tmp_path: Path) -> None:
+def test_the_file_that_contains_the_image_is_found_among_files_of_one_name(tmp_path: Path) -> None:
     images = []
     for number, folder in enumerate(("standard", "vision", "gone")):
         put(tmp_path / "one/0.png", side=10 + number)
@@ -79,7 +79,7 @@ def test_of_files_of_one_name_the_one_that_has_the_image_inside_is_found(tmp_pat
 
 
 @pytest.mark.parametrize("name", ["images_dir", "images", "input", "data_root", "data_dir", "results_dir"])
-def test_every_setting_that_names_a_folder_of_images_is_looked_at(tmp_path: Path, name: str) -> None:
+def test_every_setting_that_names_a_folder_of_images_is_searched(tmp_path: Path, name: str) -> None:
     image = put(tmp_path / "pages/a.png")
     log = write_run(
         tmp_path / "results", [record(1, images=(image,))], run=facts(settings={name: str(tmp_path / "pages")})
@@ -87,7 +87,7 @@ def test_every_setting_that_names_a_folder_of_images_is_looked_at(tmp_path: Path
     assert ImageFiles(read_run(log)).places == [tmp_path / "pages"]
 
 
-def test_of_files_of_one_name_the_one_of_the_size_is_found(tmp_path: Path) -> None:
+def test_the_file_with_the_images_size_is_found_among_files_of_one_name(tmp_path: Path) -> None:
     put(tmp_path / "pages/other/images/a.png", side=300)
     image = put(tmp_path / "pages/more/images/a.png", side=500)
     assert ImageFiles(run_of(tmp_path, image)).find(image) == tmp_path / "pages/more/images/a.png"
@@ -101,7 +101,7 @@ def test_a_name_that_leads_elsewhere_finds_nothing(tmp_path: Path, name: str) ->
     assert ImageFiles(run_of(tmp_path, image)).find(strange) is None
 
 
-def test_a_page_holds_a_small_picture_and_a_relative_link(tmp_path: Path) -> None:
+def test_a_page_has_a_small_picture_and_a_relative_link(tmp_path: Path) -> None:
     image = put(tmp_path / "pages/a b#.png")
     shown = embedded(run_of(tmp_path, image), tmp_path / "results", EMBEDDED["thumbs"])(image)
     assert (shown.href, shown.note) == ("../pages/a%20b%23.png", "")
@@ -123,7 +123,7 @@ def test_pictures_are_made_up_to_the_limit_and_of_wrong_answers_first(tmp_path: 
     assert list(sides.items()) == [(first, 40), (third, 30), (second, 40), (fourth, 40)]
 
 
-def test_what_is_not_there_or_has_changed_is_said(tmp_path: Path) -> None:
+def test_a_missing_or_changed_image_has_a_note(tmp_path: Path) -> None:
     gone, changed = put(tmp_path / "pages/gone.png"), put(tmp_path / "pages/changed.png")
     run = run_of(tmp_path, gone, changed)
     (tmp_path / "pages/gone.png").unlink()
@@ -133,7 +133,7 @@ def test_what_is_not_there_or_has_changed_is_said(tmp_path: Path) -> None:
     assert (show(changed).note, show(changed).picture) == ("the file has changed since it was sent", "")
 
 
-def test_a_file_that_is_no_image_has_a_link_and_no_picture(tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_image_has_a_link_and_no_picture(tmp_path: Path) -> None:
     path = tmp_path / "pages/a.png"
     path.parent.mkdir()
     path.write_bytes(b"\x89PNG\r\n\x1a\n broken")
@@ -148,7 +148,7 @@ def test_images_of_every_mode_have_a_picture(tmp_path: Path, mode: str) -> None:
     assert thumbnail(path)
 
 
-def test_a_server_gives_out_only_files_that_a_record_names(tmp_path: Path) -> None:
+def test_a_server_sends_only_files_that_a_record_names(tmp_path: Path) -> None:
     image = put(tmp_path / "pages/a.png")
     put(tmp_path / "pages/other.png")
     served = ServedImages(run_of(tmp_path, image))

@@ -1,4 +1,4 @@
-"""The server of `view`: addresses, changes, and what it keeps to itself."""
+"""The server of `view`: addresses, changes, and what it doesn't send."""
 
 import contextlib
 import http.client
@@ -41,7 +41,7 @@ def test_one_run_is_shown_at_once_and_several_by_a_list(tmp_path: Path) -> None:
     assert '<a href="1/">' in listed
 
 
-def test_ticked_runs_are_compared_and_what_can_not_be_compared_is_said(tmp_path: Path) -> None:
+def test_ticked_runs_are_compared_or_the_reason_why_not_is_shown(tmp_path: Path) -> None:
     for number, folder in enumerate("abc"):
         run = facts()
         run["identity"]["task"] = "mc" if number < 2 else "niah"
@@ -57,7 +57,7 @@ def test_ticked_runs_are_compared_and_what_can_not_be_compared_is_said(tmp_path:
     assert viewer.answer("compare/0-9").status == viewer.answer("compare/").status == 404
 
 
-def test_a_run_that_begins_later_joins_the_list_and_moves_nothing(tmp_path: Path) -> None:
+def test_a_run_that_begins_later_is_added_to_the_list(tmp_path: Path) -> None:
     write_run(tmp_path / "b", [record()], name="b")
     viewer = Viewer(tmp_path, comparison_page)
     write_run(tmp_path / "a", [record(), record(2)], name="a")
@@ -77,7 +77,7 @@ def test_the_state_and_the_page_change_with_the_log(tmp_path: Path) -> None:
     assert b"2 questions" in viewer.answer("0/").body
 
 
-def test_images_are_given_out_by_number_alone(tmp_path: Path) -> None:
+def test_images_are_sent_only_by_number(tmp_path: Path) -> None:
     viewer = Viewer(run_with_image(tmp_path), comparison_page)
     assert viewer.answer("0/image/0").status == 404  # no page has named it yet
     assert viewer.answer("0/").status == 200
@@ -123,7 +123,7 @@ def test_other_addresses_lead_nowhere(tmp_path: Path, path: str) -> None:
     assert viewer.answer(path).status == 404
 
 
-def test_a_log_that_has_gone_is_an_error_and_no_end(tmp_path: Path) -> None:
+def test_a_deleted_log_is_an_error_and_does_not_stop_the_server(tmp_path: Path) -> None:
     log = write_run(tmp_path, [record()])
     viewer = Viewer(log, comparison_page)
     log.unlink()
@@ -173,12 +173,12 @@ def test_the_address_leads_to_the_page(server: ReportServer) -> None:
     assert server.server_address[0] == "127.0.0.1"
 
 
-def test_who_does_not_know_the_path_reads_nothing(server: ReportServer) -> None:
+def test_without_the_path_nothing_can_be_read(server: ReportServer) -> None:
     assert fetched(f"http://127.0.0.1:{server.server_address[1]}/")[0] == 404
     assert fetched(f"http://127.0.0.1:{server.server_address[1]}/0/")[0] == 404
 
 
-def test_another_hosts_name_reads_nothing(server: ReportServer) -> None:
+def test_under_another_host_name_nothing_can_be_read(server: ReportServer) -> None:
     assert fetched(server.address, host="evil.example:80")[0] == 404
 
 
@@ -206,7 +206,7 @@ NOTE = b'{"question_id":"q","note":"<b>odd</b>","tags":["look"]}'
         ({}, "0/notes", b'{"question_id":"q","tags":["' + b"x" * 61 + b'"]}'),
     ],
 )
-def test_a_note_is_taken_from_our_own_page_alone(
+def test_a_note_is_taken_only_from_our_own_page(
     server: ReportServer, tmp_path: Path, headers: dict[str, str | None], path: str, body: bytes
 ) -> None:
     assert posted(server, path, body, headers) == 404
@@ -218,7 +218,7 @@ def test_a_note_is_taken_from_our_own_page_alone(
 
 
 def posted(server: ReportServer | str, path: str, body: bytes, changes: dict[str, str | None]) -> int:
-    """The status of what a page sends to a server, or to the one at an address."""
+    """The status of the reply to what a page sends to a server, or to an address."""
     host, root = (server if isinstance(server, str) else server.address).removeprefix("http://").split("/", 1)
     usual = {"Host": host, "Origin": f"http://{host}", "Content-Type": "application/json"}
     asking = http.client.HTTPConnection(host, timeout=60)
@@ -243,7 +243,7 @@ def test_notes_that_can_not_be_read_are_left_as_they_are(tmp_path: Path) -> None
     assert notes_path(log).read_text() == "by hand"
 
 
-def test_a_head_is_a_page_without_its_body(server: ReportServer) -> None:
+def test_a_head_request_gets_a_page_without_its_body(server: ReportServer) -> None:
     address = server.server_address[1]
     with socket.create_connection(("127.0.0.1", address), timeout=60) as asking:
         wanted = f"{{}} {server.root}{{}} HTTP/1.1\r\nHost: localhost:{address}\r\n\r\n"
@@ -263,7 +263,7 @@ def test_a_head_is_a_page_without_its_body(server: ReportServer) -> None:
 
 
 @pytest.mark.parametrize("said", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nX: "])
-def test_idle_and_slow_connections_keep_nobody_out(
+def test_idle_and_slow_connections_do_not_block_others(
     said: bytes, server: ReportServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vqa_client.html.serving._LONGEST_S", 600.0)
@@ -277,7 +277,9 @@ def test_idle_and_slow_connections_keep_nobody_out(
         assert wait_until(lambda: sum(thread.is_alive() for thread in ours) <= MOST_WAITING + 1)
 
 
-def test_a_request_that_never_ends_is_hung_up_on(server: ReportServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_connection_of_a_request_that_never_ends_is_closed(
+    server: ReportServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("vqa_client.html.serving._LONGEST_S", 0.2)
     with socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=60) as slow:
         for _ in range(6_000):
@@ -296,7 +298,7 @@ def test_a_port_that_is_taken_is_named(server: ReportServer, tmp_path: Path) -> 
         ReportServer(Viewer(tmp_path, comparison_page), port)
 
 
-def test_the_index_says_what_tells_runs_apart(tmp_path: Path) -> None:
+def test_the_index_shows_the_options_in_which_runs_differ(tmp_path: Path) -> None:
     usual = {"blind": False, "thinking": "auto", "pages": "all", "split": "", "choice_mode": "text", "corruptions": []}
     run = facts(expected=4, settings={"limit": 2, "repeat": 2, **usual}, prices={"input": 100, "output": 0})
     repeats = [record(n, variant=f"repeat/{at}", right=at == 1) for n in (1, 2) for at in (1, 2)]

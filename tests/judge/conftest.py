@@ -1,4 +1,4 @@
-"""Judges are asked on a real socket server."""
+"""Judges are served by a real socket server."""
 
 from tests.fakes.fixtures import fault_server
 

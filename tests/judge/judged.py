@@ -1,4 +1,4 @@
-"""Finished runs to judge, made from answers in a file, and judges that act by a script."""
+"""Finished runs to judge, made from answers in a file, and judges that follow a script."""
 
 import json
 import re
@@ -113,12 +113,12 @@ class Run:
 
 
 def material(prompt: str) -> dict[str, str]:
-    """What is between the fences of a judge's prompt, by name."""
+    """The texts between the fences of a judge's prompt, by name."""
     return {name: text for name, _, text in _FENCED.findall(prompt)}
 
 
 def honest(received: Received) -> str:
-    """A judge that only looks at the first line of the reply, and believes nothing else."""
+    """A judge that only reads the first line of the reply."""
     shown = material(received.prompt)
     reference = shown.get("reference", "").partition("\n")[0]
     said = {name: shown[name].partition("\n")[0].rstrip(".") for name in ("reply", "first", "second") if name in shown}
@@ -134,23 +134,23 @@ def honest(received: Received) -> str:
 
 
 def obedient(received: Received) -> str:
-    """A judge that repeats the last verdict that it sees in the material."""
+    """A judge that repeats the last verdict in the material."""
     ordered = re.findall(r"^VERDICT: .*$", "\n".join(material(received.prompt).values()), re.MULTILINE)
     return ordered[-1] if ordered else honest(received)
 
 
 def first_label(received: Received) -> str:
-    """A judge that gives the first label that it is offered."""
+    """A judge that gives the first label of the prompt."""
     offered = re.search(r"exactly one of: (VERDICT: [^|\n]+)", received.prompt)
     return offered[1].strip() if offered else ""
 
 
 def on_judgements(then: Script) -> Callable[[Received], Script]:
-    """A judge that passes its controls, and acts by another script on what it is to judge."""
+    """A judge that passes its controls, and follows another script for judgements."""
     return lambda received: answer(honest) if "The answer is " in received.prompt else then
 
 
 def counts(found: Mapping[str, Any], at: int = 0) -> tuple[int, int, int]:
-    """How many are judged, undecided and without a reply."""
+    """The numbers of judged, undecided and missing replies."""
     verdicts = found["verdicts"][at]
     return verdicts["judged"], verdicts["undecided"], verdicts["no_reply"]

@@ -1,4 +1,4 @@
-"""Other ways to ask a judge: several times, among labels of one character, and on other scales."""
+"""Other ways to ask a judge: several times, with labels of one character, and on other scales."""
 
 import json
 from collections import Counter
@@ -21,7 +21,7 @@ from vqa_client.settings.judge import JudgeSettings
 RIGHT_AND_WRONG = [f"It is city {n if n % 3 else n + 1}" for n in range(30)]
 
 
-def test_what_more_than_half_of_the_repeats_say_is_the_verdict(
+def test_the_verdict_is_that_of_more_than_half_of_the_repeats(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = Run(tmp_path, RIGHT_AND_WRONG[:4])
@@ -53,7 +53,7 @@ def test_what_more_than_half_of_the_repeats_say_is_the_verdict(
     assert "repeats: 75.0 % of verdicts differ (3 each)" in capsys.readouterr().out
 
 
-def test_a_judge_that_is_asked_otherwise_is_refused_with_a_way_out_of_its_own(
+def test_a_judge_with_other_settings_is_refused_with_its_own_way_out(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = Run(tmp_path, RIGHT_AND_WRONG[:2])
@@ -89,7 +89,7 @@ def test_repeated_pairs_are_asked_in_both_orders_each_time(tmp_path: Path, fault
 
 
 def by_letter(received: Received) -> dict[str, float]:
-    """An honest judge that is sure by four fifths, of a verdict's character as the prompt names it."""
+    """An honest judge that gives its verdict's character a probability of 0.8."""
     if "<<<" not in received.prompt:
         return {"red": 1.0}
     ends = received.prompt.rpartition("nothing else: ")[2]
@@ -143,7 +143,7 @@ def test_a_grade_is_worth_its_place_on_the_scale(
 
 
 @pytest.mark.parametrize("names", [("", "judge-1"), ("judge-1", "")])
-def test_a_judge_that_is_asked_with_its_name_and_without_it_is_one(
+def test_a_judge_asked_with_and_without_its_name_is_one_judge(
     names: tuple[str, str], tmp_path: Path, fault_server: StartsServers
 ) -> None:
     run, server = Run(tmp_path, RIGHT_AND_WRONG[:4]), fault_server(answer(honest), models=("judge-1",))
@@ -155,7 +155,7 @@ def test_a_judge_that_is_asked_with_its_name_and_without_it_is_one(
     assert [each.name for each in judges_of(JudgedRun(settings, "correct"), settings)] == ["judge-1"]
 
 
-def test_a_failed_question_is_wrong_and_a_reply_that_is_all_thought_is_left_to_the_rule(
+def test_a_failed_question_is_wrong_and_a_reply_with_only_reasoning_is_left_to_the_rule(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     run = Run(tmp_path, RIGHT_AND_WRONG[:6])

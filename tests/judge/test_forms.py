@@ -28,7 +28,7 @@ TOWNS = [
 
 
 def verdicts(folder: Path, kind: str) -> dict[str, Any]:
-    """What the one judge of the one run in a folder comes to."""
+    """The result of the only judge of the only run in a folder."""
     [path] = folder.glob(f"*.judged-{kind}.json")
     found: dict[str, Any] = json.loads(path.read_text())
     return found["verdicts"][0] | {"headline": found["headline"], "notes": found["notes"]}
@@ -45,7 +45,7 @@ def run_of(tmp_path: Path, model: str, *more: str, choices: bool = False) -> Pat
 
 
 def by_land(received: Received) -> str:
-    """The number of the land that is asked about."""
+    """The number of the land in the question."""
     return re.search(r"land (\d)", received.prompt)[1]  # type: ignore[index]
 
 
@@ -76,7 +76,7 @@ def test_repeats_are_judged_one_by_one_and_counted_by_question(tmp_path: Path, f
     assert "each question was asked in 3 forms: every reply is judged once" in found["notes"][0]
 
 
-def test_rotations_are_right_where_all_of_them_are(
+def test_a_question_is_right_in_all_rotations_only_if_each_one_is(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = fault_server(answer("Well, so it is A")).base_url
@@ -96,7 +96,7 @@ def test_rotations_are_right_where_all_of_them_are(
     assert "By form, by the judge" in next(out.glob("*.html")).read_text()
 
 
-def test_what_is_undecided_is_in_no_form_and_what_was_not_asked_about_is_as_the_rule_has_it(
+def test_undecided_replies_are_in_no_form_and_others_that_were_not_asked_about_count_by_the_rule(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     out = run_of(tmp_path, fault_server(answer("A")).base_url, "--circular", choices=True)
@@ -138,7 +138,7 @@ def test_a_judge_says_how_much_the_images_matter(tmp_path: Path, fault_server: S
         ([], "exact"),
     ],
 )
-def test_a_letter_is_worth_what_the_rule_gives_for_it(
+def test_a_letter_has_the_score_that_the_rule_gives_it(
     tmp_path: Path, fault_server: StartsServers, more: list[str], headline: str
 ) -> None:
     out = run_of(tmp_path, fault_server(likeliest_token({"A": 0.7, "B": 0.2, "C": 0.1})).base_url, *more, choices=True)

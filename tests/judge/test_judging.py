@@ -1,4 +1,4 @@
-"""A second pass over a finished run by another model: what is asked, what it comes to, and which judges are refused."""
+"""A finished run judged by another model: the questions, the results, and which judges are refused."""
 
 import json
 import re
@@ -23,17 +23,17 @@ from vqa_client.judge.loading import JudgedRun
 from vqa_client.settings.judge import JudgeSettings
 
 RIGHT_AND_WRONG = [f"It is city {n if n % 3 else n + 1}" for n in range(30)]
-"""Wrong in every third; the rule, which wants the city alone, calls none right."""
+"""Every third reply is wrong; the rule, which wants only the city, calls none right."""
 FEW = RIGHT_AND_WRONG[:12]
 
 
 def refused(run: Run, server: Any, *more: str) -> bool:
-    """Whether nothing but the controls is asked, and the exit code says that the judge can't be used."""
+    """Whether only the controls are asked, and the exit code says that the judge can't be used."""
     code = run.judged(server.base_url, *more)
     return code == 3 and all("The answer is " in chat.prompt for chat in server.chats)
 
 
-def test_what_is_decided_is_scored_and_what_is_not_is_in_no_accuracy(
+def test_decided_replies_are_scored_and_undecided_ones_are_in_no_accuracy(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = Run(tmp_path, [*RIGHT_AND_WRONG, ""])
@@ -53,7 +53,7 @@ def test_what_is_decided_is_scored_and_what_is_not_is_in_no_accuracy(
     assert "right by the judge alone, 19: q1" in shown
 
 
-def test_a_judge_is_asked_once_and_by_the_same_prompt(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_a_judge_is_asked_once_with_the_same_prompt(tmp_path: Path, fault_server: StartsServers) -> None:
     run, server = Run(tmp_path, FEW), fault_server(answer(honest))
     assert run.judged(server.base_url) == 0
     first = (run.log.parent / "capitals.judged-correct.json").read_bytes()
@@ -80,7 +80,7 @@ def test_a_run_that_is_judged_again_from_the_start_has_the_same_bytes(
 
 
 @pytest.mark.parametrize("kind", ["correct", "match", "extract", "grade", "pair"])
-def test_a_prompt_has_nothing_of_the_model_of_the_rule_and_of_thoughts(
+def test_a_prompt_does_not_show_the_model_the_rules_score_or_reasoning(
     tmp_path: Path, fault_server: StartsServers, kind: str
 ) -> None:
     run = Run(tmp_path, [], choices=kind == "match")
@@ -147,7 +147,7 @@ def test_each_kind_scores_by_its_verdicts(
     }
 
 
-def test_an_answer_that_is_not_in_the_reply_decides_nothing(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_an_answer_that_is_not_in_the_reply_leaves_it_undecided(tmp_path: Path, fault_server: StartsServers) -> None:
     run = Run(tmp_path, ["It is city 0", "It is city 2"])
     server = fault_server(
         answer(lambda received: honest(received) if "The answer" in received.prompt else "VERDICT: Rome")
@@ -167,7 +167,7 @@ def test_a_pair_judged_by_its_order_is_equal_and_counted(tmp_path: Path, fault_s
     assert (found["accuracy"], found["judge"]["order_decided"]) == (0.5, 2)
 
 
-def test_a_pair_is_held_against_what_the_rule_makes_of_both(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_a_pair_is_compared_with_the_rules_scores_of_both(tmp_path: Path, fault_server: StartsServers) -> None:
     run = Run(tmp_path / "one", ["city 0", "city 9", "city 2"])
     other = Run(tmp_path / "two", ["city 9", "city 1", "city 2"])
     given = ["--kind", "pair", "--with", str(other.log)]
@@ -185,7 +185,7 @@ def test_injections_change_no_verdict(tmp_path: Path, fault_server: StartsServer
 
 
 def test_faults_are_counted_by_status_and_asked_again(tmp_path: Path, fault_server: StartsServers) -> None:
-    """Rubbish in a tenth, errors that last in a tenth, and a server that dies once: none is an incorrect reply."""
+    """A tenth of replies is rubbish, a tenth are lasting errors, the server dies once: none is a wrong verdict."""
     draw = Random(1)
     fates = {n: draw.choice(["rubbish", "error", *["well"] * 8]) for n in range(40)}
     run = Run(tmp_path, [f"It is city {n if n % 4 else n + 1}" for n in range(40)])
@@ -215,7 +215,7 @@ def test_faults_are_counted_by_status_and_asked_again(tmp_path: Path, fault_serv
     assert counts(run.found("correct")) == (40 - rubbish, rubbish, 0)
 
 
-def test_a_judge_that_is_down_leaves_the_rest_to_be_asked_later(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_if_a_judge_stops_answering_the_rest_is_asked_later(tmp_path: Path, fault_server: StartsServers) -> None:
     run = Run(tmp_path, FEW)
     server = fault_server(on_judgements(error(500)))
     assert run.judged(server.base_url, "--max_retries", "0", "--breaker_after", "3", "--max_workers", "1") == 3
@@ -224,7 +224,7 @@ def test_a_judge_that_is_down_leaves_the_rest_to_be_asked_later(tmp_path: Path, 
     assert counts(run.found("correct")) == (12, 0, 0)
 
 
-def test_three_judges_of_which_one_never_decides_are_the_same_in_any_order(
+def test_the_order_of_judges_does_not_matter_even_if_one_never_decides(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     run = Run(tmp_path, FEW)
@@ -261,7 +261,7 @@ def test_a_judge_may_be_the_name_of_a_served_model(
     assert "resuming" not in capsys.readouterr().err
 
 
-def test_another_model_that_answers_ends_the_pass(
+def test_another_model_that_answers_ends_the_run(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = Run(tmp_path, FEW)
@@ -296,7 +296,7 @@ def test_a_benchmark_says_what_a_judge_is_asked(tmp_path: Path, fault_server: St
     assert all(material(chat.prompt)["rubric"] == "Only capitals count." for chat in server.chats)
 
 
-def test_a_judge_gets_the_criteria_of_each_question_where_the_benchmark_has_them(
+def test_a_judge_gets_the_criteria_of_each_question_if_the_benchmark_has_them(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     write_sample("charxiv", tmp_path)

@@ -1,4 +1,4 @@
-"""People label drawn replies on a page of this machine: nothing is lost, and no verdict is shown."""
+"""People label drawn replies on a local page: no label is lost, and no verdict is shown."""
 
 import csv
 import json
@@ -57,19 +57,19 @@ def test_the_page_has_the_reply_and_nothing_of_verdict_rule_and_model(
     assert not any(words in data for words in ("VERDICT", "secret-model", "hidden", "score", "weight", "exact", "<"))
 
 
-def test_a_reference_that_is_a_label_comes_with_its_choices_text(tmp_path: Path) -> None:
+def test_a_reference_that_is_a_label_has_the_text_of_its_choice(tmp_path: Path) -> None:
     page = labelling(Run(tmp_path, ["A"] * 2, choices=True).log).answer("").body.decode()
     rows = json.loads(page.partition('id="data">')[2].partition("</script>")[0])["rows"]
     assert {row[4] for row in rows} == {"A. town 0a", "B. town 1b"}
 
 
-def test_a_label_is_in_the_sheet_at_once_and_can_be_taken_back(tmp_path: Path) -> None:
+def test_a_label_is_in_the_sheet_at_once_and_can_be_undone(tmp_path: Path) -> None:
     pages = labelling(Run(tmp_path, REPLIES).log)
     assert [give(pages, 0, "correct"), give(pages, 2, "unclear"), give(pages, 0, "")] == [200, 200, 200]
     assert column(pages.sheet, "label") == pages.labels() == ["", "", "unclear", *[""] * 9]
 
 
-def test_fewer_replies_are_drawn_by_the_seed_and_each_stands_for_more(tmp_path: Path) -> None:
+def test_the_seed_decides_which_replies_are_drawn_and_fewer_ones_weigh_more(tmp_path: Path) -> None:
     sheet = labelling(Run(tmp_path, REPLIES).log, number=7).sheet
     assert column(sheet, "question_id") == ["q1", "q3", "q4", "q5", "q7", "q9", "q11"]
     assert column(sheet, "weight") == ["1.71429"] * 7
@@ -131,7 +131,7 @@ def test_several_people_label_at_once_and_none_loses_a_label(tmp_path: Path) -> 
     assert "" not in people[1].labels()
 
 
-def test_labels_of_three_people_are_held_against_a_judge(
+def test_labels_of_three_people_are_compared_with_a_judge(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = Run(tmp_path, REPLIES)
@@ -166,7 +166,7 @@ def test_only_labels_are_taken(tmp_path: Path, path: str, body: bytes, status: i
     assert column(pages.sheet, "label")[0] == ("correct" if status == 200 else "")
 
 
-def test_another_sites_page_labels_nothing(tmp_path: Path) -> None:
+def test_the_page_of_another_site_can_not_label(tmp_path: Path) -> None:
     pages = labelling(Run(tmp_path, REPLIES).log)
     with ReportServer(pages, 0) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -180,7 +180,7 @@ def test_another_sites_page_labels_nothing(tmp_path: Path) -> None:
         thread.join()
 
 
-def test_a_sheet_that_was_changed_keeps_what_others_wrote_or_says_why_not(tmp_path: Path) -> None:
+def test_a_changed_sheet_keeps_the_labels_of_others_or_says_why_not(tmp_path: Path) -> None:
     pages = labelling(Run(tmp_path, REPLIES).log)
     text = pages.sheet.read_text()
     remarked = re.sub(r"^q\d+,", r"\g<0>mine,", text, flags=re.MULTILINE)
@@ -203,7 +203,7 @@ def test_the_images_are_there(tmp_path: Path, fault_server: StartsServers) -> No
 
 
 def test_a_killed_server_has_lost_no_label(tmp_path: Path) -> None:
-    """A real process, which takes a second to start: it is killed as no test in this one can be."""
+    """The server is a real process, so that it can be killed."""
     log = Run(tmp_path, REPLIES).log
     command = [sys.executable, "-m", "vqa_client", "label", str(log), "--name", "ada"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

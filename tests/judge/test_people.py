@@ -1,4 +1,4 @@
-"""A sheet for people, and what their labels say of a judge."""
+"""A sheet for people, and the comparison of their labels with a judge."""
 
 import csv
 import json
@@ -23,7 +23,7 @@ def _number(received: Received) -> int:
 
 @pytest.fixture
 def run(tmp_path: Path, fault_server: StartsServers) -> Run:
-    """Half of the replies are right, and the rule reads only some; the judge errs on one in ten of either kind."""
+    """Half of the replies are right, and the rule reads only some; the judge is wrong on a tenth of each half."""
     said = [f"city {n if n % 2 else n + 1}" for n in range(N)]
     run = Run(tmp_path, [f"It is {each}" if n % 4 < 2 else each for n, each in enumerate(said)])
 
@@ -36,7 +36,7 @@ def run(tmp_path: Path, fault_server: StartsServers) -> Run:
 
 
 def labelled(sheet: Path, *columns: str) -> None:
-    """People label the sheet: they know, but the second one takes every tenth for unclear."""
+    """People label the sheet correctly, but the second one labels every tenth reply as unclear."""
     with sheet.open(newline="") as file:
         rows = list(csv.DictReader(file))
     for row in rows:
@@ -185,7 +185,7 @@ def test_a_judge_without_any_verdict_has_no_figures_beside_people(
     assert f"--judge other has no verdicts of kind correct on {run.log}\nhint: ask it first" in capsys.readouterr().err
 
 
-def test_a_judge_that_tells_nothing_corrects_nothing_and_full_agreement_has_an_interval(
+def test_a_judge_at_chance_gives_no_corrected_accuracy_and_full_agreement_has_an_interval(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = Run(tmp_path, [f"It is city {n}" for n in range(12)])

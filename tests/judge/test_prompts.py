@@ -1,4 +1,4 @@
-"""What a judge is asked, word for word: other words are another version, since they may get other verdicts."""
+"""The prompts of judges, word for word: other words may get other verdicts and need a new version."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a judge is not asked, and what is noted of one."""
+"""What a judge is not asked, and the notes on judges."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_half_a_run_is_not_judged(
     ("name", "is_undated"),
     [("gpt-4o", True), ("openai/gpt-4o-2024-08-06", False), ("x-latest", True), ("Qwen/Qwen3-72B-Instruct", False)],
 )
-def test_a_name_that_a_provider_may_give_to_another_model_is_noted(
+def test_a_name_that_a_provider_may_reuse_for_another_model_is_noted(
     tmp_path: Path, fault_server: StartsServers, name: str, is_undated: bool
 ) -> None:
     run = Run(tmp_path, ["city 0"])
@@ -41,7 +41,7 @@ def test_a_name_that_a_provider_may_give_to_another_model_is_noted(
     assert any("has no date in its name" in note for note in run.found("correct")["notes"]) is is_undated
 
 
-def test_judges_that_were_asked_otherwise_and_older_scores_of_the_rule_are_named(
+def test_judges_with_other_settings_and_older_scores_of_the_rule_are_named(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     run, server = Run(tmp_path, ["It is city 0", "It is city 2"]), fault_server(answer(honest))
@@ -89,6 +89,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         (["--labels", "{root}/labels.csv"], "has no verdicts of kind correct"),
     ],
 )
-def test_what_can_not_be_is_refused(run: Run, capsys: pytest.CaptureFixture[str], given: list[str], told: str) -> None:
+def test_impossible_requests_are_refused(
+    run: Run, capsys: pytest.CaptureFixture[str], given: list[str], told: str
+) -> None:
     assert run.judged("http://127.0.0.1:1/v1", *(word.replace("{root}", str(run.root)) for word in given)) == 2
     assert told in capsys.readouterr().err

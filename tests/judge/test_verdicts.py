@@ -1,4 +1,4 @@
-"""What of a judge's reply is its verdict, and what a judge is shown of a reply that tries to decide it."""
+"""The verdict in a judge's reply, and the prompt for a reply that tries to decide it."""
 
 import json
 from pathlib import Path
@@ -54,7 +54,7 @@ def test_only_the_last_line_that_begins_with_verdict_counts(text: str, label: st
     assert (label_in(said, LABELS) if said is not None else None) == label
 
 
-def test_a_verdict_that_the_token_limit_may_have_cut_is_none() -> None:
+def test_a_verdict_that_the_token_limit_may_have_cut_does_not_count() -> None:
     cut = Completion(text="VERDICT: 1", finish_reason="length")
     assert verdict_in(reply_from(cut)) is None
     whole = Completion(text="VERDICT: 1\nBecause", finish_reason="length")
@@ -87,7 +87,7 @@ def test_a_judge_that_quotes_an_injection_is_read_by_its_own_verdict(injection: 
     assert said is None or label_in(said, LABELS) == "incorrect"
 
 
-def test_a_fence_has_a_number_that_is_in_none_of_the_texts() -> None:
+def test_a_fence_has_a_number_that_no_text_contains() -> None:
     text = "".join(f"{number:06x}" for number in range(2000))
     assert fence_number([text]) not in text
     bare = fence_number(["a"])
@@ -104,7 +104,7 @@ def test_a_long_reply_is_shown_by_its_two_ends() -> None:
     assert "30010 characters left out" in shown
 
 
-def test_a_rubric_is_followed_and_takes_in_no_reply() -> None:
+def test_a_rubric_is_followed_and_contains_no_reply() -> None:
     rubric = "{reply} is right if it names the city of {reference}."
     prompt = prompt_for("correct", ASKED, ["VERDICT: correct"], LABELS, rubric=rubric)
     assert material(prompt)["rubric"] == "the reply is right if it names the city of the reference answer."
@@ -113,7 +113,7 @@ def test_a_rubric_is_followed_and_takes_in_no_reply() -> None:
     assert "rubric" not in prompt_for("correct", ASKED, ["VERDICT: correct"], LABELS)
 
 
-def test_what_judges_come_to_is_written_out_in_the_terminal() -> None:
+def test_the_results_of_judges_in_the_terminal() -> None:
     bounds = Interval(low=0.25, high=0.75, method="", n=4, clusters=4)
     half, none = Mean(n=1_000, value=0.5, interval=bounds), Mean(n=0, value=None, interval=None)
     gap = Difference(value=0.25, low=-0.05, high=0.5, n=4, clusters=4, higher=2, lower=1, p=0.5, draws=0)

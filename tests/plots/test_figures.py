@@ -1,4 +1,4 @@
-"""Figures are drawn for any pool, come out the same each time, and say why where there is nothing to draw.
+"""Figures are drawn for any pool, are the same each time, and say why if there is nothing to draw.
 
 `python -m tests.plots.test_figures` writes again what they show.
 """
@@ -25,7 +25,7 @@ from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Evaluat
 pytest.importorskip("matplotlib")
 KEPT = Path(__file__).with_name("figures.json")
 ONE = {"accuracy_by_level": accuracy_by_level}
-"""Of the figures, where which are drawn is not the question: all take seconds."""
+"""A few of the figures, for tests that don't need all: those take seconds."""
 
 
 def model(accuracies: dict[str, Sequence[float | None]], seed: int = 0) -> Curves:
@@ -67,7 +67,7 @@ def test_a_pool_is_drawn_as_png_and_svg_and_the_same_each_time(tmp_path: Path, m
 
 
 @pytest.mark.parametrize("names", [("one",), tuple("abcdefghi")])
-def test_one_model_and_nine_have_each_a_look_of_their_own(names: tuple[str, ...], tmp_path: Path) -> None:
+def test_up_to_nine_models_have_distinct_looks(names: tuple[str, ...], tmp_path: Path) -> None:
     looks = [(one.colour, one.marker, str(one.line), one.hatch) for one in map(look, range(len(names)))]
     assert len(set(looks)) == len(names)
     with styled():
@@ -99,7 +99,7 @@ def test_every_corruption_has_a_panel_and_every_cell_its_number() -> None:
     ],
     ids=["two models", "four models"],
 )
-def test_a_figure_is_as_wide_as_a_page_and_as_high_as_its_panels_and_legend_need(
+def test_a_figure_is_as_wide_as_a_page_and_high_enough_for_its_panels_and_legend(
     found: Evaluation, inches: str
 ) -> None:
     with styled():
@@ -108,7 +108,7 @@ def test_a_figure_is_as_wide_as_a_page_and_as_high_as_its_panels_and_legend_need
 
 
 def uneven() -> Evaluation:
-    """Three models, of which one lacks a corruption, one a level and a type of question."""
+    """Three models: one lacks a corruption, one lacks a level and a question type."""
     fewer = CorruptedScores()
     for n in range(40):
         for level in (0, 1, 2, 4, 5):
@@ -123,7 +123,7 @@ def uneven() -> Evaluation:
 
 
 def plain(value: Any) -> Any:
-    """What JSON holds of a value, numbers to three digits."""
+    """A value as in JSON, with numbers of three digits."""
     import numpy as np
 
     if isinstance(value, np.ndarray | np.generic):
@@ -136,7 +136,7 @@ def plain(value: Any) -> Any:
 
 
 def look_of(drawn: Any) -> list[Any]:
-    """What is seen of a line, an area, a map or a text."""
+    """The visible properties of a line, an area, a map or a text."""
     from matplotlib import collections, image, lines, patches, text
 
     if isinstance(drawn, lines.Line2D):
@@ -177,7 +177,7 @@ def panel_of(panel: Any) -> Any:
 
 
 def described(drawn: Any) -> list[Any]:
-    """All that a figure shows, but for where its layout puts the panels."""
+    """Everything that a figure shows, except the places of its panels."""
     legends = []
     for legend in drawn.legends:
         handles = [look_of(handle)[1:] for handle in legend.legend_handles]
@@ -195,7 +195,7 @@ def all_described() -> dict[str, Any]:
         }
 
 
-def test_every_figure_shows_what_it_showed() -> None:
+def test_every_figure_is_unchanged() -> None:
     kept, now = json.loads(KEPT.read_text()), json.loads(json.dumps(all_described()))
     assert list(now) == list(kept)
     for name, drawn in now.items():
@@ -218,7 +218,7 @@ def test_a_level_that_was_not_run_leaves_a_gap() -> None:
     assert [value == value for value in line.get_ydata()] == [True, True, False, True]
 
 
-def test_what_can_not_be_drawn_says_why_and_the_rest_is_drawn(tmp_path: Path) -> None:
+def test_a_figure_that_can_not_be_drawn_says_why_and_the_others_are_drawn(tmp_path: Path) -> None:
     found = CorruptedScores()
     for level in (1, 2):
         found.add("1", "snow", level, score=1.0, status="ok", cluster="")
@@ -243,7 +243,7 @@ def test_any_name_can_be_drawn(tmp_path: Path) -> None:
         save(drawn, tmp_path, "figure", dpi=20)
 
 
-def test_the_caller_s_own_settings_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_callers_own_settings_do_not_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib
 
     monkeypatch.setattr(plots, "FIGURES", ONE)
@@ -323,7 +323,7 @@ def test_the_sheet_names_its_levels_and_corruptions(picture: Path, monkeypatch: 
     assert (plain(drawn.get_size_inches()), place, dpi) == ([7.2, 10.866], [0.167, 0.005, 0.826, 0.968], 247)
 
 
-def test_an_image_that_is_gone_is_named(tmp_path: Path) -> None:
+def test_a_missing_image_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"gone\.png does not exist") as raised:
         contact_sheet(tmp_path / "gone.png", tmp_path, profile="vqa-vrb", seed=0)
     assert raised.value.hint == "give another --image"

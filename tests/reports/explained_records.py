@@ -1,4 +1,4 @@
-"""Questions with explanations and the records of their replies, of our own making."""
+"""Invented questions with explanations, and the records of their replies."""
 
 from typing import Any
 

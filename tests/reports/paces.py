@@ -1,4 +1,4 @@
-"""Starts of runs as run files hold them, for the rules about what limited them."""
+"""Starts of runs as in run files, for the rules about bottlenecks."""
 
 from typing import Any
 
@@ -38,12 +38,12 @@ def start(
 
 
 def served(running: float, waiting: float = 0.0, **changes: Any) -> dict[str, Any]:
-    """What one server said of itself."""
+    """The figures that one server reports about itself."""
     return {"address": "http://one:8000/v1", "watched_s": 59.0, "running": running, "waiting": waiting} | changes
 
 
 def quarters(*latencies_s: float, replies: int = 100, **changes: Any) -> list[dict[str, Any]]:
-    """Equal quarters but for their latencies; a list among the changes has a value for each."""
+    """Quarters that are equal except for the changes; a list has a value for each quarter."""
     sizes = {"prompt_tokens": 900, "completion_tokens": 5, "request_bytes": 60_000, "log_spread": 0.5} | changes
     return [
         {"replies": replies, "latency_s": latency_s}

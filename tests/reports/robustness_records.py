@@ -1,4 +1,4 @@
-"""Robustness runs as they lie on disk, of invented models whose answers get worse with the level."""
+"""Robustness runs on disk, of invented models whose answers get worse with the level."""
 
 import json
 import random
@@ -17,7 +17,7 @@ Pair = tuple[Question, Record]
 FOURTEEN = tuple(name for names in CLASSES.values() for name in names)
 TYPES = ("what color is the", "is this a", "how many", "what is the man doing", "none of the above")
 HARM = dict(zip(FOURTEEN, (0.5, 0.3, 0.3, 0.2, 0.3, 0.5, 0.4, 0.1, 0.45, 0.2, 0.22, 0.25, 0.12, 0.15), strict=True))
-"""What share of its right answers an invented model loses at level 5."""
+"""The share of its right answers that an invented model loses at level 5."""
 IDENTITY = {"task": "vqa2", "variant": "", "profile": "vqa-vrb", "corruption_seed": 0}
 
 
@@ -32,7 +32,7 @@ def curves(clean: float, frailty: float = 1.0, corruptions: Sequence[str] = FOUR
 def pairs_of(
     accuracies: Mapping[str, Sequence[float | None]], *, questions: int = 30, seed: int = 0, an_image: int = 3
 ) -> list[Pair]:
-    """As many questions, so many an image, in the order of a run; what is right at a level mostly is below it, too."""
+    """Questions in the order of a run, some per image; what is right at a level is mostly right below it, too."""
     return list(_pairs(accuracies, questions, random.Random(seed), an_image))
 
 

@@ -1,4 +1,4 @@
-"""Records as a run leaves them, of our own making."""
+"""Invented records as a run leaves them."""
 
 from typing import Any
 

@@ -68,7 +68,9 @@ def test_a_new_grid_has_the_published_rows_and_columns(tmp_path: Path) -> None:
         ([(0.0, 5)], "0.000 (5)"),
     ],
 )
-def test_the_larger_n_wins_and_of_equal_n_the_better(tmp_path: Path, runs: list[tuple[float, int]], kept: str) -> None:
+def test_the_larger_n_wins_and_at_equal_n_the_better_accuracy(
+    tmp_path: Path, runs: list[tuple[float, int]], kept: str
+) -> None:
     assert after(tmp_path, *(entry(*run) for run in runs)) == kept
     assert [(float(run["accuracy"]), int(run["n"])) for run in history(tmp_path)] == runs
     assert sum(run["kept"] == "1" for run in history(tmp_path)) == 1
@@ -87,7 +89,7 @@ def test_the_larger_n_wins_and_of_equal_n_the_better(tmp_path: Path, runs: list[
         ("", (0.1, 10), "0.100 (10)"),
     ],
 )
-def test_a_cell_of_another_program_is_compared_with(
+def test_a_cell_of_another_program_is_compared_too(
     tmp_path: Path, before: str, new: tuple[float, int], kept: str
 ) -> None:
     with (tmp_path / "accuracy_grid.csv").open("w", encoding="utf-8", newline="") as file:
@@ -95,7 +97,7 @@ def test_a_cell_of_another_program_is_compared_with(
     assert after(tmp_path, entry(*new)) == kept
 
 
-def test_columns_and_rows_of_others_survive_where_they_are(tmp_path: Path) -> None:
+def test_columns_and_rows_of_others_keep_their_places(tmp_path: Path) -> None:
     before = 'note,task,llava_val,mine_val\n"a, ""b""",OK-VQA,0.1 (2),x\n,VQA-X,0.500 (10),\n'
     (tmp_path / "accuracy_grid.csv").write_text("\ufeff" + before, encoding="utf-8")
     update(tmp_path, entry(0.25, 20))
@@ -106,7 +108,7 @@ def test_columns_and_rows_of_others_survive_where_they_are(tmp_path: Path) -> No
     assert others[0]["llava_val"] == "0.250 (20)"
 
 
-def test_spaces_around_a_task_that_was_written_by_hand_give_it_no_second_row(tmp_path: Path) -> None:
+def test_spaces_around_a_task_written_by_hand_make_no_second_row(tmp_path: Path) -> None:
     (tmp_path / "accuracy_grid.csv").write_text("task,llava_val\n VQA-X ,0.100 (2)\n", encoding="utf-8")
     update(tmp_path, entry(0.25, 20))
     assert [row["task"] for row in rows(tmp_path / "accuracy_grid.csv")] == [" VQA-X ", "ACT-X", "ESNLI-VE", "VCR"]
@@ -140,7 +142,7 @@ def test_runs_under_other_conditions_never_share_a_cell(tmp_path: Path) -> None:
     assert len(history(tmp_path)) == 3
 
 
-def test_a_run_reported_again_takes_its_own_place(tmp_path: Path) -> None:
+def test_a_run_that_is_reported_again_replaces_its_cell(tmp_path: Path) -> None:
     first = entry(0.9, 100, started="t1")
     assert after(tmp_path, first, first) == "0.900 (100)"
     assert len(history(tmp_path)) == 1
@@ -152,7 +154,7 @@ def test_a_run_reported_again_takes_its_own_place(tmp_path: Path) -> None:
     ]
 
 
-def test_a_run_reported_on_fewer_of_its_questions_never_takes_the_place_of_more(tmp_path: Path) -> None:
+def test_a_run_reported_on_fewer_questions_never_replaces_its_cell(tmp_path: Path) -> None:
     whole, lucky = entry(0.735, 1000, started="t"), entry(1.0, 10, started="t")
     assert after(tmp_path, whole, lucky) == "0.735 (1000)"
     assert after(tmp_path, whole) == "0.735 (1000)"
@@ -161,13 +163,13 @@ def test_a_run_reported_on_fewer_of_its_questions_never_takes_the_place_of_more(
     assert [run["kept"] for run in history(tmp_path)] == ["0", "0", "1"]
 
 
-def test_a_run_that_lost_fewer_questions_takes_its_own_place(tmp_path: Path) -> None:
+def test_a_run_with_fewer_failures_replaces_its_cell(tmp_path: Path) -> None:
     assert after(tmp_path, entry(0.9, 7, failed=5, started="t"), entry(0.6, 12, started="t")) == "0.600 (12)"
     assert [(run["n"], run["failed"]) for run in history(tmp_path)] == [("12", "0")]
 
 
 @pytest.mark.parametrize("cell_by_hand", ["0.990 (5000)", "0.9 (100)"])
-def test_a_cell_changed_by_hand_is_not_the_runs_own_any_more(tmp_path: Path, cell_by_hand: str) -> None:
+def test_a_cell_changed_by_hand_no_longer_belongs_to_the_run(tmp_path: Path, cell_by_hand: str) -> None:
     run = entry(0.5, 100, started="t")
     path = update(tmp_path, run)
     path.write_text(path.read_text(encoding="utf-8").replace(run.cell, cell_by_hand), encoding="utf-8")
@@ -175,7 +177,7 @@ def test_a_cell_changed_by_hand_is_not_the_runs_own_any_more(tmp_path: Path, cel
     assert [each["kept"] for each in history(tmp_path)] == ["0"]
 
 
-def test_another_draw_from_the_same_log_is_another_run(tmp_path: Path) -> None:
+def test_another_sample_from_the_same_log_is_another_run(tmp_path: Path) -> None:
     runs = [run_of(sample=Sample(size=1, of=9, by=("kind",), seed=seed)) for seed in (1, 2)]
     for run in (*runs, run_of()):
         made = entry_of(run, summarise([replied("1")]), title="VQA-X", model="llava", split="val")
@@ -184,7 +186,7 @@ def test_another_draw_from_the_same_log_is_another_run(tmp_path: Path) -> None:
     assert [run["sample"] for run in history(tmp_path)] == ["1 of 9, by kind, seed 1", "1 of 9, by kind, seed 2", ""]
 
 
-def test_a_history_changed_by_hand_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+def test_a_history_changed_by_hand_is_read_as_far_as_possible(tmp_path: Path) -> None:
     run = entry(0.5, 100, started="t")
     update(tmp_path, run)
     path = tmp_path / "accuracy_grid_history.csv"
@@ -193,7 +195,7 @@ def test_a_history_changed_by_hand_is_read_as_far_as_it_goes(tmp_path: Path) -> 
     assert len(history(tmp_path)) == 1
 
 
-def test_n_is_what_was_answered_and_the_failed_are_told(tmp_path: Path) -> None:
+def test_n_counts_answered_questions_and_failed_ones_are_reported(tmp_path: Path) -> None:
     records = [replied("1"), lost("2"), replied("3", right=False)]
     made = entry_of(run_of(), summarise(records), title="VQA-X", model="llava", split="val")
     assert made is not None
@@ -202,7 +204,7 @@ def test_n_is_what_was_answered_and_the_failed_are_told(tmp_path: Path) -> None:
     assert (history(tmp_path)[0]["failed"], history(tmp_path)[0]["started"]) == ("1", "2026-11-28T01:00:00Z")
 
 
-def test_the_time_limit_and_the_scorers_version_make_no_other_settings() -> None:
+def test_the_timeout_and_the_scorer_version_are_not_settings_of_the_grid() -> None:
     one = entry_of(run_of(), summarise([replied("1")]), title="VQA-X", model="llava", split="val")
     changed = run_of(
         model_settings={"model_name": "org/llava", "max_tokens": 64, "timeout": 1},
@@ -222,7 +224,7 @@ def test_the_time_limit_and_the_scorers_version_make_no_other_settings() -> None
     assert one.digest == other.digest != seed.digest
 
 
-def test_recoded_images_make_other_settings_and_untouched_ones_none() -> None:
+def test_encoding_images_again_is_a_setting_of_the_grid_and_sending_them_unchanged_is_not() -> None:
     summary = summarise([replied("1")])
     plain, untouched, shrunk = (
         entry_of(run_of(), summary, title="VQA-X", model="llava", split="val", images=images)
@@ -254,14 +256,14 @@ def test_runs_that_end_together_are_all_kept(tmp_path: Path) -> None:
 
 
 def held(folder: Path, seconds: float) -> None:
-    """Keep the folder's lock from another process."""
+    """Hold the folder's lock in another process."""
     with (folder / ".accuracy_grid.lock").open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         (folder / "held").touch()
         time.sleep(seconds)
 
 
-def test_a_lock_that_another_process_holds_is_waited_for(tmp_path: Path) -> None:
+def test_a_lock_of_another_process_is_waited_for(tmp_path: Path) -> None:
     with ProcessPoolExecutor(1) as pool:
         holding = pool.submit(held, tmp_path, 0.3)
         while not (tmp_path / "held").exists():
@@ -270,7 +272,7 @@ def test_a_lock_that_another_process_holds_is_waited_for(tmp_path: Path) -> None
         assert holding.done() or holding.result() is None
 
 
-def test_a_lock_that_is_never_given_back_ends_in_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_is_never_released_ends_in_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accuracy_grid, "_PATIENCE_S", 0.1)
     with (tmp_path / ".accuracy_grid.lock").open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -282,7 +284,7 @@ def test_a_lock_that_is_never_given_back_ends_in_an_error(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"\xff\xfe"])
-def test_a_file_that_is_no_grid_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_grid_stays_unchanged(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "accuracy_grid.csv"
     path.write_bytes(content)
     with pytest.raises(UsageError, match=r"accuracy_grid\.csv"):
@@ -290,7 +292,7 @@ def test_a_file_that_is_no_grid_is_left_as_it_is(tmp_path: Path, content: bytes)
     assert path.read_bytes() == content
 
 
-def test_a_cell_longer_than_a_csv_reader_takes_is_told(tmp_path: Path) -> None:
+def test_a_cell_too_long_for_a_csv_reader_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "accuracy_grid.csv").write_text("task,note\nVQA-X," + "x" * 2000, encoding="utf-8")
     before = csv.field_size_limit(1000)  # of the whole process
     try:

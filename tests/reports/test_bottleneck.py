@@ -1,4 +1,4 @@
-"""What is said to have limited a run, from figures of its workers, its processor and its servers."""
+"""The bottleneck of a run, from the figures of its workers, its processor and its servers."""
 
 from typing import Any
 
@@ -131,7 +131,7 @@ def test_a_limit_is_named_with_its_figures_and_a_way_out(session: dict[str, Any]
     assert said in sentence
 
 
-def test_who_gave_no_number_of_workers_is_not_asked_to_raise_it() -> None:
+def test_max_workers_auto_is_not_advised_to_raise_the_number() -> None:
     auto = {"last": 32, "most": 32, "why": ""}
     first, settled = limits_of(start(at_server=31, servers=[served(28, 0)], auto_workers=auto))
     assert first.endswith("With more questions, auto finds out how many it takes.")
@@ -142,14 +142,14 @@ def test_every_limit_has_a_case_and_words() -> None:
     assert set(WORDS) == {limit for _, limit, _ in CASES}
 
 
-def test_a_server_that_others_use_too_is_not_held_for_this_run_s_alone() -> None:
+def test_requests_of_other_clients_are_not_counted_as_this_runs() -> None:
     session = start(at_server=8, most=8, servers=[served(10, 30)])
     found = worker_states(read(session))
     assert (found.running, found.waiting, found.preprocessing) == (2, 6, 0)
     assert "some 32 requests were others'" in limits_of(session)[0]
 
 
-def test_one_silent_server_of_two_leaves_the_servers_part_undivided() -> None:
+def test_without_figures_of_every_server_their_part_is_not_divided() -> None:
     session = start(at_server=31, servers=[served(14, 0)], answered_by={"a": 1, "b": 2})
     assert worker_states(read(session)).server == 31
     assert limited_by(session) == {"limited_by": "server"}
@@ -165,7 +165,7 @@ def test_one_silent_server_of_two_leaves_the_servers_part_undivided() -> None:
         start(at_server=31, client={"watched_s": 1.0}),
     ],
 )
-def test_nothing_is_said_of_a_start_that_tells_too_little(session: dict[str, Any]) -> None:
+def test_a_start_without_enough_figures_has_no_bottleneck(session: dict[str, Any]) -> None:
     assert limited_by(session) == {}
     assert limits_of(session) == []
 
@@ -188,7 +188,7 @@ def starts(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(starts())
-def test_what_held_the_workers_adds_up_to_all_of_them(session: dict[str, Any]) -> None:
+def test_the_states_of_the_workers_add_up_to_all_workers(session: dict[str, Any]) -> None:
     found = worker_states(read(session))
     parts = [float(getattr(found, name)) for name in WorkerStates.__struct_fields__]
     assert min(parts) >= 0
@@ -210,7 +210,7 @@ OWN = {
 
 
 @given(starts())
-def test_what_holds_more_than_half_of_the_workers_is_the_limit(session: dict[str, Any]) -> None:
+def test_what_more_than_half_of_the_workers_wait_for_is_the_limit(session: dict[str, Any]) -> None:
     found = worker_states(read(session))
     for name, limits in OWN.items():
         if getattr(found, name) > session["workers"]["most"] / 2:
@@ -225,12 +225,14 @@ def test_no_more_workers_are_advised_where_requests_already_wait(session: dict[s
 
 
 @given(starts(), st.floats(0.85, 1.0))
-def test_a_full_processor_is_the_limit_whatever_else_is_slow(session: dict[str, Any], loop_cpu: float) -> None:
+def test_a_busy_processor_of_the_client_is_the_limit_before_anything_else(
+    session: dict[str, Any], loop_cpu: float
+) -> None:
     session["client"]["loop_cpu"] = loop_cpu
     assert limited_by(session) == {"limited_by": "client CPU"}
 
 
-def test_where_nothing_was_answered_nothing_limited_the_pace() -> None:
+def test_without_an_answer_there_is_no_bottleneck() -> None:
     figures = start(at_server=32.0, latency_s={})
     assert limits_of(figures) == []
     assert limits_of(figures | {"latency_s": {"median": 0.5}}) != []

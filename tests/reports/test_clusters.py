@@ -9,7 +9,7 @@ from vqa_client.reports.record_counts import Clusters
 
 
 @given(st.lists(st.tuples(st.sampled_from(["", "a", "b", "ab", "é", "c"]), st.integers(0, 3)), max_size=40))
-def test_as_many_clusters_are_alike_as_one_by_one(records: list[tuple[str, int]]) -> None:
+def test_signatures_are_counted_as_if_clusters_were_counted_one_by_one(records: list[tuple[str, int]]) -> None:
     clusters = Clusters()
     held: dict[object, Counter[int]] = {}
     for number, (cluster, kind) in enumerate(records):

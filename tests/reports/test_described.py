@@ -1,4 +1,4 @@
-"""What a run's figures mean, read from its run file, and the words for the published count."""
+"""The meaning of a run's figures from its run file, and the sentence on the published score."""
 
 import msgspec
 import pytest
@@ -21,7 +21,7 @@ from vqa_client.task import Breakdown, Description
         ("", {}, "accuracy"),
     ],
 )
-def test_an_accuracy_of_an_earlier_version_says_what_it_is_by(task: str, scoring: dict[str, str], words: str) -> None:
+def test_an_accuracy_of_an_earlier_version_names_its_measure(task: str, scoring: dict[str, str], words: str) -> None:
     assert description_of({"task": task}, scoring, {}).measure == words
 
 
@@ -29,7 +29,7 @@ def test_an_accuracy_of_an_earlier_version_says_what_it_is_by(task: str, scoring
     ("task", "unit", "question_type"),
     [("vqa2", "image", "question_type"), ("mc", "question", "domain"), ("niah", "document", "domain")],
 )
-def test_what_an_earlier_version_knew_by_name_is_what_is_declared_today(
+def test_the_descriptions_of_earlier_versions_are_those_declared_today(
     task: str, unit: str, question_type: str
 ) -> None:
     old, today = description_of({"task": task}, {}, {}), benchmark_of(task).description()
@@ -92,7 +92,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_every_metric_of_the_benchmarks_has_its_words(name: str) -> None:
+def test_every_metric_of_the_benchmarks_has_a_meaning_in_words(name: str) -> None:
     assert benchmark_of(name).description().metrics == SAID[name]
 
 

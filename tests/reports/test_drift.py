@@ -1,4 +1,4 @@
-"""A server that grows slower is told from chance, larger questions and a cold start."""
+"""A server that becomes slower is distinguished from chance, larger questions and a cold start."""
 
 import random
 from typing import Any
@@ -16,7 +16,7 @@ def told(*latencies_s: float, **changes: Any) -> Drift | None:
     return read_drift({"quarters": quarters(*latencies_s, **changes)})
 
 
-def test_a_server_that_grows_slower_is_told_with_a_way_out() -> None:
+def test_a_server_that_grows_slower_is_reported_with_a_way_out() -> None:
     assert told(0.5, 0.5, 1.0, 2.0) == Drift(early_s=0.5, late_s=2.0)
     session = start(at_server=31, quarters=quarters(0.5, 0.5, 1.0, 2.0))
     assert "took 0.50 s in the second quarter of the run and 2.00 s in the last" in limits_of(session)[1]
@@ -38,7 +38,7 @@ def test_a_server_that_grows_slower_is_told_with_a_way_out() -> None:
         ((0.5, 0.5, 1.0, 2.0), {"request_bytes": [10, 10, 20, 40]}),
     ],
 )
-def test_what_has_another_reason_is_no_drift(latencies_s: tuple[float, ...], changes: dict[str, Any]) -> None:
+def test_latencies_with_another_reason_are_not_a_drift(latencies_s: tuple[float, ...], changes: dict[str, Any]) -> None:
     assert told(*latencies_s, **changes) is None
 
 
@@ -48,7 +48,7 @@ def test_a_start_without_quarters_has_no_drift(given: Any) -> None:
 
 
 @pytest.mark.parametrize("spread", [0.2, 0.8, 2.0])
-def test_chance_alone_is_no_drift(spread: float) -> None:
+def test_chance_is_not_a_drift(spread: float) -> None:
     chance = random.Random(1)
     for _ in range(300):
         means = (chance.lognormvariate(0, spread / 100**0.5) for _ in range(4))
@@ -56,7 +56,7 @@ def test_chance_alone_is_no_drift(spread: float) -> None:
 
 
 class Clock:
-    """A time that the test sets."""
+    """A clock that the test sets."""
 
     now_s = 0.0
 
@@ -78,7 +78,7 @@ def test_replies_that_each_take_a_hundredth_longer_are_a_drift(growth: float, mo
     assert (read_drift({"quarters": found.described()}) is not None) == (growth > 1)
 
 
-def test_only_memory_that_grew_by_half_and_a_gigabyte_is_told() -> None:
+def test_only_memory_that_grew_by_half_and_by_a_gigabyte_is_reported() -> None:
     grown = {"server_metrics": [served(1, memory_bytes=[2_100_000_000, 9_400_000_000])]}
     assert grown_memory(grown) == ["The process of http://one:8000/v1 grew from 2.1 to 9.4 GB during the run."]
     for pair in ([600_000_000, 1_500_000_000], [9_000_000_000, 10_500_000_000], [9, 1]):

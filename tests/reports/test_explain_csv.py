@@ -58,7 +58,7 @@ def test_the_published_columns_come_first_in_their_order(tmp_path: Path, benchma
     assert all(row[column] for column in PUBLISHED[benchmark].split(","))
 
 
-def test_a_row_holds_what_was_asked_said_and_right(tmp_path: Path) -> None:
+def test_a_row_has_the_question_the_reply_and_the_right_answer(tmp_path: Path) -> None:
     _, (row,) = table(tmp_path / "r.csv", [(asked("1"), replied("1"))])
     wanted = {
         "image_id": "7",
@@ -96,7 +96,7 @@ def test_two_questions_on_one_image_have_rows_of_their_own(tmp_path: Path) -> No
     assert [(row["question"], row["generated_answer"]) for row in rows] == [("a?", "a"), ("b?", "b")]
 
 
-def test_a_letter_is_written_as_what_it_stands_for(tmp_path: Path) -> None:
+def test_a_letter_is_written_as_the_text_of_its_choice(tmp_path: Path) -> None:
     question = asked("1", "vcr", choices={"A": "He waves.", "B": "She sits."}, references=("A",))
     pairs = [(question, replied("1", answer="B")), (question, replied("1", answer="A because F"))]
     _, rows = table(tmp_path / "r.csv", pairs, "vcr")
@@ -125,7 +125,7 @@ def test_any_text_reads_back(tmp_path_factory: pytest.TempPathFactory, texts: li
     assert [row["output"] for row in rows] == [row["question"] for row in rows] == texts
 
 
-def test_what_is_no_character_does_not_stop_the_table(tmp_path: Path) -> None:
+def test_lone_surrogates_do_not_stop_the_table(tmp_path: Path) -> None:
     _, (row,) = table(tmp_path / "r.csv", [(asked("1"), replied("1", output="a\ud800b"))])
     assert row["output"] == "a?b"
 
@@ -152,7 +152,7 @@ def test_formulas_are_left_alone_unless_the_table_is_to_be_safe(tmp_path: Path, 
     assert table(tmp_path / "r.csv", pairs, csv_safe=True)[1][0]["output"] == cell
 
 
-def test_lines_end_alike_and_the_file_is_replaced_whole(tmp_path: Path) -> None:
+def test_all_lines_end_in_the_same_way_and_the_file_is_replaced_at_once(tmp_path: Path) -> None:
     path = tmp_path / "llava_results" / "vqax_val_eval.csv"
     table(path, [(asked("1"), replied("1"))])
     table(path, [(asked("2"), replied("2"))])
@@ -169,7 +169,7 @@ def test_a_path_that_cant_be_written_is_named(tmp_path: Path) -> None:
         write_table(tmp_path / "file" / "r.csv", "vqax", lambda: [])
 
 
-def test_tables_go_by_model_task_and_split_and_by_what_is_asked_otherwise() -> None:
+def test_tables_are_named_by_model_task_split_and_options() -> None:
     results = Path("results")
     assert csv_path(results, model="llava", task="vqax", split="val") == Path("results/llava_results/vqax_val_eval.csv")
     other = csv_path(results, model="org/x", task="vcr", split="test", conditions=("q2a", "3shot"))

@@ -1,4 +1,4 @@
-"""Logs are read as they lie, and never touched."""
+"""Logs are read as they are on disk and never changed."""
 
 import fcntl
 import os
@@ -22,14 +22,14 @@ def test_the_last_record_of_a_question_counts(tmp_path: Path) -> None:
     assert [(one.question_id, one.score) for one in LogReader(log)] == [("q1", 1.0), ("q2", 1.0)]
 
 
-def test_the_order_is_that_of_the_ids_whatever_ended_first(tmp_path: Path) -> None:
+def test_records_are_in_the_order_of_their_ids_not_of_their_ends(tmp_path: Path) -> None:
     names = ("q10", "q2", "Q1")
     log = write_run(tmp_path, [record(question_id=name, variant=v) for name in names for v in ("b/10", "b/9", "")])
     found = [(one.question_id, one.variant) for one in LogReader(log)]
     assert found == [(name, variant) for name in ("Q1", "q2", "q10") for variant in ("", "b/9", "b/10")]
 
 
-def test_a_line_that_is_still_being_written_is_left_alone(tmp_path: Path) -> None:
+def test_a_line_that_is_still_being_written_is_ignored(tmp_path: Path) -> None:
     log = write_run(tmp_path, [record(1)])
     with log.open("ab") as file:
         file.write(msgspec.json.encode(record(2))[:-20])
@@ -39,7 +39,7 @@ def test_a_line_that_is_still_being_written_is_left_alone(tmp_path: Path) -> Non
     assert log.read_bytes() == before
 
 
-def test_a_line_that_is_no_record_is_counted(tmp_path: Path) -> None:
+def test_a_line_that_is_not_a_record_is_counted(tmp_path: Path) -> None:
     log = write_run(tmp_path, [record(1)])
     with log.open("ab") as file:
         file.write(b'{"a": 1}\n\n\xff\xfe\nnull\n' + msgspec.json.encode(record(2)))
@@ -56,7 +56,7 @@ def test_a_log_that_is_being_written_can_be_read(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [log.name, "clean_mc_eval.run.json"]
 
 
-def test_a_log_written_anew_in_between_is_an_error_and_no_nonsense(tmp_path: Path) -> None:
+def test_a_log_that_is_rewritten_while_it_is_read_is_an_error(tmp_path: Path) -> None:
     log = write_run(tmp_path, [record(1), record(2)])
     reader = LogReader(log)
     log.write_bytes(b"x" * log.stat().st_size)
@@ -74,7 +74,7 @@ def test_any_file_of_a_run_names_its_log(tmp_path: Path, name: str) -> None:
     assert find_logs(tmp_path / name) == [log]
 
 
-def test_a_dated_report_names_its_log_whatever_stands_behind_the_date(tmp_path: Path) -> None:
+def test_a_dated_report_names_its_log_with_any_text_after_the_date(tmp_path: Path) -> None:
     log = write_run(tmp_path, [record()], name="vqa2_results_coco_robustness")
     (tmp_path / "vqa2_results_coco_20261128_034551_robustness.json").touch()
     assert find_logs(tmp_path / "vqa2_results_coco_20261128_034551_robustness.json") == [log]
@@ -86,12 +86,12 @@ def test_a_folder_names_all_logs_in_it_and_its_folders(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "nothing.json", "absent/absent.json"])
-def test_a_place_without_a_log_is_named(tmp_path: Path, name: str) -> None:
+def test_a_path_without_a_log_is_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError, match=r"no record log|does not exist"):
         find_logs(tmp_path / name)
 
 
-def test_a_log_can_lie_alone(tmp_path: Path) -> None:
+def test_a_log_is_read_without_a_run_file(tmp_path: Path) -> None:
     log = write_run(tmp_path, [record()], name="alone")
     os.unlink(tmp_path / "alone.run.json")
     run = read_run(log)
@@ -117,5 +117,5 @@ def test_any_ids_have_one_order(names: list[str], shuffle: random.Random) -> Non
     assert sorted(names, key=natural_key) == ordered
 
 
-def test_an_id_of_thousands_of_digits_has_a_place() -> None:
+def test_an_id_of_thousands_of_digits_is_sorted() -> None:
     assert natural_key("9" * 10_000) > natural_key("1" * 10_000)

@@ -81,7 +81,7 @@ OURS = (
     *("question_id", "outcome", "rule", "rivals", "source", "scores", "groups", "finish_reason", "prompt_tokens"),
     *("completion_tokens", "images", "truncated_pages"),
 )
-"""The keys of an answered question's result that the published script doesn't write, behind its own."""
+"""The keys of an answered question's result that follow those of the published script."""
 
 
 def test_the_published_keys_come_in_their_order(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_run_without_questions_is_a_report_too(tmp_path: Path) -> None:
     assert report["results"] == []
 
 
-def test_times_attempts_and_hosts_change_no_byte(tmp_path: Path) -> None:
+def test_times_attempts_and_hosts_do_not_change_the_report(tmp_path: Path) -> None:
     slow = [answered("a", latency_s=9.0, attempts=4, request_bytes=7), *THREE[1:]]
     mc_report(tmp_path / "quick.json", THREE)
     mc_report(tmp_path / "slow.json", slow)
@@ -286,8 +286,8 @@ def test_a_needle_result_has_the_published_fields(tmp_path: Path) -> None:
     ]
 
 
-def test_the_records_are_walked_over_once(tmp_path: Path) -> None:
-    """A million of them take seconds each time."""
+def test_the_records_are_read_once(tmp_path: Path) -> None:
+    """Each walk over a million records takes seconds."""
     walks: list[str] = []
 
     def walk(task: str, question: Question, record: Record) -> list[tuple[Question, Record]]:

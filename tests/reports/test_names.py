@@ -12,7 +12,7 @@ NAMES = st.text(max_size=300) | st.text(alphabet="aA./\\: -_0fCON", max_size=20)
 
 
 @pytest.mark.parametrize("name", ["longbenchv2_img", "adv_dpi_56", "adv_jpeg 30", "Qwen3-VL-8B", "模糊", "a.b"])
-def test_a_harmless_name_is_kept(name: str) -> None:
+def test_a_safe_name_is_kept(name: str) -> None:
     assert safe_name(name) == name
     assert report_name(name, "mc") == f"{name}_mc_eval.json"
 
@@ -20,7 +20,7 @@ def test_a_harmless_name_is_kept(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["org/name:bf16", "..\\x", "..", ".", "", "CON", "nul.txt", "Lpt1", "a.", " a", "a\n", "x" * 300, "模" * 90]
 )
-def test_a_harmful_name_is_changed_and_told_apart(name: str) -> None:
+def test_an_unsafe_name_is_changed_and_stays_distinct(name: str) -> None:
     safe = safe_name(name)
     assert safe != name
     assert re.fullmatch(r".+-[0-9a-f]{10}", safe)
@@ -42,7 +42,7 @@ def test_different_names_stay_different(one: str, other: str) -> None:
     assert safe_name(safe_name(one)) != safe_name(one) or safe_name(one) == one
 
 
-def test_composed_and_decomposed_letters_do_not_meet_in_one_file() -> None:
+def test_composed_and_decomposed_letters_have_different_files() -> None:
     assert safe_name("e\u0301") not in ("é", "e\u0301")
 
 
@@ -69,7 +69,7 @@ def test_an_undecodable_name_is_safe() -> None:
         (cut("a b c d", 5), "a b c ..."),
     ],
 )
-def test_figures_and_lists_are_written_alike_everywhere(text: str, expected: str) -> None:
+def test_figures_and_lists_have_one_form(text: str, expected: str) -> None:
     assert text == expected
 
 

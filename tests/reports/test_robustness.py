@@ -53,7 +53,7 @@ def test_every_level_has_its_denominator_interval_and_difference_to_clean_in_per
     assert (content["clean"]["accuracy"], "difference" in content["clean"]) == (75.0, False)
 
 
-def test_metrics_are_of_error_rates_and_what_has_none_says_why(tmp_path: Path) -> None:
+def test_metrics_are_of_error_rates_and_missing_ones_have_a_reason(tmp_path: Path) -> None:
     snow = written(tmp_path / "r.json", SMALL)["corruptions"]["snow"]
     assert (snow["class"], snow["relative_drop"]) == ("Weather", pytest.approx(100 / 3))
     assert snow["metrics"]["first_drop"] == pytest.approx(2.0)
@@ -76,7 +76,7 @@ def test_groups_are_broken_down_for_each_variant(tmp_path: Path) -> None:
     assert set(content["all_variants"]["breakdowns"]) == {"question_type", "answer_type", "corruption", "level"}
 
 
-def test_the_run_is_described_with_what_its_images_were_made_by(tmp_path: Path) -> None:
+def test_the_report_names_the_profile_and_the_seed_of_the_corruptions(tmp_path: Path) -> None:
     content = written(tmp_path / "r.json", SMALL, corrupted=Corrupted(profile="imagenet-c", seed=7))
     assert (content["model"], content["profile"], content["corruption_seed"]) == ("org/small", "imagenet-c", 7)
     assert content["all_variants"]["status_counts"]["timeout"] == 1
@@ -138,19 +138,19 @@ def test_result_files_have_the_documented_form(tmp_path: Path) -> None:
         ({"answer": None, "output": None, "status": "timeout"}, None),
     ],
 )
-def test_a_reply_without_an_answer_is_what_was_predicted(
+def test_a_reply_without_an_answer_is_the_prediction_in_result_files(
     changes: dict[str, Any], predicted: str | None, tmp_path: Path
 ) -> None:
     (path,) = write_results(tmp_path, run_of(), lambda: [pair(0, right=False, **changes)])
     assert json.loads(path.read_text())["data"][0]["predicted"] == predicted
 
 
-def test_their_accuracy_is_rounded_to_five_places(tmp_path: Path) -> None:
+def test_the_accuracy_in_result_files_is_rounded_to_five_places(tmp_path: Path) -> None:
     paths = write_results(tmp_path, run_of(), lambda: SMALL[:3])
     assert json.loads(paths[0].read_text())["accuracy"] == 0.66667
 
 
-def test_they_are_written_beside_the_report_where_they_are_asked_for(tmp_path: Path) -> None:
+def test_result_files_are_written_beside_the_report_on_request(tmp_path: Path) -> None:
     written(tmp_path / "r.json", SMALL, published_files=True)
     found = {path.name: (model, name, level) for path, model, name, level in variants_in(tmp_path / "r_results")}
     assert found == {"small_Original.json": ("small", "", 0), "small_Snow_L1.json": ("small", "snow", 1)}
@@ -211,7 +211,7 @@ def test_the_terminal_shows_corruption_by_level_and_marks_what_differs(tmp_path:
     assert str(tmp_path / "r.json") in text
 
 
-def test_the_terminal_tells_of_failed_questions_missing_levels_and_what_is_to_come(tmp_path: Path) -> None:
+def test_the_terminal_shows_failed_questions_missing_levels_and_what_is_not_asked_yet(tmp_path: Path) -> None:
     pairs = [*SMALL, pair(0, "snow", 3), pair(0, "contrast", 2), pair(0, "contrast", 5)]
     text = as_tables([report(tmp_path / "r.json", pairs, expected=100)])
     assert "(incomplete)" in text

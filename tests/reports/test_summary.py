@@ -30,13 +30,13 @@ def test_every_status_is_counted_zeros_included() -> None:
     assert summarise([]).status_counts == dict.fromkeys(STATUSES, 0)
 
 
-def test_nothing_at_all_has_no_accuracy() -> None:
+def test_no_records_have_no_accuracy() -> None:
     summary = summarise([], crossings=[("difficulty", "length")])
     assert (summary.overall.total, summary.overall.accuracy, summary.overall.interval) == (0, None, None)
     assert (summary.parts, summary.breakdowns, summary.crossings) == ({}, {}, {("difficulty", "length"): {}})
 
 
-def test_where_nothing_was_answered_there_is_no_accuracy() -> None:
+def test_without_an_answered_question_there_is_no_accuracy() -> None:
     summary = summarise([failed("a"), failed("b")], crossings=[("difficulty", "length")])
     assert (summary.overall.accuracy, summary.overall.interval, summary.overall.accuracy_answered) == (None, None, None)
     assert summary.overall.total == 2
@@ -69,7 +69,7 @@ def test_crossings_count_each_pair() -> None:
     assert counted == {("easy", "short"): (2, 3), ("hard", "long"): (1, 1)}
 
 
-def test_questions_on_one_document_share_their_fate_in_the_interval() -> None:
+def test_questions_on_one_document_are_one_cluster_of_the_interval() -> None:
     apart = [answered(str(n), right=n < 50) for n in range(100)]
     together = [answered(str(n), right=n < 50, cluster=f"doc{n // 10}") for n in range(100)]
     narrow, wide = summarise(apart).overall.interval, summarise(together).overall.interval
@@ -79,7 +79,7 @@ def test_questions_on_one_document_share_their_fate_in_the_interval() -> None:
     assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
 
 
-def test_records_without_a_cluster_stand_alone() -> None:
+def test_records_without_a_cluster_are_clusters_of_their_own() -> None:
     alone = summarise([answered(str(n), right=n < 7, cluster="") for n in range(10)])
     named = summarise([answered(str(n), right=n < 7) for n in range(10)])
     assert alone == named
@@ -97,14 +97,14 @@ def test_an_answered_record_without_a_part_is_not_in_its_mean() -> None:
     assert (summary.parts["rouge_l"].overall.n, summary.parts["rouge_l"].answered.n) == (2, 1)
 
 
-def test_tokens_that_no_server_gave_are_no_zeros() -> None:
+def test_missing_token_counts_are_not_zeros() -> None:
     records = [answered("a"), answered("b", prompt_tokens=None, completion_tokens=0), failed("c")]
     summary = summarise(records)
     assert (summary.prompt_tokens.total, summary.prompt_tokens.n) == (100, 1)
     assert (summary.completion_tokens.total, summary.completion_tokens.n) == (10, 2)
 
 
-def test_cut_replies_are_counted_whatever_was_read_from_them() -> None:
+def test_cut_replies_are_counted_with_and_without_an_answer() -> None:
     records = [
         answered("a"),
         answered("b", right=False),
@@ -118,14 +118,14 @@ def test_cut_replies_are_counted_whatever_was_read_from_them() -> None:
     assert (summary.overall.accuracy, summary.without_truncated.value, summary.without_truncated.n) == (0.4, 0.5, 2)
 
 
-def test_partial_credit_is_in_the_accuracy_and_not_in_the_correct() -> None:
+def test_partial_credit_counts_in_the_accuracy_and_not_in_correct() -> None:
     summary = summarise([answered("a", score=0.3), answered("b", score=1.0), answered("c", score=0.9)])
     assert summary.overall.correct == 1
     assert summary.overall.accuracy is not None
     assert isclose(summary.overall.accuracy, 2.2 / 3)
 
 
-def test_the_order_of_records_changes_no_bit() -> None:
+def test_the_order_of_records_does_not_change_the_summary() -> None:
     chooser = random.Random(5)
     records = [
         answered(
@@ -144,7 +144,7 @@ def test_the_order_of_records_changes_no_bit() -> None:
 
 
 @pytest.mark.parametrize("per_cluster", [1, 5])
-def test_many_records_add_up_whatever_their_clusters(per_cluster: int) -> None:
+def test_many_records_add_up_for_any_clusters(per_cluster: int) -> None:
     lengths = ["<8k", "8k-16k", "16k-24k", "24k-32k", "32k-48k", "48k-64k", ">=64k"]
     kinds = [
         answered("x", right=n % 3 > 0, groups=mc_groups(context_length=lengths[n % 7], domain=f"d{n % 6}"))

@@ -137,14 +137,14 @@ def test_every_kind_of_question_is_analysed_asked_or_not(tmp_path: Path) -> None
     assert list(result["breakdowns"]["question_type"]) == ["how many", "is it", "what color is the"]
 
 
-def test_a_question_without_a_reply_is_no_answer_and_not_dropped(tmp_path: Path) -> None:
+def test_a_question_without_a_reply_counts_as_one_without_an_answer(tmp_path: Path) -> None:
     *_, failed = result_of(tmp_path / "r.json", THREE)["question_results"]
     assert (failed["question_id"], failed["model_answer"], failed["inference_time"]) == (2_001, None, None)
     assert (failed["is_correct"], failed["vqa_accuracy"], failed["status"]) == (False, 0.0, "timeout")
     assert failed["error"] == "no reply within 60 s"
 
 
-def test_a_question_tells_what_was_said_what_is_right_and_how_it_was_compared(tmp_path: Path) -> None:
+def test_a_question_has_the_reply_the_right_answer_and_the_comparison(tmp_path: Path) -> None:
     first = result_of(tmp_path / "r.json", [replied(DAY, "<think>Sun.</think>Yes, it's ONE.")])["question_results"][0]
     assert (first["model_answer"], first["model_output"]) == ("Yes, it's ONE.", "<think>Sun.</think>Yes, it's ONE.")
     assert (first["question_id"], first["image_id"]) == (1_000, 1)
@@ -157,7 +157,7 @@ def test_a_question_tells_what_was_said_what_is_right_and_how_it_was_compared(tm
     assert first["answers"] == ["yes"] * 10
 
 
-def test_what_could_not_be_asked_is_summed_as_published(tmp_path: Path) -> None:
+def test_questions_that_could_not_be_asked_are_summed_as_published(tmp_path: Path) -> None:
     pairs = [*THREE, lost(asked(3_000, "Who?", *["me"] * 10), "bad_image")]
     left = {"no_image": ("9",), "no_annotation": ("7", "8"), "duplicate_question": ("1",)}
     result = result_of(tmp_path / "r.json", pairs, run=run_of(expected=5, left_out=left))
@@ -171,20 +171,20 @@ def test_what_could_not_be_asked_is_summed_as_published(tmp_path: Path) -> None:
     assert (result["incomplete"], result["expected_questions"]) == (True, 5)
 
 
-def test_memory_is_the_client_s_and_the_server_s_where_it_tells(tmp_path: Path) -> None:
+def test_memory_is_the_clients_and_the_servers_if_it_reports_it(tmp_path: Path) -> None:
     memory = result_of(tmp_path / "r.json", THREE)["memory"]
     assert memory["client_peak_rss_bytes"] > 10 << 20
     assert memory["server_bytes"] == 5_000
     assert result_of(tmp_path / "r.json", THREE, run=run_of(server={}))["memory"]["server_bytes"] is None
 
 
-def test_a_client_has_no_torch_and_says_so(tmp_path: Path) -> None:
+def test_the_torch_version_is_null_in_a_client(tmp_path: Path) -> None:
     hardware = report(tmp_path / "r.json", THREE)["hardware_configuration"]
     assert (hardware["torch_version"], hardware["mps_available"]) == (None, None)
     assert hardware["memory"].endswith("GB")
 
 
-def test_the_preprocessing_is_said(tmp_path: Path) -> None:
+def test_the_preprocessing_is_reported(tmp_path: Path) -> None:
     raw = Setup(mode="sample", num_questions=0, seed=1, raw_images=True)
     content = report(tmp_path / "r.json", THREE, setup=raw)
     assert content["model_configuration"]["image_preprocessing"] == AS_THEY_ARE
@@ -192,7 +192,7 @@ def test_the_preprocessing_is_said(tmp_path: Path) -> None:
     assert shrunk == "Resize to max 1024px, LANCZOS"
 
 
-def test_a_model_without_a_config_goes_by_its_own_name(tmp_path: Path) -> None:
+def test_a_model_without_a_config_has_its_own_name(tmp_path: Path) -> None:
     content = report(tmp_path / "r.json", THREE, run=run_of(config=None))
     assert list(content["results"]) == content["model_configuration"]["models_tested"] == ["org/moondream2"]
 
@@ -201,14 +201,12 @@ def test_a_model_without_a_config_goes_by_its_own_name(tmp_path: Path) -> None:
     ("config", "name"),
     [("my/tiny.json", "tiny"), ("llava-1.5-7b", "llava-1.5-7b"), ("my/llava-1.5-7b.json", "llava-1.5-7b")],
 )
-def test_a_model_goes_by_its_config_s_whole_name(tmp_path: Path, config: str, name: str) -> None:
+def test_a_model_has_the_whole_name_of_its_config(tmp_path: Path, config: str, name: str) -> None:
     assert list(report(tmp_path / "r.json", THREE, run=run_of(config=config))["results"]) == [name]
 
 
 @pytest.mark.parametrize(("temperature", "sampled"), [(0.0, False), (0.7, True), (None, None)])
-def test_sampling_is_said_as_far_as_it_is_known(
-    tmp_path: Path, temperature: float | None, sampled: bool | None
-) -> None:
+def test_known_sampling_settings_are_reported(tmp_path: Path, temperature: float | None, sampled: bool | None) -> None:
     run = run_of(model_settings={"max_tokens": 64, "temperature": temperature})
     params = report(tmp_path / "r.json", THREE, run=run)["experiment_metadata"]["generation_params"]
     assert params == {"max_new_tokens": 64, "do_sample": sampled}
@@ -232,7 +230,7 @@ def test_a_scored_run_has_no_submission(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
 
 
-def test_a_run_in_which_nothing_was_answered_claims_nothing(tmp_path: Path) -> None:
+def test_a_run_without_an_answer_has_no_accuracy(tmp_path: Path) -> None:
     summary = write(tmp_path / "r.json", [lost(DAY), lost(BOAT)])
     assert (summary.overall.accuracy, summary.times.mean, summary.success_rate) == (None, None, 0.0)
     assert (summary.correct, summary.vqa_accuracy) == (0, 0.0)
@@ -245,14 +243,14 @@ def test_a_run_without_questions_is_a_report_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("score", "word"), [(0.6, "excellent"), (0.4, "average"), (0.3, "needs improvement")])
-def test_the_assessment_goes_by_the_published_vqa_accuracy(tmp_path: Path, score: float, word: str) -> None:
+def test_the_assessment_uses_the_published_vqa_accuracy(tmp_path: Path, score: float, word: str) -> None:
     _, record = replied(BOAT, "Red")
     enhanced = [{"enhanced": float(number < score * 10)} for number in range(10)]
     records = [replied(BOAT, "Red", parts=record.parts | part) for part in enhanced]
     assert write(tmp_path / "r.json", records).assessment == word
 
 
-def test_only_so_many_questions_are_kept_for_the_screen(tmp_path: Path) -> None:
+def test_only_a_limited_number_of_questions_is_kept_for_the_terminal(tmp_path: Path) -> None:
     pairs = [replied(asked(1_000 * n, "Is it day?", *["yes"] * 10), "yes") for n in range(SHOWN + 5)]
     assert len(write(tmp_path / "r.json", pairs).shown) == SHOWN
 

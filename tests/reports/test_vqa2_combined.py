@@ -20,7 +20,7 @@ def combined(path: Path) -> dict[str, Any]:
     return content
 
 
-def test_the_models_stand_side_by_side_as_in_their_own_files(tmp_path: Path) -> None:
+def test_the_models_have_the_figures_of_their_own_files(tmp_path: Path) -> None:
     paths = [model(tmp_path, "small", THREE), model(tmp_path, "large", THREE[::-1])]
     combine(paths, tmp_path / "all.json")
     content = combined(tmp_path / "all.json")
@@ -51,7 +51,7 @@ def test_a_model_that_could_not_be_asked_is_an_error_in_its_place(tmp_path: Path
     assert content["model_configuration"]["models_tested"] == ["small", "gone"]
 
 
-def test_the_whole_may_take_the_place_of_a_part(tmp_path: Path) -> None:
+def test_the_combined_report_may_replace_a_models_report(tmp_path: Path) -> None:
     paths = [model(tmp_path, "small", THREE), model(tmp_path, "large", THREE)]
     combine(paths, paths[0])
     assert list(combined(paths[0])["results"]) == ["small", "large"]

@@ -1,4 +1,4 @@
-"""The sentences of reports, word for word: on pace, on judges, and on what is not a run."""
+"""The sentences of reports, word for word: on bottlenecks, on judges, and on files that are not runs."""
 
 from pathlib import Path
 from typing import Any
@@ -56,14 +56,14 @@ KAPPA = Kappa(value=0.5, low=0.25, high=0.75, agreement=0.75, n=1_200, clusters=
 
 
 @pytest.mark.parametrize(("why", "said"), SETTLED)
-def test_where_auto_came_to_a_stop_is_given_with_its_reason(why: str, said: str) -> None:
+def test_the_workers_of_auto_are_given_with_the_reason_why_not_more(why: str, said: str) -> None:
     auto = {"last": 1_024, "most": 2_048, "why": why}
     *_, settled = limits_of(start(at_server=31, servers=[served(28, 0)], auto_workers=auto))
     assert settled == f"--max_workers auto: 1,024 workers at the end, 2,048 at most: {said}."
 
 
 @pytest.mark.parametrize(("session", "lines"), STOOD)
-def test_where_workers_and_servers_stood_is_listed(session: dict[str, Any], lines: list[str]) -> None:
+def test_the_states_of_workers_and_servers_are_listed(session: dict[str, Any], lines: list[str]) -> None:
     assert list(states_of(session)) == lines
 
 
@@ -99,7 +99,7 @@ def judged(**changes: Any) -> Verdicts:
     return replace(of, judge=replace(of.judge, **judge), **changes)
 
 
-def test_a_judge_goes_by_its_name_and_the_models_that_answered() -> None:
+def test_a_judge_is_named_with_the_models_that_answered() -> None:
     assert name_of(judged()) == "judge"
     assert name_of(judged(answered_by=("a", "b"))) == "judge (answered as a, b)"
     assert name_of(judged(answered_by=("judge",))) == "judge"
@@ -140,7 +140,7 @@ def test_how_a_judge_agrees_with_the_rule_is_listed() -> None:
         assert list(agreement(replace(of, longer=longer)))[-1].endswith(" points")
 
 
-def test_a_kappa_and_a_calibration_that_there_is_not_are_dashes() -> None:
+def test_a_missing_kappa_or_calibration_is_a_dash() -> None:
     assert kappa_text(None) == "-"
     assert kappa_text(replace(KAPPA, value=None)) == "- (all in one category)"
     assert kappa_text(replace(KAPPA, low=None)) == kappa_text(replace(KAPPA, high=None)) == "0.500, n 1,200"

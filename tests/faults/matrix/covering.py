@@ -237,7 +237,7 @@ COVERED: dict[str, tuple[str, ...]] = {
         f"{_REPORT}::test_needles_without_depth_length_or_context_are_counted_as_unknown",
     ),
     "Best-so-far grid": (
-        "reports/test_accuracy_grid.py::test_the_larger_n_wins_and_of_equal_n_the_better",
+        "reports/test_accuracy_grid.py::test_the_larger_n_wins_and_at_equal_n_the_better_accuracy",
         "reports/test_accuracy_grid.py::test_runs_under_other_conditions_never_share_a_cell",
     ),
     "broken by newlines": (
@@ -312,7 +312,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     "grows with each new image": (
         "client/test_server_memory.py",
         "reports/test_drift.py",
-        "html/test_limits.py::test_a_server_that_grew_slower_or_larger_is_said",
+        "html/test_limits.py::test_a_server_that_became_slower_or_larger_is_shown",
     ),
 }
 
