@@ -16,12 +16,11 @@ from vqa_client.cli.tables import as_text
 from vqa_client.cli.varied_tables import of_blind, of_circular, of_repeats, of_shuffled
 from vqa_client.judge.people import AgainstPeople
 from vqa_client.model_config import Prices
-from vqa_client.reports.page_forms import CircularSummary, ShuffledSummary
 from vqa_client.reports.record_counts import TokenSum
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import Part, Tally
-from vqa_client.reports.varied import BlindSummary, RepeatSummary
+from vqa_client.reports.varied import AT_ZERO, VariedSummary
 from vqa_client.runs.dry_run import DryRun, Expected, Overflow
 from vqa_client.runs.reopened import Change, Reading, Rescored, Sums
 from vqa_client.scoring.agreement import Kappa
@@ -83,7 +82,7 @@ def test_repeats_are_shown_together_and_one_by_one() -> None:
     figures = RepeatFigures(
         repeats=3, questions=4, unfinished=2, pass_at={1: HALF, 3: NONE}, majority=HALF, turning=HALF, changing=HALF
     )
-    summary = RepeatSummary(**SUMMARY, figures=figures, temperature=0)
+    summary = VariedSummary(**SUMMARY, figures=figures, notes=(AT_ZERO,))
     expected = [
         "4 questions asked 3 times each; in %; a question is right at a full score, and wrong without a reply",
         "together % 95 % interval",
@@ -106,7 +105,7 @@ def test_repeats_are_shown_together_and_one_by_one() -> None:
 def test_the_gain_from_images_is_shown_over_all_and_by_group() -> None:
     of = Pairing(questions=1_000, seen=HALF, blind=NONE, gain=GAIN)
     figures = BlindFigures(overall=of, groups={}, unfinished=1, kept=HALF, same=HALF, chance=0.25)
-    summary = BlindSummary(**SUMMARY, figures=figures)
+    summary = VariedSummary(**SUMMARY, figures=figures)
     assert lines(of_blind(report(summary), summary)) == [
         "1,000 questions with their images and without; in %, questions without a reply count as wrong; "
         "the difference is paired, in points",
@@ -118,7 +117,7 @@ def test_the_gain_from_images_is_shown_over_all_and_by_group() -> None:
         "1 question only asked one way so far, not shown above",
     ]
     alone = BlindFigures(overall=replace(of, gain=None), groups={}, unfinished=0, kept=HALF, same=None, chance=None)
-    summary = BlindSummary(**SUMMARY, figures=alone)
+    summary = VariedSummary(**SUMMARY, figures=alone)
     assert lines(of_blind(report(summary), summary))[2:] == [
         "all 1,000 50.0 - - -",
         "of the questions right with images, also right without: 50.0 % of 4",
@@ -133,7 +132,7 @@ def test_rotations_and_shuffled_choices_are_shown_with_the_position_bias() -> No
         bias=BIAS,
         **dict.fromkeys(("circular", "mean", "once", "majority", "same_text", "same_letter"), HALF),
     )
-    circular = CircularSummary(**SUMMARY, figures=figures)
+    circular = VariedSummary(**SUMMARY, figures=figures)
     shown = lines(of_circular(report(circular), circular))
     assert shown[:2] == [
         "1 question in 3 rotations of their choices; in %; questions without a reply count as wrong",
@@ -148,7 +147,7 @@ def test_rotations_and_shuffled_choices_are_shown_with_the_position_bias() -> No
     ]
     assert shown[8] == "rotation questions accuracy 95 % interval answered"
     assert shown[11:] == [*POSITIONS, "2 questions without all rotations yet, left out of the first table"]
-    shuffled = ShuffledSummary(**SUMMARY, figures=replace(BIAS, deviation=None))
+    shuffled = VariedSummary(**SUMMARY, figures=replace(BIAS, deviation=None))
     assert lines(of_shuffled(report(shuffled), shuffled)) == [
         "with shuffled choices: accuracy 50.0 % (25.0-75.0) of 4 questions; questions without a reply count as wrong",
         *POSITIONS[:-1],

@@ -13,6 +13,7 @@ from tests.runs.sample import Sample
 from vqa_client.cli.report_tables import as_tables
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import arun
+from vqa_client.reports.varied import AT_ZERO
 from vqa_client.runs.reopened import rescore
 from vqa_client.settings.robustness import RobustnessRun
 
@@ -48,6 +49,9 @@ async def test_repeats_have_their_own_records_and_are_summarised_together(
     shown = as_tables([done])
     for words in ("4 questions asked 2 times each", "pass@2", "75.0", "right in some repeats only", "repeat/2"):
         assert words in shown
+    assert AT_ZERO in shown
+    [warm] = await arun(of.settings(server.base_url, repeat=2, temperature=0.5, fresh=True))
+    assert AT_ZERO not in as_tables([warm])
 
 
 async def test_more_repeats_later_are_added_to_the_earlier_ones(tmp_path: Path, fault_server: StartsServers) -> None:

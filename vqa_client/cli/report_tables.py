@@ -82,7 +82,7 @@ def _sections_alone(reports: Sequence[Report]) -> Iterator[Section]:
     for report in reports:
         title = " · ".join(filter(None, (report.task, report.folder, report.model)))
         yield Section(title=title + (" (incomplete)" if report.incomplete else ""))
-        yield from BODIES[type(report.summary)](report, report.summary)
+        yield from BODIES[type(getattr(report.summary, "figures", report.summary))](report, report.summary)
         yield _closing([report], report.folder or report.model)
 
 

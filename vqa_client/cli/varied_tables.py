@@ -6,15 +6,13 @@ from typing import Any
 
 from vqa_client.cli.score_tables import averages
 from vqa_client.reports.names import count, first_and_more, interval_text, percent
-from vqa_client.reports.page_forms import CircularSummary, PagesSummary, ShuffledSummary
 from vqa_client.reports.report import Report
 from vqa_client.reports.robustness.report import RobustnessSummary
 from vqa_client.reports.sections import Section, bounds, difference_text, p_text, points
-from vqa_client.reports.summary import Summary
-from vqa_client.reports.varied import BlindSummary, RepeatSummary, tallies
-from vqa_client.scoring.choices.circular import PositionBias
+from vqa_client.reports.varied import VariedSummary, tallies
+from vqa_client.scoring.choices.circular import CircularFigures, PositionBias
 from vqa_client.scoring.corrupted_scores import Curves, Evaluation, Figures
-from vqa_client.scoring.repeats import Pairing
+from vqa_client.scoring.repeats import BlindFigures, Pairing, RepeatFigures
 from vqa_client.scoring.robustness import class_of
 
 DIFFERS = "*"
@@ -134,20 +132,19 @@ def _reasons(evaluation: Evaluation) -> Iterator[str]:
         yield f"weights made 1 in all without the missing metrics: {first_and_more(used, EXAMPLES)}"
 
 
-def of_repeats(report: Report, summary: RepeatSummary) -> Iterator[Section]:
+def of_repeats(report: Report, summary: VariedSummary) -> Iterator[Section]:
     """The figures of all repeats together, then of each."""
-    figures = summary.figures
+    figures: RepeatFigures = summary.figures
     asked = f"{count(figures.questions, 'question')} asked {figures.repeats} times each; in %"
     yield Section(notes=[f"{asked}; a question is right at a full score, and wrong without a reply"])
     yield averages("together", figures.named)
     yield _by_form("repeat", report)
-    same = ["the temperature was 0: what differs comes from the server itself"] if summary.temperature == 0 else []
-    yield Section(notes=[*same, *_left_out(figures.unfinished, "without all repeats yet, left out above")])
+    yield Section(notes=[*summary.notes, *_left_out(figures.unfinished, "without all repeats yet, left out above")])
 
 
-def of_blind(report: Report, summary: BlindSummary) -> Iterator[Section]:
+def of_blind(report: Report, summary: VariedSummary) -> Iterator[Section]:
     """The accuracies with images and without, and their difference, over all questions and by group."""
-    figures = summary.figures
+    figures: BlindFigures = summary.figures
     asked = f"{count(figures.overall.questions, 'question')} with their images and without; in %"
     yield Section(notes=[f"{asked}, questions without a reply count as wrong; the difference is paired, in points"])
     rows = [["all", *_pairing(figures.overall)]]
@@ -172,9 +169,9 @@ def _pairing(of: Pairing) -> list[str]:
     return [f"{of.questions:,}", percent(of.seen.value), percent(of.blind.value), *gain]
 
 
-def of_circular(report: Report, summary: CircularSummary) -> Iterator[Section]:
+def of_circular(report: Report, summary: VariedSummary) -> Iterator[Section]:
     """The figures of all rotations together, of each, and of the places of choices."""
-    figures = summary.figures
+    figures: CircularFigures = summary.figures
     asked = f"{count(figures.questions, 'question')} in {figures.rotations} rotations of their choices"
     yield Section(notes=[f"{asked}; in %; questions without a reply count as wrong"])
     yield averages("together", figures.named)
@@ -183,7 +180,7 @@ def of_circular(report: Report, summary: CircularSummary) -> Iterator[Section]:
     yield Section(notes=_left_out(figures.unfinished, "without all rotations yet, left out of the first table"))
 
 
-def of_shuffled(report: Report, summary: ShuffledSummary) -> Iterator[Section]:
+def of_shuffled(report: Report, summary: VariedSummary) -> Iterator[Section]:
     """The accuracy, and the figures of the places of choices."""
     overall = summary.overall
     shuffled = f"with shuffled choices: accuracy {percent(overall.accuracy)} % ({interval_text(overall.interval)})"
@@ -191,7 +188,7 @@ def of_shuffled(report: Report, summary: ShuffledSummary) -> Iterator[Section]:
     yield from _positions(summary.figures)
 
 
-def of_pages(report: Report, summary: PagesSummary) -> Iterator[Section]:
+def of_pages(report: Report, summary: VariedSummary) -> Iterator[Section]:
     """The accuracy of each form of the pages, and the differences of neighbouring forms."""
     yield _by_form("pages", report)
     notes = [f"{name}: {difference_text(of)} points, {p_text(of.p)}" for name, of in summary.figures.items()]
@@ -231,12 +228,12 @@ def _by_form(title: str, report: Report) -> Section:
     return Section(columns=[title, "questions", "accuracy", "95 % interval", "answered"], rows=rows)
 
 
-BODIES: dict[type[Summary], Callable[[Report, Any], Iterator[Section]]] = {
-    BlindSummary: of_blind,
-    CircularSummary: of_circular,
-    PagesSummary: of_pages,
-    RepeatSummary: of_repeats,
+BODIES: dict[type, Callable[[Report, Any], Iterator[Section]]] = {
+    BlindFigures: of_blind,
+    CircularFigures: of_circular,
+    dict: of_pages,
+    RepeatFigures: of_repeats,
+    PositionBias: of_shuffled,
     RobustnessSummary: of_robustness,
-    ShuffledSummary: of_shuffled,
 }
-"""The function that shows a report, by the kind of its summary."""
+"""The function that shows a report, by the type of its figures, or by its summary's type for corrupted images."""

@@ -138,7 +138,7 @@ def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
     gaps = by_cluster((pair.gap, pair.cluster) for pair in pairs)
     between = _difference(pairs)
     partial = any(kept.score not in (0.0, FULL_MARKS) for pair in pairs for kept in (pair.a, pair.b))
-    unit = _unit(a, pairs)
+    unit = a.description.unit if any(pair.a.cluster or pair.b.cluster for pair in pairs) else "question"
     notes = warnings(a, b, matched)
     if variant not in (None, CLEAN) and CLEAN in a.variants | b.variants:
         notes.append("warning: the clean images are not in both runs")
@@ -204,12 +204,6 @@ def _p_method(of: Difference, unit: str, *, partial: bool) -> str:
         return EXACT
     test = f"sign-flip permutation by {unit}"
     return f"{test} ({of.draws:,} draws)" if of.draws else f"exact {test}"
-
-
-def _unit(side: Side, pairs: Sequence[Pair]) -> str:
-    if not any(pair.a.cluster or pair.b.cluster for pair in pairs):
-        return "question"
-    return side.description.unit
 
 
 def _accuracy(kept: Sequence[tuple[Kept, str]]) -> Accuracy:

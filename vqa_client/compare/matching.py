@@ -9,7 +9,7 @@ from vqa_client.errors import DataError, IdentityError
 from vqa_client.files import natural_key
 from vqa_client.reports.log_reader import Key
 from vqa_client.reports.logged_run import headline_of
-from vqa_client.reports.names import count, first_of, flat
+from vqa_client.reports.names import count, cut, first_of, flat
 
 EXAMPLES = 3
 _SAME_DATA = "compare runs over one data file; a run's own command with the other file re-scores its saved replies"
@@ -86,7 +86,9 @@ def match(a: Side, b: Side) -> Matched:
 
     Raises IdentityError that says what differs if the sides are of other data; DataError if nothing matches.
     """
-    _check_task(a, b)
+    if a.task and b.task and a.task != b.task:
+        reason = f"{a.path} and {b.path} can't be compared:\n  task: {a.task!r} and {b.task!r}"
+        raise IdentityError(reason, hint="compare runs of one benchmark")
     variant = a.only_variant
     other_variant = None if variant in (None, b.only_variant) else b.only_variant
     others = b.kept if other_variant is None else {(key[0], variant or ""): kept for key, kept in b.kept.items()}
@@ -114,14 +116,6 @@ def _pairs(both: Mapping[Key, tuple[Kept, Kept]]) -> list[Pair]:
     first = {name: min(names) for name, names in joined.items()}
     clustered = ((key, a, b, a.cluster or b.cluster or key[0]) for key, (a, b) in both.items())
     return [Pair(key, a, b, first.get(name, name)) for key, a, b, name in clustered]
-
-
-def _check_task(a: Side, b: Side) -> None:
-    if a.task and b.task and a.task != b.task:
-        raise IdentityError(
-            f"{a.path} and {b.path} can't be compared:\n  task: {a.task!r} and {b.task!r}",
-            hint="compare runs of one benchmark",
-        )
 
 
 def _check_data(a: Side, b: Side, pairs: Sequence[Pair]) -> None:
@@ -159,12 +153,9 @@ def _digests_text(side: Side) -> str:
 
 def _key_lines(pairs: Sequence[Pair]) -> Iterator[str]:
     for pair in pairs[:EXAMPLES]:
-        answers = (", ".join(map(repr, dict.fromkeys(kept.references))) or "none" for kept in (pair.a, pair.b))
-        yield f"  right answer of {question_name(pair.key)}: {' and '.join(map(_shortened, answers))}"
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + " ..."
+        answers = [", ".join(map(repr, dict.fromkeys(kept.references))) or "none" for kept in (pair.a, pair.b)]
+        a, b = (cut(answer, _LONGEST_VALUE) for answer in answers)
+        yield f"  right answer of {question_name(pair.key)}: {a} and {b}"
 
 
 def _examples(keys: Sequence[Key]) -> str:
@@ -227,4 +218,4 @@ def _differing(a: Side, b: Side, name: str, without: Set[str] = frozenset()) -> 
 
 
 def _values_text(values: Set[str]) -> str:
-    return _shortened("/".join(sorted(values))) if values else "not set"
+    return cut("/".join(sorted(values)), _LONGEST_VALUE) if values else "not set"

@@ -182,8 +182,8 @@ def _repeats(questions: Iterable[list[Record]], repeats: int, *, comparable: boo
     return {
         "option": f"every question {repeats} times (--repeat)",
         "lead": (
-            _figure(f"pass@1: mean of {repeats} repeats", figures.pass_at[1]),
-            _figure(f"pass@{repeats}: right in at least one of {repeats}", figures.pass_at[repeats]),
+            of_mean(f"pass@1: mean of {repeats} repeats", figures.pass_at[1]),
+            of_mean(f"pass@{repeats}: right in at least one of {repeats}", figures.pass_at[repeats]),
         ),
         "together": _figures(figures.named),
         "notes": _unfinished(figures.unfinished, "without all repeats yet"),
@@ -207,8 +207,8 @@ def _blind(questions: Iterable[list[Record]], description: Description) -> dict[
     return {
         "option": "every question with its images and without (--blind)",
         "lead": (
-            _figure("with images", figures.overall.seen, by_variant=SEEN),
-            _figure("without images", figures.overall.blind, by_variant=BLIND),
+            of_mean("with images", figures.overall.seen, _link_to_variant(SEEN)),
+            of_mean("without images", figures.overall.blind, _link_to_variant(BLIND)),
         ),
         "together": _figures(shares),
         "before": "without images",
@@ -256,7 +256,7 @@ def _corrupted(questions: Iterable[list[Record]]) -> dict[str, Any]:
             before=clean,
             after=accuracy,
             difference=less,
-            link=state_link(**{"by.variant": f"{name}/{level}"}),
+            link=_link_to_variant(f"{name}/{level}"),
         )
         for less, name, level, accuracy in sorted(drops, key=lambda drop: drop[0].value)
     ]
@@ -273,15 +273,15 @@ def _mean(label: str, scored: Iterable[tuple[float, str]], variant: str) -> Figu
     averaging = Averaging()
     for score, cluster in scored:
         averaging.add(score, cluster)
-    return _figure(label, averaging.average(), by_variant=variant)
+    return of_mean(label, averaging.average(), _link_to_variant(variant))
 
 
-def _figure(label: str, of: Mean, by_variant: str = "") -> Figure:
-    return of_mean(label, of, state_link(**{"by.variant": by_variant}) if by_variant else "")
+def _link_to_variant(variant: str) -> str:
+    return state_link(**{"by.variant": variant})
 
 
-def _figures(named: Mapping[str, Mean]) -> tuple[Figure, ...]:
-    return tuple(_figure(label, of) for label, of in named.items())
+def _figures(means: Mapping[str, Mean]) -> tuple[Figure, ...]:
+    return tuple(of_mean(label, of) for label, of in means.items())
 
 
 def _unfinished(number: int, how: str) -> tuple[str, ...]:

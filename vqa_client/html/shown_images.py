@@ -42,11 +42,6 @@ def thumbnail(path: Path, side_pixels: int = SIDE_PIXELS) -> bytes | None:
         return None
 
 
-def as_data_url(picture: bytes) -> str:
-    """The picture as a `data:` URL."""
-    return f"data:image/webp;base64,{b64encode(picture).decode()}"
-
-
 def _webp(image: object) -> bytes:
     from PIL import Image
 
@@ -70,7 +65,6 @@ class ImageFiles:
         self._roots = [root for root in dict.fromkeys(_roots(run)) if root.is_dir()]
         self._folders = [folder for root in self._roots for folder in _likely(root, run.folder)]
         self._below: dict[str, list[str]] | None = None
-        self._found: dict[SentImage, Path | None] = {}
 
     @property
     def places(self) -> list[Path]:
@@ -82,11 +76,6 @@ class ImageFiles:
 
         An image inside another file must also have the right bytes if several files have that name, as on the hub.
         """
-        if image not in self._found:
-            self._found[image] = self._search(image)
-        return self._found[image]
-
-    def _search(self, image: SentImage) -> Path | None:
         name, size_bytes = image.name, image.file_size_bytes or image.size_bytes
         file, hash_sign, place = name.partition("#")
         if not file or os.path.basename(file) != file:  # a name with a path is not an image's
@@ -201,7 +190,8 @@ class EmbeddedImages:
         path = next(filter(None, (files.find(image) for files in self._files)), None)
         if path is None:
             return _missing(image)
-        href = link_to(path, self._folder)
+        inside_another = split_name(str(path))[1]
+        href = "" if inside_another else quote(os.path.relpath(path.resolve(), self._folder))
         if image not in self._sides:
             return Shown(href=href, note="" if href else NOT_ASKED)
         return _pictured(path, href, image, self._sides[image])
@@ -211,19 +201,15 @@ def _missing(image: SentImage) -> Shown:
     return Shown(note=f"at {image.name}, which the page doesn't fetch" if is_address(image.name) else NOT_FOUND)
 
 
-def link_to(path: Path, folder: Path) -> str:
-    """The address of an image's file relative to a folder; "" for an image inside another file."""
-    return "" if split_name(str(path))[1] else quote(os.path.relpath(path.resolve(), folder))
-
-
 def _pictured(path: Path, href: str, image: SentImage, side_pixels: int) -> Shown:
     try:
         if not is_unchanged(path, image):
             return Shown(href=href, note=CHANGED)
     except (OSError, ValueError, DataError):
         return Shown(note=NOT_FOUND)
-    picture = thumbnail(path, side_pixels)
-    return Shown(href=href, picture=as_data_url(picture)) if picture else Shown(href=href, note=CANT_SHOW)
+    if (picture := thumbnail(path, side_pixels)) is None:
+        return Shown(href=href, note=CANT_SHOW)
+    return Shown(href=href, picture=f"data:image/webp;base64,{b64encode(picture).decode()}")
 
 
 class ServedImages:

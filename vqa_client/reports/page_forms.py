@@ -36,13 +36,7 @@ Differences = dict[str, Difference]
 """The paired differences of neighbouring forms, by names such as "all - evidence"."""
 
 
-class PagesSummary(VariedSummary, frozen=True, kw_only=True):
-    """The summary of a run with other pages."""
-
-    figures: Differences
-
-
-def write(path: Path, run: Run, pairs: Pairs) -> PagesSummary:
+def write(path: Path, run: Run, pairs: Pairs) -> VariedSummary:
     """Write the accuracy of each form, and its paired difference from the form before."""
     scores = scores_by_form(records for _, records in by_question(pairs))
     differences_of: Differences = {}
@@ -52,7 +46,7 @@ def write(path: Path, run: Run, pairs: Pairs) -> PagesSummary:
     summary = summarised(pairs)
     differences = {name: in_points(of) for name, of in differences_of.items()}
     write_json(path, head(run) | {"by_pages": by_variant(summary), "differences": differences} | rest(run, summary))
-    return PagesSummary(**asdict(summary), figures=differences_of)
+    return VariedSummary(**asdict(summary), figures=differences_of)
 
 
 FormScores = Mapping[str, Mapping[str, tuple[float, str]]]
@@ -77,26 +71,14 @@ def neighbours(scores: FormScores) -> Iterator[tuple[str, str, list[tuple[float,
         yield before, after, both
 
 
-class ShuffledSummary(VariedSummary, frozen=True, kw_only=True):
-    """The summary of a run with shuffled choices."""
-
-    figures: PositionBias
-
-
-class CircularSummary(VariedSummary, frozen=True, kw_only=True):
-    """The summary of a run with rotated choices."""
-
-    figures: CircularFigures
-
-
-def write_shuffled(path: Path, run: Run, pairs: Pairs, *, write: Callable[..., Summary]) -> ShuffledSummary:
+def write_shuffled(path: Path, run: Run, pairs: Pairs, *, write: Callable[..., Summary]) -> VariedSummary:
     """Write the usual report by `write`, with choices and letters as shown, and the position bias."""
     bias = position_bias(pairs)
     summary = write(path, run, pairs, added={"position_bias": _bias_keys(bias)})
-    return ShuffledSummary(**{name: getattr(summary, name) for name in Summary.__struct_fields__}, figures=bias)
+    return VariedSummary(**{name: getattr(summary, name) for name in Summary.__struct_fields__}, figures=bias)
 
 
-def write_circular(path: Path, run: Run, pairs: Pairs) -> CircularSummary:
+def write_circular(path: Path, run: Run, pairs: Pairs) -> VariedSummary:
     """Write the figures of all rotations; raises OutputError if `path` can't be written."""
     scores = CircularScores()
     for question, records in by_question(pairs):
@@ -104,7 +86,7 @@ def write_circular(path: Path, run: Run, pairs: Pairs) -> CircularSummary:
     figures, summary = scores.figures(position_bias(pairs)), summarised(pairs)
     content = head(run) | _circular_keys(figures) | {"by_rotation": by_variant(summary)} | rest(run, summary)
     write_json_list(path, content, QUESTIONS, _questions(pairs))
-    return CircularSummary(**asdict(summary), figures=figures)
+    return VariedSummary(**asdict(summary), figures=figures)
 
 
 def add_rotations(scores: CircularScores, records: Sequence[Record], labels: Sequence[str]) -> None:

@@ -23,9 +23,10 @@ VARIANT = "variant"
 
 
 class VariedSummary(Summary, frozen=True, kw_only=True):
-    """A summary over all forms; `figures` compare the forms."""
+    """A summary over all forms; `figures` compare the forms, and `notes` say how to read them."""
 
     figures: Any
+    notes: tuple[str, ...] = ()
     shown_alone: ClassVar = True
 
 
@@ -103,20 +104,14 @@ def rest(run: Run, summary: Summary) -> dict[str, Any]:
 SEEN, BLIND = "seen", "blind"
 
 
-class BlindSummary(VariedSummary, frozen=True, kw_only=True):
-    """The summary of a run with images and without."""
-
-    figures: BlindFigures
-
-
-def write_blind(path: Path, run: Run, pairs: Pairs, *, comparable: bool) -> BlindSummary:
+def write_blind(path: Path, run: Run, pairs: Pairs, *, comparable: bool) -> VariedSummary:
     """Write the report; `comparable`: equal answers are equal texts. Raises OutputError if it can't be written."""
     scores = BlindScores(comparable=comparable)
     for question, records in by_question(pairs):
         add_blind(scores, records, choices=len(question.choices))
     figures, summary = scores.figures(), summarised(pairs)
     write_json(path, head(run) | _blind_keys(figures) | {"by_form": by_variant(summary)} | rest(run, summary))
-    return BlindSummary(**asdict(summary), figures=figures)
+    return VariedSummary(**asdict(summary), figures=figures)
 
 
 def add_blind(scores: BlindScores, records: Iterable[Record], *, choices: int = 0) -> None:
@@ -159,22 +154,17 @@ def _pairing(of: Pairing) -> dict[str, Any]:
 
 
 QUESTIONS = "questions"
+AT_ZERO = "the temperature was 0: what differs comes from the server itself"
 
 
-class RepeatSummary(VariedSummary, frozen=True, kw_only=True):
-    """The summary of repeats; `temperature` is None if it was not sent."""
-
-    figures: RepeatFigures
-    temperature: float | None
-
-
-def write_repeats(path: Path, run: Run, pairs: Pairs, *, repeats: int, comparable: bool) -> RepeatSummary:
+def write_repeats(path: Path, run: Run, pairs: Pairs, *, repeats: int, comparable: bool) -> VariedSummary:
     """Write the report; `comparable`: equal answers are equal texts. Raises OutputError if it can't be written."""
     scores = repeat_scores((records for _, records in by_question(pairs)), repeats, comparable=comparable)
     figures, summary = scores.figures(), summarised(pairs)
     content = head(run) | _repeat_keys(figures) | {"by_repeat": by_variant(summary)} | rest(run, summary)
     write_json_list(path, content, QUESTIONS, _repeated_questions(pairs, scores, comparable=comparable))
-    return RepeatSummary(**asdict(summary), figures=figures, temperature=run.model_settings.get("temperature"))
+    notes = (AT_ZERO,) if run.model_settings.get("temperature") == 0 else ()
+    return VariedSummary(**asdict(summary), figures=figures, notes=notes)
 
 
 def repeat_scores(questions: Iterable[Sequence[Record]], repeats: int, *, comparable: bool) -> RepeatScores:
