@@ -1,15 +1,15 @@
-"""What a finish reason means, whatever server spells it and how."""
+"""The meaning of a finish reason, in any server's spelling."""
 
 import re
 from functools import lru_cache
 from typing import Final, Literal
 
 Meaning = Literal["stopped", "cut", "filtered", "refused", "exhausted", "broken", "called"]
-"""Of a reply: the model ended it, a token limit did, a filter did, or the model declined; the server lacked resources
-or broke off (asked again); the model called a tool, which is an answer only where there is text."""
+"""The reply ended because the model stopped, a token limit cut it, a filter blocked it, the model refused, the server
+lacked resources or failed (both asked again), or the model called a tool (an answer only if there is text)."""
 
 GIVEN: Final = "given"
-"""The finish reason of a blank that stands as an answer in a file of predictions."""
+"""The finish reason of a blank answer in a file of predictions."""
 
 _FORMS: Final[dict[Meaning, str]] = {
     "refused": r"^(?:model)?refus(?:al|ed)$",
@@ -21,14 +21,14 @@ _FORMS: Final[dict[Meaning, str]] = {
     "broken": r"error|abort|cancel|fail|timeout|interrupt|userstop|unloaded|malformedresponse",
     "stopped": r"stop|eos|eot|end(?:of)?(?:turn|sequence)|^end$|complete|^done$|finish|success|^normal$|^given$|final$",
 }
-"""What a reason has in it when it is spelt in small letters alone; the first form that fits counts."""
+"""Patterns of a reason reduced to lower-case letters; the first match counts."""
 _NOT_LETTERS: Final = re.compile(r"[^a-z]")
 _LONGEST: Final = 80
 
 
 @lru_cache(maxsize=256)
 def meaning_of(finish_reason: str | None) -> Meaning | None:
-    """What a finish reason says of its reply, in any case and with any signs between its words; None if unknown."""
+    """The meaning of a finish reason, in any case and with any separators; None if unknown."""
     if not finish_reason:
         return None
     letters = _NOT_LETTERS.sub("", finish_reason[:_LONGEST].lower()).removeprefix("finishreason")

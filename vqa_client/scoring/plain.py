@@ -1,8 +1,8 @@
 """Fold a text to its plain form: one kind of bracket, quote, dash and space, and no markup.
 
-Four marks stand for what the markup said: `EMPHASIS` around bold or italic text and `MARKED` around an answer that was
-set apart (\\boxed{B}, <answer>B</answer>).
-All brackets are "(" and ")", all quotation marks '"', all dashes "-", runs of spaces one space, of line ends one.
+Four marks replace the markup that matters: `EMPHASIS` around bold or italic text, and `MARKED` around an answer that is
+set apart (\\boxed{B}, <answer>B</answer>). All brackets become "(" and ")", all double quotes '"', all dashes "-"; runs
+of spaces become one space, runs of line ends one line end.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Final
 EMPHASIS: Final = ("\x02", "\x03")
 MARKED: Final = ("\x04", "\x05")
 NO_MARKS: Final = dict.fromkeys((2, 3, 4, 5))
-"""What to translate a text with, to be rid of the four."""
+"""For `str.translate`: removes the four marks."""
 
 _BRACKETS = "[{【「『《〈〔〖❨⟨⟦", "]}】」』》〉〕〗❩⟩⟧"
 _SINGLE_QUOTES = "‘’‚‛`ʼ"
@@ -23,7 +23,8 @@ INVISIBLE: Final = (
 )
 _LINE_ENDS = "\r\x0b\x0c\x85\u2028\u2029"
 _ENCLOSED = (0x1F130, 0x1F150, 0x1F170, 0x1F1E6)
-"""Squared, black circled and black squared letters, regional indicators: alphabets that NFKC leaves alone."""
+"""First code points of alphabets that NFKC doesn't fold: squared, black circled and black squared letters, regional
+indicators."""
 _FOLDS: Final = {
     **dict.fromkeys(map(ord, _BRACKETS[0]), "("),
     **dict.fromkeys(map(ord, _BRACKETS[1]), ")"),
@@ -38,7 +39,7 @@ _FOLDS: Final = {
 
 
 def plain(text: str) -> str:
-    """Fold characters, LaTeX, tags and markdown of one text to the plain form that this module describes."""
+    """Fold characters, LaTeX, tags and Markdown of a text to the plain form that this module describes."""
     text = _CONTROL.sub("", text)
     if "<" in text or "[" in text:
         text = _without_tags(text)
@@ -54,7 +55,7 @@ def plain(text: str) -> str:
 
 
 def _trim(text: str) -> str:
-    """Drop first and last lines that hold no word, such as a rule or the two halves of a bracket."""
+    """Drop first and last lines without a word, such as a rule or half of a pair of brackets."""
     word = _WORD.search(text)
     start, end = text.rfind("\n", 0, word.start() if word else len(text)) + 1, len(text)
     while (line := text.rfind("\n", start, end)) >= 0 and not _WORD.search(text, line, end):
@@ -89,7 +90,7 @@ def _without_tags(text: str) -> str:
 
 
 def _labels_in_angles(text: str) -> str:
-    """Write "<B>" as "(B)" where it is no tag: nothing closes it, and a small letter has nothing to mark up."""
+    """Write "<B>" as "(B)" if it isn't a tag: nothing closes it, and no text follows a lower-case letter."""
     closed = {name[1] for name in _CLOSING.finditer(text)}
     return _SINGLE.sub(lambda tag: tag[0] if (tag[1] or tag[2]) in closed else f"({tag[1] or tag[2]})", text)
 

@@ -1,8 +1,7 @@
-"""How a benchmark takes a reply to an answer.
+"""Readings: functions from a reply to a benchmark's answer.
 
-A reading takes the reply as it was read once for all benchmarks, without thoughts and wrappers, and is called only
-where there is something to read. A published reader, such as `verbatim` and those in `published/`, takes the reply as
-it came, an empty one too.
+A reading gets the reply without thoughts and wrappers, and is called only if there is something to read. A published
+reader, such as `verbatim` and those in `published/`, gets the raw reply, even an empty one.
 """
 
 import re
@@ -65,27 +64,27 @@ _MARKS: Final = " \t*_`"
 _BEGINS: Final = rf"[{_MARKS}]*verdict[{_MARKS}]*:"
 _VERDICT: Final = re.compile(rf"^{_BEGINS}", re.IGNORECASE | re.MULTILINE)
 _AS_IT_CAME: Final = re.compile(rf"(?:^|[>\]|]){_BEGINS}", re.IGNORECASE | re.MULTILINE)
-"""The same where a token may be before it on its line."""
+"""The same, if special tokens may be before it on its line."""
 
 
 def whole_reply(reply: Reply, question: Question) -> Answer:
-    """Everything that was said; a cut reply and one without words have no answer."""
+    """Return the whole visible text; a refusal, a truncated or an empty reply has no answer."""
     del question
     if reply.declines:
         return Answer(status="refused", rule="refusal")
     if reply.cut:
         return Answer(status="truncated", rule="cut")
     if not reply.text:
-        return Answer(status="empty", rule="no_text")  # such as JSON that ends behind its answer's key
+        return Answer(status="empty", rule="no_text")  # such as JSON that ends after its answer's key
     return Answer(text=reply.text, rule="whole_reply", source=reply.source)
 
 
 def short_answer(reply: Reply, question: Question) -> Answer:
-    """What is declared last ("The answer is 14"), else everything that was said; without a full stop at its end.
+    """Return the last declaration ("The answer is 14"), or else the whole text, without a full stop at its end.
 
-    The only words in bold or between quotation marks are the answer where the reply ends with them or says that its
-    subject is them, and does not deny them. A sentence that restates the question has what it adds as its answer, but
-    not where a reference is such a sentence itself. Where every reference is a ratio or a time, so is the answer.
+    If every reference is a ratio or a time, so is the answer. The only words in bold or quotes are the answer if the
+    reply ends with them or says that its subject is them, and doesn't deny them. The answer of a sentence that restates
+    the question is what it adds, unless a reference is such a sentence.
     """
     text = above_explanation(own_answer(reply.text))
     if declared := declared_in(text):
@@ -105,7 +104,7 @@ def short_answer(reply: Reply, question: Question) -> Answer:
 
 
 def declared_in(text: str) -> str:
-    """What a text declares last to be the answer, "" where it declares nothing."""
+    """The last answer that a text declares; "" without a declaration."""
     declared = ""
     for match in _LEAD.finditer(text):
         declared = _bare_answer(match["answer"].strip(" *`")) or declared
@@ -115,9 +114,9 @@ def declared_in(text: str) -> str:
 
 
 def ratio_in(text: str, question: Question) -> str:
-    """The only ratio that a text has and does not deny, as "3:2", if all references are ratios or times; else "".
+    """The only ratio of a text that it doesn't deny, as "3:2", if all references are ratios or times; otherwise "".
 
-    A question that asks for a ratio may be answered with "3 to 2", and "three to two".
+    If the question asks for a ratio, "3 to 2" and "three to two" are ratios too.
     """
     if not question.references or not all(map(_RATIO.fullmatch, question.references)):
         return ""
@@ -129,9 +128,9 @@ def ratio_in(text: str, question: Question) -> str:
 
 
 def _answers(apart: re.Match[str]) -> bool:
-    """Whether what is set apart is said of the subject: it is what that is or says, or ends the sentence.
+    """Whether the text that is set apart is the answer: what the subject is or says, or the end of the sentence.
 
-    The subject itself ("The **total** is 5") is none, and neither is what comes behind another answer.
+    The subject itself ("The **total** is 5") and text after another answer are not.
     """
     before, after = apart["before"], apart["after"]
     if _DENIES.search(before) or _NO_ANSWER.fullmatch(apart["answer"]):
@@ -144,36 +143,36 @@ def _answers(apart: re.Match[str]) -> bool:
 
 
 def _bare_answer(declared: str) -> str:
-    """A declared answer without wrappers, the reason behind it and a full stop."""
+    """A declared answer without wrappers, the reason after it and a full stop."""
     return unwrapped(without_stop(_REASON.split(declared, maxsplit=1)[0]).rstrip("*`")).answer
 
 
 def without_stop(text: str) -> str:
-    """A text without a full stop at its end; that of an abbreviation, as in "4 p.m.", stays."""
+    """Remove the full stop at the end of a text, but not the one of an abbreviation ("4 p.m.")."""
     bare = text.removesuffix("。").removesuffix(".")
     ends = "." not in bare or bare[-1:].isdigit() or bare[-1:] == "%" or (len(bare) > 2 and bare[-3:].isalpha())
     return bare if bare and ends else text
 
 
 def choice(reply: Reply, question: Question) -> Answer:
-    """The label of a choice, as `scoring.choice` reads it."""
+    """Return the label of a choice, as `choices.choice` reads it."""
     return choice_in(reply, question.choices)
 
 
 def choice_or_short(reply: Reply, question: Question) -> Answer:
-    """A choice where the question has choices, else a short answer."""
+    """Return a choice if the question has choices, otherwise a short answer."""
     return choice(reply, question) if question.choices else short_answer(reply, question)
 
 
 def short_or_yes_no(reply: Reply, question: Question) -> Answer:
-    """A short answer; only "yes" or "no" where it opens with that."""
+    """Return a short answer, reduced to "yes" or "no" if it begins with that."""
     answer = short_answer(reply, question)
     opening = _OPENING.match(answer.text or "")
     return replace(answer, text=opening[1].lower()) if opening else answer
 
 
 def yes_no(reply: Reply, question: Question) -> Answer:
-    """ "yes" or "no", by whole words, or "yes" where the reply states what was asked; neither or both is unparsed."""
+    """Return "yes" or "no" by whole words, or "yes" if the reply states what was asked; neither or both is unparsed."""
     if not _OPENING.match(reply.text) and reply.declines:
         return Answer(status="refused", rule="refusal")
     if answer := polarity(reply.text, question.text):
@@ -182,22 +181,22 @@ def yes_no(reply: Reply, question: Question) -> Answer:
 
 
 def polarity(text: str, asked: str) -> YesNo | None:
-    """What a reply to the question `asked` says from its last declaration on, else in all, else by stating it."""
+    """The yes or no of a reply: of its last declaration, else of the whole text, else by stating what was `asked`."""
     declared = [yes_or_no(text[each.start("answer") :]) for each in deque(_LEAD.finditer(text), maxlen=1)]
     return next(filter(None, declared), None) or yes_or_no(text) or ("yes" if affirms(text, asked) else None)
 
 
 def verbatim(reply: Reply, question: Question) -> Answer:
-    """The whole reply as it came."""
+    """Return the raw reply."""
     del question
     return Answer(text=reply.completion.text, rule="verbatim")
 
 
 def verdict_in(reply: Reply) -> str | None:
-    """A judge's verdict: what follows VERDICT and a colon in the last line that begins so; None without such a line.
+    """A judge's verdict, without marks and full stop: the text after "VERDICT:" on the last such line.
 
-    It has no marks and no full stop. None too where the token limit may have cut that line, and where another one comes
-    last in the reply as it came: a judge that quotes a special token would else lose its own verdict to a quoted one.
+    None without such a line, if the token limit may have cut it, or if the raw reply has a different last verdict: else
+    a judge that quotes a special token would lose its own verdict to a quoted one.
     """
     verdict = _last_line(_VERDICT, reply.visible)
     came = _last_line(_AS_IT_CAME, reply.raw if reply.source == "content" else reply.visible)
@@ -207,12 +206,12 @@ def verdict_in(reply: Reply) -> str | None:
 
 
 def label_in(verdict: str, labels: Iterable[str]) -> str | None:
-    """The label that a verdict is, whole and in any case; None for anything else, such as two labels."""
+    """The label that equals the whole verdict, in any case; None for anything else, such as two labels."""
     return next((label for label in labels if label.casefold() == verdict.casefold()), None)
 
 
 def _last_line(begins: re.Pattern[str], text: str) -> str | None:
-    """The rest of the last line that begins so."""
+    """The rest of the last line that `begins` matches; None without one."""
     last = next(iter(deque(begins.finditer(text), maxlen=1)), None)
     return None if last is None else text[last.end() :].partition("\n")[0]
 

@@ -1,4 +1,4 @@
-"""Tell a model that declines to look at the question, or has no image to look at, from one that finds no answer."""
+"""Recognise a refusal, and a reply that misses the image; both differ from a reply that finds no answer."""
 
 import re
 import unicodedata
@@ -36,7 +36,7 @@ _REFUSALS = (
     re.compile(r"\b(?:against|violates?) (?:my|our|the) (?:\w+ )?(?:guidelines|policy|policies|principles)\b"),
 )
 _HINTS: Final = ("'t", "’t", "39;t", "not", "unable", "declin", "refus", "against", "violate")
-"""One of them is in every refusal in English: to look for a word is cheap."""
+"""Every English refusal contains one of these; a substring search is cheap."""
 _FEW: Final = r"(?:\w+ ){0,5}?"
 _OTHERS: Final[dict[str, str]] = {
     # German, Dutch, Swedish, Norwegian, Danish
@@ -178,8 +178,8 @@ _OTHERS: Final[dict[str, str]] = {
         r"|그림)[를을은는]? ?(?:직접 )?(?:볼|확인할|분석할|열) 수(?:가|는)? 없"
     ),
 }
-"""By words of which one is in every refusal of the language: to look for a word is cheap, and a run meets few of them,
-so that a pattern is compiled (by `re`, which keeps it) when its word is met."""
+"""Keys: words, one of which is in every refusal in the language. The search for them is cheap, and `re` compiles and
+caches a pattern only when its word occurs."""
 _ROWS: Final = tuple(
     (hint, unicodedata.normalize("NFKC", pattern))
     for hints, pattern in _OTHERS.items()
@@ -198,14 +198,14 @@ _SOURCES = re.compile(
     + r"|\b(?:seiten?|pages?|páginas?|pagin\w|informa\w+|bladzij|sid(?:an|orna)|stron|strán|sayfa|halaman|trang|страниц"
     r"|сторін|σελίδ)"
 )
-"""Who names what was to be read says that the answer isn't in it."""
+"""Names of the source; a reply with one of them says that the answer isn't there, and isn't a refusal."""
 _GIVEN = re.compile(r"(?:proporcionar|fournir|fornecer|fornire|提供)[^.\n]{0,9}(?:informa\w+|信息|資訊)")
-"""What a model does not give is not what it was to read."""
+"""Here "information" is what the model doesn't give, not the source."""
 _SHORTEST: Final = 6
 
 
 def may_refuse(text: str) -> bool:
-    """Whether a text has a word that refusals have: a cheap look before it is folded and read."""
+    """Whether a text has a word that every refusal needs: a cheap check before folding it."""
     if len(text) < _SHORTEST:
         return False
     head = text[: 2 * _HEAD].lower()
@@ -214,7 +214,7 @@ def may_refuse(text: str) -> bool:
 
 
 def refuses(text: str) -> bool:
-    """Whether the plain `text` opens with a refusal; "I cannot determine this from the document" is none."""
+    """Whether the plain `text` begins with a refusal; "I cannot determine this from the document" isn't one."""
     head = text[:_HEAD].lower()
     if any(refusal.search(head) for refusal in _REFUSALS):
         return True
@@ -251,7 +251,7 @@ _ABSENT: Final = (
     r"(?: (?:is|was|are|were|has|have|had|could|can|seems?|appears?))?(?: been| be| to be| \w+ly)*?"
     rf" (?:{_PROVIDED}|visible(?! (?:on|in|at|behind|above)))\b"
 )
-"""What a reply says of "no image" where that is the question's own, and not one that hangs on a wall."""
+"""After "no image": it is the question's image, not a picture on a wall."""
 _ENGLISH = lazily(
     rf"\b(?:no|without|missing) {_OF}{_IMAGE}(?: (?:files?|links?|data|input))?(?: ?(?:$|[^\w ])|{_ABSENT}"
     rf"| (?:to|here|so|and|but|i|you|with|from|in {_TO_MODEL})\b)"
@@ -322,11 +322,11 @@ _ABROAD = lazily(
 
 
 def misses_image(text: str) -> bool:
-    """Whether folded plain text says at one of its ends that there is no image to look at, or asks for one."""
+    """Whether folded plain text says at its beginning or end that it has no image, or asks for one."""
     text = text if len(text) <= 2 * _READ else f"{text[:_READ]}\n{text[-_READ:]}"
     return bool(_ENGLISH.search(text) or _ABROAD.search(text))
 
 
 def unseeing(text: str) -> bool:
-    """Whether the model declines, or has no image to look at."""
+    """Whether the model refuses or misses the image."""
     return (may_refuse(text) and refuses(text)) or misses_image(text)

@@ -1,4 +1,4 @@
-"""What a reply is, decided once before any benchmark reads it: thought or said, whole or cut, answered or not."""
+"""Take a reply apart once, before any benchmark reads it: its thoughts, its truncation, and whether it answers."""
 
 import html
 import re
@@ -32,12 +32,12 @@ _MARKS = re.compile(r"[\x04\x05]")
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """A completion, taken apart; published readings get its `raw` text, all others what was said.
+    """A completion, taken apart; published readings get its `raw` text, all others the visible text.
 
-    `visible` is what was said, letter by letter: without thoughts, special tokens, the role's name and invented turns;
-    `marked` is the same with `MARKED` for the tokens around an answer. `cut` says that the token limit or the end of an
-    unfinished thought broke it off. `source` is "reasoning" where a model that stopped by itself said all in that
-    field. `status` is None where there is something to read.
+    `visible` has no thoughts, special tokens, role name or invented turns, and is otherwise unchanged; `marked` is the
+    same with `MARKED` for the tokens around an answer. `cut`: the token limit or an unfinished thought ended it.
+    `source` is "reasoning" if a model that stopped by itself put everything into that field. `status` is None if there
+    is something to read.
     """
 
     completion: Completion
@@ -49,22 +49,22 @@ class Reply(Struct, frozen=True, kw_only=True):
 
     @property
     def raw(self) -> str:
-        """The text as it came; of a runaway one, what is read of it."""
+        """The unchanged text; of a runaway reply, the part that is read."""
         return read_part(self.completion.text)
 
     @property
     def unwrapped(self) -> Unwrapped:
-        """The answer without what it is wrapped in, "" where wrappers hold nothing, and what stands beside it."""
+        """The answer without its wrappers ("" if they are empty), and its explanation."""
         return unwrapped(self.marked.strip() if MARKED[0] in self.marked else self.visible)
 
     @property
     def text(self) -> str:
-        """The answer alone."""
+        """The answer only."""
         return self.unwrapped.answer
 
     @property
     def peeled(self) -> str:
-        """What was said in the plain form that `plain` describes."""
+        """The visible text in the plain form that `plain` describes."""
         text = self.marked
         if "&" in text or "&" in self.raw:  # tags may be written as entities
             content = self.raw if self.source == "content" else self.completion.reasoning or ""
@@ -74,11 +74,11 @@ class Reply(Struct, frozen=True, kw_only=True):
 
     @property
     def declines(self) -> bool:
-        """Whether it opens with a refusal; an answer may follow."""
+        """Whether it begins with a refusal; an answer may follow."""
         return may_refuse(self.visible) and refuses(self.peeled)
 
     def without_answer(self) -> Answer:
-        """The answer to a reply with a status, or to one whose wrappers hold nothing."""
+        """The result for a reply with a status, or with empty wrappers."""
         rule = self.completion.finish_reason if self.status == "refused" else "no_text"
         return Answer(status=self.status or ("truncated" if self.cut else "empty"), rule=rule or "")
 
@@ -105,7 +105,7 @@ def reply_from(completion: Completion) -> Reply:
 
 
 def kept_completion(record: Record) -> Completion:
-    """What a record keeps of a reply; an empty one where there was none."""
+    """The completion that a record saved; an empty one for a question without a reply."""
     return Completion(
         text=record.output or "",
         reasoning=record.reasoning,
@@ -115,7 +115,7 @@ def kept_completion(record: Record) -> Completion:
 
 
 def said_in(text: str) -> str:
-    """What a text says letter by letter, as `Reply.visible`."""
+    """The visible part of a text, as `Reply.visible`."""
     return _without_marks(_own_turn(text, cut=False)[0])
 
 
@@ -124,14 +124,14 @@ def _without_marks(marked: str) -> str:
 
 
 def _own_turn(text: str, *, cut: bool) -> tuple[str, bool, bool]:
-    """What was said in the model's own turn, and whether its thought didn't end and its turn did."""
+    """The text of the model's own turn, whether its thought is unfinished, and whether the turn ended."""
     spoken, unclosed = without_thoughts(_MARKS.sub("", text), cut=cut)
     first, turned = _first_turn(spoken)
     return first, unclosed, turned
 
 
 def _first_turn(text: str) -> tuple[str, bool]:
-    """What precedes the end of the model's own turn, an invented user or a further question, and whether one does."""
+    """The text before the end of the turn, an invented user or another question, and whether there is such an end."""
     end = None
     if "<" in text or "[" in text:
         opening = _OPENING.match(text)
@@ -146,9 +146,9 @@ def _first_turn(text: str) -> tuple[str, bool]:
 
 
 READING_VERSION: Final = "8"
-"""Changes when replies are read otherwise, whatever the benchmark: kept replies are then scored again."""
+"""Changes when the reading of replies changes for all benchmarks; saved replies are then scored again."""
 READ_CHARACTERS: Final = 100_000
-"""Of a longer reply the first and the last half of so many are read."""
+"""Of a longer reply, only the first and the last half of so many are read."""
 _THOUGHT_ENDS: Final = (
     *("</think>", "</thinking>", "</thought>", "</thoughts>", "</reasoning>", "</seed:think>", "◁/think▷", "[/THINK]"),
     *("<|channel|>final<|message|>", "<channel|>", "<|end_of_thought|>", "<|END_THINKING|>", "<unused95>"),
@@ -156,7 +156,7 @@ _THOUGHT_ENDS: Final = (
 
 
 def read_part(text: str) -> str:
-    """The ends of a reply, and between them the end of a thought that what is left out has; by calls that are quick."""
+    """The beginning and the end of a long reply, with the last end of a thought from the part between them."""
     if len(text) <= READ_CHARACTERS:
         return text
     half = READ_CHARACTERS // 2

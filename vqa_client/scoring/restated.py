@@ -1,7 +1,7 @@
-"""What a sentence answers that restates its question: "23.5" in "The value in 2015 was 23.5."
+"""Find the answer in a sentence that restates the question: "23.5" in "The value in 2015 was 23.5."
 
-Around the answer are words of the question, or words that carry none of its sense; with others a sentence is not read.
-Of other languages what is read are sentences with a copula: "La valeur en 2015 est 23,5."
+All words around the answer must be words of the question or carry no sense; other sentences are not read. In other
+languages only sentences with a copula are read: "La valeur en 2015 est 23,5."
 """
 
 import re
@@ -13,7 +13,7 @@ from vqa_client.scoring.denials import NOT
 from vqa_client.scoring.patterns import behind
 
 LONGEST: Final = 1000
-"""Characters of a reply: a longer one says more than one answer."""
+"""Characters of a reply; a longer one gives more than an answer."""
 LONGEST_ANSWER: Final = 100
 
 
@@ -24,7 +24,7 @@ def _words(*lines: str) -> frozenset[str]:
 _BEING: Final = _words("is are was were has have had he's she's they're")
 _LINKS: Final = _BEING | _words("be it's that's there's say says read reads show shows equals dated see count")
 _BEGINS_END: Final = _LINKS | _words("in on at for from during with")
-"""What a restated end begins with: "in the image", "has the highest value"."""
+"""First words of a restated end: "in the image", "has the highest value"."""
 _PRONOUNS: Final = _words("it it's that that's this they they're there there's he he's she she's i")
 _FUNCTION: Final = (
     _BEGINS_END
@@ -33,15 +33,15 @@ _FUNCTION: Final = (
     | _words("according based much many so therefore thus hence overall")
     | _words("la le les el los las der das den dem il lo du des del en de")
 )
-"""Words that carry none of the question's sense."""
+"""Words without sense of their own in a question."""
 _SENSELESS: Final = _FUNCTION | _words(
     "total number count amount value name date time title answer color colour image picture photo photograph chart",
     "graph plot figure document page table diagram infographic text scene shown displayed given depicted visible seen",
     "provided mentioned listed address word phrase paper article report letter slide poster map sign label",
 )
-"""Words that may be around an answer whether or not the question has them."""
+"""Words that may be around an answer even if the question doesn't have them."""
 _NEVER: Final = _words("is are was were has have had does did do can no none nothing probably likely unknown unable")
-"""Words of no answer: those of a further clause, a denial or a doubt."""
+"""Words that no answer has: they begin another clause, a denial or a doubt."""
 _ARTICLES: Final = _words("the a an this that his her its their")
 _NUMBERS: Final = _words("one two three four five six seven eight nine ten eleven twelve")
 _OUTER: Final = ".,:;!?*_`\"'()[]“”-•–"
@@ -88,9 +88,9 @@ _GOES_ON: Final = _words("in on at with and that which who near next because")
 
 
 def answer_in(reply: str, question: str) -> str:
-    """The one answer that the sentences of a reply give which restate the question, "" without one.
+    """The only answer of those sentences of a reply that restate the question; "" without one.
 
-    The last sentence decides alone where it draws a conclusion, and in a sum what it comes to.
+    If the last sentence draws a conclusion, it decides alone; of a sum, the total is the answer.
     """
     if " " not in reply or len(reply) > LONGEST:
         return ""
@@ -114,7 +114,7 @@ def answer_in(reply: str, question: str) -> str:
 
 
 def affirms(reply: str, question: str) -> bool:
-    """Whether a reply opens by stating word for word what is asked: "There is a dog." for "Is there a dog?"."""
+    """Whether a reply begins with the question as a statement: "There is a dog." for "Is there a dog?"."""
     text = _SHOWN.sub("", _question(question))
     reply = behind(_SEES, reply) if " there " in text[:10] else reply
     if len(reply) > LONGEST or not _POLAR.match(text) or _DENIES.search(f"{text} {reply}") or _DOUBTS.search(reply):
@@ -128,7 +128,7 @@ def affirms(reply: str, question: str) -> bool:
 
 
 def _answer_left(sentence: str, asked: frozenset[str]) -> str:
-    """What is left of a sentence between a beginning and an end that restate the question."""
+    """The part of a sentence between a beginning and an end that restate the question."""
     clause, *tail = _TAIL.split(sentence.strip(), maxsplit=1)
     if tail and _is_amount(clause.split()) and clause.count(" ") < 2:
         return clause
@@ -156,7 +156,7 @@ def _words_between(words: Sequence[str], asked: frozenset[str]) -> str:
 
 
 def _after_beginning(words: Sequence[str], asked: frozenset[str]) -> int:
-    """Where the answer begins: behind the last verb, comma or colon of the words that restate the question."""
+    """Where the answer begins: after the last verb, comma or colon of the words that restate the question."""
     start = 0
     for at, word in enumerate(words):
         if not _restates(word, asked):
@@ -169,10 +169,10 @@ def _after_beginning(words: Sequence[str], asked: frozenset[str]) -> int:
 
 
 def _before_end(words: Sequence[str], start: int, asked: frozenset[str], *, linked: bool) -> int:
-    """Where the answer ends: before the first word from which all restates the question.
+    """Where the answer ends: before the last words, which restate the question.
 
-    An amount ends too before what was counted and a pause: "3 people: a man, ...". Where no verb is before the
-    answer and it is not an amount, a verb is the first of these words: "Japan won the cup".
+    An amount also ends before the counted things and a pause: "3 people: a man, ...". If no verb is before the answer
+    and it isn't an amount, these words begin with a verb: "Japan won the cup".
     """
     after, amount = start + 1, _is_amount(words[start : start + 1])
     while amount and after < len(words) and _restates(words[after], asked):
@@ -202,13 +202,13 @@ def _restates(word: str, asked: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=64)
 def _stems_asked(question: str) -> frozenset[str]:
-    """The stems of the words that carry the question's sense."""
+    """The stems of the question's words that have a sense."""
     words = _question(question).split()
     return frozenset(_stem(word) for word in words if _bare(word) and _bare(word) not in _FUNCTION)
 
 
 def _question(text: str) -> str:
-    """The sentence that asks, up to its mark: without what is before it, and the instruction behind it."""
+    """The sentence that asks, up to its question mark, without text before it or an instruction after it."""
     return _ASKED.match(text.strip())[1]  # type: ignore[index]
 
 

@@ -1,11 +1,11 @@
-"""Tell what a model thought from what it said: by delimiters, special tokens and set sentences."""
+"""Separate a model's thoughts from its answer by delimiters, special tokens and set phrases."""
 
 import re
 from typing import Final
 
 _THOUGHT = r"(?:think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad|cot|seed:think|longcat_think)"
 _TELLING = r"[\w:.▁-]{0,30}(?:think|thought|reason|reflect|monologue)[\w:.▁-]{0,30}"
-"""A name that says what it marks: of a special token anywhere, of a tag only at the very start of a reply."""
+"""A name for a thought: of a special token anywhere, of a tag only at the very start of a reply."""
 _DELIMITER = re.compile(
     rf"(?P<open><{_THOUGHT}(?:\s[^<>]{{0,60}})?>|◁think▷|\[THINK\]|<\|channel\|>(?:analysis|commentary)\b"
     r"|<\|channel>thought|<\|im_start\|>think\b|(?-i:\Aanalysis(?=[A-Z]))|<unused94>|\[unused16\]|<\|inner_prefix\|>)"
@@ -47,16 +47,16 @@ _CONCLUDES = re.compile(
 )
 _WONDERS = re.compile(r"\b(?:if|whether|maybe|perhaps|could|might|may)\b|\?", re.IGNORECASE)
 _SIGNS: Final = ("<", "[", "◁", "analysis", "assistantfinal")
-"""One of them is in every text with a delimiter; gpt-oss leaves the last two where its special tokens are dropped."""
+"""Every text with a delimiter contains one of these; the last two are left of gpt-oss's special tokens."""
 _FEW_WORDS: Final = 4
 _TAIL: Final = 1000
 
 
 def without_thoughts(text: str, *, cut: bool) -> tuple[str, bool]:
-    """What was said, and whether the reply broke off inside a thought.
+    """The text without thoughts, and whether the reply ends inside a thought.
 
-    A closing delimiter without an opening one makes all before it a thought. Thoughts announced in words end where a
-    response is announced; without one they are prose, unless the reply was cut.
+    All text before a closing delimiter without an opening one is a thought. Thoughts announced in words end where a
+    response is announced; without such a response they are prose, unless the reply is truncated.
     """
     rest, unclosed = _undelimited(text) if any(map(text.__contains__, _SIGNS)) else (text, False)
     announced = _IN_WORDS.match(rest)
@@ -71,8 +71,8 @@ def _undelimited(text: str) -> tuple[str, bool]:
     text = _DETAILS.sub(lambda details: f"<think>{details[1]}" + ("</think>" if details[2] else ""), text)
     kept: list[str] = []
     start, thinking, spoke = 0, False, False
-    own = ""  # the tag that opened the thought, where its name isn't a listed one
-    plain: set[str] = set()  # tags that opened further on, so that their ends aren't ends of thoughts
+    own = ""  # the tag that opened the thought, if its name isn't in `_THOUGHT`
+    plain: set[str] = set()  # tags opened later in the text; closing them doesn't end a thought
     for mark in _DELIMITER.finditer(text):
         tag = (mark["tag"] or "").lower()
         if tag and not mark["ends"]:
@@ -104,9 +104,9 @@ def _undelimited(text: str) -> tuple[str, bool]:
 
 
 def ends_well(thought: str) -> bool:
-    """Whether what stands in the field of reasoning comes to an end, as an answer does that was put there by mistake.
+    """Whether the reasoning field comes to a conclusion, as an answer in the wrong field does.
 
-    A thought that breaks off in its last sentence, or that begins to look again after its conclusion, does not.
+    A thought that ends in mid-sentence, or that checks again after its conclusion, doesn't.
     """
     text = thought[-_TAIL:].strip()
     if _OPEN_END.search(text):

@@ -1,6 +1,6 @@
-"""Take an answer out of what models wrap it in: tags, boxes, JSON, code fences, bold.
+"""Take an answer out of its wrappers: tags, boxes, JSON, code fences, bold.
 
-Of JSON the value under the answer's key is the reply, whatever else the object says.
+The value under the answer's key in a JSON object is the reply; other keys don't matter.
 """
 
 import json
@@ -33,7 +33,7 @@ _ENCLOSING: Final = tuple(
         rf"{_COMMAND}(?P<inside>[^{{}}]*)\}}",
     )
 )
-"""What may stand around a whole answer."""
+"""What may be around a whole answer."""
 _LEADS_IN: Final = (
     r"(?:sure|certainly|of course|so|thus|therefore|hence|(?:based on|looking at|according to|given|from|in)\b"
     r"[^,.!?:;\n]{0,60})"
@@ -50,7 +50,7 @@ _ASKS = re.compile(
     r"\n\W{0,9}(?:question|q|user|human)\s?\d{0,3}\W{0,3}:|\n[ \t]{0,9}(?:user|human)[ \t]{0,9}(?=\n)", re.IGNORECASE
 )
 _GIVES = re.compile(r"\d|[:=]|\b(?:is|are|was|were)\b|\A\W*\w+(?:\W+\w+){0,3}\W*\Z")
-"""What comes before another question and isn't only an introduction to it."""
+"""Text before another question that isn't only an introduction to it."""
 _MOST_LAYERS: Final = 8
 KEYS: Final = (
     *("answer", "finalanswer", "correctanswer", "choice", "option", "letter", "label", "selected", "selectedoption"),
@@ -58,7 +58,7 @@ KEYS: Final = (
 KEYS_IF_ALONE: Final = ("activity", "prediction", "response", "output", "result", "solution")
 EXPLANATIONS: Final = ("explanation", "rationale", "reason", "reasoning", "justification", "because", "why")
 _BESIDE_A_LABEL: Final = frozenset({"label", "confidence", "score", "probability", *EXPLANATIONS})
-"""An object with other keys describes a thing in the picture, whose label isn't an answer."""
+"""An object with other keys describes a thing in the picture; its label isn't an answer."""
 _ANSWERS: Final = frozenset({*KEYS, *KEYS_IF_ALONE}) - {"label"}
 _OBJECT = re.compile(r"\s*(?:```\w*\s*)?(?=\{)")
 _FENCED = re.compile(r"```(?:json\w?)?\s{0,99}(?=\{)|\A\s{0,99}(?=\[\s{0,99}\{)", re.IGNORECASE)
@@ -73,16 +73,16 @@ EXPLAINS: Final = re.compile(
 """The heading of an explanation."""
 _UNSAID = re.compile(r"\"(?P<key>[\w -]{1,40})\"\s{0,99}:\s{0,99}[\"{\[]{0,2}\s{0,99}\Z")
 _KEY_READ: Final = 300
-"""Characters at the end of a broken object in which an answer's key without an answer is looked for."""
+"""Characters at the end of a broken object to search for an answer's key without a value."""
 _NOT_LETTERS = re.compile(r"[^a-z]")
 _LONGEST: Final = 50_000
-"""An object longer than this is no answer; it is read as prose."""
+"""A longer object isn't an answer; it is read as prose."""
 
 
 class Unwrapped(NamedTuple):
-    """`answer` is what the wrappers hold, or all that was said where there are none.
+    """`answer` is the content of the wrappers, or the whole text without any.
 
-    `explanation` is what the reply gives beside it, under a key of its own or around the wrapper; "" for nothing.
+    `explanation` is the rest of the reply, under a key of its own or around the wrapper; "" if there is none.
     """
 
     answer: str
@@ -90,7 +90,7 @@ class Unwrapped(NamedTuple):
 
 
 def unwrapped(text: str) -> Unwrapped:
-    """Take off every wrapper, the outermost first; of several answers set apart the last counts."""
+    """Remove every wrapper, the outermost first; of several answers that are set apart, the last counts."""
     answer, explanation = text, ""
     for _ in range(_MOST_LAYERS if _SIGNS.search(text) or text.startswith(_OPENINGS) else 0):
         parts = answer_and_explanation(answer) or _set_apart(answer) or _enclosed(answer)
@@ -101,23 +101,23 @@ def unwrapped(text: str) -> Unwrapped:
 
 
 def own_answer(text: str) -> str:
-    """What was said before a question that the reply invents; all where only an introduction is above it."""
+    """The text before a question that the reply invents; the whole text if only an introduction is before it."""
     asked = _ASKS.search(text)
     head = text[: asked.start()].rstrip() if asked else ""
     return head if _GIVES.search(head) and not head.endswith((":", "!")) else text
 
 
 def above_explanation(text: str) -> str:
-    """The one line above what a reply heads as its explanation; all that was said where there is no such line."""
+    """The only line above the heading of an explanation; the whole text without such a line."""
     heading = EXPLAINS.search(text)
     head = text[: heading.start()].strip() if heading else ""
     return text if not head or "\n" in head or head.endswith(":") else head
 
 
 def labelled(text: str) -> Unwrapped | None:
-    """What "Answer:" or "The answer is" introduces in the only or the last line.
+    """What "Answer:" or "The answer is" introduces on the only or the last line.
 
-    It is none where a question that the reply invents is above it.
+    None if a question that the reply invents is above it.
     """
     match = _LABELLED.search(text)
     if match is None or _ASKS.search(text, 0, match.start()):
@@ -126,7 +126,7 @@ def labelled(text: str) -> Unwrapped | None:
 
 
 def _set_apart(text: str) -> tuple[str, str] | None:
-    """What tags or boxes mark as the answer, and what was said around it; the words without tags that hold nothing."""
+    """The answer in tags or boxes, and the text around it; the text without the tags if they are empty."""
     for find_places in (_tag_places, _box_places, _mark_places):
         places = list(find_places(text))
         for start, opened, closed, end in reversed(places):
@@ -140,14 +140,16 @@ def _set_apart(text: str) -> tuple[str, str] | None:
 
 
 _Place = tuple[int, int, int, int]
-"""Where a wrapper starts and opens, and where it closes and ends."""
+"""Start and end of a wrapper's opening sign, and of its closing sign."""
+_MARKED = re.compile(f"{MARKED[0]}([^{MARKED[1]}]*){MARKED[1]}?")
 _NO_MARKS: Final = str.maketrans(dict.fromkeys(MARKED, " "))
 
 
 def _tag_places(text: str) -> Iterator[_Place]:
-    """Each outermost pair of answer tags; an end without a beginning closes all before it.
+    """Each outermost pair of answer tags; a closing tag without an opening one wraps all text before it.
 
-    A beginning without an end opens all after it, where words follow it and it isn't a word in brackets in a sentence.
+    An opening tag without a closing one wraps all text after it, unless no words follow, or it is a word in brackets in
+    a sentence.
     """
     depth = 0
     first: re.Match[str] | None = None
@@ -164,7 +166,7 @@ def _tag_places(text: str) -> Iterator[_Place]:
 
 
 def _box_places(text: str) -> Iterator[_Place]:
-    """Each box that is in no other, with braces nested to any depth."""
+    """Each outermost box, with braces nested to any depth."""
     if "box" not in text:
         return
     depth = 0
@@ -182,12 +184,7 @@ def _box_places(text: str) -> Iterator[_Place]:
 
 
 def _mark_places(text: str) -> Iterator[_Place]:
-    end = 0
-    while (start := text.find(MARKED[0], end)) >= 0:
-        closed = text.find(MARKED[1], start)
-        closed = len(text) if closed < 0 else closed
-        end = min(closed + 1, len(text))
-        yield start, start + 1, closed, end
+    return ((mark.start(), *mark.span(1), mark.end()) for mark in _MARKED.finditer(text))
 
 
 def _enclosed(text: str) -> tuple[str, str] | None:
@@ -196,14 +193,14 @@ def _enclosed(text: str) -> tuple[str, str] | None:
 
 
 def _without_tex(text: str) -> str:
-    """Take off what LaTeX needs to write words and signs; formulas stay."""
+    """Remove LaTeX commands around words and signs; formulas stay."""
     return (
         _TEXT.sub(lambda match: next(filter(None, match.groups()), ""), text) if "\\" in text or "{" in text else text
     )
 
 
 def _explanation(before: str, after: str) -> str:
-    """What was said after the answer, or in whole sentences before it."""
+    """The text after the answer, or the whole sentences before it."""
     if _WORD.search(after := _REASON_TAG.sub("", after)):
         return after.lstrip("$.,;:)]*\\ \t\n")
     sentences = _SENTENCES.match(_REASON_TAG.sub(lambda tag: "\n" if tag[0][1] == "/" else "", before))
@@ -211,16 +208,16 @@ def _explanation(before: str, after: str) -> str:
 
 
 def answer_in_json(text: str) -> str | None:
-    """The answer that a JSON object holds, as text; None where it holds none or is broken."""
+    """The answer in a JSON object, as text; None if the JSON has none or is broken."""
     value = _decode(text, 0)
     return None if value is None else _answer_text(value)
 
 
 def answer_and_explanation(text: str) -> tuple[str, str] | None:
-    """What the object in a reply gives as its answer and as its explanation ("" for none); None without an answer.
+    """The answer and the explanation ("" if missing) of the JSON object in a reply; None without an answer.
 
-    It may stand in a code fence after other words, be cut off behind the answer, or break JSON's rules for escapes.
-    Where it ends right behind the answer's key, both are "".
+    The object may be in a code fence after other words, be truncated after the answer, or break JSON's rules for
+    escapes. If it ends right after the answer's key, both are "".
     """
     if "{" not in text or len(text) > _LONGEST:
         return None
@@ -256,7 +253,7 @@ def _decode(text: str, start: int) -> Any:
 
 
 def _pairs_of_broken(text: str) -> dict[str, str]:
-    """The members of a broken object; of one that the text's end cuts only an explanation counts."""
+    """The members of a broken object; a value that the end of the text truncates counts only as an explanation."""
     return {
         pair["key"]: pair["bare"] or _unescape(pair["text"])
         for pair in _PAIR.finditer(text)
