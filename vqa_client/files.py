@@ -107,13 +107,13 @@ def remove_leftovers(folder: Path) -> None:
 
 def _remove_unlocked(path: str) -> None:
     """Delete a file; raises OSError if a process has it locked, and on a file system without locks."""
-    with _opened(path, os.O_RDWR | os.O_NOFOLLOW) as descriptor:
+    with _open_descriptor(path, os.O_RDWR | os.O_NOFOLLOW) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.unlink(path)
 
 
 @contextlib.contextmanager
-def _opened(path: str | Path, flags: int = os.O_RDONLY | os.O_DIRECTORY) -> Iterator[int]:
+def _open_descriptor(path: str | Path, flags: int = os.O_RDONLY | os.O_DIRECTORY) -> Iterator[int]:
     """Open a folder, or with other flags a file, as a descriptor; closing it releases its lock."""
     descriptor = os.open(path, flags)
     try:
@@ -124,7 +124,7 @@ def _opened(path: str | Path, flags: int = os.O_RDONLY | os.O_DIRECTORY) -> Iter
 
 def removed_unlocked(folder: Path) -> bool:
     """Delete a folder with its content unless a process has it locked; True if it was deleted."""
-    with _opened(folder) as descriptor:
+    with _open_descriptor(folder) as descriptor:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder)
@@ -144,7 +144,7 @@ def private_folder(prefix: str, root: str | None = None) -> Iterator[Path]:
             if time.time() - leftover.stat().st_mtime > _NEW_S:
                 removed_unlocked(leftover)
     folder = tempfile.TemporaryDirectory(prefix=prefix, dir=root, ignore_cleanup_errors=True)
-    with folder as name, _opened(name) as descriptor:
+    with folder as name, _open_descriptor(name) as descriptor:
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield Path(name)
@@ -188,7 +188,7 @@ def open_locked(path: Path, *, shared: bool = False) -> int:
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """Lock a folder whose files several processes change, and wait for the lock."""
-    with _opened(folder) as descriptor:
+    with _open_descriptor(folder) as descriptor:
         with contextlib.suppress(OSError):  # a file system without locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

@@ -124,7 +124,7 @@ def test_a_model_that_knows_the_shapes_answers_every_question_right(
     async def main() -> int:
         stop = asyncio.Event()
         watching = Watching(stop)
-        reports = await demo._shapes_part(DemoSettings(output=tmp_path), watching, stop)
+        reports = await demo._ask_shapes(DemoSettings(output=tmp_path), watching, stop)
         assert watching.notes[0].startswith("starting the tiny VLM on mlx-vlm's server: a real but tiny model")
         assert [(report.task, report.summary.overall.total) for report in reports] == [
             ("vqa2", 72),
@@ -159,7 +159,7 @@ def test_a_stop_between_two_runs_keeps_the_first_and_ends_the_server(
     async def main() -> Interrupted:
         stop = asyncio.Event()
         with pytest.raises(Interrupted) as caught:
-            await demo._shapes_part(DemoSettings(output=tmp_path), Watching(stop, after=72), stop)
+            await demo._ask_shapes(DemoSettings(output=tmp_path), Watching(stop, after=72), stop)
         return caught.value
 
     assert [report.task for report in anyio.run(main).reports][:1] == ["vqa2"]
@@ -177,7 +177,7 @@ def test_without_mlx_vlm_only_the_pages_are_asked_and_the_install_command_is_pri
         return []
 
     monkeypatch.setattr(local, "missing", lambda: True)
-    monkeypatch.setattr(demo, "_pages_part", nothing)
+    monkeypatch.setattr(demo, "_ask_pages", nothing)
     assert demo.demo(DemoSettings(output=tmp_path)) == 0
     assert asked == ["pages"]
     assert "pip install 'vqa-client[local]'" in capsys.readouterr().err

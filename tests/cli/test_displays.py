@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from vqa_client.cli import progress as displays
 from vqa_client.cli.progress import LiveCounts, LiveDisplay, PlainDisplay, display
-from vqa_client.cli.runs import _line
+from vqa_client.cli.runs import _state_line
 from vqa_client.cli.signals import Stopped, resume_command, until_signalled
 from vqa_client.cli.streams import SIGNALS, count, duration, safe
 from vqa_client.evaluation import Interrupted
@@ -362,7 +362,7 @@ FIGURES = "1,000 of 2,000 done · 3 failed · 4 in flight, 1,024 at most · 2.5 
     ],
 )
 def test_the_state_of_a_run_is_one_line(standing: Standing, state: str) -> None:
-    assert _line(standing) == f"mc clean: {state} · {FIGURES}"
+    assert _state_line(standing) == f"mc clean: {state} · {FIGURES}"
 
 
 def test_the_first_signal_stops_in_order_and_the_next_one_at_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,10 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from vqa_client.aggregates import Figure
-from vqa_client.cli.dry_run import _lines, _total
-from vqa_client.cli.judge import _people
+from vqa_client.cli.dry_run import _plan_lines, _total_lines
+from vqa_client.cli.judge import _people_section
 from vqa_client.cli.main import run_command
-from vqa_client.cli.parse import _section
+from vqa_client.cli.parse import _changes_section
 from vqa_client.cli.report_tables import as_tables
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.varied_tables import of_blind, of_circular, of_repeats, of_shuffled
@@ -195,21 +195,21 @@ def test_changes_by_scoring_again_are_listed() -> None:
         "the data file is another one than when the run was made or last scored",
     ]
     unwritten = "nothing is written: --write puts the new readings into the log"
-    shown = lines([_section(found)])
+    shown = lines([_changes_section(found)])
     assert shown[:7] == [*head, first]
     assert shown[7] == f"q2: ok '{'x' * 60} ...' by answer (1) -> ok 'A' by answer (0.5)"
     assert shown[8:] == ["2 of 1,000 questions changed", *remarks, unwritten]
     many = replace(found, changes=changes[:1] * 22, not_in_data=("q9", "q8"), failed=0, data_changed=False)
     many = replace(many, scoring_new=many.scoring_old, written=True)
-    assert lines([_section(many)])[6:] == [
+    assert lines([_changes_section(many)])[6:] == [
         *[first] * 20,
         "and 2 more changes: --json has all",
         "22 of 1,000 questions changed",
         "2 questions no longer in the data file, left as they are, such as q9",
         "written into the log; the run's own command makes its report again and repeats no answered question",
     ]
-    assert lines([_section(replace(many, changes=()))])[6] == "0 of 1,000 questions changed"
-    assert lines([_section(replace(many, changes=(), written=False))])[-1].startswith("2 questions no longer")
+    assert lines([_changes_section(replace(many, changes=()))])[6] == "0 of 1,000 questions changed"
+    assert lines([_changes_section(replace(many, changes=(), written=False))])[-1].startswith("2 questions no longer")
 
 
 EXPECTED = Expected(
@@ -235,12 +235,12 @@ def test_a_dry_run_prints_its_estimates() -> None:
     ]
     unknown = "  no server states its context window: --context_length TOKENS finds what doesn't fit"
     rate = "  --rate QUESTIONS_PER_SECOND estimates the time"
-    assert list(_lines(RUN, EXPECTED, RunSettings())) == [*head, unknown, rate]
+    assert list(_plan_lines(RUN, EXPECTED, RunSettings())) == [*head, unknown, rate]
     known = replace(
         RUN, model="m", context_length=8_192, said_by="as the server says", prices=Prices(input=2, output=10)
     )
     paced = RunSettings(rate=0.5, dry_run=True, max_pixels=9)
-    shown = list(_lines(known, replace(EXPECTED, kept=1_234, requests=1), paced))
+    shown = list(_plan_lines(known, replace(EXPECTED, kept=1_234, requests=1), paced))
     assert shown[:3] == [
         "mc clean · m",
         "  1 request (1,234 answered before) · 1 image · 2.5 MB to send",
@@ -254,7 +254,7 @@ def test_a_dry_run_prints_its_estimates() -> None:
     long = tuple(Overflow(question_id=f"q{number}", tokens=9_000 + number) for number in range(12))
     names = tuple(f"{number}.png" for number in range(11))
     batched = RunSettings(batch_command="x {input} {output}", batch_mb=1.5, batch_lines=1_000)
-    shown = list(_lines(known, replace(EXPECTED, overflows=long, unreadable=names, batches=1), batched))
+    shown = list(_plan_lines(known, replace(EXPECTED, overflows=long, unreadable=names, batches=1), batched))
     worst = ", ".join(f"q{number} ({9_000 + number:,})" for number in range(11, 1, -1))
     assert shown[4:7] == [
         "  12 questions beyond 8,192 tokens (as the server says), the longest reply included: "
@@ -268,8 +268,8 @@ def test_a_dry_run_prints_its_estimates() -> None:
         "  about 4,000,000 image tokens and 2,000,000 text tokens",
     ]
     two = [(known, EXPECTED, RunSettings())] * 2
-    assert list(_total(two, 2.0)) == [*together, "  16 min 40 s at 2 questions/s", "  at most $112.00"]
-    assert list(_total([(RUN, EXPECTED, RunSettings())] * 2, None)) == together
+    assert list(_total_lines(two, 2.0)) == [*together, "  16 min 40 s at 2 questions/s", "  at most $112.00"]
+    assert list(_total_lines([(RUN, EXPECTED, RunSettings())] * 2, None)) == together
 
 
 def test_a_run_is_shown_with_its_totals_notes_and_files(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_judges_are_compared_with_people_in_a_column_each() -> None:
         people={"a and b": kappa},
         fleiss=kappa,
     )
-    assert lines([_people([each])]) == [
+    assert lines([_people_section([each])]) == [
         "against people one",
         "labelled 1,000",
         "agreement, % 50.0 (25.0-75.0)",
@@ -362,7 +362,7 @@ def test_judges_are_compared_with_people_in_a_column_each() -> None:
         "Fleiss' kappa of all people: 0.500, n 4",
     ]
     plain = replace(each, graded=False, rho=None, calibration=None, people={}, fleiss=None, sensitivity=none)
-    shown = lines([_people([plain, replace(plain, name="two")])])
+    shown = lines([_people_section([plain, replace(plain, name="two")])])
     assert shown[0] == "against people one two"
     assert not any("rho" in line or "quadratic" in line for line in shown)
     assert shown[-2:] == [

@@ -19,7 +19,7 @@ from tests.faults.commands import children, ran, running, wait_until
 from tests.faults.questions import Questions
 from tests.faults.test_killed_runs import EXPLAIN_TIMES, VQA2_TIMES, reply, timeless, whole_lines
 from tests.kept_runs import lay_out
-from vqa_client.cli.processes import without
+from vqa_client.cli.processes import without_options
 
 SHARDS, WORKERS, ROUNDS, SEED = 3, 3, 4, 7
 
@@ -279,7 +279,7 @@ def test_shards_that_are_merged_too_early_are_named(tmp_path: Path, fault_server
     ],
 )
 def test_options_of_the_parent_are_not_passed_on(words: list[str], kept: list[str]) -> None:
-    assert without(words, ("--processes", "--max-workers")) == kept
+    assert without_options(words, ("--processes", "--max-workers")) == kept
 
 
 def _kill(pid: int) -> None:

@@ -36,7 +36,7 @@ def _default_text(default: Any) -> str | None:
     return ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
 
 
-def _convert(kind: Any, tokens: Sequence[Token]) -> Any:
+def _convert_option(kind: Any, tokens: Sequence[Token]) -> Any:
     """Convert the words of an option; without this check, cyclopts would read 2.5 as the whole number 2."""
     kinds = get_args(kind) or (kind,)
     for token in tokens if int in kinds and float not in kinds and str not in kinds else ():
@@ -72,7 +72,7 @@ CALL: dict[str, Any] = {
 }
 """How an App is called: it raises errors and doesn't print them, so that rich is not imported for a console."""
 
-SPELLED = Parameter(name_transform=lambda name: name, show_default=_default_text, converter=_convert)
+SPELLED = Parameter(name_transform=lambda name: name, show_default=_default_text, converter=_convert_option)
 """Options are spelled like the settings; hyphens are accepted too."""
 
 
@@ -150,7 +150,7 @@ def usage_error(error: CycloptsError) -> UsageError:
         case MissingArgumentError(argument=Argument() as argument, command_chain=command):
             unknown = [token for token in error.unused_tokens or () if token.startswith("--")]
             more = f", and {unknown[0]} is not an option of this command" if unknown else ""
-            return UsageError(f"{_label(argument)} is missing{more}", hint=example_of(command or ()))
+            return UsageError(f"{_argument_name(argument)} is missing{more}", hint=example_of(command or ()))
         case UnusedCliTokensError(unused_tokens=[word, *_]):
             return UsageError(f"{word!r} is one argument too many", hint="--help lists the arguments")
         case UnknownCommandError():
@@ -158,31 +158,31 @@ def usage_error(error: CycloptsError) -> UsageError:
         case UnknownOptionError():
             return _unknown_option(error)
         case CoercionError(token=Token() as token, argument=argument, target_type=kind) if error.msg is None:
-            option = token.keyword or (_label(argument) if argument else "an argument")
-            near = _nearest(token.value, get_args(kind) if get_origin(kind) is Literal else ())
-            return UsageError(f"{option} is {token.value!r}; it must be {_kind(kind)}", hint=near)
+            option = token.keyword or (_argument_name(argument) if argument else "an argument")
+            near = _similar_hint(token.value, get_args(kind) if get_origin(kind) is Literal else ())
+            return UsageError(f"{option} is {token.value!r}; it must be {_type_words(kind)}", hint=near)
         case RepeatArgumentError(token=token):
             return UsageError(f"{token.keyword} is given twice")
         case _:
             return UsageError(str(error).strip())
 
 
-def _label(argument: Argument) -> str:
+def _argument_name(argument: Argument) -> str:
     """The name of an option, or of an argument before the options, as help shows it."""
     is_positional = argument.index is not None and not argument.parameter.alias
     return argument.name.lstrip("-").upper() if is_positional else argument.name
 
 
-def _kind(kind: Any) -> str:
+def _type_words(kind: Any) -> str:
     """What a value must be, from its type."""
     if get_origin(kind) is Literal:
         words = [str(word) for word in get_args(kind) if word != ""]
         return words[0] if len(words) == 1 else f"one of {', '.join(words)}"
     kinds = [each for each in get_args(kind) or (kind,) if each is not NoneType]
-    return _KINDS.get(kind) or " or ".join(_KINDS.get(each) or _kind(each) for each in kinds)
+    return _KINDS.get(kind) or " or ".join(_KINDS.get(each) or _type_words(each) for each in kinds)
 
 
-def _nearest(word: str, known: Iterable[str]) -> str:
+def _similar_hint(word: str, known: Iterable[str]) -> str:
     """A hint with the known word that is most similar to `word`, if one is."""
     near = get_close_matches(word, known, n=1, cutoff=_SIMILAR)
     return f"did you mean {near[0]}?" if near else ""
@@ -193,7 +193,9 @@ def _unknown_option(error: UnknownOptionError) -> UsageError:
     name = option.lstrip("-").replace("-", "_")
     hint = HINTS.get(" ".join((*(error.command_chain or ()), name))) or HINTS.get(name)
     known = (spelling for argument in error.argument_collection if argument.parse for spelling in argument.names)
-    return UsageError(f"unknown option {option}", hint=hint or _nearest(option, known) or "--help lists all options")
+    return UsageError(
+        f"unknown option {option}", hint=hint or _similar_hint(option, known) or "--help lists all options"
+    )
 
 
 def _unknown_command(error: UnknownCommandError) -> UsageError:
@@ -204,7 +206,7 @@ def _unknown_command(error: UnknownCommandError) -> UsageError:
     names = [name for name in error.app if name not in flags]
     commands = [name for name in names if not name.startswith("-")]
     shown = f"{', '.join(commands[:_MOST_COMMANDS])}{', ...' if len(commands) > _MOST_COMMANDS else ''}"
-    return UsageError(f"unknown command {word!r}", hint=_nearest(word, names) or f"the commands are {shown}")
+    return UsageError(f"unknown command {word!r}", hint=_similar_hint(word, names) or f"the commands are {shown}")
 
 
 def example_of(command: Sequence[str]) -> str:

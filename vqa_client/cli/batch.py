@@ -31,7 +31,7 @@ def batch(step: Annotated[Step, Parameter(help=_HELP)], /, *command: Options) ->
     return run_command([*(word for word in command if word != "--batch"), "--batch", "--batch_step", step])
 
 
-def one_step(several: Sequence[RunSettings]) -> int:
+def run_step(several: Sequence[RunSettings]) -> int:
     """Write the files of runs, or show or cancel their batches, and print the result."""
     if (step := several[0].batch_step) != "write":
         for each in several:
@@ -42,11 +42,11 @@ def one_step(several: Sequence[RunSettings]) -> int:
     if several[0].json:
         emit_json([{"file": str(path), "lines": lines} for each in written for path, lines in each.files.items()])
     else:
-        emit("".join(line for each in written for line in _lines(each)))
+        emit("".join(line for each in written for line in _file_lines(each)))
     return EXIT_FAILED_QUESTIONS if any(each.left_out for each in written) else EXIT_OK
 
 
-def _lines(written: Written) -> list[str]:
+def _file_lines(written: Written) -> list[str]:
     """The files of a run, the questions that are in none, and an example of the next command."""
     lines = [f"{safe(str(path))}: {count(lines, 'question')}\n" for path, lines in written.files.items()]
     if written.left_out:

@@ -8,7 +8,7 @@ from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
 from vqa_client.cli.app import CALL, HELP_FLAGS, SPELLED, HelpFormatter, Options, example
-from vqa_client.cli.commands import COMMANDS, default_of
+from vqa_client.cli.commands import COMMANDS, default_settings
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, safe
 from vqa_client.errors import UsageError
 from vqa_client.settings.declared import BenchmarkSettings
@@ -23,7 +23,7 @@ _Name = Annotated[str | None, CommandParameter(allow_leading_hyphen=True, help="
 
 def run(name: _Name = None, /, *options: Options) -> int:
     """Run a benchmark with its own options."""
-    settings = _settings("run", name, options)
+    settings = _parse_settings("run", name, options)
     if settings is None:
         return EXIT_OK
     from vqa_client.cli.evaluate import evaluate
@@ -35,7 +35,7 @@ def selftest(name: _Name = None, /, *options: Options) -> int:
     """Score each question's ideal reply; prints the questions whose scores are not all 1, with exit code 1."""
     from vqa_client.runs.reopened import selftest as tested
 
-    settings = _settings("selftest", name, options)
+    settings = _parse_settings("selftest", name, options)
     if settings is None:
         return EXIT_OK
     result = tested(settings)
@@ -50,7 +50,7 @@ def selftest(name: _Name = None, /, *options: Options) -> int:
 
 def settings_command(name: str, kind: type[Settings]) -> App:
     """Make a command that takes the options of a settings type and returns the settings."""
-    default = default_of(kind)
+    default = default_settings(kind)
     command = App(
         name=name,
         # without it, cyclopts would read all options again
@@ -79,7 +79,7 @@ def parse_options(command: App, options: Sequence[str]) -> Any | None:
     return command(list(options), **CALL)
 
 
-def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSettings | None:
+def _parse_settings(command: str, name: str | None, options: Sequence[str]) -> RunSettings | None:
     """The benchmark's settings; or print the help that is asked for, and return None."""
     wants_help = bool(HELP_FLAGS.intersection(options)) or name in HELP_FLAGS
     kind: type[RunSettings] = BenchmarkSettings

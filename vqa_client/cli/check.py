@@ -24,7 +24,7 @@ MARKS = {"ok": "ok", "note": "-", "warning": "!", "unusable": "X"}
 def check(settings: CheckSettings) -> int:
     """Examine the server and print the findings, even if it can't be reached."""
     model = load_model(settings.config) if settings.config else None
-    checked = asyncio.run(_checked(settings, model))
+    checked = asyncio.run(_examine_server(settings, model))
     if settings.json:
         emit_json(as_json(checked))
     else:
@@ -32,7 +32,7 @@ def check(settings: CheckSettings) -> int:
     return EXIT_SERVER if checked.worst else EXIT_OK
 
 
-async def _checked(settings: CheckSettings, model: ModelSettings | None) -> Checked:
+async def _examine_server(settings: CheckSettings, model: ModelSettings | None) -> Checked:
     base_url = settings.base_url or (model.base_url if model else None) or DEFAULT_BASE_URL
     run: OneModelSettings = dataclasses.replace(settings.as_run(), base_url=base_url)
     try:

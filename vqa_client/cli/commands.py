@@ -218,32 +218,32 @@ def __getattr__(name: str) -> Callable[..., int | None]:
     (module, place), _, _, first = COMMANDS[name]
     function = "list_benchmarks" if name == "list" else name.split()[-1].replace("-", "_")
     if not place:
-        return _function(module, function)
+        return _import_function(module, function)
 
     def command(*arguments: Any, **options: Any) -> int | None:
         called = signature.bind(*arguments, **options)
         called.apply_defaults()
-        return _function(module, function)(*called.args, **called.kwargs)
+        return _import_function(module, function)(*called.args, **called.kwargs)
 
     kind = getattr(import_module(f"vqa_client.settings.{place}"), f"{function.title().replace('_', '')}Settings")
-    settings = Parameter("settings", Parameter.POSITIONAL_OR_KEYWORD, default=default_of(kind), annotation=kind)
-    signature = Signature([*([_argument(*first)] if first else []), settings])
+    settings = Parameter("settings", Parameter.POSITIONAL_OR_KEYWORD, default=default_settings(kind), annotation=kind)
+    signature = Signature([*([_positional_parameter(*first)] if first else []), settings])
     command.__name__ = function
-    return _with_signature(command, signature)
+    return _set_signature(command, signature)
 
 
-def _with_signature(function: Callable[..., int | None], signature: Signature) -> Callable[..., int | None]:
+def _set_signature(function: Callable[..., int | None], signature: Signature) -> Callable[..., int | None]:
     function.__signature__ = signature  # type: ignore[attr-defined]
     function.__annotations__ = {name: each.annotation for name, each in signature.parameters.items()}
     return function
 
 
-def _argument(name: str, kind: Any, text: str) -> Parameter:
+def _positional_parameter(name: str, kind: Any, text: str) -> Parameter:
     annotation = Annotated[kind, CommandParameter(help=text)] if text else kind
     return Parameter(name, Parameter.POSITIONAL_ONLY, annotation=annotation)
 
 
-def _function(module: str, name: str) -> Callable[..., int | None]:
+def _import_function(module: str, name: str) -> Callable[..., int | None]:
     return cast(Callable[..., int | None], getattr(import_module(f"vqa_client.cli.{module}"), name))
 
 
@@ -273,8 +273,8 @@ def prepare_completion(app: App) -> None:
             if each.name != "options"
         ]
         flat: Any = Annotated[cast(Any, kind), CommandParameter(name="*")]
-        settings = Parameter("settings", Parameter.KEYWORD_ONLY, annotation=flat, default=default_of(kind))
-        command.default_command = _with_signature(lambda *_, **__: None, Signature([*parameters, settings]))
+        settings = Parameter("settings", Parameter.KEYWORD_ONLY, annotation=flat, default=default_settings(kind))
+        command.default_command = _set_signature(lambda *_, **__: None, Signature([*parameters, settings]))
     for step in get_args(Step):
         with_commands = App(name=step)
         for name in ASKING:
@@ -282,7 +282,7 @@ def prepare_completion(app: App) -> None:
         app["batch"].command(with_commands)
 
 
-def default_of(kind: Any) -> Any:
+def default_settings(kind: Any) -> Any:
     """The settings of a command line without options; `Parameter.empty` where some are required."""
     is_required = any(field.default is MISSING and field.default_factory is MISSING for field in fields(kind))
     return Parameter.empty if is_required else kind()

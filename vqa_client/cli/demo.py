@@ -28,7 +28,7 @@ def demo(settings: DemoSettings) -> int:
     shipped("data")  # fails before a server is started
     progress, reports = display(), list[Report]()
     try:
-        for part in (_pages_part,) if local.missing() else (_pages_part, _shapes_part):
+        for part in (_ask_pages,) if local.missing() else (_ask_pages, _ask_shapes):
             part_reports = until_signalled(partial(part, settings, progress), progress)
             show(part_reports)
             write_pages(part_reports)
@@ -42,19 +42,19 @@ def demo(settings: DemoSettings) -> int:
     return exit_code(reports)
 
 
-async def _pages_part(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
+async def _ask_pages(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
     progress.note("starting the page reader, a local server that reads pages by OCR (no vision-language model)")
     async with reader.start() as server:
-        return await arun_several(_pages(settings, server.base_url), progress=progress, stop=stop)
+        return await arun_several(_page_runs(settings, server.base_url), progress=progress, stop=stop)
 
 
-async def _shapes_part(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
+async def _ask_shapes(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
     progress.note("starting the tiny VLM on mlx-vlm's server: a real but tiny model that only knows coloured shapes")
     async with local.start(progress.note) as server:
-        return await arun_several(_shapes(settings, server.base_url), progress=progress, stop=stop)
+        return await arun_several(_shape_runs(settings, server.base_url), progress=progress, stop=stop)
 
 
-def _pages(settings: DemoSettings, base_url: str) -> list[RunSettings]:
+def _page_runs(settings: DemoSettings, base_url: str) -> list[RunSettings]:
     data, common = shipped("data"), _common_settings(settings, base_url)
     workers = settings.max_workers
     return [
@@ -69,7 +69,7 @@ def _pages(settings: DemoSettings, base_url: str) -> list[RunSettings]:
     ]
 
 
-def _shapes(settings: DemoSettings, base_url: str) -> list[RunSettings]:
+def _shape_runs(settings: DemoSettings, base_url: str) -> list[RunSettings]:
     data, output = shipped("data") / "shapes", settings.output / "shapes"
     common = _common_settings(settings, base_url) | {"max_workers": SHAPES_WORKERS}
     return [

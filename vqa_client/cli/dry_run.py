@@ -28,16 +28,16 @@ def show_dry_run(several: Sequence[RunSettings]) -> None:
         for expected in run.plans
     ]
     if several[0].json:
-        emit_json([_row(*each) for each in planned])
+        emit_json([_json_row(*each) for each in planned])
     else:
-        lines = [line for each in planned for line in _lines(*each)]
+        lines = [line for each in planned for line in _plan_lines(*each)]
         if len(planned) > 1:
-            lines += _total(planned, several[0].rate)
+            lines += _total_lines(planned, several[0].rate)
         emit(folded("\n".join(lines), terminal_width()) + "\n")
 
 
-def _row(run: DryRun, expected: Expected, settings: RunSettings) -> dict[str, Any]:
-    prompts, replies = _dollars(run, expected, settings) or (None, None)
+def _json_row(run: DryRun, expected: Expected, settings: RunSettings) -> dict[str, Any]:
+    prompts, replies = _cost(run, expected, settings) or (None, None)
     return {
         **msgspec.to_builtins(expected),
         "model": run.model,
@@ -51,9 +51,9 @@ def _row(run: DryRun, expected: Expected, settings: RunSettings) -> dict[str, An
     }
 
 
-def _lines(run: DryRun, expected: Expected, settings: RunSettings) -> Iterator[str]:
+def _plan_lines(run: DryRun, expected: Expected, settings: RunSettings) -> Iterator[str]:
     yield safe(f"{expected.title} · {run.model or 'the model that the server serves'}")
-    yield _to_send([expected], f" ({expected.kept:,} answered before)" if expected.kept else "")
+    yield _size_line([expected], f" ({expected.kept:,} answered before)" if expected.kept else "")
     if settings.image_format or settings.max_pixels or settings.max_side or settings.corrupted:
         yield "  megabytes are those of the files; images that are encoded again have other sizes"
     side = TOKEN_SIDES[settings.token_rule]
@@ -62,7 +62,7 @@ def _lines(run: DryRun, expected: Expected, settings: RunSettings) -> Iterator[s
         f"one for each {side} x {side} pixels"
     )
     yield f"  about {expected.text_tokens:,} text tokens by cl100k_base; replies have at most {run.max_tokens:,} each"
-    yield from _too_long(run, expected)
+    yield from _length_lines(run, expected)
     if expected.unreadable:
         yield f"  {count(len(expected.unreadable), 'file')} can't be read as images: {_some_names(expected.unreadable)}"
     if settings.by_batches:
@@ -70,33 +70,33 @@ def _lines(run: DryRun, expected: Expected, settings: RunSettings) -> Iterator[s
         until = f"; those made now end by {_latest_end(settings)}" if settings.batch else ""
         yield f"  {count(expected.batches, 'batch file')} of at most {sizes}{until}"
     else:
-        yield _time(expected.requests, settings.rate)
-    if dollars := _dollars(run, expected, settings):
+        yield _time_line(expected.requests, settings.rate)
+    if dollars := _cost(run, expected, settings):
         prompts, replies = dollars
         total = f"  at most ${prompts + replies:,.2f}"
         yield f"{total}: ${prompts:,.2f} for prompts, ${replies:,.2f} for the longest replies"
 
 
-def _total(planned: Sequence[tuple[DryRun, Expected, RunSettings]], rate: float | None) -> Iterator[str]:
+def _total_lines(planned: Sequence[tuple[DryRun, Expected, RunSettings]], rate: float | None) -> Iterator[str]:
     """The sums over all plans; dollars only if every model has prices."""
     plans = [expected for _, expected, _ in planned]
     yield f"all {len(plans)} together"
-    yield _to_send(plans)
+    yield _size_line(plans)
     image_tokens, text_tokens = sum(each.image_tokens for each in plans), sum(each.text_tokens for each in plans)
     yield f"  about {image_tokens:,} image tokens and {text_tokens:,} text tokens"
     if rate is not None:
-        yield _time(sum(each.requests for each in plans), rate)
-    dollars = [_dollars(*each) for each in planned]
+        yield _time_line(sum(each.requests for each in plans), rate)
+    dollars = [_cost(*each) for each in planned]
     if None not in dollars:
         yield f"  at most ${sum(map(sum, filter(None, dollars))):,.2f}"
 
 
-def _to_send(plans: Sequence[Expected], kept: str = "") -> str:
+def _size_line(plans: Sequence[Expected], kept: str = "") -> str:
     requests, images = (count(sum(getattr(each, f"{noun}s") for each in plans), noun) for noun in ("request", "image"))
     return f"  {requests}{kept} · {images} · {sum(each.sent_bytes for each in plans) / MEGABYTE:,.1f} MB to send"
 
 
-def _too_long(run: DryRun, expected: Expected) -> Iterator[str]:
+def _length_lines(run: DryRun, expected: Expected) -> Iterator[str]:
     if run.context_length is None:
         yield "  no server states its context window: --context_length TOKENS finds what doesn't fit"
         return
@@ -109,7 +109,7 @@ def _too_long(run: DryRun, expected: Expected) -> Iterator[str]:
     yield f"  {count(len(expected.overflows), 'question')} beyond {length}, the longest reply included: {ids}"
 
 
-def _time(requests: int, rate: float | None) -> str:
+def _time_line(requests: int, rate: float | None) -> str:
     if rate is None:
         return "  --rate QUESTIONS_PER_SECOND estimates the time"
     return f"  {duration(requests / rate)} at {rate:g} questions/s"
@@ -120,7 +120,7 @@ def _latest_end(settings: RunSettings) -> str:
     return (datetime.now().astimezone() + timedelta(hours=settings.batch_hours)).strftime("%a %d %b %H:%M")
 
 
-def _dollars(run: DryRun, expected: Expected, settings: RunSettings) -> tuple[float, float] | None:
+def _cost(run: DryRun, expected: Expected, settings: RunSettings) -> tuple[float, float] | None:
     """The cost of the prompts, and of replies of the maximum length; None without prices."""
     if run.prices is None:
         return None

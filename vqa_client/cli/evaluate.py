@@ -42,11 +42,11 @@ def _finish(settings: RunSettings, reports: Sequence[Report], pages: bool, other
 def evaluate_several(runs: Sequence[RunSettings], finish: Finish) -> int:
     """Run benchmarks one after the other, then their judges, whose configs are read first; returns the exit code."""
     judged = [run for run in runs if judges_of(run)]
-    if (done := asks_nothing(runs)) is not None:
+    if (done := run_without_asking(runs)) is not None:
         return done
     progress = display()
     try:
-        reports = until_signalled(lambda stop: asked(runs, progress, stop), progress)
+        reports = until_signalled(lambda stop: ask_runs(runs, progress, stop), progress)
     except Stopped as stopped:
         finish(stopped.interrupted.reports, False, ())
         say_how_to_resume()
@@ -55,7 +55,7 @@ def evaluate_several(runs: Sequence[RunSettings], finish: Finish) -> int:
         finish(failed.reports, runs[0].html, failed.begun)
         raise
     finish(reports, runs[0].html, ())
-    code = code_of(runs[0], reports)
+    code = exit_code_for(runs[0], reports)
     if not judged or code not in (EXIT_OK, EXIT_FAILED_QUESTIONS):
         return code
     from vqa_client.cli.judge import judge_after
@@ -63,7 +63,7 @@ def evaluate_several(runs: Sequence[RunSettings], finish: Finish) -> int:
     return max(code, *map(judge_after, cast(list[BenchmarkSettings], judged)))
 
 
-def asks_nothing(settings: Sequence[RunSettings]) -> int | None:
+def run_without_asking(settings: Sequence[RunSettings]) -> int | None:
     """Do a dry run or one step of a batched run and return its exit code; for any other run return None."""
     if settings[0].dry_run:
         from vqa_client.cli.dry_run import show_dry_run
@@ -71,13 +71,13 @@ def asks_nothing(settings: Sequence[RunSettings]) -> int | None:
         show_dry_run(settings)
         return EXIT_OK
     if settings[0].batch_step in ("write", "status", "cancel"):
-        from vqa_client.cli.batch import one_step
+        from vqa_client.cli.batch import run_step
 
-        return one_step(settings)
+        return run_step(settings)
     return None
 
 
-def code_of(settings: RunSettings, reports: Sequence[Report]) -> int:
+def exit_code_for(settings: RunSettings, reports: Sequence[Report]) -> int:
     """The exit code of reports under their settings; prints why, if no question was answered."""
     code = exit_code(reports)
     if code == EXIT_FAILED_QUESTIONS and settings.ok_with_failures:
@@ -85,7 +85,7 @@ def code_of(settings: RunSettings, reports: Sequence[Report]) -> int:
     if code == EXIT_SERVER and settings.no_wait and any(report.incomplete for report in reports):
         return EXIT_FAILED_QUESTIONS
     if code == EXIT_SERVER:
-        reason = _statuses(reports) or "none was asked, or its result belongs to another run"
+        reason = _status_text(reports) or "none was asked, or its result belongs to another run"
         say(f"error: no question got a reply: {reason}")
     return code
 
@@ -103,7 +103,7 @@ def judges_of(settings: RunSettings) -> tuple[str, ...]:
     return judges
 
 
-async def asked(settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> list[Report]:
+async def ask_runs(settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> list[Report]:
     """Run in this process, in several, on Ray or shard by shard, as the settings say."""
     if settings[0].process_count > 1:
         from vqa_client.cli.processes import in_processes
@@ -130,7 +130,7 @@ async def asked(settings: Sequence[RunSettings], progress: LiveCounts, stop: asy
         return await arun_several(settings, progress=progress, stop=stop)
 
 
-def as_shards(reports: Sequence[Report]) -> str:
+def shard_lines(reports: Sequence[Report]) -> str:
     """A line per shard, without its accuracy, which is not that of the whole run."""
     return "".join(
         f"{safe(str(each.log))}: {each.summary.overall.total:,} of {count(each.expected, 'question')} asked, "
@@ -139,7 +139,7 @@ def as_shards(reports: Sequence[Report]) -> str:
     )
 
 
-def _statuses(reports: Sequence[Report]) -> str:
+def _status_text(reports: Sequence[Report]) -> str:
     counts: Counter[str] = Counter()
     for report in reports:
         counts.update(report.summary.status_counts)
@@ -151,7 +151,7 @@ def show(reports: Sequence[Report], settings: RunSettings | None = None, *, as_j
     if as_json:
         emit(as_json_text(reports))
     elif settings is not None and settings.part is not None:
-        emit(as_shards(reports))
+        emit(shard_lines(reports))
     elif reports:
         emit(as_tables(reports, verbose=getattr(settings, "verbose", False)))
 

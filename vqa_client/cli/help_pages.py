@@ -41,13 +41,13 @@ class HelpPage:
         looks = (columns(), sys.stdout.isatty(), sys.stdout.encoding, *map(os.environ.get, _LOOKS))
         key = hashlib.sha256(repr((_PACKAGE, words, looks)).encode()).hexdigest()[:16]
         self._path = cache_folder() / f"help-{key}.txt"
-        self._sources = _sources()
+        self._digest_sources = _digest_sources()
 
     def show(self) -> bool:
         """Print the page; False if it isn't kept, was made from other sources, or can't be printed."""
         try:
             sources, _, page = self._path.read_bytes().partition(b"\n")
-            if sources == self._sources:
+            if sources == self._digest_sources:
                 with open(1, "wb", closefd=False) as out:
                     out.write(page)
                 return True
@@ -67,13 +67,13 @@ class HelpPage:
         except SystemExit as ended:
             if not ended.code and printed.texts:
                 with suppress(OSError, UnicodeError):
-                    self._keep("".join(printed.texts).encode(printed.encoding, printed.errors))
+                    self._write("".join(printed.texts).encode(printed.encoding, printed.errors))
             raise
 
-    def _keep(self, page: bytes) -> None:
+    def _write(self, page: bytes) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = self._path.with_suffix(f".{os.getpid()}")
-        unfinished.write_bytes(self._sources + b"\n" + page)
+        unfinished.write_bytes(self._digest_sources + b"\n" + page)
         unfinished.replace(self._path)
 
 
@@ -100,7 +100,7 @@ def columns() -> int:
     return 0
 
 
-def _sources() -> bytes:
+def _digest_sources() -> bytes:
     """A digest of the version and of the stamps of this program, of cyclopts, and of the folders of packages.
 
     The last ones because another package may bring a benchmark of the same name.

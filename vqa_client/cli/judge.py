@@ -64,7 +64,7 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
     With `benchmark` only its runs are judged, and --json writes only the report files.
     """
     if settings.for_people is not None or settings.labels is not None:
-        return _by_people(for_people(only_run(settings), settings.labels))
+        return _use_sheet(for_people(only_run(settings), settings.labels))
     runs = [replace(settings, results=log) for log in judged_logs(settings.results, benchmark)]
     runs = [replace(each, kind=kind_of(each)) for each in runs]
     if settings.dry_run:
@@ -79,12 +79,12 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
         say_how_to_resume()
         return stopped.code
     except ModelsFailed:
-        _show(runs)
+        _show_results(runs)
         raise
-    return _show(runs, emits=not (benchmark and settings.json))
+    return _show_results(runs, emits=not (benchmark and settings.json))
 
 
-def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
+def _show_results(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
     """Print and write the results of all judges of this command, run by run."""
     results = []
     failed = False
@@ -109,7 +109,7 @@ def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
     return EXIT_FAILED_QUESTIONS if failed else EXIT_OK
 
 
-def _by_people(settings: JudgeSettings) -> int:
+def _use_sheet(settings: JudgeSettings) -> int:
     """Write a sheet for people, or compare the judges with a labelled one."""
     assert settings.kind is not None
     run = JudgedRun(settings, settings.kind)
@@ -127,7 +127,7 @@ def _by_people(settings: JudgeSettings) -> int:
     if settings.json:
         emit_json(comparisons)
     else:
-        emit(as_text([_people(comparisons)]))
+        emit(as_text([_people_section(comparisons)]))
     return EXIT_OK
 
 
@@ -137,24 +137,24 @@ def _sections(result: Beside, report: Path) -> Iterator[Section]:
     for verdicts in result.verdicts:
         yield Section(notes=["", name_of(verdicts), *coverage(verdicts)])
         if verdicts.judged:
-            yield _accuracies(verdicts, result.headline)
+            yield _accuracy_section(verdicts, result.headline)
             if verdicts.forms:
-                yield _forms(verdicts.forms)
-            named = {name.replace("_", " "): _figure(figure) for name, figure in verdicts.totals.items()}
+                yield _form_section(verdicts.forms)
+            named = {name.replace("_", " "): _figure_text(figure) for name, figure in verdicts.totals.items()}
             totals = [f"{name} by the judge: {percentage} %" for name, percentage in named.items()]
             right, wrong = verdicts.table
             table = {"rule right": right, "rule wrong": wrong, "all": tuple(map(sum, zip(right, wrong, strict=True)))}
             yield Section(
                 columns=["", "judge right", "judge wrong", "all"],
                 rows=[[name, *(f"{number:,}" for number in (*row, sum(row)))] for name, row in table.items()],
-                notes=[*totals, *agreement(verdicts), *_differing(verdicts)],
+                notes=[*totals, *agreement(verdicts), *_differing_lines(verdicts)],
             )
     several = [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in result.pairs.items()]
     several += [f"Fleiss' kappa of all judges: {kappa_text(result.fleiss)}"] if result.fleiss is not None else []
     yield Section(notes=[*several, *(f"note: {note}" for note in result.notes), str(report)])
 
 
-def _accuracies(of: Verdicts, headline: str) -> Section:
+def _accuracy_section(of: Verdicts, headline: str) -> Section:
     wide = f"{percent(of.low)}-{percent(of.high)}"
     rows = [
         ["by the judge", percent(of.accuracy), interval_text(of.interval), f"{of.judged:,} judged"],
@@ -164,7 +164,7 @@ def _accuracies(of: Verdicts, headline: str) -> Section:
     return Section(columns=["in %", "score", "95 % interval", "of"], rows=rows)
 
 
-def _forms(forms: Sequence[Form]) -> Section:
+def _form_section(forms: Sequence[Form]) -> Section:
     def cell(mean: Mean) -> str:
         bounds = f" ({interval_text(mean.interval)})" if mean.interval else ""
         return percent(mean.value) + bounds
@@ -185,7 +185,7 @@ def _forms(forms: Sequence[Form]) -> Section:
     return Section(columns=["in %", "by the judge", "by the rule", "of", *first], rows=rows, notes=notes)
 
 
-def _differing(of: Verdicts) -> Iterator[str]:
+def _differing_lines(of: Verdicts) -> Iterator[str]:
     for side, keys in (("judge", of.raised), ("rule", of.lowered)):
         if keys:
             names = [" ".join(filter(None, key)) for key in keys]
@@ -193,18 +193,18 @@ def _differing(of: Verdicts) -> Iterator[str]:
             yield f"right by the {side} alone, {len(keys):,}: {named}"
 
 
-def _people(comparisons: Sequence[AgainstPeople]) -> Section:
+def _people_section(comparisons: Sequence[AgainstPeople]) -> Section:
     """Each judge in a column."""
     rows: list[tuple[str, Callable[[AgainstPeople], str]]] = [
         ("labelled", lambda each: f"{each.labelled:,}"),
-        ("agreement, %", lambda each: _figure(each.agreement)),
-        ("  of the rule, %", lambda each: _figure(each.rule_agreement)),
+        ("agreement, %", lambda each: _figure_text(each.agreement)),
+        ("  of the rule, %", lambda each: _figure_text(each.rule_agreement)),
         ("kappa", lambda each: kappa_text(each.kappa)),
         ("  of the rule", lambda each: kappa_text(each.rule_kappa)),
         ("Spearman's rho", lambda each: "-" if each.rho is None else f"{each.rho:.3f}"),
-        ("sensitivity, %", lambda each: _figure(each.sensitivity)),
-        ("specificity, %", lambda each: _figure(each.specificity)),
-        ("corrected accuracy, %", _corrected),
+        ("sensitivity, %", lambda each: _figure_text(each.sensitivity)),
+        ("specificity, %", lambda each: _figure_text(each.specificity)),
+        ("corrected accuracy, %", _corrected_text),
     ]
     graded = any(each.graded for each in comparisons)
     notes = ["corrected accuracy: of the judge, for its errors on what people have labelled (Rogan and Gladen)"]
@@ -224,11 +224,11 @@ def _people(comparisons: Sequence[AgainstPeople]) -> Section:
     )
 
 
-def _corrected(each: AgainstPeople) -> str:
+def _corrected_text(each: AgainstPeople) -> str:
     if each.accuracy.value is None and each.sensitivity.value is not None and each.specificity.value is not None:
         return "- (hardly better than chance)"
-    return _figure(each.accuracy)
+    return _figure_text(each.accuracy)
 
 
-def _figure(figure: Figure) -> str:
+def _figure_text(figure: Figure) -> str:
     return figure_text(figure.value, figure.low, figure.high)

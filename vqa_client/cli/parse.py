@@ -26,44 +26,45 @@ def parse(settings: ParseSettings) -> None:
     if settings.json:
         emit_json(explanation)
     else:
-        emit("\n".join(safe(line) for line in _lines(explanation)) + "\n")
+        emit("\n".join(safe(line) for line in _why_lines(explanation)) + "\n")
 
 
-def _lines(explanation: Why) -> Iterator[str]:
+def _why_lines(explanation: Why) -> Iterator[str]:
     record = explanation.record
     yield " · ".join(filter(None, (explanation.task, *record.key, explanation.log)))
     if record.system:
-        yield from _block("system message", record.system)
+        yield from _block_lines("system message", record.system)
     if record.shots:
         yield f"worked examples before the question: {', '.join(record.shots)}"
     if "<image " in record.prompt:
-        yield from _block("prompt, with the places of its images", record.prompt)
-    yield from _block("reply", record.output)
+        yield from _block_lines("prompt, with the places of its images", record.prompt)
+    yield from _block_lines("reply", record.output)
     if record.reasoning:
-        yield from _block("reasoning, in a field of its own", record.reasoning)
+        yield from _block_lines("reasoning, in a field of its own", record.reasoning)
     if explanation.peeled_off:
         yield "peeled off before reading:"
         yield from (f"    {_shorten(piece)}" for piece in explanation.peeled_off)
     if explanation.choice:
-        yield from _choice(explanation, explanation.choice)
+        yield from _choice_lines(explanation, explanation.choice)
     if record.first_token:
         yield from _first_token_lines(record.first_token, record.probabilities or {})
-    yield f"in the log: {record.status.replace('_', ' ')}{_answer(record.answer)}{_by_rule(record.rule, record.rivals)}"
+    reading = f"{_answer_text(record.answer)}{_rule_text(record.rule, record.rivals)}"
+    yield f"in the log: {record.status.replace('_', ' ')}{reading}"
     yield from (f"    {line}" for line in explanation.why)
     parts = "".join(f", {name} {value:g}" for name, value in record.parts.items())
     yield f"    finish reason {record.finish_reason or '-'}, score {record.score:g}{parts}"
-    yield f"right answer: {_list(record.references)}"
+    yield f"right answer: {_join_texts(record.references)}"
     if explanation.compared_as is not None:
-        yield f"compared as {explanation.compared_as!r} with {_list(explanation.references_as)}"
+        yield f"compared as {explanation.compared_as!r} with {_join_texts(explanation.references_as)}"
     if explanation.parsers:
         yield "other parsers: " + ", ".join(f"{name} {answer!r}" for name, answer in explanation.parsers.items())
     yield from _today_line(explanation)
 
 
-def _choice(explanation: Why, view: ChoiceView) -> Iterator[str]:
+def _choice_lines(explanation: Why, view: ChoiceView) -> Iterator[str]:
     if any(explanation.choices.values()):
         yield "choices: " + "  ".join(f"{label}. {_shorten(text)}" for label, text in explanation.choices.items())
-    yield from _block(f"read, from the {view.source}", view.read)
+    yield from _block_lines(f"read, from the {view.source}", view.read)
     if view.cut or view.unclosed:
         cut = "the reply was cut at the token limit" if view.cut else "the reply ends inside its reasoning"
         yield f"{cut}: only an explicit declaration counts"
@@ -71,14 +72,14 @@ def _choice(explanation: Why, view: ChoiceView) -> Iterator[str]:
         yield f"declarations (the last one counts, weak ones only alone; {len(view.declared)} found):"
         for each in view.declared[-SHOWN_DECLARATIONS:]:
             weak = ", weak" if each.weak else ""
-            yield f"    {_labels(each.labels)} by {each.rule}{weak}: ... {each.around} ..."
+            yield f"    {_labels_text(each.labels)} by {each.rule}{weak}: ... {each.around} ..."
     yield "rules, in the order of reading; the first that finds something decides:"
-    yield from (f"    {_rule(rule)}" for rule in view.rules)
+    yield from (f"    {_rule_line(rule)}" for rule in view.rules)
     declared = {label for each in view.declared for label in each.labels}
     if others := [label for label in view.mentioned if label not in declared]:
         yield f"labels in the reply that nothing declares: {', '.join(others)}"
     yield "parsers: " + ", ".join(
-        f"{name} {letter or '-'}{_by_rule(rule, ())}" for name, (letter, rule) in view.parsers.items()
+        f"{name} {letter or '-'}{_rule_text(rule, ())}" for name, (letter, rule) in view.parsers.items()
     )
 
 
@@ -89,15 +90,15 @@ def _first_token_lines(first_token: Mapping[str, float], probabilities: Mapping[
     yield "labels: " + ("  ".join(f"{label} {each:.3g}" for label, each in probabilities.items()) or "none among them")
 
 
-def _rule(rule: RuleView) -> str:
+def _rule_line(rule: RuleView) -> str:
     if rule.labels is None:
         return f"  {rule.name}: -"
     mark = "=>" if rule.fired else "  "
     passed = " (not for a reply that was cut, or for reasoning)" if rule.passed_over else ""
-    return f"{mark}{rule.name}: {_labels(rule.labels)}{_by_rule(rule.how, rule.rivals)}{passed}"
+    return f"{mark}{rule.name}: {_labels_text(rule.labels)}{_rule_text(rule.how, rule.rivals)}{passed}"
 
 
-def _labels(labels: Sequence[str]) -> str:
+def _labels_text(labels: Sequence[str]) -> str:
     return " or ".join(labels) or "declared to be none"
 
 
@@ -107,28 +108,28 @@ def _today_line(explanation: Why) -> Iterator[str]:
         yield f"not read again: {explanation.unknown}"
     elif today is not None and score is not None:
         same = (today.status, today.text, score.value) == (record.status, record.answer, record.score)
-        read = f"{today.status}{_answer(today.text)}{_by_rule(today.rule, today.rivals)}, score {score.value:g}"
+        read = f"{today.status}{_answer_text(today.text)}{_rule_text(today.rule, today.rivals)}, score {score.value:g}"
         yield "read again today: the same" if same else f"read again today: {read} (vqa-client rescore shows all such)"
 
 
-def _answer(answer: str | None) -> str:
+def _answer_text(answer: str | None) -> str:
     return "" if answer is None else f", answer {_shorten(answer)!r}"
 
 
-def _by_rule(rule: str, rivals: Sequence[str]) -> str:
+def _rule_text(rule: str, rivals: Sequence[str]) -> str:
     parts = [f"by {rule}"] if rule else []
     parts += [f"rivals {', '.join(map(_shorten, rivals))}"] if rivals else []
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _list(texts: Sequence[str]) -> str:
+def _join_texts(texts: Sequence[str]) -> str:
     times = {text: texts.count(text) for text in texts[:1_000]}
     return (
         ", ".join(f"{_shorten(text)!r}" + (f" x{count}" if count > 1 else "") for text, count in times.items()) or "-"
     )
 
 
-def _block(title: str, text: str | None) -> Iterator[str]:
+def _block_lines(title: str, text: str | None) -> Iterator[str]:
     if text is None:
         yield f"{title}: none came"
         return
@@ -155,12 +156,12 @@ def rescore(settings: RescoreSettings) -> None:
     for log in find_logs(settings.run):
         done.append(score_again(log, write=settings.write))
         if not settings.json:
-            emit(as_text([_section(done[-1])]))
+            emit(as_text([_changes_section(done[-1])]))
     if settings.json:
         emit_json(done)
 
 
-def _section(rescored: Rescored) -> Section:
+def _changes_section(rescored: Rescored) -> Section:
     old, new = rescored.old, rescored.new
     rows = [["accuracy", percent(old.accuracy), percent(new.accuracy)]]
     names = [name for name in dict.fromkeys((*old.parts, *new.parts)) if not name.startswith("n_")]
@@ -173,23 +174,23 @@ def _section(rescored: Rescored) -> Section:
         title=f"rescore · {rescored.task} · {rescored.log}",
         columns=["in % of all", "old", "new"],
         rows=rows,
-        notes=[*map(_change_line, rescored.changes[:MOST_CHANGES]), *_remarks(rescored)],
+        notes=[*map(_change_line, rescored.changes[:MOST_CHANGES]), *_remark_lines(rescored)],
     )
 
 
 def _change_line(change: Change) -> str:
     name = " · ".join(filter(None, (change.question_id, change.variant)))
     key = "" if change.old.references == change.new.references else ", another right answer"
-    return f"{name}: {_reading(change.old)} -> {_reading(change.new)}{key}"
+    return f"{name}: {_reading_text(change.old)} -> {_reading_text(change.new)}{key}"
 
 
-def _reading(of: Reading) -> str:
+def _reading_text(of: Reading) -> str:
     answer = "" if of.answer is None else f" {cut(of.answer, MOST_CHARACTERS)!r}"
     rule = f" by {of.rule}" if of.rule else ""
     return f"{of.status.replace('_', ' ')}{answer}{rule} ({of.score:g})"
 
 
-def _remarks(rescored: Rescored) -> Iterator[str]:
+def _remark_lines(rescored: Rescored) -> Iterator[str]:
     hidden = len(rescored.changes) - MOST_CHANGES
     if hidden > 0:
         yield f"and {count(hidden, 'more change')}: --json has all"

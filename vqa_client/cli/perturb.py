@@ -58,7 +58,7 @@ def perturb(settings: PerturbSettings) -> int:
 
 def _estimate_lines(selection: Variants, settings: PerturbSettings) -> Iterator[str]:
     for each in selection.drawn:
-        expected = _lay_out(selection, each, settings)
+        expected = _estimate_layout(selection, each, settings)
         what = f"{count(expected.pages, 'page')} of {count(expected.documents, 'document')} to be drawn again"
         yield _estimate_line(settings.output / each.folder, what, expected)
     damaged = (*selection.damaged, *selection.enlarged)
@@ -68,7 +68,7 @@ def _estimate_lines(selection: Variants, settings: PerturbSettings) -> Iterator[
         yield _estimate_line(settings.output / each.folder, what, form)
 
 
-def _lay_out(selection: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Estimate:
+def _estimate_layout(selection: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Estimate:
     documents = selection.documents
     assert documents, "variants() has looked for them"
     style = changed(clean_style(selection.clean), perturbation)
@@ -83,14 +83,14 @@ def _estimate_line(folder: Path, what: str, expected: Expected) -> str:
 
 def _make_all(selection: Variants, settings: PerturbSettings) -> Iterator[Perturbed]:
     for each in selection.drawn:
-        yield _draw(selection, each, settings)
+        yield _draw_again(selection, each, settings)
     if selection.damaged:
         yield from _damage(selection.clean, selection.damaged, settings)
     for each in selection.enlarged:
         yield from _damage(PageFiles.of(settings.output / low_folder(each)), (each,), settings)
 
 
-def _draw(selection: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Perturbed:
+def _draw_again(selection: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Perturbed:
     documents = selection.documents
     assert documents, "variants() has looked for them"
     with pages_progress(

@@ -46,7 +46,7 @@ async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, st
     shards = [Shard(number, count) for number in range(1, count + 1)]
     display = ShardsDisplay(progress, shards)
     options = {name: getattr(settings[0], name) / count for name in SHARED if getattr(settings[0], name) is not None}
-    shares = [{"shard": shard, "max_workers": share_of(workers, shard), **options} for shard in shards]
+    shares = [{"shard": shard, "max_workers": worker_share(workers, shard), **options} for shard in shards]
     with locked_runs(settings):
         ended = await asyncio.gather(
             *(_run_shard(shard, share, display, stop) for shard, share in zip(shards, shares, strict=True))
@@ -55,7 +55,7 @@ async def in_processes(settings: Sequence[RunSettings], progress: LiveCounts, st
     for error in errors.values():
         if isinstance(error, UsageError):
             raise error
-    return await joined(settings, errors, display.note, stop)
+    return await merge_shards(settings, errors, display.note, stop)
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def locked_runs(settings: Sequence[RunSettings], *, shared: bool = False) -> Ite
     """
     with ExitStack() as stack:
         for lock_file in dict.fromkeys(map(_lock_file, settings)):  # a run named twice is refused later
-            stack.enter_context(_locked(lock_file, shared=shared))
+            stack.enter_context(_lock_run(lock_file, shared=shared))
         yield
 
 
@@ -79,7 +79,7 @@ def _lock_file(settings: RunSettings) -> Path:
 
 
 @contextmanager
-def _locked(lock_file: Path, *, shared: bool) -> Iterator[None]:
+def _lock_run(lock_file: Path, *, shared: bool) -> Iterator[None]:
     """Lock a run; the last command removes the file, and a folder that was made for it and stays empty."""
     folder = lock_file.parent
     check_output(folder)
@@ -101,7 +101,7 @@ def _locked(lock_file: Path, *, shared: bool) -> Iterator[None]:
                 each.rmdir()
 
 
-async def joined(
+async def merge_shards(
     settings: Sequence[RunSettings], errors: Mapping[str, VqaClientError], note: Note, stop: asyncio.Event
 ) -> list[Report]:
     """Merge the shards; raises Interrupted or ModelsFailed for the `errors` of those that failed."""
@@ -115,7 +115,7 @@ async def joined(
     return reports
 
 
-def share_of(workers: int | Literal["auto"], shard: Shard) -> int | str:
+def worker_share(workers: int | Literal["auto"], shard: Shard) -> int | str:
     """How many of all workers the process of a shard gets."""
     return workers if workers == "auto" else max(1, workers // shard.of + (shard.number <= workers % shard.of))
 
@@ -125,7 +125,7 @@ async def _run_shard(
 ) -> VqaClientError | None:
     """Run the process of a shard to its end, twice if a signal kills it; returns its error, if any."""
     for start in range(1, STARTS + 1):
-        code, stderr = await _one_process(shard, options, display, stop)
+        code, stderr = await _run_process(shard, options, display, stop)
         if code >= 0 or stop.is_set():
             break
         name = signal.Signals(-code).name
@@ -136,9 +136,9 @@ async def _run_shard(
         return None
     if code == EXIT_USAGE:
         stop.set()  # the command ends with this error
-        return _error_of(stderr, UsageError)
+        return _read_error(stderr, UsageError)
     if code < 0 or code == EXIT_SERVER:
-        return _error_of(stderr, ServerUnusable)
+        return _read_error(stderr, ServerUnusable)
     if code in STOPPED:
         return Interrupted([])
     if stderr.strip():
@@ -146,7 +146,7 @@ async def _run_shard(
     return None if code in (0, 1) else ServerUnusable(f"its process ended with exit code {code}")
 
 
-def without(words: Sequence[str], options: Collection[str]) -> list[str]:
+def without_options(words: Sequence[str], options: Collection[str]) -> list[str]:
     """A command line without these options and their values."""
     kept: list[str] = []
     previous = ""
@@ -158,19 +158,19 @@ def without(words: Sequence[str], options: Collection[str]) -> list[str]:
     return kept
 
 
-def _error_of(stderr: str, kind: Callable[..., VqaClientError]) -> VqaClientError:
+def _read_error(stderr: str, kind: Callable[..., VqaClientError]) -> VqaClientError:
     lines = stderr.splitlines()
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     hints = [line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")]
     return kind("\n".join(errors) or stderr.strip() or "its process ended early", hint="; ".join(hints))
 
 
-async def _one_process(
+async def _run_process(
     shard: Shard, options: Mapping[str, object], display: "ShardsDisplay", stop: asyncio.Event
 ) -> tuple[int, str]:
     """Run one process; returns its exit code and standard error. Cancelling this kills the process."""
     reading, writing = os.pipe()
-    words = without(sys.argv[1:], ("--processes", *(f"--{name.replace('_', '-')}" for name in options)))
+    words = without_options(sys.argv[1:], ("--processes", *(f"--{name.replace('_', '-')}" for name in options)))
     for name, value in options.items():
         words += [f"--{name}", str(value)]
     cpus = str(max(1, usable_cpus() // shard.of))
@@ -189,7 +189,9 @@ async def _one_process(
     assert process.stderr is not None
     stopping = asyncio.create_task(_stop_process(process, stop))
     try:
-        _, stderr, code = await asyncio.gather(_watch(reading, shard, display), process.stderr.read(), process.wait())
+        _, stderr, code = await asyncio.gather(
+            _read_progress(reading, shard, display), process.stderr.read(), process.wait()
+        )
     finally:
         stopping.cancel()
         if process.returncode is None:
@@ -204,7 +206,7 @@ async def _stop_process(process: Process, stop: asyncio.Event) -> None:
         process.send_signal(signal.SIGTERM)
 
 
-async def _watch(reading: int, shard: Shard, display: "ShardsDisplay") -> None:
+async def _read_progress(reading: int, shard: Shard, display: "ShardsDisplay") -> None:
     """Read the progress messages of a process until it ends."""
     lines = asyncio.StreamReader()
     with os.fdopen(reading, "rb") as pipe:

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vqa_client.cli.processes import ShardsDisplay, joined, locked_runs, share_of
+from vqa_client.cli.processes import ShardsDisplay, locked_runs, merge_shards, worker_share
 from vqa_client.cli.progress import LiveCounts
 from vqa_client.cli.ray_worker import STOPPED, Asked, Sent, Worker
 from vqa_client.cli.streams import EXIT_OK, EXIT_USAGE
@@ -60,10 +60,10 @@ async def on_ray(settings: Sequence[RunSettings], progress: LiveCounts, stop: as
                 driver = _Driver(ray, settings, progress, stop)
                 plans = await planning
                 with minutes_at_most(settings[0].max_minutes, stop, progress.note):
-                    errors = await driver.asked(plans)
+                    errors = await driver.ask_all(plans)
         finally:
             planning.cancel()
-    return await joined(settings, errors, progress.note, stop)
+    return await merge_shards(settings, errors, progress.note, stop)
 
 
 def _make_plans(settings: Sequence[RunSettings], progress: LiveCounts) -> list[list[Plan]]:
@@ -134,12 +134,12 @@ class _Driver:
             raise UsageError(f"--ray_cpus is {self._cpus}; no node has more than {most}", hint="lower it")
         self._workers = max(1, min(of, sum(each // self._cpus for each in self._nodes)))
         share: dict[str, Any] = {"max_minutes": None, "fresh": False}
-        share["max_workers"] = share_of(settings[0].max_workers, Shard(self._workers, self._workers))
+        share["max_workers"] = worker_share(settings[0].max_workers, Shard(self._workers, self._workers))
         for name, parts in (("rpm", self._workers), ("tpm", self._workers), ("max_cost", of)):
             if (limit := getattr(settings[0], name)) is not None:
                 share[name] = limit / parts
-        self._settings = [_settings_anywhere(each, share) for each in settings]
-        self._files = _files_of(settings)
+        self._settings = [_absolute_settings(each, share) for each in settings]
+        self._files = _named_files(settings)
         self._left: asyncio.Queue[Shard] = asyncio.Queue()
         for shard in self._shards:
             self._left.put_nowait(shard)
@@ -151,19 +151,19 @@ class _Driver:
             num_cpus=self._cpus, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD", max_concurrency=2
         )
         self._actors: list[Any] = []
-        self._unused = [self._actor() for _ in range(self._workers)]
+        self._unused = [self._create_actor() for _ in range(self._workers)]
 
-    async def asked(self, plans: Sequence[Sequence[Plan]]) -> dict[str, VqaClientError]:
+    async def ask_all(self, plans: Sequence[Sequence[Plan]]) -> dict[str, VqaClientError]:
         """Ask all shards; returns the errors of those that were not completed, by name."""
         for plan in (plan for each in plans for plan in each):
-            for shard, total in zip(self._shards, _parts_of(plan.loaded.count, self._of), strict=True):
+            for shard, total in zip(self._shards, _estimate_sizes(plan.loaded.count, self._of), strict=True):
                 self._display.take(shard, LiveCounts().numbers() | {"title": plan.title, "total": total})
         self._paths = [[plan.paths for plan in each] for each in plans]
-        self._others = self._ray.put(self._otherwise_divided(self._of))
+        self._others = self._ray.put(self._other_divisions(self._of))
         workers = self._settings[0].max_workers
         self._note(f"ray: {self._workers} workers on {len(self._nodes)} nodes, each with --max_workers {workers}")
         tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._all_ended.wait())]
-        tasks += [asyncio.ensure_future(self._work()) for _ in range(self._workers)]
+        tasks += [asyncio.ensure_future(self._run_worker()) for _ in range(self._workers)]
         tasks.append(asyncio.ensure_future(self._pass_stop_on()))
         try:
             done, _ = await asyncio.wait(tasks[:-1], return_when=asyncio.FIRST_COMPLETED)
@@ -177,13 +177,13 @@ class _Driver:
                 self._ray.kill(actor)
         return {f"shard {shard}": error for shard, error in sorted(self._ended.items()) if error is not None}
 
-    async def _work(self) -> None:
+    async def _run_worker(self) -> None:
         """Give a worker one shard after the other; if it is lost, start another one."""
         actor, node = await self._start_worker()
         while True:
             shard = await self._left.get()
             try:
-                error = await self._one_shard(shard, actor, node)
+                error = await self._ask_shard(shard, actor, node)
             except self._ray.exceptions.RayTaskError:
                 raise  # a bug
             except self._ray.exceptions.RayError as lost:
@@ -192,16 +192,16 @@ class _Driver:
                 continue
             if isinstance(error, ServerUnusable):
                 self._drop_waiting()  # the others would fail too
-            self._end(shard, error)
+            self._end_shard(shard, error)
 
-    def _actor(self) -> Any:
+    def _create_actor(self) -> Any:
         self._actors.append(actor := self._remote.remote(self._cpus))
         return actor
 
     async def _start_worker(self) -> tuple[Any, str]:
         """Start a worker, of the same version; returns it and the name of its node."""
         while True:
-            actor = self._unused.pop() if self._unused else self._actor()
+            actor = self._unused.pop() if self._unused else self._create_actor()
             try:
                 about = await actor.about.remote()
             except self._ray.exceptions.RayError as error:
@@ -221,7 +221,7 @@ class _Driver:
                 actor.stop.remote()
             return actor, about["node"]
 
-    async def _one_shard(self, shard: Shard, actor: Any, node: str) -> VqaClientError | None:
+    async def _ask_shard(self, shard: Shard, actor: Any, node: str) -> VqaClientError | None:
         settings = [dataclasses.replace(each, shard=str(shard)) for each in self._settings]
         asked = Asked(settings=settings, files=self._files)
         run = actor.run.options(num_returns="streaming", _generator_backpressure_num_objects=MOST_WAITING)
@@ -246,14 +246,16 @@ class _Driver:
         self._losses[shard] += 1
         kind = type(error).__name__
         if self._stop.is_set():
-            self._end(shard, Interrupted([]))
+            self._end_shard(shard, Interrupted([]))
         elif self._losses[shard] < LOSSES:
             self._note(f"shard {shard}: its worker on {node} is lost ({kind}); another resumes it")
             self._left.put_nowait(shard)
         else:
-            self._end(shard, ServerUnusable(f"lost {LOSSES} workers ({kind})", hint="the same command resumes it"))
+            self._end_shard(
+                shard, ServerUnusable(f"lost {LOSSES} workers ({kind})", hint="the same command resumes it")
+            )
 
-    def _end(self, shard: Shard, error: VqaClientError | None) -> None:
+    def _end_shard(self, shard: Shard, error: VqaClientError | None) -> None:
         self._ended[shard] = error
         self._display.end_shard(shard)
         if len(self._ended) == self._of:
@@ -261,7 +263,7 @@ class _Driver:
 
     def _drop_waiting(self) -> None:
         while not self._left.empty():
-            self._end(self._left.get_nowait(), Interrupted([]))
+            self._end_shard(self._left.get_nowait(), Interrupted([]))
 
     async def _pass_stop_on(self) -> None:
         await self._stop.wait()
@@ -274,40 +276,40 @@ class _Driver:
         """Lock the logs of a shard and give the worker the contents of its files, by name."""
         files: dict[str, bytes] = {}
         with ExitStack() as locks:
-            for number, root, paths in self._each_run(shard):
+            for number, root, paths in self._shard_paths(shard):
                 paths.log.parent.mkdir(parents=True, exist_ok=True)
                 paths.log.touch()
                 locks.enter_context(locked(paths.log))
-                files |= _contents(number, root, paths)
+                files |= _file_contents(number, root, paths)
             try:
                 yield files
             finally:
-                for _, _, paths in self._each_run(shard):
+                for _, _, paths in self._shard_paths(shard):
                     if not paths.log.stat().st_size:
                         paths.log.unlink()
 
-    def _each_run(self, shard: Shard) -> Iterator[tuple[int, Path, RunPaths]]:
+    def _shard_paths(self, shard: Shard) -> Iterator[tuple[int, Path, RunPaths]]:
         for number, root in enumerate(self._roots):
             for log, paths in {paths.log: paths for paths in self._paths[number]}.items():
                 del log  # the questions that are asked first share a log
                 yield number, root, paths.shard(*shard)
 
-    def _otherwise_divided(self, of: int) -> dict[str, bytes]:
+    def _other_divisions(self, of: int) -> dict[str, bytes]:
         """The files of the same runs under other divisions: workers take over their answers."""
         return {
             name: content
-            for number, root, paths in self._each_run(Shard(1, of))
+            for number, root, paths in self._shard_paths(Shard(1, of))
             for other in paths.otherwise_divided()
-            for name, content in _contents(number, root, other).items()
+            for name, content in _file_contents(number, root, other).items()
         }
 
     def _keep(self, sent: Sent) -> None:
         """Write what has arrived: first the run file, which identifies the log's run."""
         for name, content in sent.files.items():
-            with replacing(self._place(name)) as file:
+            with replacing(self._path_of(name)) as file:
                 file.write(content)
         for name, lines in sent.lines.items():
-            with self._place(name).open("ab+") as log:
+            with self._path_of(name).open("ab+") as log:
                 if end := log.tell():
                     log.seek(end - 1)
                     if log.read(1) != b"\n":  # a killed driver's last line
@@ -316,28 +318,28 @@ class _Driver:
                 log.flush()
                 os.fsync(log.fileno())
 
-    def _place(self, name: str) -> Path:
+    def _path_of(self, name: str) -> Path:
         number, _, path = name.partition("/")
         return self._roots[int(number)] / path
 
 
-def _parts_of(count: int, of: int) -> list[int]:
+def _estimate_sizes(count: int, of: int) -> list[int]:
     """About how many questions each shard has, until its worker sends the number."""
     return [count * (number + 1) // of - count * number // of for number in range(of)]
 
 
-def _contents(number: int, root: Path, paths: RunPaths) -> dict[str, bytes]:
+def _file_contents(number: int, root: Path, paths: RunPaths) -> dict[str, bytes]:
     there = [path for path in (paths.log, paths.run) if path.exists() and path.stat().st_size]
     return {f"{number}/{path.relative_to(root)}": path.read_bytes() for path in there}
 
 
-def _files_of(settings: Sequence[RunSettings]) -> Mapping[str, bytes]:
+def _named_files(settings: Sequence[RunSettings]) -> Mapping[str, bytes]:
     """The configs and benchmarks that are files on this machine, by name."""
     names = {name for each in settings for name in (*each.configs, each.benchmark) if name}
     return {name: path.read_bytes() for name in sorted(names) if (path := Path(name).expanduser()).is_file()}
 
 
-def _settings_anywhere(settings: RunSettings, share: Mapping[str, Any]) -> RunSettings:
+def _absolute_settings(settings: RunSettings, share: Mapping[str, Any]) -> RunSettings:
     """The settings for a worker in another folder: with absolute paths."""
     paths = {
         field.name: Path.absolute(value)

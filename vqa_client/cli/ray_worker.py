@@ -71,7 +71,7 @@ class Worker:
             for name, content in others.items():
                 write_file(output / name, content)
             settings = [
-                _settings_here(each, asked.files, folder, output / str(number))
+                _local_settings(each, asked.files, folder, output / str(number))
                 for number, each in enumerate(asked.settings)
             ]
             display, part = _Display(), settings[0].part
@@ -88,7 +88,7 @@ class Worker:
 
     async def _ask(self, settings: Sequence[RunSettings], display: "_Display") -> Sent:
         stop = asyncio.Event()
-        watching = asyncio.create_task(self._watch(stop))
+        watching = asyncio.create_task(self._watch_stop(stop))
         try:
             await arun_several(settings, progress=display, stop=stop)
         except Interrupted:
@@ -100,13 +100,13 @@ class Worker:
             watching.cancel()
         return Sent(code=EXIT_OK)
 
-    async def _watch(self, stop: asyncio.Event) -> None:
+    async def _watch_stop(self, stop: asyncio.Event) -> None:
         while not self._stop.is_set():
             await asyncio.sleep(SHIPPED_S / 2)
         stop.set()
 
 
-def _settings_here(settings: RunSettings, files: Mapping[str, bytes], folder: Path, output: Path) -> RunSettings:
+def _local_settings(settings: RunSettings, files: Mapping[str, bytes], folder: Path, output: Path) -> RunSettings:
     """The settings with paths to the files that were sent with them."""
     moved: dict[str, str] = {}
     for number, (name, content) in enumerate(files.items()):

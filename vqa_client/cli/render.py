@@ -39,9 +39,9 @@ def render(settings: RenderSettings) -> int:
         check_reader()
     lengths = [len(each.text) for each in checked(documents)]  # fails before the first page is drawn, not after an hour
     if settings.dry_run:
-        _expect(settings, documents, len(lengths))
+        _print_estimate(settings, documents, len(lengths))
         return EXIT_OK
-    _draw(settings, documents, lengths)
+    _draw_documents(settings, documents, lengths)
     if settings.legibility:
         drawn = PageFolder(name=settings.output.name, path=settings.output / IMAGES)
         emit(as_table(measure((drawn,), settings.data_json, workers=settings.workers)))
@@ -82,7 +82,7 @@ def style(settings: RenderSettings) -> Style:
     )
 
 
-def _draw(settings: RenderSettings, documents: Iterable[Document], lengths: Sequence[int]) -> None:
+def _draw_documents(settings: RenderSettings, documents: Iterable[Document], lengths: Sequence[int]) -> None:
     since_s = time.monotonic()
     assert settings.data_json is not None
     about = {
@@ -105,10 +105,10 @@ def _draw(settings: RenderSettings, documents: Iterable[Document], lengths: Sequ
         say(f"{count(rendered.cut_documents, 'document')} drawn in part (--max_pages)")
     if rendered.missing:
         say(_missing_line(rendered.missing))
-    emit(_summary(rendered, time.monotonic() - since_s) + f"{settings.output}\n")
+    emit(_summary_line(rendered, time.monotonic() - since_s) + f"{settings.output}\n")
 
 
-def _summary(rendered: Rendered, elapsed_s: float) -> str:
+def _summary_line(rendered: Rendered, elapsed_s: float) -> str:
     made = f"{count(rendered.pages_made, 'page')} drawn in {duration(elapsed_s)}"
     return (
         f"{count(rendered.documents, 'document')} · {count(rendered.pages, 'page')} · "
@@ -124,7 +124,7 @@ def _missing_line(missing: Mapping[str, int]) -> str:
     return f"{count(sum(missing.values()), 'character')} in no font, drawn as \ufffd: {examples}{way_out}"
 
 
-def _expect(settings: RenderSettings, documents: Iterable[Document], total: int) -> None:
+def _print_estimate(settings: RenderSettings, documents: Iterable[Document], total: int) -> None:
     with files_progress("lay out", total, noun="documents") as advance:
         expected = estimate(documents, style(settings), workers=settings.workers, advance=advance)
     lines = [

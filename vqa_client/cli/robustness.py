@@ -39,11 +39,11 @@ def generate(settings: GenerateSettings) -> int:
     if note:
         say(note)
     if settings.dry_run:
-        emit(_would_make(planned, settings))
+        emit(_estimate_text(planned, settings))
         return EXIT_OK
     write_json(settings.output / METADATA, described)
     made, bad = _make_files(planned, settings.workers) if planned.jobs else ([], set())
-    emit(_summary(planned, made, bad))
+    emit(_summary_text(planned, made, bad))
     return EXIT_FAILED_QUESTIONS if bad else EXIT_OK
 
 
@@ -64,7 +64,7 @@ def _make_files(planned: Plan, workers: int) -> tuple[list[int], set[str]]:
     return sizes, bad
 
 
-def _summary(planned: Plan, made: list[int], bad: set[str]) -> str:
+def _summary_text(planned: Plan, made: list[int], bad: set[str]) -> str:
     earlier = planned.files - planned.missing
     lacking = planned.missing - len(made)
     lines = [
@@ -76,7 +76,7 @@ def _summary(planned: Plan, made: list[int], bad: set[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _would_make(planned: Plan, settings: GenerateSettings) -> str:
+def _estimate_text(planned: Plan, settings: GenerateSettings) -> str:
     lines = [
         f"{count(len(planned.sources), 'image')} in {count(len(planned.variants), 'folder')}: "
         f"{count(planned.files, 'file')}, {planned.missing:,} to be made"
@@ -116,18 +116,18 @@ def run(
     if HELP_FLAGS.intersection(options):
         app.help_print(["robustness", "run"])
         if task is not None:
-            _command(ALIASES.get(task, task)).help_print([])
+            _benchmark_command(ALIASES.get(task, task)).help_print([])
         return EXIT_OK
     if task is None:
         raise UsageError("--task is missing: the benchmark to run", hint="--task mc; `vqa-client list` shows all")
     name = ALIASES.get(task, task)
-    settings = parse_options(_command(name), options)
+    settings = parse_options(_benchmark_command(name), options)
     if settings is None:
         return EXIT_OK
     return ask(replace(settings.named(name), corrupted=corrupted))
 
 
-def _command(benchmark: str) -> App:
+def _benchmark_command(benchmark: str) -> App:
     return settings_command(f"vqa-client robustness run --task {benchmark}", registry.find(benchmark).settings)
 
 
@@ -152,13 +152,13 @@ def plot(settings: PlotSettings) -> None:
     needs_extra()
     runs = read_runs(settings.runs)
     paths, missing = draw(judge({run.model: run.curves for run in runs}), settings.output)
-    sheet, without = _sheet(settings, runs)
-    for note in [*notes_on(runs), *missing, *without]:
+    sheet, reasons = _draw_sheet(settings, runs)
+    for note in [*notes_on(runs), *missing, *reasons]:
         say(note)
     emit("".join(f"{path}\n" for path in [*paths, *sheet]))
 
 
-def _sheet(settings: PlotSettings, runs: Sequence[FoundRun]) -> tuple[list[Path], list[str]]:
+def _draw_sheet(settings: PlotSettings, runs: Sequence[FoundRun]) -> tuple[list[Path], list[str]]:
     """The files of the contact sheet, or why there are none; raises if the given --image can't be drawn."""
     image = settings.image or next(filter(None, map(first_image, runs)), None)
     if image is None:

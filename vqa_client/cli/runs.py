@@ -12,13 +12,13 @@ def ctl(settings: CtlSettings) -> None:
     paused = True if settings.pause else False if settings.resume else None
     order = Order(max_workers=settings.max_workers, paused=paused, stop=settings.stop)
     standings = order_all(settings.run, order)
-    emit("".join(f"{safe(_line(each))}\n" for each in standings))
+    emit("".join(f"{safe(_state_line(each))}\n" for each in standings))
     for each in standings:
         if each.refused:
             raise UsageError(f"{each.title}: {each.refused}", hint="--stop ends the wait; the same command resumes it")
 
 
-def _line(standing: Standing) -> str:
+def _state_line(standing: Standing) -> str:
     state = "stopping" if standing.stopping else "paused" if standing.paused else "running"
     return (
         f"{standing.title}: {state} · {standing.done:,} of {standing.total:,} done · {standing.failed:,} failed · "

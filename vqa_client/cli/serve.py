@@ -25,18 +25,18 @@ def serve(server: ServerName, /, settings: ServeSettings) -> int:
 
     The exit code is 0 for a dry run, 128 plus its number for a signal. Raises ServerUnusable if the server ends.
     """
-    launch = _OWN[server](settings) if server in _OWN else _model(server, settings)
+    launch = _OWN[server](settings) if server in _OWN else _launch_model(server, settings)
     if settings.dry_run:
-        emit(_as_typed(launch) + "\n")
+        emit(_command_text(launch) + "\n")
         return EXIT_OK
     check_port(settings.host, settings.port)
     for line in launch.notes:
         say(line)
-    say(_as_typed(launch))
+    say(_command_text(launch))
     return asyncio.run(_until_signalled(launch, settings.start_timeout))
 
 
-def _model(name: ServerName, settings: ServeSettings) -> Launch:
+def _launch_model(name: ServerName, settings: ServeSettings) -> Launch:
     if settings.config is None:
         raise UsageError(f"serve {name} needs --config", hint="the config of the model, as the run will get it")
     model: ModelSettings = load_model(settings.config)
@@ -46,15 +46,15 @@ def _model(name: ServerName, settings: ServeSettings) -> Launch:
     )
 
 
-def _reader(settings: ServeSettings) -> Launch:
+def _launch_reader(settings: ServeSettings) -> Launch:
     return reader.launch(host=settings.host, port=settings.port, workers=usable_cpus(), alone=settings.dry_run)
 
 
-def _local(settings: ServeSettings) -> Launch:
+def _launch_local(settings: ServeSettings) -> Launch:
     return local.launch(host=settings.host, port=settings.port, dry_run=settings.dry_run, note=_print_line)
 
 
-_OWN = {"reader": _reader, "local": _local}
+_OWN = {"reader": _launch_reader, "local": _launch_local}
 """Servers of this package, which need no config."""
 
 
@@ -62,7 +62,7 @@ def _print_line(text: str) -> None:
     say(safe(text))
 
 
-def _as_typed(launch: Launch) -> str:
+def _command_text(launch: Launch) -> str:
     words = [f"{name}={shlex.quote(value)}" for name, value in launch.env.items()]
     return " ".join([*words, shlex.join(launch.command)])
 

@@ -99,7 +99,7 @@ def say(text: str) -> None:
 
 def emit(text: str) -> None:
     """Write a result to standard output; a closed pipe is not an error, a full disk raises OutputError."""
-    _put(sys.stdout, text)
+    _write(sys.stdout, text)
 
 
 class _Printed:
@@ -109,14 +109,14 @@ class _Printed:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        _put(self._stream, text)
+        _write(self._stream, text)
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
-def _put(stream: TextIO, text: str) -> None:
+def _write(stream: TextIO, text: str) -> None:
     try:
         stream.write(text)
         stream.flush()

@@ -72,7 +72,7 @@ async def in_turns(settings: Sequence[RunSettings], progress: LiveCounts, stop: 
     left = [Shard((begin + number) % of + 1, of) for number in range(of)]
     is_waiting = False
     while left:
-        left = [shard for shard in left if not await shards.asked(shard)]
+        left = [shard for shard in left if not await shards.ask_shard(shard)]
         if left and not is_waiting:
             progress.note(f"waiting for {count(len(left), 'shard')} of other workers")
             is_waiting = True
@@ -104,7 +104,7 @@ class InFolder:
         for each in self._settings:
             await in_daemon_thread(partial(check_locks, output_folder(each)))
 
-    async def asked(self, shard: Shard) -> bool:
+    async def ask_shard(self, shard: Shard) -> bool:
         """Ask or resume a shard, unless another worker has it; True if it is finished."""
         if self._known and all(is_finished(paths.shard(*shard)) for paths in self._known):
             return True
@@ -157,12 +157,12 @@ class InStore(InFolder):
 
         With `asks_server`, a model that only the server names is asked for there; finished shards need no server.
         """
-        shard = await _stored(self._leases.begun)
+        shard = await _call_store(self._leases.begun)
         if shard is None:
             return
-        done = await _stored(partial(self._leases.is_done, shard))
+        done = await _call_store(partial(self._leases.is_done, shard))
         kept: dict[int, dict[str, RunFile]] = {number: {} for number in range(len(self._settings))}
-        for name, content in (await _stored(partial(self._leases.files, shard, RUN_ENDING))).items():
+        for name, content in (await _call_store(partial(self._leases.files, shard, RUN_ENDING))).items():
             root, _, path = name.partition("/")
             try:
                 kept.setdefault(int(root), {})[path] = RunFile.parsed(content)
@@ -175,16 +175,16 @@ class InStore(InFolder):
             same = partial(check_same_run, settings, shard, kept[number], done=done, served=served)
             await in_daemon_thread(same)
 
-    async def asked(self, shard: Shard) -> bool:
+    async def ask_shard(self, shard: Shard) -> bool:
         """As of InFolder; a worker that loses its lease stops, and drops records that are not yet in the store."""
         leases = self._leases
-        if await _stored(partial(leases.is_done, shard)):
+        if await _call_store(partial(leases.is_done, shard)):
             return True
-        lease = await _stored(partial(leases.take, shard))
+        lease = await _call_store(partial(leases.take, shard))
         if lease is None:
             return False
         async with _LeasedShard(leases, lease, self._stop) as hold:
-            kept = await _stored(partial(leases.files, shard))
+            kept = await _call_store(partial(leases.files, shard))
             with private_folder(PREFIX) as folder, Growing(folder, shard, kept) as files:
                 parts = [
                     with_output(dataclasses.replace(each, shard=str(shard), share=""), folder / str(number))
@@ -200,14 +200,14 @@ class InStore(InFolder):
                         raise
                     self._progress.note(f"shard {shard}: {hold.lost}")
                     return False
-                await _stored(partial(leases.finish, lease, files.whole()))
+                await _call_store(partial(leases.finish, lease, files.whole()))
         return True
 
     async def gather(self) -> None:
         await self._check_same_run()  # another run may have begun at the same time and finished all
         roots = [output_folder(each) for each in self._settings]
         for number in range(1, self._of + 1):
-            files = await _stored(partial(self._leases.files, Shard(number, self._of)))
+            files = await _call_store(partial(self._leases.files, Shard(number, self._of)))
             for name, content in files.items():
                 root, _, path = name.partition("/")
                 with replacing(roots[int(root)] / path) as file:
@@ -226,7 +226,7 @@ async def _served_model(settings: RunSettings) -> str:
         return ""
 
 
-async def _stored(work: Callable[[], Result]) -> Result:
+async def _call_store(work: Callable[[], Result]) -> Result:
     try:
         return await in_daemon_thread(work)
     except OSError as error:
@@ -255,19 +255,19 @@ class _LeasedShard:
         self._over.set()
         await self._renewing
         if not self.lost:
-            await _stored(partial(self._leases.release, self._lease))
+            await _call_store(partial(self._leases.release, self._lease))
 
     async def during(self, asking: Awaitable[object], files: Growing) -> None:
         """Upload new records until `asking` has ended; raises its errors, and Interrupted if the lease is lost."""
         asked = asyncio.Event()
-        keeping = asyncio.create_task(self._keep_regularly(files, asked))
+        keeping = asyncio.create_task(self._upload_regularly(files, asked))
         try:
             await asking
         finally:
             asked.set()
             await keeping
             if not self.lost:
-                await _stored(partial(self._keep, files))
+                await _call_store(partial(self._upload, files))
         if self.lost:
             raise Interrupted([])
 
@@ -291,13 +291,13 @@ class _LeasedShard:
         if self.lost:
             self.stop.set()
 
-    async def _keep_regularly(self, files: Growing, asked: asyncio.Event) -> None:
+    async def _upload_regularly(self, files: Growing, asked: asyncio.Event) -> None:
         """Upload new records every few seconds; those of a failed upload go with the next one."""
         while not self.lost and await until_stopped(asked, asyncio.sleep(KEPT_S, True)) is not None:
             with suppress(OSError):
-                await in_daemon_thread(partial(self._keep, files))
+                await in_daemon_thread(partial(self._upload, files))
 
-    def _keep(self, files: Growing) -> None:
+    def _upload(self, files: Growing) -> None:
         while not self.lost:
             if not self._lines:
                 self._run_files |= files.run_files()

@@ -128,7 +128,7 @@ class Vqa2Settings(ConfiguredSettings):
 
     def __post_init__(self) -> None:
         super(Vqa2Settings, self).__post_init__()
-        _refuse_twins(self.model)
+        _refuse_same_names(self.model)
         if self.model_name and len(self.model) > 1:
             raise UsageError("--model_name goes with one --model", hint="give the names in the configs' model_name")
 
@@ -153,7 +153,7 @@ class Vqa2Settings(ConfiguredSettings):
         return self.model or (None,)
 
 
-def _refuse_twins(configs: Sequence[str]) -> None:
+def _refuse_same_names(configs: Sequence[str]) -> None:
     """Raise UsageError for two configs of one name: their results would have the same name."""
     names = [Path(config).stem if config.endswith(".json") else config for config in configs]
     for name in names:

@@ -46,7 +46,7 @@ class RequestOptions:
     @property
     def headers(self) -> dict[str, str]:
         """The headers by name; raises UsageError for one that can't be sent."""
-        headers = _pairs("header", self.header)
+        headers = _parse_pairs("header", self.header)
         for name, value in headers.items():
             if not name or not f"{name}{value}".isascii() or not f"{name}{value}".isprintable() or " " in name:
                 raise UsageError(f"--header {name!r} can't be sent", hint="name=value in printable ASCII")
@@ -61,8 +61,8 @@ class RequestOptions:
         """The keys of ModelSettings that these options change; `extra_body` is the config's. Raises UsageError."""
         own: dict[str, Any] = {"top_p": self.top_p, "seed": self.seed_model}
         body = dict(extra_body or {}) | without_none(own)
-        for path, text in _pairs("extra_body", self.extra_body).items():
-            _put(body, path.split("."), value := _value(text))
+        for path, text in _parse_pairs("extra_body", self.extra_body).items():
+            _set_field(body, path.split("."), value := _parse_value(text))
             if number := not_finite(value, path):
                 raise UsageError(f"--extra_body has {number}: numbers in JSON are finite", hint="a text has quotes")
         if taken := sorted(OURS & body.keys()):
@@ -78,21 +78,21 @@ class RequestOptions:
         return without_none(changed)
 
 
-def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+def _parse_pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     for text in texts:
         if "=" not in text:
             raise UsageError(f"--{option} {text.split(':')[0]!r} has no value", hint=f"--{option} name=value")
     return {name.strip(): value for name, _, value in (text.partition("=") for text in texts)}
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
         return text
 
 
-def _put(body: dict[str, Any], path: list[str], value: Any) -> None:
+def _set_field(body: dict[str, Any], path: list[str], value: Any) -> None:
     for name in path[:-1]:
         inner = body.get(name)
         body[name] = dict(inner) if isinstance(inner, dict) else {}

@@ -85,7 +85,7 @@ class EvaluateSettings(CheckedSettings):
 
     def __post_init__(self) -> None:
         check(self)
-        _need_runs(self.runs)
+        _check_runs(self.runs)
         self.shares  # noqa: B018  (raises if they can't be used)
 
     @property
@@ -112,9 +112,9 @@ class PlotSettings(CheckedSettings):
 
     def __post_init__(self) -> None:
         check(self)
-        _need_runs(self.runs)
+        _check_runs(self.runs)
 
 
-def _need_runs(runs: Sequence[Path]) -> None:
+def _check_runs(runs: Sequence[Path]) -> None:
     if not runs:
         raise UsageError("no run is given", hint="name robustness runs: their folders or files")

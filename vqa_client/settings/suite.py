@@ -85,7 +85,7 @@ def read_suite(name: str) -> tuple[Path, list[Entry]]:
     common = {key: value for key, value in content.items() if not isinstance(value, dict)}
     tables = {key: {"benchmark": key, **value} for key, value in content.items() if isinstance(value, dict)}
     for table, options in (("", common), *tables.items()):
-        _check(path, table, options)
+        _check_options(path, table, options)
     if not tables:
         raise UsageError(f"{path} names no benchmark", hint='[docvqa], and below it data = "DocVQA"')
     all_options = [
@@ -99,13 +99,13 @@ def read_suite(name: str) -> tuple[Path, list[Entry]]:
     ]
 
 
-def _check(path: Path, table: str, options: Mapping[str, Any]) -> None:
+def _check_options(path: Path, table: str, options: Mapping[str, Any]) -> None:
     """Raise UsageError for options that a suite, or one of its tables, can't have."""
     place = f"{path}, [{table}]" if table else f"{path}"
     for key, value in options.items():
-        if _option(key) in _OF_THE_COMMAND:
+        if _spelled(key) in _OF_THE_COMMAND:
             raise UsageError(f"{place}: {key} belongs to the whole command", hint="give it on the command line")
-        if table and _option(key) in _OF_ALL:
+        if table and _spelled(key) in _OF_ALL:
             raise UsageError(f"{place}: {key} belongs to the whole suite", hint="put it above the tables")
         if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(each, dict) for each in value)):
             raise UsageError(f"{place}: {key} is a table, not an option", hint="a table [NAME] for each benchmark")
@@ -113,7 +113,7 @@ def _check(path: Path, table: str, options: Mapping[str, Any]) -> None:
         raise UsageError(f"{place}: benchmark is above the tables", hint="put it into the benchmark's table")
 
 
-def _option(key: str) -> str:
+def _spelled(key: str) -> str:
     return key.replace("-", "_")
 
 
@@ -121,7 +121,7 @@ def _path_beside(key: str, value: Any, folder: Path) -> Any:
     """A value with the suite's folder before it if it names a file there; any other value unchanged."""
     if isinstance(value, list):
         return [_path_beside(key, each, folder) for each in value]
-    is_file = _option(key) in _FILES and isinstance(value, str) and value.endswith((".py", ".json"))
+    is_file = _spelled(key) in _FILES and isinstance(value, str) and value.endswith((".py", ".json"))
     return str(folder / value) if is_file and (folder / value).is_file() else value
 
 
@@ -132,30 +132,30 @@ def _folder_name(name: str) -> str:
 def words(entry: Entry, kind: type[RunSettings], root: Path) -> list[str]:
     """The options of an entry as words of a command line; paths start from `root`, addresses stay unchanged."""
     fields = {field.name: field for field in dataclasses.fields(kind)}
-    paths = {name for field in fields.values() if "Path" in str(field.type) for name in _names(field)}
+    paths = {name for field in fields.values() if "Path" in str(field.type) for name in _option_names(field)}
     arguments: list[str] = []
     for key, value in entry.options.items():
         if key == "benchmark":
             continue
-        name = _option(key)
+        name = _spelled(key)
         for each in value if isinstance(value, list) else [value]:
             if each is True:
                 arguments.append(f"--{key}")
             elif each is False:  # only an option that is on by default has a --no- form
-                arguments += [f"--no-{key}"] if name in fields and _default(fields[name]) else []
+                arguments += [f"--no-{key}"] if name in fields and _default_value(fields[name]) else []
             else:  # one word, since a value may begin with a hyphen
-                arguments.append(f"--{key}={_path(each, root) if name in paths else each}")
+                arguments.append(f"--{key}={_absolute_path(each, root) if name in paths else each}")
     return arguments
 
 
-def _names(field: dataclasses.Field[Any]) -> list[str]:
+def _option_names(field: dataclasses.Field[Any]) -> list[str]:
     """All names of a field's option: `data` of mc is also `data_json`."""
     marks = [mark for mark in getattr(field.type, "__metadata__", ()) if isinstance(mark, Parameter)]
     options = [option for mark in marks for option in (*(mark.name or ()), *(mark.alias or ()))]
-    return [field.name, *(_option(option.lstrip("-")) for option in options)]
+    return [field.name, *(_spelled(option.lstrip("-")) for option in options)]
 
 
-def _path(value: Any, root: Path) -> str:
+def _absolute_path(value: Any, root: Path) -> str:
     text = str(value)
     if text.startswith(_SHIPPED):
         return f"{shipped('data')}{text.removeprefix(_SHIPPED)}"
@@ -172,11 +172,11 @@ def settings_of(
     line: Sequence[str] = (),
 ) -> list[RunSettings]:
     """The settings of every benchmark for every model; options of the command `line` replace the suite's."""
-    named = {_option(word.lstrip("-").removeprefix("no-").partition("=")[0]) for word in line if word.startswith("--")}
+    given = {_spelled(word.lstrip("-").removeprefix("no-").partition("=")[0]) for word in line if word.startswith("--")}
     overrides = {
         field.name: getattr(suite, field.name)
         for field in dataclasses.fields(RunSettings)
-        if field.name in named or getattr(suite, field.name) != _default(field)
+        if field.name in given or getattr(suite, field.name) != _default_value(field)
     }
     if "limit" in overrides:  # replaces the suite's sample
         overrides = {"sample": None, "by": "", **overrides}
@@ -185,14 +185,17 @@ def settings_of(
     parsed = [(entry, parse(entry, root)) for entry in entries]
     return [
         dataclasses.replace(
-            each, **overrides, **_model_options(each, config, name), **_place(each, suite.output, entry, config, name)
+            each,
+            **overrides,
+            **_model_options(each, config, name),
+            **_output(each, suite.output, entry, config, name),
         )
         for config, name in suite.models
         for entry, each in parsed
     ]
 
 
-def _default(field: "dataclasses.Field[Any]") -> Any:
+def _default_value(field: "dataclasses.Field[Any]") -> Any:
     return field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
 
 
@@ -205,7 +208,7 @@ def _model_options(settings: RunSettings, config: str | None, name: str | None) 
     return changes | ({"model_name": name} if name else {})
 
 
-def _place(settings: RunSettings, output: Path, entry: Entry, config: str | None, name: str | None) -> dict[str, Any]:
+def _output(settings: RunSettings, output: Path, entry: Entry, config: str | None, name: str | None) -> dict[str, Any]:
     """A folder for each model that the command line names; in it one for each table of a benchmark with several."""
     of_config = Path(config).name.removesuffix(".json") if config else ""
     model = "_".join(_folder_name(part) for part in (of_config, name) if part)
