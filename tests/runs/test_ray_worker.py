@@ -18,7 +18,7 @@ from tests.faults.questions import Questions
 from vqa_client.cli.processes import locked_runs
 from vqa_client.cli.progress import LiveCounts, PlainDisplay
 from vqa_client.cli.ray_driver import on_ray
-from vqa_client.cli.ray_worker import Asked, Sent, Worker
+from vqa_client.cli.ray_worker import Sent, Worker
 from vqa_client.cpus import CPU_COUNT
 from vqa_client.errors import Busy, ServerUnusable, UsageError, VqaClientError
 from vqa_client.version import __version__
@@ -34,8 +34,7 @@ def asked(of: Questions, base_url: str, kept: Mapping[str, bytes], config: str) 
     """All messages of a worker without access to the config file."""
     content = Path(config).read_bytes()
     settings = of.settings(base_url, shard="1/2", config="/of/the/driver/model.json", output=Path("/nowhere/to/write"))
-    given = Asked(settings=[settings], files={"/of/the/driver/model.json": content})
-    return list(Worker(cpus=3).run(given, kept, {}))
+    return list(Worker(cpus=3).run([settings], {"/of/the/driver/model.json": content}, kept, {}))
 
 
 def test_a_worker_sends_its_shard_and_does_not_ask_the_records_that_it_gets(

@@ -21,7 +21,7 @@ from typing import Any
 
 from vqa_client.cli.processes import ShardsDisplay, locked_runs, merge_shards, worker_share
 from vqa_client.cli.progress import LiveCounts
-from vqa_client.cli.ray_worker import STOPPED, Asked, Sent, Worker
+from vqa_client.cli.ray_worker import STOPPED, Sent, Worker
 from vqa_client.cli.streams import EXIT_OK, EXIT_USAGE
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
@@ -223,10 +223,9 @@ class _Driver:
 
     async def _ask_shard(self, shard: Shard, actor: Any, node: str) -> VqaClientError | None:
         settings = [dataclasses.replace(each, shard=str(shard)) for each in self._settings]
-        asked = Asked(settings=settings, files=self._files)
         run = actor.run.options(num_returns="streaming", _generator_backpressure_num_objects=MOST_WAITING)
         with self._locked_files(shard) as kept:
-            async for message in run.remote(asked, kept, self._others):
+            async for message in run.remote(settings, self._files, kept, self._others):
                 sent: Sent = await message
                 await in_daemon_thread(partial(self._keep, sent))
                 for update in sent.display:

@@ -27,13 +27,6 @@ SHIPPED_S = 0.25
 STOPPED = -1
 
 
-class Asked(Struct, frozen=True, kw_only=True):
-    """The work of a worker. `files` are configs and benchmarks, by their names in the settings."""
-
-    settings: Sequence[RunSettings]
-    files: Mapping[str, bytes]
-
-
 class Sent(Struct, frozen=True, kw_only=True):
     """One message of a worker: new bytes of run files and logs by name, and the messages of its display.
 
@@ -64,25 +57,31 @@ class Worker:
         """Stop once running requests have ended."""
         self._stop.set()
 
-    def run(self, asked: Asked, kept: Mapping[str, bytes], others: Mapping[str, bytes]) -> Iterator[Sent]:
-        """Ask a shard; `kept` are its files so far, `others` those of the run's other divisions."""
+    def run(
+        self,
+        settings: Sequence[RunSettings],
+        files: Mapping[str, bytes],
+        kept: Mapping[str, bytes],
+        others: Mapping[str, bytes],
+    ) -> Iterator[Sent]:
+        """Ask a shard; `kept` are its files so far, `others` those of the run's other divisions.
+
+        `files` are configs and benchmarks, by their names in the settings.
+        """
         with private_folder(PREFIX) as folder:
             output = folder / "output"
             for name, content in others.items():
                 write_file(output / name, content)
-            settings = [
-                _local_settings(each, asked.files, folder, output / str(number))
-                for number, each in enumerate(asked.settings)
-            ]
+            local = [_local_settings(each, files, folder, output / str(number)) for number, each in enumerate(settings)]
             display, part = _Display(), settings[0].part
             assert part is not None
-            with Growing(output, part, kept) as files, ThreadPoolExecutor(1) as thread:
-                ended = thread.submit(asyncio.run, self._ask(settings, display))
+            with Growing(output, part, kept) as growing, ThreadPoolExecutor(1) as thread:
+                ended = thread.submit(asyncio.run, self._ask(local, display))
                 while not ended.done():
                     wait([ended], SHIPPED_S)
-                    while sent := _collect(files, display):
+                    while sent := _collect(growing, display):
                         yield sent
-                while sent := _collect(files, display):
+                while sent := _collect(growing, display):
                     yield sent
             yield ended.result()
 

@@ -95,6 +95,7 @@ class JudgeSettings(ConfiguredSettings):
             if getattr(self, name) not in (False, "", "1"):
                 raise UsageError(f"judge doesn't take --{name}: {why}", hint=way_out)
 
+    benchmark: ClassVar = "judge"
     own_forms: ClassVar[frozenset[str]] = frozenset({"repeat"})
 
     @property
@@ -114,11 +115,6 @@ class JudgeSettings(ConfiguredSettings):
         if self.which in (ALL, WRONG):
             return frozenset()
         return frozenset(word.strip() for word in self.which.split(",") if word.strip())
-
-    @property
-    def benchmark(self) -> str:
-        """The name of the benchmark that asks judges."""
-        return "judge"
 
     @property
     def title(self) -> str:

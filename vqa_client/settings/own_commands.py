@@ -37,9 +37,7 @@ class McSettings(ChoiceOptions, OneModelSettings):
     ] = "robust"
     """Which reading of a reply is the headline; all three are reported."""
 
-    @property
-    def benchmark(self) -> str:
-        return "mc"
+    benchmark: ClassVar = "mc"
 
     @property
     def shows_images(self) -> bool:
@@ -64,14 +62,12 @@ class NiahSettings(OneModelSettings):
     case_sensitive: Annotated[Switch, DATA] = False
     """Case-sensitive matching."""
 
+    benchmark: ClassVar = "niah"
+
     @property
     def shows_images(self) -> bool:
         """Whether documents are shown as page images."""
         return not self.text_only
-
-    @property
-    def benchmark(self) -> str:
-        return "niah"
 
 
 MAX_TOKENS = 100
@@ -123,6 +119,7 @@ class Vqa2Settings(ConfiguredSettings):
     raw_images: Annotated[Switch, IMAGES] = False
     """Send images as they are (recorded). Default: shrunk to a longest side of 1024, as published."""
 
+    benchmark: ClassVar = "vqa2"
     usual_max_tokens: ClassVar = MAX_TOKENS
     usual_timeout_s: ClassVar[float | None] = TIMEOUT_S
 
@@ -131,10 +128,6 @@ class Vqa2Settings(ConfiguredSettings):
         _refuse_same_names(self.model)
         if self.model_name and len(self.model) > 1:
             raise UsageError("--model_name goes with one --model", hint="give the names in the configs' model_name")
-
-    @property
-    def benchmark(self) -> str:
-        return "vqa2"
 
     @property
     def draws(self) -> tuple[str, ...]:
