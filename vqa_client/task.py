@@ -105,11 +105,9 @@ def visible(content: Content, turns: Sequence[Turn] = ()) -> str:
     if turns:
         earlier = ((_marked(turn.content), turn.reply) for turn in turns)
         return "".join(f"User: {text}\nAssistant: {reply}\n" for text, reply in earlier) + f"User: {_marked(content)}"
-    images = tuple(range(1, len(content)))
-    if content[:-1] == images and isinstance(content[-1], str):
-        return content[-1]
-    if content[1:] == images and isinstance(content[0], str):
-        return content[0]
+    images, texts = tuple(range(1, len(content))), [part for part in content if isinstance(part, str)]
+    if len(texts) == 1 and images in (content[:-1], content[1:]):
+        return texts[0]
     return _marked(content)
 
 

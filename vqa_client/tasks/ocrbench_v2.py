@@ -53,25 +53,6 @@ _DIGITS = re.compile(r"\d+")
 _BETWEEN: Final = ("", ".", ". ", ",", ", ", "、", ";", "; ", " ", "和")
 
 
-def v2_score(answer: str, question: Question, kind: str, language: str, how: str, *, single: bool) -> float | None:
-    """The score of a text task, None for other tasks; `how` is the column `eval`."""
-    references = question.references
-    match kind, language:
-        case "text counting", _:
-            return counting(answer, references, regression=how == "regression")
-        case "formula recognition", _:
-            return (formula_chinese if language == "cn" else formula)(answer, references)
-        case "handwritten answer extraction", _:
-            return None if "简答" in question.text else letters(answer, references)
-    if kind not in _TEXT_TASKS:
-        return None
-    if how == "multiple choice":
-        return multiple_choice(answer, references)
-    if how == "case sensitive":
-        return vqa_case_sensitive(answer, references, single=single)
-    return vqa_chinese(answer, references, single=single) if language == "cn" else vqa(answer, references)
-
-
 def vqa(answer: str, references: Iterable[str]) -> float:
     """A reference of fewer than five words must be in the reply, a longer one must be close to the reply."""
     return max((_in_or_close(line(answer), line(each), _few_words) for each in references), default=0.0)
@@ -175,9 +156,24 @@ def question(row: Row, place: Place) -> Question:
 
 
 def right(answer: str, question: Question) -> float | None:
-    kind, _, language = question.row.type.rpartition(" ")
-    single = not isinstance(question.row.answers, list)
-    return v2_score(answer, question, kind, language, question.row.eval, single=single)
+    """The score of a text task by its rule, None for other tasks."""
+    row, references = question.row_as(Row), question.references
+    kind, _, language = row.type.rpartition(" ")
+    single = not isinstance(row.answers, list)
+    match kind, language:
+        case "text counting", _:
+            return counting(answer, references, regression=row.eval == "regression")
+        case "formula recognition", _:
+            return (formula_chinese if language == "cn" else formula)(answer, references)
+        case "handwritten answer extraction", _:
+            return None if "简答" in question.text else letters(answer, references)
+    if kind not in _TEXT_TASKS:
+        return None
+    if row.eval == "multiple choice":
+        return multiple_choice(answer, references)
+    if row.eval == "case sensitive":
+        return vqa_case_sensitive(answer, references, single=single)
+    return vqa_chinese(answer, references, single=single) if language == "cn" else vqa(answer, references)
 
 
 def mean_of(language: str) -> Aggregate:

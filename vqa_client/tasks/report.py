@@ -85,8 +85,8 @@ class _RunningTotals:
                 metric = self._metrics[name]
                 if not totals and not isinstance(metric.read, Replay):
                     continue
-                scored = self._score_record(metric, question, record, readings)
-                if scored is None:
+                scored, counts = self._score_record(metric, question, record, readings)
+                if not counts:
                     continue
                 if isinstance(metric.read, Replay):
                     replayed[name] = scored.score
@@ -98,14 +98,7 @@ class _RunningTotals:
         """All questions under a metric; a question without references has a score of 0."""
         readings = self._start_readings()
         for question, record in self._pairs():
-            scored = self._score_record(metric, question, record, readings)
-            yield scored or Scored(
-                question=question,
-                record=record,
-                answer=self._answer(metric, record, question, readings),
-                score=0.0,
-                said=partial(self._answer_by, record, question, readings),
-            )
+            yield self._score_record(metric, question, record, readings)[0]
 
     def _start_readings(self) -> dict[str, Parse]:
         """Start the replayed readings."""
@@ -113,28 +106,26 @@ class _RunningTotals:
 
     def _score_record(
         self, metric: Metric, question: Question, record: Record, readings: Mapping[str, Parse]
-    ) -> Scored | None:
-        answer = self._answer(metric, record, question, readings)
+    ) -> tuple[Scored, bool]:
+        """A question under a metric, and whether it counts there."""
+        answer = self._answer(record, question, readings, metric.name)
         score = metric.score(record.rationale if metric.rationale else answer, question)
-        if score is None:
-            return None
-        return Scored(
+        scored = Scored(
             question=question,
             record=record,
             answer=answer,
-            score=score,
-            said=partial(self._answer_by, record, question, readings),
+            score=score or 0.0,
+            said=partial(self._answer, record, question, readings),
             other=lambda id: self._scores[metric.name].get(id),
         )
+        return scored, score is not None
 
-    def _answer_by(self, record: Record, question: Question, readings: Mapping[str, Parse], metric: str) -> str | None:
-        return self._answer(self._metrics[metric], record, question, readings)
-
-    def _answer(self, metric: Metric, record: Record, question: Question, readings: Mapping[str, Parse]) -> str | None:
+    def _answer(self, record: Record, question: Question, readings: Mapping[str, Parse], name: str) -> str | None:
         """The answer of a record in a metric's reading; None for a failed question, where a replay reads ""."""
-        if metric.name in readings:
+        metric = self._metrics[name]
+        if name in readings:
             reply = reply_from(kept_completion(record)) if record.output is not None else _NOTHING
-            return readings[metric.name](reply, question).text
+            return readings[name](reply, question).text
         if metric.read is self._benchmark.answering_metric.read or record.output is None:
             return record.answer
         return self._benchmark.answer(metric, reply_from(kept_completion(record)), question).text
@@ -146,8 +137,8 @@ class _RunningTotals:
         readings = self._start_readings()
         for question, record in self._pairs():
             for name in scores:
-                scored = self._score_record(self._metrics[name], question, record, readings)
-                if scored is not None:
+                scored, counts = self._score_record(self._metrics[name], question, record, readings)
+                if counts:
                     scores[name][question.id] = scored.score
         return scores
 

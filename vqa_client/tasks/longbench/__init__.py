@@ -274,8 +274,9 @@ def select(
         shown_pages.append(row.name, images)
         if on_chosen is not None:
             on_chosen(row)
-    if unsettled:
-        _count_unsettled(lengths, file, indices, unsettled)
+    counted = buckets(file, {indices[place]: size for place, size in unsettled.items()})
+    for place in unsettled:
+        lengths[place] = _NUMBERS[counted[indices[place]]]
     return Selection(
         file=file,
         row_type=row_type,
@@ -296,13 +297,6 @@ def bucket_by_size(row: Row) -> str:
     if not row.has_context():
         return UNKNOWN
     return BUCKETS[0] if len(row.context) < EDGES[0] else ""
-
-
-def _count_unsettled(lengths: bytearray, file: DataFile, indices: "array[int]", context_bytes: dict[int, int]) -> None:
-    """Set the buckets of the contexts that must be counted; `context_bytes` has their sizes by place."""
-    counted = buckets(file, {indices[place]: size for place, size in context_bytes.items()})
-    for place in context_bytes:
-        lengths[place] = _NUMBERS[counted[indices[place]]]
 
 
 def _checked_rows(file: DataFile, row_type: type[AnyRow], wanted: Wanted, hint: str) -> Iterator[tuple[int, AnyRow]]:

@@ -8,7 +8,7 @@ import random
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -144,16 +144,13 @@ class ImageFolders:
         folders = ", ".join(existing) or f"{', '.join(self._folders)}, which are not there"
         return f"looked for {', '.join(names)} (or {' or '.join(_SUFFIXES[1:])}) in {folders}"
 
-    def _names(self, image_id: int | str) -> Iterable[str]:
+    def _names(self, image_id: int | str) -> Iterator[str]:
         if isinstance(image_id, str) and not (image_id.isdecimal() and len(image_id) <= _MOST_DIGITS):
-            return (image_id, *(image_id + suffix for suffix in _SUFFIXES))
-        return self._numbered_names(int(image_id))
-
-    def _numbered_names(self, number: int) -> Iterator[str]:
+            yield from (image_id, *(image_id + suffix for suffix in _SUFFIXES))
+            return
         for template in _NAMES:
-            stem = template.format(self._subtype, number)
-            for suffix in _SUFFIXES:
-                yield stem + suffix
+            stem = template.format(self._subtype, int(image_id))
+            yield from (stem + suffix for suffix in _SUFFIXES)
 
 
 def _list_folder(folder: Path) -> list[str]:
