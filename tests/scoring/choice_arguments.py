@@ -1,6 +1,6 @@
-"""What a reply's argument has and isn't a choice, with the letter that each reply means.
+"""Replies whose argument contains letters and values that are not choices, with the letter that each reply means.
 
-Letters of formulas, numbers of the working, and questions that the reply invents after its answer.
+Letters in formulas, numbers in the working, and questions that the reply invents after its answer.
 """
 
 from typing import Final
@@ -51,7 +51,7 @@ TURNS: Final[tuple[Row, ...]] = (
     ("The answer is A.\n\nLooking again, there are rails, so the answer is C.", "C"),
     ("The answer is A.\nA. red bus\nC. tram\nSorry, the answer is C.", "C"),
 )
-"""A question, turn or list that a reply invents takes the answer from nothing that was said before it."""
+"""A question, turn or list that a reply invents doesn't change the answer before it."""
 
 NAMES: Final[tuple[Row, ...]] = (
     ("So C is the vertex of the cone.", None),
@@ -80,7 +80,7 @@ NAMES: Final[tuple[Row, ...]] = (
     ("So C is an acid. The answer is D.", "D"),
     ("Let D be the midpoint of BC. Then the answer is (C).", "C"),
 )
-"""A letter that names something in the argument is no choice."""
+"""A letter that names something in the argument is not a choice."""
 
 SENTENCES: Final[tuple[Row, ...]] = (
     ("It was assumed that u = 0. The answer is (B).", "B"),
@@ -91,7 +91,7 @@ SENTENCES: Final[tuple[Row, ...]] = (
     ("I would not choose B. blue car", None),
     ("The answer is not B. blue car", None),
 )
-"""A sentence may end in one character; the full stop of a label ends none."""
+"""A sentence may end in a single character; the full stop of a label doesn't end one."""
 
 TITLES: Final[tuple[Row, ...]] = (
     ("The result is closest to option B.", "B"),
@@ -111,7 +111,7 @@ TITLES: Final[tuple[Row, ...]] = (
     ("The missing vehicle is the tram.", "C"),
     ("The tram is missing.", None),
 )
-"""An option may be named by its title; one that is excluded behind its text isn't."""
+"""A reply may name an option by its title; an option excluded after its text is not the answer."""
 
 OTHERS: Final[tuple[Row, ...]] = (
     ("Looking at the tram, the correct option is H.", None),
@@ -131,7 +131,7 @@ OTHERS: Final[tuple[Row, ...]] = (
     ("It is a tram. A red bus, blue car or ferry is less likely.", "C"),
     ("The tram, most likely. The other options, red bus and ferry, are less likely.", "C"),
 )
-"""Where the reply gives another letter, rejects all or isn't prose, the text of a choice is no answer."""
+"""The text of a choice is not an answer if the reply gives another letter, rejects all choices or isn't prose."""
 
 WORKING: Final[tuple[Row, ...]] = (
     ("x = 3\ny = 2\nprint(x * y)", None),

@@ -1,4 +1,4 @@
-"""Everyday sentences of every language in `cues`: those that give C, and those that deny A; choices are `VEHICLES`."""
+"""Everyday sentences in every language of `grammar.CUES`: those that give C, and those that deny A."""
 
 from typing import Final
 
@@ -96,7 +96,7 @@ GIVEN: Final = {
         | C가 맞습니다. | 올바른 답은 C입니다. | 옳은 것은 C이다. | A가 아니라 C입니다. | 제 답은 C입니다.
         | 선택지 C가 맞습니다. | 따라서 답은 C이다. | C만 맞다.""",
 }
-"""Each gives C."""
+"""Each sentence gives C."""
 
 DENIED: Final = {
     "German": """A ist falsch. | Die Antwort ist nicht A. | Antwort A ist nicht richtig.
@@ -151,7 +151,7 @@ DENIED: Final = {
     "Korean": """A는 틀렸습니다. | 정답은 A가 아닙니다. | A는 정답이 아니다. | 선택지 A는 옳지 않다.
         | A는 오답입니다.""",
 }
-"""None of them gives an answer."""
+"""No sentence gives an answer."""
 
 MORE_GIVEN: Final = (
     "Meiner Meinung nach ist C die richtige Wahl.",

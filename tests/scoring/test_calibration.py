@@ -1,4 +1,4 @@
-"""Calibration against figures worked out by hand."""
+"""Calibration against figures computed by hand."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What `read_choice` makes of replies, kind by kind; the tables are the specification.
+"""How `read_choice` reads replies of each kind; the tables are the specification.
 
 In `choice_rows.jsonl` the choices are `VEHICLES`.
 """
@@ -60,12 +60,12 @@ def test_the_text_of_one_choice_stands_for_its_letter(reply: str, letter: str | 
 
 
 @rows("said")
-def test_an_answer_may_be_said_in_many_ways(reply: str, letter: str | None) -> None:
+def test_an_answer_may_be_worded_in_many_ways(reply: str, letter: str | None) -> None:
     assert read(reply).text == letter
 
 
 @rows("unsaid")
-def test_a_letter_that_is_only_spoken_of_is_no_answer(reply: str, letter: str | None) -> None:
+def test_a_letter_that_is_only_mentioned_is_not_an_answer(reply: str, letter: str | None) -> None:
     answer = read(reply)
     assert (answer.text, answer.status == "ok") == (letter, False)
 
@@ -76,22 +76,22 @@ def test_a_committed_reply_is_read(reply: str, letter: str | None) -> None:
 
 
 @rows("uncommitted")
-def test_a_reply_without_commitment_is_not_guessed_at(reply: str, letter: str | None) -> None:
+def test_a_reply_without_commitment_has_no_answer(reply: str, letter: str | None) -> None:
     answer = read(reply)
     assert (answer.text, answer.status == "ok") == (letter, False)
 
 
 @rows("denials")
-def test_a_denied_letter_is_not_taken_and_a_judged_right_one_is(reply: str, letter: str | None) -> None:
+def test_a_denied_letter_is_not_the_answer_and_one_judged_right_is(reply: str, letter: str | None) -> None:
     assert read(reply).text == letter
 
 
 @rows("cut")
-def test_a_reply_that_was_cut_off_at_an_article_has_no_answer(reply: str, letter: str | None) -> None:
+def test_a_reply_truncated_after_an_article_has_no_answer(reply: str, letter: str | None) -> None:
     assert read(reply, finish_reason="length").text == letter
 
 
-def test_a_small_letter_at_a_cut_is_a_label_where_labels_are_small() -> None:
+def test_a_lower_case_letter_that_ends_a_truncated_reply_is_a_label_if_labels_are_lower_case() -> None:
     assert read("The answer is a", choice_label_sets.LOWER_CASE, finish_reason="length").text == "a"
 
 
@@ -120,7 +120,9 @@ def test_labels_come_from_the_question(choices: dict[str, str], reply: str, labe
         for row in table
     ],
 )
-def test_what_stands_in_the_argument_is_no_choice(choices: dict[str, str], reply: str, label: str | None) -> None:
+def test_letters_and_values_in_the_argument_are_not_the_answer(
+    choices: dict[str, str], reply: str, label: str | None
+) -> None:
     assert read(reply, choices).text == label
 
 
@@ -141,7 +143,7 @@ def test_longer_sentences_of_many_languages_are_read(sentences: tuple[str, ...],
     assert [(sentence, read(sentence).text) for sentence in sentences if read(sentence).text != letter] == []
 
 
-def test_an_answer_before_an_invented_question_is_whole_though_the_reply_was_cut_off() -> None:
+def test_an_answer_before_an_invented_question_counts_in_a_truncated_reply() -> None:
     assert read("tram\n\nQuestion: Which floats?\nAnswer: It", finish_reason="length").text == "C"
     assert read("I see rails.\n\nQuestion: Which", finish_reason="length").status == "truncated"
 
@@ -154,7 +156,7 @@ def test_several_letters_are_ambiguous(reply: str, letter: None) -> None:
 
 
 @rows("never an answer")
-def test_what_is_no_answer_has_no_letter(reply: str, letter: None) -> None:
+def test_a_reply_without_an_answer_gives_no_letter(reply: str, letter: None) -> None:
     answer = read(reply)
     assert (answer.text, answer.status) == (letter, "unparsed")
 
@@ -209,7 +211,7 @@ def test_a_question_without_choices_has_no_answer() -> None:
     assert read("B", {}).status == "unparsed"
 
 
-def test_labels_with_regex_signs_are_only_letters() -> None:
+def test_regex_characters_in_labels_are_literal() -> None:
     odd = {"(a)": "red bus", "b.": "blue car", "c*": "tram", "": "nothing"}
     assert read("The answer is b.", odd).status in {"ok", "unparsed"}
     assert read("zzz", odd).text is None
@@ -220,7 +222,7 @@ def test_every_phrase_belongs_to_one_row() -> None:
     assert len(phrases) == len(set(phrases)) == len(ROWS)
 
 
-def test_only_declarations_hold_for_a_reply_that_was_cut_off() -> None:
+def test_only_declarations_count_in_a_truncated_reply() -> None:
     undeclared = [
         "tram",
         "C. tram",
@@ -235,7 +237,7 @@ def test_only_declarations_hold_for_a_reply_that_was_cut_off() -> None:
     assert RULES[0].name == "declaration"
 
 
-def test_judged_choices_are_looked_for_only_where_two_words_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verdicts_are_searched_only_if_two_words_judge(monkeypatch: pytest.MonkeyPatch) -> None:
     """They take longer to look for than all else that is read of an ordinary reply."""
     looked: list[object] = []
     monkeypatch.setattr("vqa_client.scoring.choices.declared.judged_right", looked.append)

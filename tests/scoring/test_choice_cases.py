@@ -1,4 +1,4 @@
-"""Replies from beside the repository: hand-collected ones, and real ones with what the benchmark's own parser read."""
+"""Hand-collected replies, and real ones with the readings of their benchmark's parser, from beside the repository."""
 
 import ast
 import json
@@ -39,7 +39,7 @@ def _pairs() -> list[tuple[str, str, str | None]]:
 
 
 @pytest.mark.skipif(not CASES.exists(), reason="../shared/cases is not beside this repository")
-def test_collected_replies_mean_what_was_noted() -> None:
+def test_collected_replies_are_read_as_labelled() -> None:
     wrong = [
         (reply, letter, answer)
         for case, reply, letter in _pairs()

@@ -1,4 +1,4 @@
-"""A constrained reply is a label and nothing else; free text is none, however plainly it names one."""
+"""A constrained reply is only a label; free text is not a label, even if it names one."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The label that is weighed highest: its spellings add up, ties and thoughts decide nothing, no label is made up."""
+"""The label with the highest probability: spellings add up, ties and thoughts decide nothing."""
 
 from math import exp, fsum, isclose, log
 from unicodedata import normalize
@@ -27,7 +27,7 @@ def read(first_token: dict[str, float] | None, reasoning: str | None = None) -> 
     return read_first_token(Completion(text="", first_token=first_token, reasoning=reasoning), LABELS)
 
 
-def test_the_most_probable_label_is_the_answer_whatever_the_likeliest_token_is() -> None:
+def test_the_most_probable_label_is_the_answer_even_if_another_token_is_likelier() -> None:
     answer = read(of(The=0.6, B=0.2, A=0.1))
     assert (answer.status, answer.text, answer.rule) == ("ok", "B", "first token")
     assert answer.probabilities == {"A": 0.1, "B": 0.2}
@@ -46,7 +46,7 @@ def test_small_full_width_and_lookalike_letters_count_for_their_label(token: str
     assert answer.probabilities == pytest.approx({"A": exp(-3), "C": exp(-0.1)}, rel=1e-5)
 
 
-def test_letters_that_differ_in_their_size_alone_are_two_labels() -> None:
+def test_letters_that_differ_only_in_case_are_two_labels() -> None:
     assert label_probabilities({"a": log(0.25), "A": log(0.5)}, ("a", "A")) == pytest.approx({"a": 0.25, "A": 0.5})
 
 
@@ -67,7 +67,7 @@ def test_prose_first_is_not_a_label(first: dict[str, float], status: str, text: 
 
 
 @pytest.mark.parametrize("token", ["An", "AB", "The", "E", "", "  ", "A1", "no A"])
-def test_a_token_that_is_no_label_counts_for_none(token: str) -> None:
+def test_a_token_that_is_not_a_label_counts_for_no_label(token: str) -> None:
     assert label_probabilities({token: -0.1}, LABELS) == {}
     assert read({token: -0.1}) == Answer(status="unparsed", rule="first token")
 
@@ -87,14 +87,14 @@ def test_without_logprobs_there_is_no_answer() -> None:
 @pytest.mark.parametrize(
     "token", ["<think>", "<think", "\n<think>", "<|channel|>", "[THINK]", "<seed:think>", "◁think▷", "<unused94>"]
 )
-def test_a_first_thought_is_no_answer(token: str) -> None:
+def test_a_token_of_a_thought_is_not_an_answer(token: str) -> None:
     first = {token: -0.1, "B": -3.0}
     assert thinks(Completion(text="", first_token=first))
     assert read(first) == Answer(status="unparsed", rule="reasoning first")
     assert read({"B": -0.1}, reasoning="Let me see").rule == "reasoning first"
 
 
-def test_an_unlikely_thought_is_no_obstacle() -> None:
+def test_an_unlikely_token_of_a_thought_does_not_matter() -> None:
     assert read({"<think>": -9.0, "B": -0.1}).text == "B"
 
 

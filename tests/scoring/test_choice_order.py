@@ -1,4 +1,4 @@
-"""Orders of choices: every place is as likely, the right letter moves with its text, and what can't move is seen."""
+"""Orders of choices: all are equally likely, the right letter moves with its text, and references are recognised."""
 
 from collections import Counter
 
@@ -30,7 +30,7 @@ def test_a_rotation_turns_the_choices_by_its_number() -> None:
     assert as_shown(question(rotation(0))) == question(rotation(0))
 
 
-def test_over_all_rotations_the_right_answer_stands_in_each_place_once() -> None:
+def test_over_all_rotations_the_right_answer_is_in_each_position_once() -> None:
     assert sorted(as_shown(question(rotation(by))).references[0] for by in range(4)) == list("ABCD")
 
 
@@ -42,7 +42,7 @@ def test_other_variants_leave_the_order_alone(variant: str) -> None:
     assert as_shown(question(variant)) == question(variant)
 
 
-def test_a_drawn_order_is_the_same_every_time_and_another_with_another_seed() -> None:
+def test_a_random_order_is_stable_and_changes_with_the_seed() -> None:
     names = [f"q{number}" for number in range(200)]
     first, again, other = ([order_of(shuffled(seed), "ABCD", name) for name in names] for seed in (1, 1, 2))
     assert first == again
@@ -71,7 +71,7 @@ def test_each_of_the_24_orders_is_as_likely() -> None:
         "Two of the above statements are true",
     ],
 )
-def test_a_choice_that_speaks_of_others_is_seen(text: str) -> None:
+def test_a_choice_that_refers_to_others_is_recognised(text: str) -> None:
     assert names_others({"A": "red", "B": text})
 
 
@@ -89,5 +89,5 @@ def test_a_choice_that_speaks_of_others_is_seen(text: str) -> None:
         "a and b",
     ],
 )
-def test_a_choice_that_speaks_of_itself_is_not(text: str) -> None:
+def test_a_choice_that_refers_to_no_other_is_not(text: str) -> None:
     assert not names_others({"A": "red", "B": text})

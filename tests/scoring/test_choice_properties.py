@@ -1,4 +1,4 @@
-"""What holds of `read_choice` for any reply: no label from outside, the same letter in any dress, linear time."""
+"""Properties of `read_choice` for any reply: only labels of the question, any wrappers, linear time."""
 
 import json
 import random
@@ -88,7 +88,7 @@ def test_prose_without_a_letter_has_no_answer(words: list[str]) -> None:
     letter=LETTERS, words=st.lists(st.sampled_from(["rails", "water", "wheels", "page", "shows", "two"]), max_size=30)
 )
 @settings(deadline=None)
-def test_a_json_reply_says_what_its_answer_says(letter: str, words: list[str]) -> None:
+def test_a_json_reply_is_read_as_its_answer(letter: str, words: list[str]) -> None:
     reply = {"reasoning": f"{' '.join(words)}. One may say that the answer is A, B or D.", "answer": letter}
     assert read(json.dumps(reply)).text == letter
     assert read(f"```json\n{json.dumps(reply, indent=2)}\n```").text == letter
@@ -147,13 +147,13 @@ def test_a_long_reply_takes_milliseconds() -> None:
     assert took.whole < LIMIT
 
 
-def test_an_answer_is_found_wherever_it_stands_in_a_long_reply() -> None:
+def test_an_answer_is_found_anywhere_in_a_long_reply() -> None:
     filler = "the table on that page has many rows " * 1300
     for reply in (f"Answer: B\n{filler}", f"{filler}\nThe answer is B.\n{filler}", f"{filler}\nAnswer: B"):
         assert read(reply).text == "B"
 
 
-def test_of_a_runaway_reply_both_ends_are_read() -> None:
+def test_both_ends_of_a_runaway_reply_are_read() -> None:
     filler = "the table on that page has many rows " * 6000
     assert read(f"Answer: B\n{filler}").text == read(f"{filler}\nAnswer: B").text == "B"
     assert read(f"{filler}\nAnswer: B\n{filler}").status == "unparsed"

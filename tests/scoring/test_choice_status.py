@@ -1,4 +1,4 @@
-"""Why a reply has no answer: nothing there, cut off, refused, undecided or unreadable."""
+"""Why a reply has no answer: it is empty, truncated, a refusal, ambiguous or unparsed."""
 
 import pytest
 
@@ -130,13 +130,13 @@ def read(text: str, finish_reason: str | None = None, reasoning: str | None = No
 
 
 @pytest.mark.parametrize("reply", REFUSALS)
-def test_a_refusal_is_a_state_of_its_own(reply: str) -> None:
+def test_a_refusal_has_its_own_status(reply: str) -> None:
     answer = read(reply)
     assert (answer.text, answer.status) == (None, "refused")
 
 
 @pytest.mark.parametrize("reply", NO_REFUSALS[:-1])
-def test_finding_no_answer_is_no_refusal(reply: str) -> None:
+def test_finding_no_answer_is_not_a_refusal(reply: str) -> None:
     assert read(reply).status == "unparsed"
     assert not refuses(reply)
 
@@ -150,7 +150,7 @@ def test_an_answer_after_an_apology_is_an_answer(reply: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t", "<|im_end|>", "</s>", "<think>A</think>", "<think></think>\n"])
-def test_a_reply_that_says_nothing_is_empty(text: str) -> None:
+def test_a_reply_without_words_is_empty(text: str) -> None:
     assert read(text, "stop").status == "empty"
 
 
@@ -181,11 +181,11 @@ def test_a_reply_cut_off_after_its_answer_keeps_it(text: str) -> None:
     assert read(text, "length").text == "B"
 
 
-def test_reasoning_that_never_ends_is_truncated_whatever_the_server_says() -> None:
+def test_unfinished_reasoning_is_truncated_with_any_finish_reason() -> None:
     assert read("<think>The answer is B", "stop").status == "truncated"
 
 
-def test_an_answer_in_the_reasoning_counts_where_the_model_stopped() -> None:
+def test_an_answer_in_the_reasoning_counts_if_the_model_stopped() -> None:
     answer = read("", "stop", "The rails show it, so the answer is C.")
     assert (answer.text, answer.status, answer.source) == ("C", "ok", "reasoning")
 
@@ -203,7 +203,7 @@ def test_an_answer_in_the_reasoning_counts_where_the_model_stopped() -> None:
         ("content_filter", None, "refused"),
     ],
 )
-def test_reasoning_without_a_declaration_is_no_answer(
+def test_reasoning_without_a_declaration_is_not_an_answer(
     finish_reason: str | None, reasoning: str | None, status: str
 ) -> None:
     answer = read("", finish_reason, reasoning)
@@ -211,7 +211,7 @@ def test_reasoning_without_a_declaration_is_no_answer(
 
 
 @pytest.mark.parametrize(("text", "letter"), [("B", "B"), ("It is hard to say.", None)])
-def test_reasoning_is_not_read_where_there_is_a_reply(text: str, letter: str | None) -> None:
+def test_reasoning_is_not_read_if_there_is_a_reply(text: str, letter: str | None) -> None:
     answer = read(text, "stop", "So the answer is C.")
     assert (answer.text, answer.source) == (letter, "content")
 

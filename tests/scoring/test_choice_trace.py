@@ -1,4 +1,4 @@
-"""Explaining a reading: it is the reading itself, and shows what it passed over."""
+"""A trace has the same answer as the reading, and shows what the reading passed over."""
 
 import pytest
 from hypothesis import given
@@ -45,7 +45,7 @@ def test_the_rule_that_fired_is_the_one_that_decided(text: str, finish: str | No
     assert all(rule.labels is not None and not rule.passed_over for rule in fired)
 
 
-def test_rules_that_would_have_said_something_else_are_shown() -> None:
+def test_rules_that_find_something_else_are_shown() -> None:
     view = explained("**C** looks likely, but the answer is B.")
     found = {rule.name: rule.labels for rule in view.rules if rule.labels is not None}
     assert [rule.name for rule in view.rules if rule.fired] == ["declaration"]
@@ -59,20 +59,20 @@ def test_rules_that_would_have_said_something_else_are_shown() -> None:
     assert view.read.startswith("*C* looks likely")
 
 
-def test_only_the_own_answer_is_shown_of_a_reply_that_invents_a_question() -> None:
+def test_a_trace_ends_before_an_invented_question() -> None:
     view = explained("The answer is B.\n\nQuestion: What else?\nThe answer is C.")
     assert (view.answer.text, view.answer.rivals, view.read) == ("B", (), "The answer is B.")
     assert [declared.labels for declared in view.declared] == [("B",)]
 
 
-def test_a_cut_reply_passes_over_what_is_not_declared() -> None:
+def test_a_truncated_reply_passes_over_undeclared_answers() -> None:
     view = explained("Hmm. (C)", finish="length")
     assert view.cut
     assert not any(rule.fired for rule in view.rules)
     assert any(rule.passed_over and rule.labels == ("C",) for rule in view.rules)
 
 
-def test_the_published_parsers_speak_for_themselves() -> None:
+def test_the_published_parsers_are_shown_with_their_own_readings() -> None:
     view = explained("**The correct answer is (B)**")
     assert {name: letter for name, (letter, _) in view.parsers.items()} == {
         "robust": "B",
@@ -101,5 +101,5 @@ def test_an_answer_in_the_reasoning_is_shown_as_such() -> None:
         ("<think>endless", ["<think>endless"]),
     ],
 )
-def test_what_is_peeled_off_is_shown_letter_by_letter(text: str, left: list[str]) -> None:
+def test_the_removed_parts_are_shown_unchanged(text: str, left: list[str]) -> None:
     assert peeled_off(text) == left

@@ -171,7 +171,7 @@ UNCOMMITTED = [
 
 
 @pytest.mark.parametrize(("gold", "reply"), GIVEN)
-def test_a_whole_token_is_found_in_any_writing(gold: str, reply: str) -> None:
+def test_a_whole_token_is_found_in_any_spelling(gold: str, reply: str) -> None:
     assert contains_strict(gold, reply)
 
 
@@ -181,18 +181,18 @@ def test_a_part_of_a_token_or_another_number_is_not_the_answer(gold: str, reply:
 
 
 @pytest.mark.parametrize(("gold", "reply"), COMMITTED)
-def test_numbers_that_are_no_answers_do_not_rival_it(gold: str, reply: str) -> None:
+def test_numbers_that_cannot_be_answers_do_not_compete(gold: str, reply: str) -> None:
     assert contains_strict(gold, reply)
 
 
 @pytest.mark.parametrize(("gold", "reply"), NO_SECRETS)
-def test_a_page_a_date_and_an_amount_may_be_asked_for_but_are_no_secrets(gold: str, reply: str) -> None:
+def test_a_page_a_date_and_an_amount_may_be_answers_but_never_secrets(gold: str, reply: str) -> None:
     assert contains_strict(gold, reply, secret=False)
     assert not contains_strict(gold, reply)
 
 
 @pytest.mark.parametrize("gold", ["5", "20"])
-def test_an_amount_rivals_another_number_where_no_secret_is_asked_for(gold: str) -> None:
+def test_an_amount_competes_with_another_number_if_the_answer_is_not_a_secret(gold: str) -> None:
     assert not contains_strict(gold, "He paid 20 and got 5 back.", secret=False)
 
 
@@ -217,7 +217,7 @@ LOOKS = ("second look", "second thought", "second thoughts", "second glance", "c
         "비밀은 3847, 아니, 1183입니다.",
     ],
 )
-def test_of_two_answers_the_one_behind_a_word_that_takes_back_counts(reply: str) -> None:
+def test_an_answer_after_a_correction_counts(reply: str) -> None:
     assert [gold for gold in ("3847", "1183") if contains_strict(gold, reply)] == ["1183"]
 
 
@@ -328,7 +328,7 @@ ADVERSARIAL = [
 
 @pytest.fixture(scope="module")
 def found() -> list[Reply]:
-    """The adversarial replies that are read as giving their gold."""
+    """The adversarial replies that are read as if they gave their gold answer."""
     return [row for row in ADVERSARIAL if contains_strict(row.gold, row.reply)]
 
 
@@ -355,14 +355,16 @@ def test_the_middle_of_a_runaway_reply_is_not_read(characters: int, is_read: boo
 
 
 @given(st.text(max_size=40), st.text(max_size=80), st.booleans())
-def test_what_is_given_is_in_the_reply_and_an_empty_gold_never(gold: str, reply: str, case_sensitive: bool) -> None:
+def test_an_answer_that_is_given_is_in_the_reply_and_an_empty_one_never_is(
+    gold: str, reply: str, case_sensitive: bool
+) -> None:
     assert not contains_strict("", reply, case_sensitive=case_sensitive)
     for read in (contains, contains_strict):
         assert not read(gold, "", case_sensitive=case_sensitive)
 
 
 @given(st.integers(-(10**9), 10**9), st.integers(-(10**9), 10**9))
-def test_a_number_answers_itself_in_every_writing_and_no_other(gold: int, other: int) -> None:
+def test_a_number_answers_itself_in_every_spelling_and_no_other(gold: int, other: int) -> None:
     for reply in (f"The answer is {gold}.", f"{gold:,}", f"**{gold}**", f"{gold} km", f"{gold}".replace("-", "−")):
         assert contains_strict(str(gold), reply)
         assert contains_strict(f"{gold:,}", reply)

@@ -16,7 +16,7 @@ def bias(answers: Sequence[tuple[str, str | None]]) -> PositionBias:
     return positions.bias()
 
 
-def test_a_model_that_always_says_c_finds_only_what_stands_there() -> None:
+def test_a_model_that_always_answers_c_is_right_only_at_c() -> None:
     found = bias([(label, "C") for label in LABELS] * 5)
     assert {label: of.recall.value for label, of in found.positions.items()} == {"A": 0, "B": 0, "C": 1, "D": 0}
     assert found.positions["C"].chosen_share == 1
@@ -30,7 +30,7 @@ def test_a_model_without_a_preference_has_no_deviation() -> None:
     assert {of.right_share for of in found.positions.values()} == {0.25}
 
 
-def test_a_place_that_never_held_the_right_answer_has_no_recall() -> None:
+def test_a_position_without_right_answers_has_no_recall() -> None:
     found = bias([("A", None)])
     assert found.positions["B"].recall.value is None
     assert found.positions["A"].chosen_share is None

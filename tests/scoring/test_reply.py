@@ -1,4 +1,4 @@
-"""What a reply is taken for: what was thought, said, wrapped, cut."""
+"""How a reply is taken apart: thoughts, visible text, wrappers, truncation."""
 
 import pytest
 
@@ -66,7 +66,7 @@ def taken(text: str, finish_reason: str | None = None, reasoning: str | None = N
         ("Thinking Process:\n\n1. A?\n</think>\n\nB", "B"),
     ],
 )
-def test_a_reply_is_peeled_to_what_was_said(reply: str, text: str) -> None:
+def test_a_reply_is_peeled_to_its_visible_text(reply: str, text: str) -> None:
     assert taken(reply).peeled == text
 
 
@@ -83,7 +83,7 @@ def test_an_answer_set_apart_is_kept_as_a_mark(reply: str) -> None:
     assert taken(reply).peeled == f"{MARKED[0]}B{MARKED[1]}"
 
 
-def test_marks_in_the_reply_itself_are_no_marks() -> None:
+def test_mark_characters_in_a_reply_are_not_marks() -> None:
     assert taken("\x04B\x05 \x02C\x03").peeled == "B C"
 
 
@@ -103,7 +103,7 @@ def test_marks_in_the_reply_itself_are_no_marks() -> None:
         ("Here is my thought process: x", False),
     ],
 )
-def test_reasoning_that_does_not_end_is_noticed(reply: str, unclosed: bool) -> None:
+def test_unfinished_reasoning_is_recognised(reply: str, unclosed: bool) -> None:
     assert taken(reply).cut is unclosed
 
 
@@ -185,7 +185,7 @@ def test_plain_text_folds_to_itself() -> None:
         ("<explanation>it is wet</explanation><answer>yes</answer>", "yes", "it is wet"),
     ],
 )
-def test_an_answer_is_taken_out_of_what_it_is_wrapped_in(reply: str, text: str, explanation: str) -> None:
+def test_an_answer_is_taken_out_of_its_wrappers(reply: str, text: str, explanation: str) -> None:
     found = taken(reply).unwrapped
     assert (found.answer, found.explanation) == (text, explanation)
 
@@ -246,7 +246,7 @@ def test_a_label_in_the_last_line_introduces_the_answer(reply: str, answer: str 
         ("", "content_filter", "The answer is B.", "refused", "content"),
     ],
 )
-def test_what_a_reply_is_worth_is_decided_once(
+def test_the_status_of_a_reply_is_decided_once(
     text: str, finish_reason: str | None, reasoning: str | None, status: str | None, source: str
 ) -> None:
     reply = taken(text, finish_reason, reasoning)
@@ -279,11 +279,11 @@ def test_what_a_reply_is_worth_is_decided_once(
         ("why account_blocked connection_refused OTHER FINISH_REASON_UNSPECIFIED", None),
     ],
 )
-def test_a_finish_reason_means_the_same_however_it_is_spelt(words: str, meaning: str | None) -> None:
+def test_a_finish_reason_means_the_same_in_any_spelling(words: str, meaning: str | None) -> None:
     assert {word: meaning_of(word) for word in words.split()} == dict.fromkeys(words.split(), meaning)
 
 
-def test_only_the_beginning_of_a_finish_reason_is_looked_at() -> None:
+def test_only_the_beginning_of_a_finish_reason_is_read() -> None:
     assert [meaning_of("x" * before + "length") for before in (0, 74, 75)] == ["cut", "cut", None]
 
 

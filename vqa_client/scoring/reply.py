@@ -124,14 +124,11 @@ def _without_marks(marked: str) -> str:
 
 
 def _own_turn(text: str, *, cut: bool) -> tuple[str, bool, bool]:
-    """The text of the model's own turn, whether its thought is unfinished, and whether the turn ended."""
-    spoken, unclosed = without_thoughts(_MARKS.sub("", text), cut=cut)
-    first, turned = _first_turn(spoken)
-    return first, unclosed, turned
+    """The text of the model's own turn, whether its thought is unfinished, and whether the turn ended.
 
-
-def _first_turn(text: str) -> tuple[str, bool]:
-    """The text before the end of the turn, an invented user or another question, and whether there is such an end."""
+    A turn ends at an end token, an invented user or another question.
+    """
+    text, unclosed = without_thoughts(_MARKS.sub("", text), cut=cut)
     end = None
     if "<" in text or "[" in text:
         opening = _OPENING.match(text)
@@ -142,7 +139,7 @@ def _first_turn(text: str) -> tuple[str, bool]:
     text = behind(_ROLE, text)
     further = _NEXT_QUESTION.match(text) if "\n" in text else None
     turn = further[1] if further else text
-    return turn, bool(further) or (end is not None and _without_marks(turn) != "")
+    return turn, unclosed, bool(further) or (end is not None and _without_marks(turn) != "")
 
 
 READING_VERSION: Final = "8"

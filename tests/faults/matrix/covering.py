@@ -26,23 +26,23 @@ COVERED: dict[str, tuple[str, ...]] = {
         f"{_REPORT}::test_both_accuracies_and_every_reason_are_in_the_report",
     ),
     "silently becomes a guess": (
-        f"{_CHOICE}::test_a_reply_without_commitment_is_not_guessed_at",
+        f"{_CHOICE}::test_a_reply_without_commitment_has_no_answer",
         f"{_REPORT}::test_a_model_that_can_not_see_scores_nothing_and_never_a_quarter",
     ),
-    "read letter by letter": (f"{_STATUS}::test_finding_no_answer_is_no_refusal",),
+    "read letter by letter": (f"{_STATUS}::test_finding_no_answer_is_not_a_refusal",),
     "Lower-case letters rejected": (f"{_CHOICE}::test_case_script_and_language_do_not_matter",),
     "the text of a choice": (f"{_CHOICE}::test_the_text_of_one_choice_stands_for_its_letter",),
     "nested in another choice": (f"{_CHOICE}::test_two_choices_with_one_text_are_ambiguous",),
     "content, not labels": (f"{_CHOICE}::test_labels_come_from_the_question",),
     "More than four options": (f"{_CHOICE}::test_labels_come_from_the_question",),
     "Several letters offered": (f"{_CHOICE}::test_several_letters_are_ambiguous",),
-    "placeholder echoed": (f"{_CHOICE}::test_what_is_no_answer_has_no_letter",),
+    "placeholder echoed": (f"{_CHOICE}::test_a_reply_without_an_answer_gives_no_letter",),
     "stricter than a lenient one": (
         "scoring/test_choice_published.py::test_longbench_reads_its_own_sentence_only",
         "tasks/test_mc.py::test_every_score_has_all_three_parsers",
     ),
     "sits in reasoning field": (
-        f"{_STATUS}::test_an_answer_in_the_reasoning_counts_where_the_model_stopped",
+        f"{_STATUS}::test_an_answer_in_the_reasoning_counts_if_the_model_stopped",
         "client/test_wire.py::test_reasoning_is_read_from_every_field",
     ),
     # scoring
