@@ -1,7 +1,7 @@
 """The coordinates of charts of one run or several, in pixels of each chart; templates draw them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import exp, log
 
 from msgspec import Struct
@@ -167,56 +167,47 @@ def _height(share: float, height: float) -> float:
     return TOP + (height - TOP - BOTTOM) * (1 - min(max(share, 0.0), 1.0))
 
 
-class _Scale(Struct, frozen=True, kw_only=True):
-    """The bounds of bars: with few whole numbers each has its own bar, else bounds grow by a factor."""
-
-    low: float
-    high: float
-    bars: int
-    whole: bool
-
-    def share(self, value: float) -> float:
-        """The position of a value, from 0 at the lowest bound to 1 at the highest."""
-        if self.whole:
-            return (value - self.low) / (self.high - self.low)
-        return log(value / self.low) / log(self.high / self.low)
-
-    def bound(self, at: int) -> float:
-        """The lower bound of a bar."""
-        if self.whole:
-            return self.low + (self.high - self.low) * at / self.bars
-        return self.low * exp(log(self.high / self.low) * at / self.bars)
-
-
-def _scale(least: float, most: float) -> _Scale:
-    if isinstance(least, int) and most - least < BARS:
-        return _Scale(low=least - 0.5, high=most + 0.5, bars=int(most - least) + 1, whole=True)
-    return _Scale(low=least, high=most, bars=BARS, whole=False)
-
-
 def _histogram(title: str, unit: str, ordered: Sequence[float]) -> Histogram | None:
+    """The histogram of the positive values; None if they are all equal.
+
+    With few whole numbers each has its own bar, else the bounds of bars grow by a factor.
+    """
     positive = [value for value in ordered if value > 0]
     if not positive or positive[0] == positive[-1]:
         return None
-    scale = _scale(positive[0], positive[-1])
-    counts = Counter(min(scale.bars - 1, int(scale.share(value) * scale.bars)) for value in positive)
-    empty = Histogram(title=title, unit=unit, bars=(), marks=(), least=positive[0], most=positive[-1])
+    least, most, n_bars = positive[0], positive[-1], BARS
+    scale: Callable[[float], float] = log
+    unscaled: Callable[[float], float] = exp
+    low, high = log(least), log(most)
+    if isinstance(least, int) and most - least < BARS:
+        scale = unscaled = float
+        low, high, n_bars = least - 0.5, most + 0.5, int(most - least) + 1
+
+    def position(value: float) -> float:
+        """From 0 at the lowest bound to 1 at the highest."""
+        return (scale(value) - low) / (high - low)
+
+    def bound(at: int) -> float:
+        return unscaled(low + (high - low) * at / n_bars)
+
+    counts = Counter(min(n_bars - 1, int(position(value) * n_bars)) for value in positive)
+    empty = Histogram(title=title, unit=unit, bars=(), marks=(), least=least, most=most)
     room, most_height = empty.width - 20, empty.height - BOTTOM - TOP
     tallest = max(counts.values())
     bars = tuple(
         Bar(
-            x=10 + room * at / scale.bars,
-            width=room / scale.bars - 1,
+            x=10 + room * at / n_bars,
+            width=room / n_bars - 1,
             y=TOP + most_height * (1 - n / tallest),
             height=most_height * n / tallest,
-            low=scale.bound(at),
-            high=scale.bound(at + 1),
+            low=bound(at),
+            high=bound(at + 1),
             n=n,
         )
         for at, n in sorted(counts.items())
     )
     quantiles = (("median", quantile(positive, 0.5)), ("95 %", quantile(positive, 0.95)))
-    marks = tuple((name, value, 10 + room * scale.share(value)) for name, value in quantiles if value)
+    marks = tuple((name, value, 10 + room * position(value)) for name, value in quantiles if value)
     return replace(empty, bars=bars, marks=marks)
 
 
