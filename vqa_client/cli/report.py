@@ -34,11 +34,11 @@ def report(settings: ReportSettings) -> None:
         if run.records.unreadable and not len(run.records):
             broken.append(log)
             continue
-        found = overview(run)
-        emit("".join(f"{line}\n" for line in _lines(found)))
+        figures = overview(run)
+        emit("".join(f"{line}\n" for line in _lines(figures)))
         for ending, write in _forms(settings, run).items():
             path = run.beside(ending, _folder(settings, log, logs))
-            write(path, found)
+            write(path, figures)
             emit(f"  {safe(str(path))}\n")
     if broken:
         raise DataError(f"{', '.join(map(str, broken))}: no line of it is a record", hint=WAY_OUT)

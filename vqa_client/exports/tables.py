@@ -81,7 +81,7 @@ def rows(records: Iterable[Record], selected: Iterable[Column]) -> Iterator[list
 
 
 def _where_known(column: Column) -> Column:
-    """The column, empty where no answer is known."""
+    """The column, empty for a record whose answer is unknown."""
     return Column(column.name, column.kind, lambda record: column.get(record) if record.references else None)
 
 

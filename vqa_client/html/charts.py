@@ -103,24 +103,24 @@ class Histogram(Struct, frozen=True, kw_only=True):
 
 def curves(overview: Overview) -> list[Curve]:
     """A curve for each field whose values are steps."""
-    drawn = []
+    charts = []
     steps = [each.field for each in overview.description.breakdowns if each.steps]
     for field in steps:
         tallies = overview.summary.breakdowns.get(field, {})
         if len(tallies) > 2:
-            drawn.append(_curve(overview, field.replace("_", " "), field, tallies, 460.0, 200.0))
-    return drawn
+            charts.append(_curve(overview, field.replace("_", " "), field, tallies, 460.0, 200.0))
+    return charts
 
 
 def level_curves(overview: Overview) -> list[Curve]:
     """A curve for each corruption over its levels."""
-    drawn = []
+    charts = []
     crossed = overview.summary.crossings.get(LEVELS, {})
     clean = crossed.get(CLEAN, {})
     for corruption in in_order(name for name in crossed if name != CLEAN):
         title = corruption.replace("_", " ")
-        drawn.append(_curve(overview, title, "level", {**clean, **crossed[corruption]}, 220.0, 130.0))
-    return drawn
+        charts.append(_curve(overview, title, "level", {**clean, **crossed[corruption]}, 220.0, 130.0))
+    return charts
 
 
 def scatter(unit: str, costs: Sequence[tuple[str, float, Tally]]) -> Scatter:
@@ -137,11 +137,11 @@ def scatter(unit: str, costs: Sequence[tuple[str, float, Tally]]) -> Scatter:
 
 def histograms(overview: Overview) -> list[Histogram]:
     """The histograms of latencies, and of reply tokens if the server reports them."""
-    drawn = [
+    charts = [
         _histogram("Latency", "s", overview.latencies_s),
         _histogram("Tokens of a reply", "", overview.completion_tokens),
     ]
-    return [histogram for histogram in drawn if histogram is not None]
+    return [histogram for histogram in charts if histogram is not None]
 
 
 def _curve(
@@ -311,12 +311,12 @@ def _chart(title: str, places: Sequence[str], values: Mapping[str, Sequence[Shar
     begins, width = (LEFT + step / 2, LEFT + RIGHT + step * len(places)) if step else (SIDE, SLOPE)
     chart = Lines(title=title, ticks=(), lines=(), width=width, is_slope=not step)
     xs = [begins + (step or SLOPE - 2 * SIDE) * at for at in range(len(places))]
-    drawn = []
+    lines = []
     for at, (name, shares) in enumerate(values.items()):
         known = [(x, share, text) for x, (share, text) in zip(xs, shares, strict=True) if share is not None]
         points = tuple((x, chart.level(share), text) for x, share, text in known)
-        drawn.append(Line(name=name, style=at % STYLES, points=points))
-    return replace(chart, ticks=tuple(zip(xs, places, strict=True)), lines=tuple(drawn))
+        lines.append(Line(name=name, style=at % STYLES, points=points))
+    return replace(chart, ticks=tuple(zip(xs, places, strict=True)), lines=tuple(lines))
 
 
 def _with_ends(chart: Lines) -> Lines:

@@ -53,16 +53,16 @@ def accuracy_by_level(evaluation: Evaluation) -> "Figure":
     across = min(MOST_ACROSS, len(names))
     down = -(-len(names) // across)
     width_in = WIDTH_IN if across > 1 else WIDTH_IN / 2
-    drawn = figure(width_in, PANEL_IN * max(down, 1.6) + 0.45 + 0.2 * (len(evaluation.models) // 3))
-    for place, panel in enumerate(panels(drawn, len(names), across, sharex=True, sharey=True)):
+    chart = figure(width_in, PANEL_IN * max(down, 1.6) + 0.45 + 0.2 * (len(evaluation.models) // 3))
+    for place, panel in enumerate(panels(chart, len(names), across, sharex=True, sharey=True)):
         _level_panel(panel, evaluation, names[place])
         panel.tick_params(labelbottom=place + across >= len(names))
         panel.set_xlabel("level" if place >= across * (down - 1) else "")
-    drawn.supylabel("accuracy in %", fontsize=8.5)
+    chart.supylabel("accuracy in %", fontsize=8.5)
     handles, models = model_lines(evaluation.models)
     dotted = Line2D([], [], color="#555555", linestyle=CLEAN_LINE, linewidth=0.9)
-    legend_below(drawn, [*handles, dotted], [*models, "clean (level 0)"])
-    return drawn
+    legend_below(chart, [*handles, dotted], [*models, "clean (level 0)"])
+    return chart
 
 
 def _level_panel(panel: Any, evaluation: Evaluation, name: str) -> None:
@@ -106,17 +106,17 @@ def relative_drop(evaluation: Evaluation) -> "Figure":
     across = min(len(tables), 2 if len(tables) <= FEW_MODELS else 4)
     down = -(-len(tables) // across)
     width_in = WIDTH_IN * {1: 0.65, 2: 1.0}.get(across, 1.5)
-    drawn = figure(width_in, down * (ROW_IN * len(rows) + 0.55) + 0.45)
+    chart = figure(width_in, down * (ROW_IN * len(rows) + 0.55) + 0.45)
     top = max(*values, 1.0)
-    for panel, (model, table) in zip(panels(drawn, len(tables), across, sharey=True), tables.items(), strict=True):
+    for panel, (model, table) in zip(panels(chart, len(tables), across, sharey=True), tables.items(), strict=True):
         image = _heat_map(panel, table, top)
         panel.set_title(shown(model, TITLE_CHARACTERS))
         panel.set_yticks(range(len(rows)), [titled(name) for name in rows])
-    drawn.suptitle("accuracy lost, in % of the clean accuracy", fontsize=8.5)
+    chart.suptitle("accuracy lost, in % of the clean accuracy", fontsize=8.5)
     if down * len(rows) >= ROWS_FOR_BAR:
-        bar = drawn.colorbar(image, ax=drawn.axes, shrink=0.7, pad=0.02, aspect=30)
+        bar = chart.colorbar(image, ax=chart.axes, shrink=0.7, pad=0.02, aspect=30)
         bar.outline.set_visible(False)
-    return drawn
+    return chart
 
 
 def _drops(curves: Curves, rows: list[str], n_levels: int) -> list[list[float]]:
@@ -163,8 +163,8 @@ def question_types(evaluation: Evaluation) -> "Figure":
     if not ranked:
         raise NothingToDraw("the questions have no types, or clean and corrupted images no question in common")
     step = max(0.21, 0.075 * len(evaluation.models) + 0.06)
-    drawn = figure(WIDTH_IN, step * len(ranked) + 1.0 + 0.2 * (len(evaluation.models) // 3))
-    panel = drawn.subplots()
+    chart = figure(WIDTH_IN, step * len(ranked) + 1.0 + 0.2 * (len(evaluation.models) // 3))
+    panel = chart.subplots()
     handles = [_points(panel, evaluation, ranked, number) for number in range(len(evaluation.models))]
     panel.axvline(0, color="#444444", linewidth=0.8)
     panel.set_yticks(range(len(ranked)), [f"{shown(name)} ({_questions(evaluation, name):,})" for name in ranked])
@@ -173,8 +173,8 @@ def question_types(evaluation: Evaluation) -> "Figure":
     panel.grid(axis="y", visible=False)
     for row in range(1, len(ranked), 2):
         panel.axhspan(row - 0.5, row + 0.5, color="#F4F4F4", zorder=0, linewidth=0)
-    legend_below(drawn, handles, [shown(model) for model in evaluation.models])
-    return drawn
+    legend_below(chart, handles, [shown(model) for model in evaluation.models])
+    return chart
 
 
 def _ranked(evaluation: Evaluation) -> list[str]:
@@ -192,9 +192,9 @@ def _questions(evaluation: Evaluation, name: str) -> int:
 def _points(panel: Any, evaluation: Evaluation, ranked: list[str], number: int) -> Any:
     style, curves = look(number), list(evaluation.models.values())[number]
     offset = 0.8 * ((number + 0.5) / len(evaluation.models) - 0.5)
-    there = [(row + offset, curves.types[name].difference) for row, name in enumerate(ranked) if name in curves.types]
-    rows, values = [row for row, _ in there], [100 * less.value for _, less in there]
-    ends = [[100 * (less.value - less.low) for _, less in there], [100 * (less.high - less.value) for _, less in there]]
+    known = [(row + offset, curves.types[name].difference) for row, name in enumerate(ranked) if name in curves.types]
+    rows, values = [row for row, _ in known], [100 * less.value for _, less in known]
+    ends = [[100 * (less.value - less.low) for _, less in known], [100 * (less.high - less.value) for _, less in known]]
     return panel.errorbar(
         values, rows, xerr=ends, color=style.colour, marker=style.marker, linestyle="", elinewidth=1, markersize=3.8
     )
@@ -225,12 +225,12 @@ def metrics_by_class(evaluation: Evaluation) -> "Figure":
         raise NothingToDraw(_NO_VRE)
     across = min(VRE_ACROSS, len(names))
     down = -(-len(names) // across)
-    drawn = figure(max(WIDTH_IN * across / VRE_ACROSS, 3.4), 2.45 * down + 0.35 + 0.2 * (len(evaluation.models) // 3))
-    polar = panels(drawn, len(names), across, subplot_kw={"projection": "polar"})
+    chart = figure(max(WIDTH_IN * across / VRE_ACROSS, 3.4), 2.45 * down + 0.35 + 0.2 * (len(evaluation.models) // 3))
+    polar = panels(chart, len(names), across, subplot_kw={"projection": "polar"})
     for panel, name in zip(polar, names, strict=True):
         _metrics_panel(panel, evaluation, name)
-    legend_below(drawn, *model_lines(evaluation.models))
-    return drawn
+    legend_below(chart, *model_lines(evaluation.models))
+    return chart
 
 
 def _metrics_panel(panel: Any, evaluation: Evaluation, name: str) -> None:
@@ -255,9 +255,9 @@ def _metrics_panel(panel: Any, evaluation: Evaluation, name: str) -> None:
 
 def _polygon(panel: Any, angles: list[float], values: list[float | None], number: int) -> None:
     style = look(number)
-    there = [(angle, value) for angle, value in zip(angles, values, strict=True) if value is not None]
-    if there:
-        around, out = zip(*there, there[0], strict=True)
+    known = [(angle, value) for angle, value in zip(angles, values, strict=True) if value is not None]
+    if known:
+        around, out = zip(*known, known[0], strict=True)
         panel.plot(
             around, out, color=style.colour, marker=style.marker, linestyle=style.line, markersize=3.6, clip_on=False
         )
@@ -268,8 +268,8 @@ def vre_by_weighting(evaluation: Evaluation) -> "Figure":
     """Bars of each model with equal weights, and with 0.6 on one metric and 0.1 on each other."""
     if all(value is None for row in evaluation.weightings.values() for value in row.values()):
         raise NothingToDraw(_NO_VRE)
-    drawn = figure(WIDTH_IN, 3.1 + 0.2 * (len(evaluation.models) // 3))
-    panel = drawn.subplots()
+    chart = figure(WIDTH_IN, 3.1 + 0.2 * (len(evaluation.models) // 3))
+    panel = chart.subplots()
     width = 0.82 / len(evaluation.models)
     bars = []
     for number, model in enumerate(evaluation.models):
@@ -285,8 +285,8 @@ def vre_by_weighting(evaluation: Evaluation) -> "Figure":
     panel.margins(y=0.1)
     panel.set_ylim(bottom=0)
     panel.grid(axis="x", visible=False)
-    legend_below(drawn, bars, [shown(model) for model in evaluation.models])
-    return drawn
+    legend_below(chart, bars, [shown(model) for model in evaluation.models])
+    return chart
 
 
 def vre_by_corruption(evaluation: Evaluation) -> "Figure":
@@ -295,8 +295,8 @@ def vre_by_corruption(evaluation: Evaluation) -> "Figure":
     if not values:
         raise NothingToDraw(_NO_VRE)
     ranked = sorted(values, key=lambda name: values[name])
-    drawn = figure(WIDTH_IN * 0.8, 0.22 * len(ranked) + 1.3)
-    panel = drawn.subplots()
+    chart = figure(WIDTH_IN * 0.8, 0.22 * len(ranked) + 1.3)
+    panel = chart.subplots()
     classes = classes_of(evaluation.corruptions)
     for row, name in enumerate(ranked):
         bar = panel.barh(row, values[name], 0.74, **_filling(look(classes.index(class_of(name)))))
@@ -306,24 +306,24 @@ def vre_by_corruption(evaluation: Evaluation) -> "Figure":
     panel.margins(x=0.09)
     panel.set_xlabel("VRE over all models (lower does less harm)")
     panel.grid(axis="y", visible=False)
-    legend_below(drawn, *_class_legend(classes))
-    return drawn
+    legend_below(chart, *_class_legend(classes))
+    return chart
 
 
 def vre_against_accuracy(evaluation: Evaluation) -> "Figure":
     """A point for each model; the line through it is the 95 % interval of its clean accuracy."""
-    there = [
+    known = [
         (number, model, clean.accuracy, clean.interval, value)
         for number, (model, curves) in enumerate(evaluation.models.items())
         if (clean := curves.clean) and clean.accuracy is not None
         if (value := evaluation.vre.per_model[model]) is not None
     ]
-    if not there:
+    if not known:
         raise NothingToDraw("no model has both a clean accuracy and a VRE")
-    drawn = figure(WIDTH_IN * 0.7, 3.5 + 0.2 * (len(there) // 2))
-    panel = drawn.subplots()
+    chart = figure(WIDTH_IN * 0.7, 3.5 + 0.2 * (len(known) // 2))
+    panel = chart.subplots()
     handles = []
-    for number, _, accuracy, bounds, value in there:
+    for number, _, accuracy, bounds, value in known:
         style = look(number)
         if bounds:
             panel.plot([100 * bounds.low, 100 * bounds.high], [value, value], color=style.colour, linewidth=1)
@@ -331,8 +331,8 @@ def vre_against_accuracy(evaluation: Evaluation) -> "Figure":
     panel.set_xlabel("accuracy on clean images in %")
     panel.set_ylabel("VRE (lower is more robust)")
     panel.margins(0.12)
-    legend_below(drawn, handles, [shown(model) for _, model, _, _, _ in there])
-    return drawn
+    legend_below(chart, handles, [shown(model) for _, model, _, _, _ in known])
+    return chart
 
 
 def _class_legend(classes: list[str]) -> tuple[list[Any], list[str]]:

@@ -40,9 +40,9 @@ def contact_sheet(image: Path, folder: Path, *, profile: Profile, seed: int) -> 
         shown_in = WIDTH_IN - LABEL_IN - EDGE_IN
         height_in = shown_in * height / width
         tall_in = height_in + HEAD_IN + EDGE_IN
-        drawn = figure(WIDTH_IN, tall_in)
-        drawn.set_layout_engine("none")
-        panel = drawn.add_axes((LABEL_IN / WIDTH_IN, EDGE_IN / tall_in, shown_in / WIDTH_IN, height_in / tall_in))
+        chart = figure(WIDTH_IN, tall_in)
+        chart.set_layout_engine("none")
+        panel = chart.add_axes((LABEL_IN / WIDTH_IN, EDGE_IN / tall_in, shown_in / WIDTH_IN, height_in / tall_in))
         panel.imshow(sheet, interpolation="none")
         panel.grid(False)
         panel.spines[:].set_visible(False)
@@ -52,7 +52,7 @@ def contact_sheet(image: Path, folder: Path, *, profile: Profile, seed: int) -> 
         panel.set_yticks(
             [step_down * row + tile[0] / 2 for row in range(len(FOURTEEN))], [titled(name) for name in FOURTEEN]
         )
-        return save(drawn, folder, CONTACT_SHEET, dpi=round(width / shown_in))
+        return save(chart, folder, CONTACT_SHEET, dpi=round(width / shown_in))
 
 
 def _sheet(data: bytes, *, profile: Profile, seed: int, path: str) -> tuple["Pixels", tuple[int, int]]:
@@ -65,9 +65,9 @@ def _sheet(data: bytes, *, profile: Profile, seed: int, path: str) -> tuple["Pix
     sheet = np.full((down * (tile[0] + GAP_PX) - GAP_PX, across * (tile[1] + GAP_PX) - GAP_PX, 3), WHITE, np.uint8)
     for row, name in enumerate(FOURTEEN):
         for level in (0, *CORRUPTIONS[name].levels(profile)):
-            made = corrupted(pixels, name, level, profile=profile, seed=seed, digest=digest, path=path)
+            image = corrupted(pixels, name, level, profile=profile, seed=seed, digest=digest, path=path)
             top, left = row * (tile[0] + GAP_PX), level * (tile[1] + GAP_PX)
-            sheet[top : top + tile[0], left : left + tile[1]] = _resized(made, tile)
+            sheet[top : top + tile[0], left : left + tile[1]] = _resized(image, tile)
     return sheet, tile
 
 

@@ -101,21 +101,21 @@ def figure(width_in: float, height_in: float) -> "Figure":
     return Figure(figsize=(width_in, height_in), layout="constrained")
 
 
-def panels(drawn: "Figure", number: int, across: int, **options: Any) -> list[Any]:
+def panels(chart: "Figure", number: int, across: int, **options: Any) -> list[Any]:
     """The first panels of a grid with `across` columns; the others in its last row are hidden."""
-    every = drawn.subplots(-(-number // across), across, squeeze=False, **options).flat
+    every = chart.subplots(-(-number // across), across, squeeze=False, **options).flat
     for panel in every[number:]:
         panel.set_visible(False)
     return list(every[:number])
 
 
-def save(drawn: "Figure", folder: Path, name: str, *, dpi: int = PNG_DPI) -> list[Path]:
+def save(chart: "Figure", folder: Path, name: str, *, dpi: int = PNG_DPI) -> list[Path]:
     """Write NAME.png and NAME.svg, the same bytes each time; raises OutputError if one can't be written."""
     paths = [folder / f"{name}.png", folder / f"{name}.svg"]
     metadata: list[dict[str, str | None]] = [{"Software": None}, {"Date": None, "Creator": "vqa-client"}]
     for path, entries in zip(paths, metadata, strict=True):
         with replacing(path) as file:
-            drawn.savefig(file, format=path.suffix[1:], dpi=dpi, metadata=entries)
+            chart.savefig(file, format=path.suffix[1:], dpi=dpi, metadata=entries)
     return paths
 
 
@@ -143,8 +143,8 @@ def model_lines(models: Iterable[str]) -> tuple[list[Any], list[str]]:
     return handles, names
 
 
-def legend_below(drawn: "Figure", handles: Sequence[Any], names: Sequence[str]) -> None:
+def legend_below(chart: "Figure", handles: Sequence[Any], names: Sequence[str]) -> None:
     """One legend below all panels, in as many columns as fit."""
     column_in = 0.55 + CHARACTER_IN * max(map(len, names))
-    columns = max(1, min(len(names), int(drawn.get_figwidth() / column_in)))
-    drawn.legend(handles, names, loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2)
+    columns = max(1, min(len(names), int(chart.get_figwidth() / column_in)))
+    chart.legend(handles, names, loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2)
