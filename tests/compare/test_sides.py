@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.compare.logged import failed, many, put, record
-from vqa_client.compare.leaderboard import leaderboard
+from vqa_client.compare.leaderboard import leaderboard, write_board_page
 from vqa_client.compare.sides import Side, label_sides, read_sides, side_of
 from vqa_client.errors import DataError
 
@@ -160,3 +160,39 @@ def test_equally_good_models_are_in_natural_order_and_have_no_mean_unless_a_colu
     board = leaderboard([tmp_path])
     assert (board.models, board.means, board.in_mean) == (("org/8", "org/9", "org/10"), {}, 0)
     assert [(column.title, column.notes) for column in board.columns] == [("mc", ()), ("vqa2", ())]
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"a": {"described": {"data_sha256": "cd" * 32}}, "c": {}},
+        {"a": {"names": "12"}},
+        {"a": {"variant": "seen"}},
+        {"a": {"score": 0.5}},
+    ],
+    ids=["most frequent data", "most questions", "a single form", "best score"],
+)
+def test_the_runs_of_a_leaderboard_are_matched_with_the_most_usual_one(
+    tmp_path: Path, others: dict[str, dict[str, Any]]
+) -> None:
+    for model, changes in {"b": {}, **others}.items():
+        form = {name: changes.pop(name) for name in ("score", "variant") if name in changes}
+        records = [record(name, **form) for name in changes.pop("names", "123")]
+        put(tmp_path / model, records, model=model, identity={"max_pages": model}, **changes)
+    board = leaderboard([tmp_path])
+    [column] = board.columns
+    assert {note.split()[0] for note in column.notes if "max_pages" in note} == {"b"}
+    assert board.means == {}
+    apart = "0 another prompt; 0 and 0 no match" if "c" in others else ""
+    assert column.cells["a"].apart == apart
+
+
+def test_a_leaderboard_labels_nameless_runs_and_links_to_pages_that_exist(tmp_path: Path) -> None:
+    log = put(tmp_path, [record("1"), record("2")], model="", described={"expected": 1})
+    board = leaderboard([tmp_path])
+    [cell] = board.columns[0].cells.values()
+    assert (board.models, cell.expected, cell.incomplete) == (("(vqa2_results)",), 2, False)
+    for exists in (False, True):
+        write_board_page(tmp_path / "board.html", board, "Board")
+        assert ('href="vqa2_results.html"' in (tmp_path / "board.html").read_text()) is exists
+        log.with_name("vqa2_results.html").touch()
