@@ -225,7 +225,6 @@ class MetricsReader:
 
     def __init__(self, routes: Sequence[Route], *, show: Callable[[str], None], note: Callable[[str], None]) -> None:
         self._watches = [ServerWatch(route) for route in routes]
-        self._servers = len(routes)
         self._show = show
         self._note = note
         self._noted = self._failing = False
@@ -239,7 +238,8 @@ class MetricsReader:
 
     async def last_look(self) -> None:
         """At the end of the run, read once more the servers that have metrics."""
-        self._watches = [watch for watch in self._watches if watch.latest is not None]
+        for watch in self._watches:
+            watch.silent |= watch.latest is None
         if not self._failing:
             await self.look(LAST_TIMEOUT_S)
 
@@ -277,9 +277,9 @@ class MetricsReader:
 
     def memory_bytes(self) -> int | None:
         """The memory of all servers together, as last read; None if one doesn't report it."""
-        latest = [watch.latest.memory_bytes if watch.latest else None for watch in self._watches]
-        sizes = [size for size in latest if size is not None]
-        return sum(sizes) if sizes and len(sizes) == len(latest) == self._servers else None
+        sizes = [watch.latest.memory_bytes if watch.latest else None for watch in self._watches]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if known and len(known) == len(sizes) else None
 
     def described(self) -> dict[str, Any]:
         """The records for the run file; nothing without metrics."""

@@ -3,9 +3,10 @@
 import os
 import re
 import stat
-import sys
+from fcntl import ioctl
 from http import HTTPStatus
 from pathlib import Path
+from termios import TIOCOUTQ
 from typing import Any, Final
 
 import httpx2
@@ -16,32 +17,24 @@ from vqa_client.client.probe import json_object
 
 DESCRIPTORS = Path("/proc/self/fd")
 
-if sys.platform == "linux":
-    from fcntl import ioctl
-    from termios import TIOCOUTQ
 
-    def unsent_sockets() -> int | None:
-        """Count them, in some 2 us per descriptor; None if the system doesn't report it.
+def unsent_sockets() -> int | None:
+    """Count them, in some 2 us per descriptor; None on systems other than Linux.
 
-        The system buffers megabytes: a request is sent only once the server's machine has acknowledged its last byte.
-        Only Linux answers TIOCOUTQ for sockets (tcp(7)).
-        """
-        try:
-            return sum(_holds_bytes(int(name)) for name in os.listdir(DESCRIPTORS))
-        except OSError:
-            return None
-
-    def _holds_bytes(descriptor: int) -> bool:
-        try:
-            return stat.S_ISSOCK(os.fstat(descriptor).st_mode) and any(ioctl(descriptor, TIOCOUTQ, bytes(4)))
-        except OSError:  # closed meanwhile, or a kind of socket without such a queue
-            return False
-
-else:
-
-    def unsent_sockets() -> int | None:
-        """None: only Linux reports it."""
+    The system buffers megabytes: a request is sent only once the server's machine has acknowledged its last byte. Only
+    Linux answers TIOCOUTQ for sockets (tcp(7)), and only Linux lists DESCRIPTORS.
+    """
+    try:
+        return sum(_holds_bytes(int(name)) for name in os.listdir(DESCRIPTORS))
+    except OSError:
         return None
+
+
+def _holds_bytes(descriptor: int) -> bool:
+    try:
+        return stat.S_ISSOCK(os.fstat(descriptor).st_mode) and any(ioctl(descriptor, TIOCOUTQ, bytes(4)))
+    except OSError:  # closed meanwhile, or a kind of socket without such a queue
+        return False
 
 
 ASK_S = 1.0
