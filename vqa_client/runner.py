@@ -168,25 +168,21 @@ def read_again(record: Record, question: Question, task: Task) -> Record:
 
 
 class Crew:
-    """The workers, whose number may change while they work; during a break none starts a question.
+    """The workers; `size` is their number, and while they are `on_break` none starts a question.
 
     `in_flight` counts the questions that are being answered.
     """
 
     def __init__(self, size: int) -> None:
-        self._size = size
+        self.size = size
+        self.on_break = self._no_more = False
         self._questions = self._at_work = self.in_flight = 0
-        self._on_break = self._no_more = False
         self._changed = asyncio.Event()
 
-    @property
-    def size(self) -> int:
-        """The number of workers, on a break or not."""
-        return self._size
-
-    @size.setter
-    def size(self, size: int) -> None:
-        self._size = size
+    def change(self, *, size: int | None = None, on_break: bool | None = None) -> None:
+        """Change the number of workers, or begin or end a break, while they work."""
+        self.size = self.size if size is None else size
+        self.on_break = self.on_break if on_break is None else on_break
         self._changed.set()
 
     def begin(self, questions: int) -> None:
@@ -196,17 +192,7 @@ class Crew:
     @property
     def useful(self) -> int:
         """The number of workers that can have a question, on a break or not."""
-        return min(self._size, self._questions)
-
-    @property
-    def on_break(self) -> bool:
-        """Whether workers rest after their current questions."""
-        return self._on_break
-
-    @on_break.setter
-    def on_break(self, on_break: bool) -> None:
-        self._on_break = on_break
-        self._changed.set()
+        return min(self.size, self._questions)
 
     async def work(self, waiting: Iterator[Question], ask: Callable[[Question], Awaitable[None]]) -> None:
         """Ask all questions; an error of `ask` ends all workers.
@@ -242,7 +228,7 @@ class Crew:
 
     @property
     def _wanted(self) -> int:
-        return 0 if self._on_break else self.useful
+        return 0 if self.on_break else self.useful
 
 
 async def answer_all(

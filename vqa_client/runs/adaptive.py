@@ -123,7 +123,7 @@ class Adaptive:
                 self._begin()  # surplus workers still finish their questions
             elif (measured := await self._measured_step()) is not None and self.active:
                 self._search = next_search(self._search, measured, self._most)
-                self._crew.size = self._search.size
+                self._crew.change(size=self._search.size)
                 self._peak = max(self._peak, self._crew.size)
                 self._begin()
 

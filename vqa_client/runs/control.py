@@ -129,10 +129,10 @@ class Control:
         elif order.max_workers is not None:
             assert adaptive, "only batches have none"
             adaptive.active = False
-            self._crew.size = affordable_workers(max(1, order.max_workers), self._note)
+            self._crew.change(size=affordable_workers(max(1, order.max_workers), self._note))
             self._note(f"ctl: {self._crew.size:,} workers")
         if order.paused is not None and order.paused != self._crew.on_break:
-            self._crew.on_break = order.paused
+            self._crew.change(on_break=order.paused)
             self._note("ctl: paused; questions in flight end" if order.paused else "ctl: resumed")
         if order.stop and not self._stop.is_set():
             self._note("ctl: stopping; waiting a moment for running requests")
