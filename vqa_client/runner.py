@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import takewhile
 from typing import Protocol, TypeVar
 from zlib import crc32
 
@@ -244,17 +245,12 @@ async def answer_all(
     `keep` gets each record as it is done. An error of `keep` or of a worker ends all workers and is raised here.
     """
 
-    def waiting() -> Iterator[Question]:
-        for question in questions:
-            if stop.is_set():
-                return
-            yield question
-
-    async def one(question: Question) -> None:
+    async def ask(question: Question) -> None:
         keep(await answer(question))
 
+    waiting = takewhile(lambda _: not stop.is_set(), questions)
     try:
-        await until_stopped(stop, crew.work(waiting(), one), grace_s=GRACE_S)
+        await until_stopped(stop, crew.work(waiting, ask), grace_s=GRACE_S)
     except BaseExceptionGroup as group:
         raise group.exceptions[0] from None
 

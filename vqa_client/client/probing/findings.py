@@ -67,17 +67,14 @@ class Fingerprint(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 PARAMETER = "parameter "
 """The start of the name of a finding about a request field."""
-_KEPT = ("kind", "version", "sight", "picture_tokens", "context_length", "image_limit", "reasoning", "uuid")
 
 
 def fingerprint(checked: Checked) -> Fingerprint:
     """The part of a whole check that a run keeps."""
     values = {finding.name: finding.value for finding in checked.findings}
-    kept = {name: values[name] for name in _KEPT if values.get(name) is not None}
+    kept = {name: values[name] for name in Fingerprint.__struct_fields__ if values.get(name) is not None}
     parameters = {name.removeprefix(PARAMETER): values[name] for name in values if name.startswith(PARAMETER)}
-    return Fingerprint(
-        model=checked.model, answers_under_load=values.get("answers_under_load"), parameters=parameters, **kept
-    )
+    return Fingerprint(model=checked.model, parameters=parameters, **kept)
 
 
 PROMPT = "What color is the square? Answer with one word."
