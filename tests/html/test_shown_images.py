@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from PIL import Image
 
 from tests.html.samples import facts, record, write_run
+from vqa_client.html import shown_images
 from vqa_client.html.shown_images import (
     EMBEDDED,
     SIDE_PIXELS,
@@ -59,7 +60,27 @@ def test_an_image_inside_a_file_of_any_size_is_found(tmp_path: Path, place: str)
     assert ImageFiles(run_of(tmp_path, image)).find(image) is None
     (tmp_path / place).parent.mkdir(exist_ok=True)
     (tmp_path / place).touch()
-    assert ImageFiles(run_of(tmp_path, image)).find(image) == Path(f"{tmp_path / place}#images/b.png")
+    run = run_of(tmp_path, image)
+    assert ImageFiles(run).find(image) == Path(f"{tmp_path / place}#images/b.png")
+    shown = embedded(run, tmp_path, EMBEDDED["none"])(image)
+    assert (shown.href, shown.note) == ("", "a small picture is left out (--html_images)")
+
+
+def test_names_below_folders_and_pixels_of_an_image_have_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = [put(tmp_path / folder / "deep" / f"{folder}.png") for folder in ("first", "second")]
+    both = facts(settings={"images": [str(tmp_path / "first"), str(tmp_path / "second")]})
+    run = read_run(write_run(tmp_path / "results", [record(1, images=tuple(images))], run=both))
+    paths = [tmp_path / folder / "deep" / f"{folder}.png" for folder in ("first", "second")]
+    assert list(map(ImageFiles(run).find, images)) == paths
+    assert all(map(thumbnail, paths))
+    monkeypatch.setattr(shown_images, "_MOST_FILES", 0)
+    assert list(map(ImageFiles(run).find, images)) == [paths[0], None]
+    monkeypatch.setattr(shown_images, "MOST_PIXELS", 900 * 450)
+    assert thumbnail(paths[0])
+    monkeypatch.setattr(shown_images, "MOST_PIXELS", 900 * 450 - 1)
+    assert thumbnail(paths[0]) is None
 
 
 def test_the_file_that_contains_the_image_is_found_among_files_of_one_name(tmp_path: Path) -> None:
@@ -99,6 +120,26 @@ def test_a_name_that_leads_elsewhere_finds_nothing(tmp_path: Path, name: str) ->
     (tmp_path / "pages").mkdir()
     strange = SentImage(name=name, sha256=image.sha256, size_bytes=image.size_bytes)
     assert ImageFiles(run_of(tmp_path, image)).find(strange) is None
+
+
+@pytest.mark.parametrize(
+    ("folder", "places", "found"),
+    [
+        ("clean", ("pages/a.png", "pages/clean/images/a.png"), "pages/clean/images/a.png"),
+        ("clean", ("pages/a.png", "pages/clean/a.png"), "pages/clean/a.png"),
+        ("../secret", ("secret/a.png",), None),
+        ("", ("pages/a.png",), "pages/a.png"),
+    ],
+)
+def test_images_of_a_page_folder_come_first_and_it_can_not_lead_elsewhere(
+    tmp_path: Path, folder: str, places: tuple[str, ...], found: str | None
+) -> None:
+    (tmp_path / "pages").mkdir()
+    image, *_ = [put(tmp_path / place) for place in places]
+    run = facts(images_dir=str(tmp_path / "pages"))
+    run["identity"] |= {"variant": folder}
+    log = write_run(tmp_path / "results", [record(1, images=(image,))], run=run)
+    assert ImageFiles(read_run(log)).find(image) == (found and tmp_path / found)
 
 
 def test_a_page_has_a_small_picture_and_a_relative_link(tmp_path: Path) -> None:
@@ -145,7 +186,16 @@ def test_a_file_that_is_not_an_image_has_a_link_and_no_picture(tmp_path: Path) -
 def test_images_of_every_mode_have_a_picture(tmp_path: Path, mode: str) -> None:
     path = tmp_path / ("a.tif" if mode in ("CMYK", "I;16", "F", "LA") else "a.png")
     Image.new(mode, (40, 20)).save(path)
-    assert thumbnail(path)
+    with Image.open(io.BytesIO(thumbnail(path) or b"")) as small:
+        assert (small.mode, small.size) == ("RGBA" if mode == "RGBA" else "RGB", (40, 20))
+
+
+def test_a_picture_is_turned_as_its_camera_was(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # a quarter turn to the right
+    Image.new("RGB", (40, 20)).save(tmp_path / "a.jpg", exif=exif)
+    with Image.open(io.BytesIO(thumbnail(tmp_path / "a.jpg") or b"")) as small:
+        assert small.size == (20, 40)
 
 
 def test_a_server_sends_only_files_that_a_record_names(tmp_path: Path) -> None:
@@ -154,3 +204,5 @@ def test_a_server_sends_only_files_that_a_record_names(tmp_path: Path) -> None:
     served = ServedImages(run_of(tmp_path, image))
     assert [served(image), served(image)] == [served(image)] * 2
     assert served.files == [tmp_path / "pages/a.png"]
+    earlier = replace(image, sha256="0" * 64)
+    assert (served(earlier).href, served.sent) == ("image/1", [image, earlier])
