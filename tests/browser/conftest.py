@@ -12,6 +12,7 @@ import pytest
 
 from vqa_client.html.page import write_page
 from vqa_client.html.serving import Pages, ReportServer
+from vqa_client.reports.log_reader import file_beside
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview
 
@@ -83,6 +84,6 @@ def serving(opened: Opened, pages: Pages) -> Iterator[str]:
 def report_of(log: Path) -> str:
     """Write a log's page and give its address."""
     run = read_run(log)
-    path = run.beside(".html")
+    path = file_beside(log, ".html")
     write_page(path, overview(run))
     return path.resolve().as_uri()

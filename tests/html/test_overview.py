@@ -63,7 +63,7 @@ def test_headline_figures_are_of_the_clean_images_and_never_pooled(tmp_path: Pat
         for one in corrupted(20)
     ]
     seen = found(tmp_path, records)
-    assert (seen.headline, seen.summary.overall.total, seen.summary.overall.accuracy) == ("clean", 20, 1.0)
+    assert (seen.run.headline, seen.summary.overall.total, seen.summary.overall.accuracy) == ("clean", 20, 1.0)
     assert seen.summary.parts["robust"].overall.value == 1.0
     assert "level" not in seen.summary.breakdowns
     assert (seen.whole.overall.total, len(seen.variants)) == (320, 16)
@@ -84,7 +84,7 @@ def test_headline_figures_are_of_the_clean_images_and_never_pooled(tmp_path: Pat
 def test_the_headline_is_the_clean_the_seen_or_the_first_variant(
     tmp_path: Path, variants: tuple[str, ...], headline: str | None
 ) -> None:
-    assert found(tmp_path, [record(1, variant=variant) for variant in variants]).headline == headline
+    assert found(tmp_path, [record(1, variant=variant) for variant in variants]).run.headline == headline
 
 
 def test_values_and_metrics_that_only_other_variants_have_are_kept(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def _write_page(log: Path) -> None:
     from vqa_client.reports.overview import overview
 
     run = read_run(log)
-    path = run.beside(".html")
+    path = file_beside(run.log, ".html")
     try:
         write_page(path, overview(run))
     except NotOurs as error:  # the run itself is done

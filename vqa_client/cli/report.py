@@ -11,7 +11,7 @@ from vqa_client.exports.numbers import write_markdown, write_summary
 from vqa_client.exports.tables import Data, write_csv, write_jsonl, write_parquet
 from vqa_client.html.page import write_page
 from vqa_client.log_lines import numbered
-from vqa_client.reports.log_reader import WAY_OUT, find_logs
+from vqa_client.reports.log_reader import WAY_OUT, file_beside, find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.reports.names import interval_text, percent
 from vqa_client.reports.overview import Overview, overview
@@ -37,7 +37,7 @@ def report(settings: ReportSettings) -> None:
         figures = overview(run)
         emit("".join(f"{line}\n" for line in _lines(figures)))
         for ending, write in _forms(settings, run).items():
-            path = run.beside(ending, _folder(settings, log, logs))
+            path = file_beside(_folder(settings, log, logs) / log.name, ending)
             write(path, figures)
             emit(f"  {safe(str(path))}\n")
     if broken:
@@ -70,10 +70,10 @@ def _data(run: LoggedRun) -> Data:
         return {}
 
 
-def _folder(settings: ReportSettings, log: Path, logs: list[Path]) -> Path | None:
-    """The folder that --output names; runs of one name from several folders go to folders of their own in it."""
+def _folder(settings: ReportSettings, log: Path, logs: list[Path]) -> Path:
+    """The folder of --output, else the log's; runs of one name from several folders have their own folders in it."""
     if settings.output is None:
-        return None
+        return log.parent
     folders = [other.parent.resolve() for other in logs if other.name == log.name]
     if len(folders) == 1:
         return settings.output

@@ -37,7 +37,7 @@ def summary_content(overview: Overview) -> dict[str, Any]:
         "task": run.task,
         "measure": overview.description.measure,
         "variant": run.folder,
-        "headline_variant": overview.headline,
+        "headline_variant": overview.run.headline,
         "model": run.facts.model,
         "records": run.log.name,
         "expected": run.facts.expected,
@@ -63,7 +63,7 @@ def summary_content(overview: Overview) -> dict[str, Any]:
 
 def _all_variants(overview: Overview) -> dict[str, Any] | None:
     """The statuses of all records; None if there is only one variant, since everything else is of it."""
-    if overview.headline is None:
+    if overview.run.headline is None:
         return None
     every = overview.whole
     return {"total": every.overall.total, "failed": every.overall.failed, "status_counts": every.status_counts}

@@ -83,7 +83,7 @@ def asked(overview: Overview) -> Asked:
     """Compute the figures of the run's variants and choices."""
     run, variants = overview.run, overview.run.records.variants
     kinds = {variant.partition("/")[0] for variant in variants}
-    choices = _ChoiceCounts(None if kinds == {ROTATION} else overview.headline)
+    choices = _ChoiceCounts(None if kinds == {ROTATION} else overview.run.headline)
     by_question = ([*forms] for _, forms in groupby(choices.count(run.records), key=lambda record: record.question_id))
     comparable = overview.description.compares_answers
     if kinds == {ROTATION}:

@@ -143,7 +143,7 @@ def variants(overview: Overview) -> list[tuple[Figure, int]]:
 
 def only(overview: Overview) -> dict[str, str]:
     """The filter that limits the list of questions to the variant of the headline."""
-    return {} if overview.headline is None else {f"by.{VARIANT}": overview.headline}
+    return {} if overview.run.headline is None else {f"by.{VARIANT}": overview.run.headline}
 
 
 def constants(overview: Overview) -> dict[str, str]:

@@ -311,7 +311,7 @@ def _truncated(overview: Overview) -> Iterator[str]:
     tokens = overview.run.facts.model_settings.get("max_tokens")
     at = f" at {tokens:,} tokens" if isinstance(tokens, int) else ""
     without = ""
-    if overview.headline is None and (accuracy := overview.summary.without_truncated.value) is not None:
+    if overview.run.headline is None and (accuracy := overview.summary.without_truncated.value) is not None:
         without = f" Without them the accuracy is {100 * accuracy:.1f} %."
     yield f"{count(number, 'reply', 'replies')} ({100 * number / total:.1f} %) cut{at}.{without}"
 

@@ -33,10 +33,6 @@ class Judged(Struct, frozen=True, kw_only=True):
     record: Record
     replies: tuple[str, ...]
 
-    def turned(self) -> "Judged":
-        """The same pair in the other order."""
-        return Judged(question=self.question, record=self.record, replies=self.replies[::-1])
-
 
 def variant_of(judged: str, order: str = "", number: int = 1) -> str:
     """The variant of a verdict: that of the judged reply, its place in a pair, and the number of the repeat."""

@@ -141,11 +141,11 @@ class JudgedRun:
                     yield self._question_about(judged, variant_of(judged.record.form, order, again + 1), order)
 
     def _question_about(self, judged: Judged, variant: str, order: str, right: tuple[str, ...] = ()) -> Question:
-        ordered = judged if order != "second" else judged.turned()
+        replies = judged.replies[::-1] if order == "second" else judged.replies
         labels, grades = labels_of(self.kind, judged.question, self.settings.grades), self.settings.grades
         keys = {key: label for key, label in self._keys().items() if label in labels}
         rubric = self.rubric if isinstance(self.rubric, str) else self.rubric(judged.question)
-        text = prompt_for(self.kind, judged.question, ordered.replies, labels, rubric=rubric, grades=grades, keys=keys)
+        text = prompt_for(self.kind, judged.question, replies, labels, rubric=rubric, grades=grades, keys=keys)
         return Question(
             id=judged.record.question_id,
             variant=variant,

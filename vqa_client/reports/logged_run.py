@@ -132,10 +132,6 @@ class LoggedRun(Struct, frozen=True, kw_only=True):
         variants = self.records.variants
         return "corruption_seed" in self.facts.identity or (CLEAN in variants and any("/" in name for name in variants))
 
-    def beside(self, ending: str, folder: Path | None = None) -> Path:
-        """The path of a file of this run, beside the log or in another folder."""
-        return (folder or self.log.parent) / f"{self.stem}{ending}"
-
 
 def read_run(log: Path) -> LoggedRun:
     """Read a run; raises DataError for a file that can't be read, IdentityError for a log of another run."""

@@ -27,11 +27,12 @@ _NO_PART = Part(overall=Mean(n=0, value=None, interval=None), answered=Mean(n=0,
 class Overview(Struct, frozen=True, kw_only=True):
     """A run's summary, and what that lacks: times, tokens, attempts and one failure of each status.
 
-    `summary` is of the variant `headline` if the log has several, else of all records; only its breakdown by "variant"
-    and its crossing of corruption and level are always of all. `whole` sums up all records, for their cost and
-    statuses. `variants` has the accuracy of each variant, and is empty if there is only one. `fields` are the groups of
-    the records, then "variant" and "rule" if records differ in these; `values` has each field's values over all
-    records. `latencies_s` and `completion_tokens` are in rising order; `text_lengths` are those of prompts and replies.
+    `summary` is of the run's headline variant if the log has several, else of all records; only its breakdown by
+    "variant" and its crossing of corruption and level are always of all. `whole` sums up all records, for their cost
+    and statuses. `variants` has the accuracy of each variant, and is empty if there is only one. `fields` are the
+    groups of the records, then "variant" and "rule" if records differ in these; `values` has each field's values over
+    all records. `latencies_s` and `completion_tokens` are in rising order; `text_lengths` are those of prompts and
+    replies.
     """
 
     run: LoggedRun
@@ -48,11 +49,6 @@ class Overview(Struct, frozen=True, kw_only=True):
     attempts: int
     sent_bytes: int
     failures: Mapping[Status, Failure]
-
-    @property
-    def headline(self) -> str | None:
-        """The variant of the headline figures; None if the log has only one."""
-        return self.run.headline
 
     @property
     def has_accuracy(self) -> bool:
