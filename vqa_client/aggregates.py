@@ -165,16 +165,21 @@ class _OverState:
         self._states: dict[Hashable, _State] = {}
         self._in_piece: dict[int, dict[Hashable, None]] = {}
         self._whole: dict[Hashable, float | None] = {}
-        self._keys = _keys_of(aggregate.by)
 
     def add(self, scored: Scored, piece: int) -> None:
-        for key in self._keys(scored):
+        for key in self._keys_of(scored):
             state = self._states.get(key)
             if state is None:
                 state = self._states[key] = _state_of(self._aggregate.inner)
             state.add(scored, piece)
             self._in_piece.setdefault(piece, {})[key] = None
         self._whole.clear()
+
+    def _keys_of(self, scored: Scored) -> Iterable[Hashable]:
+        by = self._aggregate.by
+        if isinstance(by, str):
+            return group_values(scored.question.groups.get(by, ()))
+        return () if (key := by(scored)) is None else (key,)
 
     def value(self, without: int | None) -> float | None:
         if not self._whole:
@@ -205,12 +210,6 @@ def _state_of(aggregate: Aggregate) -> _State:
     if isinstance(aggregate, Sums):
         return _SumsState(aggregate)
     return _OverState(aggregate) if isinstance(aggregate, Over) else _CombinedState(aggregate)
-
-
-def _keys_of(by: str | Callable[[Scored], Hashable]) -> Callable[[Scored], Iterable[Hashable]]:
-    if isinstance(by, str):
-        return lambda scored: group_values(scored.question.groups.get(by, ()))
-    return lambda scored: () if (key := by(scored)) is None else (key,)
 
 
 def _computed(of: Callable[..., float], *values: object) -> float | None:

@@ -205,24 +205,19 @@ def _check_same_run(parts: Sequence[_Part]) -> None:
 
 def _check_whole(plan: Plan, parts: Sequence[_Part]) -> None:
     """Raise UsageError, which lists what is missing, unless the shards of one division have all records."""
-    lacking: dict[int, str] = {}
+    divisions: list[str] = []
     for of in sorted({part.shard.of for part in parts}):
         by_number = {part.shard.number: part for part in parts if part.shard.of == of}
         missing = [number for number in range(1, of + 1) if number not in by_number]
-        asked = {number: len(LogReader(part.paths.log)) for number, part in by_number.items()}
-        unfinished = [number for number, part in by_number.items() if asked[number] < part.expected]
-        problems = [
-            *([f"{_shards(missing, of)} missing"] if missing else []),
-            *(
-                f"{_shards([number], of)} unfinished ({asked[number]:,} of {by_number[number].expected:,} questions)"
-                for number in unfinished
-            ),
-        ]
+        problems = [f"{_shards(missing, of)} missing"] if missing else []
+        for number, part in by_number.items():
+            if (asked := len(LogReader(part.paths.log))) < part.expected:
+                problems.append(f"{_shards([number], of)} unfinished ({asked:,} of {part.expected:,} questions)")
         if not problems:
             return
-        lacking[of] = "; ".join(problems)
+        divisions.append("; ".join(problems))
     raise UsageError(
-        f"{plan.title}: {'; or '.join(lacking.values())}",
+        f"{plan.title}: {'; or '.join(divisions)}",
         hint="run them with the same options, or merge what is there with --partial",
     )
 

@@ -11,8 +11,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.errors import OutputError
-from vqa_client.files import obstacle
 from vqa_client.model_config import ModelSettings
 from vqa_client.records import RecordLog
 from vqa_client.reports.names import count
@@ -95,18 +93,21 @@ class Plan(Struct, frozen=True, kw_only=True):
             document, numbers = next(iter(self.missing_pages.items()))
             note(f"{self.title}: documents with gaps: {len(self.missing_pages)}; {document} lacks page {numbers[0]}")
 
-    def check_writable(self) -> None:
-        """Raise OutputError now if the report can't be written at the end."""
-        place = self.paths.report.parent
-        if reason := obstacle(place):
-            raise OutputError(f"{self.paths.report} can't be written: {reason}", hint="choose another --output")
-
     def report(self, pairs: Pairs, file: RunFile) -> Report:
         """Write the report of all records so far; raises OutputError."""
-        examples = Examples()
-        path = self.paths.dated(file.started)
-        run = self._run(file)
-        summary = self.write(path, run, lambda: examples.collect(pairs()))
+        failures: dict[Status, Failure] = {}
+        cut_documents: set[str] = set()
+
+        def watched() -> Iterator[tuple[Question, Record]]:
+            for question, record in pairs():
+                if record.error is not None:
+                    failures.setdefault(record.status, record.error)
+                if record.truncated_pages:
+                    cut_documents.add(record.cluster or record.question_id)
+                yield question, record
+
+        path, run = self.paths.dated(file.started), self._run(file)
+        summary = self.write(path, run, watched)
         return Report(
             task=self.task.name,
             folder=self.folder,
@@ -120,8 +121,8 @@ class Plan(Struct, frozen=True, kw_only=True):
             sample=self.sample,
             headline=self.task.headline,
             description=self.task.description,
-            failures=examples.failures,
-            cut_documents=len(examples.cut_documents),
+            failures=failures,
+            cut_documents=len(cut_documents),
         )
 
     def _run(self, file: RunFile) -> Run:
@@ -155,22 +156,6 @@ def _expected_name(name: str, folder: Path) -> str:
     names = sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
     more = f" and {len(names) - 1:,} more" if names[1:] else ""
     return f"; {name}_page_001.png is not in {folder}, which has {names[0] if names else 'none'}{more}"
-
-
-class Examples:
-    """Collects from records the first failure of each status, and the documents that were not sent whole."""
-
-    def __init__(self) -> None:
-        self.failures: dict[Status, Failure] = {}
-        self.cut_documents: set[str] = set()
-
-    def collect(self, pairs: Iterable[tuple[Question, Record]]) -> Iterator[tuple[Question, Record]]:
-        for question, record in pairs:
-            if record.error is not None:
-                self.failures.setdefault(record.status, record.error)
-            if record.truncated_pages:
-                self.cut_documents.add(record.cluster or record.question_id)
-            yield question, record
 
 
 def run_file_for(plan: Plan, settings: RunSettings, model: ModelSettings) -> RunFile:

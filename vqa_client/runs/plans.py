@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark
 from vqa_client.client.session import model_of
-from vqa_client.errors import DataError, UsageError
+from vqa_client.errors import DataError, OutputError, UsageError
+from vqa_client.files import obstacle
 from vqa_client.model_config import ModelSettings
 from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan
@@ -35,7 +36,8 @@ def make_plans(
     plans = [each for plan in plans for each in (*plan.gates, plan)]
     for plan in plans:
         plan.announce(note)
-        plan.check_writable()
+        if reason := obstacle(plan.paths.report.parent):  # now, not after hours
+            raise OutputError(f"{plan.paths.report} can't be written: {reason}", hint="choose another --output")
     for line in dict.fromkeys(line for plan in plans for line in plan.loaded.notes):
         note(line)
     for plan in plans:

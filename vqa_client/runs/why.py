@@ -106,14 +106,12 @@ def _find(place: Path, question_id: str, variant: str | None) -> tuple[LoggedRun
             variants[record.form] = None
             if variant in (None, record.form):
                 matches[f"{record.form} in {run.stem}" if record.form in matches else record.form] = run, record
-    if not matches and variants:
-        names = ", ".join(filter(None, list(variants)[:MOST_VARIANTS]))
-        hint = f"its variants are {names}" if names else "it has no variants: leave --variant out"
-        raise DataError(f"{place}: {question_id!r} was not asked{_in_variant(variant)}", hint=hint)
     if not matches:
-        raise DataError(
-            f"{place}: {question_id!r} was not asked{_in_variant(variant)}", hint=_similar_ids(question_id, others)
-        )
+        names = ", ".join(filter(None, list(variants)[:MOST_VARIANTS]))
+        known = f"its variants are {names}" if names else "it has no variants: leave --variant out"
+        form = f" in the variant {variant!r}" if variant else ""
+        hint = known if variants else _similar_ids(question_id, others)
+        raise DataError(f"{place}: {question_id!r} was not asked{form}", hint=hint)
     if len(matches) > 1:
         names = ", ".join(list(matches)[:MOST_VARIANTS]) + (", ..." if len(matches) > MOST_VARIANTS else "")
         raise UsageError(
@@ -121,10 +119,6 @@ def _find(place: Path, question_id: str, variant: str | None) -> tuple[LoggedRun
             hint="choose one with --variant, or name the run of one",
         )
     return next(iter(matches.values()))
-
-
-def _in_variant(variant: str | None) -> str:
-    return f" in the variant {variant!r}" if variant else ""
 
 
 def _similar_ids(question_id: str, others: set[str]) -> str:
