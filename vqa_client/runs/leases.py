@@ -13,7 +13,7 @@ import platform
 import re
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -144,9 +144,7 @@ class Leases:
             log = inside.rpartition(".new/")[0] if _number(name) >= 0 else inside
             if not log.endswith(ending):
                 continue
-            with as_os_errors(self._address):
-                import obstore
-
+            with as_os_errors(self._address) as obstore:
                 content = bytes(obstore.get(self._store, self._key(name)).bytes())
             contents[log] = contents.get(log, b"") + content
         return contents
@@ -161,33 +159,25 @@ class Leases:
                 self._since[name] = meta["e_tag"], now
 
     def _list(self, name: str) -> dict[str, Any]:
-        with as_os_errors(self._address):
-            import obstore
-
-            objects: Iterator[Any] = (
-                each for batch in obstore.list(self._store, prefix=self._key(name)) for each in batch
-            )
-            return {each["path"][len(self._key("")) :]: each for each in objects}
+        with as_os_errors(self._address) as obstore:
+            batches = obstore.list(self._store, prefix=self._key(name))
+            return {each["path"][len(self._key("")) :]: each for batch in batches for each in batch}
 
     def _put(self, name: str, content: bytes, mode: Any) -> str | None:
         """Write an object and return its tag; None if the condition fails."""
-        import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-        with as_os_errors(self._address):
+        with as_os_errors(self._address) as obstore:
             try:
-                return obstore.put(self._store, self._key(name), content, mode=mode)["e_tag"]
-            except (AlreadyExistsError, PreconditionError):
-                kept = obstore.get(
-                    self._store, self._key(name)
-                )  # an earlier attempt may have written it and lost the reply
-                return kept.meta["e_tag"] if content and bytes(kept.bytes()) == content else None
+                tag: str | None = obstore.put(self._store, self._key(name), content, mode=mode)["e_tag"]
+            except (AlreadyExistsError, PreconditionError):  # an earlier attempt may have written it
+                kept = obstore.get(self._store, self._key(name))
+                tag = kept.meta["e_tag"] if content and bytes(kept.bytes()) == content else None
+            return tag
 
     def _delete(self, names: list[str]) -> None:
         """Delete objects; those that can't be deleted do no harm."""
-        import obstore
-
-        with suppress(OSError), as_os_errors(self._address):
+        with suppress(OSError), as_os_errors(self._address) as obstore:
             obstore.delete(self._store, list(map(self._key, names)))
 
     def _key(self, name: str) -> str:

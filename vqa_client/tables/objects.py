@@ -67,9 +67,7 @@ class Entry:
 def read_object(address: str, most_bytes: int) -> bytes:
     """The bytes of an object; raises OSError, ValueError if it is too large."""
     store, key = place_of(address)
-    with as_os_errors(address):
-        import obstore
-
+    with as_os_errors(address) as obstore:
         result = obstore.get(store, key)
         if result.meta["size"] > most_bytes:
             raise ValueError(f"has {result.meta['size']} bytes; at most {most_bytes} are read")
@@ -79,9 +77,7 @@ def read_object(address: str, most_bytes: int) -> bytes:
 def check_object(address: str) -> None:
     """Raise DataError if an object doesn't exist or can't be reached."""
     store, key = place_of(address)
-    with _as_data_errors(address), as_os_errors(address):
-        import obstore
-
+    with _as_data_errors(address), as_os_errors(address) as obstore:
         obstore.head(store, key)
 
 
@@ -89,10 +85,8 @@ def objects_in(folder: str) -> Iterator[Entry]:
     """The entries of a folder in a store, none if it doesn't exist. Raises DataError."""
     store, key = place_of(folder)
     root = url_of(folder)[: -len(key)] if key else f"{url_of(folder)}/"
-    with _as_data_errors(folder), as_os_errors(folder):
-        import obstore
-
-        listing: Any = obstore.list_with_delimiter(store, f"{key}/" if key else None)
+    with _as_data_errors(folder), as_os_errors(folder) as obstore:
+        listing = obstore.list_with_delimiter(store, f"{key}/" if key else None)
     yield from (Entry(root + prefix.rstrip("/"), is_folder=True) for prefix in listing["common_prefixes"])
     yield from (Entry(root + each["path"], is_folder=False) for each in listing["objects"])
 
@@ -101,9 +95,7 @@ def local_copy(address: Path) -> Path:
     """Copy an object to this user's cache, if it has changed; raises DataError."""
     url = checked_address(address)
     store, key = place_of(url)
-    with _as_data_errors(url), as_os_errors(url):
-        import obstore
-
+    with _as_data_errors(url), as_os_errors(url) as obstore:
         meta = obstore.head(store, key)
         folder = _folder(url.rpartition("/")[0], [meta])
         return _copy_object(store, meta, folder / key.rpartition("/")[2])
@@ -113,10 +105,8 @@ def local_folder(address: Path, globs: Sequence[Sequence[str]]) -> Path:
     """Copy the objects below an address that fit the first form in `globs` with any; raises DataError."""
     url = checked_address(address)
     store, key = place_of(url)
-    with _as_data_errors(url), as_os_errors(url):
-        import obstore
-
-        listing: list[Any] = [each for batch in obstore.list(store, prefix=key or None) for each in batch]
+    with _as_data_errors(url), as_os_errors(url) as obstore:
+        listing = [each for batch in obstore.list(store, prefix=key or None) for each in batch]
         names = {each["path"][len(key) :].lstrip("/"): each for each in listing}
         for form in globs:
             metas = {name: meta for name, meta in names.items() if any(fnmatch(name, glob) for glob in form)}
@@ -230,12 +220,13 @@ def _store(root: str) -> Any:
 
 
 @contextmanager
-def as_os_errors(address: str) -> Iterator[None]:
-    """Turn obstore's errors into those that the system raises for a file, with their first line."""
+def as_os_errors(address: str) -> Iterator[Any]:
+    """Yield the module obstore, whose errors become those that the system raises for a file, with their first line."""
+    import obstore
     from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
     try:
-        yield
+        yield obstore
     except FileNotFoundError:
         raise FileNotFoundError(errno.ENOENT, "there is no such object", url_of(address)) from None
     except (PermissionDeniedError, UnauthenticatedError, PermissionError):
