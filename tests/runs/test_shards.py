@@ -331,7 +331,7 @@ async def test_another_division_asks_only_unanswered_questions(
     await arun(questions.settings(server.base_url, shard=then), progress=(notes := Notes()))
     asked = [chat.prompt for chat in server.chats]
     assert len(asked) == len(set(asked))
-    assert notes.about("taken over")
+    assert notes.about("copied from another division")
     assert not notes.about("scored again")
 
 
