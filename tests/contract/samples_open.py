@@ -36,12 +36,8 @@ _PAIRS = [("count", 0, "Yes"), ("count", 0, "No"), ("code_reasoning", 1, "Yes"),
 _OPEN = [("ocr,math", "-1<AND>-5"), ("rec", "a cat<OR>cats"), ("rec,know", "Oslo"), ("spat,ocr,math", "12")]
 
 
-def _gqa_tables(folder: Path) -> None:
-    """Questions and images in the hub's form, in two files."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    asked = [
+_GQA = {
+    "instructions": [
         {
             "id": f"0{number}",
             "imageId": f"n{number}",
@@ -50,12 +46,10 @@ def _gqa_tables(folder: Path) -> None:
             "types": {"structural": "query", "semantic": "attr"},
         }
         for number, (text, answer) in enumerate(_DOORS)
-    ]
-    images = [{"id": f"n{number}", "image": {"bytes": draw(number), "path": None}} for number in range(4)]
-    for name, rows in (("instructions", asked), ("images", images)):
-        path = folder / f"testdev_balanced_{name}" / "testdev-00000-of-00001.parquet"
-        path.parent.mkdir(parents=True)
-        parquet.write_table(pa.Table.from_pylist(rows), path)
+    ],
+    "images": [{"id": f"n{number}", "image": {"bytes": draw(number), "path": None}} for number in range(4)],
+}
+"""Questions and images in the hub's form, in two files."""
 
 
 def _vision(number: int) -> dict[str, Any]:
@@ -85,7 +79,7 @@ SAMPLES: dict[str, Sample] = {
             }
             for number, (text, answer) in enumerate(_DOORS)
         ],
-        write={1: _gqa_tables},
+        write={1: laid({f"testdev_balanced_{name}/testdev-0.parquet": rows for name, rows in _GQA.items()}, {})},
     ),
     "hallusionbench": Sample(
         rows=[

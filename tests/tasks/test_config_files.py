@@ -12,7 +12,10 @@ from vqa_client.model_config import load_model, parse_model
 CONFIG = Path(__file__).parents[2] / "config"
 PUBLISHED = Path(__file__).parents[3] / "shared/data/seed002_longbench/config_vqa"
 FILES = [CONFIG / f"{name}.json" for name in ("glm", "internvl-3.5", "kimi-vl", "qwen3-vl")]
-"""The configs of the long-document benchmarks; tests/tasks/test_vqa2_configs.py has the others."""
+"""The configs of the long-document benchmarks."""
+SMALL = ("moondream2", "smolvlm_instruct", "smolvlm_v2_instruct")
+LARGE = ("llava-1.5-7b", "llava_mlx", "phi35_vision", "qwen3-vl-8b")
+"""The configs of VQA 2.0."""
 KEYS = {
     "model_name",
     "prompt_template",
@@ -146,3 +149,28 @@ def test_numbers_in_quotes_are_read_and_an_address_is_not_shown(tmp_path: Path) 
     model = load_model(str(tmp_path / "own.json"))
     assert (model.max_tokens, model.temperature, model.base_url) == (5, 0.5, own["base_url"])
     assert "secret" not in repr(model)
+
+
+@pytest.mark.parametrize("name", [*SMALL, *LARGE])
+def test_a_model_is_asked_as_published(name: str) -> None:
+    model = load_model(name)
+    assert (model.max_tokens, model.temperature, model.prompt_template) == (100, 0.0, None)
+    assert model.timeout == (60 if name in SMALL else 180)
+    assert model.model_name.count("/") == 1
+
+
+def test_names_are_those_of_files() -> None:
+    assert {*SMALL, *LARGE} <= {path.stem for path in CONFIG.glob("*.json")}
+
+
+def test_a_config_of_mc_and_niah_works_for_vqa2() -> None:
+    chosen, note = template_of("vqa2", load_model("qwen3-vl").prompt_template)
+    assert chosen == "{question}"
+    assert note
+
+
+def test_a_file_name_without_its_suffix_finds_the_file(tmp_path: Path) -> None:
+    (tmp_path / "toy-a.json").write_text("{}")
+    with pytest.raises(UsageError, match="there is no config") as caught:
+        load_model(str(tmp_path / "toy-a"))
+    assert caught.value.hint.startswith(f"did you mean {tmp_path / 'toy-a.json'}? ")

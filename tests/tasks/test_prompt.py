@@ -5,9 +5,12 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.tasks.declared import benchmark_of, golden, needs_goldens
+from vqa_client import prompt as template
 from vqa_client.benchmark import Benchmark, Content, Metric, Place, Prompt, numbered, short_answer
 from vqa_client.errors import DataError, UsageError
 from vqa_client.scoring.choices.circular import as_shown
@@ -17,6 +20,7 @@ from vqa_client.tasks.choices import ChoiceRow
 from vqa_client.types import Choosing, Question
 
 MARKED = Prompt("{question}\n{choices}", images="marked")
+BRACED = st.text(alphabet="{}questionchoices \\", max_size=60)
 CHOICES = {"A": "<image 2>", "B": "none", "C": "<image 1>"}
 
 
@@ -153,6 +157,50 @@ def test_the_beginning_of_several_forms_is_refused_with_their_names() -> None:
     with pytest.raises(UsageError, match=r"^colours: --prompt_form x fits x1 and x2$") as caught:
         colours(x1=Prompt(), x2=Prompt(), y=Prompt()).with_prompt_form("x")
     assert caught.value.hint == "write more of the name"
+
+
+def test_braces_in_question_and_choices_are_literal() -> None:
+    filled = template.fill(
+        "{question}\n{choices}", question="What does {x: 1} and {choices} print?", choices=r"A. \frac{a}{b} {question}"
+    )
+    assert filled == "What does {x: 1} and {choices} print?\nA. \\frac{a}{b} {question}"
+
+
+@given(question=BRACED, choices=BRACED, before=st.text(alphabet="{} \\a", max_size=9))
+def test_texts_are_filled_in_unchanged_and_once(question: str, choices: str, before: str) -> None:
+    filled = template.fill(f"{before} {{question}}|{{choices}}", question=question, choices=choices)
+    assert filled == f"{before} {question}|{choices}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{question} {choices} Reply as {"answer": "B"}',
+        '{question} {choices} Reply as {"answer": {"letter": "B", "why": []}}',
+        r"{question} {choices} Reply as \boxed{B}, or \frac{a}{b}, or \textbf{answer}",
+        "{question} {choices} {x: 1} {} {0} { context } {a-b} }{",
+    ],
+)
+def test_json_latex_and_other_braces_are_not_placeholders(text: str) -> None:
+    template.check(text)
+    rest = text.removeprefix("{question} {choices}")
+    assert template.fill(text, question="Q", choices="C") == f"Q C{rest}"
+
+
+@pytest.mark.parametrize("name", ["context", "answer", "Question", "choice", "x_1"])
+def test_an_unknown_placeholder_is_named_with_the_known_ones(name: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        template.check(f"{{question}} {{choices}} {{{name}}}")
+    known = "known are {question} and {choices}"
+    assert str(caught.value) == f"unknown placeholder {{{name}}} in prompt_template; {known}"
+    assert caught.value.hint == f"to send the braces themselves, write them with a space: {{ {name} }}"
+
+
+def test_a_template_without_the_question_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^prompt_template has no \{question\}: 'Choose: \{choices\}'$") as caught:
+        template.check("Choose: {choices}")
+    way_out = "write {question} and {choices} where the texts belong; '{question}' is the shortest template"
+    assert caught.value.hint == way_out
 
 
 FORMS = {"lmms-eval": "lmms_eval", "VLMEvalKit": "vlmevalkit", "official": "official"}
