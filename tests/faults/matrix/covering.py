@@ -206,7 +206,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     "unlabeled test split": (
         "tasks/explain/test_explain_loading.py::test_a_missing_file_is_named_with_the_layout",
         "runs/test_vqa2_runs.py::test_an_unlabelled_split_is_asked_and_submitted_without_an_accuracy",
-        "tasks/test_vqa2_files.py::test_the_splits_that_are_there_are_listed",
+        "tasks/test_vqa2_load.py::test_the_splits_that_are_there_are_listed",
     ),
     "different question sets": (
         "runs/test_vqa2_runs.py::test_every_mismatch_of_the_two_files_is_counted",
