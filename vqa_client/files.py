@@ -100,16 +100,14 @@ def remove_leftovers(folder: Path) -> None:
         for entry in entries:
             if (unfinished := _UNFINISHED.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False):
                 age_s = time.time() - entry.stat(follow_symlinks=False).st_mtime
-                with contextlib.suppress(OSError):
-                    if unfinished[1] == _HOST or age_s > _LEFT_OVER_S:
-                        _remove_unlocked(entry.path)
-
-
-def _remove_unlocked(path: str) -> None:
-    """Delete a file; raises OSError if a process has it locked, and on a file system without locks."""
-    with _open_descriptor(path, os.O_RDWR | os.O_NOFOLLOW) as descriptor:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.unlink(path)
+                if unfinished[1] != _HOST and age_s <= _LEFT_OVER_S:
+                    continue
+                with (
+                    contextlib.suppress(OSError),  # locked, or a file system without locks
+                    _open_descriptor(entry.path, os.O_RDWR | os.O_NOFOLLOW) as descriptor,
+                ):
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(entry.path)
 
 
 @contextlib.contextmanager

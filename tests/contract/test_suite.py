@@ -144,7 +144,7 @@ def test_models_are_ranked_and_what_is_not_comparable_is_named(
     }, "eight questions on two photographs don't tell them apart"
 
 
-def test_a_suite_says_what_it_would_ask_and_asks_nothing(
+def test_a_dry_run_of_a_suite_prints_its_estimates_and_asks_nothing(
     suite: Path, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = fault_server(oracle(RIGHT | YES_NO))
@@ -263,7 +263,7 @@ def columns(*places: Path) -> dict[str, Column]:
     return {column.title: column for column in leaderboard(places).columns}
 
 
-def test_runs_of_one_model_are_told_apart_by_their_folders_in_every_column(tmp_path: Path) -> None:
+def test_runs_of_one_model_are_named_with_their_folders_in_every_column(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         put(tmp_path / folder, [record("1")])
     put(tmp_path / "a", [record("1")], stem="mc", task="mc")

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vqa_client.cli.progress import bar, on_terminal
 from vqa_client.cli.signals import say_how_to_resume
@@ -18,12 +18,6 @@ if TYPE_CHECKING:
 LEAST_S = 5.0
 """Least seconds between two plain lines."""
 Settings = TypeVar("Settings")
-
-
-class Advance(Protocol):
-    """Counts `n` more files as done."""
-
-    def __call__(self, n: int = 1) -> None: ...
 
 
 class _Signalled(KeyboardInterrupt):
@@ -60,8 +54,11 @@ def _raise_once(number: int, frame: FrameType | None) -> None:
     raise _Signalled(number)
 
 
-def files_progress(title: str, total: int, *, noun: str = "files") -> AbstractContextManager[Advance]:
-    """Show done and total, files per second and the time left: a bar on a terminal, else a plain line now and then."""
+def files_progress(title: str, total: int, *, noun: str = "files") -> AbstractContextManager[Callable[..., None]]:
+    """Show done and total, files per second and the time left: a bar on a terminal, else a plain line now and then.
+
+    Gives a function that counts one more file as done, or as many as its argument says.
+    """
     return _show(_FilesCount(title, total, noun))
 
 

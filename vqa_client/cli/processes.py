@@ -5,6 +5,7 @@ import fcntl
 import os
 import signal
 import sys
+import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -32,6 +33,8 @@ from vqa_client.settings.run import RunSettings, output_folder
 SHARED = ("rpm", "tpm", "max_cost")
 """Settings that are divided equally among the processes."""
 STOPPED = frozenset(128 + number for number in SIGNALS)
+LOCK_TRIES, LOCK_PAUSE_S = 10, 0.05
+"""A shard tries several times: another one that ends has the lock for itself until it has removed the file."""
 STARTS = 2
 """How often a process is started in all if a signal kills it."""
 
@@ -85,10 +88,16 @@ def _lock_run(lock_file: Path, *, shared: bool) -> Iterator[None]:
     check_output(folder)
     made = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        descriptor = open_locked(lock_file, shared=shared)
-    except Busy as error:
-        raise Busy(f"another command is asking this run in {folder}", hint=error.hint) from None
+    tries = LOCK_TRIES if shared else 1
+    while True:
+        try:
+            descriptor = open_locked(lock_file, shared=shared)
+            break
+        except Busy as error:
+            tries -= 1
+            if not tries:
+                raise Busy(f"another command is asking this run in {folder}", hint=error.hint) from None
+            time.sleep(LOCK_PAUSE_S)
     try:
         yield
     finally:

@@ -289,8 +289,7 @@ class _Driver:
 
     def _shard_paths(self, shard: Shard) -> Iterator[tuple[int, Path, RunPaths]]:
         for number, root in enumerate(self._roots):
-            for log, paths in {paths.log: paths for paths in self._paths[number]}.items():
-                del log  # the questions that are asked first share a log
+            for paths in {paths.log: paths for paths in self._paths[number]}.values():  # plans may share a log
                 yield number, root, paths.shard(*shard)
 
     def _other_divisions(self, of: int) -> dict[str, bytes]:

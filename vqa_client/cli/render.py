@@ -16,7 +16,7 @@ from vqa_client.pages.layout import Style
 from vqa_client.pages.legibility import check_reader
 from vqa_client.pages.needles import write_needles
 from vqa_client.pages.page_files import IMAGES
-from vqa_client.pages.render import Rendered, draw_pdf_page, pdf_pages, render_documents
+from vqa_client.pages.render import draw_pdf_page, pdf_pages, render_documents
 from vqa_client.parallel import in_processes
 from vqa_client.reports.names import first_and_more
 from vqa_client.settings.pages import NeedlesSettings, RenderSettings
@@ -105,15 +105,9 @@ def _draw_documents(settings: RenderSettings, documents: Iterable[Document], len
         say(f"{count(rendered.cut_documents, 'document')} drawn in part (--max_pages)")
     if rendered.missing:
         say(_missing_line(rendered.missing))
-    emit(_summary_line(rendered, time.monotonic() - since_s) + f"{settings.output}\n")
-
-
-def _summary_line(rendered: Rendered, elapsed_s: float) -> str:
-    made = f"{count(rendered.pages_made, 'page')} drawn in {duration(elapsed_s)}"
-    return (
-        f"{count(rendered.documents, 'document')} · {count(rendered.pages, 'page')} · "
-        f"{rendered.size_bytes / MEGABYTE:,.1f} MB · {made}\n"
-    )
+    made = f"{count(rendered.pages_made, 'page')} drawn in {duration(time.monotonic() - since_s)}"
+    pages = f"{count(rendered.documents, 'document')} · {count(rendered.pages, 'page')}"
+    emit(f"{pages} · {rendered.size_bytes / MEGABYTE:,.1f} MB · {made}\n{settings.output}\n")
 
 
 def _missing_line(missing: Mapping[str, int]) -> str:
