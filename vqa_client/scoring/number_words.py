@@ -42,8 +42,12 @@ def with_dozens_and_fractions(text: str) -> str:
             return "6"
         return str(12 * int(value_of(count) or (count if count.isdecimal() else 1)))
 
-    text = _DOZENS.sub(digits, text)
-    return _FRACTION.sub(lambda match: f"{SMALL.get(match[1].lower(), 1)}/{_PARTS[match[2].lower()]}", text)
+    lower = text.lower()
+    if "dozen" in lower:
+        text = _DOZENS.sub(digits, text)
+    if any(part in lower for part in _PARTS):
+        text = _FRACTION.sub(lambda match: f"{SMALL.get(match[1].lower(), 1)}/{_PARTS[match[2].lower()]}", text)
+    return text
 
 
 def with_digits(text: str, number: str) -> str:

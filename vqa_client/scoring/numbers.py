@@ -2,8 +2,9 @@
 
 `number` tries in this order: the whole reply, if it is a number; what the reply declares ("the answer is 14"); the only
 bold number; the number of its conclusion ("So there are 14"); a total ("14 in total"); the number of what the question
-counts ("14 birds", for "How many birds ..."); the only number of the reply, or of its last sentence. In a sentence with
-"=", the number after it counts. Numbers may be words. A number that the question has ("in 2015") isn't the answer.
+counts ("14 birds", for "How many birds ..."); the only number of the reply; a first sentence that is only a number; the
+only number of the last sentence. In a sentence with "=", the number after it counts. Numbers may be words. A number
+that the question has ("in 2015") isn't the answer.
 """
 
 import re
@@ -31,11 +32,11 @@ _NUMBER = re.compile(
 """Not part of a name ("A5") or a time, not a Chinese, Japanese or Korean ordinal, and not before such a scale."""
 _DECORATION = re.compile(r"\*{1,3}|`|\\[()\[\]]|\$|\\text\b|[{}]|^[ \t]*(?:#{1,6}|[-•])[ \t]+", re.MULTILINE)
 _NAMED = re.compile(
-    r"^[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)"
+    r"(?:\A(?!(?:[02-9]|1\d)[.)] (?:There|The|I|It|This|These|They)\b)|(?<=\n))[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)"
     r"|\b\d{1,3}(?:\.\d)? ?% (?:sure|certain|confident|confidence)\b|\bconfidence:? (?:of )?\d{1,3}(?:\.\d)? ?%"
     r"|\bto (?:the )?\w+ (?:decimal|significant|places?\b)"
     r"|\b(?:image|figure|fig\.?|step|option|question|page|row|column|part|table|line|group)s? #?\d+:?",
-    re.IGNORECASE | re.MULTILINE,
+    re.IGNORECASE,
 )
 """Numbers that are not amounts: those of list items, of places and figures, of decimals."""
 _DECLARED = re.compile(
@@ -71,6 +72,7 @@ _NONE = re.compile(
 )
 _COMPARES: Final = frozenset({"more", "fewer", "less"})
 _ONE = re.compile(r"\b(is|has|have|only|just|exactly) one\b(?! of)", re.IGNORECASE)
+_TWICE = re.compile(r"(?<![\d,.])(\d[\d,.]{0,20}) \(\1\)")
 _MOST_NUMBERS: Final = 1000
 _BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
 _CONCLUDES = re.compile(
@@ -80,10 +82,10 @@ _IS = re.compile(r"=|\b(?:is|are|was|were)\b")
 _RANGE = re.compile(
     rf"\bbetween {_NUMBER.pattern} and {_NUMBER.pattern}|{_NUMBER.pattern} (?:or|to) {_NUMBER.pattern}"
     rf"|(?<![\w.,/=+*^|-])(?<![=+*/^] )(?!-){_NUMBER.pattern}"
-    rf"(?:(?:-| ?– ?){_NUMBER.pattern}){{1,9}}(?![\w/^]| ?[-–=+*/^])",
+    rf"(?:%?(?:-| ?– ?)[$€£]?{_NUMBER.pattern}){{1,9}}(?![\w/^]| ?[-–=+*/^])",
     re.IGNORECASE,
 )
-_FROM_TO = re.compile(r"(?<![\w.,/=+*^-])(?<![-=+*/^] )(\d{1,6}) - (\d{1,6})(?![\w/^]|[.,]\d| ?[-–=+*/^])")
+_FROM_TO = re.compile(r"(?<![\w.,/=+*^-])(?<![-=+*/^] )(\d{1,6})%? - [$€£]?(\d{1,6})(?![\w/^]|[.,]\d| ?[-–=+*/^])")
 _NO: Final = rf"(?:\bnot|n't|{NOT})"
 _CORRECTED = re.compile(
     rf"{_NO} ?(?:\w{{1,9}} |是)?{_NUMBER.pattern}(?P<of> [^\W\d]{{1,20}})?(?:[,，]? ?{RATHER}|;) ?"
@@ -105,7 +107,7 @@ _MORE_THAN = re.compile(
     r"(?:\b(?:(?<!no )(?<!be )(?:fewer|less)|more|greater) than"
     r"|(?:(?<!\w )|\b(?!(?:add|sum|com|cam|go|went|ris|rose|reach|extend|grow|grew|increas|climb|count|run|walk|driv|fl"
     r"|jump|lean|pass|rid)\w* )\w+ )(?:over|up to)) \Z"
-    r"|(?:超[过過]|(?<!不)[少小][于於]|[多大][于於]|不到|不足) ?\Z",
+    r"|(?:超[过過]|(?<!不)[少小][于於]|[多大][于於]|不到|不足|(?<![\w\"'/=-])[<>]) ?\Z",
     re.IGNORECASE,
 )
 """A bound, where no verb makes it the value: "it adds up to", "it drives over"."""
@@ -123,8 +125,8 @@ def number(reply: Reply, question: Question) -> Answer:
     if whole.status == "ok":
         if ratio := ratio_in(reply.text, question):
             return Answer(text=ratio, rule="ratio", source=reply.source)
-        is_range = not _FORMULA_ALONE.fullmatch(reply.visible) and _without_ranges(text) != text
-        if not is_range and (value := _value(text)):
+        value = _value(text)
+        if value and (_FORMULA_ALONE.fullmatch(reply.visible) or _without_ranges(text) == text):
             return Answer(text=value, rule="whole_reply", source=reply.source)
         if counted and _NONE.fullmatch(text):
             return Answer(text="0", rule="none", source=reply.source)
@@ -148,6 +150,9 @@ def _candidates(reply: Reply, text: str, counted: str) -> Iterator[tuple[str, li
     yield "total", ["".join(groups).rstrip(".,").replace(",", "") for groups in _TOTAL.findall(text)]
     yield "asked for", _counted_numbers(text, counted)
     yield "only number", _numbers_in(text)
+    first, *others = _SENTENCE_END.split(text)
+    if _is_number(first) and not all(map(_is_number, others)):
+        yield "first sentence", _numbers_in(first)
     if not _LISTED.search(reply.text):
         yield "last sentence", _last_numbers(text)
 
@@ -232,7 +237,8 @@ def _in_digits(text: str) -> str:
     text = SPELLED.sub(lambda words: words[0] if words[0].lower() == "one" else value_of(words[0]) or words[0], text)
     if not _NUMBER.search(text):
         text = re.sub(r"\bone\b(?! of| can|'s)", "1", text, flags=re.IGNORECASE)
-    return _without_ranges(_CORRECTED.sub(lambda match: match["meant"] or " ", text))
+    text = _CORRECTED.sub(lambda match: match["meant"] or " ", _TWICE.sub(r"\1", text))
+    return _without_ranges(text)
 
 
 def _without_ranges(text: str) -> str:
@@ -283,10 +289,14 @@ def _numbers_in(text: str) -> list[str]:
     return [match[0].replace(",", "") for match in _NUMBER.finditer(text)]
 
 
+def _is_number(sentence: str) -> bool:
+    return _NUMBER.fullmatch(sentence.rstrip(".!")) is not None and not sentence.endswith("..")
+
+
 def _last_numbers(text: str) -> list[str]:
     """Those of the last sentence that has any, after its last "="; all if every sentence is only a number."""
     sentences = _SENTENCE_END.split(text)
-    if all(_NUMBER.fullmatch(sentence.rstrip(".!")) for sentence in sentences):
+    if all(map(_is_number, sentences)):
         return _numbers_in(text)
     for sentence in reversed(sentences):
         said = sentence.partition(" because ")[0]
