@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.choices import by_sense, by_text, undeclared
-from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, reply_of
+from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.declared import declared
 from vqa_client.scoring.choices.options import WORD
 from vqa_client.scoring.choices.refuted import mentioned
@@ -38,7 +38,7 @@ def choice_in(reply: Reply, choices: dict[str, str]) -> Answer:
     if not text:
         return reply.without_answer()
     if reply.source == "reasoning":
-        found = declared(reply_of(text, choices))
+        found = declared(ChoiceReply(text, choices))
         if found is None or len(found.labels) != 1:
             return Answer(status="empty", rule="no_text")
         return Answer(text=found.labels[0], rule=found.rule, rivals=found.rivals, source="reasoning")
@@ -62,9 +62,9 @@ def read(text: str, choices: tuple[tuple[str, str], ...], *, cut: bool) -> tuple
     That part ends at the first question that the model invents after its answer; in a truncated reply, also at the
     heading of an explanation. Cached for the next metric of the same reply.
     """
-    whole = reply_of(text, dict(choices))
+    whole = ChoiceReply(text, dict(choices))
     for at in (*_ends_of_answer(whole, cut=cut), len(text)) if "\n" in text else (len(text),):
-        own = whole if at == len(text) else reply_of(text[:at].rstrip(), dict(choices))
+        own = whole if at == len(text) else ChoiceReply(text[:at].rstrip(), dict(choices))
         for rule in RULES[:1] if cut and own is whole else RULES:
             if found := rule.find(own):
                 break

@@ -2,43 +2,33 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from vqa_client.scoring.choices.grammar import Patterns, patterns_of
-from vqa_client.scoring.choices.labels import Token, tokens_of
-from vqa_client.scoring.choices.options import Texts, folded, texts_of
+from vqa_client.scoring.choices.grammar import patterns_of
+from vqa_client.scoring.choices.labels import tokens_of
+from vqa_client.scoring.choices.options import folded, texts_of
 
 
-class ChoiceReply(Struct, frozen=True, kw_only=True):
-    """A peeled reply with everything that the rules need, computed once.
+class ChoiceReply:
+    """A peeled reply with everything that the rules need to read it against `choices`, computed once.
 
     `lower` is as long as `text`; `folded` has no marks of emphasis, so that a phrase is found across them. `tokens` are
     the letters that may be labels, by their ends; `written` maps each spelling of a label to the label.
     """
 
-    text: str
-    lower: str
-    folded: str
-    tokens: dict[int, Token]
-    written: Mapping[str, str]
-    patterns: Patterns
-    texts: Texts
+    def __init__(self, text: str, choices: Mapping[str, str]) -> None:
+        self.text, self.lower, self.folded = text, text.lower(), folded(text)
+        self.patterns, self.texts = patterns_of(tuple(choices)), texts_of(tuple(choices.items()))
+        self.written = self.patterns.labels.written
+        self.tokens = tokens_of(text, self.lower, self.patterns.labels, self.texts.own, self.patterns.further)
 
-
-def reply_of(text: str, choices: dict[str, str]) -> ChoiceReply:
-    """Prepare a peeled text to be read against `choices`."""
-    lower, patterns, texts = text.lower(), patterns_of(tuple(choices)), texts_of(tuple(choices.items()))
-    return ChoiceReply(
-        text=text,
-        lower=lower,
-        folded=folded(text),
-        tokens=tokens_of(text, lower, patterns.labels, texts.own, patterns.further),
-        written=patterns.labels.written,
-        patterns=patterns,
-        texts=texts,
-    )
+    @cached_property
+    def first_text(self) -> tuple[tuple[str, ...], int]:
+        """The labels of the choice whose text the reply begins with, and its end; () and 0 without one."""
+        return self.texts.at_start(self.folded)
 
 
 def is_spoken(reply: ChoiceReply, match: re.Match[str]) -> bool:

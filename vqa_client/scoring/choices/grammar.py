@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from vqa_client.scoring.choices.labels import AGAIN, Labels, labels_of
+from vqa_client.scoring.choices.labels import AGAIN, labels_of
 from vqa_client.scoring.denials import EXCEPT
 from vqa_client.scoring.patterns import JOINER, any_word, joins, lazily
 
@@ -264,7 +264,6 @@ SAYS_RIGHT: Final = "correct|true|right"
 _WRONG: Final = rf"[☐❌✗✘✖]|\(\s?\)|\b(?i:incorrect|wrong|false|not (?:{SAYS_RIGHT}))\b"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Patterns:
     """All patterns for one set of labels; the group `label` is the label as the reply writes it.
 
@@ -275,75 +274,61 @@ class Patterns:
     "makes B the", "B是".
     """
 
-    labels: Labels
-    linked: dict[str, re.Pattern[str]]
-    bare: re.Pattern[str]
-    further: re.Pattern[str]
-    joined: re.Pattern[str]
-    counted: re.Pattern[str]
-    line: re.Pattern[str]
-    whole_reply: re.Pattern[str]
-    leading: re.Pattern[str]
-    ticked: re.Pattern[str]
-    verdicts: tuple[re.Pattern[str], ...]
-    fitting: re.Pattern[str]
-    excepted: re.Pattern[str]
-    subjects: tuple[re.Pattern[str], re.Pattern[str]]
-    unspaced_subject: re.Pattern[str]
-
-
-@lru_cache(maxsize=256)
-def patterns_of(names: tuple[str, ...]) -> Patterns:
-    """Every pattern for these labels, compiled lazily and cached for the questions that share them (some 50 ms)."""
-    labels = labels_of(names)
-    written, label = labels.exact.pattern, f"(?P<label>{labels.source})"
-    exact = f"(?P<label>{written})"
-    lead_in = f"{OPENERS}(?i:{FILLERS})"
-    numbered = "" if any(name[:1].isdecimal() for name in labels.written) else r"(?:\d{1,2}[.)] )?"
-    opening = f"{_AROUND}{numbered}(?i:{_TITLE})"
-    spoken = f"(?P<label>{labels.spoken})"
-    option = r"[\"'( \x02]*(?i:(?:option|choice) )?[\"'( \x02]*"
-    return Patterns(
-        labels=labels,
-        linked={cue.name: lazily(f"(?i:{cue.link}){lead_in}{label}") for cue in CUES},
-        bare=lazily(f"{lead_in}{label}"),
-        further=lazily(
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.labels = labels = labels_of(names)
+        written, label = labels.exact.pattern, f"(?P<label>{labels.source})"
+        exact = f"(?P<label>{written})"
+        lead_in = f"{OPENERS}(?i:{FILLERS})"
+        numbered = "" if any(name[:1].isdecimal() for name in labels.written) else r"(?:\d{1,2}[.)] )?"
+        opening = f"{_AROUND}{numbered}(?i:{_TITLE})"
+        spoken = f"(?P<label>{labels.spoken})"
+        option = r"[\"'( \x02]*(?i:(?:option|choice) )?[\"'( \x02]*"
+        self.linked = {cue.name: lazily(f"(?i:{cue.link}){lead_in}{label}") for cue in CUES}
+        self.bare = lazily(f"{lead_in}{label}")
+        self.further = lazily(
             r"(?!\W*(?i:possibly|perhaps|maybe)\b)"
             rf"(?i:{SEPARATORS}){lead_in}{exact}|[ ](?P<spaced>{written})(?=[^\w\n]*(?:\n|$))"
-        ),
-        joined=lazily(rf"{exact}[ )\"'\x03]{{0,6}}(?i:,? ?{CONJUNCTIONS}){option}\Z"),
-        counted=lazily(rf"(?i:{_COUNTED}[^.;:\n]{{0,60}}?){exact}[ )\"'\x03]{{0,6}}(?:,|(?i:,? ?nor\b)){option}\Z"),
-        line=lazily(f"^{opening}{exact}{_ENDING}", re.MULTILINE),
-        whole_reply=lazily(rf"\A{_AROUND}{numbered}(?i:{_ANSWER}{_TITLE}){label}{AGAIN}{_ENDING}"),
-        leading=lazily(f"^{opening}{exact}", re.MULTILINE),
-        ticked=lazily(
+        )
+        self.joined = lazily(rf"{exact}[ )\"'\x03]{{0,6}}(?i:,? ?{CONJUNCTIONS}){option}\Z")
+        self.counted = lazily(
+            rf"(?i:{_COUNTED}[^.;:\n]{{0,60}}?){exact}[ )\"'\x03]{{0,6}}(?:,|(?i:,? ?nor\b)){option}\Z"
+        )
+        self.line = lazily(f"^{opening}{exact}{_ENDING}", re.MULTILINE)
+        self.whole_reply = lazily(rf"\A{_AROUND}{numbered}(?i:{_ANSWER}{_TITLE}){label}{AGAIN}{_ENDING}")
+        self.leading = lazily(f"^{opening}{exact}", re.MULTILINE)
+        self.ticked = lazily(
             rf"^\W{{0,6}}(?:{RIGHT_SIGNS})\W{{0,6}}{exact}(?=[).:\x03]| -|\W*$)"
             rf"|^\W{{0,6}}(?P<before>{written})[^\n=\\]{{0,300}}(?:{RIGHT_SIGNS})\W{{0,4}}$",
             re.MULTILINE,
-        ),
-        verdicts=_verdicts(written),
-        fitting=lazily(
+        )
+        self.verdicts = _verdicts(written)
+        self.fitting = lazily(
             rf"\b(?:(?P<only>[Oo]nly )(?:option |choice )?|(?:[Oo]ption|[Cc]hoice) |(?=[A-Z]\W+\w+{BEST}))"
             rf"[\x02(\"']{{0,2}}{exact}[\x03)\"']*(?i: (?:best|most|\w+ly))*(?i: (?:{_FITS}))\b"
-        ),
-        excepted=lazily(
+        )
+        self.excepted = lazily(
             rf"(?i:\b(?:(?P<out>rul\w+ out|exclud\w+|eliminat\w+|dismiss\w+|discard\w+|reject\w+) )?"
             r"(?:all|every|any|(?P<none>none|no|nothing)|alle|tou(?:te)?s|tod[oa]s|tutt[ei]|все|(?P<thing>(?:any|every)thing))"
             rf"\b[^.;\n]{{0,40}}?\b(?:{EXCEPT}) (?:(?:option|choice|answer|la) )?)[\"'(]{{0,2}}{exact}[\"')]{{0,2}}"
             rf"(?= (?:is|are|can|[cw]ould|ha[sv]e?|fits?|fails?|works?|match(?:es)?|sind|sont|sono?|são|zijn)\b"
             r"|(?(out)|(?(thing)(?!)|(?:[.,]|$))))"
             rf"|除了? ?(?P<but>{written}) ?(?:以外|之外|外)?[^.;\n]{{0,6}}?(?:都|全)"
-        ),
-        subjects=(
+        )
+        self.subjects = (
             lazily(rf"(?P<head>.*){spoken}(?P<tail>.{{0,70}}?)(?i:{_IS})\Z", re.DOTALL),
             lazily(
                 rf"(?P<head>.*)(?i:{_MAKES})[\"'(\x02]*{exact}(?P<tail>)[\"')\x03]*"
                 rf"(?i: (?:as )?the (?:(?:{_ADVERBS})[ \x02]*){{0,3}})\Z",
                 re.DOTALL,
             ),
-        ),
-        unspaced_subject=lazily(rf"(?P<head>.*){exact}(?P<tail>){_UNSPACED_IS}\Z", re.DOTALL),
-    )
+        )
+        self.unspaced_subject = lazily(rf"(?P<head>.*){exact}(?P<tail>){_UNSPACED_IS}\Z", re.DOTALL)
+
+
+@lru_cache(maxsize=256)
+def patterns_of(names: tuple[str, ...]) -> Patterns:
+    """The patterns for these labels, cached for the questions that share them: to compile them takes some 50 ms."""
+    return Patterns(names)
 
 
 def _verdicts(written: str) -> tuple[re.Pattern[str], ...]:

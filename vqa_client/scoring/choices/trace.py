@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from vqa_client.scoring.choices.choice import RULES, choice_in, prepared, read
-from vqa_client.scoring.choices.choice_reply import ChoiceReply, reply_of
+from vqa_client.scoring.choices.choice_reply import ChoiceReply
 from vqa_client.scoring.choices.declared import declarations, declared
 from vqa_client.scoring.choices.refuted import mentioned
 from vqa_client.scoring.finish import is_cut
@@ -57,7 +57,7 @@ def explain_choice(completion: Completion, choices: dict[str, str]) -> ChoiceVie
     answer = choice_in(taken, choices)
     from_reasoning = taken.source == "reasoning"
     text = prepared(taken.peeled, choices, cut=taken.cut) or taken.peeled
-    reply = reply_of(text, choices) if from_reasoning else read(text, tuple(choices.items()), cut=taken.cut)[0]
+    reply = ChoiceReply(text, choices) if from_reasoning else read(text, tuple(choices.items()), cut=taken.cut)[0]
     cut = is_cut(completion.finish_reason) and len(reply.text) == len(text)
     return ChoiceView(
         answer=answer,

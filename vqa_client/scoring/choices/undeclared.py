@@ -1,13 +1,12 @@
 """Read a reply without a declaration by its form: one label or text, at its start, set apart, or left over."""
 
 import re
-from functools import lru_cache
 from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.choices.choice_reply import ChoiceReply, Found, Rule, own_end
 from vqa_client.scoring.choices.labels import EXCLUDED
-from vqa_client.scoring.choices.options import SENTENCE_END, WORD, Texts
+from vqa_client.scoring.choices.options import SENTENCE_END, WORD
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.denials import EXCEPT, NOT, WRONG
 from vqa_client.scoring.patterns import lazily, line_end
@@ -34,16 +33,10 @@ def conclusion_of(text: str) -> str:
     return text if len(text) <= SHORT else SENTENCE_END.split(text[-SHORT:].rstrip(".! \n"))[-1]
 
 
-@lru_cache(maxsize=4)
-def _opening(texts: Texts, text: str) -> tuple[tuple[str, ...], int]:
-    """As `Texts.at_start`, cached for the two rules that ask."""
-    return texts.at_start(text)
-
-
 def exact_text(reply: ChoiceReply) -> Found | None:
     """The reply is the text of one choice."""
     text = reply.folded
-    labels, end = _opening(reply.texts, text)
+    labels, end = reply.first_text
     if WORD.search(text, end):
         labels = reply.texts.of_value(text) if len(text) <= VALUE_READ else ()
     return Found(labels=labels, rule="exact text") if labels else None
@@ -68,7 +61,7 @@ def weighed(reply: ChoiceReply) -> Found | None:
 def leading_text(reply: ChoiceReply) -> Found | None:
     """The reply opens with the text of a choice: "No, the car is red." """
     text = reply.folded
-    labels, end = _opening(reply.texts, text)
+    labels, end = reply.first_text
     says = labels and labels[0] in reply.texts.silent
     if not labels or not (CLAUSE_END.match(text, end) or (text[end] == "," and says)):
         return None
