@@ -221,6 +221,10 @@ def _unquoted(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and cell[1:2] in tuple("=+-@\t\r") else cell
 
 
+_CALLED_RIGHT, _REPLIES, _HITS, _RIGHT, _REJECTED, _WRONG, _JUDGE_AGREES, _RULE_AGREES, _LABELLED = range(9)
+"""The sums of a cluster by index: replies that the judge calls right, all replies, and weights of labelled ones."""
+
+
 def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> AgainstPeople:
     """Compare a judge's verdicts with the common labels of people."""
     rated: list[tuple[float, float, float, float, str]] = []
@@ -233,7 +237,7 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
             continue
         person, cluster = label.joint_rating if label else None, run.cluster(record) or " ".join(key)
         by_judge, by_rule = score >= RIGHT, record.score >= RIGHT
-        sums = (float(by_judge), 1.0, *[0.0] * 7)
+        sums = (float(by_judge), 1.0, *[0.0] * (_LABELLED - 1))
         if label and person is not None:
             weight, right = label.weight, person >= RIGHT
             judge_agrees, rule_agrees = weight * (by_judge == right), weight * (by_rule == right)
@@ -260,14 +264,14 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
     return AgainstPeople(
         name=judge.name,
         labelled=len(rated),
-        agreement=share(6, 8),
-        rule_agreement=share(7, 8),
+        agreement=share(_JUDGE_AGREES, _LABELLED),
+        rule_agreement=share(_RULE_AGREES, _LABELLED),
         kappa=kappa([score for score, *_ in rated]),
         rule_kappa=kappa([rule for _, rule, *_ in rated]),
         rho=spearmans_rho([(score, person) for score, _, person, *_ in rated], weights) if graded else None,
         calibration=calibrating.calibration() if judge.sure else None,
-        sensitivity=share(2, 3),
-        specificity=share(4, 5),
+        sensitivity=share(_HITS, _RIGHT),
+        specificity=share(_REJECTED, _WRONG),
         accuracy=_figure(_corrected_share([fsum(column) for column in zip(*clusters, strict=True)]), bounds),
         graded=graded,
         **_among_people(run, labels, graded=graded),
@@ -316,7 +320,7 @@ def _among_people(run: JudgedRun, labels: dict[Key, Label], *, graded: bool) -> 
 
 
 def _corrected_share(sums: Sequence[float]) -> float | None:
-    if not sums:
+    if not (sums and sums[_REPLIES] and sums[_RIGHT] and sums[_WRONG]):
         return None
-    q, n, hits, right, rejects, wrong = sums[:6]
-    return rogan_gladen(q / n, hits / right, rejects / wrong) if n and right and wrong else None
+    shares = ((_CALLED_RIGHT, _REPLIES), (_HITS, _RIGHT), (_REJECTED, _WRONG))
+    return rogan_gladen(*(sums[part] / sums[whole] for part, whole in shares))
