@@ -250,7 +250,7 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def has_verdict(metrics: Collection[str]) -> bool:
-    """Whether a record has more than the bounds by which a judge's missing verdict counts."""
+    """Whether these metrics include a score: a judge's record without a verdict has only the two bounds."""
     return "judged" in metrics or not {"at_least", "at_most"} <= set(metrics)
 
 
@@ -310,7 +310,7 @@ class Record(Struct, frozen=True, kw_only=True):
 
     @property
     def is_scored(self) -> bool:
-        """Whether its score was measured: an answer is known, and a judge gave a verdict."""
+        """Whether it has a score: the answer is known and, in a judge's log, the judge gave a verdict."""
         return bool(self.parts) and has_verdict(self.parts)
 
     @property
