@@ -16,7 +16,7 @@ from vqa_client.reports.judged import judged_path
 
 RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-    "resultTypes": ["violations"],  # of the rest one element each: half the time
+    "resultTypes": ["violations"],  # one element of each other kind: half the time
 }
 
 

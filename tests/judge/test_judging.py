@@ -365,7 +365,7 @@ def test_one_command_judges_all_runs_of_a_folder_and_only_by_judges_that_pass(
     assert run_command(given) == 0  # the other judge's log is still beside the run
     for run in runs:
         found = run.found("correct")
-        assert [each["judge"]["name"] for each in found["verdicts"]] == ["bad", "good"]  # one is no majority
+        assert [each["judge"]["name"] for each in found["verdicts"]] == ["bad", "good"]  # one judge is not a majority
         assert counts(found, 1) == (4, 0, 0)
         assert (found["pairs"], found["fleiss"]) == ({}, None)
         assert "bad has judged nothing: it is left out of kappas and majority" in found["notes"]

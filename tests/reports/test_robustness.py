@@ -217,7 +217,7 @@ def test_the_terminal_shows_failed_questions_missing_levels_and_what_is_not_aske
     assert "(incomplete)" in text
     assert "small: 1 question failed (timeout): no reply within 60 s" in text
     rows = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
-    assert rows["corruption"][1:5] == ["1", "2", "3", "5"]  # nobody ran level 4
+    assert rows["corruption"][1:5] == ["1", "2", "3", "5"]  # level 4 was not run
     assert (rows["snow"][2], rows["snow"][4], rows["contrast"][3]) == ("-", "-", "-")
     only_snow = as_tables([report(tmp_path / "r.json", [pair(0, "snow", level) for level in (1, 5)])])
     clean = "clean: not run, so no drop can be measured; the same command with --levels 0,1,5 asks the clean images too"
