@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 import vqa_client
 from vqa_client.scoring.vqa_accuracy import (
     MODES,
+    Gap,
     HumanAnswer,
     Mode,
     contains_answer,
+    gap_between,
     majority,
     question_accuracy,
     unanimous,
@@ -165,3 +167,17 @@ def test_every_question_scores_as_the_evaluators_do(name: str, mode: Mode) -> No
     if mode == "official":
         assert found["perAnswerType"] == golden["official_2021_perAnswerType(derived types)"]
         assert found["perQuestionType"] == golden["official_2021_perQuestionType(derived types)"]
+
+
+def test_the_gap_has_the_part_of_unanimous_questions() -> None:
+    gap = gap_between([1.0, 1.0, 0.9, 0.0], [0.0, 1.0, 0.6, 0.0], [1, 1, 0, 0])
+    assert gap == Gap(value=(1.0 + (0.9 - 0.6)) / 4, by_unanimous=0.25, unanimous=2, unanimous_share=0.5, differing=1)
+
+
+def test_without_questions_there_is_no_gap() -> None:
+    assert gap_between([], [], []) is None
+
+
+def test_both_scores_are_of_the_same_questions() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        gap_between([1.0], [], [1])

@@ -19,7 +19,7 @@ from vqa_client.reports.varied import BLIND, SEEN, write_blind, write_repeats
 from vqa_client.runs.plan import Plan, per_plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.scoring.choices.circular import as_shown, names_others, rotation, shuffled
-from vqa_client.scoring.stratified import drawn
+from vqa_client.scoring.stratified import draw_stratified
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.task import Task
@@ -215,7 +215,7 @@ def draw_sample(plan: Plan, settings: RunSettings) -> Plan:
     """
     size = settings.sample or 0
     fields = tuple(field.strip() for field in settings.by.split(",") if field.strip())
-    places = drawn(
+    places = draw_stratified(
         ((question.id, _stratum(question, fields)) for question in plan.loaded.questions), size, settings.seed
     )
     if len(places) < size:

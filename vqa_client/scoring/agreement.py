@@ -16,7 +16,7 @@ the squared marginals as p_e.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import fsum, sqrt
 from operator import eq
 from statistics import median
@@ -67,7 +67,8 @@ def cohens_kappa(
     """
     if not ratings:
         return None
-    shares, likeness = _shares(weights or [1.0] * len(ratings)), _near if quadratic else eq
+    shares = _shares(weights or [1.0] * len(ratings))
+    likeness: Callable[[Any, Any], float] = (lambda i, j: 1 - (i - j) ** 2) if quadratic else eq
     a, b = (_marginal(shares, [rating[side] for rating in ratings]) for side in (0, 1))
     observed = fsum(v * likeness(i, j) for v, (i, j, _) in zip(shares, ratings, strict=True))
     to_b = {i: fsum(share * likeness(i, j) for j, share in b.items()) for i in a}
@@ -127,10 +128,6 @@ def rogan_gladen(positive: float, sensitivity: float, specificity: float) -> flo
 def _shares(weights: Sequence[float]) -> list[float]:
     total = fsum(weights)
     return [each / total for each in weights]
-
-
-def _near(i: Any, j: Any) -> float:
-    return float(1 - (i - j) ** 2)
 
 
 def _ranks(shares: Sequence[float], grades: Sequence[float]) -> list[float]:

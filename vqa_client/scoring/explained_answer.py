@@ -80,7 +80,8 @@ def take_apart(reply: Reply) -> Parts | Answer:
         text, wrapped = inner.answer, inner._replace(explanation=wrapped.explanation or inner.explanation)
     parts = split(text)
     if wrapped.explanation and not (parts.explicit and parts.rationale):
-        parts = _parts(*_join_beside(parts.head, wrapped.explanation), "wrapper", explicit=True)
+        joined = f"{parts.head} {behind(_EXPLICIT, wrapped.explanation)}"
+        parts = _parts(joined, len(parts.head), len(parts.head) + 1, "wrapper", explicit=True)
     if refuses(parts.head if parts.explicit else text):
         return Answer(status="refused", rule="refusal")
     if reply.cut and not parts.explicit:
@@ -112,11 +113,6 @@ def _parts(text: str, start: int, end: int, rule: str, *, explicit: bool = False
     if "(" in text[start:end] and rationale.count(")") > rationale.count("("):
         rationale = _CLOSING.sub("", rationale)
     return Parts(head=head, rationale=rationale if _WORD.search(rationale) else None, rule=rule, explicit=explicit)
-
-
-def _join_beside(answer: str, explanation: str) -> tuple[str, int, int]:
-    """An answer and a separate explanation as one text, with the start and end of the separator."""
-    return f"{answer} {behind(_EXPLICIT, explanation)}", len(answer), len(answer) + 1
 
 
 def _without_brackets(text: str) -> str:

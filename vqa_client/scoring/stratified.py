@@ -15,7 +15,7 @@ _PLACE_BITS = 32
 _PLACE = (1 << _PLACE_BITS) - 1
 
 
-def drawn(questions: Iterable[tuple[str, str]], size: int, seed: int) -> "array[int]":
+def draw_stratified(questions: Iterable[tuple[str, str]], size: int, seed: int) -> "array[int]":
     """Draw `size` of the questions, given as (id, stratum); returns their positions in rising order.
 
     Whether a question is drawn depends on the ids, the strata and the seed, not on the order of the questions.

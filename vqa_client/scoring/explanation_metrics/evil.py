@@ -123,7 +123,7 @@ def _tokenise_all(by_id: Mapping[str, Explanation]) -> tuple[list[str], list[Exp
 
 
 def _scores_of_scopes(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[dict[str, Scored | str]]:
-    """For each scope its values by name, or the reason for a missing one."""
+    """The values of each scope by name, or the reason for a missing value."""
     scored: list[dict[str, Scored | str]] = [{} for _ in scopes]
     filled = [number for number, scope in enumerate(scopes) if scope]
     for names, score in METRICS.values():

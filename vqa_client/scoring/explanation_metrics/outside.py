@@ -159,7 +159,7 @@ def bertscore(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> l
         hint = f"set {BERTSCORE_VARIABLE} to the folder of distilbert-base-uncased"
         raise UsageError("BERTScore needs a model, and no path to one is given", hint=hint)
     if os.sep in model and not os.path.isdir(model):
-        raise UsageError(f"BERTScore: there is no folder {model}", hint=f"set {BERTSCORE_VARIABLE}")
+        raise UsageError(f"BERTScore: the folder {model} does not exist", hint=f"set {BERTSCORE_VARIABLE}")
     with_words = [at for at, explanation in enumerate(explained) if explanation.text.strip()]
     scores: list[float | None] = [0.0] * len(explained)
     if with_words:
@@ -190,10 +190,10 @@ def java_command(metric: str, jar: str | None, variable: str, tools: Tools, opti
     if not jar:
         raise UsageError(f"{metric} needs its Java program, and no path to it is given", hint=f"set {variable}")
     if not os.path.isfile(jar):
-        raise UsageError(f"{metric}: there is no file {jar}", hint=f"set {variable} to the jar's path")
+        raise UsageError(f"{metric}: {jar} does not exist", hint=f"set {variable} to the jar's path")
     java = shutil.which(tools.java)
     if java is None:
-        raise UsageError(f"{metric} needs Java, and {tools.java!r} is not here", hint="install a Java runtime")
+        raise UsageError(f"{metric} needs Java, and {tools.java!r} was not found", hint="install a Java runtime")
     return [java, "-Dfile.encoding=UTF-8", *options, "-jar", os.path.abspath(jar)]
 
 
