@@ -1,30 +1,27 @@
 """`python -m vqa_client`, and where the program `vqa-client` begins."""
 
+import _signal as signals  # type: ignore[import-not-found]  # `signal` itself takes milliseconds to import
 import sys
 
 
 def entry() -> None:
-    """Load the command line and run it.
+    """Load the command line and run it; while it loads, Ctrl-C ends the program without a traceback."""
+    raises_interrupt = signals.getsignal(signals.SIGINT) is signals.default_int_handler
+    if raises_interrupt:
+        signals.signal(signals.SIGINT, signals.SIG_DFL)
+    from contextlib import nullcontext
 
-    Everything is imported inside the `try`, so that Ctrl-C ends the program without a traceback from the start on.
-    """
-    try:
-        from contextlib import nullcontext
+    from vqa_client.cli.help_pages import page_of
 
-        from vqa_client.cli.help_pages import page_of
+    page = page_of(sys.argv[1:])
+    if page is not None and page.show():
+        return
+    from vqa_client.cli.main import main
 
-        page = page_of(sys.argv[1:])
-        if page is not None and page.show():
-            return
-        from vqa_client.cli.main import main
-
-        with page.keeping() if page else nullcontext():
-            main()
-    except KeyboardInterrupt:
-        import signal
-
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would be a traceback
-        raise SystemExit(130) from None
+    if raises_interrupt:
+        signals.signal(signals.SIGINT, signals.default_int_handler)
+    with page.keeping() if page else nullcontext():
+        main()
 
 
 if __name__ == "__main__":
