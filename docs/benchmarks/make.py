@@ -1,4 +1,4 @@
-"""Writes a page for each benchmark, and their table, from what they declare: `python docs/benchmarks/make.py`."""
+"""Writes a page for each benchmark, and their table, from the declarations: `python docs/benchmarks/make.py`."""
 
 import inspect
 import re
@@ -16,7 +16,7 @@ _BY_ROW = "(depends on the row)"
 _TWO = {"A": "{choice}", "B": "{choice}"}
 _LISTED = re.compile(r"\(?A\W{1,3}\{choice\}.*\{choice\}", re.DOTALL)
 OWN_COMMANDS = ("ask", "mc", "niah", "vqa2", "vqax", "actx", "esnlive", "vcr")
-"""Benchmarks with a command of their own, which the README and docs/asking.md show."""
+"""Benchmarks with their own command, which the README and docs/asking.md show."""
 
 
 def pages() -> dict[str, str]:
@@ -127,7 +127,7 @@ def _shown(words: str) -> Iterator[str]:
 
 
 def _words(prompt: Prompt, choices: Mapping[str, str] = _TWO) -> str:
-    """The template, or what a function of the question makes of two choices."""
+    """The template, or the text that a function of the question returns for these choices."""
     if isinstance(prompt.text, str):
         return prompt.text
     sample = Question(id="", text="{question}", choices=dict(choices), references=("A",))
@@ -139,7 +139,7 @@ def _words(prompt: Prompt, choices: Mapping[str, str] = _TWO) -> str:
 
 
 def _without_choices(prompt: Prompt) -> str:
-    """What a question without choices is asked in, "" where it is the same words."""
+    """The prompt of a question without choices, "" where it is the same."""
     words, other = _words(prompt), _words(prompt, {})
     return "" if other in (words, _LISTED.sub("", words), _BY_ROW) else other
 
@@ -175,7 +175,7 @@ def _address(home: str) -> str:
 
 
 def main() -> int:
-    """Write all pages; with --check, only say which are not as they would be written."""
+    """Write all pages; with --check, only name the stale ones."""
     stale = [name for name, text in pages().items() if not _is_up_to_date(HERE / name, text)]
     if "--check" in sys.argv:
         sys.stdout.writelines(f"{name} is not up to date\n" for name in stale)

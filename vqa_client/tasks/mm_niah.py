@@ -35,7 +35,7 @@ from vqa_client.scoring.vqa_normalise import on_one_line, with_plain_words, with
 from vqa_client.tables.pictures import below
 from vqa_client.tasks.choices import DIRECTLY, label_choices
 
-HOME = Home("https://github.com/OpenGVLab/MM-NIAH", "none given", megabytes=60_000)
+HOME = Home("https://github.com/OpenGVLab/MM-NIAH", "no licence stated", megabytes=60_000)
 COLUMNS = {"images": Beside("images/{images_list}"), "folder": Beside("images")}
 TSV_COLUMNS = {"id": "index", "images": "image", "options": "multi-choice options"}
 _CAMERA: Final = {"the camera is moving left": "a", "the camera is moving right": "b"}

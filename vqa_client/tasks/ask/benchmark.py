@@ -320,7 +320,7 @@ def _module_text(settings: AskSettings, of: Survey, path: Path, data: str) -> st
         prompt=prompt,
         metric_list="(CHOICE,)" if is_choice else "OPEN",
         headline=declared.headline_metric.name,
-        groups=tuple(f"{name}" for name in mapping.groups),
+        groups=mapping.groups,
         labels=f"\n    labels={declared.labels!r}," if declared.labels else "",
     )
 

@@ -16,7 +16,7 @@ from vqa_client.tables.inside import open_table, short_name
 from vqa_client.tables.objects import home_of
 from vqa_client.tables.pictures import is_address, names_in
 from vqa_client.tables.rows import Here, NumberedRow, Table
-from vqa_client.tasks.ask.columns import Mapped, value_of
+from vqa_client.tasks.ask.columns import BLANK, Mapped, value_of
 from vqa_client.tasks.ask.values import AnswerForm, choices_of, readings, text_of, texts_of, truth_of, turns_of
 from vqa_client.types import Question, Turn
 
@@ -165,7 +165,7 @@ class Reader:
         return _column(", ".join(names), choices_of, texts) if texts else {}
 
     def _label(self, answer: Any, choices: dict[str, str]) -> tuple[str, ...]:
-        if answer is None or answer == "" or answer == []:
+        if answer in BLANK:
             return ()
         if isinstance(answer, list):
             raise ValueError(f"column `{self._mapped.answer}`: {len(answer)} answers to a choice; only one is right")
