@@ -61,14 +61,12 @@ def answer_without_page(reply: Reply, question: Question) -> Answer:
 
 
 def reply_without_page(reply: Reply, question: Question) -> Answer:
-    """All that was said but for the page that is named at its end, as another harness takes it for the answer."""
-    del question
+    """The whole reply without the page at its end, which lmms-eval takes for the answer."""
     return Answer(text=_PAGE.sub("", reply.raw), rule="verbatim")
 
 
 def page_named(reply: Reply, question: Question) -> Answer:
     """The number of the page that is named at the end of a reply."""
-    del question
     match = _PAGE.search(reply.text)
     return Answer(text=match[1], rule="page") if match else Answer(status="unparsed", rule="page")
 

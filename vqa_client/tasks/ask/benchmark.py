@@ -5,16 +5,17 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
-from vqa_client.benchmark import Benchmark, Loaded, Metric, Part, Prompt, Question, Source, best_of, whole_reply
+from vqa_client.benchmark import Answer, Benchmark, Loaded, Metric, Part, Prompt, Question, Source, best_of, whole_reply
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import replacing
 from vqa_client.prompt import choices_text, numbered
 from vqa_client.scoring.published.anls import anls
 from vqa_client.scoring.readings import choice_or_short, declared_in, polarity
+from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.restated import answer_in
 from vqa_client.scoring.short_answers import relaxed, same_words, word_f1
 from vqa_client.scoring.strict.containment import contains_strict
@@ -24,7 +25,7 @@ from vqa_client.tables.loading import digest
 from vqa_client.tasks.ask.rows import ImageFolder, state_of
 from vqa_client.tasks.ask.survey import Asked, Survey, survey
 from vqa_client.tasks.ask.values import LABELS
-from vqa_client.tasks.choices import right, has_choices
+from vqa_client.tasks.choices import has_choices, right
 
 WITH_CHOICES: Final = "{question}\n\n{choices}\n\n"
 TEN: Final = 10
@@ -36,7 +37,6 @@ _PLACE: Final = re.compile(r"\{image (\d+)\}")
 @lru_cache(maxsize=4)
 def _survey_of_state(options: AskSettings, state: Hashable) -> Survey:
     """The survey of the data in this state, cached, since a command needs it several times."""
-    del state
     return survey(options)
 
 
@@ -93,10 +93,11 @@ def benchmark(options: AskSettings) -> Benchmark:
     chosen = next((each for each in OPEN if each.name == headline), OPEN[0])
     metrics: tuple[Metric, ...] = (CHOICE,) if by_choice and not by_words else OPEN
     if by_choice and by_words:
-        either = Metric(
-            "score", _either_score(chosen), f"choice, or {chosen.name} without choices", read=_either_read(chosen)
+        metrics = (
+            _either(chosen),
+            CHOICE,
+            *(replace(each, when=lambda question: not question.choices) for each in OPEN),
         )
-        metrics = (either, CHOICE, *(replace(each, when=lambda question: not question.choices) for each in OPEN))
         headline = "score"
     asked = _prompt(options, of)
     return Benchmark(
@@ -135,14 +136,17 @@ def _system(of: Survey) -> str | Callable[[Question], str]:
     return next(iter(of.systems), "")
 
 
-def _either_score(chosen: Metric) -> Callable[[str, Question], float | None]:
-    return lambda answer, question: right(answer, question) if question.choices else chosen.of(answer, question)
+def _either(chosen: Metric) -> Metric:
+    """The score by the choice or, without choices, by the chosen metric."""
 
+    def of(answer: str, question: Question) -> float | None:
+        return right(answer, question) if question.choices else chosen.of(answer, question)
 
-def _either_read(chosen: Metric) -> Any:
-    if chosen.read is not whole_reply:
-        return None
-    return lambda reply, question: (choice_or_short if question.choices else whole_reply)(reply, question)
+    def read(reply: Reply, question: Question) -> Answer:
+        return (choice_or_short if question.choices else whole_reply)(reply, question)
+
+    says = f"choice, or {chosen.name} without choices"
+    return Metric("score", of, says, read=read if chosen.read is whole_reply else None)
 
 
 def _most_choices(of: Survey) -> int:
