@@ -1,4 +1,4 @@
-"""Work for other processes, done by threads of this one: starting processes takes seconds, and has tests of its own."""
+"""Runs the work of other processes in threads, because starting processes takes seconds and has its own tests."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class InThreads(ThreadPoolExecutor):
-    """Takes the place of `vqa_client.parallel.Processes`."""
+    """Replaces `vqa_client.parallel.Processes`."""
 
     def __init__(self, work: Callable[[Any], Any], workers: int) -> None:
         super().__init__(workers)

@@ -1,4 +1,4 @@
-"""What the tests of parallel processes let them do; each process imports this, so it imports no test library."""
+"""The work of the processes in the tests of `parallel`; each process imports this, so it imports no test library."""
 
 import os
 import signal

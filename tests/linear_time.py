@@ -1,6 +1,6 @@
-"""Whether work takes time in proportion to its size: CPU time, measured again before anything is blamed.
+"""Checks that work takes CPU time in proportion to its size; a bad result is measured again before it counts.
 
-No limit is in seconds: a machine that is slow or busy takes longer for all of it.
+No limit is in seconds, because a slow or busy machine takes longer for everything.
 """
 
 import re
@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 
 PARTS: Final = 4
 RATIO: Final = 8.0
-"""Four times the text takes a linear rule four times as long, or six where a cache is too small; a quadratic one 16."""
+"""For four times the text a linear rule takes 4 times as long, or 6 if a cache is too small; a quadratic one 16."""
 QUICK_S: Final = 0.00125
-"""Less than this is not measured again: four times it proves nothing."""
+"""Work below this isn't measured again: four times that proves nothing."""
 TRIES: Final = 8
 _REFERENCE: Final = "The answer is B. " * 1_000
 _WORD: Final = re.compile(r"\b[a-z]+\b")
@@ -25,7 +25,7 @@ Reads = Callable[[str], object]
 
 
 class Growth(NamedTuple):
-    """How much longer the whole takes than a quarter of it (0 where it is quick), and how long both take.
+    """The ratio of the times for the whole and for a quarter of it (0 if both are short), and both times.
 
     `part` and `whole` are multiples of `reference_s`, some milliseconds' work.
     """
@@ -46,18 +46,18 @@ def cpu_s(work: Callable[[], object]) -> float:
 
 
 def reference_s() -> float:
-    """What this machine takes now to find the words of a text of 17,000 characters, 1 to 2 ms on most."""
+    """The seconds that this machine needs now to find the words of 17,000 characters, 1 to 2 ms on most."""
     return min(cpu_s(lambda: [word.group() for word in _WORD.finditer(_REFERENCE)]) for _ in range(3))
 
 
 _usual_reference_s = cache(reference_s)
-"""Once measured: enough for what is far below its limit, as nearly everything is at its first try."""
+"""The reference, measured once; enough for work far below its limit, as nearly all is."""
 
 
 def growth_of(work: Callable[[Any], object], make: Callable[[int], Any], size: int, limit: float = inf) -> Growth:
-    """The least of several tries to do the work on what `make` gives for a size, and for a quarter of it.
+    """The least growth in several tries of the work on `make(size)` and on a quarter of that size.
 
-    They end with the first below `RATIO` whose whole is below the limit, in multiples of `reference_s`.
+    The tries end with the first below `RATIO` whose whole is below the limit, in multiples of `reference_s`.
     """
     least = Growth(inf, inf, inf)
     for times in range(1, TRIES + 1):
@@ -74,11 +74,11 @@ def growth_of(work: Callable[[Any], object], make: Callable[[int], Any], size: i
 
 
 def growth(read: Reads, unit: str, length: int, limit: float = inf) -> Growth:
-    """`growth_of` reading a text that repeats a unit; each run has a text of its own."""
+    """`growth_of` reading a text that repeats a unit; each run has its own text."""
     return growth_of(read, lambda size: f"{of_length(unit, size)}{next(_runs)}", length, limit)
 
 
 def _least_s(work: Callable[[Any], object], make: Callable[[int], Any], size: int, times: int) -> float:
-    """The least of several runs: what else the machine does only ever adds."""
+    """The shortest of several runs, because other work on the machine only adds time."""
     made = [make(size) for _ in range(times)]
     return min(cpu_s(lambda of=of: work(of)) for of in made)  # type: ignore[misc]

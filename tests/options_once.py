@@ -1,6 +1,6 @@
-"""A command's options, put together once: cyclopts does so for each command line, which takes most of reading it.
+"""Caches the options of a command, which cyclopts otherwise assembles for each command line.
 
-Thousands of tests run commands in one process, or in forks of one.
+Thousands of tests run commands in one process, or in its forks.
 """
 
 from copy import copy
@@ -15,11 +15,11 @@ _hint = Argument._negatives_hint.fget  # type: ignore[attr-defined]
 _HINTS: dict[int, tuple[Any, Any]] = {}
 _negatives = Parameter.get_negatives
 _NEGATIVES: dict[tuple[int, Any], tuple[Parameter, tuple[str, ...]]] = {}
-"""By the identity of what they belong to, which is kept beside them."""
+"""By the id of their owner, which is kept beside them."""
 
 
 def assemble_options_once() -> None:
-    """Keep each command's options in this process, and their negative forms, which each word is compared with."""
+    """Cache each command's options and their negative forms in this process."""
     App.assemble_argument_collection = _without_values  # type: ignore[method-assign]
     Argument._negatives_hint = property(_kept_hint)  # type: ignore[assignment]
     Parameter.get_negatives = _kept_negatives  # type: ignore[method-assign]
@@ -40,7 +40,7 @@ def _kept_negatives(parameter: Parameter, of: Any) -> tuple[str, ...]:
 
 
 def _without_values(app: App, *, parse_docstring: bool = False, **more: Any) -> ArgumentCollection:
-    """Options that no command line gave a value yet; those of a page of help, which shows defaults, are not kept."""
+    """Options without values of a command line; those of a help page, which shows defaults, are not cached."""
     if parse_docstring or more or app.default_command is None:
         return _assemble(app, parse_docstring=parse_docstring, **more)
     parameters = signature(app.default_command).parameters.values()

@@ -91,7 +91,7 @@ def test_the_lead_is_over_the_quickest_evaluator_where_it_is_least(results: Resu
     assert least_lead(slower, 500) is None, "scripts are no evaluators"
 
 
-def test_every_bar_is_measured_and_a_missed_one_is_told(results: Results) -> None:
+def test_every_bar_is_measured_and_a_missed_one_is_reported(results: Results) -> None:
     verdicts = {claim.title: verdict(claim, results) for claim in CLAIMS}
     missed = ["20 pages at 1 s: CPU a request, script / ours"]
     assert [title for title, said in verdicts.items() if said != "kept"] == missed

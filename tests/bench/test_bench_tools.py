@@ -145,7 +145,7 @@ def test_requests_wait_the_latency_side_by_side(mock: str, connection: http.clie
     assert stats["span_s"] >= 0.5
 
 
-def test_a_client_that_hangs_up_while_it_waits_harms_nobody(mock: str, connection: http.client.HTTPConnection) -> None:
+def test_a_client_that_hangs_up_while_it_waits_does_no_harm(mock: str, connection: http.client.HTTPConnection) -> None:
     control(mock, "/config?latency_ms=50")
     with socket.create_connection((connection.host, connection.port), timeout=10) as raw:
         raw.sendall(REQUEST)
@@ -181,7 +181,7 @@ def test_needles_are_five_questions_on_each_document_whose_pages_lie_there_once(
     assert {file.stat().st_nlink for file in files} == {1}
 
 
-def test_a_needle_is_asked_for_with_its_question_alone(needles: Case) -> None:
+def test_a_needle_is_asked_for_with_only_its_question(needles: Case) -> None:
     (row, *_) = json.loads(needles.data_json.read_bytes())
     items = load(needles.data_json, needles.images_dir, 1)
     assert [item.prompt for item in items] == row["questions"]
@@ -241,7 +241,7 @@ def test_a_spoilt_body_is_found_out(item: Item, spoil: Any) -> None:
         check(json.dumps(body).encode(), {item.prompt: item})
 
 
-def test_a_body_that_is_no_json_is_found_out(item: Item) -> None:
+def test_a_body_that_is_not_json_is_a_violation(item: Item) -> None:
     with pytest.raises(Inexact):
         check(json.dumps(chat_body(item)).encode()[:-1], {item.prompt: item})
 

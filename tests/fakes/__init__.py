@@ -1,1 +1,1 @@
-"""Fakes that stand on the other side of the wire."""
+"""Fake servers for tests."""

@@ -1,7 +1,7 @@
-"""`python -m tests.fakes`: a fault server as a process of its own.
+"""`python -m tests.fakes`: the fault server as a process.
 
-It prints one line of JSON with its base_url, origin, port and ca_file when it serves, and ends with its parent, on
-SIGTERM or on SIGINT. GET /_fake/counts, /_fake/violations and /_fake/requests on its port tell what it saw.
+When it serves, it prints one line of JSON with its base_url, origin, port and ca_file. It ends with its parent, on
+SIGTERM or on SIGINT. GET /_fake/counts, /_fake/violations and /_fake/requests on its port return what it saw.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until stopped."""
     given = arguments()
     try:
         _serve(given)

@@ -1,4 +1,4 @@
-"""Words for what is done instead of a reply, before it or after it."""
+"""Words for actions before, after or instead of a reply."""
 
 import asyncio
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class End(Action):
 
 @dataclass(frozen=True, slots=True)
 class Raw(Action):
-    """Write bytes that need be no HTTP, then close."""
+    """Write any bytes, then close."""
 
     data: bytes
 
@@ -49,7 +49,7 @@ class Raw(Action):
 
 @dataclass(frozen=True, slots=True)
 class Drain(Action):
-    """Read and drop what the client still sends, for some seconds or until it leaves."""
+    """Read and drop what the client sends, for some seconds or until it leaves."""
 
     seconds: float
 
@@ -72,7 +72,7 @@ class Hold(Action):
 
 @dataclass(frozen=True, slots=True)
 class Barrier(Action):
-    """Wait until `n` requests wait here, then let all of them go on."""
+    """Wait until `n` requests wait here, then release them all."""
 
     n: int
     timeout_s: float
@@ -95,7 +95,7 @@ class Barrier(Action):
 
 @dataclass(frozen=True, slots=True)
 class Queue(Action):
-    """Serve `n` requests at once, each for some seconds, the others in their order."""
+    """Serve `n` requests at once, each for some seconds; the others queue."""
 
     n: int
     seconds: float
@@ -103,16 +103,16 @@ class Queue(Action):
     places: list[asyncio.Semaphore] = field(default_factory=list)
 
     async def perform(self, exchange: Exchange) -> None:
-        """Wait for a place, and keep it for the time of the service."""
+        """Wait for a place, and keep it while served."""
         if not self.places:
-            self.places.append(asyncio.Semaphore(self.n))  # of the server's own loop
+            self.places.append(asyncio.Semaphore(self.n))  # in the server's own loop
         async with self.places[0]:
             await (exchange.wire.pause(self.seconds) if self.notices else asyncio.sleep(self.seconds))
 
 
 @dataclass(frozen=True, slots=True)
 class Behind(Action):
-    """Write the reply, and then more bytes: those given, or the same reply once more."""
+    """Write the reply, then more bytes: those given, or the same reply again."""
 
     reply: Reply
     data: bytes | None
@@ -136,7 +136,7 @@ class Behind(Action):
 
 @dataclass(frozen=True, slots=True)
 class Restart(Action):
-    """Drop all connections, this one too, and refuse new ones for a while."""
+    """Drop all connections, including this one, and refuse new ones for a while."""
 
     down_s: float
 
@@ -148,7 +148,7 @@ class Restart(Action):
 
 @dataclass(frozen=True, slots=True)
 class Violate(Action):
-    """Note a violation: the script was asked something it has no word for."""
+    """Record a violation: the script has no reply for the request."""
 
     text: str
 
@@ -159,7 +159,7 @@ class Violate(Action):
 
 @dataclass(frozen=True, slots=True)
 class Neighbour(Action):
-    """Answer with the text of another request, where there was one in flight meanwhile."""
+    """Answer with the text of another request, if one was in flight meanwhile."""
 
     text_of: Callable[[Received], str]
     hold_s: float
@@ -175,27 +175,27 @@ class Neighbour(Action):
 
 
 def delay(seconds: float) -> Action:
-    """Wait before what follows."""
+    """Wait before the next action."""
     return Delay(seconds)
 
 
 def hang() -> Action:
-    """Say nothing and keep the connection until the client leaves."""
+    """Send nothing, and keep the connection until the client leaves."""
     return Delay(None)
 
 
 def close_without_reply() -> Action:
-    """Close in good order, unanswered."""
+    """Close the connection without an answer."""
     return End("close")
 
 
 def reset() -> Action:
-    """Reset the connection, unanswered."""
+    """Reset the connection without an answer."""
     return End("reset")
 
 
 def invalid_http(data: bytes = b"\x16\x03\x01 this is no HTTP\r\n\r\n") -> Action:
-    """Answer with bytes that are no HTTP, and close."""
+    """Answer with bytes that are not HTTP, and close."""
     return Raw(data)
 
 
@@ -210,22 +210,22 @@ def hold() -> Action:
 
 
 def barrier(n: int, timeout_s: float = 60.0) -> Action:
-    """Wait until `n` requests are here at once; the time is for the case that they never are."""
+    """Wait until `n` requests are here at once, or until the time is up."""
     return Barrier(n, timeout_s)
 
 
 def queue(n: int, seconds: float, *, notices: bool = True) -> Action:
-    """Serve `n` at once; a server that doesn't notice works on for clients that have left."""
+    """Serve `n` at once; with `notices` off the server continues to work for clients that have left."""
     return Queue(n, seconds, notices)
 
 
 def answer_twice(text: str | Callable[[Received], str], *, after_s: float | None = None) -> Choose:
-    """The answer comes twice on one connection, in one piece or so many seconds apart."""
+    """Answer twice on one connection, in one piece or some seconds apart."""
     return lambda received: Behind(answer(text)(received), None, after_s)
 
 
 def answer_then_bytes(data: bytes, text: str | Callable[[Received], str], *, after_s: float | None = None) -> Choose:
-    """The answer with these bytes behind it."""
+    """Answer, then send these bytes."""
     return lambda received: Behind(answer(text)(received), data, after_s)
 
 

@@ -14,7 +14,7 @@ from tests.fakes.server import FaultServer
 
 TIMEOUT_S = 60.0
 WHILES_S = (0.15, 1.5, 15.0)
-"""For how long a server is away, until one is found away: on a busy machine a test may look for it too late."""
+"""The seconds for which a server is away; longer ones follow if a busy machine looked too late."""
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg=="
 )
@@ -103,7 +103,7 @@ def get(server: FaultServer, path: str, headers: Mapping[str, str] | None = None
 
 
 def request_bytes(body: bytes | None = None, *headers: str, path: str = "/v1/chat/completions") -> bytes:
-    """A chat request as it goes over the wire; a content-length among `headers` replaces the true one."""
+    """The bytes of a chat request; a content-length among `headers` replaces the true one."""
     body = chat_body() if body is None else body
     lines = [f"POST {path} HTTP/1.1", "host: test", "content-type: application/json", *headers]
     if not any(line.startswith(("content-length", "transfer-encoding")) for line in headers):
@@ -119,12 +119,12 @@ def plugged(server: FaultServer, timeout_s: float = TIMEOUT_S) -> Iterator[socke
 
 
 def read_to_end(sock: socket.socket) -> bytes:
-    """Everything until the server closes; ConnectionResetError if it resets."""
+    """Read until the server closes; ConnectionResetError if it resets."""
     return b"".join(iter(lambda: sock.recv(65536), b""))
 
 
 def speak(server: FaultServer, data: bytes) -> bytes:
-    """Send bytes, and hear everything until the server closes."""
+    """Send bytes, then read until the server closes."""
     with plugged(server) as sock:
         sock.sendall(data)
         return read_to_end(sock)

@@ -1,4 +1,4 @@
-"""A server's Files and Batches API over its chats: what a script says of each line is what its batch answers."""
+"""A server's Files and Batches API: its batches answer each line as the script answers a chat."""
 
 import json
 import random
@@ -25,12 +25,12 @@ MISSING = {"error": {"message": "No such thing", "type": "invalid_request_error"
 
 @dataclass(slots=True)
 class Batches:
-    """The API's state; `rule(then)` serves it before a script, by which the lines are answered too.
+    """The API's state; `rule(then)` serves it before the script `then`, which also answers the lines.
 
     Each new batch takes the next of `fates`, or is completed: "expired" and "cancelled" after `share` of its lines,
-    "token_limit" or another code as a file that was refused. It ends after `looks` looks at it. `scripts` are what
-    requests get instead, once each, by how their method and path begin; those of `lost` are done, and their replies are
-    lost.
+    "token_limit" or another code as a file that was refused. It ends after its status was read `looks` times.
+    `scripts` answer requests whose method and path begin with their keys, once each; those of `lost` are done, but
+    their replies are lost.
     """
 
     fates: list[str] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Batches:
 
     @property
     def asked(self) -> list[str]:
-        """The custom ids of all lines that were in a batch which was not refused, in order."""
+        """The custom ids of the lines of all accepted batches, in order."""
         accepted = [each for each in self.batches.values() if each["status"] != "failed"]
         return [line["custom_id"] for each in accepted for line in each["lines"]]
 
@@ -126,7 +126,7 @@ class Batches:
         return json_reply(_shown(batch))
 
     def _check(self, given: dict[str, Any], lines: list[dict[str, Any]]) -> None:
-        """What OpenAI and vLLM refuse a whole file for."""
+        """The faults for which OpenAI and vLLM refuse a whole file."""
         ids = [line["custom_id"] for line in lines]
         rules = {
             "an id twice": len(set(ids)) == len(ids),
@@ -142,7 +142,7 @@ class Batches:
             self.faults += read_chat(json.dumps(line["body"]).encode()).faults
 
     def _page(self, query: dict[str, list[str]]) -> Reply:
-        """Two to a page, the newest first."""
+        """Two per page, newest first."""
         rows = [_shown(each) for each in reversed(self.batches.values())]
         after = query.get("after", [""])[0]
         begin = next((at + 1 for at, row in enumerate(rows) if row["id"] == after), 0)

@@ -1,4 +1,4 @@
-"""Request bodies, read strictly: whatever a lenient server would forgive is a fault here."""
+"""Reads request bodies strictly: faults that a lenient server accepts are reported."""
 
 import base64
 import hashlib
@@ -28,7 +28,7 @@ MAGIC: tuple[tuple[bytes, int, str], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chat:
-    """A chat body's parts, and what is wrong with it."""
+    """A chat body's parts, and its faults."""
 
     json: Any = None
     prompt: str = ""
@@ -37,7 +37,7 @@ class Chat:
 
 
 def read_chat(body: bytes) -> Chat:
-    """Take a chat body apart; a body that is no JSON object of messages comes back as faults alone."""
+    """Read a chat body; for a body that isn't a JSON object with messages there are only faults."""
     try:
         content = strict_json(body)
     except ValueError as error:
@@ -62,12 +62,12 @@ def read_chat(body: bytes) -> Chat:
 
 
 def strict_json(body: bytes) -> Any:
-    """Decode UTF-8 JSON; ValueError on NaN and Infinity, on a key given twice, and on what is no JSON at all."""
+    """Decode UTF-8 JSON; ValueError for NaN and Infinity, for a repeated key, and for anything else that isn't JSON."""
     return json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_no_constant)
 
 
 def sniff(data: bytes) -> str:
-    """The MIME type that an image's first bytes say, "" where they say none."""
+    """The MIME type by an image's first bytes, "" if unknown."""
     return next((mime for magic, offset, mime in MAGIC if data.startswith(magic, offset)), "")
 
 

@@ -1,4 +1,4 @@
-"""Words that choose between scripts. Those that count are made anew for each server."""
+"""Words that choose between scripts. Words that count start at zero in each server."""
 
 import json
 import re
@@ -20,24 +20,24 @@ QUESTION_ID = r"\[\[(.+?)\]\]"
 
 
 def first_n(n: int, script: Script, then: Script = ()) -> Choose:
-    """The first `n` requests one way, all others another."""
+    """One script for the first `n` requests, another for all others."""
     return in_turn(*(script for _ in range(n)), then)
 
 
 def in_turn(*scripts: Script) -> Choose:
-    """The first request the first way, the second the second; the last way for all that follow."""
+    """The first script for the first request, the second for the second; the last for all that follow."""
     turns = count()
     return lambda _: scripts[min(next(turns), len(scripts) - 1)]
 
 
 def every_nth(n: int, script: Script, otherwise: Script = ()) -> Choose:
-    """Each n-th request one way, the others another."""
+    """One script for every n-th request, another for the others."""
     turns = count(1)
     return lambda _: script if next(turns) % n == 0 else otherwise
 
 
 def first_n_of_each(n: int, script: Script, then: Script = ()) -> Choose:
-    """The first `n` times that a question (prompt and images) is asked one way, later another."""
+    """One script for the first `n` times that a question (prompt and images) is asked, later another."""
     asked: Counter[tuple[str, ...]] = Counter()
 
     def choose(received: Received) -> Script:
@@ -48,7 +48,7 @@ def first_n_of_each(n: int, script: Script, then: Script = ()) -> Choose:
 
 
 def at_random(*shares: tuple[float, Script], otherwise: Script = (), seed: int = 0) -> Choose:
-    """Each script with its probability, drawn in the order in which requests come."""
+    """Scripts with probabilities, drawn in the order of requests."""
     random = Random(seed)
 
     def choose(_: Received) -> Script:
@@ -63,7 +63,7 @@ def at_random(*shares: tuple[float, Script], otherwise: Script = (), seed: int =
 
 
 def when(holds: Callable[[Received], bool], script: Script, otherwise: Script = ()) -> Choose:
-    """One way where the request is so, another where it isn't."""
+    """One script if the condition holds for the request, else another."""
     return lambda received: script if holds(received) else otherwise
 
 
@@ -84,7 +84,7 @@ def by_question(scripts: Mapping[str, Script], otherwise: Script = (), *, patter
 
 
 def oracle(replies: Mapping[str, Script], *, pattern: str | None = None) -> Choose:
-    """A reply for each question; a question that has none is a violation and gets a 500."""
+    """A reply for each question; a question without one is a violation and gets a 500."""
     unknown = (Violate("a question without a scripted reply"), error(500, "no reply is scripted for this question"))
     return by_question(replies, unknown, pattern=pattern)
 
@@ -95,7 +95,7 @@ def oracle_file(path: str | Path, *, pattern: str | None = None) -> Choose:
 
 
 def question_id(received: Received, pattern: str = QUESTION_ID) -> str:
-    """The id that the prompt carries, "" where it carries none."""
+    """The id in the prompt, "" if there is none."""
     found = re.search(pattern, received.prompt)
     return found.group(1) if found else ""
 
@@ -108,14 +108,14 @@ def echo_question_id(random_delay_s: float = 0.3, *, pattern: str = QUESTION_ID,
 
 
 def neighbour_text_under_concurrency(hold_s: float = 0.02, *, pattern: str = QUESTION_ID) -> Script:
-    """Echo the question's id when alone, that of another request when several are in flight."""
+    """Echo the question's id if it is alone, else that of another request in flight."""
     return Neighbour(lambda received: question_id(received, pattern), hold_s)
 
 
 def poisoned_by(marker: str, script: Script, then: Script = (), *, hold_s: float = 0.05) -> Choose:
     """One bad request fails all that are in flight with it.
 
-    Each request waits `hold_s`; one that was in flight together with a prompt that holds the marker gets `script`.
+    Each request waits `hold_s`; a request that was in flight together with a prompt with the marker gets `script`.
     """
     last_poison_s = -inf
 
@@ -130,6 +130,6 @@ def poisoned_by(marker: str, script: Script, then: Script = (), *, hold_s: float
 
 
 def latency_drift(first_s: float = 0.01, ratio: float = 1.01) -> Choose:
-    """Each reply slower than the last by this ratio."""
+    """Each reply is slower than the previous one by this ratio."""
     turns = count()
     return lambda _: Delay(first_s * ratio ** next(turns))

@@ -1,4 +1,4 @@
-"""What a good reply looks like from each kind of server, and how its tokens are counted."""
+"""Good replies of each kind of server, and their token counts."""
 
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -12,7 +12,7 @@ MESSAGE_TOKENS, CHARACTERS_PER_TOKEN, TOKENS_PER_IMAGE = 8, 4, 64
 
 
 class Mark(Enum):
-    """Values that JSON has no word for."""
+    """Values that JSON lacks."""
 
     ABSENT = "the field is not there at all"
     COUNTED = "the field is worked out from the request and the text"
@@ -28,7 +28,7 @@ def tokens_in(text: str | None) -> int:
 
 
 def prompt_tokens(received: Received) -> int:
-    """Tokens of a request: 8, its text's, and 64 for each image whatever its size."""
+    """Tokens of a request: 8, its text's, and 64 for each image of any size."""
     return MESSAGE_TOKENS + tokens_in(received.prompt) + TOKENS_PER_IMAGE * len(received.images)
 
 
@@ -45,7 +45,7 @@ def text_only_tokens(received: Received) -> Mapping[str, Any]:
 def tokens_by_pixels(
     pixels_per_token: int = 1024, cap_pixels: int | None = None
 ) -> Callable[[Received], Mapping[str, Any]]:
-    """Usage that grows with the images' pixels, up to a cap for each image: a server that shrinks what is larger."""
+    """Usage that grows with the images' pixels, up to a cap per image: a server that shrinks larger images."""
     from PIL import Image
 
     def count(received: Received) -> Mapping[str, Any]:

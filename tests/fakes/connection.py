@@ -1,4 +1,4 @@
-"""One connection's life: request after request, each received, judged and answered."""
+"""One connection: receives, checks and answers request after request."""
 
 from contextlib import aclosing, suppress
 from itertools import count
@@ -19,19 +19,19 @@ from tests.fakes.wire import HungUp, Wire
 SLOW_PIECE_BYTES = 1 << 14
 BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 TOKENIZE, FILES, BATCHES = "/tokenize", "/v1/files", "/v1/batches"
-"""These take other things than messages."""
+"""Paths of requests without messages."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Server(Host, Protocol):
-    """What a connection asks of its server."""
+    """What a connection needs from its server."""
 
     idle_close_s: float | None
     parses_bodies: bool
 
     @property
     def state(self) -> ServerState:
-        """Kind and script as they are now."""
+        """The present kind and script."""
 
 
 async def converse(wire: Wire, connection: int, server: Server) -> None:
@@ -69,7 +69,7 @@ def _received(head: Head, log: Log, connection: int, turn: int, server: Server) 
 
 
 async def _serve(wire: Wire, head: Head, received: Received, server: Server) -> bool:
-    """Receive the body and do what the script says; whether the connection stays open."""
+    """Receive the body and run the script; returns whether the connection stays open."""
     state, log = server.state, server.log
     dialect = state.dialect
     exchange = Exchange(
@@ -94,14 +94,14 @@ async def _perform(state: ServerState, received: Received, exchange: Exchange, g
         await perform(state.script_for(received) if given_up is None else given_up, exchange)
     except (HungUp, OSError):
         raise
-    except Exception as fault:  # the script is the test's own code: whatever it raises has to reach the test
+    except Exception as fault:  # the script is the test's own code, so its errors must reach the test
         state.log.violates(f"request {received.number}: the script raised {fault!r}")
         exchange.form = type(exchange.form)(close=True)
         await perform(error(500, f"the script raised {fault!r}"), exchange)
 
 
 async def _receive(wire: Wire, head: Head, received: Received, server: Server, state: ServerState) -> Script | None:
-    """Take the body in; the script of the upload rule where that gives it up."""
+    """Receive the body; returns the script of the upload rule if that stops the upload."""
     upload, log = state.upload, server.log
     piece_bytes = SLOW_PIECE_BYTES if upload and upload.bytes_per_s else 1 << 18
     kept = bytearray() if server.parses_bodies else None
@@ -145,7 +145,7 @@ def _judge(head: Head, body: bytes | None, received: Received, log: Log) -> None
 
 
 def _judge_cut(body: bytearray | None, received: Received, log: Log) -> None:
-    """A client may leave while it uploads; a whole body with a larger Content-Length is another matter."""
+    """A client may leave while it uploads; but a whole body with a larger Content-Length is a violation."""
     if body and not read_chat(bytes(body)).faults:
         told = f"Content-Length {received.declared_bytes} for a body of {len(body)} bytes"
         log.violates(f"request {received.number}: {told}")

@@ -1,4 +1,4 @@
-"""The same refusal in each server's own words, as vLLM 0.32, mlx-vlm 0.7.10, llama.cpp and hosted services say it."""
+"""The refusals of vLLM 0.32, mlx-vlm 0.7.10, llama.cpp and hosted services in their own words."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -144,7 +144,7 @@ KINDS: dict[str, Kind] = {
 def refusal(
     kind: str, name: str, *, message: str | None = None, headers: tuple[Header, ...] = (), **facts: Any
 ) -> Reply:
-    """A kind's words for a fault (or `message`), in its shape; where it has none it speaks like the plain one."""
+    """A kind's message for a fault (or `message`) in its shape; if it has none, that of the plain kind."""
     own = KINDS[kind].faults
     fault = own.get(name) or PLAIN.get(name) or VLLM[name]
     shape = fault.shape or KINDS[kind].shape

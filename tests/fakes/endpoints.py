@@ -1,4 +1,4 @@
-"""What a kind of server has beside its chats, and which script a request gets."""
+"""The endpoints of each kind of server, and the choice of script for a request."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,21 +26,21 @@ class ServerState:
 
     @property
     def dialect(self) -> Kind:
-        """The kind's ways."""
+        """The kind's dialect."""
         return KINDS[self.kind]
 
     @property
     def chat_paths(self) -> tuple[str, ...]:
-        """Where chats are taken."""
+        """The paths for chats."""
         return next((rule.chat_paths for rule in self._rules() if rule.chat_paths), self.dialect.chat_paths)
 
     @property
     def upload(self) -> UploadRule | None:
-        """What is asked while a body comes in."""
+        """The rule that is applied while a body arrives."""
         return next((rule.upload for rule in self._rules() if rule.upload), None)
 
     def script_for(self, received: Received) -> Script:
-        """The first rule that refuses, then the script for a chat, then the kind's own endpoints."""
+        """The first rule that refuses, else the script for a chat, else the kind's own endpoint."""
         script = self.script
         while isinstance(script, RequestRule):
             verdict = script.refuses(received)

@@ -1,4 +1,4 @@
-"""Servers that are asked to choose among texts, or to tell what the first token might have been."""
+"""Servers that can be limited to given texts, or return the probabilities of the first token."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ HONOURED: dict[str, frozenset[str]] = {
     "llamacpp": frozenset({"response_format", "logprobs", "top_logprobs"}),
     "plain": frozenset({"response_format", "logprobs", "top_logprobs"}),
 }
-"""What each kind of server makes of such fields; all others it takes and ignores."""
+"""The fields that each kind of server obeys; it ignores all others."""
 LEAST = 1e-9
 """Probability of a token that has no weight."""
 
@@ -30,10 +30,10 @@ def likeliest_token(
     most: int = 20,
     reasoning: str | None = None,
 ) -> RequestRule:
-    """A model whose first token is drawn from `weights`, at temperature 0 the likeliest, which is its whole reply.
+    """A model whose whole reply is a token drawn from `weights`, or the likeliest at temperature 0.
 
-    It chooses the likeliest of the texts it is held to, the first of them where none has a weight. `honours` names the
-    fields that the server obeys (else its kind's), `most` how many alternatives it tells of a token.
+    If limited to texts, it chooses the likeliest of them, or the first if none has a weight. `honours` are the fields
+    that the server obeys (default: its kind's), `most` is the number of alternatives that it returns for a token.
     """
 
     def weighed(received: Received) -> Mapping[str, float]:
@@ -63,7 +63,7 @@ def likeliest_token(
 
 
 def token_ids(text: str) -> list[int]:
-    """One token for one character, and one for what stands before a letter and the letter."""
+    """One token per character, and one for a letter with the character before it."""
     return [_number(text)] if len(text) <= 2 else [_number(letter) for letter in text]
 
 
@@ -91,7 +91,7 @@ def _json(asked: Mapping[str, Any], obeyed: frozenset[str]) -> bool:
 def _told(
     asked: Mapping[str, Any], obeyed: frozenset[str], of_token: Mapping[str, float], token: str, most: int
 ) -> dict[str, Any]:
-    """The sampled token, and beside it those that are named or the likeliest."""
+    """The sampled token, and the named or likeliest alternatives."""
     many = min(asked.get("top_logprobs") or 0, most) if "top_logprobs" in obeyed else 0
     others = sorted(of_token, key=lambda each: -of_token[each])[:many]
     if "logprob_token_ids" in obeyed and "logprob_token_ids" in asked:

@@ -1,6 +1,6 @@
-"""Fixtures that stop what they started and let no broken rule pass unseen.
+"""Fixtures that stop their servers and fail the test if a client broke a rule.
 
-A conftest takes them in by `from tests.fakes.fixtures import fault_process, fault_server`.
+A conftest imports them: `from tests.fakes.fixtures import fault_process, fault_server`.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tests.fakes.server import FaultServer
 
 
 class StartsServers(Protocol):
-    """`fault_server(script, **options)` gives a `FaultServer` that serves already.
+    """`fault_server(script, **options)` returns a running `FaultServer`.
 
     At the test's end its violations must be empty, unless `tolerates_violations=True`.
     """
@@ -25,7 +25,7 @@ class StartsServers(Protocol):
 
 
 class StartsProcesses(Protocol):
-    """`fault_process(script_text, *arguments)` gives a `FaultProcess` that serves already."""
+    """`fault_process(script_text, *arguments)` returns a running `FaultProcess`."""
 
     def __call__(self, script: str = ..., *options: str) -> FaultProcess:
         """Start one."""

@@ -1,4 +1,4 @@
-"""The accepting side of a server, all of it on the server's own loop."""
+"""Accepts a server's connections, in the server's own loop."""
 
 import asyncio
 import contextlib
@@ -58,20 +58,20 @@ class Listening:
             wire.reset()
 
     def restart(self, down_s: float) -> None:
-        """Reset every connection and refuse new ones for a while; refused from the moment that this returns."""
+        """Reset every connection and refuse new ones for a while, from the moment that this returns."""
         self._shut()
         self.drop()
         self.open(self._rebind(), down_s)
 
     async def close(self) -> None:
-        """End it all."""
+        """Close the socket and all connections."""
         self._shut()
         for wire in self._wires:
             wire.abort()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for wire in self._wires:  # those whose task was cancelled before its first step
+        for wire in self._wires:  # connections whose task was cancelled before its first step
             wire.sock.close()
 
     def _listen(self) -> None:
@@ -86,7 +86,7 @@ class Listening:
         self._listener.close()
 
     def _accept(self) -> None:
-        with contextlib.suppress(OSError):  # nobody is there any more, or no descriptor is left: asked again at once
+        with contextlib.suppress(OSError):  # the client has left, or there is no free descriptor: tried again at once
             while True:
                 sock, _ = self._listener.accept()
                 sock.setblocking(False)

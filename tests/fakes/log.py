@@ -1,4 +1,4 @@
-"""What a server saw: written by its own thread, read from any."""
+"""The log of a server: written by its own thread, read by any."""
 
 import threading
 from collections import Counter
@@ -33,13 +33,13 @@ class Log:
             self._changed.notify_all()
 
     def next_number(self) -> int:
-        """The number of the request whose head has just come."""
+        """Add a request whose head has arrived; returns its number."""
         with self._changed:
             self._counts["requests"] += 1
             return self._counts["requests"]
 
     def begins(self, received: Received) -> None:
-        """A head has come in; its body is on the way."""
+        """Record a head whose body is still arriving."""
         with self._changed:
             self._requests.append(received)
             self._active[received.number] = received
@@ -49,14 +49,14 @@ class Log:
             self._changed.notify_all()
 
     def complete(self, received: Received) -> None:
-        """The body is here."""
+        """Record that the body has arrived."""
         with self._changed:
             self._uploading.discard(received.number)
             received.in_flight = len(self._active)
             self._changed.notify_all()
 
     def ends(self, received: Received) -> None:
-        """The request was answered, dropped or given up; a second call does nothing."""
+        """Record that the request was answered or dropped; a second call does nothing."""
         with self._changed:
             if self._active.pop(received.number, None) is None:
                 return
@@ -68,12 +68,12 @@ class Log:
             self._changed.notify_all()
 
     def hangs_up(self, received: Received) -> None:
-        """The client left before it had its reply."""
+        """Record that the client left before its reply."""
         received.hung_up = True
         self.count("hung_up")
 
     def violates(self, text: str) -> None:
-        """Note that the client broke a rule, or the script did."""
+        """Record that the client or the script broke a rule."""
         with self._changed:
             self._violations.append(text)
             self._changed.notify_all()
@@ -84,25 +84,25 @@ class Log:
             return [other for number, other in self._active.items() if number != received.number]
 
     def wait_until(self, holds: Callable[[], bool], timeout_s: float) -> bool:
-        """Block until `holds()`, asked again after each change; False when the time is up first."""
+        """Block until `holds()` is true, checked after each change; False if the time is up first."""
         with self._changed:
             return self._changed.wait_for(holds, timeout_s)
 
     @property
     def requests(self) -> list[Received]:
-        """All requests in the order in which their heads came."""
+        """All requests in the order of their heads."""
         with self._changed:
             return list(self._requests)
 
     @property
     def violations(self) -> list[str]:
-        """All rules broken."""
+        """All violations."""
         with self._changed:
             return list(self._violations)
 
     @property
     def in_flight(self) -> int:
-        """How many requests are being received or served now."""
+        """The number of requests that are being received or served."""
         with self._changed:
             return len(self._active)
 

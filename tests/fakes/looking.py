@@ -1,4 +1,4 @@
-"""Servers that look at the images, and servers that only seem to."""
+"""Servers that look at the images, and servers that ignore them."""
 
 from io import BytesIO
 
@@ -31,14 +31,14 @@ PLACES: dict[str, tuple[float, float]] = {
 
 
 def ignores_images(text: str = "B") -> Choose:
-    """A server that drops the images: the same text and the same prompt_tokens with and without them."""
+    """A server that ignores the images: the same text and prompt_tokens with and without them."""
     return answer(text, usage=text_only_tokens)
 
 
 def looks_at_images(without_image: str = "I can't see any image.") -> Choose:
-    """A server that really looks: answers the colour at the place the prompt names (left, right, top, bottom).
+    """A server that looks: it answers with the colour at the place in the prompt (left, right, top, bottom).
 
-    Without a place it names the colours from left to right. It tells `COLOURS`, and needs Pillow.
+    Without a place it names the colours from left to right. It knows `COLOURS`, and needs Pillow.
     """
 
     def text(received: Received) -> str:

@@ -1,4 +1,4 @@
-"""From a script to what happens on the wire."""
+"""Runs a script on the wire."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from tests.fakes.script import Action, Exchange, Script
 
 
 def actions(script: Script, received: Received) -> Iterator[Action]:
-    """A script's actions in order; a function is asked only when its turn comes, so that it sees what went before."""
+    """A script's actions in order; a function is called only at its turn, so that it sees what happened before."""
     if isinstance(script, Action):
         yield script
     elif isinstance(script, str):
@@ -21,7 +21,7 @@ def actions(script: Script, received: Received) -> Iterator[Action]:
 
 
 async def perform(script: Script, exchange: Exchange) -> None:
-    """Do it all; a script that says nothing and ends nothing is followed by the default answer."""
+    """Run the script; if it neither replies nor ends the connection, the default answer follows."""
     for action in actions(script, exchange.received):
         await action.perform(exchange)
     if not exchange.finished:

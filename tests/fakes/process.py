@@ -1,4 +1,4 @@
-"""A fault server in a process of its own, as a CLI's or a soak run's other side."""
+"""The fault server in its own process, for tests of commands and the soak."""
 
 import json
 import ssl
@@ -24,7 +24,7 @@ class FaultProcess:
         self.ca_file: str | None = None
 
     def start(self) -> Self:
-        """Start, and wait until it serves; RuntimeError when it doesn't."""
+        """Start, and wait until it serves; RuntimeError if it doesn't."""
         self._process = subprocess.Popen(
             self._command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
         )
@@ -60,7 +60,7 @@ class FaultProcess:
 
     @property
     def violations(self) -> list[str]:
-        """What the client did wrong on the wire."""
+        """The rules that the client broke."""
         violations: list[str] = self._ask("/_fake/violations")
         return violations
 

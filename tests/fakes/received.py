@@ -1,4 +1,4 @@
-"""What a client sent, and what became of it."""
+"""A request that the server received, and how it was answered."""
 
 import base64
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedImage:
-    """One image part: `size_bytes` and `sha256` are of the decoded bytes, "" and 0 for a URL that carries none.
+    """One image part: `size_bytes` and `sha256` are of the decoded bytes, 0 and "" for a URL without data.
 
     `url` is the data URL itself, "" in a log kept without bodies.
     """
@@ -21,7 +21,7 @@ class ReceivedImage:
 
     @property
     def data(self) -> bytes:
-        """The image file, decoded anew at each call."""
+        """Decode the image file."""
         return base64.b64decode(self.url.partition(",")[2])
 
 
@@ -65,10 +65,10 @@ class Received:
 
     @property
     def question(self) -> tuple[str, ...]:
-        """What tells questions apart: the prompt and the digests of its images."""
+        """The identity of a question: the prompt and the digests of its images."""
         return (self.prompt, *(image.sha256 for image in self.images))
 
     def drop_body(self) -> None:
-        """Keep the prompt and the digests, and let the bytes go."""
+        """Keep the prompt and the digests, and drop the bytes."""
         self.body, self.json = b"", None
         self.images = tuple(replace(image, url="") for image in self.images)

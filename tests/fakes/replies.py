@@ -1,4 +1,4 @@
-"""Words for what is said: answers, errors, and things that look like one of them."""
+"""Words for replies: answers, errors, and replies that only look like one."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -76,7 +76,7 @@ def retry_after(
     date_in_s: float | None = None,
     message: str = "Too many requests",
 ) -> Choose:
-    """An error with a hint when to come back: Retry-After as given or as a date, or retry-after-ms."""
+    """An error that says when to try again: Retry-After as given or as a date, or retry-after-ms."""
 
     def reply(received: Received) -> Script:
         hints = {
@@ -95,17 +95,17 @@ def http_200_error(code: int = 429, message: str = "Provider returned error") ->
 
 
 def html(status: int = 502, title: str = "502 Bad Gateway", *, content_type: str = HTML_TYPE) -> Reply:
-    """A proxy's page, if need be under another content type."""
+    """A proxy's page, also under another content type."""
     return Reply(status=status, body=page(title).encode(), headers=(("content-type", content_type),))
 
 
 def empty_body(status: int = 200) -> Reply:
-    """No body where JSON is due."""
+    """No body instead of JSON."""
     return Reply(status=status, headers=(("content-type", JSON_TYPE),))
 
 
 def body_of(data: bytes, status: int = 200, *, content_type: str = JSON_TYPE) -> Reply:
-    """Exactly these bytes as the body."""
+    """A body of exactly these bytes."""
     return Reply(status=status, body=data, headers=(("content-type", content_type),))
 
 
@@ -125,17 +125,17 @@ def bad_image(message: str | None = None) -> Choose:
 
 
 def engine_dead() -> Choose:
-    """A server whose engine died while its front end lives: /health and /v1/models stay well."""
+    """A server whose engine died but not its front end: /health and /v1/models still answer."""
     return lambda received: refusal(received.kind, "engine_dead")
 
 
 def busy() -> Choose:
-    """The kind's reply when its queue is full; no hint when to come back."""
+    """The kind's reply if its queue is full, without a time to try again."""
     return lambda received: refusal(received.kind, "busy")
 
 
 def echo_authorization_in_400() -> Choose:
-    """An error that gives the caller's credentials away."""
+    """An error that repeats the caller's credentials."""
 
     def reply(received: Received) -> Script:
         headers = json.dumps(dict(received.headers))

@@ -1,4 +1,4 @@
-"""What a server saw, over HTTP, for those who run it as a process of its own."""
+"""The server's log over HTTP, for a server in its own process."""
 
 import json
 from collections.abc import Callable
@@ -29,4 +29,4 @@ REPORTS: dict[str, Callable[[Log], bytes]] = {
     "/_fake/violations": lambda log: _reply(log.violations),
     "/_fake/requests": lambda log: _reply([_request(received) for received in log.requests]),
 }
-"""Asked with GET; neither counted nor listed."""
+"""Paths for GET, which are neither counted nor listed."""

@@ -1,4 +1,4 @@
-"""Words that stand before a script and look at every request, probes such as GET /v1/models too."""
+"""Words that come before a script and check every request, including probes such as GET /v1/models."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from tests.fakes.wire_faults import connection_close
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadRule:
-    """What happens while a body is still coming: it is read at `bytes_per_s`, and given up after `limit_bytes`."""
+    """The treatment of a body while it arrives: it is read at `bytes_per_s`, and no further than `limit_bytes`."""
 
     limit_bytes: int | None = None
     script: Script = ()
@@ -49,23 +49,23 @@ class RequestRule:
     upload: UploadRule | None = None
 
     def __call__(self, received: Received) -> Script:
-        """Refuse or go on; what a rule inside another script still does."""
+        """Refuse the request or run `then`, for a rule inside another script."""
         verdict = self.refuses(received)
         return self.then if verdict is None else verdict
 
 
 def only_path(*paths: str, then: Script = ()) -> RequestRule:
-    """Take chats at these paths alone; /models moves along, everything else is 404."""
+    """Accept chats only at these paths; /models is beside them, everything else is 404."""
     return RequestRule(chat_paths=paths, then=then)
 
 
 def at_path(path: str, script: Script, then: Script = ()) -> RequestRule:
-    """One path, such as /v1/models or /health, one way."""
+    """A script for one path, such as /v1/models or /health."""
     return RequestRule(refuses=lambda received: script if received.route == path else None, then=then)
 
 
 def every_request(script: Script, then: Script = (), *, times: int | None = None) -> RequestRule:
-    """Every request one way, or the first `times` of them."""
+    """A script for every request, or the first `times` of them."""
     turns = count()
     return RequestRule(refuses=lambda _: script if times is None or next(turns) < times else None, then=then)
 
@@ -108,14 +108,14 @@ def only_model(name: str, then: Script = ()) -> RequestRule:
 def unsupported_parameter(
     name: str = "max_tokens", *, use: str = "max_completion_tokens", then: Script = ()
 ) -> RequestRule:
-    """400 where the request has that field, with the advice to use another."""
+    """400 if the request has that field, with the advice to use another."""
     message = f"Unsupported parameter: '{name}' is not supported with this model. Use '{use}' instead."
     script = error(400, message, shape="openai", type="invalid_request_error", param=name, code="unsupported_parameter")
     return RequestRule(refuses=lambda received: script if _has(received, name) else None, then=then)
 
 
 def only_fields(*names: str, then: Script = ()) -> RequestRule:
-    """422 where the request has a field that isn't one of these."""
+    """422 if the request has a field that isn't one of these."""
 
     def refuses(received: Received) -> Script | None:
         extra = sorted(set(received.json or ()) - set(names)) if received.is_chat else []
@@ -147,7 +147,7 @@ def image_limit(n: int, then: Script = ()) -> RequestRule:
 
 
 def max_body(limit_bytes: int, script: Script | None = None, then: Script = ()) -> RequestRule:
-    """Larger bodies are read to the end and get `script`, a gateway's 413 page if none is given."""
+    """Larger bodies are read to the end and get `script`, by default a gateway's 413 page."""
     refused = script or error(413, "413 Request Entity Too Large", shape="html")
     return RequestRule(refuses=lambda received: refused if received.size_bytes > limit_bytes else None, then=then)
 
@@ -167,7 +167,7 @@ def early_413_while_uploading(
 
 
 def slow_reading(bytes_per_s: float, then: Script = ()) -> RequestRule:
-    """Take bodies in no faster than that; `receive_buffer_bytes` of the server makes the client feel it sooner."""
+    """Read bodies no faster than that; a small `receive_buffer_bytes` of the server slows the client sooner."""
     return RequestRule(upload=UploadRule(bytes_per_s=bytes_per_s), then=then)
 
 

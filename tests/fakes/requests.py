@@ -1,4 +1,4 @@
-"""HTTP/1.1 requests as they come off the wire, head and body."""
+"""Reads HTTP/1.1 requests from a connection, head and body."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -10,7 +10,7 @@ HEAD_LIMIT_BYTES, LINE_LIMIT_BYTES, PIECE_BYTES = 1 << 16, 1 << 12, 1 << 18
 
 
 class Malformed(Exception):
-    """Bytes that are no request."""
+    """Bytes that are not a request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class Head:
 
     @property
     def length_bytes(self) -> int | None:
-        """What Content-Length says."""
+        """The value of Content-Length."""
         return int(self.headers["content-length"]) if "content-length" in self.headers else None
 
     @property
@@ -34,7 +34,7 @@ class Head:
 
 
 async def read_head(wire: Wire, idle_s: float | None) -> Head | None:
-    """The next request's head; None when the peer leaves before it or says nothing for `idle_s`."""
+    """The next request's head; None if the peer leaves before it or sends nothing for `idle_s`."""
     try:
         async with asyncio.timeout(idle_s):
             await wire.arrival()
@@ -49,7 +49,7 @@ async def read_head(wire: Wire, idle_s: float | None) -> Head | None:
 
 
 def parse_head(data: bytes) -> Head:
-    """Take a head apart; ValueError where it is none."""
+    """Read a head; ValueError if it isn't one."""
     first, *lines = data[:-4].decode("latin-1").split("\r\n")
     method, path, version = first.split(" ")
     if not version.startswith("HTTP/1."):
@@ -79,7 +79,7 @@ def _faults(method: str, headers: dict[str, str]) -> tuple[str, ...]:
 
 
 async def body_pieces(wire: Wire, head: Head, piece_bytes: int = PIECE_BYTES) -> AsyncGenerator[bytearray, None]:
-    """The body as it comes, decoded if it is chunked; HungUp when the peer leaves before its end."""
+    """The body piece by piece, decoded if it is chunked; HungUp if the peer leaves before its end."""
     if head.is_chunked:
         async for piece in _chunks(wire):
             yield piece

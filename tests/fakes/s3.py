@@ -1,6 +1,7 @@
-"""A small S3 where the right key has signed: objects of a folder, their names in pages of two, conditional writes.
+"""A small S3 server for requests with the right key: a folder's objects, lists in pages of two, conditional writes.
 
-Without `conditions` it takes every write, as some stores do. `before` is called with each request before it is served.
+Without `conditions` it accepts every write, as some stores do. `before` is called with each request before it is
+served.
 """
 
 import hashlib
@@ -66,7 +67,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return self._answer(200, path.read_bytes())
 
     def _put(self, path: Path, body: bytes) -> None:
-        """Write where If-None-Match and If-Match hold."""
+        """Write if If-None-Match and If-Match allow it."""
         tag = _tag(path.read_bytes()) if path.is_file() else None
         wanted, unwanted = self.headers.get("If-Match"), self.headers.get("If-None-Match")
         if self.server.conditions and ((wanted and wanted != tag) or (unwanted and tag)):
@@ -109,7 +110,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         )
 
     def log_message(self, *args: Any) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @pytest.fixture
@@ -143,7 +144,7 @@ class _Server(http.server.ThreadingHTTPServer):
         self.before: Callable[[str], object] = lambda asked: None
 
     def handle_error(self, *args: Any) -> None:
-        """Say nothing of clients that were killed."""
+        """Print nothing about clients that were killed."""
 
     @property
     def address(self) -> str:
@@ -152,7 +153,7 @@ class _Server(http.server.ThreadingHTTPServer):
 
 @contextmanager
 def store_of(folder: Path, *, signed: bool = True) -> Iterator[_Server]:
-    """Serve a folder's files as a bucket's objects; without `signed` to everyone."""
+    """Serve a folder's files as a bucket's objects; without `signed`, unsigned requests are served too."""
     with _Server(folder, signed=signed) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,)).start()
         try:

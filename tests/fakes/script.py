@@ -1,4 +1,4 @@
-"""One exchange as a script sees it: the request on one side, the wire on the other, actions between."""
+"""One exchange for a script: the request, the connection, and the actions between."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from tests.fakes.wire_form import Header, WireForm
 
 
 class Action(ABC):
-    """One thing that a server does with a request."""
+    """One action of a server on a request."""
 
     @abstractmethod
     async def perform(self, exchange: "Exchange") -> None:
@@ -23,13 +23,13 @@ class Action(ABC):
 
 
 Choose: TypeAlias = Callable[[Received], "Script"]
-"""What to do, by the request."""
+"""A function that chooses a script by the request."""
 Script: TypeAlias = Action | str | Choose | Sequence["Script"]
-"""What to do with a request: an action, a text to answer, several in a row, or a function of the request."""
+"""An action, a text to answer, a sequence of these, or a function of the request."""
 
 
 class Host(Protocol):
-    """What an action may ask of its server."""
+    """What an action needs from its server."""
 
     log: Log
     released: asyncio.Event
@@ -40,7 +40,7 @@ class Host(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply(Action):
-    """A status, headers beside those that every reply has, and a body."""
+    """A status, headers in addition to those of every reply, and a body."""
 
     status: int = 200
     body: bytes = b""
@@ -58,7 +58,7 @@ def json_reply(content: Any, status: int = 200, headers: tuple[Header, ...] = ()
 
 
 class Exchange:
-    """One request's turn on its connection; `finished` once a reply was written or the connection ended."""
+    """One request on its connection; `finished` once a reply was written or the connection ended."""
 
     def __init__(
         self, *, wire: Wire, received: Received, host: Host, headers: tuple[Header, ...], closes_on_error: bool
@@ -73,7 +73,7 @@ class Exchange:
         self._closes_on_error = closes_on_error
 
     async def reply(self, reply: Reply) -> None:
-        """Write a reply; the connection stays open unless its form, the client or the kind of server says no."""
+        """Write a reply; the connection stays open unless its form, the client or the kind of server ends it."""
         form = self.form
         if form.close or (self._closes_on_error and reply.status >= 400):
             self.keep_open = False
@@ -84,7 +84,7 @@ class Exchange:
         for piece in first:
             await self.wire.send(piece)
             await self.wire.pause(form.every_s)
-        # The log is closed before the client can hear the end, so that nobody who did finds it unfinished.
+        # The log is updated before the client sees the end, so that a test never finds it unfinished.
         if form.cut_bytes is None:
             self.received.answered_s = monotonic()
         if form.after_cut != "hang":

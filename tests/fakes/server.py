@@ -1,4 +1,4 @@
-"""A real HTTP/1.1 server on a thread of its own that misbehaves exactly as its script says."""
+"""A real HTTP/1.1 server in its own thread that misbehaves exactly as its script says."""
 
 import asyncio
 import os
@@ -67,7 +67,7 @@ class FaultServer:
         self._started = threading.Event()
 
     def start(self) -> Self:
-        """Bind, and serve from now on (or after `start_after_s`); OSError when the port is taken."""
+        """Bind, and serve from now on (or after `start_after_s`); OSError if the port is taken."""
         listener = self._bind()
         self.port = listener.getsockname()[1]
         self.leave_port = weakref.finalize(self, os.close, self._bind().detach())  # kept while the server is down
@@ -104,7 +104,7 @@ class FaultServer:
 
     @property
     def state(self) -> ServerState:
-        """Kind, script and models as they are now."""
+        """The present kind, script and models."""
         return ServerState(
             kind=self.kind,
             script=self.script,
@@ -121,7 +121,7 @@ class FaultServer:
 
     @property
     def base_url(self) -> str:
-        """What a client is given: the origin and what stands before /chat/completions."""
+        """The address for a client: the origin and the path before /chat/completions."""
         return self.origin + self.state.chat_paths[0].removesuffix(CHAT)
 
     @property
@@ -141,7 +141,7 @@ class FaultServer:
 
     @property
     def violations(self) -> list[str]:
-        """What the client did wrong on the wire, and what the script raised."""
+        """The rules that the client broke, and the errors that the script raised."""
         return self.log.violations
 
     @property
@@ -156,28 +156,28 @@ class FaultServer:
 
     @property
     def in_flight_peak(self) -> int:
-        """The most requests that were held at once, from the head's arrival to the reply's end."""
+        """The most requests in flight at once, from the head's arrival to the reply's end."""
         return self.counts["in_flight_peak"]
 
     def wait_until(self, holds: Callable[[], bool], timeout_s: float = 60.0) -> None:
-        """Block until it holds; TimeoutError with the counts when it doesn't in time."""
+        """Block until it is true; TimeoutError with the counts if it isn't in time."""
         if not self.log.wait_until(holds, timeout_s):
             raise TimeoutError(f"it doesn't hold after {timeout_s} s: {dict(self.counts)}")
 
     def wait_for_requests(self, n: int, timeout_s: float = 60.0) -> None:
-        """Block until the heads of `n` requests have come."""
+        """Block until the heads of `n` requests have arrived."""
         self.wait_until(lambda: len(self.requests) >= n, timeout_s)
 
     def release(self) -> None:
-        """Let everything in `hold()` go on, now and later."""
+        """Release all requests in `hold()`, now and later."""
         self._do(self.released.set)
 
     def restart(self, down_s: float = 0.0) -> None:
-        """Reset every connection and refuse new ones for `down_s`, both done when this returns; the log goes on."""
+        """Reset every connection and refuse new ones for `down_s`; returns when that is done; the log continues."""
         self._do(lambda: self._listening.restart(down_s))
 
     def drop_connections(self) -> None:
-        """Reset every connection and go on listening."""
+        """Reset every connection and continue to listen."""
         self._do(self._listening.drop)
 
     @property
@@ -187,7 +187,7 @@ class FaultServer:
         return Path(self._folder.name) / "ca.pem"
 
     def _do(self, work: Callable[[], None]) -> None:
-        """Do it on the server's thread, and be done when this returns."""
+        """Run it in the server's thread and wait for its end."""
         if threading.current_thread() is self._thread:
             work()
             return

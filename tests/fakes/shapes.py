@@ -1,4 +1,4 @@
-"""Error bodies in the shapes that servers and gateways are known to send."""
+"""Error bodies in the shapes of known servers and gateways."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ JSON_TYPE, TEXT_TYPE, HTML_TYPE = "application/json", "text/plain; charset=utf-8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """An error before it has a shape ("" is the kind's own); `type`, `param`, `code` show where the shape has them."""
+    """An error, and its shape ("" is the kind's own); `type`, `param`, `code` are used if the shape has them."""
 
     status: int
     message: str
@@ -76,7 +76,7 @@ SHAPES: dict[str, tuple[str, Callable[[Fault], Any]]] = {
 
 
 def shaped(fault: Fault, headers: tuple[tuple[str, str], ...] = ()) -> Reply:
-    """The reply that carries the fault in its shape."""
+    """The reply with the fault in its shape."""
     content_type, build = SHAPES[fault.shape]
     content = build(fault)
     body = content if isinstance(content, str) else json.dumps(content, separators=(",", ":"))

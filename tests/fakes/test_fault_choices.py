@@ -41,7 +41,7 @@ from tests.fakes.words import (
 from tests.faults.commands import wait_until
 
 
-def test_the_first_requests_the_nth_and_those_in_turn_are_told_apart(fault_server: StartsServers) -> None:
+def test_the_first_requests_the_nth_and_those_in_turn_are_distinguished(fault_server: StartsServers) -> None:
     server = fault_server(first_n(2, error(500), then="B"))
     assert [ask(server).status for _ in range(4)] == [500, 500, 200, 200]
     server.script = every_nth(3, error(503))

@@ -31,7 +31,7 @@ def test_a_word_alone_is_a_script_and_tls_can_be_asked_for(fault_process: Starts
     assert process.counts == {"connections_opened": 1, "in_flight": 0}
 
 
-def test_a_script_that_is_none_is_told_at_once(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_script_is_reported_at_once(capfd: pytest.CaptureFixture[str]) -> None:
     for script in ("no_such_word", "error(", "error()"):
         with pytest.raises(RuntimeError, match="doesn't start"):
             FaultProcess(script).start()
@@ -41,7 +41,7 @@ def test_a_script_that_is_none_is_told_at_once(capfd: pytest.CaptureFixture[str]
         assert "Traceback" not in told
 
 
-def test_a_port_that_is_taken_is_told_in_a_line(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_port_that_is_taken_is_one_error_line(capfd: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(RuntimeError, match="doesn't start"):

@@ -175,7 +175,7 @@ def test_idle_connections_are_closed_after_a_while(fault_server: StartsServers) 
         assert sock.recv(1) == b""
 
 
-def test_dropping_connections_resets_them_and_goes_on_listening(fault_server: StartsServers) -> None:
+def test_dropping_connections_resets_them_and_the_server_still_listens(fault_server: StartsServers) -> None:
     server = fault_server()
     with connected(server) as connection:
         asked(connection)

@@ -81,7 +81,7 @@ def test_chunks_are_well_formed(fault_server: StartsServers) -> None:
     assert "content-length" not in heard.headers
 
 
-def test_connection_close_is_said_and_done(fault_server: StartsServers) -> None:
+def test_connection_close_is_sent_and_done(fault_server: StartsServers) -> None:
     server = fault_server(connection_close())
     with plugged(server) as sock:
         sock.sendall(request_bytes())
@@ -160,7 +160,7 @@ def test_a_stale_connection_drops_its_second_request(fault_server: StartsServers
     assert [(received.turn, received.status) for received in server.requests] == [(1, 200), (2, None), (1, 200)]
 
 
-def test_an_early_413_is_heard_by_a_client_that_goes_on_uploading(fault_server: StartsServers) -> None:
+def test_an_early_413_reaches_a_client_that_continues_to_upload(fault_server: StartsServers) -> None:
     server = fault_server(early_413_while_uploading(1 << 20, "small"))
     with connected(server) as connection:
         assert asked(connection, LARGE).status == 413

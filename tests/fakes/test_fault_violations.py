@@ -29,7 +29,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_whatever_a_client_gets_wrong_is_a_violation(name: str, fault_server: StartsServers) -> None:
+def test_every_fault_of_a_client_is_a_violation(name: str, fault_server: StartsServers) -> None:
     data, expected = BROKEN[name]
     server = fault_server(tolerates_violations=True)
     speak(server, data)

@@ -1,4 +1,4 @@
-"""Servers that take images in other ways than as bytes: by a name they know, or as files that they read themselves."""
+"""Servers that accept images by a name that they know, or as files that they read themselves."""
 
 import hashlib
 from base64 import b64encode
@@ -18,9 +18,9 @@ INTERNAL = "InternalServerError"
 
 
 def caches_images(capacity: int = 1_000, then: Script = ()) -> RequestRule:
-    """Keep the `capacity` images used last under their uuids and see them again; 400 for one that isn't there.
+    """Cache the last `capacity` images by uuid, and accept a uuid alone for these; 400 for others.
 
-    As vLLM does with its processor cache: what `then` sees of a named image is the image itself.
+    vLLM's processor cache does this. `then` sees the image itself.
     """
     kept: OrderedDict[str, ReceivedImage] = OrderedDict()
     lock = Lock()
@@ -48,7 +48,7 @@ def _seen(image: ReceivedImage, kept: OrderedDict[str, ReceivedImage]) -> Receiv
 
 
 def reads_files(folder: str | Path | None = None, then: Script = ()) -> RequestRule:
-    """See the files that file:// addresses name below `folder`; refuse others, and all without one, as vLLM does."""
+    """Read files at file:// addresses below `folder`; refuse others, and all without a folder, as vLLM does."""
 
     def refuses(received: Received) -> Script | None:
         seen = []

@@ -1,4 +1,4 @@
-"""One accepted connection: bytes in with back-pressure, bytes out with drain, and whether the peer is still there."""
+"""One accepted connection: reads with back-pressure, writes with drain, and notices when the peer leaves."""
 
 import asyncio
 import contextlib
@@ -11,11 +11,11 @@ FINISH_S = 1.0
 
 
 class HungUp(Exception):
-    """The peer ended the connection while something was still due on it."""
+    """The peer ended the connection too early."""
 
 
 class Wire(asyncio.Protocol):
-    """A socket as a script needs it; reading stops while `BUFFER_BYTES` lie unread, so that uploads feel it."""
+    """A socket for scripts; reading stops while `BUFFER_BYTES` are unread, so that uploads are slowed."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -43,11 +43,11 @@ class Wire(asyncio.Protocol):
         self._arrived.set()
 
     def eof_received(self) -> None:
-        """A peer that stops sending is taken to have hung up; the transport closes itself."""
+        """A peer that stops sending counts as gone; the transport closes itself."""
         self._peer_is_gone()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wake whoever waits."""
+        """Wake the waiting task."""
         self._peer_is_gone()
         self.lost.set()
 
@@ -60,7 +60,7 @@ class Wire(asyncio.Protocol):
         self._writable.set()
 
     async def take(self, limit_bytes: int = BUFFER_BYTES) -> bytearray:
-        """At least one byte and at most `limit_bytes`; HungUp when no more will come."""
+        """Read at least one byte and at most `limit_bytes`; HungUp if the peer sends no more."""
         await self.arrival()
         if len(self._buffer) <= limit_bytes:
             piece, self._buffer = self._buffer, bytearray()
@@ -74,7 +74,7 @@ class Wire(asyncio.Protocol):
         return piece
 
     async def take_until(self, mark: bytes, limit_bytes: int = BUFFER_BYTES) -> bytes:
-        """All bytes up to and with `mark`; ValueError if it isn't within the limit, HungUp if it never comes."""
+        """Read up to and including `mark`; ValueError if it isn't within the limit, HungUp if it never comes."""
         while (end := self._buffer.find(mark)) < 0:
             if len(self._buffer) >= limit_bytes:
                 raise ValueError(f"no {mark!r} within {limit_bytes} bytes")
@@ -86,11 +86,11 @@ class Wire(asyncio.Protocol):
 
     @property
     def unread(self) -> bool:
-        """Whether bytes have come that nobody took."""
+        """Whether there are unread bytes."""
         return bool(self._buffer)
 
     async def send(self, data: bytes) -> None:
-        """Write, and wait until the peer took enough of it; HungUp if it is gone."""
+        """Write, and wait until the peer has read enough; HungUp if it is gone."""
         if self.gone.is_set() or not self.transport:
             raise HungUp
         self.transport.write(data)
@@ -98,7 +98,7 @@ class Wire(asyncio.Protocol):
             await self.until(self._writable, None)
 
     async def until(self, event: asyncio.Event, timeout_s: float | None) -> None:
-        """Wait for the event or the time, whichever comes first; HungUp if the peer leaves before."""
+        """Wait for the event or until the time is up; HungUp if the peer leaves before."""
         waits = {asyncio.ensure_future(event.wait()), asyncio.ensure_future(self.gone.wait())}
         try:
             await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
@@ -109,14 +109,14 @@ class Wire(asyncio.Protocol):
             raise HungUp
 
     async def pause(self, seconds: float | None) -> None:
-        """Do nothing for some seconds (None: for ever); HungUp if the peer leaves meanwhile."""
+        """Wait for some seconds (None: for ever); HungUp if the peer leaves meanwhile."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.gone.wait()
             raise HungUp
 
     async def arrival(self) -> None:
-        """Wait for the next bytes without taking them; HungUp when none will come."""
+        """Wait for the next bytes without reading them; HungUp if the peer sends no more."""
         while not self._buffer:
             if self.gone.is_set():
                 raise HungUp
@@ -124,7 +124,7 @@ class Wire(asyncio.Protocol):
             await self._arrived.wait()
 
     async def finish(self) -> None:
-        """Close in good order and wait until it is done; a peer that doesn't take what is left is dropped."""
+        """Close in order and wait for the end; a peer that doesn't read the rest is dropped."""
         if self.transport is None:
             self.sock.close()
             return
@@ -136,7 +136,7 @@ class Wire(asyncio.Protocol):
         await self.lost.wait()
 
     def close(self) -> None:
-        """Send what is still buffered, then end the connection in good order."""
+        """Send what is buffered, then close in order."""
         if self.transport:
             self.transport.close()
 

@@ -1,4 +1,4 @@
-"""Words for how the next reply is put on the wire; in a sequence they come before it."""
+"""Words for the form of the next reply on the wire; in a sequence they come before it."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,7 +28,7 @@ def chunked(chunk_bytes: int = 16) -> Action:
 
 
 def connection_close() -> Action:
-    """Say `connection: close`, and do it."""
+    """Send `connection: close`, and close."""
     return InForm({"close": True})
 
 
@@ -43,17 +43,17 @@ def until_close() -> Action:
 
 
 def wrong_content_length(off_by: int = 10) -> Action:
-    """A Content-Length that is too large by `off_by` bytes, or too small where that is negative; nothing is closed."""
+    """A Content-Length that is too large by `off_by` bytes, or too small if negative; nothing is closed."""
     return InForm({"length_error": off_by})
 
 
 def huge_headers(bytes_each: int = 100_000, lines: int = 1) -> Action:
-    """More header than a client should take."""
+    """More headers than a client should accept."""
     return InForm({"padding": (lines, bytes_each)})
 
 
 def close_mid_body(after_bytes: int = -1) -> Action:
-    """Close in good order after that many bytes of the body (-1: half of it)."""
+    """Close after that many bytes of the body (-1: half of it)."""
     return InForm({"cut_bytes": after_bytes, "after_cut": "close"})
 
 
@@ -63,5 +63,5 @@ def reset_mid_body(after_bytes: int = -1) -> Action:
 
 
 def hang_mid_body(after_bytes: int = -1) -> Action:
-    """Say no more after that many bytes of the body (-1: half of it), and keep the connection."""
+    """Send nothing after that many bytes of the body (-1: half of it), and keep the connection."""
     return InForm({"cut_bytes": after_bytes, "after_cut": "hang"})

@@ -1,4 +1,4 @@
-"""How a reply is put on the wire: correct by default, and every way in which it may not be."""
+"""The form of a reply on the wire: correct by default, or faulty in many ways."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class WireForm:
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
 
     def framed(self, body: bytes) -> bytes:
-        """The body as it follows the head."""
+        """The bytes after the head."""
         size = self.chunk_bytes
         if not size:
             return body
@@ -46,13 +46,13 @@ class WireForm:
         return b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
 
     def cut(self, body: bytes) -> bytes:
-        """What of the framed body is sent at all."""
+        """The part of the framed body that is sent."""
         if self.cut_bytes is None:
             return body
         return body[: len(body) // 2 if self.cut_bytes < 0 else self.cut_bytes]
 
     def pieces(self, head: bytes, body: bytes) -> Sequence[bytes]:
-        """What is written at once, in order."""
+        """The pieces that are written, in order."""
         if not self.piece_bytes:
             return (head + body,)
         slow = head + body if self.head_too else body
@@ -70,7 +70,7 @@ class WireForm:
 
 
 def reason(status: int) -> str:
-    """The status's reason phrase, "" where there is none."""
+    """The status's reason phrase, "" if there is none."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:

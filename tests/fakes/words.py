@@ -1,4 +1,4 @@
-"""The whole vocabulary under one roof, for `from tests.fakes.words import ...` and for scripts given as text."""
+"""All words of scripts, for `from tests.fakes.words import ...` and for scripts given as text."""
 
 from tests.fakes.actions import (
     answer_then_bytes,
@@ -161,7 +161,7 @@ __all__ = [
 
 
 def script_of(text: str) -> Script:
-    """A script written in these words, such as `first_n(2, error(500), then=answer("B"))`."""
+    """Read a script in these words, such as `first_n(2, error(500), then=answer("B"))`."""
     known = {name: globals()[name] for name in __all__}
     script: Script = eval(f"({text}\n)", {"__builtins__": {}}, known)  # in brackets: it may stand on several lines
     return script

@@ -1,4 +1,4 @@
-"""`python -m vqa_client` as people and scripts run it: a process with its own environment, limits and terminal."""
+"""Runs `python -m vqa_client` in a process with its own environment, limits and terminal."""
 
 import os
 import signal
@@ -22,15 +22,15 @@ FOREIGN_VARIABLES = (
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "OPENAI_API_KEY", "VQA_CLIENT_API_KEY"),
     *("NO_COLOR", "FORCE_COLOR", "COLUMNS", "PYTHONIOENCODING", "PYTHONUTF8", "LC_ALL", "LANG"),
 )
-"""What a developer's shell may hold and a test must not feel."""
+"""Variables of a developer's shell that must not affect a test."""
 TRACEBACKS = ("Traceback", "Exception ignored", "was never retrieved", "Warning:")
-"""What only a bug prints."""
+"""Words that only a bug prints."""
 Variables = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """How a command ended."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -45,7 +45,7 @@ class Finished:
 
 
 def command_line(arguments: Sequence[str]) -> list[str]:
-    """Warnings are errors in the child, too: an unclosed socket or a forgotten coroutine is seen on stderr."""
+    """Warnings are errors in the child too, so an unclosed socket or a forgotten coroutine is on stderr."""
     return [sys.executable, "-W", "error", "-m", "vqa_client", *arguments]
 
 
@@ -64,7 +64,7 @@ def ran(arguments: Sequence[str], env: Variables | None = None, *, limits: forke
 
 
 class Running:
-    """A command on its way, with the moment at which each line of its standard error came."""
+    """A running command, with the time of each line of its standard error."""
 
     def __init__(self, arguments: Sequence[str], env: dict[str, str]) -> None:
         self.process = forked.popen(
@@ -88,18 +88,18 @@ class Running:
             reader.start()
 
     def signal(self, number: signal.Signals) -> float:
-        """Send it; gives the moment."""
+        """Send the signal; returns the time."""
         sent_s = time.monotonic()
         self.process.send_signal(number)
         return sent_s
 
     def said_within(self, word: str, since_s: float, timeout_s: float) -> bool:
-        """Whether a line with this word came on standard error in time."""
+        """Whether standard error has a line with this word before the time is up."""
         wait_until(lambda: any(word in line for _, line in self.errors), timeout_s + since_s - time.monotonic())
         return any(word in line and at_s <= since_s + timeout_s for at_s, line in self.errors)
 
     def finished(self, timeout_s: float = TIMEOUT_S) -> Finished:
-        """Wait for the end; TimeoutExpired when it doesn't come."""
+        """Wait for the end; TimeoutExpired if it doesn't come."""
         code = self.process.wait(timeout_s)
         for reader in self._readers:
             reader.join()
@@ -133,7 +133,7 @@ def running(arguments: Sequence[str], env: Variables | None = None) -> Iterator[
 
 
 def wait_until(holds: Callable[[], Any], timeout_s: float = 120.0) -> bool:
-    """Look again and again; False when it doesn't hold in time."""
+    """Poll a condition; False if it isn't true in time."""
     until_s = time.monotonic() + timeout_s
     while not holds():
         if time.monotonic() > until_s:
@@ -143,12 +143,12 @@ def wait_until(holds: Callable[[], Any], timeout_s: float = 120.0) -> bool:
 
 
 def wait_for(server: FaultServer, count: str, least: int, timeout_s: float = 120.0) -> bool:
-    """Wait until one of a server's counters has come so far."""
+    """Wait until one of a server's counters has reached a value."""
     return wait_until(lambda: server.counts[count] >= least, timeout_s)
 
 
 def children(pid: int) -> list[int]:
-    """The processes that this one started and that still run."""
+    """The running child processes of this process."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:

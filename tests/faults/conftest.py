@@ -1,4 +1,4 @@
-"""Runs against servers, files, disks, terminals and people that misbehave; waits are short."""
+"""Settings of the fault tests; waits are short."""
 
 import pytest
 

@@ -1,7 +1,7 @@
-"""Single bits of a finished run's record log turned over: what the same command makes of each.
+"""Flips single bits of a finished run's record log, and runs the same command on each.
 
-`python -m tests.faults.flips` prints the table for 300 of them, over a log as it is and over one as older versions
-wrote it, without checksums.
+`python -m tests.faults.flips` prints a table of 300 flips, in a log of today's form and in one of older versions, which
+has no checksums.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _CHECKSUM = re.compile(rb',"crc":"[0-9a-f]{8}"|,"run":"[0-9a-f]{16}"')
 
 
 async def flipped(folder: Path, flips: int, seed: int, *, checked: bool = True) -> Counter[str]:
-    """Count what becomes of so many flips of one bit each; every one is of the untouched log."""
+    """Flip one bit of the untouched log so many times, and count the results."""
     of, chance, found = Questions(folder, QUESTIONS), random.Random(seed), Counter[str]()
     replies = {marker: answer(f"{said} größer 図 \n") for marker, said in of.replies().items()}
     with FaultServer(oracle(replies), keep_bodies=False) as server:

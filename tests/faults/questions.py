@@ -1,4 +1,4 @@
-"""The sample benchmark of the whole-run tests, made easy to spoil: rows, pages and replies change one by one."""
+"""The sample benchmark of the whole-run tests, whose rows, pages and replies can be changed one by one."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ CHOICES = {"A": "red", "B": "green", "C": "blue", "D": "yellow"}
 
 
 class Notes(Progress):
-    """Keeps what a run says."""
+    """Collects a run's messages."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -31,12 +31,12 @@ class Notes(Progress):
         self.said.append(text)
 
     def about(self, *words: str) -> list[str]:
-        """The notes that hold all these words."""
+        """The notes that contain all these words."""
         return [note for note in self.said if all(word in note for word in words)]
 
 
 class StopsAfter(Notes):
-    """Stops a run once so many questions have ended and it has said the words."""
+    """Stops a run once so many questions have ended and a message had the words."""
 
     def __init__(self, questions: int = 0, words: str = "") -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class StopsAfter(Notes):
 
 
 class Questions(Sample):
-    """A sample whose questions all have the same choices, and whose right letters go round."""
+    """A sample whose questions all have the same choices, and whose right letters take turns."""
 
     def __init__(self, root: Path, count: int, pages: int = 1, folders: tuple[str, ...] = ("clean",)) -> None:
         root.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ class Questions(Sample):
         self.data_json.write_text(json.dumps(list(rows)), encoding="utf-8")
 
     def change(self, name: str, **fields: Any) -> None:
-        """Change fields of one row; a field of None is taken out."""
+        """Change fields of one row; a field of None is removed."""
         rows = self.rows()
         row = next(row for row in rows if row["_id"] == name)
         row.update(fields)
@@ -95,7 +95,7 @@ class Questions(Sample):
         return str(path)
 
     async def ask(self, server: FaultServer | str, **changes: Any) -> dict[str, dict[str, Any]]:
-        """Run it all, against a server or an address; the last record of each question."""
+        """Run it against a server or an address; returns the last record of each question."""
         progress = changes.pop("progress", None)
         base_url = server if isinstance(server, str) else server.base_url
         await vqa_client.arun(self.settings(base_url, **changes), progress=progress)
@@ -107,7 +107,7 @@ class Questions(Sample):
         return {record["question_id"]: record for record in records}
 
     def lines(self) -> list[bytes]:
-        """The record log as it lies on disk, split where it should be."""
+        """The record log on the disk, split into lines."""
         return self.log_path.read_bytes().split(b"\n")
 
     @property
@@ -147,7 +147,7 @@ def niah_settings(of: Questions, base_url: str, **changes: Any) -> NiahSettings:
 
 
 def noise_png(width: int, height: int, seed: int = 0) -> bytes:
-    """A picture that compresses to nothing less than its pixels: three bytes each."""
+    """An image that can't be compressed: three bytes per pixel."""
     pixels = random.Random(seed).randbytes(width * height * 3)
     buffer = BytesIO()
     Image.frombytes("RGB", (width, height), pixels).save(buffer, "PNG", compress_level=0)
@@ -155,7 +155,7 @@ def noise_png(width: int, height: int, seed: int = 0) -> bytes:
 
 
 def linked_pages(of: Questions, data: bytes, pages: int) -> None:
-    """Give each document pages of these bytes, which lie on the disk once."""
+    """Give each document pages of these bytes, which are on the disk only once."""
     of.images.mkdir(parents=True, exist_ok=True)
     source = of.root / "page.png"
     source.write_bytes(data)

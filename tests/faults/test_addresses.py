@@ -1,4 +1,4 @@
-"""Whatever people type or export as the way to a server: it leads there, or one message says why not."""
+"""Every form of a server's address leads to the server, or one message says why not."""
 
 import asyncio
 import contextlib
@@ -62,9 +62,7 @@ async def test_a_prefix_without_its_v1_is_found(tmp_path: Path, fault_server: St
     assert records["q0"]["status"] == "ok"
 
 
-async def test_an_address_where_no_chats_are_taken_is_said_to_be_wrong(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
+async def test_an_address_that_takes_no_chats_is_reported_as_wrong(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 20)
     server = fault_server("B")
     with pytest.raises(ServerUnusable, match="5 questions in a row failed") as caught:
@@ -104,7 +102,7 @@ async def test_a_server_elsewhere_is_reached_through_the_proxy(
     of = Questions(tmp_path, 4)
     proxy = fault_server("B", kind="plain", tolerates_violations=True)
     monkeypatch.setenv("HTTP_PROXY", proxy.origin)
-    with pytest.raises(ServerUnusable):  # the proxy here has no such page, and says so to every question
+    with pytest.raises(ServerUnusable):  # this proxy answers every question with an error
         await of.ask("http://gpu.example:8000/v1", model="m", wait_for_server=0, breaker_after=1)
     assert [request.path for request in proxy.requests][:1] == ["http://gpu.example:8000/v1/models"]
     assert "http://gpu.example:8000/v1/chat/completions" in [request.path for request in proxy.requests]
@@ -188,7 +186,7 @@ def _has_ipv6() -> bool:
 
 @pytest.fixture
 def both_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let localhost mean ::1 first and 127.0.0.1 second, as on many systems, whatever it means here."""
+    """Resolve localhost to ::1 first and 127.0.0.1 second, as on many systems."""
 
     async def resolve(self: Any, host: Any, port: Any, **more: Any) -> Any:
         return [
@@ -240,7 +238,7 @@ async def test_an_encrypted_address_of_a_plain_server_is_one_message(tmp_path: P
 
 
 @pytest.mark.parametrize("engine", ["direct", "httpx2"])
-async def test_a_server_that_takes_connections_and_says_nothing_is_one_message(
+async def test_a_server_that_accepts_connections_but_sends_nothing_is_one_message(
     engine: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vqa_client.client.endpoint.GET_TIMEOUT_S", 0.3)
@@ -251,7 +249,7 @@ async def test_a_server_that_takes_connections_and_says_nothing_is_one_message(
 
 
 class Relay:
-    """Relays connections to a server, as a proxy does where `tunnels`; those with the numbers `silent` get nothing."""
+    """Relays connections to a server, as a proxy if `tunnels`; connections with the numbers `silent` get nothing."""
 
     def __init__(self, port: int, silent: Callable[[int], bool], *, tunnels: bool) -> None:
         self.port, self.silent, self.tunnels, self.opened = port, silent, tunnels, 0
@@ -286,7 +284,7 @@ async def lists_models_and_closes(reader: asyncio.StreamReader, writer: asyncio.
 
 
 WAYS = [("direct", False), ("httpx2", False), ("direct", True)]
-"""The engine, and whether a proxy is in between: httpx2 is its engine then."""
+"""The engine, and whether there is a proxy, which needs httpx2."""
 
 
 @pytest.mark.parametrize(("engine", "tunnels"), WAYS, ids=["TLS direct", "TLS httpx2", "CONNECT"])
@@ -321,5 +319,5 @@ async def test_a_way_that_falls_silent_before_the_first_byte_ends_questions_in_t
                 else:
                     with pytest.raises(ServerUnusable, match="no answer from"):
                         await asking
-                while asyncio.all_tasks() - others:  # what relays ends a moment after the client has left
+                while asyncio.all_tasks() - others:  # the relay ends a moment after the client has left
                     await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The same from Python: twice, in a notebook, in threads, stopped in between, and clean to the end."""
+"""Runs from Python: twice, in a notebook, in threads, stopped in between, with nothing left open."""
 
 import asyncio
 import gc
@@ -56,7 +56,7 @@ def test_many_runs_in_one_process_leave_nothing_behind(tmp_path: Path, fault_ser
         timeout=TIMEOUT_S,
         check=False,
     )
-    slow = [line for line in done.stderr.splitlines() if not line.startswith("Executing <")]  # debug mode's own words
+    slow = [line for line in done.stderr.splitlines() if not line.startswith("Executing <")]  # messages of debug mode
     assert (done.returncode, slow) == (0, [])
     assert done.stdout.split("\n")[:4] == ["IdentityError", "[10, 10, 10, 10]"] * 2
 
@@ -91,7 +91,7 @@ def test_two_threads_run_side_by_side(tmp_path: Path, fault_server: StartsServer
     assert correct == [20, 20]
 
 
-async def test_two_runs_in_one_loop_go_on_side_by_side(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_two_runs_in_one_loop_continue_side_by_side(tmp_path: Path, fault_server: StartsServers) -> None:
     of = [Questions(tmp_path / name, 20) for name in ("a", "b")]
     server = fault_server((delay(0.01), oracle(of[0].replies())))
     found = await asyncio.gather(*(vqa_client.arun(each.settings(server.base_url)) for each in of))

@@ -1,4 +1,4 @@
-"""What a run may take, however long it is: memory, open files, and the patience of its own event loop."""
+"""Limits on what a run takes at any length: memory, open files, and stalls of its event loop."""
 
 import asyncio
 import contextlib
@@ -29,9 +29,9 @@ LAG_S = 0.1
 
 
 def peak_mb(arguments: list[str], *, code: int = 0) -> float:
-    """The most memory that a command ever held; it must end with `code`.
+    """The peak memory of a command, which must end with `code`.
 
-    Read while it runs: the system's figure after its end counts the memory of the process that started it, too.
+    It is read while the command runs, because the system's figure after its end includes the parent's memory.
     """
     with subprocess.Popen(
         command_line(arguments), cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -84,7 +84,7 @@ HOSTILE: dict[str, Callable[[], tuple[bytes, bytes]]] = {
     "packed twice": lambda: (PACKED + b", gzip\r\n\r\n" + gzip.compress(gzip.compress(bytes(63_000_000), 9), 9), b""),
     "large refusals": lambda: (b"HTTP/1.1 500 No\r\n\r\n" + b'"' + PADDING * 12, b""),
 }
-"""Make how a reply begins, and what follows until the client leaves; without it the connection ends."""
+"""The beginning of a reply, and what follows until the client leaves; without it the connection ends."""
 
 
 async def serve_hostile(first: bytes, more: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -104,8 +104,8 @@ async def serve_hostile(first: bytes, more: bytes, reader: asyncio.StreamReader,
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="this system tells no peak of memory")
 @pytest.mark.parametrize(("engine", "reply"), [*(("direct", reply) for reply in HOSTILE), ("httpx2", "endless")])
 async def test_what_a_server_sends_costs_no_memory_for_each_worker(engine: str, reply: str, tmp_path: Path) -> None:
-    workers = 128 if reply == "large refusals" else 32  # of the others, fewer take as much
-    most_mb = 150 if "packed" in reply else 400  # all that they unpack to is 128 MB and more
+    workers = 128 if reply == "large refusals" else 32  # fewer of the others take as much
+    most_mb = 150 if "packed" in reply else 400  # together they unpack to 128 MB and more
     of = Questions(tmp_path, workers)
     async with await asyncio.start_server(partial(serve_hostile, *HOSTILE[reply]()), "127.0.0.1", 0) as server:
         address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
@@ -117,7 +117,7 @@ async def test_what_a_server_sends_costs_no_memory_for_each_worker(engine: str, 
 
 
 def waited_for_processor_s() -> float:
-    """How long this thread could have run and others did; 0 where the system doesn't keep count."""
+    """How long this thread was ready to run but others ran; 0 if the system doesn't count it."""
     try:
         return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
     except (OSError, IndexError):
@@ -125,9 +125,9 @@ def waited_for_processor_s() -> float:
 
 
 class Lag(Progress):
-    """The longest time that the loop came late to a look at the clock while questions were under way.
+    """The longest delay of the loop while questions were in flight.
 
-    Only this process may have held it up: what others took of the machine doesn't count.
+    Only delays by this process count, not those by other programs on the machine.
     """
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class Lag(Progress):
 
 
 async def longest_lag_s(of: Questions, base_url: str, **changes: object) -> float:
-    """Of one run; infinite where it left a question without an answer."""
+    """The delay of one run; infinite if it left a question without an answer."""
     lag = Lag()
     watching = asyncio.create_task(lag.watch())
     try:
@@ -163,7 +163,7 @@ async def longest_lag_s(of: Questions, base_url: str, **changes: object) -> floa
 
 
 async def stays_free(of: Questions, base_url: str, **changes: object) -> float:
-    """The best of three tries: other programs on the machine may hold any one of them up."""
+    """The best of three tries, because other programs on the machine may delay any of them."""
     best_s = float("inf")
     for _ in range(3):
         best_s = min(best_s, await longest_lag_s(of, base_url, fresh=True, **changes))
@@ -174,25 +174,25 @@ async def stays_free(of: Questions, base_url: str, **changes: object) -> float:
 
 @cache
 def photograph(width: int, height: int) -> bytes:
-    """A JPEG with detail everywhere, as a camera makes it."""
+    """A JPEG with detail everywhere, like a camera's."""
     coarse = Image.frombytes("RGB", (500, 375), os.urandom(500 * 375 * 3))
     buffer = BytesIO()
     coarse.resize((width, height), Image.Resampling.BILINEAR).save(buffer, "JPEG", quality=90)
     return buffer.getvalue()
 
 
-async def test_large_photographs_that_are_made_smaller_never_hold_the_loop_up(
+async def test_large_photographs_that_are_shrunk_never_block_the_loop(
     tmp_path: Path, fault_process: StartsProcesses
 ) -> None:
     of = Questions(tmp_path, 10)
     linked_pages(of, photograph(4000, 3000), 1)
     server = fault_process("(delay(0.01), 'B')", "--no-parse")
-    # The deadline is shorter than the making of all images: it starts with a question's first byte sent.
+    # The timeout is shorter than making all images: it starts with a question's first byte sent.
     assert await stays_free(of, server.base_url, max_workers=16, max_pixels=1_000_000, timeout=1.5) < LAG_S
     assert all(record["images"][0]["transforms"] for record in of.records())
 
 
-async def test_large_files_that_go_unchanged_never_hold_the_loop_up(
+async def test_large_files_that_are_sent_unchanged_never_block_the_loop(
     tmp_path: Path, fault_process: StartsProcesses
 ) -> None:
     of = Questions(tmp_path, 64, pages=2)
@@ -201,7 +201,7 @@ async def test_large_files_that_go_unchanged_never_hold_the_loop_up(
     assert await stays_free(of, server.base_url, max_workers=64) < LAG_S
 
 
-async def test_questions_with_choices_of_their_own_never_hold_the_loop_up(
+async def test_questions_with_their_own_choices_never_block_the_loop(
     tmp_path: Path, fault_process: StartsProcesses
 ) -> None:
     of = Questions(tmp_path, 24)
@@ -214,14 +214,14 @@ async def test_questions_with_choices_of_their_own_never_hold_the_loop_up(
     assert await stays_free(of, server.base_url, max_workers=16) < LAG_S
 
 
-async def test_long_replies_never_hold_the_loop_up(tmp_path: Path, fault_process: StartsProcesses) -> None:
+async def test_long_replies_never_block_the_loop(tmp_path: Path, fault_process: StartsProcesses) -> None:
     of = Questions(tmp_path, 16)
     server = fault_process("answer('Option A says so, (B) does not. ' * 3000 + 'The answer is C.')")
     assert await stays_free(of, server.base_url, max_workers=16) < LAG_S
 
 
 @pytest.mark.parametrize("unit", ["A ", "<", "la "])
-async def test_a_reply_of_megabytes_never_holds_the_loop_up(
+async def test_a_reply_of_megabytes_never_blocks_the_loop(
     unit: str, tmp_path: Path, fault_process: StartsProcesses
 ) -> None:
     of = Questions(tmp_path, 2)
@@ -234,7 +234,7 @@ def test_a_hard_limit_of_open_files_takes_workers_and_no_question(tmp_path: Path
     of = Questions(tmp_path, 150)
     linked_pages(of, noise_png(400, 400), 1)  # more than one piece, so that uploads wait
     server = fault_server((delay(0.1), oracle(of.replies(), pattern=r"(\[\[q\d+\]\])")), keep_bodies=False)
-    asked = of.arguments(server.base_url, "--max_workers", "256", "--no-metrics")  # a look at them is a request, too
+    asked = of.arguments(server.base_url, "--max_workers", "256", "--no-metrics")  # reading them is a request too
     done = ran(asked, limits=[(resource.RLIMIT_NOFILE, (64, 64))])
     assert (done.code, done.is_clean()) == (0, True), done.text
     (workers,) = re.findall(r"(\d+) workers instead of 256: the system allows 64 open files", done.err)

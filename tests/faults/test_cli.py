@@ -1,4 +1,4 @@
-"""What is printed: few plain lines where nobody looks, nothing that a terminal obeys, every letter shown somehow."""
+"""What commands print: few plain lines in a file, nothing that controls a terminal, a form for every letter."""
 
 import json
 import os
@@ -22,7 +22,7 @@ MARKUP = "see [/INST] and [bold]x"
 
 
 def on_terminal(arguments: list[str], columns: int = 80, env: Variables | None = None) -> Finished:
-    """Run a command with its output on a terminal of that width."""
+    """Run a command with its output on a terminal of this width."""
     ours, theirs = pty.openpty()
     process = forked.popen(
         arguments,
@@ -38,7 +38,7 @@ def on_terminal(arguments: list[str], columns: int = 80, env: Variables | None =
         while select.select([ours], [], [], TIMEOUT_S)[0]:
             try:
                 piece = os.read(ours, 65_536)
-            except OSError:  # Linux says so when the last one on the other side has left
+            except OSError:  # Linux reports this when the other side is closed
                 break
             if not piece:
                 break
@@ -74,13 +74,13 @@ def test_machine_output_is_alone_on_standard_output(tmp_path: Path, fault_server
     assert done.err
 
 
-def test_machine_output_is_strict_ascii_or_utf8_whatever_the_names(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_machine_output_is_strict_ascii_or_utf8_for_any_names(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 2, folders=("größe [x]",))
     done = ran(of.arguments(fault_server("B").base_url, "--json"), {"PYTHONIOENCODING": "ascii"})
     assert [row["variant"] for row in json.loads(done.out)] == ["größe [x]"]
 
 
-def test_a_terminal_is_told_the_same(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_a_terminal_gets_the_same(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 30)
     done = on_terminal(of.arguments(fault_server(echo_question_id(0.05)).base_url), 100)
     assert (done.code, done.is_clean()) == (0, True), done.out
@@ -111,7 +111,7 @@ def test_a_dumb_terminal_gets_no_control_codes(tmp_path: Path, fault_server: Sta
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
-def test_no_console_is_too_poor_for_what_a_server_says(
+def test_a_server_s_words_are_printed_on_every_console(
     encoding: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 6, folders=("größe",))
@@ -138,7 +138,7 @@ def test_foreign_text_is_shown_and_neither_read_as_markup_nor_obeyed(
     server = fault_server(by_question(plays, error(400, HOSTILE)), models=("[bold]m[/INST]\x1b[2J",))
     show = on_terminal if terminal else ran
     done = show(of.arguments(server.base_url, "--breaker_after", "4", "--max_workers", "1"))
-    text = " ".join(re.sub(r"\x1b\[[0-9;]*m", "", done.text).split())  # a terminal's lines break between words
+    text = " ".join(re.sub(r"\x1b\[[0-9;]*m", "", done.text).split())  # lines on a terminal break between words
     assert (done.code, done.is_clean()) == (3, True), done.text
     assert MARKUP in text
     assert "[bold]m[/INST]" in text

@@ -1,4 +1,4 @@
-"""Data files as editors, platforms and authors leave them, and replies that must find their way home."""
+"""Data files in the forms that editors, platforms and authors write, and replies that must reach their questions."""
 
 import json
 import re
@@ -27,7 +27,7 @@ from vqa_client.errors import DataError, UsageError
 BOM = b"\xef\xbb\xbf"
 FOREIGN = "[[q0]] Wie heißt das „Straßencafé“? 答案 ✓ \U0001f600"
 BREAKERS = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\x1eh\ri\r\nj\nk\x00l\ufeffm\U0001f600n"
-"""Every character at which some library splits lines, and some that others stumble over."""
+"""Every character at which some library splits lines, and others that cause errors."""
 
 
 def as_list(rows: list[dict[str, Any]], escape: bool) -> bytes:

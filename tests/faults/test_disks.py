@@ -1,4 +1,4 @@
-"""Disks that are full or fail, pipes whose reader left, and two runs that want the same files."""
+"""Disks that are full or fail, pipes whose reader left, and two runs with the same files."""
 
 import asyncio
 import errno
@@ -43,7 +43,7 @@ def test_a_full_disk_is_one_message_and_every_whole_record_stays(tmp_path: Path,
     size_bytes = 150_001
     of = Questions(tmp_path, 40)
     server = fault_server(LONG_REPLY)
-    full = [(resource.RLIMIT_FSIZE, (size_bytes, size_bytes))]  # the disk is, in the middle of a line
+    full = [(resource.RLIMIT_FSIZE, (size_bytes, size_bytes))]  # the disk is full in the middle of a line
     done = ran(of.arguments(server.base_url), limits=full)
     assert (done.code, done.is_clean()) == (2, True), done.text
     assert "can't" in done.err
@@ -96,7 +96,7 @@ def written(of: Questions, server: FaultServer, *more: str, **streams: Any) -> "
 
 
 def piped(of: Questions, server: FaultServer, shell: str, *more: str) -> subprocess.CompletedProcess[str]:
-    """Run a command inside a line of bash, as `$@`: an interpreter that starts without a stream has none."""
+    """Run a command as `$@` in a line of bash, which can close a stream before the interpreter starts."""
     command = [sys.executable, "-m", "vqa_client", *of.arguments(server.base_url, *more)]
     return subprocess.run(
         ["bash", "-c", shell, "bash", *command],
@@ -143,7 +143,7 @@ def test_a_reader_that_leaves_both_streams_or_json_costs_no_more(
 
 def nobody_read(of: Questions, done: "subprocess.CompletedProcess[str]") -> None:
     assert not any(word in f"{done.stderr} {done.stdout}" for word in TRACEBACKS), done.stderr
-    assert done.returncode in (0, 141)  # and not 1, which says that questions have failed
+    assert done.returncode in (0, 141)  # not 1, which means that questions have failed
     assert of.report()["total_questions"] == 3
     assert not of.report()["incomplete"]
 
@@ -171,14 +171,14 @@ def test_a_full_standard_error_costs_no_answer(tmp_path: Path, fault_server: Sta
     assert "accuracy" in done.stdout
 
 
-def test_a_second_run_over_the_same_files_is_turned_away_and_the_first_goes_on(
+def test_a_second_run_over_the_same_files_is_refused_and_the_first_continues(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 60)
     server = fault_server((delay(0.1), "B"))
     with running(of.arguments(server.base_url, "--max_workers", "4")) as first:
         assert wait_for(server, "requests", 1 + 8)
-        first.process.send_signal(signal.SIGSTOP)  # however long the others take to start
+        first.process.send_signal(signal.SIGSTOP)  # even if the others start slowly
         later = [ran(of.arguments(server.base_url, *more)) for more in ((), ("--fresh", "--limit", "1"))]
         first.process.send_signal(signal.SIGCONT)
         done = first.finished()
@@ -190,7 +190,7 @@ def test_a_second_run_over_the_same_files_is_turned_away_and_the_first_goes_on(
 
 def test_two_runs_that_start_together_never_both_write(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 12)
-    for delay_s in (0.3, 5.0):  # the second is for a slow machine, where one run is over before the other looks
+    for delay_s in (0.3, 5.0):  # the second is for a slow machine, where one run may end before the other starts
         server = fault_server((delay(delay_s), "B"))
         of.output = tmp_path / f"{delay_s}"
         arguments = of.arguments(server.base_url, "--max_workers", "4")
@@ -223,7 +223,7 @@ async def test_what_the_disk_did_once_is_asked_again_by_the_same_command(
     call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault_server: StartsServers
 ) -> None:
     places = {number: Questions(tmp_path / number, 3) for number in PASSING}
-    await asyncio.sleep(1.05)  # pages are older than the run, as they are in practice
+    await asyncio.sleep(1.05)  # pages are older than the run, as in practice
     for number, of in places.items():
         server = fault_server(oracle(of.replies()))
         with monkeypatch.context() as patched:
@@ -238,7 +238,7 @@ async def test_what_the_disk_did_once_is_asked_again_by_the_same_command(
 
 
 def fail_once(patched: pytest.MonkeyPatch, call: str, path: Path, error: Exception) -> None:
-    """Let the system refuse the file at `path` once, when it is opened or first read."""
+    """Make the system refuse the file at `path` once, when it is opened or first read."""
     opened: list[int] = []
     do_open, do_read = os.open, os.read
 

@@ -1,4 +1,4 @@
-"""Replies that are no answers: each is known for what it is, and none is ever taken for what the model said."""
+"""Replies that are not answers: each gets the right status, and none counts as the model's answer."""
 
 import json
 from pathlib import Path
@@ -122,7 +122,7 @@ async def test_an_error_in_the_body_of_a_success_ends_as_what_its_code_says(
         (body_of(b"data: {}\n\n", content_type="text/event-stream"), ("200", "text/event-stream", "data:")),
     ],
 )
-async def test_a_success_that_is_no_completion_is_a_bad_response_that_says_what_came(
+async def test_a_success_that_is_not_a_completion_is_a_bad_response_that_names_what_was_received(
     play: Script, words: tuple[str, ...], tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 3)
@@ -262,12 +262,12 @@ async def test_an_endless_error_is_cut_and_never_brings_the_image_back(
         (max_body(1 << 20, error(400, "Invalid request")), 1),
         (early_413_while_uploading(1 << 20), 1),
         (early_413_while_uploading(1 << 20, reads_on=False), 3),  # the reset may overtake the 413
-        (while_uploading(1 << 20, reset()), 3),  # the first of them on a connection that might have been stale
+        (while_uploading(1 << 20, reset()), 3),  # the first of them on a connection that might be stale
         (while_uploading(1 << 20, close_without_reply()), 3),
     ],
     ids=["404", "413", "400", "early_413", "early_413_and_reset", "reset", "closed"],
 )
-async def test_a_body_too_large_for_a_gateway_is_told_as_its_size_and_not_sent_for_ever(
+async def test_a_body_too_large_for_a_gateway_is_reported_and_not_sent_forever(
     script: Any, most_requests: int, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 3)

@@ -1,4 +1,4 @@
-"""Servers that ask for time, load their model, come back, want another form of request, or never answer at all."""
+"""Servers that ask for time, load their model, come back, need another form of request, or never answer."""
 
 import asyncio
 import json
@@ -153,7 +153,7 @@ async def test_a_server_that_restarts_in_between_costs_no_question(
     assert len(records) == 40
 
 
-async def test_a_server_that_goes_away_for_good_ends_the_run_and_blames_no_question(
+async def test_a_server_that_goes_away_permanently_ends_the_run_and_fails_no_question(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 30)
@@ -247,7 +247,7 @@ async def test_a_parameter_that_a_server_wants_by_another_name_is_renamed_once_a
     assert len(notes.about("max_completion_tokens")) == 1
     assert "max_completion_tokens" in str(of.run_file()["sessions"][-1]["dialect"])
     refused = [chat for chat in server.chats if "max_tokens" in chat.json]
-    assert len(refused) <= 8  # those in flight before the first refusal came back
+    assert len(refused) <= 8  # those in flight before the first refusal arrived
     assert all("max_completion_tokens" in chat.json for chat in server.chats if chat not in refused)
 
 

@@ -1,4 +1,4 @@
-"""Image files as they come: under wrong names, sideways, too deep, broken, out of order, and far too many."""
+"""Image files with wrong names, rotated, with 16 bits, broken, out of order, and far too many."""
 
 import asyncio
 import hashlib
@@ -23,7 +23,7 @@ Spoil = Callable[[Path], None]
 
 
 async def sent(of: Questions, fault_server: StartsServers, **changes: Any) -> dict[str, Received]:
-    """What the server got, by question."""
+    """The images that the server received, by question."""
     server = fault_server("B")
     await of.ask(server, **changes)
     return {chat.prompt[2:].partition("]]")[0]: chat for chat in server.chats}
@@ -41,7 +41,7 @@ async def sent(of: Questions, fault_server: StartsServers, **changes: Any) -> di
         ("q0_page_001.bmp", encoded(spotted(), "PNG"), "image/png"),
     ],
 )
-async def test_the_bytes_say_what_an_image_is_whatever_its_name(
+async def test_the_bytes_decide_what_an_image_is_and_not_its_name(
     name: str, data: bytes, mime: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 1)
@@ -128,12 +128,12 @@ def cut(share: float) -> Spoil:
 
 
 def holding(data: bytes) -> Spoil:
-    """Put other bytes there."""
+    """Replace some bytes."""
     return lambda path: (path.write_bytes(data), None)[1]
 
 
 def flipped(path: Path) -> None:
-    """Turn over one bit in the middle of the pixels."""
+    """Flip one bit in the middle of the pixels."""
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0x10
     path.write_bytes(data)
@@ -215,7 +215,7 @@ async def test_a_document_is_never_asked_without_one_of_its_pages(
     assert [chat.prompt[:6] for chat in server.chats] == ["[[q0]]"]
 
 
-async def test_a_file_that_vanishes_during_the_run_is_one_record(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_file_that_is_deleted_during_the_run_is_one_record(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
 
     def vanish(_: Received) -> str:
@@ -288,7 +288,7 @@ async def test_pages_come_in_the_order_of_their_numbers(form: str, tmp_path: Pat
     ]
 
 
-async def test_a_document_gets_its_own_pages_and_nobody_elses(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_document_gets_only_its_own_pages(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 1)
     names = ["66", "66f", "abc", "abc1", "abc_1", "abc_page", "abc-page_1", "a.b", "a"]
     row = of.rows()[0]
@@ -346,7 +346,7 @@ async def test_the_size_in_pixels_of_what_was_sent_is_in_the_record(
     assert (kept.get("width"), kept.get("height")) == (24, 16)
 
 
-async def test_no_image_ever_lies_in_a_record_or_a_report(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_no_image_is_ever_in_a_record_or_a_report(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4, pages=2)
     for name in of.ids:
         of.page(name).write_bytes(noise_png(200, 200))

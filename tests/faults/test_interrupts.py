@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: said at once, over soon, with everything kept and the way to go on."""
+"""Ctrl-C and SIGTERM: reported at once, ended soon, with everything kept and the command that resumes."""
 
 import shlex
 import signal
@@ -17,7 +17,7 @@ from tests.faults.commands import Finished, Running, ran, running, wait_for, wai
 from tests.faults.questions import Questions, linked_pages, noise_png
 
 SAID_S, OVER_S = 60.0, 60.0
-"""Nothing that a run could wait for here ends sooner."""
+"""Longer than any wait that a run may end by itself."""
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
@@ -30,7 +30,7 @@ def hanging(of: Questions, server: FaultServer, requests: int, *more: str) -> It
         yield command
 
 
-def test_a_signal_is_heard_at_once_and_obeyed_soon_with_nothing_lost(
+def test_a_signal_is_reported_at_once_and_ends_the_run_soon_with_nothing_lost(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     ended: list[tuple[Questions, signal.Signals, Finished]] = []
@@ -80,7 +80,7 @@ def test_many_impatient_signals_end_it_as_well_as_two(tmp_path: Path, fault_serv
     with hanging(of, server, 1 + 20 + 8, "--max_workers", "8") as command:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT, signal.SIGINT):
             command.signal(number)
-        while command.process.poll() is None:  # as long as it lives, also while it says how to go on
+        while command.process.poll() is None:  # as long as it lives, also while it prints how to resume
             command.signal(signal.SIGINT)
             time.sleep(0.005)
         done = command.finished()
@@ -90,9 +90,7 @@ def test_many_impatient_signals_end_it_as_well_as_two(tmp_path: Path, fault_serv
     assert of.report()["incomplete"]
 
 
-def test_a_crowd_of_workers_before_a_silent_server_is_sent_home_in_time(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
+def test_many_workers_waiting_for_a_silent_server_end_in_time(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 200, pages=2)
     for name in of.ids[:20]:
         of.page(name, 2).write_bytes(noise_png(300, 300))
@@ -118,9 +116,9 @@ def test_waiting_for_a_server_can_be_ended(script: Script, tmp_path: Path, fault
     assert (done.code, done.is_clean(), of.output.exists()) == (130, True, False), done.text
 
 
-def test_images_that_take_long_to_make_hold_nobody_back(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_images_that_take_long_to_make_delay_no_other_question(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 24, pages=0)
-    linked_pages(of, noise_png(1400, 1200), 40)  # minutes of making them
+    linked_pages(of, noise_png(1400, 1200), 40)  # which take minutes to make
     server = fault_server(hang(), parse_bodies=False)
     arguments = of.arguments(server.base_url, "--image_format", "webp", "--max_workers", "24")
     with running(arguments) as command:
@@ -133,7 +131,7 @@ def test_images_that_take_long_to_make_hold_nobody_back(tmp_path: Path, fault_se
     assert (done.code, done.is_clean()) == (130, True), done.text
 
 
-def test_what_ends_in_the_time_of_grace_is_kept_and_the_command_that_is_said_to_go_on_goes_on(
+def test_what_ends_in_the_time_of_grace_is_kept_and_the_printed_command_resumes(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path / "a b", 30)

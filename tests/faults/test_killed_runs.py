@@ -1,4 +1,4 @@
-"""Runs that are killed outright, again and again, and end all the same as one that never was."""
+"""Runs that are killed again and again end with the report of an undisturbed run."""
 
 import csv
 import json
@@ -23,14 +23,14 @@ QUESTIONS, WORKERS, KILLS, SEED = 110, 6, 6, 4
 
 
 def whole_lines(log: Path) -> list[str]:
-    """The ids of the records that are on the disk to their end."""
+    """The ids of the whole records on the disk."""
     if not log.exists():
         return []
     return [json.loads(line)["question_id"] for line in log.read_bytes().split(b"\n")[:-1] if line]
 
 
 def reply(received: Received) -> str:
-    """The same words for a question whenever it is asked, right for some and long enough to be torn for others."""
+    """The same answer to a question each time, right for some and so long for others that a kill cuts it."""
     number = int(question_id(received)[1:])
     return f"The answer is {'ABCD'[number * 7 % 4]}. " + "because " * (number * 37 % 900)
 
@@ -54,12 +54,12 @@ def test_a_run_killed_at_random_points_ends_in_the_bytes_of_one_that_was_not(
         kept = whole_lines(of.log_path)
         asked = {
             question_id(chat) for chat in server.chats[asked_before:]
-        }  # a slow server reads a killed run's last ones late
+        }  # a slow server reads a killed run's last requests late
         assert not asked & set(answered)  # nothing that was on the disk is asked again
-        assert len(kept) >= len(answered) + len(asked) - WORKERS  # nothing is lost but what was in flight
+        assert len(kept) >= len(answered) + len(asked) - WORKERS  # only questions in flight are lost
         assert len(kept) == len(set(kept)) >= point
         answered = kept
-        if chance.random() < 0.5:  # a power cut takes half of the last line with it
+        if chance.random() < 0.5:  # a power cut removes half of the last line
             of.log_path.write_bytes(of.log_path.read_bytes()[: -chance.randrange(2, 400)])
             answered = whole_lines(of.log_path)
     done = ran(arguments)
@@ -101,11 +101,11 @@ def test_a_kill_while_it_starts_or_reports_costs_nothing(tmp_path: Path, fault_s
 
 VQA2_TIMES = frozenset({"test_date", "test_time", "avg_inference_time", "inference_time_s", "inference_time", "memory"})
 EXPLAIN_TIMES = frozenset({"latency_s", "attempts", "started"})
-"""The fields that the README names as the exception from "byte for byte"."""
+"""The documented exceptions from "byte for byte"."""
 
 
 def timeless(path: Path, fields: frozenset[str]) -> Any:
-    """A report's content, with nothing in place of these fields' values."""
+    """A report's content without the values of these fields."""
 
     def without(value: Any) -> Any:
         if isinstance(value, list):
@@ -140,7 +140,7 @@ def test_reports_with_times_are_those_of_a_run_that_was_not_killed_in_all_else(
                 assert wait_until(lambda: sum(len(whole_lines(log)) for log in output.rglob("*.records.jsonl")) > 1)  # noqa: B023
                 command.process.kill()
                 command.process.wait()
-            time.sleep(1.05)  # the date is of the second
+            time.sleep(1.05)  # the date has a precision of a second
         done = ran(arguments)
         assert (done.code, done.is_clean()) == (0, True), done.text
         reports = [path for path in output.rglob("*.*") if path.suffix in (".json", ".csv")]

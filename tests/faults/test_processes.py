@@ -1,4 +1,4 @@
-"""One command in several processes, and shards that are killed: the undivided run's bytes, and nothing left running."""
+"""One command in several processes, and shards that are killed: the undivided run's bytes, and no process left."""
 
 import asyncio
 import json
@@ -244,7 +244,7 @@ def test_processes_that_all_fail_before_the_first_question_fail_the_run(tmp_path
     assert not of.output.exists()
 
 
-def test_what_all_processes_complain_of_is_said_once(tmp_path: Path) -> None:
+def test_an_error_of_all_processes_is_printed_once(tmp_path: Path) -> None:
     of = Questions(tmp_path, 4)
     of.data_json.unlink()
     done = ran(of.arguments("http://127.0.0.1:9/v1", "--processes", "2"))

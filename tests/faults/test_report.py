@@ -1,4 +1,4 @@
-"""Reports of runs in which not all went well: every number says of how many, and every file is strict JSON."""
+"""Reports of runs with failures: every number says of how many, and every file is strict JSON."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ ERRORS: tuple[Script, ...] = (error(400, "no"), error(500), html(200))
 
 
 def strictly(text: str | bytes) -> Any:
-    """The value of strict JSON."""
+    """Parse strict JSON."""
 
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
@@ -26,7 +26,7 @@ def strictly(text: str | bytes) -> Any:
 
 
 def mixed(of: Questions) -> dict[str, Script]:
-    """Of a hundred questions 60 right, 20 wrong, 15 errors and 5 unparsed, spread over the file."""
+    """A hundred questions: 60 right, 20 wrong, 15 failed and 5 unparsed, spread over the file."""
     plays: dict[str, Script] = {}
     for number, name in enumerate(of.ids):
         kind = number * 7 % 100
@@ -77,7 +77,7 @@ def test_both_accuracies_and_every_reason_are_printed(tmp_path: Path, fault_serv
     assert sum(row["status_counts"].values()) == 100
 
 
-async def test_a_reply_that_says_nothing_stays_in_the_denominator(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_an_empty_reply_stays_in_the_denominator(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
     empty = by_question({"[[q0]]": answer(""), "[[q1]]": answer(None), "[[q2]]": answer("  \n")}, "The answer is D.")
     await of.ask(fault_server(empty))

@@ -1,4 +1,4 @@
-"""Going on where a run stopped: with a torn log, another model, other images, and what had failed."""
+"""Resuming a run: with a cut log, another model, other images, and failed questions."""
 
 import json
 import os
@@ -310,7 +310,7 @@ async def test_a_page_that_changed_before_a_smaller_run_is_asked_again(
     await of.ask(server)
     redrawn(of.page("q2"))
     at_s = of.page("q2").stat().st_mtime
-    while time.time() < int(at_s) + 1.05:  # starts are kept to the second
+    while time.time() < int(at_s) + 1.05:  # starts are recorded to the second
         time.sleep(0.05)
     await of.ask(server, limit=1)
     await of.ask(server)

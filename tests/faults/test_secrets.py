@@ -1,4 +1,4 @@
-"""A key is sent to the server and stands nowhere else, whatever fails and whoever repeats it."""
+"""A key is sent only to the server and is in no output, even if something fails or the server repeats it."""
 
 import base64
 import json
@@ -48,14 +48,14 @@ def leaking_files(folder: Path) -> list[Path]:
 
 
 def repeats_in(status: int) -> Script:
-    """A server that repeats what it was sent as a page, in the middle of other words."""
+    """A server that repeats the request in a page, between other words."""
     return lambda received: body_of(
         f"<html><title>{received.headers.get('authorization')}</title>{dict(received.headers)}".encode(), status
     )
 
 
 def given(way: str, base_url: str) -> tuple[str, list[str], dict[str, str]]:
-    """A way to give a key: the address, further arguments, and the environment."""
+    """A way to pass a key: the address, further arguments, and the environment."""
     match way:
         case "--api_key":
             return base_url, [way, KEY], {}
@@ -68,7 +68,7 @@ def given(way: str, base_url: str) -> tuple[str, list[str], dict[str, str]]:
 
 
 @pytest.mark.parametrize("way", ["--api_key", "--api-key=", "VQA_CLIENT_API_KEY", "userinfo"])
-def test_a_server_that_repeats_the_key_makes_nobody_else_repeat_it(
+def test_a_key_that_a_server_repeats_is_repeated_nowhere_else(
     way: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 6)
@@ -91,7 +91,7 @@ def test_a_server_that_repeats_the_key_makes_nobody_else_repeat_it(
 
 
 def repeats_its_path(received: Received) -> Script:
-    """The server says its own path in two answers, by which it refuses the first questions."""
+    """The server repeats its path in two answers that refuse the first questions."""
     failing = {"[[q0]]": 400, "[[q1]]": 500}
     status = next((status for name, status in failing.items() if name in received.prompt), 0)
     return error(status, f"Cannot {received.method} {received.path}") if status else "B"
@@ -149,7 +149,7 @@ def test_no_command_repeats_a_key_in_an_address(form: str, tmp_path: Path, fault
     ],
     ids=["400", "401", "403", "503"],
 )
-def test_a_run_that_can_not_start_or_gives_up_says_no_key(
+def test_a_run_that_can_not_start_or_stops_prints_no_key(
     way: str, play: Script, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 6)
@@ -162,7 +162,7 @@ def test_a_run_that_can_not_start_or_gives_up_says_no_key(
     assert leaking_files(tmp_path) == []
 
 
-def test_the_command_to_go_on_has_no_password(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_the_command_to_resume_has_no_password(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
     server = fault_server(hang())
     address = server.base_url.replace("://", f"://user:{KEY}@")
@@ -176,7 +176,7 @@ def test_the_command_to_go_on_has_no_password(tmp_path: Path, fault_server: Star
     assert leaks(done.text) == []
 
 
-def test_the_command_to_go_on_has_no_key(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_the_command_to_resume_has_no_key(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
     server = fault_server(first_n(2, "B", then=hang()))
     with running(of.arguments(server.base_url, "--api-key", KEY, "--max_workers", "2")) as command:
@@ -253,7 +253,7 @@ def test_a_bug_in_the_command_shows_no_key_either(tmp_path: Path, fault_server: 
     assert leaking_files(tmp_path) == []
 
 
-async def test_settings_and_notes_say_no_key(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_settings_and_notes_have_no_key(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 2)
     server = fault_server(require_key(KEY, oracle(of.replies())))
     notes = Notes()

@@ -1,4 +1,4 @@
-"""Servers that refuse every question: what stopped a run settles none of them."""
+"""Servers that refuse every question: a run that they stop asks all questions again later."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The wire between: slow, cut, crowded, proxied, encrypted; and what any of it may do to a run."""
+"""Connections that are slow, cut, crowded, proxied or encrypted, and their effects on a run."""
 
 import asyncio
 import time
@@ -101,7 +101,7 @@ async def test_more_workers_than_any_default_pool_all_get_a_connection(
 ) -> None:
     of = Questions(tmp_path, 140)
     server = fault_server(first_n(128, (barrier(128), "B"), then="B"), keep_bodies=False)
-    # A look at the metrics, which a slow machine has time for, takes a connection, too.
+    # On a slow machine the metrics are read meanwhile, which takes a connection too.
     records = await of.ask(server, max_workers=128, max_retries=0, engine=engine, metrics=False)
     assert {(record["status"], record["attempts"]) for record in records.values()} == {("ok", 1)}
     assert len(server.chats) == 140
@@ -172,7 +172,7 @@ async def test_connections_that_went_idle_in_a_pause_cost_no_attempt(
 def test_no_idle_connection_is_kept_as_long_as_servers_keep_theirs() -> None:
     from vqa_client.client.direct import IDLE_S
 
-    assert IDLE_S < 5  # uvicorn's, and with it vLLM's and mlx-vlm's
+    assert IDLE_S < 5  # uvicorn's, and so vLLM's and mlx-vlm's
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -180,7 +180,7 @@ def test_no_idle_connection_is_kept_as_long_as_servers_keep_theirs() -> None:
     ("play", "loses_connections"),
     [
         *((error(status), 0) for status in (503, 500, 429)),
-        # the probe's connection may have been stale, or have had something on it
+        # the probe's connection may be stale, or have unread bytes
         *((play, 1) for play in (reset(), close_without_reply(), invalid_http())),
         ((close_mid_body(), answer()), 0),
     ],
@@ -254,7 +254,7 @@ async def test_a_connection_that_is_lost_before_its_first_use_costs_a_retry_and_
     async def connect_and_wait(*args: Any, **options: Any) -> Any:
         transport, protocol = await connect(*args, **options)
         made.append(True)
-        while 2 <= len(made) <= 4 and not transport.is_closing():  # a busy loop comes back to it too late
+        while 2 <= len(made) <= 4 and not transport.is_closing():  # a busy loop notices it too late
             await asyncio.sleep(0.002)
         return transport, protocol
 

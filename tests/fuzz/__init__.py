@@ -1,1 +1,1 @@
-"""Everything that reads what others wrote, fed with what nobody would write: `python -m tests.fuzz`."""
+"""Fuzzes every reader of foreign bytes: `python -m tests.fuzz`."""

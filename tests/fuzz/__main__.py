@@ -1,6 +1,6 @@
-"""Fuzz each target for some seconds: with atheris, which looks for new paths, or by chance where it isn't installed.
+"""Fuzz each target for some seconds: with atheris, which looks for new paths, or at random if it isn't installed.
 
-Exit code 1 where anything was found; the bytes that did it are printed.
+Exit code 1 if a fault was found; its bytes are printed.
 """
 
 import argparse
@@ -20,7 +20,7 @@ COUNTED = ("#", "DONE", "stat::number_of_executed_units")
 
 
 def main() -> None:
-    """Fuzz all targets, each in a process of its own, or one in this one."""
+    """Fuzz all targets, each in its own process, or one in this process."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", help="names of targets; all without any")
     parser.add_argument("--seconds", type=float, default=10.0, help="for each target")
@@ -70,7 +70,7 @@ def _guided(name: str, seconds: float, seed: int) -> None:
 
 
 def _by_chance(name: str, seconds: float, seed: int) -> None:
-    """Seeds with bytes changed, cut, doubled and spliced."""
+    """Mutate seeds: bytes are changed, cut, doubled and spliced."""
     from tests.fuzz.targets import TARGETS
 
     target, chance, runs = TARGETS[name], Random(seed), 0
@@ -90,7 +90,7 @@ def _by_chance(name: str, seconds: float, seed: int) -> None:
 
 
 def mutated(data: bytes, other: bytes, chance: Random) -> bytes:
-    """A few changes at random places."""
+    """Make a few changes at random places."""
     content = bytearray(data)
     for _ in range(chance.randrange(1, 8)):
         at = chance.randrange(len(content) + 1)

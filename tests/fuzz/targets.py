@@ -1,4 +1,4 @@
-"""What is fuzzed: each target takes any bytes, and may fail only as its table row says."""
+"""The targets of fuzzing: each takes any bytes, and may fail only with the errors in its row."""
 
 import contextlib
 import tempfile
@@ -48,18 +48,18 @@ from vqa_client.tables.data_file import read_index
 from vqa_client.types import Answer, Completion, Record
 
 MOST_PIXELS = 1_000_000
-"""Larger pictures are left to the tests of limits: a fuzzer would spend its time in decoders."""
+"""The largest image; larger ones would only keep the fuzzer in decoders, and limits have their own tests."""
 
 
 class Target(Struct, frozen=True):
-    """A function of any bytes, the errors that it may raise, and bytes to begin with."""
+    """A function of any bytes, the errors that it may raise, and its seeds."""
 
     run: Callable[[bytes], None]
     allowed: tuple[type[Exception], ...]
     seeds: tuple[bytes, ...]
 
     def __call__(self, data: bytes) -> None:
-        """Run it; whatever else it raises is a bug."""
+        """Run it; any other error is a bug."""
         with contextlib.suppress(*self.allowed):
             self.run(data)
 
@@ -87,7 +87,7 @@ def _completion(data: bytes) -> Completion:
 
 
 def _consistent(answer: Answer, labels: dict[str, str] | None = None) -> None:
-    """An answer is there exactly where the status says so, and comes from the question's labels."""
+    """There is an answer exactly if the status says so, and it is one of the question's labels."""
     assert (answer.text is not None) == (answer.status == "ok"), answer
     assert answer.text is None or labels is None or answer.text in labels, answer
 
@@ -165,7 +165,7 @@ def _vqa2(data: bytes) -> None:
 
 
 def _records(data: bytes) -> None:
-    """A log that anything was done to can be opened, written, and opened again without a complaint."""
+    """A damaged log can be opened, written, and opened again without an error."""
     with _file(data, "x.records.jsonl") as path:
         with RecordLog(path) as log:
             kept = [(record.question_id, record.variant) for record in log]

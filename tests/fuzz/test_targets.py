@@ -1,4 +1,4 @@
-"""A short form of the fuzzing, the same at every run: what is written by others fails as it should, or not at all."""
+"""A short, deterministic form of the fuzzing: foreign bytes fail as they should, or not at all."""
 
 from random import Random
 

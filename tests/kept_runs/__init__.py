@@ -1,7 +1,7 @@
-"""Small finished runs of four benchmarks as a version left them on disk: later versions must read them without asking.
+"""Small finished runs of four benchmarks, made by earlier versions: later versions must read them without asking again.
 
-`python -m tests.kept_runs NAME` makes another set of them, `NAME/`, by today's version from the questions and drawings
-in `data/`; the folders that are here stay as they are.
+`python -m tests.kept_runs NAME` makes another set, `NAME/`, with today's version from the questions and drawings in
+`data/`; existing folders stay unchanged.
 """
 
 import shutil
@@ -12,18 +12,18 @@ from vqa_client.settings.run import RunSettings
 
 HERE = Path(__file__).parent
 RUNS = ("mc", "niah", "vqa2", "explain")
-"""Each has a folder of its own in results/."""
+"""Each has a folder in results/."""
 
 
 def lay_out(kept: Path, place: Path) -> None:
-    """Copy the data, and the results that are kept, to where commands can run on them."""
+    """Copy the data and the results to a folder where commands can run."""
     shutil.copytree(HERE / "data", place / "data")
     if kept.exists():
         shutil.copytree(kept, place / "results")
 
 
 def settings(name: str, base_url: str) -> RunSettings:
-    """The command of a run, for a process in the folder with data/ and results/: no path is absolute."""
+    """The command of a run, with relative paths for the folder with data/ and results/."""
     given = {"base_url": base_url, "api_key": None, "check": False, "max_workers": 1, "max_retries": 0}
     data, output = Path("data"), Path("results", name)
     config = "data/model.json"

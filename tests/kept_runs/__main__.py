@@ -1,4 +1,4 @@
-"""Makes the runs of one version: the first time a server fails once, and the same command asks that question again."""
+"""Makes the runs of one version: the server fails once, and the same command asks that question again."""
 
 import asyncio
 import json
@@ -37,11 +37,11 @@ SAID: dict[str, tuple[Script, ...]] = {
         "yes because of it",
     ),
 }
-"""In the order of the questions, which one worker keeps; the last is the second reply to the one that failed."""
+"""Replies in the order of the questions, for one worker; the last is the second reply to the failed question."""
 
 
 async def make(place: Path) -> None:
-    """Ask everything, twice."""
+    """Run every command twice."""
     for name in RUNS:
         with FaultServer(in_turn(*SAID[name])) as server:
             for _ in range(2):
@@ -49,7 +49,7 @@ async def make(place: Path) -> None:
 
 
 def keep(results: Path, to: Path) -> None:
-    """Copy record logs and run files, in which no path of this machine and no word on it is kept."""
+    """Copy record logs and run files, without paths and descriptions of this machine."""
     for path in sorted(results.rglob("*.records.jsonl")):
         run = path.with_name(path.name.replace(".records.jsonl", ".run.json"))
         found = json.loads(run.read_bytes())

@@ -2,7 +2,7 @@
 
 Draws changes of one line over all of `vqa_client/`, finds the tests that reach each line by one run of the suite, makes
 each change in a copy of the tree, runs its tests, and prints the share that was noticed by room, with Wilson intervals,
-and the changes that were not. All of it in a copy from the start: who goes on editing the tree changes no result.
+and the changes that were not. It works in a copy, so you may edit the tree meanwhile.
 """
 
 import argparse
@@ -22,14 +22,14 @@ from tests.mutants.reach import AT_ONCE, Reach, environment_of, reach_of, run_py
 from vqa_client.scoring.statistics import wilson
 
 MOST_S: Final = 240
-"""Of the tests that reach a line, so many seconds are run: on a busy machine a quarter of it is work."""
+"""The seconds of tests that are run for a change; on a busy machine a quarter of that is work."""
 LIMIT_S: Final = 900
-"""A change that hangs is noticed by then."""
+"""A change that makes the tests hang longer counts as noticed."""
 COPY: Final = ".mutants-"
 
 
 def chosen(change: Change, reach: Reach) -> list[str]:
-    """Of each test function one first; before others those that pass by, name the file, are of its room, are short."""
+    """Order tests: one of each function first; then those that reach the line, name the file, share its room."""
     stems = {change.path.stem, change.path.parent.name} - {change.room}
     reaching, seconds = reach.tests[change], reach.seconds
 
@@ -52,7 +52,7 @@ def chosen(change: Change, reach: Reach) -> list[str]:
 
 
 def failing(tests: list[str], tree: Path) -> list[str]:
-    """The first of the tests that fails in a tree; all of them where they don't end in time or can't be collected."""
+    """The first test that fails in a tree; all tests if they don't end in time or can't be collected."""
     (tree / "tests.txt").write_text("\n".join(tests), encoding="utf-8")
     try:
         done = run_pytest(tree, "-x", "-n", "0", "@tests.txt", timeout=LIMIT_S)
@@ -62,7 +62,7 @@ def failing(tests: list[str], tree: Path) -> list[str]:
 
 
 def is_noticed(change: Change, tests: list[str], tree: Path) -> bool:
-    """Whether a test fails in a tree with the change, and doesn't without it."""
+    """Whether a test fails in a tree with the change but not without it."""
     file = tree / change.path.relative_to(ROOT)
     file.write_text(change.text(), encoding="utf-8")
     try:
@@ -73,14 +73,14 @@ def is_noticed(change: Change, tests: list[str], tree: Path) -> bool:
 
 
 def copied(stack: ExitStack) -> Path:
-    """A copy of the tree, beside it: the data of the tests is found from there."""
+    """A copy beside the tree, from where the tests' data is found."""
     folder = stack.enter_context(tempfile.TemporaryDirectory(dir=ROOT.parent, prefix=COPY))
     ignored = shutil.ignore_patterns(".git", ".venv", "build", ".*_cache", "__pycache__")
     return Path(shutil.copytree(ROOT, folder, ignore=ignored, dirs_exist_ok=True))
 
 
 def tried(changes: list[Change], reach: Reach) -> list[bool]:
-    """Which changes are noticed; prints those that are not."""
+    """Try the changes; prints those that are not noticed."""
     free: SimpleQueue[Path] = SimpleQueue()
 
     def attempt(change: Change) -> bool:

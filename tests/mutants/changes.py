@@ -1,4 +1,4 @@
-"""Changes of one line: which there are, and which a seed draws."""
+"""Finds the possible changes of one line, and draws some by a seed."""
 
 import ast
 import random
@@ -16,13 +16,13 @@ SWAPPED: Final = {
     **{ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.And: "or", ast.Or: "and"},
 }
 UNRETURNED: Final = (type(None), ast.Constant)
-"""What a `return None` takes the place of in vain: a constant is changed by itself, and None is as good as False."""
+"""Returned values that aren't replaced by None: constants are changed by themselves, and None acts like False."""
 UNREAD_CALLS: Final = {"TypeVar", "NewType", "cast", "lru_cache"}
-"""Calls whose words and numbers change nothing that a run does: names of types, sizes of caches."""
+"""Calls whose arguments don't change what a run does: names of types, sizes of caches."""
 
 
 class Change(NamedTuple):
-    """A line of a file as it is changed; `line` counts from 1."""
+    """A changed line of a file; `line` counts from 1."""
 
     path: Path
     line: int
@@ -54,7 +54,7 @@ def room_of(path: Path) -> str:
 
 
 def changes_of(path: Path, text: str) -> Iterator[Change]:
-    """Changes of one line each; not of what no run could feel."""
+    """Changes of one line each, without those that can't change a run."""
     lines, tree = text.split("\n"), ast.parse(text)
     skipped = {id(inner) for node in ast.walk(tree) for part in _unread(node) for inner in ast.walk(part)}
     for node in ast.walk(tree):
@@ -62,14 +62,14 @@ def changes_of(path: Path, text: str) -> Iterator[Change]:
             continue
         for line, start, end, new in _edits(node, lines):
             before = lines[line - 1]
-            raw = before.encode()  # offsets of the parser are in bytes
+            raw = before.encode()  # the parser's offsets are in bytes
             after = (raw[:start] + new.encode() + raw[end:]).decode()
             if after != before:
                 yield Change(path, line, before, after)
 
 
 def _unread(node: ast.AST) -> list[ast.AST]:
-    """The parts of a node that no test could notice: docstrings, annotations, imports, options of classes and such."""
+    """The parts of a node that no test can notice: docstrings, annotations, imports, options of classes and so on."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return [node]
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -86,14 +86,14 @@ def _unread(node: ast.AST) -> list[ast.AST]:
         return [node]
     if isinstance(node, ast.JoinedStr):  # changed as one
         return [each for each in node.values if isinstance(each, ast.Constant)]
-    if isinstance(node, ast.keyword) and node.arg == "strict":  # zip's: only where lengths differ, which is a mistake
+    if isinstance(node, ast.keyword) and node.arg == "strict":  # zip's strict: it only matters for a mistake
         return [node]
     annotation = getattr(node, "annotation", None) or getattr(node, "returns", None)
     return [annotation] if annotation is not None else []
 
 
 def _edits(node: ast.AST, lines: list[str]) -> Iterator[tuple[int, int, int, str]]:
-    """Line, first and last byte in it, and what takes their place."""
+    """The line, the first and last byte in it, and the replacement."""
     if isinstance(node, ast.Constant | ast.JoinedStr) and node.lineno == node.end_lineno:
         start, end = node.col_offset, node.end_col_offset or 0
         value = getattr(node, "value", "")
@@ -101,7 +101,7 @@ def _edits(node: ast.AST, lines: list[str]) -> Iterator[tuple[int, int, int, str
             yield node.lineno, start, end, str(not value if isinstance(value, bool) else value + 1)
         elif isinstance(value, str):
             written = lines[node.lineno - 1].encode()[start:end]
-            if b" " in written.strip(b"fr\"' "):  # what people read is lost; a name becomes another
+            if b" " in written.strip(b"fr\"' "):  # a text for people is emptied; a name is changed
                 yield node.lineno, start, end, '""'
             elif written[-1:] in (b'"', b"'"):
                 yield node.lineno, end - 1, end, f"x{written[-1:].decode()}"
@@ -127,7 +127,7 @@ def _between(left: ast.expr, right: ast.expr, new: str) -> Iterator[tuple[int, i
 
 
 def drawn(seed: int, count: int, rooms: Iterable[str] = ()) -> list[Change]:
-    """So many changes of as many lines; each line is as likely as any other."""
+    """Draw n changes of n lines; each line is equally likely."""
     by_line: dict[tuple[Path, int], list[Change]] = defaultdict(list)
     for path in sorted(LIBRARY.rglob("*.py")):
         if not rooms or room_of(path) in rooms:

@@ -1,7 +1,7 @@
-"""Which tests reach a line: one run of the suite in a copy whose drawn lines write down the test that passes by.
+"""Finds the tests that reach a line: one run of the suite in a copy in which the drawn lines record the current test.
 
-The environment names the test, so that processes that it starts say the same. What an import runs (a table, a field) is
-passed by in the functions that use its name.
+The environment names the test, so that its child processes record it too. For a line that runs at import (a table, a
+field), the functions that use its name are recorded.
 """
 
 import ast
@@ -24,12 +24,12 @@ AT_ONCE: Final = 2
 PASSED: Final = "passed.log"
 FUNCTION: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 SAID: Final = re.compile(r"^(\d+) (tests/.*) (\(\w+\))$", re.MULTILINE)
-"""A line of what the probes say; a process with a limit of file sizes leaves half a line, and so a number of none."""
+"""A line that a probe wrote; a process with a limit on file sizes may leave half a line, without a number."""
 PROBE: Final = '''"""Which test comes by a drawn line."""
 import os
 from pathlib import Path
 
-_open, _write, _close = os.open, os.write, os.close  # as they are before a test changes them
+_open, _write, _close = os.open, os.write, os.close  # their values before a test changes them
 _LOG = str(Path(__file__).parents[1] / "reached.log")
 _seen, caches = set(), []
 
@@ -80,7 +80,7 @@ def places(path: Path) -> dict[int, list[Place]]:
 
 @cache
 def mentions(path: Path) -> dict[str, list[int]]:
-    """The lines of a file that use each name."""
+    """By name, the lines of a file that use it."""
     found: dict[str, list[int]] = defaultdict(list)
     lines = path.read_text(encoding="utf-8").split("\n")
     for line, inside in places(path).items():
@@ -104,7 +104,7 @@ def function_around(path: Path, line: int) -> Place | None:
 
 
 def passed_by(path: Path, line: int) -> list[tuple[Path, Place]]:
-    """What runs where a line matters: its statement, or the functions that use what it defines at import."""
+    """The places where a line takes effect: its statement, or the functions that use what it defines at import."""
     inside = places(path)[line]
     if function_around(path, line):
         return [(path, inside[-1])]
@@ -113,7 +113,7 @@ def passed_by(path: Path, line: int) -> list[tuple[Path, Place]]:
 
 
 def users(path: Path, inside: list[Place], seen: set[int]) -> list[tuple[Path, Place]]:
-    """The functions with a name that a statement defines, or that a statement with such a name defines, and so on."""
+    """The functions that use a name that a statement defines, directly or through further statements at import."""
     found = []
     seen.add(id(inside[-1]))
     shared, names = {name for name in defined(inside[0]) if not name.startswith("_")}, defined(inside[-1])
@@ -128,7 +128,7 @@ def users(path: Path, inside: list[Place], seen: set[int]) -> list[tuple[Path, P
 
 
 def with_probes(path: Path, numbers: dict[int, set[int]]) -> str:
-    """A file in which places, by their id, say the numbers of the changes that they are passed by for."""
+    """A file in which places record, when they run, the numbers of their changes."""
     module = parsed(path)
 
     def calls(place: ast.AST) -> list[ast.stmt]:
@@ -163,12 +163,12 @@ def _is_a_cache(decorator: ast.expr) -> bool:
 
 
 def _is_entered(node: ast.AST) -> bool:
-    """Whether a place is passed by at the start of its body, not before it."""
+    """Whether the probe of a place is at the start of its body, not before it."""
     return isinstance(node, ast.ExceptHandler | ast.FunctionDef | ast.AsyncFunctionDef)
 
 
 def pytest_runtest_setup() -> None:
-    """In the copy with probes: forget what earlier tests computed."""
+    """In the copy with probes: clear the caches of earlier tests."""
     from vqa_client import reached  # only there
 
     for each in reached.caches:
@@ -176,21 +176,21 @@ def pytest_runtest_setup() -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """In the copy with probes: which tests pass, and the seconds that each takes."""
+    """In the copy with probes: which tests pass, and how many seconds each takes."""
     if report.when == "call" and report.passed and "PYTEST_XDIST_WORKER" not in os.environ:
         with (ROOT / PASSED).open("a", encoding="utf-8") as file:
             file.write(f"{report.duration} {report.nodeid}\n")
 
 
 class Reach(NamedTuple):
-    """For each change the tests that pass by it, or files of tests; for each test that passes its seconds."""
+    """For each change, the tests or test files that reach it; for each passing test, its seconds."""
 
     tests: dict[Change, set[str]]
     seconds: dict[str, float]
 
 
 def reach_of(changes: list[Change], tree: Path, suite: Sequence[str] = ()) -> Reach:
-    """Run the suite, or a part of it, once, in a copy of the tree that is for nothing else."""
+    """Run the suite, or a part of it, once in a separate copy of the tree."""
     numbers: dict[Path, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     for number, change in enumerate(changes):
         for path, place in passed_by(change.path, change.line):
@@ -201,7 +201,7 @@ def reach_of(changes: list[Change], tree: Path, suite: Sequence[str] = ()) -> Re
     (tree / "reached.log").touch()
     left_out = [f"--ignore={each}" for each in LEFT_OUT]
     done = run_pytest(tree, "-p", "tests.mutants.reach", "-n", str(AT_ONCE), *left_out, *suite)
-    if done.returncode > 1:  # 1 is a test that fails: of the style of the files, for one
+    if done.returncode > 1:  # 1: a test failed, for example of the files' style
         raise RuntimeError(done.stdout + done.stderr)
     tests = {change: naming(change) for change in changes}
     by_number = {str(number): tests[change] for number, change in enumerate(changes)}
@@ -213,7 +213,7 @@ def reach_of(changes: list[Change], tree: Path, suite: Sequence[str] = ()) -> Re
 
 
 def naming(change: Change) -> set[str]:
-    """The files of tests with the name of what an import runs, and those of its room that walk over the whole room."""
+    """The test files with the name of what an import runs, and those of its room that walk over the whole room."""
     if function_around(change.path, change.line):
         return set()
     names = defined(places(change.path)[change.line][0])

@@ -1,4 +1,4 @@
-"""Attackers write data files, replies and names; waits are short."""
+"""Settings of the security tests; waits are short."""
 
 from tests.fakes.fixtures import fault_process, fault_server
 from tests.faults.conftest import _short_waits

@@ -1,10 +1,10 @@
-"""Texts that were made to do harm where somebody obeys them."""
+"""Texts that do harm in a program that obeys them."""
 
 import os
 from pathlib import Path
 
 FORMULAS = ("=1+1", "=cmd|' /C calc'!A0", "+1+cmd", "-2+3+cmd", "@SUM(1)", "\t=1", "\r=1", "\n=1", "＝1+1", "＠SUM(1)")
-"""What a spreadsheet runs when a cell begins with it."""
+"""Beginnings of cells that a spreadsheet runs."""
 ELSEWHERE = (
     "../secret",
     "../../secret",
@@ -27,7 +27,7 @@ ELSEWHERE = (
     "-rf",
     "\u2025/secret",
 )
-"""Names that lead elsewhere, that some system keeps for itself, or that can't be."""
+"""Names that lead elsewhere, are reserved on some systems, or are impossible."""
 
 
 def files_below(root: Path) -> set[str]:

@@ -1,4 +1,4 @@
-"""Small files that unpack to more than any machine has: one line each, and no memory."""
+"""Small files that unpack to more than any machine's memory: each gives one error line and takes no memory."""
 
 import resource
 import struct
@@ -15,7 +15,7 @@ from tests.faults.questions import Questions
 
 SIDE = 30_000
 MEMORY_BYTES = 3_000_000_000
-"""Of addresses, which a process has many more of than of memory; the bomb would take 2.7 GB on top of all else."""
+"""The limit on address space, which exceeds a process's memory; the bomb would add 2.7 GB."""
 BOUNDED = [(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))]
 
 
@@ -25,7 +25,7 @@ def chunk(kind: bytes, body: bytes) -> bytes:
 
 @cache
 def bomb(side: int = SIDE) -> bytes:
-    """A white RGB picture: 2.7 GB of pixels in a file of some megabytes or fewer."""
+    """A white RGB image: 2.7 GB of pixels in a file of at most some megabytes."""
     row = b"\0" + b"\xff" * (side * 3)
     packed = zlib.compressobj(9)
     pixels = b"".join(packed.compress(row) for _ in range(64)) + packed.flush()
@@ -37,8 +37,8 @@ def bomb(side: int = SIDE) -> bytes:
 def text_bomb() -> bytes:
     """A small picture with a comment of 1 GB."""
     packed = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
-    megabyte = packed.compress(bytes(1_000_000)) + packed.flush(zlib.Z_FULL_FLUSH)  # depends on nothing before it
-    end = struct.pack(">HH", 1_000_000_000 % 65_521, 1)  # the Adler-32 of so many zeros
+    megabyte = packed.compress(bytes(1_000_000)) + packed.flush(zlib.Z_FULL_FLUSH)  # independent of the bytes before it
+    end = struct.pack(">HH", 1_000_000_000 % 65_521, 1)  # the Adler-32 of these zeros
     words = b"\x78\xda" + megabyte * 1000 + packed.flush() + end
     head = struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)
     pixels = zlib.compress((b"\0" + b"\xff" * 24) * 8)

@@ -1,4 +1,4 @@
-"""A key stands in no error about an address, and in no log, at whatever level a caller listens."""
+"""A key is in no error about an address, and in no log at any level."""
 
 import logging
 import re
@@ -58,8 +58,8 @@ async def test_no_logger_hears_a_key(
 
 
 @pytest.mark.parametrize("engine", ["direct", "httpx2"])
-def test_a_debugging_process_says_no_key(engine: str, tmp_path: Path, fault_server: StartsServers) -> None:
-    """In header and query, each its own, under asyncio debugging, with all loggers on and a traceback of all locals."""
+def test_a_process_in_debug_mode_prints_no_key(engine: str, tmp_path: Path, fault_server: StartsServers) -> None:
+    """Keys in header and query, with asyncio's debug mode, all loggers on, and a traceback with all locals."""
     of = Questions(tmp_path, 3)
     server = fault_server(oracle({"q0": echo_authorization_in_400(), "q": "B"}))
     code = (

@@ -1,4 +1,4 @@
-"""Links and other things that are no files where a command wants to write."""
+"""Links and other things that are not files, at paths where a command writes."""
 
 import os
 from pathlib import Path
@@ -23,7 +23,7 @@ def test_a_linked_output_folder_is_written_through(tmp_path: Path, fault_server:
     assert {path.name for path in (tmp_path / "disk").iterdir()} >= set(NAMES)
 
 
-def test_links_to_files_stay_links_and_the_run_goes_on(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_links_to_files_stay_links_and_the_run_continues(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path / "of", 2)
     server = fault_server()
     assert ran(of.arguments(server.base_url)).code == 0
@@ -41,7 +41,7 @@ def test_links_to_files_stay_links_and_the_run_goes_on(tmp_path: Path, fault_ser
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["loop", "folder", "pipe", "device"])
-def test_what_is_no_file_is_one_message_and_stays_as_it_is(
+def test_what_is_not_a_file_is_one_message_and_stays_unchanged(
     kind: str, name: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path / "of", 2)
@@ -58,7 +58,7 @@ def test_what_is_no_file_is_one_message_and_stays_as_it_is(
             path.symlink_to("/dev/null")
     done = ran(of.arguments(fault_server().base_url, "--wait_for_server", "2"))
     assert done.is_clean(), done.text
-    if (kind, name) == ("loop", NAMES[0]):  # the report takes its place
+    if (kind, name) == ("loop", NAMES[0]):  # the report replaces it
         assert done.code == 0, done.text
         return
     assert done.code == 2, done.text
@@ -82,7 +82,7 @@ COMPARED = {
 
 
 def written_by(name: str, folder: Path) -> tuple[list[str], Path]:
-    """A command that writes a file of that name or ending, and its path."""
+    """A command that writes a file with that name or ending, and its path."""
     log = write_run(folder / "a", [record(n) for n in range(3)])
     if name in COMPARED:
         write_run(folder / "b", [record(n) for n in range(3)])
@@ -92,7 +92,7 @@ def written_by(name: str, folder: Path) -> tuple[list[str], Path]:
 
 
 @pytest.mark.parametrize("name", [*FORMS, *COMPARED])
-def test_a_page_or_a_table_takes_the_place_of_its_own_kind_alone_and_never_of_a_link(
+def test_a_page_or_a_table_replaces_only_its_own_kind_and_never_a_link(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if name.endswith("parquet"):
@@ -137,7 +137,7 @@ def test_a_run_leaves_what_is_in_the_place_of_its_page_and_ends_well(
 
 
 def test_an_unfinished_file_is_never_written_through_a_link(tmp_path: Path, fault_server: StartsServers) -> None:
-    """What stands beside a report under a name that could be guessed is not opened by it."""
+    """A file beside a report with a name that could be guessed is not opened."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     of = Questions(tmp_path / "of", 1)

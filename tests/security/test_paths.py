@@ -1,4 +1,4 @@
-"""No name in a data file, of a model or of a config leads a command out of the folders that it was given."""
+"""No name in a data file, of a model or of a config leads a command out of its folders."""
 
 import contextlib
 import json
@@ -28,7 +28,7 @@ PNG = "secret.png"
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
-    """A picture beside the folders that the commands are given, and inside none of them."""
+    """An image outside all folders that the commands get."""
     path = tmp_path / PNG
     Image.new("RGB", (9, 9), (1, 2, 3)).save(path)
     return path
@@ -85,7 +85,7 @@ async def test_ids_name_neither_pages_elsewhere_nor_files(
         rows = json.loads((of.root / "needles.json").read_bytes())
         rows = [row | {"_id": name} for row, name in zip(rows, ELSEWHERE, strict=True)]
         (of.root / "needles.json").write_text(json.dumps(rows))
-    with contextlib.suppress(VqaClientError):  # it may be refused as a whole
+    with contextlib.suppress(VqaClientError):  # the whole command may be refused
         await vqa_client.arun(settings)
     assert server.chats == []
     assert {name for name in files_below(tmp_path) - before if not name.startswith("of/")} == set()

@@ -1,4 +1,4 @@
-"""Cells that a spreadsheet would run, in every CSV file that is written, and letter by letter where nobody asks."""
+"""Cells that a spreadsheet would run: prefixed in every CSV file with --csv_safe, else written unchanged."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Handshakes that fail: told in one line, and never taken for a server that will come up."""
+"""Handshakes that fail: one error line, and no waiting for the server."""
 
 import contextlib
 import datetime
@@ -93,7 +93,7 @@ def test_the_way_out_is_named(said: str, way_out: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["direct", "httpx2"])
-async def test_an_expired_certificate_is_told_at_once(engine: str, tmp_path: Path) -> None:
+async def test_an_expired_certificate_is_reported_at_once(engine: str, tmp_path: Path) -> None:
     authority = trustme.CA()
     long_ago = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
     certificate = authority.issue_cert("127.0.0.1", not_before=long_ago, not_after=long_ago)

@@ -1,4 +1,4 @@
-"""What is not seen, turns the direction or commands a terminal: no command prints it and no page has it."""
+"""Invisible characters, marks of direction and terminal commands: no command prints them and no page has them."""
 
 from pathlib import Path
 
@@ -45,12 +45,14 @@ def test_a_comparison_has_nothing_unseen(tmp_path: Path, capsys: pytest.CaptureF
     assert run_command(["compare", *sides, "-o", str(tmp_path / "out"), "--json"]) == 0
     said = capsys.readouterr()
     read = [path.read_text(encoding="utf-8") for path in (tmp_path / "out").glob("*.html")]
-    pages = "".join(page.partition('id="data"')[0] for page in read)  # what is in the data, the page shows as a code
+    pages = "".join(page.partition('id="data"')[0] for page in read)  # the page shows characters of the data as codes
     assert "U+202E" in pages
     assert not FOUND.search(said.out + said.err + pages)
 
 
-def test_how_a_reply_was_parsed_is_told_with_nothing_unseen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_how_a_reply_was_parsed_is_printed_without_invisible_characters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = log_of(tmp_path)
     for options in ([], ["--json"]):
         assert run_command(["parse", str(log), "--explain", f"{TEXT}2", *options]) == 0

@@ -1,4 +1,4 @@
-"""`python -m tests.soak --minutes 5 --seed 1`: exit code 0 where nothing was lost, 1 with what was wrong."""
+"""`python -m tests.soak --minutes 5 --seed 1`: exit code 0 if nothing was lost, else 1, with what was wrong."""
 
 import argparse
 import os
@@ -10,10 +10,10 @@ from tests.soak.soak import Plan, soak
 
 
 def main() -> None:
-    """Run one soak and say what it saw."""
+    """Run one soak and print its results."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=Plan().minutes)
-    parser.add_argument("--kills", type=int, default=Plan().kills, help="go on until so many lives were killed")
+    parser.add_argument("--kills", type=int, default=Plan().kills, help="continue until so many lives were killed")
     parser.add_argument("--questions", type=int, default=Plan().questions)
     parser.add_argument("--workers", type=int, default=Plan().workers)
     parser.add_argument("--seed", type=int, default=Plan().seed)

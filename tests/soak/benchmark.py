@@ -1,4 +1,4 @@
-"""Questions whose right outcome is known beforehand: what the server says to each, and what must become of it."""
+"""Questions whose right outcome is known: what the server answers to each, and what its record must have."""
 
 import json
 from io import BytesIO
@@ -13,13 +13,13 @@ from tests.fakes.words import answer, error
 LETTERS = "ABCD"
 PAGES = 50
 BROKEN_PAGE, TOO_LONG, FILTERED, TOO_MANY = 77, 7, 37, 57
-"""Of each hundred questions one has a damaged page, and three are refused, one of them by a filter."""
+"""Of a hundred questions one has a damaged page, and three are refused, one of them by a filter."""
 TOLD = "\u2028\x85\x1b[31m[/red]<b>\ud800,=1+1\n"
-"""What a reply may hold and a log, a report and a terminal must stand."""
+"""Difficult texts of replies, which log, report and terminal must handle."""
 
 
 def write(root: Path, questions: int) -> tuple[Path, Path]:
-    """Write data file and pages; gives their paths."""
+    """Write the data file and the pages; returns their paths."""
     images = root / "pages" / "clean" / "images"
     images.mkdir(parents=True)
     data = root / "data.json"
@@ -33,12 +33,12 @@ def write(root: Path, questions: int) -> tuple[Path, Path]:
 
 
 def is_refused(number: int) -> bool:
-    """Whether the server refuses this question for good."""
+    """Whether the server always refuses this question."""
     return number % 100 in _REFUSALS
 
 
 def reply(number: int) -> Script:
-    """What the server says to a question whenever it is asked and no fault is in the way."""
+    """The server's answer to a question, whenever no fault is drawn."""
     if is_refused(number):
         return _REFUSALS[number % 100]
     if number % 40 == 11:
@@ -59,7 +59,7 @@ _REFUSALS: dict[int, Script] = {
 
 
 def _words(number: int) -> int:
-    """Some replies are long enough that a kill tears their line."""
+    """Some replies are so long that a kill cuts their line."""
     return 2_500 if number % 50 == 3 else number * 37 % 40
 
 

@@ -1,4 +1,4 @@
-"""A wall clock that can be made to jump in child processes, where a C compiler and preloading are to be had."""
+"""A wall clock that can jump in child processes, if there are a C compiler and preloading."""
 
 import shutil
 import struct
@@ -12,7 +12,7 @@ JUMPS_S = (-3600, 3600, -86_400, 86_400, -30 * 86_400, 30 * 86_400, -5, 5, 0)
 
 
 class Clock:
-    """`variables` go into a child's environment; `reason` says why there is no such clock, "" where there is."""
+    """`variables` are for a child's environment; `reason` says why there is no such clock, "" if there is."""
 
     def __init__(self, folder: Path) -> None:
         self._offset = folder / "offset"
@@ -21,7 +21,7 @@ class Clock:
         self.reason = self._built(folder / "clock.so")
 
     def jump(self, seconds: float) -> None:
-        """Let the time of day differ by so much from now on, in processes that run as well."""
+        """Change the time of day by so much from now on, also in running processes."""
         content = struct.pack("=q", int(seconds * 1e9))
         if self._offset.exists():
             with self._offset.open("r+b") as file:

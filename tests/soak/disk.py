@@ -1,4 +1,4 @@
-"""A small disk of the soak's own that can be filled up and freed again."""
+"""A small disk that the soak can fill and free again."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ ROOM_BYTES = 64 * 1024
 
 
 class SmallDisk:
-    """A folder on a disk of its own; `mounted` says whether it is one, else it is a plain folder that never fills."""
+    """A folder on its own disk; if `mounted` is false, it is a plain folder that never fills."""
 
     def __init__(self, folder: Path, *, mounted: bool) -> None:
         self.folder = folder
@@ -19,19 +19,19 @@ class SmallDisk:
         self._ballast = folder / "ballast"
 
     def fill(self) -> None:
-        """Leave room for a few dozen records."""
+        """Fill the disk except for a few dozen records."""
         free = shutil.disk_usage(self.folder).free
         with self._ballast.open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, max(1, free - ROOM_BYTES))
 
     def free(self) -> None:
-        """Take the ballast away."""
+        """Free the disk."""
         self._ballast.unlink(missing_ok=True)
 
 
 @contextmanager
 def small_disk(folder: Path, size_bytes: int) -> Iterator[SmallDisk]:
-    """Mount a file system in memory there, where this user may."""
+    """Mount a file system in memory there, if this user may."""
     folder.mkdir(parents=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", str(folder)]
     mounted = bool(shutil.which("mount")) and subprocess.run(mount, capture_output=True, check=False).returncode == 0

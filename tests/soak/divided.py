@@ -1,4 +1,4 @@
-"""Runs in several processes, by turns, through an object store, on Ray and by batches, killed at random moments.
+"""Kills runs at random moments: in several processes, with shards, through an object store, on Ray and by batches.
 
 python -m tests.soak.divided --rounds 20                    # every kind
 python -m tests.soak.divided --kinds store --rounds 5
@@ -39,11 +39,11 @@ KINDS = {
     "batch": (1, ("--batch", "--batch_lines", "20", "--poll", "0.05")),
     "ray": (1, ("--shards", "4")),
 }
-"""Each with how many workers begin, and its options; one that is paused loses its lease and continues later."""
+"""Each with its number of workers and its options; a paused worker loses its lease and continues later."""
 DIVISIONS = {f"{count}-shards": count for count in (1, 2, 7, 64)}
 """Runs of --shard K/N that are killed in each round, whichever shard it asks, and merged once at the end."""
 UNKEPT = {"store": 20, "paused": 20, "ray": 20}
-"""Answers that a killed process has and nobody else yet, besides the questions in flight."""
+"""Answers that only the killed process had, in addition to the questions in flight."""
 DELAY_S = {"ray": 0.1}
 STORED, PAUSE_S = ("store", "paused"), 6.0
 COMMON = ("--no_check", "--no-html")
@@ -52,11 +52,11 @@ QUICK = (
     "leases.EXPIRED_S = turns.EXPIRED_S = 3.0; turns.RENEWED_S = 0.5; turns.KEPT_S = 0.2; "
     "turns.POLL_S = 0.3; sys.argv[0] = 'vqa-client'; runpy.run_module('vqa_client', run_name='__main__')"
 )
-"""The program with leases that expire within a test's patience."""
+"""The program with short leases."""
 
 
 def main() -> int:
-    """Print what was seen; 1 where something was wrong."""
+    """Print the results; returns 1 if something was wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kinds", nargs="+", choices=[*KINDS, *DIVISIONS], default=[*KINDS, *DIVISIONS])
     parser.add_argument("--rounds", type=int, default=20)
@@ -90,7 +90,7 @@ def main() -> int:
 
 
 def _round(kind: str, folder: Path, chance: random.Random, ray: Ray | None) -> tuple[int, list[str]]:
-    """One kill, and starts until all is done; gives how many questions were asked twice, and what was wrong."""
+    """One kill, and starts until all is done; returns how many questions were asked twice, and what was wrong."""
     of, batches = Questions(folder, QUESTIONS), Batches(looks=3)
     beginners, options = KINDS[kind]
     if ray is not None:
@@ -154,7 +154,7 @@ def _pace(count: int, rounds: int) -> None:
 
 
 def _killed_shards(count: int, kills: int, folder: Path, chance: random.Random) -> tuple[int, list[str]]:
-    """Kills of shards, then all of them in any order, and the merge; gives the same as `_round`."""
+    """Kill shards, then run all of them in any order and merge; returns the same as `_round`."""
     of = Questions(folder, QUESTIONS)
     with FaultServer((delay(0.03), oracle(of.replies())), keep_bodies=False) as server:
 
@@ -191,7 +191,7 @@ def _differences(of: Questions, asked: Counter[str], server: FaultServer) -> lis
     with _silence():
         run_command(of.arguments(server.base_url, *COMMON, "--config", of.config()))
     if of.report_path().read_bytes() != report:
-        wrong.append("the report is not that of a run that nobody killed")
+        wrong.append("the report is not that of an undisturbed run")
     return wrong
 
 

@@ -1,4 +1,4 @@
-"""What of a run is on the disk at a moment."""
+"""Reads what a run has on the disk."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -11,7 +11,7 @@ FINAL = ANSWERED | PERMANENT
 
 
 class Line(Struct, frozen=True):
-    """One record, as far as it matters here."""
+    """The fields of a record that matter here."""
 
     question_id: str
     status: Status
@@ -21,7 +21,7 @@ _decode = json.Decoder(Line).decode
 
 
 class Kept(Struct, frozen=True, kw_only=True):
-    """The statuses of each question in the order of its records, and how many whole lines there are."""
+    """The statuses of each question in the order of its records, and the number of whole lines."""
 
     statuses: dict[str, list[Status]]
     lines: int
@@ -33,7 +33,7 @@ class Kept(Struct, frozen=True, kw_only=True):
 
 
 def kept_in(log: Path) -> Kept:
-    """Read a log that a killed process may have left with half a line; raises where any other line is no record."""
+    """Read a log whose last line may be cut by a kill; raises if another line is not a record."""
     statuses: dict[str, list[Status]] = defaultdict(list)
     lines = log.read_bytes().split(b"\n")[:-1] if log.exists() else []
     for text in lines:

@@ -1,4 +1,4 @@
-"""One start of the client after another, each ended in a way of its own, and what each did."""
+"""Starts the client again and again, ends each life in another way, and checks what it did."""
 
 import math
 import signal
@@ -24,9 +24,9 @@ ENDINGS: dict[str, tuple[float, frozenset[int]]] = {
     "full disk": (10, frozenset({2})),
     "server restart": (10, frozenset({-signal.SIGKILL})),
 }
-"""How lives end, with their shares in a hundred and the exit codes that are right then."""
+"""How lives end, with shares in per cent and the right exit codes."""
 BY_ITSELF = frozenset({0, 1, 3})
-"""Exit codes of a life that ended before its ending: all is done, or the server answered nothing any more."""
+"""Exit codes of a life that ended early: all is done, or the server no longer answered."""
 END_TIMEOUT_S, ENDS_S = 60.0, 1.0
 FILLS_S = 20.0
 
@@ -57,7 +57,7 @@ class Lives:
     ) -> None:
         self.all: list[Life] = []
         self.cuts_s: list[tuple[float, float]] = []
-        """Begin and end of every time in which a reply may have been sent and not have arrived."""
+        """Begin and end of every time in which a reply may have been lost."""
         self.jumps = self.restarts = 0
         self._arguments, self._log = arguments, log
         self._ending_s = math.inf
@@ -65,15 +65,15 @@ class Lives:
         self._chance = Random(seed)
 
     def kept(self) -> Kept:
-        """What is on the disk now."""
+        """Read what is on the disk now."""
         return kept_in(self._log)
 
     def lived(self, ending: str, after_s: float) -> Life:
-        """Start, let it work for some seconds after its first record, and end it."""
+        """Start a life, let it work for some seconds after its first record, and end it."""
         return self._live(ending, lambda running: self._end(running, ending, after_s))[0]
 
     def whole(self, ending: str, during: Callable[[Running, Watch], None]) -> tuple[Life, Watch]:
-        """Start, do something while it runs, and wait for its end."""
+        """Start a life, do something while it runs, and wait for its end."""
         watches: list[Watch] = []
 
         def work(running: Running) -> None:
@@ -93,7 +93,7 @@ class Lives:
         self.restarts += 1
 
     def jump(self) -> None:
-        """Let the time of day jump."""
+        """Make the time of day jump."""
         if self._clock.variables:
             self._clock.jump(self._chance.choice(JUMPS_S))
             self.jumps += 1
@@ -110,7 +110,7 @@ class Lives:
             running.end()
             self._disk.free()
         self._server.wait_until(lambda: self._server.log.in_flight == 0, 30)
-        self.cuts_s.append((self._ending_s, time.monotonic()))  # what is answered until now nobody reads
+        self.cuts_s.append((self._ending_s, time.monotonic()))  # replies sent until now are lost
         asked = {question_id(chat) for chat in self._server.chats[asked_before:]} - {""}  # the check asks no question
         life = self._judged(ending, done, before, asked)
         self.all.append(life)

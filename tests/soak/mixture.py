@@ -1,4 +1,4 @@
-"""The server's side of a soak: every fault that passes, drawn at random, at a pace that lasts the time wanted."""
+"""The server of a soak: draws passing faults at random, at a pace for the wanted duration."""
 
 import time
 from random import Random
@@ -61,7 +61,7 @@ INSTEAD: dict[str, tuple[float, Script]] = {
     "no HTTP": (0.5, invalid_http()),
     "silence": (0.1, hang()),
 }
-"""What comes instead of the reply, with its share in a hundred."""
+"""What is sent instead of the reply, with shares in per cent."""
 AROUND: dict[str, tuple[float, Script]] = {
     "closed in the body": (0.5, close_mid_body()),
     "reset in the body": (0.5, reset_mid_body()),
@@ -76,32 +76,32 @@ AROUND: dict[str, tuple[float, Script]] = {
     "no length": (1.0, until_close()),
     "closed while idle": (1.0, stale_keepalive()),
 }
-"""How the reply comes, with its share in a hundred."""
+"""Forms of the reply, with shares in per cent."""
 
 
 class Mixture:
-    """A script; `plain` answers at once and never fails, as the run does that all is compared with."""
+    """A script; `plain` answers at once and never fails, for the undisturbed run."""
 
     def __init__(self, seed: int, workers: int) -> None:
         self.plain = True
         self.faults: dict[str, int] = {}
         self.overflowed: set[int] = set()
-        """Connections on which more came than a reply said: what is left over stands before the next reply."""
+        """Connections that sent more than the reply: the rest comes before the next reply."""
         self._chance = Random(seed)
         self._workers = workers
         self._until_s = 0.0
         self._left = 1
 
     def last(self, seconds: float, questions: int) -> None:
-        """Fail from now on, and answer so slowly that this many questions take about that long."""
+        """Fail from now on, and answer at a pace at which this many questions take about that long."""
         self.plain, self._until_s, self._left = False, time.monotonic() + seconds, questions
 
     def left(self, questions: int) -> None:
-        """Keep the pace: so many are still to be answered."""
+        """Adjust the pace to the number of questions that are left."""
         self._left = questions
 
     def __call__(self, received: Received) -> Script:
-        """Choose what becomes of a request."""
+        """Choose the treatment of a request."""
         marked = question_id(received)
         if not marked:
             return ()
@@ -115,7 +115,7 @@ class Mixture:
         return self._chance.uniform(0, min(LONGEST_DELAY_S, ideal_s))
 
     def _play(self, number: int, connection: int) -> Script:
-        """A refusal for good always comes through: each of these must be asked for once alone."""
+        """A permanent refusal is always sent, so that each of these questions must be asked only once."""
         said = benchmark.reply(number)
         if benchmark.is_refused(number):
             return said

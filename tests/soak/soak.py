@@ -1,4 +1,4 @@
-"""The whole soak: a run that nothing disturbs, one that everything does, and what must be equal at the end."""
+"""The whole soak: an undisturbed run, a disturbed run, and the comparison of both."""
 
 import signal
 import time
@@ -25,18 +25,18 @@ from tests.soak.mixture import Mixture
 from tests.soak.watched import Watch
 
 STEADY_SHARE = 0.35
-"""Of the time goes to one undisturbed life, in which memory and descriptors are watched."""
+"""The share of the time for one long life, in which memory and descriptors are watched."""
 LIFE_S = (0.3, 3.0)
 DISK_BYTES_A_QUESTION = 20_000
 RSS_GROWTH, RSS_SLACK_BYTES = 1.10, 6_000_000
 DESCRIPTORS_BESIDE_WORKERS = 64
 FINAL_LIVES, QUESTION_S = 20, 6
 SECONDS_A_KILL = 5.0
-"""About as long as it takes to start, to work a while, and, every third time, to be ended in another way."""
+"""About the time to start, work a while, and, every third time, end in another way."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """How long, how much, and with which chance; more time is taken where so many kills need it."""
+    """Duration, size and seed; it takes longer if the kills need it."""
 
     minutes: float = 5.0
     kills: int = 0
@@ -46,7 +46,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What was done, as counts and figures by name, and what was wrong; a soak without a wrong has passed."""
+    """Counts and figures by name, and what was wrong; a soak has passed if nothing was wrong."""
 
     figures: dict[str, str]
     skipped: dict[str, str]
@@ -115,7 +115,7 @@ class _Soak:
         )
 
     def _undisturbed(self) -> Path:
-        """The run that all is compared with."""
+        """The undisturbed run."""
         output = self._root / "whole"
         with self._timed("undisturbed"):
             life, watch = self._to(output).whole("undisturbed", lambda *_: None)
@@ -141,7 +141,7 @@ class _Soak:
         return watch
 
     def _killed(self) -> None:
-        """Lives that end in every way, until the time is up and there were enough kills."""
+        """Lives with all kinds of ends, until the time is up and there were enough kills."""
         until_s = time.monotonic() + (1 - STEADY_SHARE) * self._plan.minutes * 60
         names, shares = list(ENDINGS), [share for share, _ in ENDINGS.values()]
         while time.monotonic() < until_s or self._kills < self._plan.kills:
@@ -161,7 +161,7 @@ class _Soak:
         return sum(life.code == -signal.SIGKILL for life in self._lives.all)
 
     def _brought_home(self) -> None:
-        """No more faults: the same command ends what is left."""
+        """Without faults, the same command asks the rest."""
         self._mixture.plain = True
         for _ in range(FINAL_LIVES):
             life, _ = self._lives.whole("to the end", lambda *_: None)
@@ -182,7 +182,7 @@ class _Soak:
         self._figures["records"] = f"{kept.lines} for {self._plan.questions} questions"
 
     def _asked_once(self, asked_before: int) -> None:
-        """What was refused for good is asked again only where the refusal may not have arrived."""
+        """A permanently refused question is asked again only if the refusal may not have arrived."""
         asked: dict[str, list[Received]] = defaultdict(list)
         for chat in self._server.chats[asked_before:]:
             if chat.status == 400 and chat.answered_s is not None:
@@ -194,15 +194,15 @@ class _Soak:
             if not self._may_have_been_lost(first, second)
         ]
         if repeated:
-            self._wrong.append(f"asked again though refused for good: {repeated[:5]} of {len(repeated)}")
-        self._figures["refused for good"] = f"{len(asked)} questions, {sum(map(len, asked.values()))} requests"
+            self._wrong.append(f"asked again although refused permanently: {repeated[:5]} of {len(repeated)}")
+        self._figures["refused permanently"] = f"{len(asked)} questions, {sum(map(len, asked.values()))} requests"
 
     def _next_cut_s(self, chat: Received) -> float:
         answered_s = chat.answered_s or 0.0
         return min((begin_s - answered_s for begin_s, end_s in self._lives.cuts_s if end_s > answered_s), default=inf)
 
     def _may_have_been_lost(self, first: Received, second: Received) -> bool:
-        """Whether something was cut between two requests, or bytes of an earlier reply came before the first's."""
+        """Whether a connection was cut between two requests, or the first reply came after bytes of an earlier one."""
         answered_s = first.answered_s or 0.0
         cut = any(begin_s <= second.started_s and answered_s <= end_s for begin_s, end_s in self._lives.cuts_s)
         return cut or first.connection in self._mixture.overflowed

@@ -1,4 +1,4 @@
-"""A suite of twelve benchmarks killed outright again and again: nothing is lost, little is asked twice, same bytes.
+"""Kills a suite of twelve benchmarks again and again: nothing is lost, little is asked twice, the bytes are the same.
 
 python -m tests.soak.suite                          # 12 x 1,000 questions, 3 kills: some minutes on two cores
 python -m tests.soak.suite --questions 8334         # 100,000 questions
@@ -46,7 +46,7 @@ _RECORD = msgspec.json.Decoder(_Record)
 
 
 def main() -> int:
-    """Print what was seen; 1 where something was wrong."""
+    """Print the results; returns 1 if something was wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=1_000, help="of each benchmark")
     parser.add_argument("--kills", type=int, default=3)
@@ -100,7 +100,7 @@ def _soak(folder: Path, questions: int, kills: int, chance: random.Random) -> li
         wrong.append(f"{kept.total():,} records of {len(kept):,} questions")
     reports = [path for path in sorted((folder / "whole").rglob("*.json")) if not path.name.endswith(".run.json")]
     differing = [path.name for path in reports if path.read_bytes() != _same(folder / "killed", folder / "whole", path)]
-    print(f"{len(reports)} reports, {len(differing)} of them differ from those of a run that nobody killed")
+    print(f"{len(reports)} reports, {len(differing)} of them differ from those of an undisturbed run")
     return [*wrong, *(f"{name} differs" for name in differing)]
 
 
@@ -131,7 +131,7 @@ def _write(folder: Path, questions: int) -> None:
 
 
 def _reply(received: Received) -> str:
-    """The same words for a question whenever it is asked, right for some."""
+    """The same answer to a question each time, right for some."""
     number = int(_mark(received.prompt).rpartition("_")[2][:-2])
     return f"The answer is {'ABCD'[number * 7 % 4]}."
 
@@ -156,7 +156,7 @@ def _mark(prompt: str) -> str:
 
 
 def _kept(folder: Path) -> Counter[str]:
-    """The records that are on the disk to their end, by their questions' marks."""
+    """The whole records on the disk, by their questions' marks."""
     found: Counter[str] = Counter()
     for log in folder.rglob(f"*{LOG_ENDING}"):
         for line in log.read_bytes().split(b"\n")[:-1]:

@@ -20,13 +20,13 @@ SHORT = Plan(minutes=0.25, questions=1_000, workers=128, seed=11)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
-def test_nothing_is_lost_asked_twice_or_told_otherwise_when_everything_fails(tmp_path: Path) -> None:
+def test_nothing_is_lost_asked_twice_or_reported_differently_when_everything_fails(tmp_path: Path) -> None:
     outcome = soak(SHORT, tmp_path)
     assert outcome.wrong == []
     assert outcome.figures["records"].endswith("for 1000 questions")
 
 
-def test_a_clock_jumps_in_the_child_alone(tmp_path: Path) -> None:
+def test_a_clock_jumps_only_in_the_child(tmp_path: Path) -> None:
     clock = Clock(tmp_path)
     if clock.reason:
         pytest.skip(clock.reason)
@@ -65,7 +65,7 @@ def test_every_fault_is_drawn_and_refusals_always_come_through() -> None:
     assert set(mixture.faults) == {*INSTEAD, *AROUND}
 
 
-def test_half_a_line_is_no_record(tmp_path: Path) -> None:
+def test_half_a_line_is_not_a_record(tmp_path: Path) -> None:
     log = tmp_path / "x.records.jsonl"
     assert kept_in(log).done == set()
     log.write_bytes(
@@ -83,7 +83,7 @@ def test_growth_is_seen_between_the_second_and_the_last_quarter() -> None:
     assert watch.grown("descriptors") == (9, 9)
 
 
-def test_the_benchmark_has_questions_that_fail_for_good(tmp_path: Path) -> None:
+def test_the_benchmark_has_questions_that_always_fail(tmp_path: Path) -> None:
     _, pages = benchmark.write(tmp_path, 200)
     assert sum(map(benchmark.is_refused, range(200))) == 6
     sizes = {number: (pages / f"clean/images/q{number}_page_001.png").stat().st_size for number in (27, 77)}

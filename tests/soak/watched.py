@@ -1,4 +1,4 @@
-"""A client's process as seen from outside: its memory and its open files, looked at a few times a second."""
+"""Watches a client's process: its memory and open files, a few times per second."""
 
 import contextlib
 import os
@@ -12,14 +12,14 @@ EVERY_S = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """One look: resident memory in bytes and open descriptors."""
+    """One sample: resident memory in bytes and open descriptors."""
 
     rss_bytes: int
     descriptors: int
 
 
 class Watch:
-    """Looks at a process until it ends or the block does."""
+    """Samples a process until it or the block ends."""
 
     def __init__(self, pid: int) -> None:
         self.looks: list[Look] = []
@@ -38,7 +38,7 @@ class Watch:
             self._thread.join()
 
     def grown(self, name: str) -> tuple[float, float]:
-        """The median of a figure over the second and over the last quarter of the looks."""
+        """The median of a figure over the second and over the last quarter of the samples."""
         values = [float(getattr(look, name)) for look in self.looks]
         quarter = max(1, len(values) // 4)
         return median(values[quarter : 2 * quarter] or [0.0]), median(values[-quarter:] or [0.0])

@@ -1,1 +1,1 @@
-"""Every handed case of failure beside what holds it here: `python -m tests.faults.matrix`."""
+"""The collected cases of failure and the tests that cover them: `python -m tests.faults.matrix`."""

@@ -1,4 +1,4 @@
-"""Run what holds each handed case and print case, wanted and got; exit code 1 where any of it is wrong."""
+"""Run the tests of each collected case and print case, wanted and got; exit code 1 if anything is wrong."""
 
 import argparse
 import sys
@@ -18,25 +18,25 @@ WANTED_CHARACTERS, GOT_CHARACTERS = 60, 90
 
 
 class Outcomes:
-    """A pytest plugin that keeps how each test ended, by its file and its name without parameters."""
+    """A pytest plugin that keeps each test's outcome, by its file and its name without parameters."""
 
     def __init__(self) -> None:
         self._ends: dict[str, list[str]] = defaultdict(list)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the call's end, and a set-up or tear-down that failed or skipped."""
+        """Keep the outcome of the call, and of a set-up or tear-down that failed or was skipped."""
         if report.when == "call" or not report.passed:
             self._ends[report.nodeid.partition("[")[0]].append(report.outcome)
 
     def of(self, test: str) -> list[str]:
-        """How the tests of a file, or one test under all its parameters, ended."""
+        """The outcome of a file's tests, or of one test with all its parameters."""
         return [
             end for name, ends in self._ends.items() if name == test or name.startswith(f"{test}::") for end in ends
         ]
 
 
 def got(case: Case, outcomes: Outcomes | None) -> tuple[bool, str]:
-    """Whether a case holds, and in words what was seen."""
+    """Whether a case passes, and what was seen, in words."""
     wrong, tests = wrong_pairs(case), held_by(case)
     told = [f"{len(case.io) - len(wrong)} of {len(case.io)} pairs"] if case.io else []
     told += [f"{pair[:-1]} gives {value!r}" for pair, value in wrong]
@@ -50,7 +50,7 @@ def got(case: Case, outcomes: Outcomes | None) -> tuple[bool, str]:
 
 
 def table(cases: Iterable[Case], outcomes: Outcomes | None) -> tuple[bool, list[str]]:
-    """Whether all of it holds, and the lines."""
+    """Whether all cases pass, and the lines to print."""
     rows = [(case, *got(case, outcomes)) for case in cases]
     lines = [
         f"{case.id:4} {case.area:10} {_cut(case.expected, WANTED_CHARACTERS):{WANTED_CHARACTERS}} "
@@ -61,7 +61,7 @@ def table(cases: Iterable[Case], outcomes: Outcomes | None) -> tuple[bool, list[
 
 
 def main() -> None:
-    """Run everything, or the pairs alone."""
+    """Run everything, or only the pairs."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults.matrix", description=__doc__)
     parser.add_argument("--pairs", action="store_true", help="compare the pairs alone, run no test")
     only_pairs = parser.parse_args().pairs

@@ -1,4 +1,4 @@
-"""The handed cases: a file beside the repository, which may be absent; their ids stand there alone."""
+"""The collected cases, in a file beside the repository that may be absent."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ FILE = Path(__file__).parents[4] / "shared" / "cases" / "cases.jsonl"
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """One way in which an evaluation goes wrong: `io` has pairs (or triples) of what is read and what is right."""
+    """One way in which an evaluation goes wrong: `io` has pairs (or triples) of an input and its right result."""
 
     id: str
     area: str
@@ -20,5 +20,5 @@ class Case(Struct, frozen=True, kw_only=True):
 
 
 def handed() -> list[Case]:
-    """All cases in their order; FileNotFoundError where the file is absent."""
+    """All cases in order; FileNotFoundError if the file is absent."""
     return [json.decode(line, type=Case) for line in FILE.read_bytes().split(b"\n") if line.strip()]

@@ -1,6 +1,6 @@
-"""Which tests hold a case: words that stand in its title alone, and the tests, as file and name.
+"""The tests that cover each case: words that only its title has, and the tests by file and name.
 
-A case without a row has its pairs alone. A test belongs here for what it shows, not for its name.
+A case without a row is covered by its pairs. A test is here for what it shows, not for its name.
 """
 
 from tests.faults.matrix.cases import Case
@@ -75,7 +75,7 @@ COVERED: dict[str, tuple[str, ...]] = {
         f"{_ENDPOINT}::test_an_error_in_the_body_of_a_success_ends_as_what_its_code_says",
     ),
     "HTML page from a proxy": (
-        f"{_ENDPOINT}::test_a_success_that_is_no_completion_is_a_bad_response_that_says_what_came",
+        f"{_ENDPOINT}::test_a_success_that_is_not_a_completion_is_a_bad_response_that_names_what_was_received",
         f"{_ENDPOINT}::test_a_gateways_page_is_a_passing_fault",
         f"{_ENDPOINT}::test_one_glitch_of_a_success_is_repeated",
     ),
@@ -103,7 +103,7 @@ COVERED: dict[str, tuple[str, ...]] = {
         f"{_ENDPOINT}::test_an_error_says_the_same_in_every_shape",
         f"{_ENDPOINT}::test_the_body_of_an_error_is_kept_beside_its_message",
     ),
-    "Over-size body": (f"{_ENDPOINT}::test_a_body_too_large_for_a_gateway_is_told_as_its_size_and_not_sent_for_ever",),
+    "Over-size body": (f"{_ENDPOINT}::test_a_body_too_large_for_a_gateway_is_reported_and_not_sent_forever",),
     "usage missing": (f"{_ENDPOINT}::test_token_counts_that_a_server_leaves_out_are_unknown_and_not_zero",),
     "rejected by newer hosted": (
         f"{_WAITS}::test_a_parameter_that_a_server_wants_by_another_name_is_renamed_once_and_recorded",
@@ -159,12 +159,12 @@ COVERED: dict[str, tuple[str, ...]] = {
     "times our retries": (f"{_TRANSPORT}::test_a_question_is_sent_once_and_once_for_each_retry",),
     "differ by transport": (f"{_TRANSPORT}::test_every_fault_of_the_wire_has_one_name_whatever_library_carries_it",),
     "blocks the event loop": (
-        f"{_BOUNDS}::test_large_photographs_that_are_made_smaller_never_hold_the_loop_up",
-        f"{_BOUNDS}::test_large_files_that_go_unchanged_never_hold_the_loop_up",
+        f"{_BOUNDS}::test_large_photographs_that_are_shrunk_never_block_the_loop",
+        f"{_BOUNDS}::test_large_files_that_are_sent_unchanged_never_block_the_loop",
     ),
     # images
     "hard-coded MIME": (
-        f"{_IMAGES}::test_the_bytes_say_what_an_image_is_whatever_its_name",
+        f"{_IMAGES}::test_the_bytes_decide_what_an_image_is_and_not_its_name",
         f"{_IMAGES}::test_a_format_that_not_every_server_takes_is_sent_as_one_that_all_take",
     ),
     "EXIF orientation": (
@@ -178,11 +178,11 @@ COVERED: dict[str, tuple[str, ...]] = {
     ),
     "encoded before the first": (
         f"{_BOUNDS}::test_memory_does_not_grow_with_the_number_of_questions",
-        f"{_IMAGES}::test_no_image_ever_lies_in_a_record_or_a_report",
+        f"{_IMAGES}::test_no_image_is_ever_in_a_record_or_a_report",
     ),
     "page_10 sent": (f"{_IMAGES}::test_pages_come_in_the_order_of_their_numbers", "images/test_page_index.py"),
     "matching id wrong": (
-        f"{_IMAGES}::test_a_document_gets_its_own_pages_and_nobody_elses",
+        f"{_IMAGES}::test_a_document_gets_only_its_own_pages",
         f"{_IMAGES}::test_pages_beyond_the_servers_limit_are_never_cut_in_silence",
     ),
     "Silent downscaling": (
@@ -277,7 +277,7 @@ COVERED: dict[str, tuple[str, ...]] = {
         f"{_CLI}::test_machine_output_is_alone_on_standard_output",
         "cli/test_displays.py::test_a_slow_run_still_prints_lines",
     ),
-    "Console encoding": (f"{_CLI}::test_no_console_is_too_poor_for_what_a_server_says",),
+    "Console encoding": (f"{_CLI}::test_a_server_s_words_are_printed_on_every_console",),
     "parsed as rich markup": (
         f"{_CLI}::test_foreign_text_is_shown_and_neither_read_as_markup_nor_obeyed",
         f"{_CLI}::test_paths_and_names_in_brackets_are_printed_whole",
@@ -318,6 +318,6 @@ COVERED: dict[str, tuple[str, ...]] = {
 
 
 def held_by(case: Case) -> tuple[str, ...]:
-    """The tests that hold a case, as pytest names them; none where the part that it is about isn't built."""
+    """The tests that cover a case, by pytest's names; none if its part isn't built."""
     rows = [tests for words, tests in COVERED.items() if words in case.title]
     return tuple(f"tests/{test}" for test in rows[0]) if rows else ()

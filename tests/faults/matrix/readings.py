@@ -1,4 +1,4 @@
-"""Which function reads the pairs of a case: by its area and kind, or by words of its title where a kind has several."""
+"""The function for the pairs of a case: by its area and kind, or by words of its title if a kind has several."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +25,7 @@ def _choice(choices: dict[str, str]) -> Reads:
 
 
 def _agreed(matching: int) -> float:
-    """The accuracy in per cent of an answer that so many of ten people gave."""
+    """The accuracy in per cent of an answer that this many of ten people gave."""
     return 100 * question_accuracy("same", ["same"] * matching + ["other"] * (10 - matching))
 
 
@@ -59,7 +59,7 @@ BY_AREA: dict[str, Reads] = {"parsing": _choice(VEHICLES), "scoring": contains_s
 
 
 def reads(case: Case) -> Reads:
-    """The function that has to give what stands last in each of the case's pairs."""
+    """The function that must return the last item of each of the case's pairs."""
     for words, read in BY_TITLE.items():
         if words in case.title:
             return read
@@ -69,7 +69,7 @@ def reads(case: Case) -> Reads:
 
 
 def wrong_pairs(case: Case) -> list[tuple[list[Any], Any]]:
-    """The pairs that come out otherwise than they should, with what came out."""
+    """The pairs with wrong results, with these results."""
     read = reads(case) if case.io else None
     got = [(pair, read(*pair[:-1])) for pair in case.io if read]
     return [(pair, value) for pair, value in got if not _same(value, pair[-1])]

@@ -1,4 +1,4 @@
-"""The matrix itself: every handed case has what holds it, and every pair comes out right."""
+"""The matrix: every collected case has tests, and every pair has the right result."""
 
 import ast
 from collections import Counter

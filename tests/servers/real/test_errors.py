@@ -87,7 +87,7 @@ async def test_a_limit_above_the_context_is_refused_with_the_way_out(vllm: RealS
     assert "max_tokens" in failed.hint
 
 
-async def test_broken_pictures_among_good_ones_cost_nobody_else_an_answer(server: RealServer) -> None:
+async def test_broken_images_among_good_ones_cost_no_other_question_its_answer(server: RealServer) -> None:
     requests = [shown(b"no picture" if at % 8 == 3 else picture()) for at in range(32)]
 
     async with asker(server, max_workers=16) as chat:
