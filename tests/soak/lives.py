@@ -73,10 +73,18 @@ class Lives:
         return self._live(ending, lambda running: self._end(running, ending, after_s))[0]
 
     def whole(self, ending: str, during: Callable[[Running, Watch], None]) -> tuple[Life, Watch]:
-        """Start a life, do something while it runs, and wait for its end."""
+        """Start a life, do something while it runs, and wait for its end.
+
+        It is watched from its first round of requests on: a busy machine may need a quarter of a short life to start.
+        """
         watches: list[Watch] = []
+        asked_before = len(self._server.chats)
+
+        def is_at_work(running: Running) -> bool:
+            return len(self._server.chats) >= asked_before + self._workers or running.process.poll() is not None
 
         def work(running: Running) -> None:
+            wait_until(lambda: is_at_work(running), END_TIMEOUT_S)
             with Watch(running.process.pid) as watch:
                 watches.append(watch)
                 during(running, watch)
