@@ -211,6 +211,10 @@ def test_the_published_records_are_reproduced(name: str, differing: list[tuple[s
         ("yes/no", None),
         ("Yes\nNo", None),
         ("No. Yes.", None),
+        *(
+            (f"{reply}.", None)
+            for reply in ("I see no reason to doubt it", "There's no denying it", "Not only is it so")
+        ),
         ("No, no.", "no"),
         ("不，图中没有狗。", "no"),
         ("जी नहीं", "no"),

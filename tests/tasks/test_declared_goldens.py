@@ -188,6 +188,7 @@ def test_a_short_answer_is_what_is_declared_last(reply: str, answer: str) -> Non
         ("What color is the seahorse?", "The seahorse is yellow and orange.", "yellow and orange"),
         ("What is the dog's hat for?", "The dog's hat is for Christmas.", "Christmas"),
         ("Who signed the letter?", "R. J. Reynolds signed the letter.", "R. J. Reynolds"),
+        ("Who is the author?", "The author is J. K. Rowling, who also wrote plays.", "J. K. Rowling"),
         ("Which country has the lowest rate?", "Japan has the lowest rate at 2.4%.", "Japan"),
         ("Which country has the lowest rate?", "The country with the lowest rate is Japan, with 2.4%.", "Japan"),
         ("Which tournament was held in Paris?", "Open Championship in Paris", None),

@@ -63,7 +63,7 @@ _INSTEAD = re.compile(
 )
 _TAIL = re.compile(
     r",? (?:as|because|since|according|based|while|which|compared)\b"
-    r"|, (?:I (?:think|believe|guess)|with|at|followed by|up|down|not|rather)\b"
+    r"|, (?:I (?:think|believe|guess)|who|with|at|followed by|up|down|not|rather)\b"
 )
 _MEASURE = re.compile(r" (?:at|with|of) [$€£]?\d[\d.,]*%?(?: \w+)?\W*\Z")
 _EQUATION = re.compile(r"(?:a total of )?[\d\s.,+*/×÷()$€£%−–-]+[=≈]\s?([$€£]?[-−]?\d[\d.,]*%?)")

@@ -58,7 +58,8 @@ _CORRECTING = re.compile(_CUE)
 _TAKES_BACK = re.compile(rf"{_CUE}(?P<clause>[^.!?]{{1,100}})")
 _STANDS = re.compile(r", but (?:yes|(?:it|there|he|she|they)(?: is| are|'s|'re) (?!not\b))")
 _HARMLESS = re.compile(
-    r"\b(?:no|without(?: a)?) (?:doubt|question)\b|^yes or no\s*[?:]"
+    r"\b(?:no|without(?: a)?) (?:doubt|question|denying|reason to doubt)\b"
+    r"|\bnot (?:only|just|merely)\b|^yes or no\s*[?:]"
     rf"|^(?:{_YES}|{_NO}|oui|non|s[ií]|sim|n[aã]o|ja|nein|nee)\s?\?+(?=\s*\w)"
 )
 _DECORATION = re.compile(r"[*_#\"\[\]()<>]|\\boxed\{|\}")
