@@ -110,6 +110,42 @@ _REASONING_CRITERIA: Final = {
 }
 
 
+class Row(Struct):
+    figure: str
+    image: Picture
+    category: str = ""
+    year: str = ""
+    num_subplots: int = 0
+    subplot_loc: Any = None
+    subplot_row: int = 0
+    subplot_col: int = 0
+    qids: tuple[int, ...] = ()
+    answers: tuple[str, ...] = ()
+    query: str = ""
+    answer: str = ""
+    answer_type: int = 0
+    qa_source: int = 0
+
+
+def question(row: Row, place: Place) -> Iterator[Question]:
+    figure = row.figure.rpartition("/")[2].partition(".")[0]
+    location = row.subplot_loc or (row.subplot_row, row.subplot_col)
+    chart = chart_groups(row.category, row.year, row.num_subplots)
+
+    def make(id: str, text: str, answer: str, kind: dict[str, str]) -> Question:
+        groups: dict[str, Group] = {**chart, **kind}
+        return Question(id=id, text=text, images=(row.image,), references=(answer,), groups=groups, cluster=figure)
+
+    answers = row.answers or ("",) * len(row.qids)
+    if len(answers) != len(row.qids):
+        raise ValueError(f"{len(answers)} answers to {len(row.qids)} descriptive questions")
+    for at, (number, answer) in enumerate(zip(row.qids, answers, strict=True)):
+        yield make(f"{figure}_{at}", descriptive_text(number, location), answer, descriptive_groups(number))
+    if row.query:
+        text = reasoning_text(row.query, row.answer_type, row.answer)
+        yield make(figure, text, row.answer, reasoning_groups(row.answer_type, row.qa_source))
+
+
 def descriptive_text(number: int, location: str | Sequence[int]) -> str:
     """The text of a descriptive question about a plot: `location` is its row and column, from 1, or words.
 
@@ -171,42 +207,6 @@ def same(answer: str, reference: str) -> float:
         return float(text == wanted or float(text.replace(",", "")) == float(wanted.replace(",", "")))
     except ValueError:
         return 0.0
-
-
-class Row(Struct):
-    figure: str
-    image: Picture
-    category: str = ""
-    year: str = ""
-    num_subplots: int = 0
-    subplot_loc: Any = None
-    subplot_row: int = 0
-    subplot_col: int = 0
-    qids: tuple[int, ...] = ()
-    answers: tuple[str, ...] = ()
-    query: str = ""
-    answer: str = ""
-    answer_type: int = 0
-    qa_source: int = 0
-
-
-def question(row: Row, place: Place) -> Iterator[Question]:
-    figure = row.figure.rpartition("/")[2].partition(".")[0]
-    location = row.subplot_loc or (row.subplot_row, row.subplot_col)
-    chart = chart_groups(row.category, row.year, row.num_subplots)
-
-    def make(id: str, text: str, answer: str, kind: dict[str, str]) -> Question:
-        groups: dict[str, Group] = {**chart, **kind}
-        return Question(id=id, text=text, images=(row.image,), references=(answer,), groups=groups, cluster=figure)
-
-    answers = row.answers or ("",) * len(row.qids)
-    if len(answers) != len(row.qids):
-        raise ValueError(f"{len(answers)} answers to {len(row.qids)} descriptive questions")
-    for at, (number, answer) in enumerate(zip(row.qids, answers, strict=True)):
-        yield make(f"{figure}_{at}", descriptive_text(number, location), answer, descriptive_groups(number))
-    if row.query:
-        text = reasoning_text(row.query, row.answer_type, row.answer)
-        yield make(figure, text, row.answer, reasoning_groups(row.answer_type, row.qa_source))
 
 
 BENCHMARK = Benchmark(

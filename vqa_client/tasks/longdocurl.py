@@ -49,6 +49,35 @@ _CONCISE = re.compile(r"<concise_answer>(.*?)</concise_answer>", re.DOTALL)
 _FORMAT = re.compile(r"<answer_format>.*?</answer_format>", re.DOTALL)
 
 
+class Row(Struct):
+    question_id: str
+    doc_no: str
+    question: str
+    question_type: str
+    answer: Any
+    answer_format: str
+    task_tag: str
+    images: tuple[str, ...]
+    folder: Picture
+    start_end_idx: tuple[int, ...] = ()
+    evidence_pages: tuple[int, ...] = ()
+    evidence_sources: tuple[str, ...] = ()
+
+
+def question(row: Row, place: Place) -> Question:
+    first = row.start_end_idx[0] if row.start_end_idx else 1
+    return Question(
+        id=row.question_id,
+        text=row.question,
+        images=tuple(below(Path(row.folder), path.rpartition("/pdf_pngs/")[2]) for path in row.images),
+        references=(str(row.answer),),
+        groups=groups_of(row.task_tag, row.question_type, len(row.evidence_pages), row.evidence_sources),
+        cluster=row.doc_no,
+        evidence=tuple(page - first + 1 for page in row.evidence_pages if 0 <= page - first < len(row.images)),
+        row=row,
+    )
+
+
 def extracted(reply: str) -> Any:
     """The answer between the tags of LongDocURL's extraction prompt, as a Python value where it is a literal."""
     match = _CONCISE.search(reply)
@@ -161,35 +190,6 @@ def _items(value: Any, *, lenient: bool) -> list[Any]:
             value = literal(value)
     items = value if isinstance(value, list) else [value]
     return ["-".join(map(str, item.values())) if isinstance(item, dict) else item for item in items]
-
-
-class Row(Struct):
-    question_id: str
-    doc_no: str
-    question: str
-    question_type: str
-    answer: Any
-    answer_format: str
-    task_tag: str
-    images: tuple[str, ...]
-    folder: Picture
-    start_end_idx: tuple[int, ...] = ()
-    evidence_pages: tuple[int, ...] = ()
-    evidence_sources: tuple[str, ...] = ()
-
-
-def question(row: Row, place: Place) -> Question:
-    first = row.start_end_idx[0] if row.start_end_idx else 1
-    return Question(
-        id=row.question_id,
-        text=row.question,
-        images=tuple(below(Path(row.folder), path.rpartition("/pdf_pngs/")[2]) for path in row.images),
-        references=(str(row.answer),),
-        groups=groups_of(row.task_tag, row.question_type, len(row.evidence_pages), row.evidence_sources),
-        cluster=row.doc_no,
-        evidence=tuple(page - first + 1 for page in row.evidence_pages if 0 <= page - first < len(row.images)),
-        row=row,
-    )
 
 
 BENCHMARK = Benchmark(

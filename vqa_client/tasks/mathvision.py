@@ -61,6 +61,34 @@ _PYTHON: Final = Dialect(
 _ASSIGNED = re.compile(r"\s*(?:(?!e\s*=|\\pi|\\tau)(?:[a-z]|\\[a-z]+)(?:_\w|_\{\w\})?\s*=\s*)+")
 
 
+class Row(Struct):
+    id: str
+    question: str
+    answer: str
+    image: Picture
+    options: tuple[str, ...] = ()
+    level: str = ""
+    subject: str = ""
+
+
+def question(row: Row, place: Place) -> Question:
+    return Question(
+        id=row.id,
+        text=row.question,
+        images=(row.image,),
+        references=(row.answer,),
+        choices=label_choices(row.options),
+        groups={"level": row.level or "unknown", "subject": row.subject or "unknown"},
+        cluster=row.image,
+    )
+
+
+def question_beside_data(row: Row, place: Place) -> Question:
+    """The question of a row of the authors, whose images are beside data/, not in it."""
+    row.image = row.image.replace("/data/images/", "/images/")
+    return question(row, place)
+
+
 def extracted(reply: str) -> str:
     """The answer in a reply."""
     text = reply.strip()
@@ -200,34 +228,6 @@ def lmms_eval(question: Question) -> str:
 
 
 MARK = re.compile(r"\s*<image ?\d*>")
-
-
-class Row(Struct):
-    id: str
-    question: str
-    answer: str
-    image: Picture
-    options: tuple[str, ...] = ()
-    level: str = ""
-    subject: str = ""
-
-
-def question(row: Row, place: Place) -> Question:
-    return Question(
-        id=row.id,
-        text=row.question,
-        images=(row.image,),
-        references=(row.answer,),
-        choices=label_choices(row.options),
-        groups={"level": row.level or "unknown", "subject": row.subject or "unknown"},
-        cluster=row.image,
-    )
-
-
-def question_beside_data(row: Row, place: Place) -> Question:
-    """The question of a row of the authors, whose images are beside data/, not in it."""
-    row.image = row.image.replace("/data/images/", "/images/")
-    return question(row, place)
 
 
 def ours(question: Question) -> str:

@@ -90,6 +90,19 @@ class Row(Struct, kw_only=True):
         return len(self.answer.partition(".")[2]) if self.precision is None else int(self.precision)
 
 
+def question(row: Row, place: Place) -> Question:
+    return Question(
+        id=row.pid,
+        text=row.text,
+        images=(row.image,),
+        references=(row.label or row.answer,),
+        choices=row.labelled,
+        groups=row.groups,
+        cluster=row.image,
+        row=row,
+    )
+
+
 def quick_extraction(reply: str, problem: Row) -> str | None:
     """The answer that a rule takes from a reply; None where the script asks a model."""
     if not reply or (problem.chooses and reply in problem.choices):
@@ -181,19 +194,6 @@ def _hint(problem: Row) -> str:
         "value, e.g., 1.23, 1.34, 1.45" if problem.places == 2 else "value, e.g., 1.2, 1.3, 1.4",
     )
     return f"Hint: Please answer the question requiring {kind} and provide the final {final}, at the end."
-
-
-def question(row: Row, place: Place) -> Question:
-    return Question(
-        id=row.pid,
-        text=row.text,
-        images=(row.image,),
-        references=(row.label or row.answer,),
-        choices=row.labelled,
-        groups=row.groups,
-        cluster=row.image,
-        row=row,
-    )
 
 
 def answer(reply: Reply, question: Question) -> Answer:

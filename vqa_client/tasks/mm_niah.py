@@ -66,6 +66,46 @@ class Meta(Struct, frozen=True):
     context_length: int = 0
 
 
+class Row(Struct):
+    id: str
+    question: str
+    answer: Any = ""
+    context: str = ""
+    meta: Meta = Meta()
+    images: tuple[Picture, ...] = ()
+    folder: Picture = ""
+    category: str = ""
+    options: str = "[None, None]"
+
+
+def question(row: Row, place: Place) -> Question:
+    task, meta = TASKS.get(row.category) or place.file.removesuffix(f"-{place.split}"), row.meta
+    pictured = meta.choices_image_path or []
+    images = row.images + tuple(below(Path(row.folder), name) for name in pictured if row.folder)
+    choices = label_choices(meta.choices or last_marks(len(pictured), len(images)))
+    row.answer = typed_answer(row.answer, counts=task.startswith("counting"), chooses=bool(choices))
+    return Question(
+        id=f"{task}/{row.id}",
+        text=numbered(f"{row.context}\n{row.question}"),
+        images=images,
+        references=(answer_text(row.answer),),
+        choices=choices,
+        groups={"task": task, **cell(meta.context_length, meta.placed_depth)},
+        row=row,
+    )
+
+
+def pair_question(row: Row, place: Place) -> Question:
+    """The question of a row of VLMEvalKit, with pairs in cells: context and question, and choices as texts or pictures.
+
+    The column `image` has all pictures.
+    """
+    row.context, row.question = pair(row.question)
+    choices, pictures = pair(row.options)
+    row.meta = replace(row.meta, choices=choices, choices_image_path=pictures)
+    return question(row, place)
+
+
 def cell(length: int, depth: float | Sequence[float] | None) -> dict[str, tuple[str, ...]]:
     """The bins of a document's length and of its needles' mean depth, from 0 to 1; none where they aren't known."""
     at = bisect_right(_EDGES, length / 1000)
@@ -152,46 +192,6 @@ def _list(reply: str) -> list[Any]:
         return []
     lists = [*value.values()] if isinstance(value, dict) else [value]
     return [*chain(*lists)] if all(isinstance(each, list) for each in lists) else []
-
-
-class Row(Struct):
-    id: str
-    question: str
-    answer: Any = ""
-    context: str = ""
-    meta: Meta = Meta()
-    images: tuple[Picture, ...] = ()
-    folder: Picture = ""
-    category: str = ""
-    options: str = "[None, None]"
-
-
-def question(row: Row, place: Place) -> Question:
-    task, meta = TASKS.get(row.category) or place.file.removesuffix(f"-{place.split}"), row.meta
-    pictured = meta.choices_image_path or []
-    images = row.images + tuple(below(Path(row.folder), name) for name in pictured if row.folder)
-    choices = label_choices(meta.choices or last_marks(len(pictured), len(images)))
-    row.answer = typed_answer(row.answer, counts=task.startswith("counting"), chooses=bool(choices))
-    return Question(
-        id=f"{task}/{row.id}",
-        text=numbered(f"{row.context}\n{row.question}"),
-        images=images,
-        references=(answer_text(row.answer),),
-        choices=choices,
-        groups={"task": task, **cell(meta.context_length, meta.placed_depth)},
-        row=row,
-    )
-
-
-def pair_question(row: Row, place: Place) -> Question:
-    """The question of a row of VLMEvalKit, with pairs in cells: context and question, and choices as texts or pictures.
-
-    The column `image` has all pictures.
-    """
-    row.context, row.question = pair(row.question)
-    choices, pictures = pair(row.options)
-    row.meta = replace(row.meta, choices=choices, choices_image_path=pictures)
-    return question(row, place)
 
 
 def right(reply: str, question: Question) -> float:

@@ -56,6 +56,28 @@ _NUMBERS: Final = tuple(  # a run of digits is looked at from its first one only
 Normal = float | str
 
 
+class Row(ChoiceRow):
+    id: str
+    images: tuple[Picture, ...]
+    answer: tuple[str, ...] = ()
+    split: str = ""
+
+
+def question(row: Row, place: Place) -> Question | tuple[()]:
+    if row.split not in ("", place.split):
+        return ()
+    subject = row.id.partition("_")[2].rpartition("_")[0]
+    return Question(
+        id=row.id,
+        text=row.question,
+        images=row.images,
+        choices=row.choices(),
+        references=tuple(answer for answer in row.answer if answer not in HIDDEN),
+        groups={"domain": DOMAINS.get(subject, subject), "subject": subject},
+        cluster=row.id,
+    )
+
+
 def open_right(reply: str, references: Iterable[str]) -> bool:
     """Whether a number in the reply equals a reference to two places, or a reference is part of what it declares."""
     golds = [each for reference in references for each in _normal_forms(reference)]
@@ -106,28 +128,6 @@ def kit_right(answer: str, question: Question) -> float:
         return float(answer in question.references)
     others = {"B": "Other Answers"}
     return float(any(kit(answer, {"A": reference, **others}) == "A" for reference in question.references))
-
-
-class Row(ChoiceRow):
-    id: str
-    images: tuple[Picture, ...]
-    answer: tuple[str, ...] = ()
-    split: str = ""
-
-
-def question(row: Row, place: Place) -> Question | tuple[()]:
-    if row.split not in ("", place.split):
-        return ()
-    subject = row.id.partition("_")[2].rpartition("_")[0]
-    return Question(
-        id=row.id,
-        text=row.question,
-        images=row.images,
-        choices=row.choices(),
-        references=tuple(answer for answer in row.answer if answer not in HIDDEN),
-        groups={"domain": DOMAINS.get(subject, subject), "subject": subject},
-        cluster=row.id,
-    )
 
 
 BENCHMARK = Benchmark(

@@ -35,6 +35,28 @@ HUB_COLUMNS: ColumnNames = {**COLUMNS, "images": Columns(*(f"image_{number}" for
 _PAGE = re.compile(r"[\s,;]*[(\[]?(?:\bon )?\bpage:?\s*(?:number:?\s*)?(\d{1,4})[)\]]?\.?\s*$", re.IGNORECASE)
 
 
+class Row(Struct):
+    id: str
+    text: str
+    doc_id: str
+    images: tuple[Picture, ...]
+    answers: tuple[str, ...] = ()
+    answer_page_idx: int | None = None
+
+
+def question(row: Row, place: Place) -> Question:
+    page = () if row.answer_page_idx is None else (row.answer_page_idx + 1,)
+    return Question(
+        id=row.id,
+        text=row.text,
+        images=row.images,
+        references=row.answers,
+        groups={"pages": str(len(row.images)), "answer_page": tuple(map(str, page))},
+        cluster=row.doc_id,
+        evidence=page,
+    )
+
+
 def anls_mp(answer: str, reference: str, *, answerable: bool = True) -> float:
     """MP-DocVQA's own evaluator: without case and outer spaces; an empty reply and "none" are 0.
 
@@ -78,28 +100,6 @@ def right_page(page: str, question: Question) -> float:
 
 def has_evidence(question: Question) -> bool:
     return bool(question.evidence)
-
-
-class Row(Struct):
-    id: str
-    text: str
-    doc_id: str
-    images: tuple[Picture, ...]
-    answers: tuple[str, ...] = ()
-    answer_page_idx: int | None = None
-
-
-def question(row: Row, place: Place) -> Question:
-    page = () if row.answer_page_idx is None else (row.answer_page_idx + 1,)
-    return Question(
-        id=row.id,
-        text=row.text,
-        images=row.images,
-        references=row.answers,
-        groups={"pages": str(len(row.images)), "answer_page": tuple(map(str, page))},
-        cluster=row.doc_id,
-        evidence=page,
-    )
 
 
 def entry(scored: Scored) -> dict[str, Any]:

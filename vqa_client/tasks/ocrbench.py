@@ -36,6 +36,28 @@ RECOGNITION: Final = (
 _HALF_WIDTH: Final = {0xFF00 + sign: 0x20 + sign for sign in range(1, 0x5F)} | {0x3000: " "}
 
 
+class Row(Struct):
+    question: str
+    answers: tuple[str, ...]
+    type: str
+    image: Picture
+    id: str = ""
+    dataset: str = ""
+
+
+def question(row: Row, place: Place) -> Question:
+    row.dataset = row.dataset or (FORMULAS if row.type == FORMULA_TYPE else "")
+    return Question(
+        id=row.id or str(place.number + 1),
+        text=row.question,
+        images=(row.image,),
+        references=row.answers,
+        groups={"type": row.type},
+        cluster=row.image,
+        row=row,
+    )
+
+
 def contains(answer: str, reference: str, dataset: str) -> float:
     """OCRBench: 1 where the reference is in the reply; the empty one always is."""
     prepared = unspaced if dataset == FORMULAS else line
@@ -59,28 +81,6 @@ def line(text: str) -> str:
 
 def unspaced(text: str) -> str:
     return one_line(text).replace(" ", "")
-
-
-class Row(Struct):
-    question: str
-    answers: tuple[str, ...]
-    type: str
-    image: Picture
-    id: str = ""
-    dataset: str = ""
-
-
-def question(row: Row, place: Place) -> Question:
-    row.dataset = row.dataset or (FORMULAS if row.type == FORMULA_TYPE else "")
-    return Question(
-        id=row.id or str(place.number + 1),
-        text=row.question,
-        images=(row.image,),
-        references=row.answers,
-        groups={"type": row.type},
-        cluster=row.image,
-        row=row,
-    )
 
 
 def scored_by(rule: Callable[[str, str, str], float]) -> Callable[[str, Question], float]:

@@ -53,6 +53,30 @@ _DIGITS = re.compile(r"\d+")
 _BETWEEN: Final = ("", ".", ". ", ",", ", ", "、", ";", "; ", " ", "和")
 
 
+class Row(Struct):
+    id: str
+    question: str
+    type: str
+    answers: Any
+    image: Picture
+    eval: str = ""
+
+
+def question(row: Row, place: Place) -> Question:
+    row.answers = (literal(row.answers) if isinstance(row.answers, str) else None) or row.answers
+    answers = row.answers if isinstance(row.answers, list) else [row.answers]
+    kind, _, language = row.type.rpartition(" ")
+    return Question(
+        id=row.id,
+        text=row.question,
+        images=(row.image,),
+        references=tuple(map(str, answers)),
+        groups={"task": kind, "language": language, "group": GROUPS.get(kind, ())},
+        cluster=row.image,
+        row=row,
+    )
+
+
 def vqa(answer: str, references: Iterable[str]) -> float:
     """A reference of fewer than five words must be in the reply, a longer one must be close to the reply."""
     return max((_in_or_close(line(answer), line(each), _few_words) for each in references), default=0.0)
@@ -129,30 +153,6 @@ def _nearness(answer: str, reference: str) -> float:
         return 0.0
     near = 1 - abs(number - expected) / expected if 0 < number < 2 * expected else 0.0
     return near if near > KEPT else 0.0
-
-
-class Row(Struct):
-    id: str
-    question: str
-    type: str
-    answers: Any
-    image: Picture
-    eval: str = ""
-
-
-def question(row: Row, place: Place) -> Question:
-    row.answers = (literal(row.answers) if isinstance(row.answers, str) else None) or row.answers
-    answers = row.answers if isinstance(row.answers, list) else [row.answers]
-    kind, _, language = row.type.rpartition(" ")
-    return Question(
-        id=row.id,
-        text=row.question,
-        images=(row.image,),
-        references=tuple(map(str, answers)),
-        groups={"task": kind, "language": language, "group": GROUPS.get(kind, ())},
-        cluster=row.image,
-        row=row,
-    )
 
 
 def right(answer: str, question: Question) -> float | None:

@@ -41,6 +41,38 @@ _ASKED: Final = ("how many", "which")
 _NUMBERS: Final = {word: str(value) for word, value in SMALL.items() if value < 20}
 
 
+class Row(Struct):
+    id: str
+    question: str
+    answer: str = "Not answerable"
+    slides: tuple[Picture, ...] = ()
+    deck: Picture = ""
+    deck_name: str = ""
+    evidence_pages: tuple[int, ...] = ()
+    arithmetic_expression: str = ""
+    reasoning: tuple[str, ...] = ()
+    answer_type: tuple[str, ...] = ()
+
+
+def question(row: Row, place: Place) -> Question:
+    slides = row.slides or pages_of(row.deck)
+    operators = tuple(sorted(set(re.findall(r"[-+*/]", row.arithmetic_expression))))
+    return Question(
+        id=row.id,
+        text=row.question,
+        images=slides,
+        references=(row.answer,),
+        groups={
+            "reasoning": row.reasoning,
+            "answer_type": row.answer_type,
+            "evidence_slides": (str(len(row.evidence_pages)),) if row.evidence_pages else (),
+            "operation": (operators or ("none",)) if row.arithmetic_expression else (),
+        },
+        cluster=row.deck_name or slides[0],
+        evidence=tuple(page for page in row.evidence_pages if 0 < page <= len(slides)),
+    )
+
+
 class Overlap(NamedTuple):
     """What two sequences share; all four are in [0, 1]."""
 
@@ -126,38 +158,6 @@ def _harness_reference(reference: str) -> str:
 
 def _f1(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
-class Row(Struct):
-    id: str
-    question: str
-    answer: str = "Not answerable"
-    slides: tuple[Picture, ...] = ()
-    deck: Picture = ""
-    deck_name: str = ""
-    evidence_pages: tuple[int, ...] = ()
-    arithmetic_expression: str = ""
-    reasoning: tuple[str, ...] = ()
-    answer_type: tuple[str, ...] = ()
-
-
-def question(row: Row, place: Place) -> Question:
-    slides = row.slides or pages_of(row.deck)
-    operators = tuple(sorted(set(re.findall(r"[-+*/]", row.arithmetic_expression))))
-    return Question(
-        id=row.id,
-        text=row.question,
-        images=slides,
-        references=(row.answer,),
-        groups={
-            "reasoning": row.reasoning,
-            "answer_type": row.answer_type,
-            "evidence_slides": (str(len(row.evidence_pages)),) if row.evidence_pages else (),
-            "operation": (operators or ("none",)) if row.arithmetic_expression else (),
-        },
-        cluster=row.deck_name or slides[0],
-        evidence=tuple(page for page in row.evidence_pages if 0 < page <= len(slides)),
-    )
 
 
 BENCHMARK = Benchmark(
