@@ -33,7 +33,7 @@ def test_questions_match_by_id_and_variant_and_others_are_reported(tmp_path: Pat
     b = [record(name, variant=variant) for name in "23" for variant in ("clean", "snow/5")]
     found, said = matched(tmp_path, a, b)
     assert [pair.key for pair in found.pairs] == [("2", "clean")]
-    assert (len(found.only_a), len(found.only_b), found.by_id) == (4, 3, False)
+    assert (len(found.only_a), len(found.only_b), found.variants) == (4, 3, None)
     assert "only in org/one, and not compared: 4 questions: 1 (clean), 1 (snow/3), 2 (snow/3), ..." in said
     assert "only in org/two, and not compared: 3 questions: 2 (snow/5), 3 (clean), 3 (snow/5)" in said
 
@@ -43,6 +43,29 @@ def test_two_variants_are_compared_by_id(tmp_path: Path) -> None:
     found, said = matched(tmp_path, a, b)
     assert [pair.key for pair in found.pairs] == [("1", "clean"), ("2", "clean")]
     assert "matched only by question id: org/one is 'clean', org/two is 'jpeg'" in said
+
+
+@pytest.mark.parametrize(
+    ("variants", "headline"), [(("repeat/2", "repeat/10"), "repeat/2"), (("snow/1", "clean"), "clean")]
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_plain_run_is_compared_with_the_headline_variant_of_another(
+    tmp_path: Path, variants: tuple[str, ...], headline: str, is_first: bool
+) -> None:
+    several = [record(name, variant=variant) for name in "12" for variant in variants]
+    plain = [record("2"), record("3")]
+    found, said = matched(tmp_path, *((several, plain) if is_first else (plain, several)))
+    first, second = (headline, "") if is_first else ("", headline)
+    assert ([pair.key for pair in found.pairs], found.other_key(("2", first))) == ([("2", first)], ("2", second))
+    only_first, only_second = ("1", "3") if is_first else ("3", "1")
+    assert (found.only_a, found.only_b) == ([(only_first, first)], [(only_second, first)])
+    assert f"matched only by question id: org/one is {first!r}, org/two is {second!r}" in said
+
+
+def test_runs_in_several_forms_without_a_common_one_are_not_compared(tmp_path: Path) -> None:
+    a, b = ([record("1", variant=f"{kind}/{n}") for n in (1, 2)] for kind in ("repeat", "rotation"))
+    with pytest.raises(DataError, match="have no question in common: 1 \\(repeat/1\\), 1 \\(repeat/2\\) and 1 \\(rot"):
+        matched(tmp_path, a, b)
 
 
 def test_other_data_is_refused_with_what_differs(tmp_path: Path) -> None:

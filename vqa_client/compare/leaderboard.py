@@ -21,7 +21,7 @@ from vqa_client.errors import DataError, IdentityError
 from vqa_client.files import natural_key, replacing
 from vqa_client.html.page import OURS, rendered
 from vqa_client.reports.log_reader import WAY_OUT, file_beside, find_logs
-from vqa_client.reports.logged_run import SEEN, LoggedRun, headline_of, read_run, variant_words
+from vqa_client.reports.logged_run import SEEN, LoggedRun, read_run, variant_words
 from vqa_client.scoring.paired import Difference, by_cluster, difference, holm
 from vqa_client.scoring.statistics import interval
 from vqa_client.settings.run import entry_title
@@ -193,9 +193,7 @@ def _column(title: str, runs: Sequence[LoggedRun], labels: Mapping[Path, str]) -
 def _cell(side: Side) -> Cell:
     """The side's cell; the side keeps only the records of the form that figures are of."""
     run = side.runs[0]
-    variants = sorted(side.variants, key=natural_key)
-    if (variant := headline_of(variants)) is not None:
-        side.kept = {key: record for key, record in side.kept.items() if key[1] == variant}
+    side.kept = side.of_headline()
     kept = side.kept.values()
     scored = any(record.references for record in kept)
     value = fsum(record.score for record in kept) / len(kept) if scored else None

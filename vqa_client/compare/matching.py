@@ -50,22 +50,17 @@ class Pair(Struct, frozen=True, gc=False):
 class Matched(Struct, frozen=True, kw_only=True):
     """The questions of both sides and those of only one, by the first side's keys.
 
-    `other_variant` is the second side's variant if each side has one and these differ: then questions match by id only.
+    `variants` are those of both sides if questions match only by id, else None.
     """
 
     pairs: list[Pair]
     only_a: list[Key]
     only_b: list[Key]
-    other_variant: str | None
-
-    @property
-    def by_id(self) -> bool:
-        """Whether questions matched only by id."""
-        return self.other_variant is not None
+    variants: tuple[str, str] | None
 
     def other_key(self, key: Key) -> Key:
         """The second side's own key of a question."""
-        return key if self.other_variant is None else (key[0], self.other_variant)
+        return key if self.variants is None else (key[0], self.variants[1])
 
     @property
     def headline(self) -> str | None:
@@ -78,30 +73,34 @@ class Matched(Struct, frozen=True, kw_only=True):
 
     def question_name(self, pair: Pair) -> str:
         """A pair's question for people; without a variant if it matched only by id."""
-        return pair.key[0] if self.by_id else question_name(pair.key)
+        return pair.key[0] if self.variants else question_name(pair.key)
 
 
 def match(a: Side, b: Side) -> Matched:
-    """Match by question id and variant, or only by id if each side has one variant and these differ.
+    """Match by question id and variant.
 
-    Raises IdentityError that says what differs if the sides are of other data; DataError if nothing matches.
+    Sides without a common variant match only by id if one of them has a single variant; of the other's several variants
+    only that of the headline figures is compared. Raises IdentityError that says what differs if the sides are of other
+    data; DataError if nothing matches.
     """
     if a.task and b.task and a.task != b.task:
         reason = f"{a.path} and {b.path} can't be compared:\n  task: {a.task!r} and {b.task!r}"
         raise IdentityError(reason, hint="compare runs of one benchmark")
-    variant = a.only_variant
-    other_variant = None if variant in (None, b.only_variant) else b.only_variant
-    others = b.kept if other_variant is None else {(key[0], variant or ""): kept for key, kept in b.kept.items()}
-    pairs = _pairs({key: (kept, others[key]) for key, kept in a.kept.items() if key in others})
-    only_a = [key for key in a.kept if key not in others]
-    only_b = [key for key in others if key not in a.kept]
+    kept, others, variants = a.kept, b.kept, None
+    if not a.variants & b.variants and (a.only_variant is not None or b.only_variant is not None):
+        variants = a.headline, b.headline
+        kept = a.of_headline()
+        others = {(key[0], a.headline): record for key, record in b.of_headline().items()}
+    pairs = _pairs({key: (record, others[key]) for key, record in kept.items() if key in others})
+    only_a = [key for key in kept if key not in others]
+    only_b = [key for key in others if key not in kept]
     if not pairs:
         raise DataError(
             f"{a.path} and {b.path} have no question in common: {_examples(only_a)} and {_examples(only_b)}",
             hint="compare runs over the same data, and the same image folders or corruptions",
         )
     _check_data(a, b, pairs)
-    return Matched(pairs=pairs, only_a=only_a, only_b=only_b, other_variant=other_variant)
+    return Matched(pairs=pairs, only_a=only_a, only_b=only_b, variants=variants)
 
 
 def _pairs(both: Mapping[Key, tuple[Kept, Kept]]) -> list[Pair]:
@@ -173,9 +172,9 @@ def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
     for side, only in ((a, matched.only_a), (b, matched.only_b)):
         if only:
             notes.append(f"only in {side.label}, and not compared: {count(len(only), 'question')}: {_examples(only)}")
-    if matched.by_id:
-        variants = ", ".join(f"{side.label} is {side.only_variant!r}" for side in (a, b))
-        notes.append(f"matched only by question id: {variants}")
+    if matched.variants:
+        variants = (f"{side.label} is {name!r}" for side, name in zip((a, b), matched.variants, strict=True))
+        notes.append(f"matched only by question id: {', '.join(variants)}")
     if prompts := sum(pair.other_prompt for pair in matched.pairs):
         notes.append(f"warning: the prompts of {prompts:,} of {len(matched.pairs):,} questions differ")
     if _other_orders(a, b):

@@ -7,8 +7,9 @@ from typing import Any
 from msgspec import Struct
 
 from vqa_client.errors import DataError
+from vqa_client.files import natural_key
 from vqa_client.reports.log_reader import LOG_ENDING, Key, find_logs
-from vqa_client.reports.logged_run import CLEAN, LoggedRun, read_run
+from vqa_client.reports.logged_run import CLEAN, LoggedRun, headline_of, read_run
 from vqa_client.reports.names import first_of
 from vqa_client.task import Description
 from vqa_client.types import ANSWERED, Group, Status
@@ -60,6 +61,17 @@ class Side(Struct, kw_only=True):
         """The form in which all its questions were asked; None if there are several."""
         variants = self.variants
         return next(iter(variants)) if len(variants) == 1 else None
+
+    @property
+    def headline(self) -> str:
+        """The variant of the headline figures, which is the only one if there are no others."""
+        variants = sorted(self.variants, key=natural_key)
+        return headline_of(variants) or variants[0]
+
+    def of_headline(self) -> dict[Key, Kept]:
+        """The records of the headline's variant."""
+        variant = self.headline
+        return {key: record for key, record in self.kept.items() if key[1] == variant}
 
     @property
     def digests(self) -> frozenset[str]:
