@@ -61,7 +61,7 @@ def page_folders(root: Path) -> list[PageFolder]:
 
 
 class PackedNames:
-    """File names in one buffer: a million names take a third of the memory of a list."""
+    """File names in one buffer: a million names of 28 characters take 37 MB, 85 in a list."""
 
     def __init__(self, names: list[str]) -> None:
         self._ends = array("Q", [0])
