@@ -259,7 +259,7 @@ def test_worked_examples_are_earlier_turns_of_the_same_group(
         (["--shots", "2", "--seed", "7"], "shots.seed: 0 in shapes.run.json, 7 now"),
         (["--shots", "6"], "question 'a' can have 5 worked examples of the same kind (old), not 6"),
         (["--shots", "1", "--shots_from", "gone.json"], "gone.json does not exist"),
-        (["--shots_from", "dev"], "none are asked for"),
+        (["--shots_from", "dev"], "--shots_from needs --shots"),
     ):
         assert shapes.run(*more) == 2
         assert told in capsys.readouterr().err
