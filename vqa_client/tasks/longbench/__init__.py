@@ -98,13 +98,6 @@ def frame(options: McSettings | NiahSettings) -> Callable[[str, Question], str] 
     return lambda prompt, question: f"Context:\n{question.extra['context']}\n\n{prompt}"
 
 
-class _Uneven(Struct):
-    document: str
-    here: int
-    first: int
-    documents: int = 0
-
-
 class PageCounts:
     """Compares the numbers of pages in each folder with the first folder's; all have the documents in the same order.
 
@@ -114,7 +107,8 @@ class PageCounts:
     def __init__(self) -> None:
         self._first = ""
         self._counts = array("I")
-        self._uneven: dict[str, _Uneven] = {}
+        self._differing: Counter[str] = Counter()
+        self._examples: dict[str, str] = {}
 
     def counted(self, folder: str, pages: Pages) -> Pages:
         """The same pages, counted on each call."""
@@ -127,19 +121,17 @@ class PageCounts:
             if is_first:
                 self._counts.append(len(paths))
             elif paths and self._counts[place] and len(paths) != self._counts[place]:
-                uneven = _Uneven(document=document_id, here=len(paths), first=self._counts[place])
-                self._uneven.setdefault(folder, uneven).documents += 1
+                self._differing[folder] += 1
+                self._examples.setdefault(folder, f"{document_id} has {len(paths)}, not {self._counts[place]}")
             return paths
 
         return look
 
     def report(self, note: Callable[[str], None]) -> None:
         """Note for each folder how many documents differ, with one example: fonts may differ, or files are missing."""
-        for folder, of in self._uneven.items():
-            note(
-                f"documents with other numbers of pages in {folder} than in {self._first}: {of.documents} "
-                f"({of.document} has {of.here}, not {of.first})"
-            )
+        for folder, example in self._examples.items():
+            count = self._differing[folder]
+            note(f"documents with other numbers of pages in {folder} than in {self._first}: {count} ({example})")
 
 
 AnyRow = TypeVar("AnyRow", bound=Row)
