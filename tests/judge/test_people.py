@@ -74,7 +74,7 @@ def test_labels_correct_a_judges_accuracy_for_its_errors(run: Run, capsys: pytes
     assert accuracy["value"] == pytest.approx(0.5, abs=0.03)
     assert accuracy["low"] < 0.5 < accuracy["high"]
     [(names, people)] = found["people"].items()
-    assert (names, people["value"]) == ("1 - 2", 1)
+    assert (names, people["value"], found["fleiss"]) == ("1 - 2", 1, None)
     assert people["n"] < 60
 
 
@@ -192,12 +192,13 @@ def test_a_judge_at_chance_gives_no_corrected_accuracy_and_full_agreement_has_an
     guesses = on_judgements(lambda received: f"VERDICT: {'correct' if _number(received) % 2 else 'incorrect'}")
     assert run.judged(fault_server(guesses).base_url) == 0
     sheet, given = run.root / "labels.csv", ["judge", str(run.log), "--labels", str(run.root / "labels.csv")]
-    for says, told in (
-        (lambda n: n % 4 < 2, "- (hardly better than chance)"),
-        (lambda n: n % 2 == 1, "100.0 (61.0-100.0)"),
+    for says, last_weight, told in (
+        (lambda n: n % 4 < 2, 1, "- (hardly better than chance)"),
+        (lambda n: n % 2 == 1, 1, "100.0 (61.0-100.0)"),
+        (lambda n: n % 2 == 1, 6, "100.0 (43.4-100.0)"),  # two replies of one cluster weigh as much as 12
     ):
-        labels = [f"q{n},{'correct' if says(n) else 'incorrect'}" for n in range(12)]
-        sheet.write_text("\n".join(["question_id,label", *labels]))
+        labels = [f"q{n},{'correct' if says(n) else 'incorrect'},{last_weight if n > 9 else ''}" for n in range(12)]
+        sheet.write_text("\n".join(["question_id,label,weight", *labels]))
         capsys.readouterr()
         assert run_command(given) == 0
         assert told in capsys.readouterr().out
