@@ -23,6 +23,7 @@ from vqa_client.judge.labelling import Labelling
 from vqa_client.judge.loading import JudgedRun
 from vqa_client.judge.people import key_of, write_sheet
 from vqa_client.settings.judge import JudgeSettings, LabelSettings
+from vqa_client.tables.delimited import harmless
 
 REPLIES = [f"It is city {n if n % 3 else n + 1}<script>{n}</script>" for n in range(12)]
 
@@ -73,8 +74,9 @@ def test_the_seed_decides_which_replies_are_drawn_and_fewer_ones_weigh_more(tmp_
     sheet = labelling(Run(tmp_path, REPLIES).log, number=7).sheet
     assert column(sheet, "question_id") == ["q1", "q3", "q4", "q5", "q7", "q9", "q11"]
     assert column(sheet, "weight") == ["1.71429"] * 7
-    row = {"question_id": "'=1", "variant": "'s"}  # what a spreadsheet would take for a formula, and what it wouldn't
-    assert (key_of(row), key_of({"question_id": "'\t1"})) == (("=1", "'s"), ("\t1", ""))
+    for cell, written in {"=1": "'=1", "\t1": "'\t1", "＝1": "'＝1", "'s": "'s", "'-5": "'-5"}.items():
+        assert (harmless([cell]), key_of({"question_id": written})) == ([written], (cell, ""))
+    assert key_of({"question_id": "'=1", "variant": "'=s"}) == ("=1", "=s")
 
 
 def test_grades_are_labels_on_the_scale_of_the_judges(tmp_path: Path, fault_server: StartsServers) -> None:

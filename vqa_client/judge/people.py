@@ -99,7 +99,7 @@ def write_sheet(path: Path, run: JudgedRun, judge: Judge | None, number: int) ->
     weights: dict[Key, float] = {}
     for keys in shuffled:
         of_cell = [key for key in keys if key in drawn]
-        weights |= dict.fromkeys(of_cell, len(keys) / max(1, len(of_cell)))
+        weights |= {key: len(keys) / len(of_cell) for key in of_cell}
     grades = run.settings.grades
     scale = {"scale": f"{grades[0]} to {grades[-1]}"} if run.kind == "grade" else {}  # 1-5 is a date in a spreadsheet
     rows = ([*row, *scale.values()] for row in _rows(run, weights))
@@ -217,8 +217,8 @@ def _score(word: str, question: Question, run: JudgedRun, where: str) -> float |
 
 
 def _unquoted(cell: str) -> str:
-    """A cell without the "'" that protects it from being a formula in a spreadsheet."""
-    return cell[1:] if cell[:1] == "'" and cell[1:2] in tuple("=+-@\t\r") else cell
+    """A cell without the "'" that `harmless` put before it."""
+    return cell[1:] if cell[:1] == "'" and harmless([cell[1:]]) == [cell] else cell
 
 
 _CALLED_RIGHT, _REPLIES, _HITS, _RIGHT, _REJECTED, _WRONG, _JUDGE_AGREES, _RULE_AGREES, _LABELLED = range(9)
