@@ -235,7 +235,7 @@ def score_explanation_files(settings: ScoreExplanationsSettings) -> ExplanationR
 def _scores(metrics: Sequence[Metric], prediction: Prediction, question: Question) -> dict[str, float]:
     text = prediction.text or "" if prediction.status in ANSWERED else ""
     gold = (question.extra[name] for name in ("gold", "gold_text") if name in question.extra)
-    right = bool(text) and any(same(text, each) for each in gold)
+    right = bool(text) and any(same(text, reference) for reference in gold)
     others = {metric.name: metric.score(text, question) for metric in metrics}
     return {ACCURACY: float(right)} | {name: score for name, score in others.items() if score is not None}
 

@@ -52,14 +52,14 @@ def score_answers(settings: RunSettings, answers: AnswersSettings, note: Note) -
     settings = dataclasses.replace(cast(Any, settings), model=answers.model)
     plans = [_in_memory(plan) for plan in make_plans(settings, None, None, note, finds_images=False)]
     asked = [[question.id for question in plan.loaded.questions] for plan in plans]
-    keys = {key_of(each) for ids in asked for each in ids}
+    keys = {key_of(id) for ids in asked for id in ids}
     unknown = [key for key in predictions.by_id if key not in keys]
     if len(unknown) == len(predictions.by_id):
         raise no_common_question(predictions, asked[0][0], str(plans[0].data_path))
-    missing = [tuple(each for each in ids if key_of(each) not in predictions.by_id) for ids in asked]
+    missing = [tuple(id for id in ids if key_of(id) not in predictions.by_id) for ids in asked]
     treated = "counted as wrong" if answers.missing == "wrong" else "not scored (--missing wrong counts them)"
     for line in (
-        *note_ids(unknown, [each for ids in missing for each in ids], "question", "question", treated),
+        *note_ids(unknown, [id for ids in missing for id in ids], "question", "question", treated),
         *note_repeats(predictions.repeated, len(predictions.differing)),
         *note_file_faults(predictions),
     ):

@@ -91,7 +91,7 @@ class Predictions(Struct, frozen=True, kw_only=True):
     @property
     def has_answers(self) -> bool:
         """Whether there are answers, and not only explanations."""
-        return any(each.text or each.status != "ok" for each in self.by_id.values())
+        return any(prediction.text or prediction.status != "ok" for prediction in self.by_id.values())
 
 
 class _Row(Struct, frozen=True, gc=False):
@@ -297,7 +297,7 @@ def _prediction_of(where: str, row: _Row, answer: Any) -> Prediction:
 
 
 def _explained_prediction(form: Form | None, where: str, row: _Row, answer: Any) -> Prediction:
-    key = next((each for name in _EXPLAINED_IDS if (each := getattr(row, name)) not in (UNSET, None, "")), UNSET)
+    key = next((id for name in _EXPLAINED_IDS if (id := getattr(row, name)) not in (UNSET, None, "")), UNSET)
     explanation = _first_set(row, ("rationale", "explanation"))
     if form and row.caption is not UNSET:
         answer, explanation = split_caption(row.caption or "", form)

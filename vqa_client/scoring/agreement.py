@@ -127,7 +127,7 @@ def rogan_gladen(positive: float, sensitivity: float, specificity: float) -> flo
 
 def _shares(weights: Sequence[float]) -> list[float]:
     total = fsum(weights)
-    return [each / total for each in weights]
+    return [weight / total for weight in weights]
 
 
 def _ranks(shares: Sequence[float], grades: Sequence[float]) -> list[float]:
@@ -143,7 +143,7 @@ def _marginal(shares: Sequence[float], categories: Sequence[Hashable]) -> dict[H
     by_category: dict[Hashable, list[float]] = defaultdict(list)
     for share, category in zip(shares, categories, strict=True):
         by_category[category].append(share)
-    return {category: fsum(each) for category, each in by_category.items()}
+    return {category: fsum(members) for category, members in by_category.items()}
 
 
 def _influence(own: float, marginals: float, observed: float, chance: float) -> float:

@@ -124,7 +124,9 @@ class CorruptedScores:
     def _figures(self, variant: tuple[str, int]) -> Figures:
         outcomes = self._outcomes[variant]
         numbers = sorted(outcomes)
-        mean = mean_of([outcomes[number][0] for number in numbers], [self._clusters[each] or each for each in numbers])
+        mean = mean_of(
+            [outcomes[number][0] for number in numbers], [self._clusters[number] or number for number in numbers]
+        )
         statuses = Counter(status for _, status in outcomes.values())
         clean = self._outcomes.get(CLEAN, {})
         pairs = (
@@ -174,7 +176,7 @@ def _type_figures(pairs: list[tuple[float, float, str]]) -> TypeFigures:
 EQUAL = "equal"
 WEIGHTINGS: dict[str, dict[str, float]] = {
     EQUAL: dict.fromkeys(METRICS, 0.2),
-    **{one: {metric: 0.6 if metric == one else 0.1 for metric in METRICS} for one in METRICS},
+    **{preferred: {metric: 0.6 if metric == preferred else 0.1 for metric in METRICS} for preferred in METRICS},
 }
 """The published variations: equal weights, and 0.6 for one metric, which gives the variation its name."""
 

@@ -313,8 +313,8 @@ def read_two_letters(reply: Reply, answers: dict[str, str], rationales: dict[str
     if isinstance(parts, Answer) and parts.status != "unparsed":
         return parts
     missing: Answer | None = None
-    for each in (parts, split(reply.visible), None):  # wrappers may be around both letters, or around each
-        first, second = _halves(each, reply, answers, rationales)
+    for candidate in (parts, split(reply.visible), None):  # wrappers may be around both letters, or around each
+        first, second = _halves(candidate, reply, answers, rationales)
         if first.text and second.text:
             return Answer(text=two_letters(first.text, second.text), rule=first.rule, rationale=rationales[second.text])
         missing = missing or (second if first.text else first)

@@ -299,7 +299,7 @@ def _last_numbers(text: str) -> list[str]:
     if all(map(_is_number, sentences)):
         return _numbers_in(text)
     for sentence in reversed(sentences):
-        said = sentence.partition(" because ")[0]
-        if values := _numbers_in(said.rpartition("=")[2]) or _numbers_in(said) or _numbers_in(sentence):
+        claim = sentence.partition(" because ")[0]
+        if values := _numbers_in(claim.rpartition("=")[2]) or _numbers_in(claim) or _numbers_in(sentence):
             return values
     return []

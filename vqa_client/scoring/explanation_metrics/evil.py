@@ -154,9 +154,9 @@ def _scope(
 def _metric(ids: Sequence[str], scored: Scored | str) -> Metric:
     if isinstance(scored, str):
         return Metric(value=None, reason=scored)
-    each = {id: value for id, value in zip(ids, scored.each, strict=True) if value is not None}
+    known = {id: value for id, value in zip(ids, scored.each, strict=True) if value is not None}
     reason = scored.reason if scored.corpus is not None else "no question has a value"
-    return Metric(value=scored.corpus, n=len(each), per_question=each, reason=reason)
+    return Metric(value=scored.corpus, n=len(known), per_question=known, reason=reason)
 
 
 NGRAM_PARTS: Final = ("METEOR", "ROUGE_L", "CIDEr", "SPICE")

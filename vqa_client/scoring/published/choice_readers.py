@@ -59,10 +59,10 @@ def kit_label(reply: str, options: Options) -> str | None:
     if any(refusal in reply for refusal in _KIT_REFUSALS):
         return "Z"
     words = reply.translate(_KIT_MARKS).split()
-    there = [label for label in options if label in words]
-    if len(there) == 1 and words.index(there[0]) > len(words) - 5:
-        return there[0]
-    if not there and "Z" in words:
+    labels = [label for label in options if label in words]
+    if len(labels) == 1 and words.index(labels[0]) > len(words) - 5:
+        return labels[0]
+    if not labels and "Z" in words:
         return "Z"
     cue = _KIT_CUE.search(reply)
     return cue[1].upper() if cue and cue[1].upper() in options else None
@@ -118,8 +118,8 @@ def mmmu(reply: str, options: Options) -> str | None:
 def mmmu_pro(reply: str, options: Options) -> str | None:
     """MMMU-Pro's own reader (bb0b95a): the one label after the last "Answer:", else as lmms-eval reads MMMU."""
     _, cue, tail = reply.rpartition("Answer:")
-    there = [label for label in options if cue and label in tail]
-    return there[0] if len(there) == 1 else lmms_mmmu(reply, options)
+    labels = [label for label in options if cue and label in tail]
+    return labels[0] if len(labels) == 1 else lmms_mmmu(reply, options)
 
 
 def lmms_mmmu(reply: str, options: Options) -> str | None:
@@ -135,9 +135,9 @@ def lmms_mmbench(reply: str, options: Options) -> str | None:
     """lmms-eval's reader for MMBench (75571cfe): A to E as a word, even if not an option, else an option's text."""
     words = [] if _NO_REPLY in reply else reply.split()
     for form in ("{}", *_MMBENCH_FORMS):
-        there = [label for label in "ABCDE" if form.format(label) in words]
-        if len(there) == 1 and not (form == "{}" and "A" in words and len(words) > 3):
-            return there[0]
+        labels = [label for label in "ABCDE" if form.format(label) in words]
+        if len(labels) == 1 and not (form == "{}" and "A" in words and len(words) > 3):
+            return labels[0]
     return _option_in(reply, options)
 
 
@@ -223,8 +223,8 @@ def _label_equal_to(text: str, options: Options) -> str | None:
 def _option_in(reply: str, options: Options) -> str | None:
     """The one option whose text is in the reply."""
     lower = reply.lower()
-    there = [label for label, text in options.items() if text.lower() in lower]
-    return there[0] if len(there) == 1 else None
+    labels = [label for label, text in options.items() if text.lower() in lower]
+    return labels[0] if len(labels) == 1 else None
 
 
 def _last_label(text: str, options: Options, forms: Iterable[tuple[str, str]]) -> str | None:
@@ -233,13 +233,13 @@ def _last_label(text: str, options: Options, forms: Iterable[tuple[str, str]]) -
     `forms` are pairs: the form to look for, and the form whose last place counts.
     """
     for form, ranked_by in forms:
-        if there := [label for label in options if form.format(label) in text]:
-            return max(there, key=lambda label: text.rfind(ranked_by.format(label)))
+        if labels := [label for label in options if form.format(label) in text]:
+            return max(labels, key=lambda label: text.rfind(ranked_by.format(label)))
     if len(text.split()) <= 5:
         return None
     lower = text.lower()
-    there = [label for label, option in options.items() if option.lower() in lower]
-    return max(there, key=lambda label: lower.rfind(options[label].lower()), default=None)
+    labels = [label for label, option in options.items() if option.lower() in lower]
+    return max(labels, key=lambda label: lower.rfind(options[label].lower()), default=None)
 
 
 Reading = tuple[str | None, str]

@@ -49,7 +49,7 @@ def lmms_mme(reply: Reply, question: Question) -> Answer:
 
 
 def _in_four(start: str) -> Answer:
-    word = next((each for each in ("yes", "no") if each in start), None)
+    word = next((word for word in ("yes", "no") if word in start), None)
     return Answer(text=word, status="ok" if word else "unparsed", rule="first four characters")
 
 
