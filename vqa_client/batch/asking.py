@@ -20,39 +20,29 @@ from vqa_client.runner import Line, answer_one
 from vqa_client.types import Asks, Completion, Question, Record, Request
 
 
-class Results:
+class Results(ExitStack):
     """The places of the results in files, for a `with` statement; `damaged` are lines that aren't results.
 
     If a request has two results, the first one that is an answer counts.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = paths
+        super().__init__()
         self._files: list[IO[bytes]] = []
         self._places: dict[str, tuple[int, int]] = {}
-        self._keys: set[str] = set()
         self.damaged: list[bytes] = []
-        self.total = 0
-
-    def __enter__(self) -> "Results":
         answered: set[str] = set()
-        with ExitStack() as stack:
-            self._files = [stack.enter_context(path.open("rb")) for path in self._paths]
-            for number, file in enumerate(self._files):
-                place = 0
-                for line in file:
-                    if line.strip() and (result := self._decode(line)):
-                        if result.custom_id not in answered:
-                            self._places[result.custom_id] = number, place
-                        if result.answered:
-                            answered.add(result.custom_id)
-                    place += len(line)
-            self._stack = stack.pop_all()
+        for number, path in enumerate(paths):
+            self._files.append(self.enter_context(path.open("rb")))
+            place = 0
+            for line in self._files[-1]:
+                if line.strip() and (result := self._decode(line)):
+                    if result.custom_id not in answered:
+                        self._places[result.custom_id] = number, place
+                    if result.answered:
+                        answered.add(result.custom_id)
+                place += len(line)
         self.total, self._keys = len(self._places), set(map(key_in, self._places))
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._stack.close()
 
     def __contains__(self, key: str) -> bool:
         """Whether the question with this key has a result, of any request."""

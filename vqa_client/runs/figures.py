@@ -39,13 +39,11 @@ class ServersOfStart:
         """The server's description at the end of the run, with its memory."""
         await self._metrics.last_look()
         memory = self._metrics.memory_bytes()
-        return self._session.server | {"memory_bytes": await self._asked_memory() if memory is None else memory}
-
-    async def _asked_memory(self) -> int | None:
-        """The memory of all servers together in bytes; None if one doesn't report it."""
-        answers = await asyncio.gather(*(ask_memory_bytes(route.endpoint) for route in self._session.chat.routes.all))
-        sizes = [size for size in answers if size is not None]
-        return sum(sizes) if len(sizes) == len(answers) else None
+        if memory is None:  # each server is asked; if one doesn't report it, their sum is not known
+            routes = self._session.chat.routes.all
+            sizes = await asyncio.gather(*(ask_memory_bytes(route.endpoint) for route in routes))
+            memory = None if None in sizes else sum(filter(None, sizes))
+        return self._session.server | {"memory_bytes": memory}
 
     def described(self) -> dict[str, Any]:
         """The servers in the entry of this start: each start may ask another server."""
