@@ -270,7 +270,8 @@ _LAST_VALUE = lazily(
     r"([$€£]?-?\d[^\s;:=]*(?: [^\W\d_]{1,8})?)\W*\Z"
 )
 _RANGE = lazily(
-    r"\b(?:between|from|over|under|above|below|than)(?: [\d.,]+ ?(?:%|[^\W\d_]{1,9})? (?:and|(?:up |down )?to))? $"
+    r"\b(?:between|from|over|under|above|below|than|at least|at most|up to)"
+    r"(?: [\d.,]+ ?(?:%|[^\W\d_]{1,9})? (?:and|(?:up |down )?to))? $"
 )
 _STATED = lazily(r"(?:[=≈]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d")
 """A number that is stated later."""

@@ -261,7 +261,8 @@ BEST: Final = r" (?:best|(?:better|closest)(?=[.,;!]|$| (?:match|fit|answer|choi
 """Makes a label that fits the answer; "C is better than D" does not."""
 RIGHT_SIGNS: Final = r"[☑✅✔✓]|\((?<![\w)]\()\s?[xX✓✔]\s?\)"
 SAYS_RIGHT: Final = "correct|true|right"
-_WRONG: Final = rf"[☐❌✗✘✖]|\(\s?\)|\b(?i:incorrect|wrong|false|not (?:{SAYS_RIGHT}))\b"
+_WRONG_SIGNS: Final = "☐❌✗✘✖"
+_WRONG: Final = rf"[{_WRONG_SIGNS}]|\(\s?\)|\b(?i:incorrect|wrong|false|not (?:{SAYS_RIGHT}))\b"
 
 
 class Patterns:
@@ -298,7 +299,7 @@ class Patterns:
         self.leading = lazily(f"^{opening}{exact}", re.MULTILINE)
         self.ticked = lazily(
             rf"^\W{{0,6}}(?:{RIGHT_SIGNS})\W{{0,6}}{exact}(?=[).:\x03]| -|\W*$)"
-            rf"|^\W{{0,6}}(?P<before>{written})[^\n=\\]{{0,300}}(?:{RIGHT_SIGNS})\W{{0,4}}$",
+            rf"|^\W{{0,6}}(?P<before>{written})[^\n=\\{_WRONG_SIGNS}]{{0,300}}(?:{RIGHT_SIGNS})\W{{0,4}}$",
             re.MULTILINE,
         )
         self.verdicts = _verdicts(written)
@@ -332,13 +333,14 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
 
 
 def _verdicts(written: str) -> tuple[re.Pattern[str], ...]:
-    """Patterns of a judged label: judged at the end of its line, right after it, or in a box before it."""
+    """Patterns of a label judged at the end of its line, after it, in a row ("A ❌ B ✅") or in a box before it."""
     judgement = rf"(?<!n't )(?:(?P<right>{RIGHT_SIGNS}|\b(?i:{SAYS_RIGHT})\b)|(?P<wrong>{_WRONG}))"
     label = f"(?i:(?:option|choice) )?(?P<label>{written})"
     line, clause = r"^[^\w\n]{0,8}", r"(?:^[^\w\n]{0,8}|[.;|] )"
     sources = (
         rf"{line}{label}[^\w\n](?:[^\n]{{0,300}}?[^\w\n])??(?:is )?{judgement}[^\w\n]*$",
         rf"{clause}{label}[ :|).\x03-]{{1,4}}(?:is )?{judgement}(?=[^\w\n]*$|[\x03)]*[.:;,|])",
+        rf"(?:^|(?<=[\w:).] [☑✅✔✓{_WRONG_SIGNS}] )){label}[ :).\x03-]{{1,4}}{judgement}(?= (?:{written})\b|[^\w\n]*$)",
         rf"{judgement}[ \x02]{{0,3}}{label}(?=[ ).:\x03]|[^\w\n]*$)",
     )
     return tuple(lazily(source, re.MULTILINE) for source in sources)

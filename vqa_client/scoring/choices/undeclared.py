@@ -65,6 +65,8 @@ def leading_text(reply: ChoiceReply) -> Found | None:
     says = labels and labels[0] in reply.texts.silent
     if not labels or not (CLAUSE_END.match(text, end) or (text[end] == "," and says)):
         return None
+    if _CORRECTED.match(text, end):
+        return None  # "Night. No, wait: evening."
     if says and (unseeing(text) or BOTH.match(text) or foreign_or_corrected(text) or taken_back(text)):
         return None  # "No, I can't see the photo.", "Yes. No.", "No. Wait, yes."
     return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
@@ -242,6 +244,7 @@ _ONLY_SHARES = lazily(
 )
 _ROUNDED: Final = 0.03
 _WEIGHS = lazily(r"\b(?:i'd|i would|i) (?:put|give|assign)|\b(?:confiden|probabilit|likelihood|certain|chance)")
+_CORRECTED = lazily(r"[.!;] (?:no,? )?(?:wait|actually|sorry|correction|scratch that)\b")
 _JOINING = lazily(r"[\W_]*|(?i:\W{0,6}\b(?:and|or|oder|und|ou|et|o|y|e|of|en|lub|и|или|veya|ve)\b\W{0,6})")
 """Between two labels: only signs, or a word that joins them."""
 _SEPARATOR = lazily(r"[ \"')\x03]*(?:[).:]|\x03|[ ]?[-|] )|[)\"]")
