@@ -294,7 +294,7 @@ def _is_number(sentence: str) -> bool:
 
 
 def _last_numbers(text: str) -> list[str]:
-    """Those of the last sentence that has any, after its last "="; all if every sentence is only a number."""
+    """Those of the last sentence with numbers, after "=" and before "because"; all if each sentence is a number."""
     sentences = _SENTENCE_END.split(text)
     if all(map(_is_number, sentences)):
         return _numbers_in(text)

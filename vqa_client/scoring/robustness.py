@@ -125,7 +125,9 @@ def vre(
     cells: dict[tuple[str, str], Values] = {}
     for model, row in errors.items():
         for corruption, series in row.items():
-            cells[model, corruption] = _values(series, n_levels, sort_levels, f"{model}/{corruption}", reasons)
+            cell = f"{model}/{corruption}"
+            cells[model, corruption], missing = metrics_of(series, n_levels, sort_levels=sort_levels, name=cell)
+            reasons |= {f"{cell}/{metric}": reason for metric, reason in missing.items()}
     pool = {metric: _pool([cell[metric] for cell in cells.values()]) for metric in METRICS}
     in_pool = {key: {metric: scaled(cell[metric], pool[metric]) for metric in METRICS} for key, cell in cells.items()}
     constant = [metric for metric in METRICS if pool[metric]["min"] == pool[metric]["max"]]
@@ -150,29 +152,25 @@ def vre(
     )
 
 
-def metrics_of(errors: Errors) -> tuple[Values, dict[str, str]]:
-    """The five metrics of one series, and the reason for each that is None."""
-    reasons: dict[str, str] = {}
-    return _values(errors, len(errors), False, "", reasons), reasons
-
-
-def _values(errors: Errors, n_levels: int, sort_levels: bool, name: str, reasons: dict[str, str]) -> Values:
+def metrics_of(
+    errors: Errors, n_levels: int = 0, *, sort_levels: bool = False, name: str = "errors"
+) -> tuple[Values, dict[str, str]]:
+    """The five metrics of one series, of at least `n_levels`, and the reason for each metric that is None."""
     series: list[float | None] = [*errors, *[None] * (n_levels - len(errors))]
     for error in series:
         if error is not None and not (isfinite(error) and 0 <= error <= 1):
-            raise UsageError(
-                f"{name or 'errors'}: {error!r} is not an error rate", hint="give shares in [0, 1], not per cent"
-            )
+            raise UsageError(f"{name}: {error!r} is not an error rate", hint="give shares in [0, 1], not per cent")
     if sort_levels and None not in series:
         series.sort(key=lambda error: error or 0.0)
     values: Values = {}
+    reasons: dict[str, str] = {}
     for metric, formula in METRICS.items():
         try:
-            values[metric] = formula(_levels_run(series, 2 if formula is first_drop else n_levels))
+            values[metric] = formula(_levels_run(series, 2 if formula is first_drop else len(series)))
         except Undefined as reason:
             values[metric] = None
-            reasons[f"{name}/{metric}".lstrip("/")] = str(reason)
-    return values
+            reasons[metric] = str(reason)
+    return values, reasons
 
 
 def _levels_run(series: Sequence[float | None], needed: int) -> list[float]:
