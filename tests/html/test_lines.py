@@ -101,9 +101,36 @@ def test_charts_are_drawn_to_scale(tmp_path: Path) -> None:
     assert (slope.ticks, slope.lines[0].path) == (((40, "without"), (116, "with")), "40.0,8.0 116.0,67.0")
     assert slope.lines[0].ends == ((40, 8.0, "100.0"), (116, 67.0, "50.0"))
     assert curves(overview(read_run(write_run(tmp_path / "two", records[:8])))) == []
+    unknown = [replace(each, references=(), score=0.0) for each in records]
+    assert curves(overview(read_run(write_run(tmp_path / "unknown", unknown)))) == []
+    lost = [Gap(label=str(n), before=0.0, after=0.0, difference=None) for n in range(3)]
+    [slope] = slopes([("q", lost)], "without", "with")
+    assert [line.ends[0][1] for line in slope.lines] == [108, 120, 132]  # above the names of the steps
     long, _ = steps([("a", MAP)], Description(headline="", breakdowns=(Breakdown("depth", steps=True),)))
     assert (long.width, long.ticks, long.lines[0].path) == (
         151,
         ((60.75, "0-50%"), (114.25, "50-100%")),
         "60.8,8.0 114.2,96.5",
     )
+
+
+@pytest.mark.parametrize(
+    ("tokens", "bounds"),
+    [
+        ([0, *range(1, 29)], [(n - 0.5, n + 0.5) for n in range(1, 29)]),
+        ([*range(1, 30)], [(1.0, 1.128), (1.824, 2.058)]),
+        ([0, 5, 5], None),
+        ([0, 1, 1_000_000], [(1.0, 1.638), (610540.23, 1000000.0)]),
+    ],
+)
+def test_few_whole_numbers_have_bars_of_their_own_and_zeros_none(
+    tmp_path: Path, tokens: list[int], bounds: list[tuple[float, float]] | None
+) -> None:
+    seen = overview(read_run(write_run(tmp_path, [record(1)])))
+    charts = histograms(replace(seen, completion_tokens=tokens, latencies_s=[]))
+    if bounds is None:
+        assert charts == []
+    else:
+        [chart] = charts
+        drawn = [(round(bar.low, 3), round(bar.high, 3)) for bar in chart.bars]
+        assert drawn[: len(bounds)] == bounds

@@ -102,14 +102,11 @@ class Histogram(Struct, frozen=True, kw_only=True):
 
 
 def curves(overview: Overview) -> list[Curve]:
-    """A curve for each field whose values are steps."""
-    charts = []
-    steps = [each.field for each in overview.description.breakdowns if each.steps]
-    for field in steps:
-        tallies = overview.summary.breakdowns.get(field, {})
-        if len(tallies) > 2:
-            charts.append(_curve(overview, field.replace("_", " "), field, tallies, 460.0, 200.0))
-    return charts
+    """A curve for each field with more than two steps, if their accuracies are known."""
+    fields = [each.field for each in overview.description.breakdowns if each.steps]
+    tallies = {field: overview.summary.breakdowns.get(field, {}) for field in fields}
+    charts = [_curve(overview, field.replace("_", " "), field, of, 460.0, 200.0) for field, of in tallies.items()]
+    return [chart for chart in charts if len(chart.points) > 2]
 
 
 def level_curves(overview: Overview) -> list[Curve]:
