@@ -68,6 +68,7 @@ def without_thoughts(text: str, *, cut: bool) -> tuple[str, bool]:
 
 
 def _undelimited(text: str) -> tuple[str, bool]:
+    """The text outside delimited thoughts, and whether the last thought is unfinished."""
     text = _DETAILS.sub(lambda details: f"<think>{details[1]}" + ("</think>" if details[2] else ""), text)
     kept: list[str] = []
     start, thinking, spoke = 0, False, False

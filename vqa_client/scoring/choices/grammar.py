@@ -326,10 +326,8 @@ class Patterns:
         self.unspaced_subject = lazily(rf"(?P<head>.*){exact}(?P<tail>){_UNSPACED_IS}\Z", re.DOTALL)
 
 
-@lru_cache(maxsize=256)
-def patterns_of(names: tuple[str, ...]) -> Patterns:
-    """The patterns for these labels, cached for the questions that share them: to compile them takes some 50 ms."""
-    return Patterns(names)
+patterns_of = lru_cache(maxsize=256)(Patterns)
+"""Cached for the questions that share their labels: to compile the patterns takes some 50 ms."""
 
 
 def _verdicts(written: str) -> tuple[re.Pattern[str], ...]:

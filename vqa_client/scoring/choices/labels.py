@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -70,44 +69,32 @@ EXCLUDED: Final = lazily(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
     """The labels of one question.
 
-    `written` maps each accepted spelling to its label. `source` is regex source for any spelling, `exact` for a label
-    as the question spells it, `spoken` also for lower-case letters that aren't words; `tokens` finds every candidate.
+    `written` maps each accepted spelling to its label, without spellings that two labels would share. `source` is regex
+    source for any spelling, `exact` for a label as the question spells it, `spoken` also for lower-case letters that
+    aren't words; `tokens` finds every candidate.
     """
 
-    written: Mapping[str, str]
-    source: str
-    spoken: str
-    exact: re.Pattern[str]
-    tokens: re.Pattern[str]
+    def __init__(self, labels: tuple[str, ...]) -> None:
+        self.written = written = {plain(label): label for label in labels if plain(label)}
+        names = tuple(written)
+        for fold in (str.lower, str.upper):
+            for name in names:
+                if sum(fold(other) == fold(name) for other in names) == 1:
+                    written.setdefault(fold(name), written[name])
+        for lookalike, latin in LOOKALIKES.items():
+            if chr(latin) in names and not any(ord(name[0]) in LOOKALIKES for name in names):
+                written.setdefault(chr(lookalike), written[chr(latin)])
+        others = _alternatives(written.keys() - {*names})
+        spoken = [name for name in written if name in names or (name.islower() and name.upper() not in WORDS)]
+        self.spoken, self.exact = _any_of(spoken), lazily(_any_of(names))
+        self.source = f"(?:{_alternatives(written)})(?!{JOINER})"
+        self.tokens = lazily(rf"(?<!{JOINER})(?:{_alternatives(names)}|(?:{others}){_NO_WORD})(?!{JOINER})")
 
 
-@lru_cache(maxsize=256)
-def labels_of(labels: tuple[str, ...]) -> Labels:
-    """Spellings of each label, without those that two labels would share."""
-    written = {plain(label): label for label in labels if plain(label)}
-    names = tuple(written)
-    for fold in (str.lower, str.upper):
-        for name in names:
-            if sum(fold(other) == fold(name) for other in names) == 1:
-                written.setdefault(fold(name), written[name])
-    for lookalike, latin in LOOKALIKES.items():
-        if chr(latin) in names and not any(ord(name[0]) in LOOKALIKES for name in names):
-            written.setdefault(chr(lookalike), written[chr(latin)])
-    spoken = [name for name in written if name in names or (name.islower() and name.upper() not in WORDS)]
-    return Labels(
-        written=written,
-        spoken=_any_of(spoken),
-        source=f"(?:{_alternatives(written)})(?!{JOINER})",
-        exact=lazily(_any_of(names)),
-        tokens=lazily(
-            rf"(?<!{JOINER})(?:{_alternatives(names)}|(?:{_alternatives(written.keys() - {*names})}){_NO_WORD})"
-            rf"(?!{JOINER})"
-        ),
-    )
+labels_of = lru_cache(maxsize=256)(Labels)
 
 
 def _any_of(names: Iterable[str]) -> str:
