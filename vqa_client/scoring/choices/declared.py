@@ -340,7 +340,7 @@ def _denied(reply: ChoiceReply, start: int, end: int) -> bool:
 
 
 def declared(reply: ChoiceReply) -> Found | None:
-    """The last declaration; weak ones count only if there are no others and all of them agree."""
+    """The last declaration; weak ones count only if nothing else is declared and all of them agree."""
     every = declarations(reply)
     strong = [declaration for declaration in every if not declaration.weak]
     if not strong:

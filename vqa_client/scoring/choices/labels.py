@@ -153,7 +153,7 @@ def _token(
 
 
 def _standing(text: str, end: int, token: str) -> tuple[bool, bool, str]:
-    """Whether the letter stands, whether it stands alone, and the next word, which may be its choice's first."""
+    """`Token.stands`, `Token.stands_alone`, and the next word, which may be the first of the choice's text."""
     closers = _CLOSERS.match(text, end)
     at = closers.end() if closers else end
     following = text[at : at + 1]

@@ -109,7 +109,7 @@ def denied(before: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def refuted(before: str, word: str = "") -> bool:
-    """Whether the words `before` a declaration that starts with `word` refute it; cached, since replies begin alike."""
+    """Whether the words `before` a declaration that starts with `word` refute it; cached, since many share them."""
     text = before + word
     return before != "" and (_DISQUALIFIED.search(before) is not None or any(words.search(text) for words in _REFUTED))
 

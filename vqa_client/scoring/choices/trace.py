@@ -29,7 +29,7 @@ class RuleView(Struct, frozen=True, kw_only=True):
 
 
 class Declared(Struct, frozen=True, kw_only=True):
-    """A place where the reply declares an answer; weak ones count only if there are no others."""
+    """A place where the reply declares an answer; weak ones count only if nothing else is declared."""
 
     rule: str
     labels: tuple[str, ...]
@@ -53,25 +53,25 @@ class ChoiceView(Struct, frozen=True, kw_only=True):
 
 def explain_choice(completion: Completion, choices: dict[str, str]) -> ChoiceView:
     """Read as `choice_in` does, and show what each rule finds."""
-    taken = reply_from(completion)
-    answer = choice_in(taken, choices)
-    from_reasoning = taken.source == "reasoning"
-    text = prepared(taken.peeled, choices, cut=taken.cut) or taken.peeled
-    reply = ChoiceReply(text, choices) if from_reasoning else read(text, tuple(choices.items()), cut=taken.cut)[0]
-    cut = is_cut(completion.finish_reason) and len(reply.text) == len(text)
+    reply = reply_from(completion)
+    answer = choice_in(reply, choices)
+    from_reasoning = reply.source == "reasoning"
+    text = prepared(reply.peeled, choices, cut=reply.cut) or reply.peeled
+    own = ChoiceReply(text, choices) if from_reasoning else read(text, tuple(choices.items()), cut=reply.cut)[0]
+    whole, limited = len(own.text) == len(text), is_cut(completion.finish_reason)
     return ChoiceView(
         answer=answer,
-        read=reply.text.translate(SHOWN),
-        source=taken.source,
-        unclosed=taken.cut and not is_cut(completion.finish_reason),
-        cut=cut,
+        read=own.text.translate(SHOWN),
+        source=reply.source,
+        unclosed=reply.cut and not limited,
+        cut=limited and whole,
         rules=_views(
-            reply,
-            only_explicit=(taken.cut and len(reply.text) == len(text)) or from_reasoning,
+            own,
+            only_explicit=(reply.cut and whole) or from_reasoning,
             unread=from_reasoning and answer.source != "reasoning",
         ),
-        declared=tuple(_declared_views(reply)),
-        mentioned=tuple(label for label in choices if label in mentioned(reply)),
+        declared=tuple(_declared_views(own)),
+        mentioned=tuple(label for label in choices if label in mentioned(own)),
         parsers={"robust": (answer.text, answer.rule)}
         | {name: read(completion.text) for name, read in READINGS.items()},
     )

@@ -34,7 +34,7 @@ def conclusion_of(text: str) -> str:
 
 
 def exact_text(reply: ChoiceReply) -> Found | None:
-    """The reply is the text of one choice."""
+    """The choice whose text is the whole reply."""
     text = reply.folded
     labels, end = reply.first_text
     if WORD.search(text, end):
@@ -59,7 +59,7 @@ def weighed(reply: ChoiceReply) -> Found | None:
 
 
 def leading_text(reply: ChoiceReply) -> Found | None:
-    """The reply opens with the text of a choice: "No, the car is red." """
+    """The choice whose text the reply begins with: "No, the car is red." """
     text = reply.folded
     labels, end = reply.first_text
     says = labels and labels[0] in reply.texts.silent
