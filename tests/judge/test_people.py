@@ -192,16 +192,25 @@ def test_a_judge_at_chance_gives_no_corrected_accuracy_and_full_agreement_has_an
     guesses = on_judgements(lambda received: f"VERDICT: {'correct' if _number(received) % 2 else 'incorrect'}")
     assert run.judged(fault_server(guesses).base_url) == 0
     sheet, given = run.root / "labels.csv", ["judge", str(run.log), "--labels", str(run.root / "labels.csv")]
-    for says, last_weight, told in (
-        (lambda n: n % 4 < 2, 1, "- (hardly better than chance)"),
-        (lambda n: n % 2 == 1, 1, "100.0 (61.0-100.0)"),
-        (lambda n: n % 2 == 1, 6, "100.0 (43.4-100.0)"),  # two replies of one cluster weigh as much as 12
+    for says, last_weight, figure, told in (
+        (lambda n: n % 4 < 2, 1, "corrected accuracy", "- (hardly better than chance)"),
+        (lambda n: n % 2 == 1, 1, "agreement", "100.0 (61.0-100.0)"),  # of six clusters
+        (lambda n: n % 2 == 1, 6, "agreement", "100.0 (43.4-100.0)"),  # two replies of one cluster weigh as much as 12
     ):
         labels = [f"q{n},{'correct' if says(n) else 'incorrect'},{last_weight if n > 9 else ''}" for n in range(12)]
         sheet.write_text("\n".join(["question_id,label,weight", *labels]))
         capsys.readouterr()
         assert run_command(given) == 0
-        assert told in capsys.readouterr().out
+        assert f"{figure}, % {told}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_labels_of_choices_are_not_grades(tmp_path: Path, fault_server: StartsServers) -> None:
+    run = Run(tmp_path, ["So it is A", "So it is A"], choices=True)
+    assert run.judged(fault_server(answer("VERDICT: A")).base_url, check=False) == 0
+    (run.root / "labels.csv").write_text("question_id,label\nq0,A\nq1,A\n")
+    assert run_command(["judge", str(run.log), "--labels", str(run.root / "labels.csv")]) == 0
+    [found] = json.loads((run.log.parent / "capitals.judged-match-people.json").read_text())
+    assert (found["labelled"], found["graded"], found["agreement"]["value"]) == (2, False, 1.0)
 
 
 @pytest.fixture(scope="module")
