@@ -1,5 +1,6 @@
 """The options that select questions, and those that contradict each other."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def test_an_existing_path_is_not_an_address(tmp_path: Path, monkeypatch: pytest.
 def test_fields_have_their_former_names_too() -> None:
     former: dict[str, Any] = {"data_json": "data.json", "images_dir": "pages"}
     assert McSettings(**former) == McSettings(data=Path("data.json"), images=Path("pages"))
+    assert replace(McSettings(data=Path("old.json")), **former) == McSettings(**former)
 
 
 def test_a_folder_may_have_the_name_of_a_report(tmp_path: Path) -> None:

@@ -61,7 +61,8 @@ def with_former_names(**former: str) -> Callable[[type[Item]], type[Item]]:
 
         @wraps(made)
         def init(self: Item, *values: Any, **named: Any) -> None:
-            made(self, *values, **{former.get(name, name): value for name, value in named.items()})
+            renamed = {former[name]: named.pop(name) for name in former.keys() & named.keys()}
+            made(self, *values, **(named | renamed))
 
         cast(Any, settings).__init__ = init
         return settings
