@@ -224,6 +224,7 @@ COUNTS += [
     *((text, None) for text in ("$45-$50", "45%-50%", "45% - 50%", "$45 - $50", "<5", "It is > 5.")),
     *((text, "5") for text in ("Count: five (5).", "1. I see 5 of them", "-> 5", "$10 - $5")),
     *((text, "5") for text in ("5. There are 2 cats.", "5\n\n2 are red and 3 are blue.", "2. 5")),
+    *((text, "3") for text in ("9. Oh wait, that's upside down. It's 3.", "8\n\nCorrection: 3", "7. No, it's 3.")),
     ("£3bn", "3000000000"),
     ("4.333... ≈ 4.33", "4.33"),
     ("- A: 60\n- B: 10\n- Sum: 60+10=70", "70"),

@@ -96,6 +96,11 @@ _CORRECTED = re.compile(
     re.IGNORECASE,
 )
 """A denied number beside the right one: "not 8 but 9", "9, not 8"; in "8, no 9" the second one may be right."""
+_TAKES_BACK = re.compile(
+    r"\W*(?:(?:oh|hmm),? )?(?:wait|actually|sorry|correction|scratch that|no(?=[,:])|on second (?:look|thought))\b",
+    re.IGNORECASE,
+)
+"""Begins a sentence that corrects the number before it."""
 _FORMULA_ALONE = re.compile(r"\W{0,9}\$[^$\n]+\$\W{0,9}")
 _IN_FORMULA = re.compile(r"(?<=\$)[^$\n]{1,80}(?=\$)|(?<=\\\()[^()\n]{1,80}(?=\\\))")
 _MINUS = re.compile(r"(?<=\d)-(?=\d)")
@@ -151,7 +156,7 @@ def _candidates(reply: Reply, text: str, counted: str) -> Iterator[tuple[str, li
     yield "asked for", _counted_numbers(text, counted)
     yield "only number", _numbers_in(text)
     first, *others = _SENTENCE_END.split(text)
-    if _is_number(first) and not all(map(_is_number, others)):
+    if _is_number(first) and not (all(map(_is_number, others)) or any(map(_TAKES_BACK.match, others))):
         yield "first sentence", _numbers_in(first)
     if not _LISTED.search(reply.text):
         yield "last sentence", _last_numbers(text)
