@@ -1,9 +1,9 @@
-"""Commands without the second that Python takes to start and import: a process that has the library forks for each.
+"""Runs commands in forks of a process that has imported the library, which saves a second of start-up for each.
 
 `popen(arguments)` is `subprocess.Popen([sys.executable, "-W", "error", "-m", "vqa_client", *arguments])`, with its
-options, and with `limits` on what the process may take, by the constants of `resource`. It is a new interpreter where
-it gets a session of its own, where an interpreter would read another environment at its start, and on systems that
-can't watch a process.
+options, and with `limits` on resources, by the constants of `resource`. It starts a new interpreter if the process gets
+its own session, if the environment has variables that an interpreter reads at its start, and on systems that can't
+watch a process.
 """
 
 import atexit
