@@ -1,5 +1,6 @@
 """How questions are matched, which comparisons are refused, and the warnings."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,9 @@ import pytest
 
 from tests.compare.logged import DIGEST, failed, put, record
 from vqa_client.compare.matching import Matched, match, warnings
-from vqa_client.compare.sides import Side, label_sides, read_sides
+from vqa_client.compare.sides import Kept, Side, label_sides, read_sides
 from vqa_client.errors import DataError, IdentityError
+from vqa_client.reports.log_reader import Key
 from vqa_client.types import Record
 
 
@@ -43,6 +45,22 @@ def test_two_variants_are_compared_by_id(tmp_path: Path) -> None:
     found, said = matched(tmp_path, a, b)
     assert [pair.key for pair in found.pairs] == [("1", "clean"), ("2", "clean")]
     assert "matched only by question id: org/one is 'clean', org/two is 'jpeg'" in said
+
+
+def test_a_run_in_several_forms_is_walked_over_a_few_times_and_not_once_per_question(tmp_path: Path) -> None:
+    class Walked(dict[Key, Kept]):
+        walks = 0
+
+        def __iter__(self) -> Iterator[Key]:
+            self.walks += 1
+            return super().__iter__()
+
+    ids = [str(number) for number in range(40)]
+    several = [record(name, variant=variant) for name in ids for variant in ("clean", "snow/1")]
+    plain, other = sides(tmp_path, [record(name) for name in ids], several)
+    plain.kept = kept = Walked(plain.kept)
+    assert len(match(plain, other).pairs) == 40
+    assert kept.walks < 20
 
 
 @pytest.mark.parametrize(

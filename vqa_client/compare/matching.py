@@ -90,7 +90,7 @@ def match(a: Side, b: Side) -> Matched:
     if not a.variants & b.variants and (a.only_variant is not None or b.only_variant is not None):
         variants = a.headline, b.headline
         kept = a.of_headline()
-        others = {(key[0], a.headline): record for key, record in b.of_headline().items()}
+        others = {(key[0], variants[0]): record for key, record in b.of_headline().items()}
     pairs = _pairs({key: (record, others[key]) for key, record in kept.items() if key in others})
     only_a = [key for key in kept if key not in others]
     only_b = [key for key in others if key not in kept]
