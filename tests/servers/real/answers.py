@@ -1,4 +1,4 @@
-"""What the tiny model answers where no server stands between."""
+"""The tiny model's answers without a server."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tests.servers.real.serving import OFFLINE, SHIMS, checkpoint
 
 
 class Offline:
-    """Answers prompts by transformers in vLLM's environment, from the first on; it complains to `log`."""
+    """Answers prompts by transformers in vLLM's environment, from the first prompt on; errors go to `log`."""
 
     def __init__(self, log: IO[bytes]) -> None:
         self._log = log
@@ -27,22 +27,22 @@ class Offline:
         """The model's greedy replies to prompts about pictures; the test is skipped without the environment."""
         keys = [json.dumps({"prompt": prompt, "images": [*map(str, pictures)]}) for prompt, pictures in asked]
         if new := [key for key in dict.fromkeys(keys) if key not in self._known]:
-            self._known.update(zip(new, self._said(new), strict=True))
+            self._known.update(zip(new, self._ask(new), strict=True))
         return [self._known[key] for key in keys]
 
-    def _said(self, asked: Sequence[str]) -> list[str]:
-        model = self._model = self._model or _started(self._log)
+    def _ask(self, asked: Sequence[str]) -> list[str]:
+        model = self._model = self._model or _start(self._log)
         assert model.stdin
         assert model.stdout
         model.stdin.write(f"[{', '.join(asked)}]\n")
         model.stdin.flush()
         line = model.stdout.readline()
-        assert line, self._complaints()
-        said: list[str] = json.loads(line)
-        return said
+        assert line, self._end_of_log()
+        replies: list[str] = json.loads(line)
+        return replies
 
-    def _complaints(self) -> str:
-        """What the process said before it ended."""
+    def _end_of_log(self) -> str:
+        """The last output of the process."""
         self._log.seek(0)
         return self._log.read()[-2000:].decode("utf-8", "replace")
 
@@ -53,7 +53,7 @@ class Offline:
                 model.kill()
 
 
-def _started(log: IO[bytes]) -> subprocess.Popen[str]:
+def _start(log: IO[bytes]) -> subprocess.Popen[str]:
     if reason := missing("vllm"):
         pytest.skip(f"no offline answers: {reason}")
     return subprocess.Popen(
@@ -68,7 +68,7 @@ def _started(log: IO[bytes]) -> subprocess.Popen[str]:
 
 @contextmanager
 def offline_model() -> Iterator[Offline]:
-    """Until the block ends."""
+    """The model, as long as the block runs."""
     with TemporaryFile() as log:
         model = Offline(log)
         try:

@@ -1,4 +1,4 @@
-"""`vqa-client` as a command of its own, and the records that it leaves."""
+"""`vqa-client` as a process, and the records that it writes."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from vqa_client.types import Record
 
 
 def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run it; no key or address of the caller's environment reaches it."""
+    """Run the command, without the keys and addresses of this process's environment."""
     given = {name: value for name, value in os.environ.items() if not name.startswith(("VQA_CLIENT_", "OPENAI_"))}
     return subprocess.run(
         [sys.executable, "-m", "vqa_client", *map(str, words)], env=given, capture_output=True, text=True, check=False
@@ -21,7 +21,7 @@ def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def config(server: RealServer, folder: Path, **changes: Any) -> Path:
-    """The file of a config that leads to the server."""
+    """Write a config for the server."""
     path = folder / "tiny.json"
     path.write_text(json.dumps(server.config(**changes)))
     return path

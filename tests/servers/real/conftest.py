@@ -1,9 +1,9 @@
-"""Real servers for the tests of this folder, one of each kind for all of them.
+"""Real servers for the tests of this folder.
 
-`vllm` and `mlx` are servers that stay as they are; `server` is each of the two in turn. `other_vllm` and `other_mlx`
-have options of their own, and may be changed: mlx-vlm drops its model when it is asked for another. A start takes as
-long as many tests, so only the test that kills a server starts its own. `offline` answers prompts without any server.
-Where an environment or the model is missing, the test is skipped with the reason.
+All tests share `vllm` and `mlx`, and don't change them; `server` is each of the two in turn. `other_vllm` and
+`other_mlx` have other options, and tests may change them: mlx-vlm drops its model if a request names another. A start
+takes as long as many tests, so only the test that kills a server starts its own. `offline` answers prompts without a
+server. If an environment or the model is missing, the test is skipped with the reason.
 """
 
 import os
@@ -18,13 +18,13 @@ from tests.servers.real.serving import SECRET, RealServer, started
 
 IN_PARALLEL = pytest.mark.skipif("PYTEST_XDIST_WORKER" in os.environ, reason="real servers need a session without -n")
 TIMEOUT_S = 900
-"""vLLM takes 20 s to start, minutes where it shares the machine, and others may be starting theirs."""
+"""vLLM takes 20 s to start, and minutes on a busy machine; another session may be starting its servers."""
 SMALL_CACHE = ("--mm-processor-cache-gb", "0.001")
-"""A megabyte: less than one larger picture, once it is processed."""
+"""One megabyte, less than one of the larger pictures after processing."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A server's start counts to the test that asks for it first; two of each kind are more than a laptop has."""
+    """Allow time for a server's start in any test; skip in parallel sessions, which would start too many servers."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.timeout(TIMEOUT_S))
@@ -33,21 +33,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def vllm() -> Iterator[RealServer]:
-    """vLLM with the tiny model, for all tests."""
+    """vLLM with the tiny model, shared by all tests."""
     with started("vllm") as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def mlx() -> Iterator[RealServer]:
-    """mlx-vlm with the tiny model, for all tests."""
+    """mlx-vlm with the tiny model, shared by all tests."""
     with started("mlx-vlm") as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def other_vllm() -> Iterator[RealServer]:
-    """One that may read easy-VQA's files and keeps few pictures."""
+    """A vLLM that may read easy-VQA's files and has a small cache of pictures."""
     folder = easy.coloured(1)[0].pictures[0].resolve().parent
     with started("vllm", *SMALL_CACHE, "--allowed-local-media-path", str(folder)) as server:
         yield server
@@ -55,20 +55,20 @@ def other_vllm() -> Iterator[RealServer]:
 
 @pytest.fixture(scope="session")
 def other_mlx() -> Iterator[RealServer]:
-    """One that wants a key and tells no alternatives, as it does unless `vqa-client serve` starts it."""
+    """An mlx-vlm that needs a key and gives no alternative tokens, which is its default without `vqa-client serve`."""
     with started("mlx-vlm", "--top-logprobs-k", "0", env={"MLX_VLM_SERVER_API_KEY": SECRET}) as server:
         yield server
 
 
 @pytest.fixture(scope="session", params=["mlx-vlm", "vllm"])
 def server(request: pytest.FixtureRequest) -> RealServer:
-    """Each of the two."""
-    found: RealServer = request.getfixturevalue("vllm" if request.param == "vllm" else "mlx")
-    return found
+    """`vllm` and `mlx` in turn."""
+    shared: RealServer = request.getfixturevalue("vllm" if request.param == "vllm" else "mlx")
+    return shared
 
 
 @pytest.fixture(scope="session")
 def offline() -> Iterator[Offline]:
-    """What the model says by itself."""
+    """The model without a server."""
     with offline_model() as model:
         yield model

@@ -1,4 +1,4 @@
-"""easy-VQA's test questions, out of a server's environment, in the files of the benchmarks."""
+"""easy-VQA's test questions, from a server's environment, in the data formats of the benchmarks."""
 
 import json
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ PLACES = ("first", "second", "third", "fourth")
 
 
 class Asked(NamedTuple):
-    """A question on pictures, and its one answer."""
+    """A question about pictures, and its answer."""
 
     number: int
     text: str
@@ -25,28 +25,28 @@ class Asked(NamedTuple):
 
     @property
     def id(self) -> str:
-        """As records have it."""
+        """The question's id in records."""
         return str(self.number)
 
 
 @cache
 def _rows() -> tuple[list[list[Any]], Path]:
     places = (path for kind in KINDS if not missing(kind) for path in folder(kind).glob("lib/python3*/site-packages"))
-    found = next((place / "easy_vqa" / "data" / "test" for place in places if (place / "easy_vqa").is_dir()), None)
-    if found is None:
+    data = next((place / "easy_vqa" / "data" / "test" for place in places if (place / "easy_vqa").is_dir()), None)
+    if data is None:
         pytest.skip("easy-VQA comes with the servers' environments")
-    return json.loads((found / "questions.json").read_text("utf-8")), found / "images"
+    return json.loads((data / "questions.json").read_text("utf-8")), data / "images"
 
 
 def asked(count: int) -> list[Asked]:
-    """So many questions, evenly out of all; the test is skipped where there is no environment that has them."""
+    """`count` questions at equal distances; skips the test if no environment has easy-VQA."""
     rows, images = _rows()
     numbers = range(0, len(rows), len(rows) // count)[:count]
     return [Asked(number, *rows[number][:2], (images / f"{rows[number][2]}.png",)) for number in numbers]
 
 
 def coloured(count: int) -> list[Asked]:
-    """The colours of so many pictures, each asked once."""
+    """A question about the colour of each of `count` pictures."""
     rows, images = _rows()
     colours = {row[2]: row[1] for row in rows if row[1] in COLOURS}
     pictures = sorted(colours)[:count]
@@ -54,7 +54,7 @@ def coloured(count: int) -> list[Asked]:
 
 
 def several(count: int, most: int) -> list[Asked]:
-    """Questions on one of two to `most` pictures."""
+    """`count` questions, each about one of two to `most` pictures."""
     single = coloured(count + most)
     made = []
     for number in range(count):
@@ -67,7 +67,7 @@ def several(count: int, most: int) -> list[Asked]:
 
 
 def write_vqa2(root: Path, questions: Sequence[Asked]) -> Path:
-    """The files of a VQA 2.0 split, where each question has its own image and ten people agree."""
+    """Write a VQA 2.0 split in which each question has its own image and ten equal answers."""
     folder = write_split(
         root,
         [question(each.number, each.text, image_id=each.number) for each in questions],
@@ -81,7 +81,7 @@ def write_vqa2(root: Path, questions: Sequence[Asked]) -> Path:
 
 
 def write_longbench(root: Path, questions: Sequence[Asked]) -> tuple[Path, Path]:
-    """A data file in LongBench-v2's form, four colours to choose from, and its folder of pages: one page a picture."""
+    """Write a data file in LongBench-v2's form, with four colours as choices, and a folder of pages, each a picture."""
     pages = root / "pages" / "clean" / "images"
     pages.mkdir(parents=True)
     rows = []
@@ -104,7 +104,7 @@ def write_longbench(root: Path, questions: Sequence[Asked]) -> tuple[Path, Path]
 
 
 def write_vqax(root: Path, questions: Sequence[Asked]) -> Path:
-    """A split of VQA-X, whose images have JPEG's suffix whatever they are."""
+    """Write a split of VQA-X; all its images have the suffix of JPEG."""
     records = {}
     for each in questions:
         name = f"COCO_val2014_{each.number:012d}.jpg"

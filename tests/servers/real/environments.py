@@ -1,7 +1,7 @@
-"""The environments of real servers, and of Ray: made once from exact versions, and found again by them.
+"""The environments of real servers and of Ray, each made once for its pinned versions.
 
-`python -m tests.servers.real.environments` makes those that are missing, below $VQA_CLIENT_SERVERS or
-~/.cache/vqa-client/servers, and says of each why it can't be made; that is no error.
+`python -m tests.servers.real.environments` makes the missing ones below $VQA_CLIENT_SERVERS or
+~/.cache/vqa-client/servers. If it can't make one, it prints the reason and still exits with 0.
 """
 
 import fcntl
@@ -21,53 +21,55 @@ Kind = Literal["mlx-vlm", "vllm", "ray"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 HOME = Path(os.environ.get("VQA_CLIENT_SERVERS") or Path.home() / ".cache" / "vqa-client" / "servers").absolute()
 FREE_BYTES: dict[Kind, int] = {"mlx-vlm": 1 << 30, "vllm": 5 << 30, "ray": 1 << 30}
-"""What has to be free: an environment's size once more for what is downloaded."""
+"""The free space that a new environment needs, including its downloads."""
 IMPORTED: dict[Kind, str] = {"mlx-vlm": "mlx.core, mlx_vlm.server", "vllm": "torch, vllm, transformers", "ray": "ray"}
 TORCH_FOR_CPU = "https://download.pytorch.org/whl/cpu"
-"""Where torch for CPUs alone is, if not in the registry."""
+"""The index with torch for CPUs, if the registry doesn't have it."""
 MADE, REASON = "made", "reason"
 
 
 def requirements(kind: Kind) -> Path:
-    """The file of exact versions."""
+    """The file of pinned versions."""
     return Path(__file__).with_name(f"{kind}.txt")
 
 
 def folder(kind: Kind) -> Path:
-    """Where the environment is, or would be: other versions, or another Python, are another environment."""
+    """The folder of the environment for these pinned versions and this Python, also if it isn't made yet."""
     pins = re.sub(r"\s*#.*", "", requirements(kind).read_text("utf-8"))
     version = "".join(map(str, sys.version_info[:2]))
     return HOME / f"{kind}-py{version}-{hashlib.sha256(pins.encode()).hexdigest()[:12]}"
 
 
 def python(kind: Kind) -> Path:
-    """The environment's interpreter; its programs lie beside it."""
+    """The environment's interpreter; its programs are in the same folder."""
     return folder(kind) / "bin" / "python"
 
 
 def missing(kind: Kind) -> str | None:
-    """Why the environment can't be used; None where it can."""
+    """The reason why the environment can't be used, or None."""
     where = folder(kind)
     if (where / MADE).exists():
         return None
     reason = where / REASON
-    return f"no {kind}: " + (reason.read_text("utf-8") if reason.exists() else "there is no environment; .ci/servers")
+    return f"no {kind}: " + (
+        reason.read_text("utf-8") if reason.exists() else "its environment is missing; .ci/servers makes it"
+    )
 
 
 def make(kind: Kind) -> str | None:
-    """Make the environment where it is missing; why that failed, or None."""
+    """Make the environment if it is missing; returns the reason of a failure, or None."""
     where = folder(kind)
     if (where / MADE).exists():
         return None
     shutil.rmtree(where, ignore_errors=True)
-    if reason := _made(kind, where):
+    if reason := _install(kind, where):
         shutil.rmtree(where, ignore_errors=True)
     where.mkdir(exist_ok=True)
     (where / (REASON if reason else MADE)).write_text(reason or "", "utf-8")
     return reason
 
 
-def _made(kind: Kind, where: Path) -> str | None:
+def _install(kind: Kind, where: Path) -> str | None:
     free_bytes = shutil.disk_usage(HOME).free
     if free_bytes < FREE_BYTES[kind]:
         return f"{free_bytes >> 20} MiB are free at {HOME}, it takes {FREE_BYTES[kind] >> 20}"
@@ -75,14 +77,14 @@ def _made(kind: Kind, where: Path) -> str | None:
     pip = [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-cache-dir", "--retries", "1"]
     install = [*pip, "--no-deps", "--only-binary", ":all:", "-r", str(requirements(kind))]
     return (
-        _failed([sys.executable, "-m", "venv", str(where)])
-        or (_failed(install) and _failed([*install, "--extra-index-url", TORCH_FOR_CPU]))
-        or _failed([own, "-c", f"import {IMPORTED[kind]}"])
+        _failure_of([sys.executable, "-m", "venv", str(where)])
+        or (_failure_of(install) and _failure_of([*install, "--extra-index-url", TORCH_FOR_CPU]))
+        or _failure_of([own, "-c", f"import {IMPORTED[kind]}"])
     )
 
 
-def _failed(command: list[str]) -> str | None:
-    """Run it; the line that says why it failed: an error's last, or else the last of all."""
+def _failure_of(command: list[str]) -> str | None:
+    """Run a command; returns its last error line, else its last line, if it failed, and None if it succeeded."""
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode == 0:
         return None
@@ -93,7 +95,7 @@ def _failed(command: list[str]) -> str | None:
 
 @contextmanager
 def locked(what: str) -> Iterator[None]:
-    """Wait until nobody else on this machine is at it; a holder that is gone holds nothing."""
+    """Hold a lock of this machine while the block runs; the lock of a process that ended is free."""
     HOME.mkdir(parents=True, exist_ok=True)
     with (HOME / f"{what}.lock").open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -101,7 +103,7 @@ def locked(what: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Make all, and say so."""
+    """Make all environments and print the results."""
     for kind in KINDS:
         started_s = time.monotonic()
         try:
@@ -109,8 +111,8 @@ def main() -> None:
                 reason = make(kind)
         except OSError as error:
             reason = f"{HOME}: {error.strerror}"
-        told = f"can't be made: {reason}" if reason else f"{folder(kind)} ({time.monotonic() - started_s:.0f} s)"
-        print(f"{kind}: {told}", flush=True)
+        result = f"can't be made: {reason}" if reason else f"{folder(kind)} ({time.monotonic() - started_s:.0f} s)"
+        print(f"{kind}: {result}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What transformers makes of prompts, greedily and one at a time: `python offline.py CHECKPOINT`.
+"""Answers prompts with transformers, greedily and one at a time, without a server: `python offline.py CHECKPOINT`.
 
-Runs in vLLM's environment, which has transformers; no server's code takes part. A line of standard input is a JSON list
-of {"prompt": text, "images": [paths]}, the line of standard output for it a JSON list of texts.
+Runs in vLLM's environment, which has transformers. Each line of standard input is a JSON list of
+{"prompt": text, "images": [paths]}; the answer on standard output is one line, a JSON list of texts.
 """
 
 import json
@@ -15,7 +15,7 @@ MAX_TOKENS = 32
 
 
 class Model:
-    """The checkpoint at float32."""
+    """The checkpoint in float32."""
 
     def __init__(self, checkpoint: str) -> None:
         self._processor = AutoProcessor.from_pretrained(checkpoint)
@@ -29,8 +29,8 @@ class Model:
         given = self._processor(text=[text], images=images or None, return_tensors="pt")
         with torch.inference_mode():
             tokens = self._model.generate(**given, max_new_tokens=MAX_TOKENS, do_sample=False)
-        (said,) = self._processor.batch_decode(tokens[:, given["input_ids"].shape[1] :], skip_special_tokens=True)
-        return str(said)
+        (reply,) = self._processor.batch_decode(tokens[:, given["input_ids"].shape[1] :], skip_special_tokens=True)
+        return str(reply)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A Ray cluster of two nodes with a processor each, and a head without one; a line on standard input kills a node."""
+"""A Ray cluster of a head and two nodes with one processor each; each line on standard input kills a node."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ QUICK = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 1000, "he
 
 
 class Ray(NamedTuple):
-    """A cluster that runs, and the variables by which a command finds it."""
+    """A running cluster, and the environment variables for commands that use it."""
 
     address: str
     process: "subprocess.Popen[str]"
@@ -31,26 +31,26 @@ class Ray(NamedTuple):
 
 @contextmanager
 def running_cluster() -> Iterator[Ray]:
-    """The cluster in a process of its own, with the environment of Ray's tests; Ray's own folder ends with it."""
+    """Run the cluster in its own process, in Ray's environment, with a temporary folder for Ray's files."""
     installed = next(folder("ray").glob("lib/python*/site-packages"))
     with tempfile.TemporaryDirectory(prefix="ray") as place:
         env = {"PYTHONPATH": f"{ROOT}:{installed}", "RAY_TMPDIR": place, "RAY_USAGE_STATS_ENABLED": "0"}
         env |= {"RAY_raylet_start_wait_time_s": "120", "RAY_worker_niceness": "0"}  # the machine may be busy
-        with (Path(place) / "said").open("w") as said:
+        with (Path(place) / "log").open("w") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "tests.servers.real.ray_cluster"],
                 cwd=ROOT,
                 env=environment(env),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=said,
+                stderr=log,
                 text=True,
             )
         with process:
             assert process.stdout is not None
             try:
                 address = process.stdout.readline().strip()
-                assert address, Path(place, "said").read_text()
+                assert address, Path(place, "log").read_text()
                 yield Ray(address, process, env)
             finally:
                 process.communicate(timeout=60)

@@ -23,7 +23,7 @@ CHECKPOINTS = (
     shipped("serve") / "tiny_vlm" / "tiny-vlm",
     Path(__file__).parents[4] / "shared" / "models" / "tiny-vlm",
 )
-"""The tiny model of this project, or else one like it; the first that is here is served."""
+"""The tiny model of this project, else a similar one; the first that exists is served."""
 CONTEXT_TOKENS, MOST_IMAGES = 2048, 4
 START_TIMEOUT_S = 400.0
 SECRET = "a-key-of-these-tests"
@@ -44,7 +44,7 @@ OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
 
 
 class RealServer(Struct, frozen=True, kw_only=True):
-    """A server that is ready: `config()` is what a run needs to ask it."""
+    """A server that is ready, with the `config()` for runs."""
 
     kind: Kind
     base_url: str
@@ -53,22 +53,22 @@ class RealServer(Struct, frozen=True, kw_only=True):
     pid: int
 
     def config(self, **changes: Any) -> dict[str, Any]:
-        """A config's content, as of a JSON file."""
+        """The content of a config file, with changes."""
         return {"model_name": self.model, "max_tokens": 32, "temperature": 0.0, "base_url": self.base_url, **changes}
 
     @property
     def knows_our_prompts(self) -> bool:
-        """Whether the model was trained on what the commands ask: this project's own was."""
+        """Whether the model was trained on the prompts of our commands; only this project's own was."""
         return self.checkpoint.resolve().is_relative_to(shipped("serve").resolve())
 
     @property
     def origin(self) -> str:
-        """Where /health and /metrics are."""
+        """The address of /health and /metrics."""
         return self.base_url.removesuffix("/v1")
 
 
 def checkpoint() -> Path:
-    """The model that is served; the test is skipped where there is none."""
+    """The folder of the model; skips the test if there isn't one."""
     for folder in CHECKPOINTS:
         if (folder / "model.safetensors").is_file():
             return folder
@@ -79,9 +79,9 @@ def checkpoint() -> Path:
 def started(
     kind: Kind, *more: str, env: dict[str, str] | None = None, images: int = MOST_IMAGES, model: str | None = None
 ) -> Iterator[RealServer]:
-    """A server of its own, with `more` arguments; the test is skipped, with the reason, where it can't be had.
+    """Start a server with `more` arguments; skips the test with the reason if its environment is missing.
 
-    vLLM serves under the name tiny-vlm unless `model` is another, mlx-vlm under the folder of the weights.
+    vLLM serves the model as `model`, by default tiny-vlm; mlx-vlm serves it under the folder of its weights.
     """
     if reason := missing(kind):
         pytest.skip(reason)
@@ -91,13 +91,13 @@ def started(
     settings = {**OFFLINE, **ENVIRONMENT[kind], **launch.env, **(env or {})}
     start = replace(launch, name=kind, env=settings, grace_s=5.0).running(START_TIMEOUT_S)
     with start_blocking_portal() as portal, ExitStack() as stack:
-        with locked("starting"):  # each takes a core for long: at once, none would be ready in time
+        with locked("starting"):  # one at a time: each start takes a core, and several would all time out
             server = stack.enter_context(portal.wrap_async_context_manager(start))
         yield RealServer(kind=kind, base_url=server.base_url, model=name, checkpoint=weights, pid=server.pid)
 
 
 def launched(kind: Kind, weights: Path, name: str, more: Sequence[str], images: int) -> Launch:
-    """What `vqa-client serve` would start for this model, found in the server's own environment."""
+    """The process that `vqa-client serve` would start for this model, with the programs of the server's environment."""
     limit = CONTEXT_TOKENS if kind == "vllm" else None
     block = ServeBlock(model=str(weights), max_model_len=limit, extra_args=(*ARGUMENTS[kind], *more))
     settings = ModelSettings(model_name=name, max_tokens=32, serve=block)

@@ -1,4 +1,4 @@
-"""300 questions through the whole command: what arrives is what the model says, and it is right."""
+"""300 questions through the whole command: the records have the model's own answers, and these are right."""
 
 from pathlib import Path
 
@@ -26,5 +26,5 @@ def test_300_answers_at_32_workers_are_the_models_own_and_right(
     assert {record.status for record in kept.values()} == {"ok"}
     right = sum(record.score == 1.0 for record in kept.values())
     assert right >= 0.98 * COUNT
-    said = offline.answers([(kept[number].prompt, each.pictures) for number, each in asked.items()])
-    assert [(kept[number].output or "").strip() for number in asked] == [text.strip() for text in said]
+    own = offline.answers([(kept[number].prompt, each.pictures) for number, each in asked.items()])
+    assert [(kept[number].output or "").strip() for number in asked] == [text.strip() for text in own]

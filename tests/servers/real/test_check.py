@@ -1,4 +1,4 @@
-"""`vqa-client check` against real servers: what it says of each."""
+"""`vqa-client check` with real servers: its results for each."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from tests.servers.real.commands import command
 from tests.servers.real.serving import CONTEXT_TOKENS, MOST_IMAGES, RealServer
 
 MLX_CONTEXT_TOKENS = 4096
-"""What the model itself has; mlx-vlm was told no less."""
+"""The model's own context; mlx-vlm was started without a smaller limit."""
 HONOURED = {
     "vllm": {"stop", "n", "structured_outputs", "response_format", "logprobs", "max_completion_tokens"},
     "mlx-vlm": {"logprobs", "enable_thinking"},
@@ -21,30 +21,30 @@ IGNORED = {
 
 
 @pytest.fixture(scope="module")
-def told(server: RealServer) -> dict[str, Any]:
+def checked(server: RealServer) -> dict[str, Any]:
     ended = command("check", "--base_url", server.base_url, "--model", server.model, "--json", "--timeout", "120")
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    told: dict[str, Any] = json.loads(ended.stdout)
-    return told
+    checked: dict[str, Any] = json.loads(ended.stdout)
+    return checked
 
 
-def test_the_check_finds_a_usable_server(server: RealServer, told: dict[str, Any]) -> None:
-    assert told["usable"], told["verdict"]
-    kept = told["fingerprint"]
-    assert kept["kind"] == server.kind
-    assert kept["version"] == {"vllm": "0.32.0", "mlx-vlm": "0.7.10"}[server.kind]
-    assert kept["sight"] == "colours"
-    assert kept["answers_under_load"] == "same"
-    assert kept["picture_tokens"] > 16
+def test_the_check_finds_a_usable_server(server: RealServer, checked: dict[str, Any]) -> None:
+    assert checked["usable"], checked["verdict"]
+    fingerprint = checked["fingerprint"]
+    assert fingerprint["kind"] == server.kind
+    assert fingerprint["version"] == {"vllm": "0.32.0", "mlx-vlm": "0.7.10"}[server.kind]
+    assert fingerprint["sight"] == "colours"
+    assert fingerprint["answers_under_load"] == "same"
+    assert fingerprint["picture_tokens"] > 16
 
 
-def test_the_check_finds_the_limits(server: RealServer, told: dict[str, Any]) -> None:
-    kept = told["fingerprint"]
+def test_the_check_finds_the_limits(server: RealServer, checked: dict[str, Any]) -> None:
+    fingerprint = checked["fingerprint"]
     limits = {"vllm": (CONTEXT_TOKENS, MOST_IMAGES), "mlx-vlm": (MLX_CONTEXT_TOKENS, None)}
-    assert (kept.get("context_length"), kept.get("image_limit")) == limits[server.kind]
+    assert (fingerprint.get("context_length"), fingerprint.get("image_limit")) == limits[server.kind]
 
 
-def test_the_check_tells_what_is_honoured_and_what_is_ignored(server: RealServer, told: dict[str, Any]) -> None:
-    found = told["fingerprint"]["parameters"]
-    assert {name for name, effect in found.items() if effect == "honoured"} >= HONOURED[server.kind]
-    assert {name for name, effect in found.items() if effect == "ignored"} >= IGNORED[server.kind]
+def test_the_check_finds_honoured_and_ignored_fields(server: RealServer, checked: dict[str, Any]) -> None:
+    effects = checked["fingerprint"]["parameters"]
+    assert {name for name, effect in effects.items() if effect == "honoured"} >= HONOURED[server.kind]
+    assert {name for name, effect in effects.items() if effect == "ignored"} >= IGNORED[server.kind]

@@ -1,4 +1,4 @@
-"""The modes of mc that read no free text, on real servers: held to the labels, or weighed by the first token."""
+"""The modes of mc without free text, on real servers: replies restricted to labels, or first-token probabilities."""
 
 from pathlib import Path
 
@@ -13,13 +13,13 @@ from vqa_client.types import Record
 COUNT = 24
 LABELS = ("A", "B", "C", "D")
 TEMPLATE = "{question}\n\n{choices}\n\n"
-"""The prompt of free text, so that the modes can be compared."""
+"""The prompt for free text, so that the modes can be compared."""
 BF16 = 0.05
-"""mlx-vlm's logprobs have eight bits, vLLM's are worked out otherwise."""
+"""The tolerance of probabilities: mlx-vlm's logprobs have eight bits, and vLLM computes its own in another way."""
 
 
 def asked(server: RealServer, folder: Path, mode: str, *words: str) -> tuple[int, str, dict[str, Record]]:
-    """Exit status, what was said on standard error, and the records."""
+    """Ask by a mode; returns the exit status, the text on standard error and the records."""
     data, pages = easy.write_longbench(folder / f"{mode}_asked", easy.coloured(COUNT))
     out, leading = folder / mode, config(server, folder, prompt_template=TEMPLATE)
     given: list[str | Path] = ["--data_json", data, "--images_dir", pages, "-o", out, "--config", leading]
@@ -35,20 +35,20 @@ def share_right(kept: dict[str, Record]) -> float:
     return sum(record.score == 1.0 for record in kept.values()) / len(kept)
 
 
-def test_vllm_is_held_to_the_labels_and_says_what_weighs_most(vllm: RealServer, tmp_path: Path) -> None:
-    status, said, held = asked(vllm, tmp_path, "structured")
-    assert (status, len(held)) == (0, COUNT), said
-    assert "asked by structured_outputs" in said
-    assert {record.output for record in held.values()} <= set(LABELS)
-    _, said, weighed = asked(vllm, tmp_path, "logprob")
-    assert "asked by logprob_token_ids" in said
-    assert answers(held) == answers(weighed)
-    assert share_right(held) >= 0.9
+def test_vllm_replies_with_a_label_which_is_also_the_most_probable_one(vllm: RealServer, tmp_path: Path) -> None:
+    status, err, structured = asked(vllm, tmp_path, "structured")
+    assert (status, len(structured)) == (0, COUNT), err
+    assert "asked by structured_outputs" in err
+    assert {record.output for record in structured.values()} <= set(LABELS)
+    _, err, by_logprob = asked(vllm, tmp_path, "logprob")
+    assert "asked by logprob_token_ids" in err
+    assert answers(structured) == answers(by_logprob)
+    assert share_right(structured) >= 0.9
 
 
 def test_each_label_has_its_probability_on_vllm(vllm: RealServer, tmp_path: Path) -> None:
-    _, said, kept = asked(vllm, tmp_path, "logprob")
-    assert len(kept) == COUNT, said
+    _, err, kept = asked(vllm, tmp_path, "logprob")
+    assert len(kept) == COUNT, err
     for record in kept.values():
         assert (record.completion_tokens, record.finish_reason) == (1, None)
         assert isinstance(record.probabilities, dict)
@@ -56,30 +56,30 @@ def test_each_label_has_its_probability_on_vllm(vllm: RealServer, tmp_path: Path
         assert 0.0 < sum(record.probabilities.values()) <= 1.0 + 1e-5
 
 
-def test_both_servers_weigh_alike(vllm: RealServer, mlx: RealServer, tmp_path: Path) -> None:
+def test_both_servers_give_the_same_probabilities(vllm: RealServer, mlx: RealServer, tmp_path: Path) -> None:
     _, _, exact = asked(vllm, tmp_path / "vllm", "logprob")
-    status, said, kept = asked(mlx, tmp_path / "mlx", "logprob")
-    assert (status, len(kept)) == (0, COUNT), said
-    assert "asked by top_logprobs" in said
+    status, err, kept = asked(mlx, tmp_path / "mlx", "logprob")
+    assert (status, len(kept)) == (0, COUNT), err
+    assert "asked by top_logprobs" in err
     assert answers(kept) == answers(exact)
     for name, record in kept.items():
         assert record.parts == pytest.approx(exact[name].parts, abs=BF16)
 
 
-def test_rotations_are_weighed_too(vllm: RealServer, tmp_path: Path) -> None:
-    status, said, kept = asked(vllm, tmp_path, "logprob", "--circular", "--limit", "6")
-    assert (status, len(kept)) == (0, 6), said
+def test_rotations_have_probabilities_too(vllm: RealServer, tmp_path: Path) -> None:
+    status, err, kept = asked(vllm, tmp_path, "logprob", "--circular", "--limit", "6")
+    assert (status, len(kept)) == (0, 6), err
     assert {record.status for record in kept.values()} == {"ok"}
 
 
-def test_mlx_vlm_ignores_choices_and_is_asked_nothing(mlx: RealServer, tmp_path: Path) -> None:
-    status, said, kept = asked(mlx, tmp_path, "structured")
+def test_mlx_vlm_ignores_choices_so_it_is_asked_no_question(mlx: RealServer, tmp_path: Path) -> None:
+    status, err, kept = asked(mlx, tmp_path, "structured")
     assert (status, kept) == (EXIT_SERVER, {})
-    assert "structured_outputs is ignored" in said
-    assert "--choice_mode logprob" in said
+    assert "structured_outputs is ignored" in err
+    assert "--choice_mode logprob" in err
 
 
-def test_an_mlx_vlm_that_tells_no_alternatives_is_asked_nothing(other_mlx: RealServer, tmp_path: Path) -> None:
-    status, said, kept = asked(other_mlx, tmp_path, "logprob", "--api_key", SECRET)
+def test_an_mlx_vlm_without_alternative_tokens_is_asked_no_question(other_mlx: RealServer, tmp_path: Path) -> None:
+    status, err, kept = asked(other_mlx, tmp_path, "logprob", "--api_key", SECRET)
     assert (status, kept) == (EXIT_SERVER, {})
-    assert "--top-logprobs-k 20" in said
+    assert "--top-logprobs-k 20" in err

@@ -1,4 +1,4 @@
-"""The other commands through real servers: what is recorded is what the model says by itself, and it is right."""
+"""The other commands with real servers: the records have the model's own answers, and these are right."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,11 +23,11 @@ def mc(server: RealServer, folder: Path, asked: Sequence[Asked], *words: str) ->
     return records(folder / "out")
 
 
-def said_alike(kept: dict[str, Record], asked: Sequence[Asked], offline: Offline) -> None:
-    """Each record has the text that the model gives to the record's prompt and the question's pictures."""
+def assert_own_answers(kept: dict[str, Record], asked: Sequence[Asked], offline: Offline) -> None:
+    """Assert that each record has the model's own answer to the record's prompt and the question's pictures."""
     assert kept.keys() == {each.id for each in asked}
-    said = offline.answers([(kept[each.id].prompt, each.pictures) for each in asked])
-    assert [(kept[each.id].output or "").strip() for each in asked] == [text.strip() for text in said]
+    own = offline.answers([(kept[each.id].prompt, each.pictures) for each in asked])
+    assert [(kept[each.id].output or "").strip() for each in asked] == [text.strip() for text in own]
 
 
 def share_right(kept: dict[str, Record]) -> float:
@@ -37,24 +37,26 @@ def share_right(kept: dict[str, Record]) -> float:
 def test_choices_are_asked_and_read(server: RealServer, offline: Offline, tmp_path: Path) -> None:
     asked = easy.coloured(COUNT)
     kept = mc(server, tmp_path, asked)
-    said_alike(kept, asked, offline)
+    assert_own_answers(kept, asked, offline)
     assert share_right(kept) >= 0.9
 
 
 def test_pages_arrive_in_their_order(server: RealServer, offline: Offline, tmp_path: Path) -> None:
     asked = easy.several(COUNT, MOST_IMAGES)
     kept = mc(server, tmp_path, asked)
-    said_alike(kept, asked, offline)
+    assert_own_answers(kept, asked, offline)
     assert {len(record.images) for record in kept.values()} == {2, 3, 4}
-    said, said_backwards = (
+    own, backwards = (
         offline.answers([(kept[each.id].prompt, each.pictures[::step]) for each in asked]) for step in (1, -1)
     )
-    assert said != said_backwards
+    assert own != backwards
     if server.knows_our_prompts:
         assert share_right(kept) >= 0.7
 
 
-def test_explanations_are_asked_for_and_taken_apart(server: RealServer, offline: Offline, tmp_path: Path) -> None:
+def test_explanations_are_asked_for_and_separated_from_answers(
+    server: RealServer, offline: Offline, tmp_path: Path
+) -> None:
     asked = easy.coloured(COUNT)
     root = easy.write_vqax(tmp_path / "root", asked)
     ended = command(
@@ -63,7 +65,7 @@ def test_explanations_are_asked_for_and_taken_apart(server: RealServer, offline:
     )
     assert ended.returncode == 0, ended.stderr
     kept = records(tmp_path / "out")
-    said_alike(kept, asked, offline)
+    assert_own_answers(kept, asked, offline)
     if server.knows_our_prompts:
         assert share_right(kept) >= 0.9
         assert all(record.rationale for record in kept.values())

@@ -1,4 +1,4 @@
-"""The first command of the README, from its first line to its last, with the real reader."""
+"""The demo of the README, as a whole and with the real page reader."""
 
 import json
 import subprocess
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 LIMIT_S = 180.0
-"""It takes 21 s on two idle cores; a machine that tests on all of them takes longer."""
+"""The demo takes 21 s on two idle cores, and longer on a machine that runs tests on all of them."""
 
 
-def test_the_demo_shows_the_reader_falling_and_leaves_nothing_running(tmp_path: Path) -> None:
+def test_the_demo_shows_that_the_reader_gets_worse_and_leaves_no_process(tmp_path: Path) -> None:
     pytest.importorskip("tesserocr", reason="needs the extra `reader`")
     started_s = time.monotonic()
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What real servers say to requests that can't be answered, and what becomes of those beside them."""
+"""Errors of real servers on bad requests, and their effect on other requests."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -48,7 +48,7 @@ async def failure(chat: ChatClient, request: Request) -> QuestionFailed:
     return caught.value
 
 
-async def test_what_can_not_be_answered_is_told_apart_and_asked_once(server: RealServer) -> None:
+async def test_unanswerable_questions_get_their_statuses_and_are_asked_once(server: RealServer) -> None:
     async with asker(server) as chat:
         good = await chat.complete(shown(picture()))
         broken = await failure(chat, shown(b"this is a text and no picture"))
@@ -66,7 +66,7 @@ async def test_what_can_not_be_answered_is_told_apart_and_asked_once(server: Rea
     ]
 
 
-async def test_more_images_than_the_server_takes_are_said_to_be(vllm: RealServer) -> None:
+async def test_too_many_images_get_their_status_and_a_hint(vllm: RealServer) -> None:
     async with asker(vllm) as chat:
         assert (await chat.complete(shown(*[picture()] * MOST_IMAGES))).text
         failed = await failure(chat, shown(*[picture()] * (MOST_IMAGES + 1)))
@@ -80,14 +80,14 @@ async def test_mlx_vlm_has_no_limit_of_images(mlx: RealServer) -> None:
         assert (await chat.complete(shown(*[picture()] * (MOST_IMAGES + 4)))).text
 
 
-async def test_a_limit_above_the_context_is_refused_with_the_way_out(vllm: RealServer) -> None:
+async def test_max_tokens_above_the_context_is_rejected_with_a_hint(vllm: RealServer) -> None:
     async with asker(vllm) as chat:
         failed = await failure(chat, Request(content=(PROMPT,), parameters={"max_tokens": 100_000}))
     assert (failed.status, failed.attempts) == ("rejected", 1)
     assert "max_tokens" in failed.hint
 
 
-async def test_broken_images_among_good_ones_cost_no_other_question_its_answer(server: RealServer) -> None:
+async def test_broken_images_do_not_disturb_the_other_questions(server: RealServer) -> None:
     requests = [shown(b"no picture" if at % 8 == 3 else picture()) for at in range(32)]
 
     async with asker(server, max_workers=16) as chat:
@@ -100,19 +100,19 @@ async def test_broken_images_among_good_ones_cost_no_other_question_its_answer(s
                 except QuestionFailed as failed:
                     return failed.status
 
-        found = await asyncio.gather(*map(outcome, requests))
+        outcomes = await asyncio.gather(*map(outcome, requests))
     answer = easy.coloured(1)[0].answer
-    assert found == ["bad_image" if at % 8 == 3 else answer for at in range(32)]
+    assert outcomes == ["bad_image" if at % 8 == 3 else answer for at in range(32)]
 
 
-async def test_vllm_names_no_such_model(vllm: RealServer) -> None:
+async def test_vllm_names_the_missing_model(vllm: RealServer) -> None:
     async with asker(vllm, model="no/such-model") as chat:
         failed = await failure(chat, shown(picture()))
     assert (failed.status, failed.http_status, failed.attempts) == ("rejected", 404, 1)
     assert "no/such-model" in str(failed)
 
 
-async def test_mlx_vlm_drops_its_model_for_one_that_it_has_not_and_takes_it_up_again(other_mlx: RealServer) -> None:
+async def test_mlx_vlm_drops_its_model_for_a_missing_one_and_loads_it_again(other_mlx: RealServer) -> None:
     async with asker(other_mlx, model="no/such-model", api_key=SECRET) as chat:
         failed = await failure(chat, shown(picture()))
     assert (failed.status, failed.attempts) == ("rejected", 1)
@@ -121,7 +121,7 @@ async def test_mlx_vlm_drops_its_model_for_one_that_it_has_not_and_takes_it_up_a
         assert (await chat.complete(shown(picture()))).text == easy.coloured(1)[0].answer
 
 
-async def test_a_key_that_is_asked_for_is_sent_and_a_wrong_one_is_named_and_kept_out_of_words(
+async def test_a_required_key_is_sent_and_a_wrong_one_gets_a_hint_that_hides_it(
     other_mlx: RealServer,
 ) -> None:
     async with asker(other_mlx, api_key=SECRET) as chat:

@@ -1,4 +1,4 @@
-"""Shards on a real Ray cluster of two nodes: killed, interrupted and continued, they are the undivided run."""
+"""Shards on a real Ray cluster of two nodes: after kills, interruptions and resumes they equal the undivided run."""
 
 import signal
 from collections import Counter
@@ -20,17 +20,17 @@ KEY = "sk-secret-of-the-test"
 SHARDS = "6"
 NUMBER = 240
 PATIENCE_S = 300.0
-"""Workers start in some five seconds, on a busy machine in a minute."""
+"""Workers take some five seconds to start, a minute on a busy machine."""
 WORKERS = 4
 AT_ONCE, ARRIVED = 24, 8
-"""Questions that a server answers before it holds all others, and how many of their answers the driver has seen."""
+"""Questions that a server answers before it holds all others, and those whose answers the driver waits for."""
 ON_ITS_WAY = AT_ONCE - ARRIVED + 2 * WORKERS
-"""Answers of the lost worker that the driver may not have: logged since the last message, or in flight."""
+"""The most answers of the lost worker that the driver may miss: logged since the last message, or in flight."""
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Ray]:
-    """One for all tests in their order."""
+    """One cluster for all tests, which must run in their order."""
     if reason := missing("ray"):
         pytest.skip(reason)
     with running_cluster() as ray:
@@ -38,7 +38,7 @@ def cluster() -> Iterator[Ray]:
 
 
 def held_after_some() -> Script:
-    """A run can't end before the server is released, however late a busy machine sends a signal or loses its node."""
+    """Hold later questions until the server is released: no run ends before a busy machine sends its signal."""
     return first_n(AT_ONCE, answer(reply), then=(hold(), delay(0.1), answer(reply)))
 
 
@@ -46,7 +46,7 @@ def logged(of: Questions) -> int:
     return sum(len(whole_lines(path)) for path in of.output.glob(f"*.shard-*-of-{SHARDS}.records.jsonl"))
 
 
-def test_what_a_worker_refuses_is_said(cluster: Ray, tmp_path: Path) -> None:
+def test_a_worker_s_refusal_is_printed(cluster: Ray, tmp_path: Path) -> None:
     of = Questions(tmp_path, 2)
     arguments = of.arguments("http://127.0.0.1:9/v1", "--wait_for_server", "0")
     with running([*arguments, "--ray", cluster.address, "--shards", "2"], cluster.env) as command:

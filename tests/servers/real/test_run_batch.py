@@ -1,4 +1,4 @@
-"""`vllm run-batch` without a server: files that `batch write` makes, and results that `batch read` takes over."""
+"""`vllm run-batch` without a server, with the files of `batch write`; `batch read` reads its results."""
 
 import json
 import shlex
@@ -16,14 +16,14 @@ ARGUMENTS = ("--served-model-name", "tiny-vlm", "--max-model-len", str(CONTEXT_T
 
 
 def run_batch(source: str, target: str, media: Path) -> list[str]:
-    """The words of the program, with the environment in which it finds the model and no network."""
-    given = {**OFFLINE, **ENVIRONMENT["vllm"], "VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # one process less to start
+    """The command line of the program, with environment variables for the model and without network."""
+    given = {**OFFLINE, **ENVIRONMENT["vllm"], "VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # saves a process
     words = ["-m", "vllm.entrypoints.cli.main", "run-batch", "-i", source, "-o", target, "--model", str(checkpoint())]
     variables = [f"{name}={value}" for name, value in given.items()]
     return ["env", *variables, str(python("vllm")), *words, *ARGUMENTS, "--allowed-local-media-path", str(media)]
 
 
-def test_one_command_writes_asks_and_reads_and_so_do_its_three_steps(tmp_path: Path) -> None:
+def test_one_command_and_its_three_steps_write_ask_and_read_the_same(tmp_path: Path) -> None:
     if reason := missing("vllm"):
         pytest.skip(reason)
     asked = easy.coloured(COUNT)
@@ -41,7 +41,7 @@ def test_one_command_writes_asks_and_reads_and_so_do_its_three_steps(tmp_path: P
     assert sum(record.score == 1.0 for record in kept.values()) >= 0.9 * COUNT
     (results,) = seen.glob("*.out.jsonl")
     answered_ns = results.stat().st_mtime_ns
-    again = command(*words)  # the program would take half a minute, and write its results anew
+    again = command(*words)  # must not run the program, which takes half a minute and would write its results again
     assert (again.returncode, records(tmp_path / "out")) == (0, kept), again.stderr[-3000:]
     assert results.stat().st_mtime_ns == answered_ns
 
@@ -49,11 +49,11 @@ def test_one_command_writes_asks_and_reads_and_so_do_its_three_steps(tmp_path: P
     broken.unlink()
     broken.write_bytes(b"no picture")
     written = command("batch", "write", *run, "-o", tmp_path / "steps")
-    assert written.returncode == 1, written.stderr  # one can't be asked
+    assert written.returncode == 1, written.stderr  # one question has a bad image
     source = tmp_path / "steps" / "clean_mc_eval.batches" / "part-0001.jsonl"
     lines = source.read_bytes().splitlines()
     assert (str(source) in written.stdout, len(lines)) == (True, COUNT - 1)
-    assert lines == (seen / "part-0001.jsonl").read_bytes().splitlines()[1:]  # as vLLM has answered them
+    assert lines == (seen / "part-0001.jsonl").read_bytes().splitlines()[1:]  # the same lines, which vLLM has answered
     ids = [json.loads(line)["custom_id"] for line in lines]
     answers = [line for line in results.read_bytes().splitlines() if json.loads(line)["custom_id"] in ids]
     source.with_suffix(".out.jsonl").write_bytes(b"\n".join(answers))

@@ -1,4 +1,4 @@
-"""Images that go to real servers by name or as files, and two servers of which one dies."""
+"""Images sent to real servers by name or as files, and a run with two servers when one dies."""
 
 import asyncio
 import os
@@ -27,8 +27,8 @@ async def session(*servers: RealServer, notes: list[str] | None = None, **change
     given: dict[str, Any] = {"endpoint": tuple(server.base_url for server in servers), "api_key": None}
     settings = RunSettings(**(given | {"wait_for_server": 60.0, "max_retries": 0} | changes))
     model = ModelSettings(model_name=servers[0].model, max_tokens=16, temperature=0.0, timeout=60.0)
-    said = notes if notes is not None else []
-    async with open_session(settings, model, note=said.append) as opened:
+    received = notes if notes is not None else []
+    async with open_session(settings, model, note=received.append) as opened:
         yield opened
 
 
@@ -50,7 +50,7 @@ def right(questions: Sequence[Asked], completions: Sequence[Completion]) -> floa
     return sum(completion.text.strip() == question.answer for question, completion in pairs) / len(questions)
 
 
-async def test_vllm_answers_the_same_about_images_that_it_is_reminded_of(vllm: RealServer) -> None:
+async def test_vllm_answers_the_same_about_images_sent_by_name(vllm: RealServer) -> None:
     questions = easy.coloured(24)
     async with session(vllm) as plain:
         whole = await asked(plain, questions)
@@ -67,7 +67,7 @@ async def test_vllm_answers_the_same_about_images_that_it_is_reminded_of(vllm: R
     assert right(questions, named) > 0.9
 
 
-async def test_vllm_is_sent_again_what_its_small_cache_has_let_go_of(other_vllm: RealServer, tmp_path: Path) -> None:
+async def test_images_that_vllm_s_small_cache_dropped_are_sent_again(other_vllm: RealServer, tmp_path: Path) -> None:
     questions = [_larger(question, tmp_path) for question in easy.coloured(12)]
     async with session(other_vllm) as plain:
         whole = await asked(plain, questions)
@@ -80,7 +80,7 @@ async def test_vllm_is_sent_again_what_its_small_cache_has_let_go_of(other_vllm:
         assert route.uploads.counted.misses > 0
 
 
-async def test_mlx_vlm_knows_no_names_and_is_sent_every_image(mlx: RealServer) -> None:
+async def test_mlx_vlm_does_not_support_names_and_gets_every_image(mlx: RealServer) -> None:
     questions, notes = easy.coloured(4), list[str]()
     async with session(mlx, notes=notes, image_uuid="auto") as opened:
         completions = await asked(opened, questions) + await asked(opened, questions)
@@ -89,7 +89,7 @@ async def test_mlx_vlm_knows_no_names_and_is_sent_every_image(mlx: RealServer) -
     assert any("sent whole" in note for note in notes)
 
 
-async def test_vllm_reads_the_files_that_it_may_read(other_vllm: RealServer, tmp_path: Path) -> None:
+async def test_vllm_reads_only_the_files_below_its_folder(other_vllm: RealServer, tmp_path: Path) -> None:
     questions = easy.coloured(24)
     async with session(other_vllm) as plain:
         whole = await asked(plain, questions)
@@ -104,14 +104,14 @@ async def test_vllm_reads_the_files_that_it_may_read(other_vllm: RealServer, tmp
             await asked(opened, [_larger(questions[0], tmp_path)])
 
 
-async def test_servers_that_read_no_files_end_the_run_at_once(server: RealServer) -> None:
+async def test_a_server_that_reads_no_files_ends_the_run_at_once(server: RealServer) -> None:
     async with session(server, file_urls=True) as opened:
         with pytest.raises(ServerUnusable, match="reads no image files") as caught:
             await asked(opened, easy.coloured(1))
     assert "--allowed-local-media-path" in caught.value.hint
 
 
-async def test_of_two_servers_one_may_die(vllm: RealServer) -> None:
+async def test_a_run_survives_the_death_of_one_of_two_servers(vllm: RealServer) -> None:
     questions, notes = easy.coloured(600), list[str]()
     with started("vllm") as own:
         async with session(vllm, own, notes=notes, image_uuid="auto") as opened:
@@ -128,7 +128,7 @@ async def test_of_two_servers_one_may_die(vllm: RealServer) -> None:
 
 
 def _larger(question: Asked, folder: Path) -> Asked:
-    """The same picture with four times the side."""
+    """The question with its picture enlarged to 256 x 256."""
     path = folder / question.pictures[0].name
     Pillow.open(question.pictures[0]).resize((256, 256)).save(path)
     return question._replace(pictures=(path,))

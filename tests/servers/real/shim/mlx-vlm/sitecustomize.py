@@ -1,7 +1,7 @@
-"""Makes mlx-vlm's collection of garbage after each request cheap; found by $PYTHONPATH.
+"""Makes mlx-vlm's garbage collection after each request cheap; imported through $PYTHONPATH.
 
-It looks through all that its imports have made, which takes longer than the tiny model's answer. What is there at the
-first collection is set aside.
+Each collection would walk all objects of the imported modules, which takes longer than the tiny model's answer. So the
+objects that exist at the first collection are frozen.
 """
 
 import gc
@@ -10,11 +10,11 @@ COLLECT = gc.collect
 
 
 def collect_and_set_aside(generation: int = 2) -> int:
-    """The first collection."""
-    found = COLLECT(generation)
+    """Collect, freeze, and restore the usual function."""
+    unreachable = COLLECT(generation)
     gc.freeze()
     gc.collect = COLLECT
-    return found
+    return unreachable
 
 
 gc.collect = collect_and_set_aside

