@@ -1,1 +1,1 @@
-"""Measures the whole client against the scripts people write; see README.md here."""
+"""Measures whole commands beside scripts that people write; see README.md in this folder."""

@@ -1,4 +1,4 @@
-"""Figures of the README that need no other client beside: `python -m tests.bench.alone render|score|memory`."""
+"""Measures commands for the README, without other clients: `python -m tests.bench.alone render|score|memory`."""
 
 import json
 import os
@@ -31,7 +31,7 @@ WORDS = (
     "slowly",
 )
 ANSWERS = ("yes", "no", "2", "red", "blue", "tennis", "dog", "left", "kitchen", "wood")
-PAGES, WORDS_A_PAGE, DOCUMENTS = 300, 1_150, 20
+PAGES, WORDS_PER_PAGE, DOCUMENTS = 300, 1_150, 20
 QUESTIONS, PEOPLE = 214_354, 10
 FEW, MANY, NEEDLES = 200, 40_000, 5
 
@@ -39,18 +39,18 @@ FEW, MANY, NEEDLES = 200, 40_000, 5
 def render(folder: Path) -> None:
     """300 full A4 pages at 96 dpi from 20 documents."""
     chance = random.Random(0)
-    words = PAGES // DOCUMENTS * WORDS_A_PAGE
+    words = PAGES // DOCUMENTS * WORDS_PER_PAGE
     rows = [{"_id": f"d{n}", "context": " ".join(chance.choices(WORDS, k=words))} for n in range(DOCUMENTS)]
-    data = written(folder / "data.json", rows)
-    timed("render", "--data_json", data, "-o", str(folder / "pages"), "--dpi", "96", "--workers", "2")
+    data = write_json(folder / "data.json", rows)
+    measure("render", "--data_json", data, "-o", str(folder / "pages"), "--dpi", "96", "--workers", "2")
     print(f"{len(list((folder / 'pages/images').iterdir()))} pages")
 
 
 def score(folder: Path) -> None:
     """As many questions as VQA 2.0's validation split has, with ten answers each."""
     chance = random.Random(0)
-    said = ({"question_id": n, "answer": chance.choice(ANSWERS)} for n in range(QUESTIONS))
-    people = (
+    answers = ({"question_id": n, "answer": chance.choice(ANSWERS)} for n in range(QUESTIONS))
+    rows = (
         {
             "question_id": n,
             "image_id": n // 5,
@@ -61,12 +61,13 @@ def score(folder: Path) -> None:
         }
         for n in range(QUESTIONS)
     )
-    predictions, annotations = written(folder / "answers.json", said), written(folder / "annotations.json", people)
-    timed("score", "-p", predictions, "-a", annotations, "--json")
+    predictions = write_json(folder / "answers.json", answers)
+    annotations = write_json(folder / "annotations.json", rows)
+    measure("score", "-p", predictions, "-a", annotations, "--json")
 
 
 def memory(folder: Path) -> None:
-    """Needles in few and in many documents, and the finished run started again."""
+    """A run of needles in few and in many documents; each finished run is then started again."""
     page = picture()
     with running(mock_command()) as address:
         for documents in (FEW, MANY):
@@ -75,11 +76,11 @@ def memory(folder: Path) -> None:
             names = [f"{number:024x}" for number in range(documents)]
             for name in names:
                 (place / "images" / f"{name}_page_001.png").write_bytes(page)
-            data = written(place / "data.json", map(needles, names))
+            data = write_json(place / "data.json", map(needles, names))
             images, report = str(place / "images"), str(place / "out/report.json")
-            asked = ("niah", "-d", data, "-i", images, "--base_url", f"{address}/v1")
+            arguments = ("niah", "-d", data, "-i", images, "--base_url", f"{address}/v1")
             for _ in range(2):
-                timed(*asked, "-o", report, "--no-html", "--no_check")
+                measure(*arguments, "-o", report, "--no-html", "--no_check")
 
 
 def picture() -> bytes:
@@ -90,7 +91,7 @@ def picture() -> bytes:
 
 
 def needles(name: str) -> dict[str, object]:
-    """A document of the needle file's form."""
+    """A document in the form of a needle file."""
     return {
         "_id": name,
         "context": "Some words.",
@@ -99,8 +100,8 @@ def needles(name: str) -> dict[str, object]:
     }
 
 
-def written(path: Path, rows: Iterable[object]) -> str:
-    """Write a JSON list, an item at a time so that this process stays small, and give its path for a command line."""
+def write_json(path: Path, rows: Iterable[object]) -> str:
+    """Write a JSON list item by item, so that this process stays small; returns its path for a command line."""
     with path.open("w") as file:
         file.write("[")
         for number, row in enumerate(rows):
@@ -109,14 +110,14 @@ def written(path: Path, rows: Iterable[object]) -> str:
     return str(path)
 
 
-def timed(*words: str) -> None:
-    """Run a command of its own and print what it took."""
+def measure(*words: str) -> None:
+    """Run a command as a process and print its time, CPU time and memory."""
     started_s = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-m", "vqa_client", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     _, _, used = os.wait4(process.pid, 0)
-    process.returncode = 0  # waited for, though not by subprocess
+    process.returncode = 0  # wait4 has already waited for it
     peak_mb = used.ru_maxrss * BYTES_PER_MAXRSS / MB
     took = f"{time.monotonic() - started_s:.1f} s, {used.ru_utime + used.ru_stime:.1f} s of CPU"
     print(f"{words[0]}: {took}, at most {peak_mb:.0f} MB")

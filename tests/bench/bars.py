@@ -1,4 +1,4 @@
-"""What the client is held to: a floor that must be kept and an aim to be reached, each with the figure measured."""
+"""The bars for the client: floors that must be kept and aims to reach, compared with measured figures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Key = tuple[str, str, int, int]
 """client, workload, latency in ms, workers"""
 Results = Mapping[Key, Measured]
 Measure = Callable[[Any], float | None]
-"""Takes the results that its bars are of: these, or those beside the evaluators."""
+"""Computes a figure from the results: those of this module, or those of the comparison with evaluators."""
 SMALL = ("small", 0, WORKERS)
 PHOTO_50 = ("photo", 50, WORKERS)
 PHOTO_500 = ("photo", 500, WORKERS)
@@ -33,9 +33,9 @@ DOCUMENT_FEW = ("document", 250, FEW_WORKERS)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bar:
-    """A figure of ours and where it must lie; `measure` gives None for what this run did not measure.
+    """A figure of our client and its limits; `measure` gives None if this run did not measure it.
 
-    A bar without a floor is shown to be read beside the others and can't be missed.
+    A bar without a floor is only shown, and can't be missed.
     """
 
     title: str
@@ -60,7 +60,7 @@ class Bar:
 
 
 def keyed(results: Sequence[Measured]) -> Results:
-    """Make the measured cases findable by what the bars name them by."""
+    """The measured cases by client, workload, latency and workers."""
     return {(m.client, m.case.workload.name, m.case.latency_ms, m.case.workers): m for m in results}
 
 
@@ -70,7 +70,7 @@ def _own(results: Results, figure: Figure, case: tuple[str, int, int]) -> float 
 
 
 def _ratio(results: Results, figure: Figure, case: tuple[str, int, int]) -> float | None:
-    """How many times ours the script takes."""
+    """The script's figure divided by ours."""
     ours, script = results.get((OURS, *case)), results.get((NAIVE, *case))
     if not ours or not script:
         return None
@@ -99,10 +99,10 @@ def _answered_share(results: Results) -> float | None:
     return min(shares, default=None)
 
 
-# Floors and aims are the project's; what they rest on is in README.md here.
+# README.md in this folder explains the floors and aims.
 BARS = (
     Bar(
-        title="8 KB images: CPU a request, script / ours",
+        title="8 KB images: CPU per request, script / ours",
         measure=partial(_ratio, figure=CPU_MS, case=SMALL),
         better="more",
         floor=6,
@@ -133,7 +133,7 @@ BARS = (
         decimals=3,
     ),
     Bar(
-        title="20 pages at 1 s: CPU a request, script / ours",
+        title="20 pages at 1 s: CPU per request, script / ours",
         measure=partial(_ratio, figure=CPU_MS, case=DOCUMENT),
         better="more",
         floor=8,

@@ -1,4 +1,4 @@
-"""What is measured: the clients, and the cases they are measured on."""
+"""The measured clients and cases."""
 
 import math
 import sys
@@ -22,7 +22,7 @@ MODULES = {
     "openai_threads": "tests.bench.clients.openai_threads",
     "aiohttp_script": "tests.bench.clients.aiohttp_script",
 }
-"""Each client is `python -m` this, with the flags of the workload's command.
+"""Each client is run as `python -m MODULE`, with the flags of the workload's command.
 
 Ours also gets the command's name, `--no-html` (no script draws a page of its run), `--no_check` (a mock server sees no
 images) and `--config`; the scripts have model, template and max_tokens in their source, as people do. The evaluators of
@@ -33,9 +33,9 @@ CLIENTS = (*MODULES, *PEERS)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """A workload at a latency with a number of workers; `only` names the clients it is for, () means all.
+    """A workload at a latency with a number of workers; `only` names its clients, () means all.
 
-    `questions` is how many are asked, 0 means all; needles are asked by whole documents.
+    `questions` limits the questions, 0 means all; needles are asked by whole documents.
     """
 
     workload: Workload
@@ -47,38 +47,38 @@ class Case:
 
     @property
     def data_json(self) -> Path:
-        """The records."""
+        """The data file."""
         return self.root / self.workload.name / "data.json"
 
     @property
     def images_dir(self) -> Path:
-        """The folder whose images/ holds the pages."""
+        """The folder that contains images/ with the pages."""
         return self.root / self.workload.name / "pages"
 
     @property
     def limit(self) -> int:
-        """How many records are asked: questions for mc, whole documents for niah."""
+        """The number of records asked: questions for mc, whole documents for niah."""
         wanted = min(self.questions or self.workload.questions, self.workload.questions)
         return math.ceil(wanted / self.workload.questions_per_record)
 
     @property
     def asked(self) -> int:
-        """How many questions these records hold."""
+        """The number of questions in these records."""
         return self.limit * self.workload.questions_per_record
 
     @property
     def asked_at_start(self) -> int:
-        """How many questions the start-up run asks: those of the first record."""
+        """The number of questions in the start-up run: those of the first record."""
         return self.workload.questions_per_record
 
     @property
     def ideal_s(self) -> float:
-        """The time the latency alone takes: the questions go in waves of as many as there are workers."""
+        """The time of the latency alone, with one question per worker at a time."""
         return self._waves_s(self.asked)
 
     @property
     def start_ideal_s(self) -> float:
-        """The time the latency alone takes in the start-up run."""
+        """The time of the latency alone in the start-up run."""
         return self._waves_s(self.asked_at_start)
 
     def _waves_s(self, questions: int) -> float:
@@ -86,7 +86,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """What stands above the table."""
+        """The title of the case's table."""
         return f"{self.workload.name}, {self.latency_ms} ms, {self.workers} workers, {self.asked} questions"
 
 
@@ -97,11 +97,11 @@ BAR_CASES = (
     ("document", 1000, WORKERS, ()),
     ("document", 250, FEW_WORKERS, (OURS,)),
 )
-"""The cases that the bars are about."""
+"""The cases of the bars."""
 
 
 def bar_cases(questions: int) -> list[Case]:
-    """The cases of a run that names none."""
+    """The cases of a run without --workload."""
     return [
         Case(workload=WORKLOADS[name], latency_ms=latency_ms, workers=workers, questions=questions, only=only)
         for name, latency_ms, workers, only in BAR_CASES
@@ -144,13 +144,13 @@ def why_not(client: str, case: Case) -> str:
 
 
 def environment(client: str) -> dict[str, str]:
-    """What a client's process gets besides the benchmark's own variables."""
+    """Environment variables for a client's process, in addition to the benchmark's own."""
     peer = PEERS.get(client)
     return {} if peer is None else {"PYTHONPATH": str(WATCH), **peer.environment}
 
 
 def command(client: str, case: Case, *, base_url: str, folder: Path, config: Path, limit: int) -> list[str]:
-    """The command line that makes a client ask the first `limit` records of a case; all it writes lies in `folder`."""
+    """The command line with which a client asks the first `limit` records of a case; it writes only below `folder`."""
     if client in PEERS:
         data = {"data_json": case.data_json, "images_dir": case.images_dir, "limit": limit}
         return prepared(client, **data, folder=folder, base_url=base_url, workers=case.workers)

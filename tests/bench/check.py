@@ -1,4 +1,4 @@
-"""Byte exactness: each client against the server that reads every body."""
+"""Checks that the bodies of each client are byte-exact, with a server that reads every body."""
 
 import sys
 import tempfile
@@ -12,12 +12,12 @@ from tests.bench.servers import control, running, verify_command
 from tests.bench.workloads import WORKLOADS
 
 CHECKED = {"photo": 200, "document": 10}
-"""Workload and how many of its questions are asked: one workload of each task."""
+"""Workloads, one of each task, and the number of their questions that are asked."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Exactness:
-    """How many of a client's bodies were exact; it is right when each question was asked, and exactly."""
+    """How many of a client's bodies were exact, and how many questions it asked."""
 
     client: str
     workload: str
@@ -29,13 +29,13 @@ class Exactness:
 
     @property
     def share(self) -> float:
-        """1.0 only when every question was asked and no body was inexact or broken off."""
+        """1.0 only if every question was asked and no body was inexact or incomplete."""
         worst = min(self.exact, self.questions) / max(self.requests, self.asked)
         return worst if not self.problems or worst < 1 else 0.0
 
 
 def check(clients: Sequence[str]) -> list[Exactness]:
-    """Let each client ask the first questions of each checked workload; raises ClientFailed."""
+    """Check each client on the first questions of each checked workload; raises ClientFailed."""
     found = []
     for workload, asked in CHECKED.items():
         case = Case(workload=WORKLOADS[workload], latency_ms=0, questions=asked)
@@ -47,7 +47,7 @@ def check(clients: Sequence[str]) -> list[Exactness]:
 
 
 def check_one(client: str, case: Case, address: str) -> Exactness:
-    """Let one client ask all questions of a case; raises ClientFailed."""
+    """Check one client on all questions of a case; raises ClientFailed."""
     control(address, "/reset")
     with tempfile.TemporaryDirectory(prefix="vqa-client-bench-") as folder:
         launch(client, case, limit=case.limit, address=address, folder=Path(folder))
@@ -56,6 +56,6 @@ def check_one(client: str, case: Case, address: str) -> Exactness:
 
 
 def sentence(exactness: Exactness) -> str:
-    """One line on one client, and the first problems below it."""
+    """A line about a client, and its first problems below."""
     counts = f"{exactness.exact} of {exactness.requests} bodies exact, {exactness.questions} of {exactness.asked} asked"
     return "\n    ".join([f"{exactness.client} on {exactness.workload}: {counts}", *exactness.problems])

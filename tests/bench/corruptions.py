@@ -1,7 +1,7 @@
-"""CPU of the corruptions: all fourteen at five levels, alone and as a run pays for them; run by hand.
+"""CPU time of the fourteen corruptions at five levels, alone and with decoding and encoding as in a run; run by hand.
 
-`python -m tests.bench.corruptions [FOLDER]` takes the photographs of a folder, or else noise laid over a drawing, and
-prints CPU: other work on the machine changes it by a fifth, and time by far more.
+`python -m tests.bench.corruptions [FOLDER]` uses the photographs of a folder, or else a drawing with noise. It prints
+CPU time, which other work on the machine changes by a fifth; it changes elapsed time far more.
 """
 
 import sys
@@ -19,7 +19,7 @@ ROUNDS = 3
 
 
 def main() -> None:
-    """Print a row a corruption, and the sums."""
+    """Print a row per corruption, and the sums."""
     codec.prepare_process()
     with tempfile.TemporaryDirectory() as folder:
         paths = sorted(Path(sys.argv[1]).glob("*.jpg")) if len(sys.argv) > 1 else [_drawn(Path(folder))]
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _cpu_ms(work: Any) -> float:
-    """The least of some rounds; the first one, which opens files and grows memory, doesn't count."""
+    """The shortest of several rounds, after a first one that opens files and allocates memory."""
     work()
     taken = []
     for _ in range(ROUNDS):

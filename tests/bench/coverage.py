@@ -1,9 +1,9 @@
-"""How often intervals of a difference contain the truth, and tests find it; run by hand.
+"""How often intervals contain the true difference of two models, and how often tests find it; run by hand.
 
-`python -m tests.bench.coverage` simulates two models over clusters of questions, some minutes of CPU; `--quick` takes
-some seconds. Every setting has a row; where both accuracies are the same, what is found is false. The settings with the
-lowest coverage, and those with most false finds of the headline p, are simulated again, ten times as often: the first
-figures of the worst of many are worse than the truth.
+`python -m tests.bench.coverage` simulates two models over clusters of questions, in some minutes of CPU; `--quick`
+takes some seconds. Every setting has a row; if both accuracies are the same, every difference found is an error. The
+settings with the lowest coverage, and those with most errors of the headline p, are simulated again, ten times as
+often: as the extremes of many settings, their first figures are too extreme.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from vqa_client.scoring.statistics import t_quantile
 ACCURACIES = ((0.5, 0.5), (0.6, 0.5), (0.9, 0.9), (0.9, 0.8), (0.97, 0.97), (0.97, 0.93))
 REPLICATIONS = 1_000
 WORST, AGAIN = 20, 10
-"""How many settings are simulated again, and how many times as often."""
+"""The number of settings that are simulated again, and how many times as often."""
 DRAWN_AT_ONCE = 4_000_000
 BOOTSTRAPPED_SHARE = 0.2
 FALSE = ("by_p", "both", "by_mcnemar")
@@ -38,10 +38,10 @@ HEADER = (
 
 @dataclass(frozen=True)
 class Setting:
-    """`size` questions a cluster, "1-10" for unequal ones; `correlation` of two answers of one model in one cluster.
+    """`size` questions per cluster, "1-10" for unequal ones; `correlation` of two answers of one model in one cluster.
 
-    Clusters are `smooth`, with an accuracy of their own each, or `whole`, where some questions share one fate.
-    `shared` is how much of that both models have in common; the second model's own correlation may be another.
+    Clusters are `smooth`, each with its own accuracy, or `whole`: some of its questions are all right or all wrong.
+    `shared` is the part of that which both models share; `other_correlation` is the second model's, if it differs.
     """
 
     clusters: int
@@ -56,7 +56,7 @@ class Setting:
 
     @property
     def row(self) -> list[str]:
-        """The cells that name it."""
+        """The cells that name the setting."""
         correlations = [self.correlation, *([self.other_correlation] if self.other_correlation is not None else [])]
         kind = ["whole" if self.whole else "smooth"] if self.correlation else []
         kind += ["alike" if self.shared else "apart"] + ["partial credit"] * (len(self.credits) > 1)
@@ -65,11 +65,11 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Found:
+class Simulated:
     """Shares of all replications; the mean width is in points.
 
     `excluded` is how often the interval excludes 0, `by_p` how often the headline p is below 0.05, `both` how often a
-    comparison says that there is a difference, `by_t` and `by_mcnemar` how often tests beside it would.
+    comparison reports a difference, `by_t` and `by_mcnemar` how often these tests would.
     """
 
     setting: Setting
@@ -93,7 +93,7 @@ class Found:
 
 
 def settings(*, quick: bool) -> Iterator[Setting]:
-    """All that are simulated."""
+    """All settings to simulate."""
     if quick:
         yield Setting(8, "5", 0.9, 0.8)
         yield Setting(40, "5", 0.97, 0.93)
@@ -124,41 +124,41 @@ def _settings(clusters: int, size: str) -> Iterator[Setting]:
                     yield Setting(clusters, size, a, b, correlation=correlation, shared=shared, whole=whole)
 
 
-def simulated(setting: Setting, runs: int) -> Found:
-    """Draw and compare, from a seed of the setting's own."""
+def simulate(setting: Setting, runs: int) -> Simulated:
+    """Simulate `runs` comparisons, with a seed that depends on the setting."""
     draw = np.random.default_rng([crc32(repr(setting).encode()), runs])
     sizes = _sizes(setting, draw)
     at_once = max(1, DRAWN_AT_ONCE // (setting.clusters * max(sizes)))
     truth = (setting.b - setting.a) * sum(setting.credits) / len(setting.credits)
     bootstrapped = (setting.clusters, setting.size, setting.a, setting.b) == (8, "5", 0.97, 0.93)
     sums = np.zeros(8)
-    drawn: list[bool] = []
+    covered: list[bool] = []
     for start in range(0, runs, at_once):
         gaps = _gaps(setting, draw, sizes, min(at_once, runs - start))
         higher, lower = ((sign * gaps > 0).sum((1, 2)).tolist() for sign in (1, -1))
         for number, totals in enumerate(gaps.sum(2).round(9).tolist()):
-            held = tuple(sorted(zip(totals, sizes, strict=True)))
-            low, high, p, t_low, t_high = _judged(held)
+            clusters = tuple(sorted(zip(totals, sizes, strict=True)))
+            low, high, p, t_low, t_high = _intervals(clusters)
             excluded, by_p = not low <= 0 <= high, p < 0.05
             by_mcnemar = mcnemar(higher[number], lower[number]) < 0.05
             sums += (
                 *(low <= truth <= high, 100 * (high - low), excluded, by_p, excluded and by_p),
                 *(not t_low <= 0 <= t_high, by_mcnemar, t_low <= truth <= t_high),
             )
-            if bootstrapped and len(drawn) < BOOTSTRAPPED_SHARE * runs:
-                found = bootstrap(held)
-                drawn.append(found.low - 1e-9 <= truth <= found.high + 1e-9)
-    return Found(setting, runs, *(sums / runs).tolist(), sum(drawn) / len(drawn) if drawn else None)
+            if bootstrapped and len(covered) < BOOTSTRAPPED_SHARE * runs:
+                interval = bootstrap(clusters)
+                covered.append(interval.low - 1e-9 <= truth <= interval.high + 1e-9)
+    return Simulated(setting, runs, *(sums / runs).tolist(), sum(covered) / len(covered) if covered else None)
 
 
 @lru_cache(maxsize=50_000)
-def _judged(held: tuple[Cluster, ...]) -> tuple[float, float, float, float, float]:
-    """The interval, the headline p and the interval of the paired t; few clusters often differ in the same way."""
-    centre, error, df = centre_and_error(held)
+def _intervals(clusters: tuple[Cluster, ...]) -> tuple[float, float, float, float, float]:
+    """The interval, the headline p and the interval of the paired t, cached for repeated clusters."""
+    centre, error, df = centre_and_error(clusters)
     half = t_quantile(0.95, df) * error
-    p, _ = sign_flip(total for total, _ in held)
-    mean = sum(total for total, _ in held) / sum(size for _, size in held)
-    t = paired_t(held)
+    p, _ = sign_flip(total for total, _ in clusters)
+    mean = sum(total for total, _ in clusters) / sum(size for _, size in clusters)
+    t = paired_t(clusters)
     t_half = t_quantile(0.95, t.df) * t.standard_error if t else 2.0
     return min(mean, centre - half), max(mean, centre + half), p, mean - t_half, mean + t_half
 
@@ -169,7 +169,7 @@ def _sizes(setting: Setting, draw: Any) -> list[int]:
 
 
 def _gaps(setting: Setting, draw: Any, sizes: Sequence[int], runs: int) -> Any:
-    """Second model less first: (runs, clusters, questions), 0 beyond a cluster's size."""
+    """The second model's scores less the first's: (runs, clusters, questions), 0 beyond a cluster's size."""
     shape = runs, setting.clusters, max(sizes)
     other = setting.correlation if setting.other_correlation is None else setting.other_correlation
     first, second = draw.random(shape), draw.random(shape)
@@ -185,7 +185,7 @@ def _gaps(setting: Setting, draw: Any, sizes: Sequence[int], runs: int) -> Any:
 
 
 def _right(setting: Setting, draw: Any, accuracy: float, correlation: float, chance: Any, fate: Any) -> Any:
-    """Who is right; two answers of a cluster have the given correlation, in both kinds of clusters."""
+    """Which answers are right; two answers in a cluster have the given correlation, in both kinds of clusters."""
     if not correlation:
         return chance < accuracy
     if setting.whole:
@@ -202,12 +202,12 @@ def _percent(share: float | None) -> str:
 
 
 def _runs(setting: Setting, replications: int) -> int:
-    """Fewer where a replication takes long."""
+    """The number of runs, smaller if a replication takes long."""
     return ceil(replications * min(1.0, max(0.2, 20 / setting.clusters)))
 
 
-def _summary(found: Sequence[Found]) -> list[list[str]]:
-    """By clusters: the lowest and the middle coverage, and how often the tests find what isn't there, at most."""
+def _summary(found: Sequence[Simulated]) -> list[list[str]]:
+    """For each number of clusters: the lowest and median coverage, and the highest error rates of the tests."""
     rows = [
         ["clusters", "settings", "coverage, lowest", "middle", "below 94", "false p", "false both", "false McNemar"]
     ]
@@ -223,12 +223,12 @@ def _summary(found: Sequence[Found]) -> list[list[str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Simulate and print."""
+    """Simulate all settings and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.coverage", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="three settings only")
     parser.add_argument("--replications", type=int, default=REPLICATIONS, help="fewer with more than 20 clusters")
     chosen = parser.parse_args(arguments)
-    found = [simulated(setting, _runs(setting, chosen.replications)) for setting in settings(quick=chosen.quick)]
+    found = [simulate(setting, _runs(setting, chosen.replications)) for setting in settings(quick=chosen.quick)]
     print(aligned([HEADER, *(each.row for each in found)]), end="\n\n")
     print(aligned(_summary(found)), end="\n\n")
     if not chosen.quick:
@@ -236,7 +236,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         equal = (each for each in found if each.setting.a == each.setting.b)
         falsest = sorted(equal, key=lambda each: -each.by_p)[:WORST]
         for title, worst in (("lowest coverage", lowest), ("most false p", falsest)):
-            again = [simulated(each.setting, AGAIN * each.runs).row for each in worst]
+            again = [simulate(each.setting, AGAIN * each.runs).row for each in worst]
             print(f"{title}, {AGAIN} times as many runs\n{aligned([HEADER, *again])}", end="\n\n")
     print(f"{time.process_time():.0f} s of CPU", file=sys.stderr)
     return 0

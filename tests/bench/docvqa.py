@@ -3,7 +3,7 @@
     python -m tests.bench.docvqa                   # about 6 minutes on two cores, and 6 GB below the temporary folder
     python -m tests.bench.docvqa --rows 5000 --rounds 1
 
-Each row has a page of its own, a JPEG of noise of some 200 KB; the server answers at once. Bars: `BARS`.
+Each row has its own page, a JPEG of noise of some 200 KB; the server answers at once. Bars: `BARS`.
 """
 
 import argparse
@@ -29,14 +29,14 @@ from tests.bench.servers import REPOSITORY, control, mock_command, running
 BARS = {"peak memory over that of 1,000 rows": 1.3, "longest loop stall, ms": 50.0, "pace of Parquet over files": 0.9}
 FEW, PAIRED = 1_000, 4_000
 _GROUP = 100
-"""Rows of a row group, as the hub's files of images have them."""
+"""Rows per row group, as in the hub's files of images."""
 _SIDE = 590
 _LIMIT_S = 1_800.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """What one run took; `span_s` is from its first request to its last reply."""
+    """Figures of one run; `span_s` is from its first request to its last reply."""
 
     peak_mb: float
     cpu_s: float
@@ -45,21 +45,24 @@ class Run:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what was measured and whether it is within the bars; 1 where it isn't."""
+    """Print the figures and their bars; returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="vqa-client-bench-") as name, running(mock_command()) as address:
         folder = Path(name)
-        few = _asked(_written(_parquet, folder / "few", FEW), folder, address)
-        many = _asked(_written(_parquet, folder / "many", given.rows), folder, address)
+        few = _run_of(_write_in_process(_parquet, folder / "few", FEW), folder, address)
+        many = _run_of(_write_in_process(_parquet, folder / "many", given.rows), folder, address)
         hub, portal = folder / "hub", folder / "portal"
-        forms = {"parquet": _written(_parquet, hub, PAIRED), "files": _written(_files, portal, PAIRED)}
+        forms = {
+            "parquet": _write_in_process(_parquet, hub, PAIRED),
+            "files": _write_in_process(_files, portal, PAIRED),
+        }
         runs: dict[str, list[Run]] = {form: [] for form in forms}
         for number in range(given.rounds):
             for form in sorted(forms, reverse=number % 2 == 1):
-                runs[form].append(_asked(forms[form], folder, address))
+                runs[form].append(_run_of(forms[form], folder, address))
     parquet, files = (statistics.median(run.span_s for run in runs[form]) for form in ("parquet", "files"))
     cpu = [statistics.median(run.cpu_s for run in runs[form]) for form in ("files", "parquet")]
     print(f"{cpu[0] / cpu[1]:7.2f} CPU of the runs of files over those of Parquet, start-up included")
@@ -79,7 +82,7 @@ def _page() -> bytes:
 
 
 def _rows(rows: int) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Rows as both forms have them, and their pages, of which no two are the same bytes."""
+    """The rows of both forms, each with its page; all pages have different bytes."""
     for number in range(rows):
         row = {
             "questionId": str(number),
@@ -94,8 +97,8 @@ def _rows(rows: int) -> Iterator[tuple[dict[str, Any], bytes]]:
         yield row, b"\xff\xd8\xff\xfe\0\x08%06d" % number + _page()[2:]
 
 
-def _written(write: Callable[[Path, int], None], folder: Path, rows: int) -> Path:
-    """A folder written in a process of its own: a run's peak is never below that of what started it."""
+def _write_in_process(write: Callable[[Path, int], None], folder: Path, rows: int) -> Path:
+    """Write a folder in a separate process, because a run inherits the peak memory of its parent process."""
     process = get_context("spawn").Process(target=write, args=(folder, rows))
     process.start()
     process.join()
@@ -134,11 +137,11 @@ def _files(folder: Path, rows: int) -> None:
     (folder / "val_v1.0.json").write_text(json.dumps({"dataset_name": "docvqa", "data": data}))
 
 
-def _asked(data: Path, folder: Path, address: str) -> Run:
+def _run_of(data: Path, folder: Path, address: str) -> Run:
     control(address, "/reset?latency_ms=0")
     out = Path(tempfile.mkdtemp(dir=folder))
-    asked = ["run", "docvqa", "--data", str(data), "-o", str(out), "--base_url", f"{address}/v1"]
-    command = [sys.executable, "-m", "vqa_client", *asked, "--no_check", "--no-html"]
+    words = ["run", "docvqa", "--data", str(data), "-o", str(out), "--base_url", f"{address}/v1"]
+    command = [sys.executable, "-m", "vqa_client", *words, "--no_check", "--no-html"]
     usage = processes.run(command, environment=os.environ, log=out / "log", limit_s=_LIMIT_S, folder=REPOSITORY)
     if usage.exit_code:
         raise RuntimeError((out / "log").read_text()[-1500:])
@@ -151,8 +154,8 @@ def _asked(data: Path, folder: Path, address: str) -> Run:
         span_s=stats["span_s"],
         stall_ms=1000 * stall_s,
     )
-    told = f"{data.name}: {stats['requests']:,} requests in {run.span_s:.2f} s, {run.cpu_s:.1f} s of CPU"
-    print(f"{told}, peak {run.peak_mb:.0f} MB, longest stall {run.stall_ms:.0f} ms", flush=True)
+    summary = f"{data.name}: {stats['requests']:,} requests in {run.span_s:.2f} s, {run.cpu_s:.1f} s of CPU"
+    print(f"{summary}, peak {run.peak_mb:.0f} MB, longest stall {run.stall_ms:.0f} ms", flush=True)
     return run
 
 

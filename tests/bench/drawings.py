@@ -12,14 +12,14 @@ Draw = Callable[[random.Random], bytes]
 
 
 def drawer(format_name: str, mean_bytes: int, size_px: tuple[int, int], words: Sequence[str]) -> Draw:
-    """Return the function that draws images of this format, size in pixels and mean size in bytes."""
+    """The function that draws images of this format, size in pixels and mean size in bytes."""
     if format_name == "jpeg":
         return _photograph_drawer(mean_bytes, size_px)
     return _page_drawer(mean_bytes, size_px, words)
 
 
 def _photograph_drawer(mean_bytes: int, size_px: tuple[int, int]) -> Draw:
-    """The quality whose first image comes nearest is kept for all: their sizes differ by a few per cent."""
+    """Choose the quality with the best size for the first image; the others differ by a few per cent."""
     qualities = range(5, 96)
     sizes = {quality: len(_photograph(random.Random(0), quality, size_px)) for quality in qualities}
     nearest = min(qualities, key=lambda quality: abs(sizes[quality] - mean_bytes))
@@ -33,7 +33,7 @@ def _photograph(rng: random.Random, quality: int, size_px: tuple[int, int]) -> b
 
 
 def _page_drawer(mean_bytes: int, size_px: tuple[int, int], words: Sequence[str]) -> Draw:
-    """The text is drawn once; each page shifts it and adds a figure of random grey, which PNG can't compress."""
+    """Draw the text once; each page shifts it and adds a figure of random grey, which PNG can't compress."""
     text = _text(size_px, words)
     figure_px = max(0, mean_bytes - len(_encoded(text, "PNG", compress_level=3)))
     height = round(figure_px / (size_px[0] * 0.9))  # 0.9: the figure's rows replace compressed text, so a few more

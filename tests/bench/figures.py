@@ -1,4 +1,4 @@
-"""From runs to figures: each is a number per round, shown as its median and range."""
+"""Computes figures from runs: a number per round, shown as median and range."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -40,24 +40,24 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Figure:
-    """A column of the table: what it is called, how it is computed for a run, and how many decimals it shows."""
+    """A column of the table: its title, how it is computed for a run, and its decimals."""
 
     title: str
     value: Value
     decimals: int = 0
 
     def values(self, measured: Measured) -> list[float]:
-        """The figure of each round that has it."""
+        """The figure of each round, without rounds that lack it."""
         found = (self.value(measured, run) for run in measured.runs)
         return [value for value in found if value is not None]
 
     def median(self, measured: Measured) -> float | None:
-        """None where no round has the figure."""
+        """The median, or None if no round has the figure."""
         values = self.values(measured)
         return statistics.median(values) if values else None
 
     def cell(self, measured: Measured) -> str:
-        """The median and, of several rounds, the range."""
+        """The median and, if there are several rounds, the range."""
         values = sorted(self.values(measured))
         if not values:
             return "-"
@@ -65,7 +65,7 @@ class Figure:
         return middle if low == high else f"{middle} ({low}-{high})"
 
     def text(self, value: float) -> str:
-        """The value as it is shown; adding 0.0 turns a rounded -0.0 into 0.0."""
+        """The value as text; adding 0.0 turns a rounded -0.0 into 0.0."""
         return f"{round(value, self.decimals) + 0.0:,.{self.decimals}f}"
 
 
@@ -84,7 +84,7 @@ def _in_flight(measured: Measured, run: Run) -> float | None:
 
 
 def _rate(measured: Measured, run: Run) -> float | None:
-    """Over net s, which a noisy start-up can make too short: never over less than the span at the server."""
+    """Questions per second of net s, or of the span at the server if a noisy start-up makes net s shorter."""
     taken_s = max(run.full.wall_s - measured.start_wall_s, float(run.server["span_s"]))
     return run.asked / taken_s if taken_s else None
 

@@ -3,8 +3,8 @@
     python -m tests.bench.judging                  # about 4 minutes
     python -m tests.bench.judging --questions 5000 --latency_ms 500
 
-A server that says "VERDICT: correct" after a fixed latency judges what `score` made a run of. Ideal is the time that
-the waves of `--workers` requests take there. Bars: `BARS`.
+A server that answers "VERDICT: correct" after a fixed latency judges a run that `score` made. Ideal is the time with
+`--workers` requests in flight at every moment. Bars: `BARS`.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from tests.bench.servers import REPOSITORY, control, mock_command, running
 BARS = {"of the ideal pace": 0.9, "MB over the run of few replies": 12.0}
 FEW = 2_000
 _LIMIT_S = 1_800.0
-_MAKES = """
+_MAKE_RUN = """
 import sys
 from pathlib import Path
 from tests.judge.judged import Run
@@ -30,7 +30,7 @@ Run(Path(sys.argv[1]), [f"city {n + (n % 10 == 0)}" for n in range(int(sys.argv[
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what was measured and whether it is within the bars; 1 where it isn't."""
+    """Print the figures and their bars; returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=20_000)
     parser.add_argument("--workers", type=int, default=128)
@@ -39,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     mock = [*mock_command(), "--reply", "VERDICT: correct"]
     with tempfile.TemporaryDirectory(prefix="vqa-client-bench-") as name, running(mock) as address:
         folder = Path(name)
-        _, few_mb = _judged(folder / "few", FEW, given.workers, given.latency_ms, address)
-        of_ideal, many_mb = _judged(folder / "many", given.questions, given.workers, given.latency_ms, address)
+        _, few_mb = _judge(folder / "few", FEW, given.workers, given.latency_ms, address)
+        of_ideal, many_mb = _judge(folder / "many", given.questions, given.workers, given.latency_ms, address)
     kept = []
     for (what, bar), value in zip(BARS.items(), (of_ideal, many_mb - few_mb), strict=True):
         kept.append(value <= bar if "MB" in what else value >= bar)
@@ -48,9 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(not all(kept))
 
 
-def _judged(folder: Path, questions: int, workers: int, latency_ms: float, address: str) -> tuple[float, float]:
-    """The share of the ideal pace between the first request and the last reply, and the peak in MB."""
-    _run([sys.executable, "-c", _MAKES, str(folder), str(questions)], folder)
+def _judge(folder: Path, questions: int, workers: int, latency_ms: float, address: str) -> tuple[float, float]:
+    """Judge a run; returns its pace at the server relative to the ideal, and its peak memory in MB."""
+    _run([sys.executable, "-c", _MAKE_RUN, str(folder), str(questions)], folder)
     control(address, f"/reset?latency_ms={latency_ms}")
     judge = [sys.executable, "-m", "vqa_client", "judge", str(folder / "out"), "--base_url", f"{address}/v1"]
     usage = _run([*judge, "--no_check", "--max_workers", str(workers)], folder)

@@ -1,4 +1,4 @@
-"""One measurement: a client asks all questions of a case, and just before it the first record: its start-up."""
+"""One measurement: a client asks the first record of a case, to measure its start-up, then all questions."""
 
 import json
 import os
@@ -19,11 +19,11 @@ from tests.bench.servers import REPOSITORY, control
 LIMIT_S = 600.0
 LOG_TAIL_CHARS = 1500
 ANSWER = re.compile(rb'"model_output":\s*"The correct answer is \(B\)\."')
-"""A question with the reply of the servers, in the reports of every client and task."""
+"""The servers' reply to a question, as in the reports of every client and task."""
 
 
 class ClientFailed(RuntimeError):
-    """A client ended with an exit code other than 0, or not at all; the message ends with what it printed."""
+    """A client failed or didn't end; the message ends with its output."""
 
     def __init__(self, client: str, told: str) -> None:
         super().__init__(f"{client} {told}")
@@ -52,7 +52,7 @@ class Run:
 
 
 def measure(client: str, case: Case, round_number: int, address: str) -> Run:
-    """Run a client twice, with one record and with all; raises ClientFailed."""
+    """Run a client with one record, then with all; raises ClientFailed."""
     start = ask(client, case, 1, address).usage
     seen = ask(client, case, case.limit, address)
     return Run(
@@ -72,7 +72,7 @@ def measure(client: str, case: Case, round_number: int, address: str) -> Run:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Seen:
-    """One process of a client: what it used, what the server saw of it, and what it left."""
+    """One process of a client: its resources, the server's figures, and its output."""
 
     usage: Usage
     server: Mapping[str, Any]
@@ -82,7 +82,7 @@ class Seen:
 
 
 def ask(client: str, case: Case, limit: int, address: str) -> Seen:
-    """Run a client once, in a folder that is gone afterwards; raises ClientFailed, for unasked questions too."""
+    """Run a client once in a temporary folder; raises ClientFailed, also if questions were not asked."""
     with tempfile.TemporaryDirectory(prefix="vqa-client-bench-") as name:
         folder = Path(name)
         control(address, f"/reset?latency_ms={case.latency_ms}")
@@ -101,7 +101,7 @@ def ask(client: str, case: Case, limit: int, address: str) -> Seen:
 
 
 def launch(client: str, case: Case, *, limit: int, address: str, folder: Path) -> Usage:
-    """Run a client once, with an output folder and a cache that no run has seen before; raises ClientFailed."""
+    """Run a client once, with a new output folder and a new cache; raises ClientFailed."""
     config, log = folder / "config.json", folder / "log.txt"
     settings = {"model_name": MODEL, "max_tokens": MAX_TOKENS, "prompt_template": TEMPLATES[case.workload.task]}
     config.write_text(json.dumps(settings), encoding="utf-8")
@@ -114,7 +114,7 @@ def launch(client: str, case: Case, *, limit: int, address: str, folder: Path) -
 
 
 def _place(client: str, folder: Path) -> Path:
-    """The scripts are modules of this repository; evaluators that write where they stand do so in their folder."""
+    """The working folder: the repository for its modules, the output folder for evaluators, which write there."""
     return REPOSITORY if client in MODULES else folder
 
 
@@ -138,7 +138,7 @@ def _answers(output: Path) -> int:
 
 
 def _loop_stall_s(folder: Path) -> float | None:
-    """From the script's file or from our run files, one a process; None for a client without a loop that tells."""
+    """The longest stall, from the script's file or from our run files, one per process; None without a figure."""
     told = folder / "stall.json"
     if told.exists():
         return float(json.loads(told.read_text(encoding="utf-8"))["loop_stall_max_s"])

@@ -3,7 +3,7 @@
     python -m tests.bench.own_data                 # about 8 minutes on two cores
     python -m tests.bench.own_data --rows 100000 --rounds 1
 
-The run of many rows is stopped once it has asked; its peak is that of looking at all rows and asking the first ones.
+The run of many rows is stopped soon after its first request; its peak is from reading all rows and asking the first.
 Bars: `BARS`.
 """
 
@@ -32,24 +32,24 @@ FEW = 1_000
 PHOTOS = 4_000
 _BATCH = 10_000
 _TICKS = os.sysconf("SC_CLK_TCK")
-_SEE_S = 2.0
-"""How long a run asks before it is stopped."""
+_WATCH_S = 2.0
+"""The seconds from the first request until the run is stopped."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what was measured and whether it is within the bars; 1 where it isn't."""
+    """Print the figures and their bars; returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="vqa-client-bench-") as name, running(mock_command()) as address:
         folder = Path(name)
-        few_mb, _ = _looked_at(folder, FEW, address)
-        many_mb, first_s = _looked_at(folder, given.rows, address)
+        few_mb, _ = _start_of_run(folder, FEW, address)
+        many_mb, first_s = _start_of_run(folder, given.rows, address)
         ratio = _ratio(folder, given.rounds, address)
-    found = dict(zip(BARS, (many_mb - few_mb, first_s, ratio), strict=True))
-    kept = [found[what] >= bar if "pace" in what else found[what] <= bar for what, bar in BARS.items()]
-    for (what, value), is_kept in zip(found.items(), kept, strict=True):
+    figures = dict(zip(BARS, (many_mb - few_mb, first_s, ratio), strict=True))
+    kept = [figures[what] >= bar if "pace" in what else figures[what] <= bar for what, bar in BARS.items()]
+    for (what, value), is_kept in zip(figures.items(), kept, strict=True):
         print(f"{value:7.2f} {what} (bar {BARS[what]:g}){'' if is_kept else '  MISSED'}")
     return int(not all(kept))
 
@@ -77,7 +77,7 @@ def _asked(number: int) -> dict[str, str]:
 
 
 def write_parquet(path: Path, rows: int, pictures: Sequence[bytes]) -> None:
-    """Rows as the hub has them, an image each, in groups of 10,000."""
+    """Write rows in the hub's form, each with an image, in groups of 10,000."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -91,8 +91,8 @@ def write_parquet(path: Path, rows: int, pictures: Sequence[bytes]) -> None:
             file.write_table(pa.Table.from_pylist(made, schema))
 
 
-def _looked_at(folder: Path, rows: int, address: str) -> tuple[float, float]:
-    """The peak in MB of a run that is stopped soon after its first request, and the seconds until that."""
+def _start_of_run(folder: Path, rows: int, address: str) -> tuple[float, float]:
+    """The peak memory in MB of a run that is stopped soon after its first request, and the seconds to that request."""
     data = folder / f"{rows}.parquet"
     write_parquet(data, rows, _pictures())
     control(address, "/reset?latency_ms=50")
@@ -111,9 +111,9 @@ def _looked_at(folder: Path, rows: int, address: str) -> tuple[float, float]:
             time.sleep(0.05)
         first_s = time.monotonic() - began_s
         cpu_s = sum(map(int, Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13])) / _TICKS
-        while time.monotonic() < began_s + first_s + _SEE_S:
+        while time.monotonic() < began_s + first_s + _WATCH_S:
             status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
-            if "VmHWM:" not in status:  # it has ended
+            if "VmHWM:" not in status:  # the process has ended
                 break
             peak_mb = int(status.split("VmHWM:")[1].split()[0]) * 1024 / processes.MB
             time.sleep(0.05)
@@ -123,13 +123,13 @@ def _looked_at(folder: Path, rows: int, address: str) -> tuple[float, float]:
     finally:
         process.kill()
         process.wait()
-    told = f"{rows:,} rows: first request after {first_s:.1f} s and {cpu_s:.1f} s of CPU, peak {peak_mb:.0f} MB"
-    print(f"{told}, wrote {', '.join(sorted(written))}", flush=True)
+    summary = f"{rows:,} rows: first request after {first_s:.1f} s and {cpu_s:.1f} s of CPU, peak {peak_mb:.0f} MB"
+    print(f"{summary}, wrote {', '.join(sorted(written))}", flush=True)
     return peak_mb, first_s
 
 
 def _ratio(folder: Path, rounds: int, address: str) -> float:
-    """The pace of images in Parquet over that of the same images as files, in runs that take turns."""
+    """The pace of images in Parquet relative to the same images as files, in alternating runs."""
     data = folder / "photos.parquet"
     photos = [b"\xff\xd8\xff\xfe\0\x08%06d" % number + _photo()[2:] for number in range(PHOTOS)]
     write_parquet(data, PHOTOS, photos)

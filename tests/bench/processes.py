@@ -1,4 +1,4 @@
-"""Run a client as a process and account for all of it, its children included."""
+"""Runs a client as a process and measures it with its children."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BYTES_PER_MAXRSS = 1 if sys.platform == "darwin" else 1024
-"""The unit of ru_maxrss, from getrusage(2) of each system."""
+"""The unit of ru_maxrss on this system, from getrusage(2)."""
 MB = 1e6
 
 
@@ -29,7 +29,7 @@ class Usage:
 
 
 def run(command: Sequence[str], *, environment: Mapping[str, str], log: Path, limit_s: float, folder: Path) -> Usage:
-    """Run a command to its end, or kill it and all it started after `limit_s`; what it prints goes to `log`."""
+    """Run a command, with its output to `log`; after `limit_s` kill it and its children."""
     with log.open("wb") as output:
         started = time.monotonic()
         process = subprocess.Popen(

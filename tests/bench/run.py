@@ -1,4 +1,4 @@
-"""`python -m tests.bench.run`: measure the clients side by side and hold ours to its bars.
+"""`python -m tests.bench.run`: measure the clients side by side and compare ours with its bars.
 
 Without options: the cases that the bars are about, in about twelve minutes. Tables go to stdout, progress to stderr.
 Exit code 0 when every measured floor is kept, 1 when one is missed or a client fails, 2 for a wrong command line.
@@ -57,13 +57,13 @@ def say(text: str) -> None:
 
 
 def make_workloads(names: Iterable[str]) -> None:
-    """Make what is missing, in a process of its own: what drawing takes would show in the clients' peak memory."""
+    """Make missing workloads in a separate process, because clients inherit the peak memory of this one."""
     say("making the workloads, once")
     subprocess.run([sys.executable, "-m", "tests.bench.workloads", *sorted(set(names))], cwd=REPOSITORY, check=True)
 
 
 def measured_case(case: Case, clients: Sequence[str], rounds: int, address: str) -> list[Measured]:
-    """Measure the clients on one case, a round of all of them after the other."""
+    """Measure the clients on one case, in rounds of all clients."""
     cases = {client: own_case(client, case) for client in clients if not case.only or client in case.only}
     for client in (client for client, own in cases.items() if own is None):
         say(f"{case.title}: {client} is left out: {why_not(client, case)}")
@@ -90,12 +90,12 @@ def measured_cases(cases: Sequence[Case], clients: Sequence[str], rounds: int) -
 
 
 def exact_share(found: Sequence[Exactness], client: str) -> float | None:
-    """The worst share of a client's byte-exact bodies; None when it wasn't checked."""
+    """The lowest share of a client's byte-exact bodies; None if it wasn't checked."""
     return min((exactness.share for exactness in found if exactness.client == client), default=None)
 
 
 def write_json(path: Path, results: Sequence[Measured], checked: Sequence[Exactness]) -> None:
-    """Write every run as it was measured, for other tables than ours."""
+    """Write every run as measured, for other tables."""
     runs = [asdict(run) for measured in results for run in measured.runs]
     content = {"cpus": os.cpu_count(), "python": sys.version.split()[0], "runs": runs}
     content["exactness"] = [asdict(exactness) for exactness in checked]
@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         checked += check(chosen.clients if chosen.check else [name for name in chosen.clients if name == OURS])
         for measured in measured_cases(cases, chosen.clients, chosen.rounds):
-            results.append(measured)  # one by one: what was measured before a failure is still shown
+            results.append(measured)  # one by one: a failure keeps the earlier figures
     except ClientFailed as failure:
         say(str(failure))
         failed = True

@@ -1,4 +1,4 @@
-"""Start, steer and stop the two servers of the benchmark, each a process of its own."""
+"""Starts, controls and stops the two servers of the benchmark, each in its own process."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ NO_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class NoCompiler(RuntimeError):
-    """There is no `cc` to build the mock server with."""
+    """`cc`, which builds the mock server, is missing."""
 
 
 def compiled(build: Path = HERE / "build") -> Path:
@@ -46,7 +46,7 @@ def verify_command(data_json: Path, images_dir: Path) -> list[str]:
 
 @contextmanager
 def running(command: Sequence[str]) -> Iterator[str]:
-    """Run a server for as long as the block runs; yields its address without a path."""
+    """Run a server while the block runs; yields its address without a path."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
     try:
         assert process.stdout is not None

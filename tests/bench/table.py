@@ -1,4 +1,4 @@
-"""The tables that the benchmark prints: plain text in columns."""
+"""Prints the benchmark's tables as plain text."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ def case_table(measured: Sequence[Measured]) -> str:
 
 
 def bar_table(results: Sequence[Measured], exact_share: float | None) -> tuple[str, bool]:
-    """The bars with what was measured, and whether every measured floor was kept."""
+    """The bars with the measured figures, and whether every measured floor was kept."""
     by_key = keyed(results)
     judged = [(bar, bar.measure(by_key)) for bar in BARS]
     judged.append((EXACT, exact_share))

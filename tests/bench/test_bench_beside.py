@@ -1,4 +1,4 @@
-"""The side-by-side's page, plot and bars, on measurements made up here."""
+"""The page, plot and bars of the comparison, on invented measurements."""
 
 import zlib
 from dataclasses import replace
@@ -52,7 +52,7 @@ def row(client: str, wall_s: float, *, latency_ms: int = 0, workload: str = "sma
 
 @pytest.fixture
 def results() -> Results:
-    """One case in full, one with a client left out, and every command alone."""
+    """A complete case, a case without one client, and every command alone."""
     rows = [row(OURS, 2.0), row(NAIVE, 4.0), row("vlmeter", 6.0), row(OURS, 2.0, latency_ms=500)]
     rows += [row(client, 2.0, latency_ms=1000, workload="document") for client in (OURS, NAIVE)]
     peaks = {ASKED_FEW: 50.0, ASKED_MANY: 60.0, AGAIN_MILLION: 300.0, HELP: 30.0}
@@ -93,7 +93,7 @@ def test_the_lead_is_over_the_quickest_evaluator_where_it_is_least(results: Resu
 
 def test_every_bar_is_measured_and_a_missed_one_is_reported(results: Results) -> None:
     verdicts = {claim.title: verdict(claim, results) for claim in CLAIMS}
-    missed = ["20 pages at 1 s: CPU a request, script / ours"]
+    missed = ["20 pages at 1 s: CPU per request, script / ours"]
     assert [title for title, said in verdicts.items() if said != "kept"] == missed
     assert [cells(claim, results)[-1] for claim in CLAIMS].count("**missed**") == 1
     nothing = Results(place=PLACE)

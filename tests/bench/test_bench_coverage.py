@@ -1,9 +1,9 @@
-"""The simulation of intervals and tests: what it finds in single settings, and the tables it prints."""
+"""The simulation of intervals and tests: its results in single settings, and its tables."""
 
 import pytest
 
 pytest.importorskip("scipy")
-from tests.bench.coverage import Setting, main, settings, simulated
+from tests.bench.coverage import Setting, main, settings, simulate
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from tests.bench.coverage import Setting, main, settings, simulated
 def test_intervals_contain_the_truth_and_real_differences_are_found(
     setting: Setting, coverage: float, excluded: float, by_p: float
 ) -> None:
-    found = simulated(setting, 300)
+    found = simulate(setting, 300)
     assert found.coverage >= coverage
     assert found.excluded >= excluded
     assert found.by_p >= by_p
@@ -36,7 +36,7 @@ def test_intervals_contain_the_truth_and_real_differences_are_found(
     ],
 )
 def test_where_both_models_are_as_good_hardly_anything_is_found_but_by_mcnemar(setting: Setting) -> None:
-    found = simulated(setting, 400)
+    found = simulate(setting, 400)
     assert found.by_p <= 0.055
     assert found.both <= found.by_p < found.by_mcnemar
     assert found.by_mcnemar > 0.08
@@ -44,8 +44,8 @@ def test_where_both_models_are_as_good_hardly_anything_is_found_but_by_mcnemar(s
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_questions_of_a_cluster_are_as_alike_as_they_are_drawn(whole: bool) -> None:
-    """Seen in McNemar's false finds, which grow with the correlation, and in a width that does."""
-    loose, tight = (simulated(Setting(40, "5", 0.9, 0.9, correlation=c, whole=whole), 100) for c in (0.05, 0.6))
+    """McNemar's errors grow with the correlation, and so does the width."""
+    loose, tight = (simulate(Setting(40, "5", 0.9, 0.9, correlation=c, whole=whole), 100) for c in (0.05, 0.6))
     assert tight.width > 1.4 * loose.width
     assert tight.by_mcnemar > loose.by_mcnemar
 
@@ -54,7 +54,7 @@ def test_settings_differ_and_are_drawn_from_seeds_of_their_own() -> None:
     every = list(settings(quick=False))
     assert len(every) == len(set(every)) > 800
     assert {setting.clusters for setting in every} >= {5, 8, 40, 1_000}
-    assert simulated(every[40], 20) == simulated(every[40], 20) != simulated(every[41], 20)
+    assert simulate(every[40], 20) == simulate(every[40], 20) != simulate(every[41], 20)
 
 
 def test_a_quick_run_prints_a_row_a_setting_and_a_summary(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""What the benchmark makes of its measurements, on measurements made up here."""
+"""The benchmark's figures and tables, on invented measurements."""
 
 import sys
 from dataclasses import replace

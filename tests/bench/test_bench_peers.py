@@ -1,4 +1,4 @@
-"""The evaluators' adapters: what they are given to ask, what they are told, and how their bodies are judged."""
+"""The evaluators' adapters: their input, their commands, and the check of their bodies."""
 
 import base64
 import io

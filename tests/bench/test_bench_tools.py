@@ -1,4 +1,4 @@
-"""The benchmark's own tools work; how fast anything is, is no matter for tests."""
+"""The benchmark's own tools; no test depends on speed."""
 
 import base64
 import http.client
@@ -48,7 +48,7 @@ def mock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def connection(mock: str) -> Iterator[http.client.HTTPConnection]:
-    """A client's connection to a mock server that has seen nothing and waits for nothing."""
+    """A client's connection to a mock server without earlier requests and without latency."""
     control(mock, "/reset?latency_ms=0")
     client = http.client.HTTPConnection(urlsplit(mock).netloc, timeout=10)
     yield client
@@ -73,7 +73,7 @@ def needles(tiny: Case) -> Case:
 
 @pytest.fixture(scope="module", params=["tiny", "needles"])
 def case(request: pytest.FixtureRequest) -> Case:
-    """Either of them."""
+    """Each of the two cases."""
     found: Case = request.getfixturevalue(request.param)
     return found
 
@@ -91,7 +91,7 @@ def ask(connection: http.client.HTTPConnection, body: Any, **options: Any) -> An
 
 
 def chat_body(item: Item) -> dict[str, Any]:
-    """What a right client sends."""
+    """The right body of a question."""
     urls = [f"data:image/jpeg;base64,{base64.b64encode(page.read_bytes()).decode()}" for page in item.pages]
     content: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
     return {"messages": [{"role": "user", "content": [*content, {"type": "text", "text": item.prompt}]}]}
@@ -279,7 +279,7 @@ def verifier(case: Case) -> Iterator[str]:
 
 @pytest.fixture
 def forks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Our command comes from a process that has imported it: here it matters what it asks, not what that takes."""
+    """Run our command in a fork, which is faster; these tests check its requests, not its speed."""
     start = processes.run
 
     def run(words: list[str], *, environment: dict[str, str], log: Path, limit_s: float, folder: Path) -> Usage:
@@ -296,7 +296,7 @@ EXACT = {
     **{OURS: ("tiny", "needles"), TWO_PROCESSES: ("needles",)},
     **{"openai_script": ("tiny",), "openai_threads": ("needles",), "aiohttp_script": ("tiny",)},
 }
-"""The scripts read the records of both tasks with the same code, and ask without knowing the task."""
+"""The scripts use the same code for the records of both tasks."""
 
 
 @pytest.mark.usefixtures("forks")

@@ -1,4 +1,4 @@
-"""The slow twin of mock_server.c: reads every body and checks that it is, byte for byte, what the data asks for.
+"""The slow form of mock_server.c: reads every body and checks byte for byte that it asks what the data says.
 
 `python -m tests.bench.verify_server --data_json FILE --images_dir FOLDER [--port 0]` prints "listening on PORT". A body
 is exact when it is valid JSON that ends where its Content-Length says, holds one user message whose text is the prompt
@@ -44,12 +44,12 @@ PR_SET_PDEATHSIG = 1
 
 
 class Inexact(Exception):
-    """A body that is not what it should be; the message says where."""
+    """A body is wrong; the message says where."""
 
 
 @dataclass(slots=True)
 class Seen:
-    """What has come in; `problems` are the first few of the inexact bodies."""
+    """Counts of the received requests; `problems` are the first wrong bodies."""
 
     requests: int = 0
     exact: int = 0
@@ -67,7 +67,7 @@ class Seen:
 
 
 def check(body: bytes, by_prompt: Mapping[str, Item]) -> str:
-    """Return the id of the question that the body asks; raises Inexact."""
+    """The id of the question that the body asks; raises Inexact."""
     images, prompt = _parts(body)
     item = by_prompt.get(prompt)
     if item is None:
@@ -126,14 +126,14 @@ async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
 
 
 class VerifyServer:
-    """Answers like the mock server, after having looked."""
+    """Checks requests and gives the mock server's answers."""
 
     def __init__(self, items: list[Item]) -> None:
         self.by_prompt = {item.prompt: item for item in items}
         self.seen = Seen()
 
     def answer(self, method: str, path: str, body: bytes) -> dict[str, Any]:
-        """Check a chat request, or serve a control path."""
+        """Check a chat request, or answer a control path."""
         if method == "POST":
             self._note(body)
             return REPLY
@@ -150,7 +150,7 @@ class VerifyServer:
             self.seen.problems.append(str(problem))
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection until the client closes it; bytes that are no request are a problem too."""
+        """Serve one connection until the client closes it; bytes that aren't a request are a problem too."""
         try:
             while True:
                 request = await read_request(reader)

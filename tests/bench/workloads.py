@@ -19,7 +19,7 @@ from typing import Any, Literal
 WORK = Path(__file__).parent / "work"
 SEED = 20240229
 VERSION = 2
-"""To be raised with every change of what is written: folders of another version are made anew."""
+"""Raise it when the written files change: folders of another version are made again."""
 SUFFIXES = {"jpeg": ".jpg", "png": ".png"}
 VOCABULARY = (
     "river ledger harbour copper evening margin orchard signal winter column bridge pattern letter market candle "
@@ -27,14 +27,14 @@ VOCABULARY = (
 )
 WORDS = VOCABULARY.split()
 AWKWARD = ('"quoted"', "naïve", "{choices}", "图像", "back\\slash", "café", "🛰", "<b>", "50 %", "tab\there")
-"""Words that show up an escaping mistake; one is in every question."""
+"""Words that reveal an escaping mistake; each question has one."""
 DEPTHS = ("0-20%", "20-40%", "40-60%", "60-80%", "80-100%")
-"""Where in a document a needle lies, in the published labels."""
+"""The places of needles in a document, as published labels."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Workload:
-    """So many questions over so many distinct documents of so many pages; sizes are means, reached within a tenth.
+    """The numbers of questions, distinct documents and pages; sizes are means, met within a tenth.
 
     `task` is the command it is for. A record of "mc" is one question, and its pages are links where its document has
     more of them; a record of "niah" is a document with all its questions.
@@ -52,12 +52,12 @@ class Workload:
 
     @property
     def records(self) -> int:
-        """How many records the data file has: what `--limit` counts."""
+        """The number of records in the data file, which `--limit` counts."""
         return self.documents if self.task == "niah" else self.questions
 
     @property
     def questions_per_record(self) -> int:
-        """How many questions a record asks."""
+        """The number of questions per record."""
         return self.questions // self.records
 
 
@@ -70,7 +70,7 @@ WORKLOADS = {
         Workload(
             name="photo", questions=2560, documents=1000, pages=1, format="jpeg", page_bytes=50_000, size_px=(640, 480)
         ),
-        # A context of 8,000 bytes or more has its tokens counted, which is work of another kind than this measures.
+        # The client counts tokens of contexts of 8,000 bytes or more, which this doesn't measure.
         Workload(
             name="document",
             questions=200,
@@ -93,7 +93,7 @@ WORKLOADS = {
 
 
 def make(workload: Workload, root: Path = WORK) -> Path:
-    """Return the workload's folder: data.json and pages/images/; made anew only when its definition changed."""
+    """The workload's folder, with data.json and pages/images/; made again only if its definition changed."""
     folder = root / workload.name
     stamp = folder / "made_from.json"
     definition = json.dumps({"seed": SEED, "version": VERSION} | asdict(workload))
@@ -116,7 +116,7 @@ def record_id(workload: Workload, index: int) -> str:
 
 
 def document_of(workload: Workload, index: int) -> int:
-    """Which document a record is on; records on one document are neighbours."""
+    """The number of a record's document; records on one document are neighbours."""
     return index * workload.documents // workload.records
 
 

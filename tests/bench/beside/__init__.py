@@ -1,1 +1,1 @@
-"""Side by side with what people use: one command, one table, one plot."""
+"""Compares the client with other evaluators and scripts: one command, one table, one plot."""

@@ -1,4 +1,4 @@
-"""`python -m tests.bench.beside`: measure ours beside evaluators and scripts; table, plot and bars into docs/.
+"""`python -m tests.bench.beside`: measure our client beside evaluators and scripts; table, plot and bars go to docs/.
 
 First `python -m tests.bench.peers install`; an evaluator that is not installed is left out, and the page says so. Parts
 that are not chosen stay as speed.json has them. Exit code 0 when every measured bar is kept, 1 when one is missed.
@@ -35,7 +35,7 @@ def main() -> int:
     kept = chosen.into / f"{NAME}.json"
     if not chosen.draw:
         make_workloads(CHECKED)
-        for part in chosen.parts:  # in a process each: what one held would show in the next one's peak memory
+        for part in chosen.parts:  # each in a process: a part inherits the peak memory of its parent
             words = [*MEASURE, part, str(chosen.rounds), ",".join(chosen.clients), str(kept.resolve())]
             subprocess.run(words, cwd=REPOSITORY, check=True)
     results = read(kept)

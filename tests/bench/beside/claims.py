@@ -1,4 +1,4 @@
-"""What ours is held to beside the evaluators and on many records; each bar with the figure measured."""
+"""The bars for our client beside the evaluators and on many records, with the measured figures."""
 
 import statistics
 from collections.abc import Callable
@@ -17,12 +17,12 @@ VERDICTS = {"not measured": "not measured", "MISS": "**missed**", "pass": "kept"
 
 
 def verdict(claim: Bar, results: Results) -> str:
-    """Of VERDICTS, the word of the page."""
+    """The verdict on the page, from VERDICTS."""
     return VERDICTS[claim.verdict(claim.measure(results))]
 
 
 def cells(claim: Bar, results: Results) -> list[str]:
-    """A row of the table: what, the bar, the figure, whether it holds."""
+    """A row of the table: title, bar, figure, verdict."""
     value = claim.measure(results)
     sign = "at least" if claim.better == "more" else "at most"
     shown = "-" if value is None else f"{value:,.{claim.decimals}f}"
@@ -36,7 +36,7 @@ def _medians(results: Results, figure: Figure, client: str) -> dict[tuple[str, i
 
 
 def least_lead(results: Results, latency_ms: int | None = None, figure: Figure = RATE) -> float | None:
-    """How many times an evaluator's pace ours is, where it is least."""
+    """Our pace divided by the quickest evaluator's, on the workload where that is lowest."""
     ours = _medians(results, figure, OURS)
     leads = [
         ours[case] / theirs
@@ -96,7 +96,7 @@ CLAIMS = (
         decimals=3,
     ),
     Bar(
-        title="20 pages at 1 s: CPU a request, script / ours",
+        title="20 pages at 1 s: CPU per request, script / ours",
         measure=partial(_script_over_ours, case=("document", 1000)),
         better="more",
         floor=8,

@@ -1,4 +1,4 @@
-"""Ours on many records: questions asked, and a finished run started again, with how much memory.
+"""Our client on many records: a run, and a finished run started again, with time and memory.
 
 Needles on documents of one tiny page, five on each: what is measured is the records, not the images. The run of a
 million is not asked, which would take minutes: its log is the lines of 200,000 answers, five times over, each with the
@@ -17,7 +17,7 @@ from collections import deque
 from pathlib import Path
 
 from tests.bench import processes
-from tests.bench.alone import needles, picture, written
+from tests.bench.alone import needles, picture, write_json
 from tests.bench.beside.results import Repeated
 from tests.bench.run import say
 from tests.bench.servers import REPOSITORY, control
@@ -30,12 +30,12 @@ RESUMED = "run of 1,000,000 killed before its last 1,000, started again"
 KILLED_BEFORE = 1_000
 FEW, MANY, MILLION = 200, 40_000, 200_000
 LINKS = 20_000
-"""Names of one file: ext4 allows 65,000."""
+"""The most hard links to a file; ext4 allows 65,000."""
 LIMIT_S = 900.0
 
 
 def measure_records(rounds: int, address: str) -> list[Repeated]:
-    """All of them; the 200,000 are asked in one round and the million in two at most, since each takes a minute."""
+    """Measure all; the 200,000 are asked once and the million at most twice, since each takes a minute."""
     with tempfile.TemporaryDirectory(prefix="vqa-client-bench-") as name:
         for documents in (FEW, MANY, MILLION):  # before any run starts: files written later would be hashed again
             _make(Path(name) / str(documents), documents)
@@ -64,7 +64,7 @@ def _repeated(folder: Path, what: str, rounds: int, address: str, more: tuple[st
 
 
 def _measure(into: Repeated, folder: Path, address: str, more: tuple[str, ...] = ()) -> None:
-    """One run of the command; raises RuntimeError with what it printed where it fails."""
+    """Run the command; raises RuntimeError with its output if it fails."""
     control(address, "/reset?latency_ms=0")
     words, log = [*_command(folder, address), *more], folder / "log.txt"
     started_s = time.monotonic()
@@ -103,7 +103,7 @@ def _make(folder: Path, documents: int) -> None:
             os.link(images / f"{_name(number - number % LINKS)}_page_001.png", target)
         else:
             target.write_bytes(page)
-    written(folder / "data.json", (needles(_name(number)) for number in range(documents)))
+    write_json(folder / "data.json", (needles(_name(number)) for number in range(documents)))
 
 
 def _name(number: int) -> str:
@@ -111,7 +111,7 @@ def _name(number: int) -> str:
 
 
 def _write_million(asked: Path, million: Path) -> int:
-    """Make the finished run of a million from the one of 200,000; gives the log's size before its last thousand."""
+    """Make the finished run of a million from the one of 200,000; returns the log's size before its last thousand."""
     _report(million).parent.mkdir()
     starts: deque[int] = deque(maxlen=KILLED_BEFORE)
     with open(_beside(million, "records.jsonl"), "wb") as out:
@@ -122,14 +122,14 @@ def _write_million(asked: Path, million: Path) -> int:
                     out.write(_renamed(line, first, million))
     run_file = json.loads(_beside(asked, "run.json").read_text(encoding="utf-8"))
     with open(million / "data.json", "rb") as data:
-        data_sha256 = hashlib.file_digest(data, "sha256")  # not in one piece: what is held here shows in the clients
+        data_sha256 = hashlib.file_digest(data, "sha256")  # in pieces: clients inherit this process's peak memory
     run_file["described"] |= {"data_sha256": data_sha256.hexdigest(), "expected": MILLION * PER_DOCUMENT}
     _beside(million, "run.json").write_text(json.dumps(run_file), encoding="utf-8")
     return starts[0]
 
 
 def _renamed(line: bytes, first: int, folder: Path) -> bytes:
-    """The line of another document, whose page is in the state that the record keeps: else its bytes would be read."""
+    """The line for another document, with the state of its page, so that the client needn't read its bytes again."""
     record = json.loads(line)
     before = record["question_id"].partition("#")[0]
     name = _name(int(before, 16) + first)

@@ -1,4 +1,4 @@
-"""The results as a page of Markdown: a table for each case, the bars, and where and how they were measured."""
+"""Writes the results as a page of Markdown: a table for each case, the bars, and the machine and method."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -47,7 +47,7 @@ each file's head describes its set-up in [`tests/bench/peers/`](../tests/bench/p
 
 {place}
 
-![CPU a request and requests in flight](speed.svg)
+![CPU per request and requests in flight](speed.svg)
 
 * requests/s: questions over the time of the whole process, less its start-up (the same command on one record), or over
   the time from the first request to the last reply where noise makes that the longer.
@@ -72,14 +72,14 @@ def page(results: Results) -> str:
 
 
 def table(rows: Iterable[Sequence[str]]) -> str:
-    """Rows of cells in Markdown, the first being the head."""
+    """A Markdown table; the first row is its head."""
     head, *others = rows
     lines = [head, ["---"] * len(head), *others]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def case_section(results: Results, measured: Sequence[Measured]) -> str:
-    """A heading and a table: a row for each client, and a line for each that is left out."""
+    """A heading and a table with a row for each client; a line for each client that was not measured."""
     case = max((one.case for one in measured), key=lambda one: one.asked)
     shown = [(title, figure) for title, figure in COLUMNS if any(figure.values(one) for one in measured)]
     rows = [["", "asked", *(title for title, _ in shown)]]
@@ -91,12 +91,12 @@ def case_section(results: Results, measured: Sequence[Measured]) -> str:
 
 
 def named(client: str) -> str:
-    """What a client is called for readers."""
+    """A client's name for readers."""
     return NAMES.get(client, client)
 
 
 def cell(figure: Figure, measured: Measured) -> str:
-    """The median, with fewer decimals where it is large."""
+    """The median, with fewer decimals if it is large."""
     median = figure.median(measured)
     if median is None:
         return ""

@@ -1,4 +1,4 @@
-"""The results as one picture: CPU a request of every client, and requests in flight over time."""
+"""Draws the results: CPU per request of every client, and requests in flight over time."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from tests.bench.cases import MODULES, OURS
 from tests.bench.figures import CPU_MS, IN_FLIGHT, Measured
 
 INK = "#7d8590"
-"""A grey that is read on white and on near-black alike."""
+"""A grey that is legible on white and on near-black."""
 ACCENT = "#e07b39"
 BARS_ON = (("small", 0, "one image of 8 KB"), ("document", 1000, "20 pages of 300 KB"))
 FLIGHT_ON = ("small", 500)
@@ -58,7 +58,7 @@ def _cpu_bars(axes: Any, measured: Sequence[Measured], title: str) -> None:
 
 
 def _flights(figure: Any, measured: Sequence[Measured]) -> None:
-    """A small panel a client, on time from 0 to 1, since clients are asked unlike numbers of questions."""
+    """A small panel per client, with time from 0 to 1, since clients are asked different numbers of questions."""
     figure.suptitle(FLIGHT_TITLE, x=0.01, ha="left", fontsize=10)
     down = math.ceil(max(len(measured), 1) / ACROSS)
     panels = list(figure.subplots(down, ACROSS, sharex=True, sharey=True, squeeze=False).flat)

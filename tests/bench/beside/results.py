@@ -1,4 +1,4 @@
-"""What the suite keeps in its JSON file, from which table and plot can be made again."""
+"""The content of the suite's JSON file, from which table and plot are made."""
 
 import os
 import platform
@@ -21,7 +21,7 @@ from tests.bench.workloads import WORKLOADS
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """Where and when, and what was measured."""
+    """The machine, the date and the versions."""
 
     date: str
     processor: str
@@ -46,7 +46,7 @@ class Row:
     runs: Sequence[Run]
 
     def measured(self) -> Measured:
-        """For the figures."""
+        """The rounds in the form that figures are computed from."""
         case = Case(
             workload=WORKLOADS[self.workload],
             latency_ms=self.latency_ms,
@@ -58,7 +58,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LeftOut:
-    """A client that a case is not measured with, and why, in words."""
+    """A client that was not measured on a case, and the reason."""
 
     client: str
     workload: str
@@ -68,7 +68,7 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sent:
-    """What an evaluator's bodies held, of so many questions of a workload; see peers/bodies.py."""
+    """What an evaluator's bodies contained, for some questions of a workload; see peers/bodies.py."""
 
     client: str
     workload: str
@@ -82,7 +82,7 @@ class Sent:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Repeated:
-    """A command measured by itself, the requests it made, and the seconds from its start to the first of them."""
+    """A command measured alone, its requests, and the seconds from its start to the first request."""
 
     what: str
     usages: list[Usage] = field(default_factory=list)
@@ -92,7 +92,7 @@ class Repeated:
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """Everything that was measured."""
+    """All measurements."""
 
     place: Place
     rows: list[Row] = field(default_factory=list)
@@ -101,11 +101,11 @@ class Results:
     alone: list[Repeated] = field(default_factory=list)
 
     def measured(self) -> list[Measured]:
-        """The rows, for the figures."""
+        """The rows of a case, for the figures."""
         return [row.measured() for row in self.rows]
 
     def named(self, what: str) -> Repeated | None:
-        """A command measured by itself."""
+        """A command measured alone."""
         return next((repeated for repeated in self.alone if repeated.what == what), None)
 
 
@@ -115,7 +115,7 @@ def read(path: Path) -> Results:
 
 
 def write(results: Results, path: Path) -> None:
-    """Write them, a client's rounds or a command in a line each."""
+    """Write the results, with one line per client's rounds or command."""
     members = []
     for of in fields(results):
         value = getattr(results, of.name)
@@ -125,7 +125,7 @@ def write(results: Results, path: Path) -> None:
 
 
 def row(measured: Measured) -> Row:
-    """What is kept of a case's rounds."""
+    """The rounds of a case, as they are saved."""
     case = measured.case
     return Row(
         client=measured.client,
@@ -138,7 +138,7 @@ def row(measured: Measured) -> Row:
 
 
 def here(rounds: int, clients: Sequence[str]) -> Place:
-    """This machine, now."""
+    """The present machine, date and versions."""
     return Place(
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         processor=_processor(),

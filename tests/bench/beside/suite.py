@@ -1,4 +1,4 @@
-"""The measurements, in parts that can be run one by one: clients take turns on each case; then what is ours alone.
+"""The measurements, in parts that can be run separately: cases with alternating clients, then our client alone.
 
 `python -m tests.bench.beside.suite PART ROUNDS CLIENTS FILE` measures one part and keeps the others that FILE has.
 """
@@ -23,13 +23,13 @@ from tests.bench.servers import REPOSITORY, control, mock_command, running
 from tests.bench.workloads import WORKLOADS
 
 CHECKED = {"small": 20, "document": 5}
-"""Workload and how many of its questions an evaluator's bodies are checked on."""
+"""Workloads, and the number of questions on which an evaluator's bodies are checked."""
 HELP = "vqa-client --help"
 HELP_WORDS = (sys.executable, "-m", "vqa_client", "--help")
 
 
 def measured_part(part: str, before: Results | None, rounds: int, clients: Sequence[str]) -> Results:
-    """Measure one part anew and keep what there is of the others."""
+    """Measure one part again and keep the other parts."""
     results = before or Results(place=here(rounds, clients))
     results = replace(results, place=here(rounds, clients))
     results = PARTS[part](results, rounds, clients)
@@ -37,7 +37,7 @@ def measured_part(part: str, before: Results | None, rounds: int, clients: Seque
 
 
 def _case(results: Results, rounds: int, clients: Sequence[str], *, case: Case) -> Results:
-    """A client's failure costs this case's rounds so far, and the others start over without it."""
+    """After a client's failure, the rounds of this case start over without it."""
     key = case.workload.name, case.latency_ms
     rows = [one for one in results.rows if (one.workload, one.latency_ms) != key]
     out = [one for one in results.left_out if (one.workload, one.latency_ms) != key]
@@ -75,7 +75,7 @@ def _help(rounds: int) -> Repeated:
 
 
 def _bodies(results: Results, rounds: int, clients: Sequence[str]) -> Results:
-    """Comes first: it fills the evaluators' caches of compiled modules and of the disk, too."""
+    """The first part, because it also fills the evaluators' caches of compiled modules and of the disk."""
     return replace(results, sent=[sent for client in clients if client in PEERS for sent in _sent(client)])
 
 
@@ -104,7 +104,7 @@ PARTS: dict[str, Callable[[Results, int, Sequence[str]], Results]] = {
 
 
 def main() -> None:
-    """Measure one part; a file that is there is of earlier parts."""
+    """Measure one part; an existing file has earlier parts."""
     part, rounds, clients, path = sys.argv[1:]
     kept = Path(path)
     write(measured_part(part, read(kept) if kept.exists() else None, int(rounds), clients.split(",")), kept)

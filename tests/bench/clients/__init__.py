@@ -1,1 +1,1 @@
-"""The scripts that `vqa-client` is measured against."""
+"""The scripts that `vqa-client` is compared with."""

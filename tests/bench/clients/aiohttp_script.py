@@ -1,4 +1,4 @@
-"""The best a script can do with a library alone: aiohttp, and bodies encoded piece by piece while they are sent."""
+"""The best script with a library alone: aiohttp, and bodies encoded piece by piece while they are sent."""
 
 import asyncio
 import json
@@ -15,11 +15,11 @@ from tests.bench.clients.loop_stall import watched
 PIECE_BYTES = 48 * 1024
 """A multiple of 3, so that no base64 padding falls between two pieces."""
 MARK = "\ue000"
-"""Stands for an image in the JSON text; a private character, so no prompt of the workloads holds it."""
+"""Marks the place of an image in the JSON text; a private character that no prompt of the workloads contains."""
 
 
 class Body:
-    """A request's JSON as text segments with an image between each two."""
+    """A request's JSON as segments of text, with images between them."""
 
     def __init__(self, item: Item) -> None:
         images = [
@@ -36,7 +36,7 @@ class Body:
         return encoded + sum(map(len, self.segments))
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Walk the body in the pieces that are handed to the socket."""
+        """The body in pieces, as they are sent."""
         for segment, page in zip(self.segments, self.pages, strict=False):
             yield segment
             for piece in _encoded(page):
@@ -51,7 +51,7 @@ def _encoded(page: Path) -> Iterator[bytes]:
 
 
 async def ask(session: aiohttp.ClientSession, url: str, item: Item) -> dict[str, Any]:
-    """Ask one question; a failure is a row of its own."""
+    """Ask one question; a failure gives a row with an error."""
     body = Body(item)
     headers = {"Content-Type": "application/json", "Content-Length": str(body.size_bytes())}
     try:
@@ -64,7 +64,7 @@ async def ask(session: aiohttp.ClientSession, url: str, item: Item) -> dict[str,
 
 
 async def main() -> None:
-    """Let a fixed number of workers pull from one iterator, then write everything."""
+    """Ask all questions with a fixed number of workers on one iterator, then write the report."""
     chosen = options()
     items = iter(load(chosen.data_json, chosen.images_dir, chosen.limit))
     results: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""What the three scripts have in common, written the way people write it: flags, data, prompt, letter, result file."""
+"""The common parts of the three scripts, as people write them: flags, data, prompt, letter, result file."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ MIME = {".jpg": "image/jpeg", ".png": "image/png"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Item:
-    """One question, what `vqa-client` makes of it as a prompt, and its page images in page order."""
+    """A question, with the prompt that `vqa-client` sends for it, and its page images in page order."""
 
     task: str
     ident: str
@@ -53,7 +53,7 @@ def options(arguments: Sequence[str] | None = None) -> Options:
 
 
 def load(data_json: Path, images_dir: Path, limit: int | None = None) -> list[Item]:
-    """Join the first `limit` rows with their `{_id}_page_{NNN}` files, which lie in images_dir or images_dir/images."""
+    """Join the first `limit` rows with their `{_id}_page_{NNN}` files, which are in images_dir or images_dir/images."""
     inner = images_dir / "images"
     pages: dict[str, list[Path]] = {}
     for path in sorted((inner if inner.is_dir() else images_dir).iterdir()):
@@ -75,13 +75,13 @@ def _items(row: dict[str, Any], pages: list[Path]) -> list[Item]:
 
 
 def letter(reply: str) -> str:
-    """Read the letter of a reply; "" when there is none."""
+    """The letter in a reply, or ""."""
     found = re.search(r"correct answer is \(?([A-D])\b", reply) or re.search(r"\b([A-D])\b", reply)
     return found.group(1) if found else ""
 
 
 def result(item: Item, reply: str) -> dict[str, Any]:
-    """Score one reply: by its letter, or by whether the needle is in it."""
+    """Score one reply: by its letter, or by whether it contains the needle."""
     extracted = letter(reply) if item.task == "mc" else reply
     return {
         "instance_id": item.ident,
@@ -94,7 +94,7 @@ def result(item: Item, reply: str) -> dict[str, Any]:
 
 
 def write(results: Sequence[dict[str, Any]], output: Path) -> None:
-    """Write the report: output itself where it is named as a file, else output/pages_mc_eval.json."""
+    """Write the report, to `output` if it ends in .json, else to output/pages_mc_eval.json."""
     path = output if output.suffix == ".json" else output / "pages_mc_eval.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     accuracy = 100 * sum(row["correct"] for row in results) / max(1, len(results))

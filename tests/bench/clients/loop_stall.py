@@ -1,4 +1,4 @@
-"""How long an event loop went without turning: a task that asks for short sleeps and keeps the longest overrun."""
+"""Measures how long an event loop was blocked: a task sleeps briefly and keeps the longest delay."""
 
 import asyncio
 import json
@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 VARIABLE = "VQA_CLIENT_LOOP_STALL_FILE"
-"""Names the file that gets {"loop_stall_max_s": seconds}; without it nothing is watched."""
+"""The variable with the path of a file for {"loop_stall_max_s": seconds}; without it nothing is measured."""
 PERIOD_S = 0.01
 
 
 @asynccontextmanager
 async def watched() -> AsyncIterator[None]:
-    """Watch the loop for as long as the block runs."""
+    """Watch the loop while the block runs."""
     path = os.environ.get(VARIABLE)
     if not path:
         yield

@@ -20,7 +20,7 @@ def messages(item: Item) -> Any:
 
 
 async def ask(client: AsyncOpenAI, semaphore: asyncio.Semaphore, item: Item) -> dict[str, Any]:
-    """Ask one question; a failure is a row of its own, as the rest should still be asked."""
+    """Ask one question; a failure gives a row with an error, and the others are still asked."""
     async with semaphore:
         try:
             completion = await client.chat.completions.create(

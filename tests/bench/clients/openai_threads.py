@@ -1,4 +1,4 @@
-"""The other script people write: the synchronous OpenAI client in a pool of threads."""
+"""The other script that people write: the synchronous OpenAI client in a pool of threads."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,7 +10,7 @@ from tests.bench.clients.openai_script import messages
 
 
 def ask(client: OpenAI, item: Item) -> dict[str, Any]:
-    """Ask one question; a failure is a row of its own."""
+    """Ask one question; a failure gives a row with an error."""
     try:
         completion = client.chat.completions.create(model=MODEL, messages=messages(item), max_tokens=MAX_TOKENS)
     except Exception as error:

@@ -1,1 +1,1 @@
-"""Other evaluators, each in an environment of its own, asked to ask the same questions of the same server."""
+"""Other evaluators, each in its own environment, which ask the same server the same questions."""

@@ -1,6 +1,6 @@
 """`python -m tests.bench.peers install [NAME ...]`: make the evaluators' environments, as pinned; `list` shows them.
 
-Each lies in a folder of its own below VQA_CLIENT_PEERS, or below ~/.cache/vqa-client/peers; together they are up to
+Each has its own folder below VQA_CLIENT_PEERS, or below ~/.cache/vqa-client/peers; together they are up to
 10 GB (lmms-eval brings torch). Needs Python 3.11 and the registry.
 """
 
@@ -14,7 +14,7 @@ from tests.bench.peers.registry import PEERS
 
 
 def install(peer: Peer) -> bool:
-    """Make the environment unless it is there; an unfinished one is made anew. Says so when it can't be had."""
+    """Make the environment if it is missing or unfinished; prints the reason if that fails."""
     if peer.installed:
         return True
     print(f"{peer.name}: installing into {peer.folder}", file=sys.stderr, flush=True)
@@ -29,7 +29,7 @@ def install(peer: Peer) -> bool:
 
 
 def main() -> int:
-    """Install or list; 1 when one could not be installed."""
+    """Install or list; returns 1 if an environment could not be made."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.peers", description=__doc__)
     parser.add_argument("action", choices=("install", "list"))
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PEERS)}; all without")

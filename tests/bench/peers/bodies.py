@@ -1,4 +1,4 @@
-"""Whether an evaluator's bodies hold what was asked: `python -m tests.bench.peers.bodies`, a server like verify_server.
+"""Checks that an evaluator's bodies contain what was asked: `python -m tests.bench.peers.bodies`, like verify_server.
 
 An evaluator may word its prompt as it likes and send its images in another form. So a body is right when the question's
 text is in it, and so many images as the question has pages, in their order: each the file's bytes, or else a picture of
@@ -18,12 +18,12 @@ from tests.bench.clients.longbench import Item
 from tests.bench.verify_server import PROBLEMS_KEPT, Inexact, VerifyServer, main
 
 NUMBER = re.compile(r"Question (\d+):")
-"""In every question of the workloads, and no other has the same."""
+"""The unique mark in every question of the workloads."""
 
 
 @dataclass(slots=True)
 class Bodies:
-    """What has come in; `problems` are the first few of the wrong bodies."""
+    """Counts of the received requests; `problems` are the first wrong bodies."""
 
     requests: int = 0
     as_files: int = 0
@@ -38,7 +38,7 @@ class Bodies:
 
 
 class BodiesServer(VerifyServer):
-    """Answers like the mock server, after having looked."""
+    """Checks requests and gives the mock server's answers."""
 
     def __init__(self, items: list[Item]) -> None:
         super().__init__(items)
@@ -46,7 +46,7 @@ class BodiesServer(VerifyServer):
         self.seen = Bodies()
 
     def answer(self, method: str, path: str, body: bytes) -> dict[str, Any]:
-        """Check a chat request, or serve a control path."""
+        """Check a chat request, or answer a control path."""
         if path.startswith("/reset"):
             self.seen = Bodies()
             return {}

@@ -1,7 +1,7 @@
 """lm-eval: a task of its own YAML form and the model `local-chat-completions` with `num_concurrent=128`.
 
 `max_images` lifts its limit of one image. It reads images with Pillow and sends each as a new PNG, all bodies made
-before the first is sent; there is no setting for either.
+before the first is sent; neither has a setting.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What an evaluator needs to be a client of the benchmark."""
+"""What an evaluator must have to be a client of the benchmark."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ REPOSITORY = HERE.parent.parent.parent
 REQUIREMENTS = HERE / "requirements"
 TASKS = HERE / "tasks"
 WATCH = HERE / "watch"
-"""Its sitecustomize.py tells a process's loop stall; Python imports it from the path."""
+"""The folder of sitecustomize.py, which measures a process's loop stall; Python imports it from the path."""
 
 
 def home() -> Path:
@@ -22,7 +22,7 @@ def home() -> Path:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
-    """The questions of one run; `folder` is empty, and the evaluator writes nowhere else."""
+    """The questions of one run; the evaluator writes only to `folder`, which is empty."""
 
     items: Sequence[Item]
     folder: Path
@@ -32,7 +32,7 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Peer:
-    """An evaluator: `prepare` writes the questions in its form, which is not measured, and gives the command, which is.
+    """An evaluator: `prepare` writes the questions in its form and returns the command; only the command is measured.
 
     `questions` says how many of a workload's questions it is asked in a round, since the slow ones would take minutes;
     `most_images` is how many images its form of a question holds, None for as many as there are.
@@ -56,13 +56,13 @@ class Peer:
 
     @property
     def installed(self) -> bool:
-        """Whether the environment was made from today's requirements, to its end."""
+        """Whether the environment is complete and has the present requirements."""
         made_from = self.folder / "made_from.txt"
         return made_from.is_file() and made_from.read_bytes() == self.requirements.read_bytes()
 
     @property
     def version(self) -> str:
-        """The version that is pinned."""
+        """The pinned version."""
         pins = self.requirements.read_text(encoding="utf-8").replace("_", "-").splitlines()
         return next(pin.partition("==")[2] for pin in pins if pin.startswith(f"{self.name}=="))
 

@@ -18,7 +18,7 @@ from tests.bench.peers.registry import PEERS
 def prepared(
     name: str, *, data_json: Path, images_dir: Path, limit: int, folder: Path, base_url: str, workers: int
 ) -> list[str]:
-    """The command that makes an evaluator ask the first `limit` records, its input lying in `folder`."""
+    """The command with which an evaluator asks the first `limit` records, with its input in `folder`."""
     words = [sys.executable, "-m", "tests.bench.peers.prepared", name, "--data_json", str(data_json)]
     words += ["--images_dir", str(images_dir), "--limit", str(limit), "--folder", str(folder)]
     words += ["--base_url", base_url, "--workers", str(workers)]
