@@ -1,12 +1,15 @@
 """Lines of batches: the ids of requests, and each kind of result as servers write it."""
 
-from contextlib import nullcontext
+import gc
+import warnings
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import httpx2
 import pytest
 from msgspec.structs import replace
 
+from vqa_client.batch.asking import Results
 from vqa_client.batch.parts import Unasked, custom_id, key_in, key_of, read_result, reply_of, run_digest
 from vqa_client.batch.service import Refused, Service, Unreachable, open_service
 from vqa_client.client.endpoint import Endpoint
@@ -135,3 +138,13 @@ def test_ids_depend_on_the_question_its_request_and_the_run() -> None:
     ]
     assert len({first, *others}) == 5
     assert [key_in(each) == key_in(first) for each in others] == [False, True, True, True]
+
+
+def test_results_leave_no_file_open_if_another_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "there").touch()
+    with warnings.catch_warnings(record=True) as unclosed:
+        warnings.simplefilter("always")
+        with suppress(FileNotFoundError):
+            Results([tmp_path / "there", tmp_path / "missing"])
+        gc.collect()
+    assert not unclosed

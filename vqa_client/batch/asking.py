@@ -32,16 +32,18 @@ class Results(ExitStack):
         self._places: dict[str, tuple[int, int]] = {}
         self.damaged: list[bytes] = []
         answered: set[str] = set()
-        for number, path in enumerate(paths):
-            self._files.append(self.enter_context(path.open("rb")))
-            place = 0
-            for line in self._files[-1]:
-                if line.strip() and (result := self._decode(line)):
-                    if result.custom_id not in answered:
-                        self._places[result.custom_id] = number, place
-                    if result.answered:
-                        answered.add(result.custom_id)
-                place += len(line)
+        with ExitStack() as opened:
+            for number, path in enumerate(paths):
+                self._files.append(opened.enter_context(path.open("rb")))
+                place = 0
+                for line in self._files[-1]:
+                    if line.strip() and (result := self._decode(line)):
+                        if result.custom_id not in answered:
+                            self._places[result.custom_id] = number, place
+                        if result.answered:
+                            answered.add(result.custom_id)
+                    place += len(line)
+            self.enter_context(opened.pop_all())
         self.total, self._keys = len(self._places), set(map(key_in, self._places))
 
     def __contains__(self, key: str) -> bool:
