@@ -9,7 +9,7 @@ import pytest
 from vqa_client.errors import UsageError
 from vqa_client.settings.own_commands import ExplainSettings, McSettings, Vqa2Settings
 from vqa_client.settings.robustness import EvaluateSettings
-from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings, names_report
+from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings, entry_title, names_report
 from vqa_client.settings.validation import option_helps
 from vqa_client.types import FAILED, STATUSES
 
@@ -36,6 +36,14 @@ def test_fields_have_their_former_names_too() -> None:
     former: dict[str, Any] = {"data_json": "data.json", "images_dir": "pages"}
     assert McSettings(**former) == McSettings(data=Path("data.json"), images=Path("pages"))
     assert replace(McSettings(data=Path("old.json")), **former) == McSettings(**former)
+
+
+@pytest.mark.parametrize(
+    ("entry", "part", "title"),
+    [("", "", "mc"), ("", "clean", "mc clean"), ("mc", "clean", "mc clean"), ("mc, 2", "clean", "mc clean (mc, 2)")],
+)
+def test_a_title_names_the_part_of_the_data_and_a_table_of_another_name(entry: str, part: str, title: str) -> None:
+    assert entry_title("mc", entry, part) == title
 
 
 def test_a_folder_may_have_the_name_of_a_report(tmp_path: Path) -> None:

@@ -113,8 +113,7 @@ def leaderboard(places: Sequence[Path]) -> Leaderboard:
 
 def _title(run: LoggedRun) -> str:
     """The benchmark, with its part of the data and its name in a suite, if any."""
-    name = f"{run.task or run.stem} {run.folder}".rstrip()
-    return entry_title(name, str(run.facts.settings.get("entry", "")))
+    return entry_title(run.task or run.stem, str(run.facts.settings.get("entry", "")), run.folder)
 
 
 def _labels(runs: Sequence[LoggedRun], titles: Mapping[Path, str]) -> dict[Path, str]:

@@ -65,7 +65,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        name = entry_title(f"{self.task.name} {self.folder}".rstrip(), self.opened.settings.entry)
+        name = entry_title(self.task.name, self.opened.settings.entry, self.folder)
         return f"{name} · {self.shown}" if self.shown else name
 
     @property

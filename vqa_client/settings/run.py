@@ -258,9 +258,10 @@ class OneModelSettings(RunSettings):
         return self.model
 
 
-def entry_title(benchmark: str, entry: str) -> str:
-    """A benchmark with its name in the suite, where the suite has it several times."""
-    return f"{benchmark} ({entry})" if entry not in ("", benchmark) else benchmark
+def entry_title(benchmark: str, entry: str, part: str = "") -> str:
+    """A benchmark with a part of its data, if any, and its name in a suite that has it several times."""
+    title = f"{benchmark} {part}".rstrip()
+    return title if entry in ("", benchmark) else f"{title} ({entry})"
 
 
 def output_option(settings: RunSettings) -> str:
