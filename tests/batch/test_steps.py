@@ -163,7 +163,7 @@ def test_results_of_other_settings_match_no_question_and_are_saved(
     of.answer()
     for _ in range(2):  # nothing is kept twice
         assert of.step("read", "--max_tokens", "9") == 3
-    assert "9 results of no question of this run" in capsys.readouterr().err
+    assert "9 results without a question of this run" in capsys.readouterr().err
     assert len((of.output / "clean_mc_eval.unmatched.jsonl").read_bytes().splitlines()) == 9
 
 

@@ -164,7 +164,7 @@ def test_the_results_of_judges_in_the_terminal() -> None:
         "in % by the judge by the rule of judge - clean",
         "clean 50.0 (25.0-75.0) 50.0 (25.0-75.0) 1,000",
         "snow 50.0 (25.0-75.0) - 1,000 +25.0 (-5.0 to +50.0)",
-        "no reply counts as wrong, a question that was not judged as the rule scored it; without undecided ones",
+        "no reply counts as wrong, a question that was not judged counts by the rule, undecided ones are left out",
         "judge right judge wrong all",
         "rule right 4 0 4",
         "rule wrong 0 4 4",

@@ -1,4 +1,4 @@
-"""`vqa-client why`, for runs of every benchmark and for logs without their files."""
+"""`vqa-client parse`, for runs of every benchmark and for logs without their files."""
 
 import json
 from pathlib import Path

@@ -244,7 +244,7 @@ class Parts:
             except OSError as error:
                 raise unwritable(path, error) from error
             what = count(len(aside), "damaged result" if damaged else "result")
-            note(f"{what}{'' if damaged else ' of no question of this run'}: saved in {path.name}")
+            note(f"{what}{'' if damaged else ' without a question of this run'}: saved in {path.name}")
 
     def foreign_results(self) -> list[Path]:
         """Files of results that another program has put here."""

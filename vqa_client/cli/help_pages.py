@@ -41,13 +41,13 @@ class HelpPage:
         looks = (columns(), sys.stdout.isatty(), sys.stdout.encoding, *map(os.environ.get, _LOOKS))
         key = hashlib.sha256(repr((_PACKAGE, words, looks)).encode()).hexdigest()[:16]
         self._path = cache_folder() / f"help-{key}.txt"
-        self._digest_sources = _digest_sources()
+        self._sources = _digest_sources()
 
     def show(self) -> bool:
         """Print the page; False if it isn't kept, was made from other sources, or can't be printed."""
         try:
             sources, _, page = self._path.read_bytes().partition(b"\n")
-            if sources == self._digest_sources:
+            if sources == self._sources:
                 with open(1, "wb", closefd=False) as out:
                     out.write(page)
                 return True
@@ -73,7 +73,7 @@ class HelpPage:
     def _write(self, page: bytes) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = self._path.with_suffix(f".{os.getpid()}")
-        unfinished.write_bytes(self._digest_sources + b"\n" + page)
+        unfinished.write_bytes(self._sources + b"\n" + page)
         unfinished.replace(self._path)
 
 

@@ -180,7 +180,7 @@ def _form_section(forms: Sequence[Form]) -> Section:
         ]
         for form in forms
     ]
-    notes = ["no reply counts as wrong, a question that was not judged as the rule scored it; without undecided ones"]
+    notes = ["no reply counts as wrong, a question that was not judged counts by the rule, undecided ones are left out"]
     first = [f"judge - {forms[0].name}"] if gaps else []
     return Section(columns=["in %", "by the judge", "by the rule", "of", *first], rows=rows, notes=notes)
 

@@ -142,7 +142,7 @@ def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy:
     the one of the lowest shard. The records are in the order of the data. Raises what `merge_folder` does.
     """
     parts = _parts(plan.paths)
-    _check_same_run(parts)
+    _check_parts(parts)
     if not partial:
         _check_whole(plan, parts)
     now = run_file_for(plan, settings, parts[0].file.model())
@@ -187,7 +187,7 @@ def _parts(paths: RunPaths) -> list[_Part]:
     return parts
 
 
-def _check_same_run(parts: Sequence[_Part]) -> None:
+def _check_parts(parts: Sequence[_Part]) -> None:
     """Raise IdentityError, which lists each field that differs, if two shards are of different runs or data."""
     first, *others = parts
     for part in others:

@@ -69,7 +69,7 @@ class RunFile(msgspec.Struct, kw_only=True):
         self.sessions = [*self.sessions, figures]
 
     def write(self, path: Path) -> None:
-        """Replace the file in one step; raises UsageError."""
+        """Replace the file in one step; raises OutputError."""
         write_json(path, msgspec.to_builtins(self))
 
 

@@ -1,4 +1,4 @@
-"""`vqa-client why`: how one reply of a run was parsed, from its record and today's parsers."""
+"""`vqa-client parse`: how one reply of a run was parsed, from its record and today's parsers."""
 
 import difflib
 import re
