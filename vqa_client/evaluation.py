@@ -236,7 +236,7 @@ async def _run_jobs(common: _Common, jobs: list[_Job], reports: dict[str, list[R
 
 def _plan_jobs(settings: Sequence[RunSettings], note: Callable[[str], None]) -> list[_Job]:
     """A job per model and settings; everything is checked before the first question."""
-    note = cache(note)  # several models have the same data: note its faults once
+    once = {each.title: cache(note) for each in settings}  # several models have the same data: note its faults once
     asked = [(each, config, model_of(each, config)) for each in settings for config in each.configs]
     several = len({each.served_name or config for each, config, _ in asked}) > 1
     names = [
@@ -246,7 +246,7 @@ def _plan_jobs(settings: Sequence[RunSettings], note: Callable[[str], None]) -> 
     jobs = []
     for name, (each, config, model) in zip(names, asked, strict=True):
         try:
-            plans = make_plans(each, config, model, note)
+            plans = make_plans(each, config, model, once[each.title])
         except (UsageError, DataError) as error:
             if len(settings) == 1:
                 raise

@@ -381,3 +381,17 @@ def test_tables_of_a_run_have_the_columns_of_the_users_file(tmp_path: Path, faul
     assert run_command(["report", str(tmp_path / "out"), "--csv"]) == 0
     with next((tmp_path / "out").glob("*.csv")).open(newline="") as file:
         assert "data.shop" not in (csv.DictReader(file).fieldnames or ())
+
+
+def test_the_columns_of_each_table_are_printed_whole_and_once_for_all_models(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text(f"question,answer\nIs {name} here?,yes\n", encoding="utf-8")
+    suite = tmp_path / "own.toml"
+    suite.write_text("".join(f'[{name}]\nbenchmark = "ask"\ndata = "{name}.csv"\n' for name in "ab"), encoding="utf-8")
+    models = ["--model", "small", "--model", "large", "-o", str(tmp_path / "out"), "--no_check"]
+    server = fault_server("yes", models=("small", "large"))
+    assert run_command(["suite", str(suite), "--base_url", server.base_url, *models]) == 0
+    err = capsys.readouterr().err
+    assert (err.count("column `question`"), err.count("a.csv: 1 row"), err.count("b.csv: 1 row")) == (2, 1, 1)
