@@ -170,7 +170,7 @@ Intervals: Wilson.
 | latency, longest | 1.40 s |
 | prompt tokens | 76,500 |
 | reply tokens | 675 |
-| reply tokens per second | 45.0 |
+| reply tokens per second | 3.6 |
 | requests | 160 |
 | sent | 85.0 KB |
 """

@@ -123,7 +123,13 @@ def facts(**described: Any) -> dict[str, Any]:
         "scoring": {"parser": "robust", "version": "1"},
         "described": {"settings": {"max_workers": 8, "limit": None}, "data_sha256": "ab" * 32} | described,
         "sessions": [
-            {"started": "2026-11-28T03:45:51+00:00", "wall_s": 15.0, "questions": 8, "loop_stall_max_s": 0.01}
+            {
+                "started": "2026-11-28T03:45:51+00:00",
+                "wall_s": 15.0,
+                "questions": 8,
+                "completion_tokens": 54,
+                "loop_stall_max_s": 0.01,
+            }
         ],
     }
 

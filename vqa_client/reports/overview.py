@@ -204,7 +204,7 @@ _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
 def totals(overview: Overview) -> list[tuple[str, str]]:
     """Times, tokens and sizes; unknown ones are left out."""
     facts = overview.run.facts
-    wall_s, asked = time_of(facts.sessions), facts.total("questions")
+    wall_s, asked, replied = time_of(facts.sessions), facts.total("questions"), facts.total("completion_tokens")
     prompt, reply = overview.whole.prompt_tokens, overview.whole.completion_tokens
     median, p95 = quantile(overview.latencies_s, 0.5), quantile(overview.latencies_s, 0.95)
     rows = [
@@ -216,7 +216,7 @@ def totals(overview: Overview) -> list[tuple[str, str]]:
         ("latency, longest", f"{overview.latencies_s[-1]:.2f} s" if overview.latencies_s else ""),
         ("prompt tokens", f"{prompt.total:,}" if prompt.n else ""),
         ("reply tokens", f"{reply.total:,}" if reply.n else ""),
-        ("reply tokens per second", f"{reply.total / wall_s:,.1f}" if wall_s and reply.n else ""),
+        ("reply tokens per second", f"{replied / wall_s:,.1f}" if wall_s and replied else ""),
         ("requests", f"{overview.attempts:,}"),
         ("sent", _size(overview.sent_bytes) if overview.sent_bytes else ""),
     ]
