@@ -25,9 +25,18 @@ Argument = Annotated[str, Meta(pattern=r"^[^\0]*$")]
 """An argument of the command that starts a server."""
 _FAULTS = {
     "Expected `str` matching regex": "no command line can contain a NUL",
-    "Invalid enum value": "expected `on` or `off`",
+    "Invalid enum value": "expected on or off",
 }
 """Our words for a wrong value, by the start of msgspec's message."""
+_TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+"""Our words for the types in msgspec's messages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,4 +193,5 @@ def _complaint(error: msgspec.ValidationError, raw: dict[str, Any], origin: str)
     for step in steps:
         value = value[int(step)] if isinstance(value, list) else value[step]
     words = next((ours for start, ours in _FAULTS.items() if words.startswith(start)), words[0].lower() + words[1:])
+    words = re.sub(r"`([a-z |]+)`", lambda types: " or ".join(_TYPES.get(t, t) for t in types[1].split(" | ")), words)
     return UsageError(f"the config {origin} has {'.'.join(steps)} = {value!r}: {words}")

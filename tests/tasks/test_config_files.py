@@ -61,25 +61,25 @@ def test_one_config_works_for_niah_too(path: Path) -> None:
 
 
 WRONG = [
-    ({"max_tokens": 0}, "has max_tokens = 0: expected `int` >= 1"),
-    ({"max_tokens": 5.5}, "has max_tokens = 5.5: expected `int`, got `float`"),
-    ({"max_tokens": True}, "has max_tokens = True: expected `int`, got `bool`"),
-    ({"model_name": ""}, "has model_name = '': expected `str` of length >= 1"),
+    ({"max_tokens": 0}, "has max_tokens = 0: expected a whole number >= 1"),
+    ({"max_tokens": 5.5}, "has max_tokens = 5.5: expected a whole number, got a number"),
+    ({"max_tokens": True}, "has max_tokens = True: expected a whole number, got true or false"),
+    ({"model_name": ""}, "has model_name = '': expected text of length >= 1"),
     ({"model_name": "\ud800"}, "has text that can't be sent"),
-    ({"temperature": float("nan")}, "has temperature = nan: expected `float` >= 0.0"),
+    ({"temperature": float("nan")}, "has temperature = nan: expected a number >= 0.0"),
     ({"temperature": float("inf")}, "has temperature = inf: numbers in JSON are finite"),
     ({"presence_penalty": float("nan")}, "has presence_penalty = nan: numbers in JSON are finite"),
     ({"extra_body": {"a": [1, float("-inf")]}}, "has extra_body.a.1 = -inf: numbers in JSON are finite"),
     ({"prices": {"input": float("inf"), "output": 1}}, "has prices.input = inf: numbers in JSON are finite"),
     ({"extra_body": {"a": "\udfff"}}, "has text that can't be sent"),
-    ({"extra_body": []}, r"has extra_body = \[\]: expected `object \| null`, got `array`"),
-    ({"thinking": "yes"}, "has thinking = 'yes': expected `on` or `off`"),
+    ({"extra_body": []}, r"has extra_body = \[\]: expected an object or null, got a list"),
+    ({"thinking": "yes"}, "has thinking = 'yes': expected on or off"),
     ({"serve": {"dtype": "a\0"}}, r"has serve.dtype = 'a\\x00': no command line can contain a NUL"),
     ({"temperature": "null"}, "has temperature = 'null': null has no quotes"),
     ({"serve": {"max_model_len": "null"}}, "has serve.max_model_len = 'null': null has no quotes"),
     ({"prices": "null"}, "has prices = 'null': null has no quotes"),
     ({"prices": {"input": 1}}, "lacks 'prices.output'"),
-    ({"prices": {"input": 1, "output": -1}}, "has prices.output = -1: expected `float` >= 0.0"),
+    ({"prices": {"input": 1, "output": -1}}, "has prices.output = -1: expected a number >= 0.0"),
 ]
 
 
