@@ -51,7 +51,7 @@ def test_questions_of_one_file_alone_are_counted_named_and_not_scored(tmp_path: 
     )
     assert (counts["n_without_annotation"], counts["n_without_prediction"]) == (4, 3)
     assert said(report, "4 predictions (1, 2, 3, ...) without annotation, not scored")
-    assert said(report, "3 annotated questions (8, 9, 10) without prediction, not scored")
+    assert said(report, "3 annotated questions (8, 9, 10) without a prediction, not scored")
     assert percent(report) == 100.0
     assert report.summary.if_missing_were_wrong["normalised"] == 0.5
 

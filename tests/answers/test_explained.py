@@ -138,7 +138,7 @@ def test_missing_and_repeated_rows_of_either_file_are_counted_and_noted(tmp_path
     assert counts["n_unusable_references"] == 1
     assert report.notes == [
         "1 prediction (99) without reference, not scored",
-        "2 questions (13, 14) without prediction, not scored",
+        "2 questions (13, 14) without a prediction, not scored",
         "1 reference (15) left out: no answer",
         "1 question (12) with several predictions (1 of them differ): the last one counts",
     ]

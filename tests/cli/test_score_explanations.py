@@ -36,7 +36,7 @@ def test_the_text_has_accuracies_every_scope_and_every_note(tmp_path: Path, caps
     assert "3 questions scored of 4 predicted and 4 in" in out
     assert any(line.startswith("accuracy 33.3 ") and line.endswith(" 25.0") for line in lines)
     assert any(line.startswith("half right too 2 0 ") for line in lines)
-    assert "1 question (14) without prediction, not scored" in lines
+    assert "1 question (14) without a prediction, not scored" in lines
     assert "not scored: METEOR needs its Java program" in out
     assert "\x1b" not in out
     assert err == ""

@@ -206,7 +206,7 @@ def test_missing_and_unknown_answers_are_counted_and_named(case: Case) -> None:
     assert "1 prediction (stranger) without question, not scored" in notes
     assert any("1 question (" in note and "with several predictions (0 of them differ)" in note for note in notes)
     if len(rows) > 1:
-        assert f"1 question ({lost}) without prediction, not scored (--missing wrong counts them)" in notes
+        assert f"1 question ({lost}) without a prediction, not scored (--missing wrong counts them)" in notes
         assert report.left_out["no_prediction"] == (lost,)
         assert (report.summary.overall.total, report.summary.overall.accuracy) == (len(known), 1)
         wrong = case.score(path, missing="wrong", fresh=True)

@@ -92,7 +92,7 @@ def test_the_readmes_file_scores_answers_in_a_file(tmp_path: Path, capsys: pytes
     assert run_command([*score, "-o", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr()
     assert "by shop" in shown.out
-    assert "1 question (receipts#3) without prediction, not scored" in shown.err
+    assert "1 question (receipts#3) without a prediction, not scored" in shown.err
     report = json.loads((tmp_path / "out/receipts.json").read_text())
     assert (report["accuracy"], report["totals"]["answered"]["relaxed"]["value"]) == (1, 1)
     assert report["left_out"] == {"no_prediction": ["receipts#3"]}

@@ -326,7 +326,7 @@ def test_another_programs_file_at_the_tables_path_stays(tmp_path: Path, capsys: 
     [
         ("", "names no benchmark"),
         ("[chartqa\n", "two.toml"),
-        ("[nothing]\n", "there is no benchmark 'nothing'"),
+        ("[nothing]\n", "suite, [nothing]: there is no benchmark 'nothing'"),
         ('[chartqa]\ndata = "chartqa"\ncolour = 3\n', "colour"),
         ('[chartqa]\ndata = "elsewhere"\n', "elsewhere does not exist"),
         ('[chartqa]\ndata = "chartqa"\n[pope]\n', "pope: there is no data to ask"),
@@ -388,3 +388,5 @@ def test_a_server_that_dies_is_waited_for_by_the_first_benchmark_alone(
 def test_unknown_suites_are_named_with_those_that_are_shipped(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["suite", "everything"]) == 2
     assert "documents, general, smoke" in capsys.readouterr().err
+    assert run_command(["suite", "some/nothing.toml"]) == 2
+    assert "error: some/nothing.toml does not exist" in capsys.readouterr().err

@@ -326,7 +326,7 @@ def note_ids(
     if strangers:
         yield f"{count_and_first(strangers, 'prediction')} without {other}, not scored"
     if missing:
-        yield f"{count_and_first(missing, asked)} without prediction, {treated}"
+        yield f"{count_and_first(missing, asked)} without a prediction, {treated}"
 
 
 def note_repeats(repeated: Mapping[str, int], differing: int) -> Iterator[str]:

@@ -52,8 +52,8 @@ def _finish(
 
 
 def _parse_entry(entry: Entry, root: Path) -> RunSettings:
-    kind = find(entry.name).settings
     try:
+        kind = find(entry.name).settings
         settings = parse_options(settings_command(entry.name, kind), words(entry, kind, root))
     except (UsageError, CycloptsError) as caught:
         error = usage_error(caught) if isinstance(caught, CycloptsError) else caught

@@ -70,10 +70,10 @@ def read_suite(name: str) -> tuple[Path, list[Entry]]:
     """
     folder = shipped("config") / "suites"
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
-    if not path.is_file():
+    if not name.endswith(".toml") and not path.is_file():
         known = ", ".join(sorted(each.stem for each in folder.glob("*.toml")))
         hint = f"{known}, or the path of a file that ends in .toml"
-        if not name.endswith(".toml") and Path(name).exists():
+        if Path(name).exists():
             hint = f"`vqa-client ask {name}` asks your own questions; a suite is {hint}"
         raise UsageError(f"there is no suite {name!r}", hint=hint)
     try:

@@ -152,7 +152,7 @@ class Tables(Struct, frozen=True, kw_only=True):
             raise _no_split(data, split, {self.split})
 
     def _find_form(self, data: Path | None, split: str) -> tuple[Form, tuple[Path, ...]]:
-        known = "; ".join(" and ".join(form.globs(split)) for form in self.forms)
+        known = "; ".join(" or ".join(form.globs(split)) for form in self.forms)
         if data is None:
             homes = [form.home for form in self.forms if form.home]
             raise UsageError("there is no data to ask", hint=f"--data FOLDER with {known}{_home_words(homes)}")

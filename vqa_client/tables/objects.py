@@ -115,7 +115,7 @@ def local_folder(address: Path, globs: Sequence[Sequence[str]]) -> Path:
                 for name, meta in metas.items():
                     _copy_object(store, meta, folder / name)
                 return folder
-    known = "; ".join(" and ".join(form) for form in globs)
+    known = "; ".join(" or ".join(form) for form in globs)
     raise DataError(f"{url} has no data of this benchmark", hint=f"known forms are {known}; or name one file")
 
 

@@ -87,7 +87,7 @@ def test_the_other_form_of_an_address(base: str, other: str) -> None:
 def test_the_form_that_answers_is_reported_without_a_password() -> None:
     base = httpx2.URL("http://me:secret@h/v1")
     told = forms_finding(base, other_form(base), refused(404, "Not Found"))
-    assert told.text == "http://h/v1; without /v1 it doesn't (HTTP 404: Not Found)"
+    assert told.text == "http://h/v1 answers; without /v1 it doesn't (HTTP 404: Not Found)"
     assert proxy_finding("http://me:secret@proxy:3128").text == "http://proxy:3128"
 
 

@@ -129,8 +129,8 @@ ROWS: list[tuple[Callable[[], Finding | None], str, str, str]] = [
         "1 of 2 answers change when sent at once: 'red' becomes 'green'",
         AGAIN,
     ),
-    (lambda: forms_finding(BASE, OTHER, SEEN), "ok", "http://h/v1; without /v1 it answers too", ""),
-    (lambda: forms_finding(OTHER, BASE, NO), "ok", "http://h/; with /v1 it doesn't (HTTP 400: no)", ""),
+    (lambda: forms_finding(BASE, OTHER, SEEN), "ok", "http://h/v1 answers; without /v1 it answers too", ""),
+    (lambda: forms_finding(OTHER, BASE, NO), "ok", "http://h/ answers; with /v1 it doesn't (HTTP 400: no)", ""),
     (lambda: proxy_finding(None), "ok", "none", ""),
 ]
 

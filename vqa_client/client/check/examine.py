@@ -222,7 +222,7 @@ def forms_finding(base: httpx2.URL, other: httpx2.URL, reply: Reply) -> Finding:
     """Which base answers, and the reply to a chat at the other form (with /v1 instead of without, or the reverse)."""
     form = "with /v1" if other.path.rstrip("/").endswith("/v1") else "without /v1"
     also = "answers too" if reply.completion is not None else f"doesn't ({reply.error})"
-    text = f"{without_secrets(base)}; {form} it {also}"
+    text = f"{without_secrets(base)} answers; {form} it {also}"
     return Finding(
         name="address", value={"base_url": without_secrets(base), form: reply.completion is not None}, text=text
     )
