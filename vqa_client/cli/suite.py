@@ -24,9 +24,8 @@ from vqa_client.tasks.registry import find
 def suite(name: str, /, settings: SuiteSettings) -> int:
     """Run every benchmark of the suite; after an interruption too, the table has all runs that have begun."""
     path, entries = read_suite(name)
-    root = settings.data or (
-        path.parent if name.endswith(".toml") else Path()
-    )  # a shipped suite has no data next to it
+    beside = path.parent if name.endswith(".toml") else Path()  # a shipped suite has no data next to it
+    root = settings.data or beside
     runs = settings_of(settings, entries, _parse_entry, root, sys.argv[1:])
     return evaluate_several(runs, partial(_finish, settings, path.stem))
 

@@ -238,9 +238,8 @@ def is_loopback(host: str) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return True
     address = _address(host.strip("[]"))
-    return address is not None and (
-        address.is_loopback or address.is_unspecified
-    )  # servers print 0.0.0.0 as their address
+    # unspecified too: servers print 0.0.0.0 as their address
+    return address is not None and (address.is_loopback or address.is_unspecified)
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -248,9 +248,9 @@ class Drift(Struct, frozen=True, kw_only=True):
 
 
 def read_drift(session: Mapping[str, Any]) -> Drift | None:
-    """Whether latencies rise over the last three quarters, by more than chance and larger questions explain.
+    """The rise of latencies over the last three quarters, if chance and larger questions don't explain it.
 
-    None if they don't, or if there are too few replies to tell.
+    None without such a rise, or with too few replies to tell.
     """
     try:
         quarters = msgspec.convert(session.get("quarters"), list[Quarter], strict=False)

@@ -178,9 +178,8 @@ def _variants(run: RobustnessRun) -> tuple[tuple[str, int], ...]:
     """Every corruption and level; the clean image is first, and once."""
     levels = numbers(run.levels, least=0)
     above = ",".join(str(level) for level in levels if level)
-    corrupted = [
-        (corruption.name, corruption.level) for corruption in chosen(run.corruptions, above or "1")
-    ]  # checks the names even for level 0
+    named = chosen(run.corruptions, above or "1")  # checks the names even for level 0
+    corrupted = [(corruption.name, corruption.level) for corruption in named]
     return (*([("", 0)] if 0 in levels else []), *(corrupted if above else []))
 
 

@@ -284,9 +284,8 @@ def read_reason(reply: Reply, reasons: dict[str, str]) -> Answer:
     """The letter of a reason, whose text is the explanation; "the reason is D" is read like "the answer is D"."""
     asked = _REASON.sub("answer", reply.raw)
     answer = read_letter(reply_from(replace(reply.completion, text=asked)), reasons)
-    if (
-        answer.text is None and asked != reply.raw
-    ):  # a reply may name both letters, and a reason's own text may have the word
+    if answer.text is None and asked != reply.raw:
+        # the reply may name both letters, or the text of a reason may have the word "reason"
         answer = read_letter(reply, reasons)
     return replace(answer, rationale=reasons.get(answer.text or ""))
 

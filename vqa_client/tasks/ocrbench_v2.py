@@ -83,7 +83,7 @@ def vqa(answer: str, references: Iterable[str]) -> float:
 
 
 def vqa_case_sensitive(answer: str, references: Iterable[str], *, single: bool = False) -> float:
-    """The same with case. A `single` reference, not in a list, may be in the reply or close to it; a long one is 0."""
+    """The same with case. A `single` reference isn't in a list: a short one may also be close, a long one scores 0."""
     rule = _in_or_close if not single else _short_only
     return max((rule(one_line(answer), one_line(each), _few_words) for each in references), default=0.0)
 

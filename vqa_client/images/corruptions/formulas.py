@@ -96,9 +96,7 @@ def zoom_blur(pixels: "Pixels", zooms: tuple[float, float], _random: "Generator"
     height, width = pixels.shape[:2]
     total = pixels.astype(np.float32)
     sharp = total.copy()
-    factors = np.arange(
-        1, *zooms
-    )  # whose last one depends on how 0.01 is rounded, so numpy's own count is the right one
+    factors = np.arange(1, *zooms)  # numpy, since the last factor depends on how 0.01 is rounded
     for zoom in factors:
         rows, columns = zoom_crop(height, zoom), zoom_crop(width, zoom)
         top, left = (height - rows) // 2, (width - columns) // 2

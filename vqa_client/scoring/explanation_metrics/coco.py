@@ -242,9 +242,8 @@ def _similarity(hypothesis: _Vectors, reference: _Vectors) -> float:
         if not (length := hypothesis.norms[n] * reference.norms[n]):
             continue
         ours, theirs = hypothesis.weights[n], reference.weights[n]
-        shared = [
-            (weight, theirs[ngram]) for ngram, weight in ours.items() if ngram in theirs
-        ]  # always in the same order
+        # in the order of `ours`, so that the sum is always the same
+        shared = [(weight, theirs[ngram]) for ngram, weight in ours.items() if ngram in theirs]
         total += sum(min(our, their) * their for our, their in shared) / length
     apart = hypothesis.bigrams - reference.bigrams
     return total / NGRAM_MAX * exp(-(apart**2) / (2 * _SIGMA_SQUARED))

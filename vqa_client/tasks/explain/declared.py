@@ -81,9 +81,7 @@ def _loader(options: ExplainSettings, dataset: Dataset[Any]) -> Callable[[Source
             questions, _ = read_questions(dataset, path, split=dataset.split_read(options.split))
             loaded = Loaded(questions=questions, count=len(questions), data_sha256=sha256_of(path))
         else:
-            accuracy_grid.read_tables(
-                options.results_dir
-            )  # a file that isn't a grid is an error before the first request
+            accuracy_grid.read_tables(options.results_dir)  # raises before the first request
             if notice := dataset.split_notice(options.split):
                 source.notify(notice)
             limits = [limit for limit in (options.n_samples, options.limit) if limit is not None]
