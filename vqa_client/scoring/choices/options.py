@@ -111,7 +111,8 @@ class Texts:
     @cached_property
     def _owners_by_first(self) -> Mapping[str, list[tuple[str, tuple[str, ...]]]]:
         by_first: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
-        for literal, labels in (*self.owners.items(), *self.plurals.items()):
+        literals = (*self.owners.items(), *self.plurals.items())
+        for literal, labels in sorted(literals, key=lambda owned: -len(owned[0])):
             by_first.setdefault(literal[0], []).append((literal, labels))
         return by_first
 
@@ -188,16 +189,16 @@ class Texts:
 
         A plural is such a text where words like "two" or "there are" lead up to it.
         """
+        places = _places(text, self.telling)
+        for start, end, labels in _places(text, self.plurals):
+            if _COUNTED.search(text, max(0, start - _COUNT_READ), start):
+                places.append((start, end, labels))
         spans: list[tuple[int, int, tuple[str, ...]]] = []
-        for start, end, labels in _places(text, self.telling):
+        for start, end, labels in sorted(places, key=lambda place: place[0] - place[1]):
             continued = text[end - 1].isdecimal() and _CONTINUED.match(text, end)
             if not continued and not any(start < other[1] and other[0] < end for other in spans):
                 spans.append((start, end, labels))
-        return spans + [
-            (start, end, labels)
-            for start, end, labels in _places(text, self.plurals)
-            if _COUNTED.search(text, max(0, start - _COUNT_READ), start)
-        ]
+        return spans
 
 
 class _Folded(dict[str, str]):
