@@ -84,6 +84,7 @@ def test_an_address_is_sent_as_it_is_and_kept_without_its_secrets(tmp_path: Path
     }
     assert not any("secret" in path.read_text() or "pw@" in path.read_text() for path in (tmp_path / "out").iterdir())
     assert report(tmp_path)["accuracy"] == 1
+    assert ask(rows(tmp_path, *addresses), server.base_url, "--image_urls", "fetch") == 2, "it is another run"
 
 
 def test_an_address_is_fetched_once_and_sent_as_bytes(

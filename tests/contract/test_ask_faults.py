@@ -16,8 +16,9 @@ from vqa_client.tasks.ask.columns import Column, mapped
 HEAD = "image,question,A,B,answer\n"
 FAULTS = [
     ("rows.csv", HEAD + "1.png,What?,red,blue,E\n", "row 1, column `answer`: 'E' is not one of A, B"),
-    ("rows.csv", HEAD + "9.png,What?,red,blue,A\n", "row 1, column `image`: "),
-    ("rows.csv", HEAD + "1.png,What?,red,blue,A\n1.png,Who?,red,blue,red\n", "'red' is of the texts of choices"),
+    ("rows.csv", HEAD + "9.png,What?,red,blue,A\n", "9.png does not exist; looked in /"),
+    ("rows.csv", HEAD + "1.png,What?,red,blue,A\n1.png,Who?,red,blue,red\n",
+     "'red' is of the texts of choices, earlier ones of letters\n"),
     ("rows.csv", HEAD + "/etc/passwd,What?,red,blue,A\n", "is outside"),
     ("rows.csv", HEAD + "../1.png,What?,red,blue,A\n", "is outside"),
     ("rows.csv", HEAD + "1.png,,red,blue,A\n", "row 1, column `question`: the question is missing"),
@@ -25,12 +26,16 @@ FAULTS = [
     ("rows.csv", HEAD + "1.png,What?,red,blue,A\n1.png,Which?,red,,A\n", "`A, B`: 1 choice; there must be 2 to 26"),
     ("rows.csv", HEAD + "1.png,What?,red\n", "3 fields, the header has 5; nothing for `B`"),
     ("rows.csv", HEAD + "https://x.example/1.png,What?,red,blue,A\n", "is an address"),
-    ("rows.csv", "picture_of,asks,right\n1.png,What?,x\n", "no column of"),
+    ("rows.csv", "picture_of,asks,right\n1.png,What?,x\n", "rows.csv is the question\n"
+     "hint: --question COLUMN, of picture_of, asks, right; or --prompt"),
+    ("rows.csv", "front,back,question\n1.png,1.png,What?\n", "columns front, back have images\n"
+     "hint: say which: --image front,back"),
     ("rows.csv", "question,answer,label\nWhat?,x,y\n", "the answer is in `answer` or `label`\n"
      "hint: say which: --answer answer"),
     ("rows.csv", "question,A,B,options\nWhat?,x,y,\"['x','y']\"\n", "the choices are columns A, B or column `options`\n"
      "hint: say which: --choices A,B"),
-    ("rows.csv", "question,options,answer\nQ,\"['a','b','c']\",1\nR,\"['a','b','c']\",2\n", "--answer_from 0"),
+    ("rows.csv", "question,options,answer\nQ,\"['a','b','c']\",1\nR,\"['a','b','c']\",2\n",
+     "column `answer` can be read as 0 or 1\nhint: say which: --answer_from 0"),
     ("rows.csv", "id,question,answer\n1,What?,x\n1,Who?,y\n", "row 2, column `id`: two rows have the id '1'"),
     ("rows.csv", "", "is empty"),
     ("rows.csv", "question,answer\n", "has neither rows nor images\nhint: a data file has a question per row"),
@@ -55,7 +60,8 @@ FAULTS = [
     ("rows.tsv", "question\tA\tB\tanswer\nWhat?\tx\ty\tA\nWho?\tx\ty\n", "row 2: 3 fields, the header has 4; nothing"),
     ("rows.tsv", "question\tA\tB\tanswer\nWhat?\tx\ty\tC\n", "row 1, column `answer`: 'C' is not one of A, B"),
     ("rows.csv", HEAD + ".,What?,red,blue,A\n", "/. is a folder"),
-    ("rows.csv", 'question,choices,answer\nWhat?,"[""a"", ""b""",A\n', "column `choices`: the list can't be read"),
+    ("rows.csv", 'question,choices,answer\nWhat?,"[""a"", ""b""",A\n', "column `choices`: the list can't be read: "
+     "'[\"a\", \"b\"'; it is neither JSON nor Python"),
     ("rows.json", '[{"question": "What?", "answers": ["x", null]}]', "column `answers`: expected a text, got null"),
     ("rows.json", '[{"question": "What?", "answers": [["x"]]}]', "column `answers`: expected a text, got a list"),
     ("rows.json", '[{"question": "a", "choices": ["x", null]}]', "column `choices`: expected a text, got null"),
@@ -111,7 +117,7 @@ def test_all_faults_are_reported_together_and_may_be_left_out(
     assert "8 of 9 rows are faulty" in said
     assert "and 2 more" in said
     assert "rows.csv row 9, column `image`: " in said
-    assert "(rows count from 1, without a header)" in said
+    assert "mend them (rows count from 1, without a header); --skip_faulty leaves them out and says so" in said
     assert "9.png does not exist" in said
     assert ask(path, server.base_url, "--skip_faulty") == 0
     assert len(report(tmp_path)["left_out"]["faulty"]) == 8
@@ -153,6 +159,7 @@ def test_a_choice_mode_asks_only_rows_with_choices(tmp_path: Path, fault_server:
             ["--images", "."],
             "--images . is given, and no column is the image\nhint: --image COLUMN, of question, A, answer",
         ),
+        (["--images", "gone", "--image", "A"], "column `A`: gone/x does not exist; gone does not exist"),
         (
             ["--system", "A"],
             "--system A is a column, and a system message is one text for all rows\n"

