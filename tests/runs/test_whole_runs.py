@@ -217,6 +217,7 @@ async def test_no_limit_of_open_files_is_hit(tmp_path: Path, fault_process: Star
             highest = max([open_already.enter_context(open(os.devnull)).fileno() for _ in range(100)])
             resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 150, before[1]))
             (report,) = await vqa_client.arun(of.settings(server.base_url, max_workers=256))
+            assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 1024, "more than 256 workers need"
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert report.summary.status_counts["ok"] == 300

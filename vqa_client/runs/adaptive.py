@@ -86,19 +86,19 @@ class Adaptive:
     """Changes the size of a crew as the search says while it is `active`; `described` is for the run file."""
 
     def __init__(self, crew: Crew, routes: Routes, queue: Queue, *, active: bool) -> None:
-        self.active = self._was_active = active
+        self.active = self._was_active = False
         self._crew, self._routes, self._queue = crew, routes, queue
-        self._most = affordable_workers(MOST, lambda text: None)
-        self._search = Search(size=crew.size)
-        self._peak = crew.size
-        self._skipped = self._answers = self._timed = 0
-        self._latency_s = 0.0
-        self._refusals, self._begun_s = 0, 0.0
+        self._search: Search
+        self._most = self._peak = 0
+        self._begin()
+        if active:
+            self.start()
 
     def start(self) -> None:
         """Search from the crew's present size on."""
         self.active = self._was_active = True
         self._search = Search(size=self._crew.size)
+        self._most = affordable_workers(MOST, lambda text: None)
         self._peak = max(self._peak, self._crew.size)
         self._begin()
 

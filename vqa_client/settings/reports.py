@@ -66,7 +66,7 @@ class CtlSettings(CheckedSettings):
     """The run's --output folder, or its report, *.run.json or *.records.jsonl."""
     _: KW_ONLY
     max_workers: Annotated[int | Literal["auto"] | None, AtLeast(1)] = None
-    """Requests in flight at once from now on; of several shards together. auto: as of a run with --max_workers auto."""
+    """Requests in flight at once from now on, of all shards together; auto lets the run find the number."""
     pause: Switch = False
     """Ask no further question until --resume; questions in flight end."""
     resume: Switch = False
