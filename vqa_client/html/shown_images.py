@@ -74,7 +74,7 @@ class ImageFiles:
     def find(self, image: SentImage) -> Path | None:
         """The file with the image's name and size, None if there is none.
 
-        An image inside another file must also have the right bytes if several files have that name, as on the hub.
+        Of several such files with the same image inside, as on the hub, the one with the right bytes is preferred.
         """
         name, size_bytes = image.name, image.file_size_bytes or image.size_bytes
         file, hash_sign, place = name.partition("#")

@@ -17,7 +17,7 @@ from vqa_client.pages.layout import Style
 from vqa_client.shipped import install
 
 RENDERER = 1
-"""Raised when the same text and style give other pixels."""
+"""Increased when the same text and style give other pixels."""
 _NO_FONTS: Mapping[str, str] = {}
 _HINT = "give another --output, or delete that folder to make its pages again"
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 RULES = 1
-"""Raised when the same perturbation of the same page gives other pixels."""
+"""Increased when the same perturbation of the same page gives other pixels."""
 
 
 class Recipe(Struct, frozen=True, kw_only=True):

@@ -112,7 +112,7 @@ def read_start(session: Mapping[str, Any]) -> Start | None:
 
 
 LEAST_S = 2.0
-"""A shorter run has no bottleneck."""
+"""The bottleneck of a shorter run isn't reported."""
 CPU_FULL, LATE_S = 0.85, 0.05
 """The event loop is the limit if it used this share of a core, or if it was this late on average."""
 QUEUE = 0.1

@@ -18,7 +18,7 @@ from vqa_client.reports.bottleneck import (
 from vqa_client.reports.names import count
 
 OTHERS = 2.0
-"""From this many requests at the server beyond this run's, they are other clients'; fewer are errors of sampling."""
+"""At least this many requests at the server beyond this run's are other clients'; fewer are errors of sampling."""
 SHOWN = 0.05
 """Fewer workers round to 0.0."""
 _STATES = {

@@ -1,4 +1,4 @@
-"""Read the choice that a reply gives, from its words, its logprobs or a reply that the server constrained.
+"""Read the choice that a reply gives: from its words, from its logprobs, or as the server constrained it.
 
 How a choice is read from words. A reply passes through these files once, in this order; no stage calls an earlier one.
 

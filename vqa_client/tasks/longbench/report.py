@@ -1,8 +1,8 @@
 """The JSON reports of mc and niah: the published form, then keys of our own.
 
-Published keys keep their names, order and units; all accuracies and intervals, ours too, are in per cent of all
-questions. A group without questions has a null accuracy. A value that the published script doesn't know comes after the
-known ones, so that totals add up.
+Published keys keep their names, order and units; their accuracies are in per cent of all questions. Our accuracies and
+intervals are in per cent, too. A group without questions has a null accuracy. A value that the published script doesn't
+know comes after the known ones, so that totals add up.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
