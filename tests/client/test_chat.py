@@ -172,12 +172,13 @@ def test_each_named_pause_is_noted_and_other_kinds_once() -> None:
     server = Server(first(0))
     client = server.client()
     (route,) = client.routes.all
-    for why in ("named", "named", "rate_limited", "rate_limited"):
+    for why in ("named", "named", "rate_limited", "rate_limited", "server_error", "server_error"):
         client.pause(route, 60, why)
         route.pause = Pause()
     assert server.notes == [
         *["the server asks for a pause of 60 s; all its workers wait"] * 2,
         "the server limits the rate of requests; all its workers slow down",
+        "the server is loading its model; all its workers wait",
     ]
 
 

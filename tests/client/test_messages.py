@@ -79,17 +79,9 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     ),
     (lambda: unchanged_state(ELSEWHERE), "nowhere.png: No such file or directory", ""),
 ]
+KEY = "give it as --api_key, or in VQA_CLIENT_API_KEY"
 PROBED: list[tuple[int | Exception, str, str]] = [
-    (
-        401,
-        "http://server/v1 refuses the key (HTTP 401): no",
-        "give it as --api_key, or in VQA_CLIENT_API_KEY",
-    ),
-    (
-        403,
-        "http://server/v1 refuses the key (HTTP 403): no",
-        "give it as --api_key, or in VQA_CLIENT_API_KEY",
-    ),
+    *((each, f"http://server/v1 refuses the key (HTTP {each}): no", KEY) for each in (401, 403)),
     (503, "no answer from http://server/v1: HTTP 503: no", "RUNNING"),
     (httpx2.ConnectError("[Errno 111] x"), "no answer from http://server/v1: nothing listens on server:80", "RUNNING"),
     (httpx2.ConnectError("refused"), "no answer from http://server/v1: nothing listens on server:80", "RUNNING"),
@@ -190,6 +182,10 @@ def test_a_server_that_does_not_answer_is_named_with_a_hint(answer: int | Except
     with pytest.raises(ServerUnusable) as caught:
         asyncio.run(wait_for_server(endpoint, [endpoint.base], patience_s=0, note=lambda _: None))
     assert (str(caught.value), caught.value.hint) == (said, RUNNING if hint == "RUNNING" else hint)
+    if hint == KEY:
+        endpoint.headers.pop("Authorization")
+        with pytest.raises(ServerUnusable, match=f"^http://server/v1 wants an API key, and none is set .HTTP {answer}"):
+            asyncio.run(wait_for_server(endpoint, [endpoint.base], patience_s=0, note=lambda _: None))
 
 
 @pytest.mark.parametrize(("http_status", "hint"), REFUSED)

@@ -179,7 +179,8 @@ def test_a_benchmark_without_data_parts_is_an_error(
     path.write_text(OPTIONS)
     for command in ("run", "selftest"):
         assert run_command([command, str(path), "-o", str(tmp_path / "out"), *more]) == 2
-        assert "colours loads no part of its data" in capsys.readouterr().err
+        said = "colours loads no part of its data\nhint: its load gives one Part or more\n"
+        assert capsys.readouterr().err.endswith(said)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """A bad file is one bad record: never another exception, and never a file sent that a decoder could not read."""
 
+import sys
 import warnings
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PIL import Image as Pillow
 
 from tests.images.pictures import corpus, encoded, opened, raw_png, spotted
 from vqa_client.images.decide import Refused, read_and_decide
@@ -90,6 +92,40 @@ def test_a_format_without_a_decoder_here_says_so(tmp_path: Path) -> None:
     assert isinstance(verdict, Refused)
     assert verdict.message.endswith(": is JXL, which can't be decoded here")
     assert verdict.hint == "convert it to PNG or JPEG"
+
+
+@pytest.mark.parametrize(
+    ("data", "recipe", "said", "hint"),
+    [
+        (
+            encoded(Pillow.new("LAB", (3, 3)), "TIFF"),
+            RECIPES[0],
+            "has pixels of a rare kind (LAB)",
+            "convert it to 8-bit RGB",
+        ),
+        (
+            encoded(Pillow.new("L", (16_384, 1)), "PNG"),
+            Recipe(image_format="webp"),
+            "can't be encoded as webp at 16384x1: encoding error 5: Image size exceeds WebP limit of 16383 pixels",
+            "ask for another image format or fewer pixels",
+        ),
+    ],
+)
+def test_pixels_that_can_not_be_sent_are_named(
+    tmp_path: Path, data: bytes, recipe: Recipe, said: str, hint: str
+) -> None:
+    verdict = decided(tmp_path, data, recipe)
+    assert isinstance(verdict, Refused)
+    assert (verdict.message, verdict.hint) == (f"{tmp_path / 'page.png'}: {said}", hint)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a file of Linux whose size is 0")
+def test_a_file_that_grows_while_it_is_read_is_asked_again() -> None:
+    key, verdict = read_and_decide("/proc/version", RECIPES[0], decode=True)
+    assert isinstance(verdict, Refused)
+    size = len(Path("/proc/version").read_bytes())
+    assert verdict.message == f"/proc/version: can't be read: it changed from 0 to {size} bytes meanwhile"
+    assert (key, verdict.hint, verdict.transient) == (None, "the same command asks this question again", True)
 
 
 def test_what_takes_too_much_memory_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

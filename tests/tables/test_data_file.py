@@ -13,10 +13,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 from pyarrow import parquet
 
 from tests.tables.test_forms import ROWS, Row, load, question
 from tests.tasks.documents import BOM, write_lines, write_list
+from vqa_client.benchmark import Beside, Form, Join, Picture
 from vqa_client.errors import DataError
 from vqa_client.tables import loading
 from vqa_client.tables.data_file import read_index
@@ -266,6 +268,51 @@ def test_a_file_that_is_removed_before_its_rows_are_read_is_named(name: str, tmp
     for read in (lambda: list(table.rows()), lambda: open_table(path)):
         with pytest.raises(DataError, match=rf"{name} does not exist"):
             read()
+
+
+class OneImage(Struct):
+    id: str
+    text: str
+    answer: str
+    image: Picture = ""
+
+
+JOINED = Form("a.jsonl", join=Join("b.jsonl", on="photo", key="name"))
+
+
+@pytest.mark.parametrize(
+    ("files", "form", "said", "hint"),
+    [
+        (["a"], JOINED, "{here} has no b.jsonl", "the questions are in two files, and need both"),
+        (
+            ["a", "b"],
+            JOINED,
+            "{here}/a.jsonl: row 1: no row of b.jsonl has name z",
+            "its columns are id, text, answer, photo, image",
+        ),
+        (
+            ["a"],
+            Form("a.jsonl", columns={"image": Beside("{name}.png")}),
+            "{here}/a.jsonl: row 1: `image`: there is no column `name`",
+            "its columns are id, text, answer, photo, image",
+        ),
+        (
+            ["a"],
+            Form("a.jsonl"),
+            "{here}/a.jsonl: row 1: `image`: 2 images, where one is expected",
+            "its columns are id, text, answer, photo, image",
+        ),
+    ],
+)
+def test_a_row_that_makes_no_question_is_named_with_the_columns(
+    files: list[str], form: Form, said: str, hint: str, tmp_path: Path
+) -> None:
+    rows = {"a": '{"id": 1, "text": "?", "answer": "x", "photo": "z", "image": ["1", "2"]}', "b": '{"name": "y"}'}
+    for name in files:
+        (tmp_path / f"{name}.jsonl").write_text(rows[name])
+    with pytest.raises(DataError) as caught:
+        load(tmp_path, form, row=OneImage)
+    assert (str(caught.value), caught.value.hint) == (said.replace("{here}", str(tmp_path)), hint)
 
 
 def test_no_python_in_the_data_is_run(tmp_path: Path) -> None:

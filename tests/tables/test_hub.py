@@ -6,6 +6,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ class Hub:
         self.status = 200
         self.broken: set[str] = set()
         self.sizes: dict[str, int] = {}
+        self.gated = False
         self.fetched: list[str] = []
 
     def handler(self) -> type[BaseHTTPRequestHandler]:
@@ -94,7 +96,7 @@ class Hub:
             "id": "own/set",
             "sha": COMMIT,
             "private": False,
-            "gated": False,
+            "gated": self.gated,
             "disabled": False,
             "downloads": 0,
             "likes": 0,
@@ -164,6 +166,26 @@ def test_data_is_fetched_only_with_consent_and_once(served: Hub) -> None:
     again = fetch(Address("own/set", "", ""), [], yes=False, note=notes.append)
     assert again == found
     assert served.fetched == ["data/test-00000-of-00001.jsonl"]
+
+
+@pytest.mark.parametrize(("typed", "agrees"), [("y", True), (" Yes", True), ("n", False), ("", False)])
+def test_a_person_is_asked_before_anything_is_fetched(
+    served: Hub, typed: str, agrees: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served.files, served.gated = {"a.jsonl": b"{}"}, True
+    terminal = StringIO(f"{typed}\n")
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", terminal)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    notes: list[str] = []
+    if agrees:
+        assert fetch(Address("own/set", "", ""), [], yes=False, note=notes.append).files == ("a.jsonl",)
+    else:
+        with pytest.raises(UsageError, match=r"^nothing was fetched$") as caught:
+            fetch(Address("own/set", "", ""), [], yes=False, note=notes.append)
+        assert caught.value.hint == "--yes fetches it"
+    assert "fetch it? [y/N] " in capsys.readouterr().err
+    assert notes[0].endswith("; licence: cc0-1.0; access has to be granted on its page")
 
 
 def test_the_user_has_to_choose_one_of_several_splits(served: Hub) -> None:

@@ -56,8 +56,9 @@ def test_ids_stay_texts_where_one_is_not_a_number(tmp_path: Path) -> None:
 
 
 def test_a_question_that_is_there_twice_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="'7'"):
+    with pytest.raises(DataError, match=r"^the question '7' is there twice$") as caught:
         export_captions(tmp_path / "run", [QUESTIONS[0], QUESTIONS[0]])
+    assert caught.value.hint == "export one run of one data file"
 
 
 @settings(max_examples=40)  # four files each, all synced
