@@ -225,6 +225,8 @@ COUNTS += [
     *((text, "5") for text in ("Count: five (5).", "1. I see 5 of them", "-> 5", "$10 - $5")),
     *((text, "5") for text in ("5. There are 2 cats.", "5\n\n2 are red and 3 are blue.", "2. 5")),
     *((text, "3") for text in ("9. Oh wait, that's upside down. It's 3.", "8\n\nCorrection: 3", "7. No, it's 3.")),
+    *((text, "4") for text in ("The chart shows the sales of four quarters.", "four quarters of the year")),
+    *((text, "9627") for text in ("There's only one number it can be: 9627", "It has one value: 9627")),
     ("£3bn", "3000000000"),
     ("4.333... ≈ 4.33", "4.33"),
     ("- A: 60\n- B: 10\n- Sum: 60+10=70", "70"),
@@ -237,6 +239,9 @@ RESTATED = [
     ("How many more birds than cats are there?", "There are 3 more birds (7) than cats (4).", "3"),
     ("How many more birds than cats are there?", "There are 7 birds and 4 cats, so 3 more birds.", "3"),
     ("How many more birds than cats are there?", "There are 7 birds and 4 cats.", None),
+    ("How many quarters had growth?", "Three quarters.", "3"),
+    ("In how many quarters was it so?", "Three quarters of them.", "3"),
+    ("What share of the year was it so?", "Three quarters of it", "3/4"),
 ]
 FORMULAS = [
     ("The answer should be 60. Since 2*30", "60"),

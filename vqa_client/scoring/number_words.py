@@ -33,8 +33,11 @@ def value_of(words: str) -> str | None:
     return _value_of_words(_SPLIT.split(words.lower())) if SPELLED.fullmatch(words) else None
 
 
-def with_dozens_and_fractions(text: str) -> str:
-    """Write "half a dozen", "two dozen", "two thirds" and "three quarters of" in digits: "6", "24", "2/3", "3/4"."""
+def with_dozens_and_fractions(text: str, counted: str) -> str:
+    """Write "half a dozen", "two dozen", "two thirds" and "three quarters of" in digits: "6", "24", "2/3", "3/4".
+
+    "four quarters" is four of them, and so is "three quarters" if quarters are `counted`.
+    """
 
     def digits(match: re.Match[str]) -> str:
         count = (match[1] or "a").lower()
@@ -42,12 +45,14 @@ def with_dozens_and_fractions(text: str) -> str:
             return "6"
         return str(12 * int(value_of(count) or (count if count.isdecimal() else 1)))
 
+    def fraction(match: re.Match[str]) -> str:
+        count, part = SMALL.get(match[1].lower(), 1), match[2].lower()
+        return f"{count}/{_PARTS[part]}" if count < _PARTS[part] and part not in counted else match[0]
+
     lower = text.lower()
     if "dozen" in lower:
         text = _DOZENS.sub(digits, text)
-    if any(part in lower for part in _PARTS):
-        text = _FRACTION.sub(lambda match: f"{SMALL.get(match[1].lower(), 1)}/{_PARTS[match[2].lower()]}", text)
-    return text
+    return _FRACTION.sub(fraction, text) if any(part in lower for part in _PARTS) else text
 
 
 def with_digits(text: str, number: str) -> str:

@@ -71,7 +71,10 @@ _NONE = re.compile(
     re.IGNORECASE,
 )
 _COMPARES: Final = frozenset({"more", "fewer", "less"})
-_ONE = re.compile(r"\b(is|has|have|only|just|exactly) one\b(?! of)", re.IGNORECASE)
+_ONE = re.compile(
+    r"\b(is|has|have|only|just|exactly) one\b(?! (?:of|number|answer|way|thing|value|option|choice|possib\w+)\b)",
+    re.IGNORECASE,
+)
 _TWICE = re.compile(r"(?<![\d,.])(\d[\d,.]{0,20}) \(\1\)")
 _MOST_NUMBERS: Final = 1000
 _BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
@@ -126,18 +129,19 @@ _LIST = re.compile(r"\[([^\[\]]*)\]")
 def number(reply: Reply, question: Question) -> Answer:
     """The number that a reply gives as its answer, in digits; a ratio as written, if the reference is a ratio."""
     whole = whole_reply(reply, question)
-    text, counted = _without_markup(reply.text), _COUNTS.search(question.text)
+    text, asked = _without_markup(reply.text), _COUNTS.search(question.text)
     if whole.status == "ok":
         if ratio := ratio_in(reply.text, question):
             return Answer(text=ratio, rule="ratio", source=reply.source)
         value = _value(text)
         if value and (_FORMULA_ALONE.fullmatch(reply.visible) or _without_ranges(text) == text):
             return Answer(text=value, rule="whole_reply", source=reply.source)
-        if counted and _NONE.fullmatch(text):
+        if asked and _NONE.fullmatch(text):
             return Answer(text="0", rule="none", source=reply.source)
-    text = _without_restated(_in_digits(text), question.text)
+    counted = asked[1].lower() if asked else ""
+    text = _without_restated(_in_digits(text, counted), question.text)
     values: tuple[str, ...] = ()
-    for rule, numbers in _candidates(reply, text, counted[1] if counted else ""):
+    for rule, numbers in _candidates(reply, text, counted):
         values = tuple(dict.fromkeys(numbers))
         if len(values) == 1 and not _is_denied(text, values[0]):
             return Answer(text=values[0], rule=rule, source=reply.source)
@@ -150,7 +154,7 @@ def number(reply: Reply, question: Question) -> Answer:
 def _candidates(reply: Reply, text: str, counted: str) -> Iterator[tuple[str, list[str]]]:
     """Each rule with the numbers that it finds, the surest rule first; of a cut reply only the first rule counts."""
     yield "declaration", _declared_numbers(text)
-    yield "bold", [value for bold in _BOLD.findall(reply.text) for value in _numbers_in(_in_digits(bold))]
+    yield "bold", [value for bold in _BOLD.findall(reply.text) for value in _numbers_in(_in_digits(bold, counted))]
     yield "conclusion", _concluded_numbers(text)
     yield "total", ["".join(groups).rstrip(".,").replace(",", "") for groups in _TOTAL.findall(text)]
     yield "asked for", _counted_numbers(text, counted)
@@ -233,12 +237,12 @@ def _value(text: str) -> str | None:
     return None if value is None else str(value)
 
 
-def _in_digits(text: str) -> str:
+def _in_digits(text: str, counted: str) -> str:
     """The text with digits for number words, and without numbers that it corrects, ranges and names.
 
     "one" is mostly a pronoun: it counts behind a word such as "only", or if it is the only number.
     """
-    text = _ONE.sub(r"\1 1", with_dozens_and_fractions(_NAMED.sub(" ", text)))
+    text = _ONE.sub(r"\1 1", with_dozens_and_fractions(_NAMED.sub(" ", text), counted))
     text = SPELLED.sub(lambda words: words[0] if words[0].lower() == "one" else value_of(words[0]) or words[0], text)
     if not _NUMBER.search(text):
         text = re.sub(r"\bone\b(?! of| can|'s)", "1", text, flags=re.IGNORECASE)
