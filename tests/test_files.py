@@ -68,8 +68,9 @@ def test_a_place_that_can_not_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_a_device_is_never_replaced_by_a_file() -> None:
-    with pytest.raises(OutputError, match="/dev/null"):
+    with pytest.raises(OutputError, match=r"^can't write /dev/null: it is not a file$") as caught:
         write_json("/dev/null", {})
+    assert caught.value.hint == "name a replaceable file"
     assert not Path("/dev/null").is_file()
 
 

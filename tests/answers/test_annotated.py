@@ -131,7 +131,8 @@ def test_questions_without_answers_have_no_accuracy_but_a_result_file(tmp_path: 
 def test_annotations_without_any_answer_are_refused_before_a_file_is_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="has no answers, so 1 prediction can't be scored") as caught:
         scored(tmp_path, {1: "a dog"}, {"question_id": 1, "answers": []}, output=tmp_path / "out")
-    assert "question file" in caught.value.hint
+    wanted = 'annotations have "answers": [{"answer", "answer_id"}]; for a test split give its question file'
+    assert caught.value.hint == wanted
     assert not (tmp_path / "out").exists()
 
 

@@ -55,23 +55,28 @@ def test_several_annotations_of_one_question_are_counted_and_the_last_counts(tmp
     assert found.id_kinds == {int, str}
 
 
+NEEDED = 'expected {"annotations": [{"question_id", "answers": [{"answer", "answer_id"}], ...}]} or a record by id'
+FORMS = "a file is a JSON list, one JSON object per line, or CSV or TSV by its name, all in UTF-8"
+
+
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "message", "hint"),
     [
-        ("", "is empty"),
-        ('{"annotations": []}', "contains no question"),
-        ("{}", "contains no question"),
-        ('{"annotations": [{"answers": []}]}', "item 1 has no question_id"),
-        ('{"annotations": [{"question_id": 1}', "a.json"),
-        ('{"question_id": 1, "answers": []}\n{"question_id"', "line 2"),
-        ('{"model": "x"}', "a.json"),
-        ("question_id", "JSON is malformed"),
+        ("", "is empty", FORMS),
+        ('{"annotations": []}', "contains no question", NEEDED),
+        ("{}", "contains no question", NEEDED),
+        ('{"annotations": [{"answers": []}]}', "item 1 has no question_id", NEEDED),
+        ('{"annotations": [{"question_id": 1}', "a.json", NEEDED),
+        ('{"question_id": 1, "answers": []}\n{"question_id"', "line 2", FORMS),
+        ('{"model": "x"}', "a.json", ""),
+        ("question_id", "JSON is malformed", NEEDED),
     ],
 )
-def test_a_malformed_file_is_refused_with_the_reason(content: str, message: str, tmp_path: Path) -> None:
+def test_a_malformed_file_is_refused_with_the_reason(content: str, message: str, hint: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(content)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=message) as caught:
         read_annotations(tmp_path / "a.json")
+    assert caught.value.hint == hint
 
 
 def test_an_error_of_malformed_answers_names_their_question(tmp_path: Path) -> None:

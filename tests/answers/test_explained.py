@@ -157,6 +157,7 @@ def test_failed_questions_are_wrong_and_without_explanation(tmp_path: Path) -> N
     assert means(report)["accuracy"] == pytest.approx(1 / 3)
     assert report.explanations.scores.unfiltered.n_empty == 1
     assert "1 question timeout, counted as wrong" in report.notes
+    assert "1 question without a predicted explanation, scored as an empty one" in report.notes
     assert any("can't be read: was the run killed?" in note for note in report.notes)
 
 

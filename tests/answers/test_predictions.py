@@ -146,5 +146,5 @@ def test_a_vqa2_report_is_scored_model_by_model(tmp_path: Path) -> None:
 
 
 def test_a_csv_file_may_have_semicolons(tmp_path: Path) -> None:
-    (tmp_path / "r.csv").write_text("question_id;answer\n1;yes, it is\n")
-    assert texts(read_predictions(tmp_path / "r.csv")) == {"1": "yes, it is"}
+    (tmp_path / "r.csv").write_text("question_id;answer\n1;yes, it is\n2\n")
+    assert texts(read_predictions(tmp_path / "r.csv")) == {"1": "yes, it is", "2": ""}  # a cell is missing

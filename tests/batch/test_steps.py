@@ -113,6 +113,7 @@ def test_a_command_answers_each_file_and_one_that_fails_is_resumed(
     assert (code, "the GPU has fallen off the bus" in told, len(of.records())) == (3, True, 4)
     code, told = asked("writes nothing")
     assert (code, "has not written" in told, len(of.records())) == (2, True, 5)
+    assert "hint: its results go to {output}\n" in told
     code, told = asked("")
     assert (code, len(of.records()), of.folder.exists()) == (0, 9, False)
     assert "4 questions, 0.00 GB (this machine has" in told

@@ -263,7 +263,8 @@ def test_a_folder_without_images_or_with_two_of_one_name_is_refused(
     assert "no image in it" in capsys.readouterr().err
     Image.fromarray(drawn(8, 8)).save(images / "val" / "page 2.webp")
     assert generate(images, tmp_path / "out") == 2
-    assert "page 2.webp would both be called val/page 2" in capsys.readouterr().err
+    twice = "page 2.webp would both be called val/page 2\nhint: rename one, or move it elsewhere\n"
+    assert twice in capsys.readouterr().err
     assert generate(images, images) == 2
     assert "is the folder of images itself" in capsys.readouterr().err
 

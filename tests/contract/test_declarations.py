@@ -186,7 +186,7 @@ def test_a_submission_has_an_entry_for_each_question_with_or_without_references(
     write_sample("pope", tmp_path / "pope")
     asked = ["run", "pope", "--submission", "--data", str(tmp_path / "pope"), "--base_url", "http://127.0.0.1:1"]
     assert run_command(asked) == 2
-    assert "no test server" in capsys.readouterr().err
+    assert "pope has no test server to submit to\nhint: leave --submission out\n" in capsys.readouterr().err
 
 
 def test_choices_are_shown_in_other_orders_where_the_benchmark_has_labels(

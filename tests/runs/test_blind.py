@@ -102,8 +102,9 @@ async def test_several_models_of_vqa2_are_not_put_into_one_published_file(
 
 async def test_without_images_there_is_nothing_to_leave_out(tmp_path: Path) -> None:
     of = Questions(tmp_path, 1)
-    with pytest.raises(UsageError, match="--blind leaves the images out"):
+    with pytest.raises(UsageError, match="--blind leaves the images out") as caught:
         await arun(of.settings("http://127.0.0.1:1/v1", blind=True, text_only=True, images=None))
+    assert caught.value.hint == "leave out --text_only"
 
 
 @pytest.mark.parametrize(("option", "ending"), [("--blind", "blind"), ("--repeat=2", "repeated")])

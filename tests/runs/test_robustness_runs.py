@@ -112,5 +112,6 @@ async def test_unknown_levels_are_refused(tmp_path: Path, levels: str) -> None:
 async def test_a_text_only_run_has_no_images_to_corrupt(tmp_path: Path) -> None:
     sample = Sample(tmp_path, 1)
     settings = sample.settings("http://127.0.0.1:1/v1", text_only=True, images=None)
-    with pytest.raises(UsageError, match="no images to corrupt"):
+    with pytest.raises(UsageError, match="no images to corrupt") as caught:
         await arun(settings, corrupted=TWO)
+    assert caught.value.hint == "leave out --text_only"

@@ -257,7 +257,7 @@ async def test_a_merged_run_resumes_rescores_and_compares_as_any_other(
     with RecordLog(again.log) as log:  # as if scored by an earlier version
         log.rewrite([replace(each, score=0.0) for each in log])
     merged(questions.output, tidy=True, note=(notes := Notes()).note)  # once more is the same
-    assert not notes.about("twice")
+    assert not notes.about("two answers")
     assert again.path.read_bytes() == before
     assert [path.name for path in questions.output.iterdir() if "shard" in path.name] == []
 

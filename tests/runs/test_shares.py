@@ -127,8 +127,9 @@ async def test_another_runs_shards_are_refused(
     server = fault_server(oracle(of.replies()))
     report = await worker(of, server.base_url, "a", shard="next/1", **first)
     asked = len(server.chats)
-    with pytest.raises(IdentityError, match=f"(?s){SHARE} belong to a different run.*{said}"):
+    with pytest.raises(IdentityError, match=f"(?s){SHARE} belong to a different run.*{said}") as caught:
         await worker(of, server.base_url, "b", shard="next/1", **then)
+    assert caught.value.hint == "give another --share"
     assert (len(server.chats), (of.root / "b").exists()) == (asked, False)
     shutil.rmtree(store.folder / "a/run/done")  # as while it was asked
     if "expected" not in said:
@@ -347,8 +348,9 @@ async def test_a_store_without_conditional_writes_is_refused(
 ) -> None:
     of = Questions(tmp_path, 2)
     taken(Leases(SHARE, 2), Shard(1, 2))
-    with pytest.raises(UsageError, match="has shards of 2, not of 3"):
+    with pytest.raises(UsageError, match="has shards of 2, not of 3") as caught:
         await worker(of, "http://127.0.0.1:9/v1", "a")
+    assert caught.value.hint == "the same N, or another --share"
     store.conditions = False
     with pytest.raises(UsageError, match="has no conditional writes: two workers could get one shard"):
         await worker(of, "http://127.0.0.1:9/v1", "a")

@@ -127,8 +127,9 @@ def test_published_readings_of_explanations_are_shown(tmp_path: Path) -> None:
 
 def test_one_of_several_variants_has_to_be_chosen(tmp_path: Path) -> None:
     put(tmp_path, [record("7", variant=variant) for variant in ("clean", "snow/3")])
-    with pytest.raises(UsageError, match="was asked in 2 variants: clean, snow/3"):
+    with pytest.raises(UsageError, match=r"was asked in 2 variants: clean, snow/3$") as caught:
         why(tmp_path, "7", None)
+    assert caught.value.hint == "choose one with --variant, or name the run of one"
     assert why(tmp_path, "7", "snow/3").record.variant == "snow/3"
 
 
@@ -137,6 +138,12 @@ def test_an_unknown_id_gets_similar_ids_as_a_hint(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="'kettle' was not asked") as one:
         why(tmp_path, "kettle", None)
     assert one.value.hint == "did you mean kettle-7?"
+    with pytest.raises(DataError, match="'bolt-2' was not asked") as one:
+        why(tmp_path, "bolt-2", None)
+    assert one.value.hint == "did you mean boat-1?"
+    with pytest.raises(DataError, match="'' was not asked") as one:
+        why(tmp_path, "", None)
+    assert one.value.hint == "its questions are boat-1, kettle-7"
     with pytest.raises(DataError, match="in the variant 'snow'") as one:
         why(tmp_path, "boat-1", "snow")
     assert one.value.hint == "it has no variants: leave --variant out"

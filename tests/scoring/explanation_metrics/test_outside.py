@@ -116,7 +116,8 @@ def test_spice_scores_are_joined_by_number_and_a_null_one_is_left_out_of_the_mea
 def test_the_metric_of_a_crashed_program_is_null_with_its_last_line(java: str, metric: str) -> None:
     (scored,) = _scores(java, metric, "dies").unfiltered.metrics.values()
     assert scored.value is None
-    assert "Caused by: java.lang.OutOfMemoryError: Java heap space" in scored.reason
+    ending = "ended with code 1: Caused by: java.lang.OutOfMemoryError: Java heap space"
+    assert scored.reason == f"{metric.upper()} {ending}"
 
 
 def test_spice_without_corenlp_names_its_folder(java: str) -> None:
@@ -131,18 +132,25 @@ def test_a_program_that_hangs_is_ended(java: str, metric: str, behaviour: str) -
     for silence_s in (0.7, 7.0, 60.0):  # a busy machine starts it late
         (scored,) = _scores(java, metric, behaviour, silence_s=silence_s).unfiltered.metrics.values()
         assert scored.value is None
-        assert f"{silence_s:g} s" in scored.reason
+        waited = "SPICE took more than" if metric == "spice" else "METEOR printed nothing for"
+        assert scored.reason == f"{waited} {silence_s:g} s and was ended"
         if (Path(java).parent / "ran").exists():
             break
     assert time.perf_counter() - started < 300
     assert _is_gone(_started(java)[0])
 
 
+BABBLED = {
+    "meteor": "METEOR answered 'NaN' where a score was due",
+    "spice": "SPICE wrote no scores that can be read: KeyError(0)",
+}
+
+
 @pytest.mark.parametrize("metric", ["meteor", "spice"])
 def test_an_answer_without_a_score_is_null_with_a_reason(java: str, metric: str) -> None:
     (scored,) = _scores(java, metric, "babbles").unfiltered.metrics.values()
     assert scored.value is None
-    assert metric.upper() in scored.reason
+    assert scored.reason == BABBLED[metric]
 
 
 @pytest.mark.parametrize("metric", ["meteor", "spice"])
@@ -152,7 +160,8 @@ def test_without_java_the_reason_names_it(java: str, metric: str) -> None:
     tools = Tools(meteor_jar=str(jar), spice_jar=str(jar), java="no-such-java")
     (scored,) = score_explanations(PREDICTIONS, REFERENCES, metrics=[metric], tools=tools).unfiltered.metrics.values()
     assert scored.value is None
-    assert "'no-such-java'" in scored.reason
+    missing = f"{metric.upper()} needs Java, and 'no-such-java' was not found"
+    assert scored.reason == f"{missing} (install a Java runtime)"
 
 
 @pytest.mark.parametrize("metric", ["meteor", "spice"])
