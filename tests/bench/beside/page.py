@@ -29,7 +29,7 @@ NAMES = {
 COLUMNS: Sequence[tuple[str, Figure]] = (
     ("requests/s", RATE),
     ("of ideal", OF_IDEAL),
-    ("CPU ms a request", CPU_MS),
+    ("CPU ms per request", CPU_MS),
     ("peak memory, MB", RSS_MB),
     ("in flight, mean", IN_FLIGHT),
     ("longest stall, ms", STALL_MS),
@@ -39,25 +39,25 @@ COMMAND = "python -m tests.bench.beside"
 INTRODUCTION = """\
 # Side by side
 
-Whole commands, each in processes of its own, against the same server (`tests/bench/mock_server.c`), which reads a
-request and answers after the latency named; {workers} workers; clients take turns in each of {rounds} rounds; cells are
-medians. `{command}` measures all of this again and writes this page, `speed.json` and `speed.svg`;
-the evaluators come from `python -m tests.bench.peers install`, in environments of their own with everything pinned, and
-each file's head describes its set-up in [`tests/bench/peers/`](../tests/bench/peers/).
+Whole commands, each in its own processes, against the same server (`tests/bench/mock_server.c`), which reads a
+request and answers after the latency in the title. {workers} workers; clients take turns in each of {rounds} rounds;
+cells are medians. `{command}` repeats all measurements and writes this page, `speed.json` and `speed.svg`.
+`python -m tests.bench.peers install` makes the evaluators' environments with pinned versions; the docstrings in
+[`tests/bench/peers/`](../tests/bench/peers/) describe their set-up.
 
 {place}
 
 ![CPU per request and requests in flight](speed.svg)
 
-* requests/s: questions over the time of the whole process, less its start-up (the same command on one record), or over
-  the time from the first request to the last reply where noise makes that the longer.
-* CPU, of all its processes, is less start-up too. After 50 and 500 ms an evaluator's start-up was measured once,
-  and not in each round.
+* requests/s: questions / time of the whole process without start-up (the same command on one record), or questions /
+  time from the first request to the last reply, if noise makes that longer.
+* CPU: of all processes of a command, without start-up. At 50 and 500 ms an evaluator's start-up was measured once
+  instead of in each round.
 * peak memory: of the largest process of a command.
-* of ideal: the least time that latency and workers allow, over the time from the first request to the last reply.
-* in flight: requests that the server has in full and hasn't answered, averaged over the same time.
-* Slow clients are asked fewer questions, as the column says. With latency, fewer than {workers} can't keep all workers
-  busy: there a short run's requests/s say less than its CPU.
+* of ideal: the shortest time that latency and workers allow / the time from the first request to the last reply.
+* in flight: requests that the server has received in full and hasn't answered, averaged over the same time.
+* Slow clients got fewer questions, as the column says. With latency, fewer than {workers} questions can't keep all
+  workers busy: then CPU says more than requests/s.
 """
 
 
@@ -140,11 +140,11 @@ def _alone(results: Results) -> str:
 
 
 RECORDS = """\
-Five needles on each document of one tiny page, no latency. The finished run is started again with the same command: it
+Five needles on each document of one tiny page, no latency. A finished run is started again with the same command: it
 reads its log, checks that no question and no image has changed, asks nothing and writes its report. The run of a
-million was not asked: its log is that of 200,000, five times over, each time with other documents' names; its last
-thousand were cut off, as if it had been killed there. No evaluator was asked 200,000 questions: at the pace above, that
-takes between many minutes and hours.
+million was not asked: its log is five copies of that of 200,000, each with other names of documents. Without its last
+thousand lines it is like a run that was killed there. No evaluator got 200,000 questions: at the pace above, that
+would take many minutes to hours.
 """
 
 

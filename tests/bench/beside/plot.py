@@ -31,7 +31,7 @@ def draw(results: Results, path: Path) -> None:
         figure = Figure(figsize=INCHES, layout="constrained")
         above, below = figure.subfigures(2, 1, height_ratios=(1.15, 1))
         for axes, (workload, latency_ms, title) in zip(above.subplots(1, 2), BARS_ON, strict=True):
-            _cpu_bars(axes, _of(results, workload, latency_ms), f"CPU ms a request, {title}")
+            _cpu_bars(axes, _of(results, workload, latency_ms), f"CPU ms per request, {title}")
         _flights(below, _of(results, *FLIGHT_ON))
         for part in (figure, above, below):
             part.patch.set_alpha(0)
