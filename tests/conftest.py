@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Settings and fixtures of all tests."""
 
 import gc
 import os
@@ -22,30 +22,30 @@ settings.register_profile("same every time", derandomize=True, deadline=None)
 settings.load_profile("same every time")
 
 os.environ["VQA_CLIENT_NO_CHECK"] = "1"
-"""Tests count the requests that questions cost; those of the check before a run ask for it."""
+"""Tests count the requests of questions; tests of the check before a run switch it on."""
 
 for name in FOREIGN_VARIABLES:
     os.environ.pop(name, None)
 
 os.fsync = os.fstat  # type: ignore[assignment]
-"""No test cuts the power, and waiting for the disk takes a fifth of the time; a wrong descriptor is still an error."""
+"""No test cuts the power, and fsync takes a fifth of the time; `fstat` still fails on a wrong descriptor."""
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-"""A shell ignores it for what runs in the background, and so would every command that a test starts and interrupts."""
+"""A shell's background processes ignore SIGINT, and the commands that a test interrupts would inherit that."""
 
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-"""Hundreds of tests start the command: compiling the library takes half of each start."""
+"""Hundreds of tests start the command; without bytecode files half of each start is compiling."""
 
 assemble_options_once()
 gc.disable()
 
 context_length.Encoding = cache(Encoding)  # type: ignore[assignment,misc]
-"""Reading the table of tokens takes longer than most tests that count some."""
+"""Reading the table of tokens takes longer than most tests that count tokens."""
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests stay in memory until the end: the collector need not walk them again and again."""
+    """Freeze the collected tests, which stay in memory until the end, so that garbage collection skips them."""
     gc.collect()
     gc.freeze()
     gc.enable()
@@ -58,7 +58,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run's corrupted images and pages of PDF are made by threads, not by processes."""
+    """Make a run's corrupted images and PDF pages in threads instead of processes."""
     for module in ("images.corruption_pool", "parallel"):
         monkeypatch.setattr(f"vqa_client.{module}.Processes", InThreads)
 

@@ -39,7 +39,7 @@ BENCHMARKS: Final = ("chartqa", "ai2d", "mp-docvqa", "aokvqa")
 MOST_BYTES: Final = 1 << 17
 NUMBER_BYTES: Final = 4
 Limits = Sequence[tuple[int, tuple[int, int]]]
-"""Of `resource.setrlimit`: each with its soft and its hard limit."""
+"""Arguments of `resource.setrlimit`: a resource, with its soft and hard limit."""
 
 
 def popen(arguments: Sequence[str], limits: Limits = (), **options: Any) -> subprocess.Popen[Any]:
@@ -53,7 +53,7 @@ def popen(arguments: Sequence[str], limits: Limits = (), **options: Any) -> subp
 
 
 def run(arguments: Sequence[str], *, timeout: float = 300, **options: Any) -> "subprocess.CompletedProcess[Any]":
-    """Run `vqa-client` to its end, with what it prints kept."""
+    """Run `vqa-client` to its end and return its output."""
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with popen(arguments, **pipes | options) as process:
         try:
@@ -64,7 +64,7 @@ def run(arguments: Sequence[str], *, timeout: float = 300, **options: Any) -> "s
 
 
 def limit(limits: Limits) -> None:
-    """Let this process take no more than this."""
+    """Set the limits of this process."""
     import resource  # not on every system
 
     for kind, most in limits:
@@ -76,7 +76,7 @@ def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 class Forked(subprocess.Popen[Any]):
-    """A command that another process forked; it sends the number of its process, and at the end how it ended."""
+    """A command in a fork of another process, which sends the command's process id and, at its end, its status."""
 
     def __init__(self, arguments: Sequence[str], limits: Limits, **options: Any) -> None:
         self._limits = limits
@@ -116,7 +116,7 @@ class Forked(subprocess.Popen[Any]):
 
 @cache
 def _server() -> socket.socket:
-    """The process that forks; it ends with this one."""
+    """The connection to the process that forks; that process ends with this one."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command = [sys.executable, "-W", "error", "-m", "tests.forked", str(theirs.fileno())]
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
@@ -127,13 +127,13 @@ def _server() -> socket.socket:
 
 
 def forked(connection: socket.socket) -> None:
-    """Fork for each order that comes; returns in the process that is to be the command."""
+    """Fork for each order; returns only in the fork, which then runs the command."""
     running: dict[int, tuple[int, int]] = {}
     while True:
         for ready in select.select([connection, *running], [], [])[0]:
             if ready is not connection:
                 pid, status = running.pop(ready)
-                with suppress(OSError):  # nobody waits for it
+                with suppress(OSError):  # its parent has ended
                     os.write(status, os.waitpid(pid, 0)[1].to_bytes(NUMBER_BYTES, sys.byteorder))
                 os.close(status)
                 os.close(ready)
@@ -151,7 +151,7 @@ def forked(connection: socket.socket) -> None:
 
 
 def become(order: dict[str, Any], descriptors: Sequence[int]) -> None:
-    """Take the place, the environment, the standard streams and the limits of the command."""
+    """Take over the working folder, environment, standard streams and limits of the command."""
     os.chdir(order["cwd"])
     os.environ.clear()
     os.environ.update(order["env"])
@@ -170,7 +170,7 @@ def become(order: dict[str, Any], descriptors: Sequence[int]) -> None:
 
 
 def prepare() -> None:
-    """Do what a command's first words, page, picture and reply would: load and compile what they need."""
+    """Load and compile in advance what a command's first options, page, picture and reply need."""
     from PIL import Image
 
     from vqa_client.cli.commands import COMMANDS
@@ -192,7 +192,7 @@ def prepare() -> None:
 
 
 def run_to_end() -> None:
-    """Be the command, and end as an interpreter does, but without taking modules apart: that would copy all memory."""
+    """Run the command and end like an interpreter, but without clearing modules, which would copy all memory."""
     code: Any = 0
     try:
         runpy.run_module("vqa_client", run_name="__main__", alter_sys=True)
@@ -202,7 +202,7 @@ def run_to_end() -> None:
             raise
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
-    gc.collect()  # what was left open says so
+    gc.collect()  # files left open give warnings
     try:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -215,7 +215,7 @@ if __name__ == "__main__":
     import vqa_client
 
     for module in pkgutil.walk_packages(vqa_client.__path__, "vqa_client."):
-        if not module.name.startswith(("vqa_client.__main__", "vqa_client.metrics")):  # the one to run, other programs'
+        if not module.name.startswith(("vqa_client.__main__", "vqa_client.metrics")):  # run later; for other programs
             importlib.import_module(module.name)
     for late in IMPORTED_LATE:
         importlib.import_module(late)
