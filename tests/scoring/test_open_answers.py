@@ -242,6 +242,7 @@ RESTATED = [
     ("How many quarters had growth?", "Three quarters.", "3"),
     ("In how many quarters was it so?", "Three quarters of them.", "3"),
     ("What share of the year was it so?", "Three quarters of it", "3/4"),
+    ("How many dozen eggs are there?", "There are two dozen eggs.", "2"),
 ]
 FORMULAS = [
     ("The answer should be 60. Since 2*30", "60"),

@@ -36,7 +36,7 @@ def value_of(words: str) -> str | None:
 def with_dozens_and_fractions(text: str, counted: str) -> str:
     """Write "half a dozen", "two dozen", "two thirds" and "three quarters of" in digits: "6", "24", "2/3", "3/4".
 
-    "four quarters" is four of them, and so is "three quarters" if quarters are `counted`.
+    "four quarters" are four; "three quarters" are three if quarters are `counted`, and so with dozens.
     """
 
     def digits(match: re.Match[str]) -> str:
@@ -50,7 +50,7 @@ def with_dozens_and_fractions(text: str, counted: str) -> str:
         return f"{count}/{_PARTS[part]}" if count < _PARTS[part] and part not in counted else match[0]
 
     lower = text.lower()
-    if "dozen" in lower:
+    if "dozen" in lower and "dozen" not in counted:
         text = _DOZENS.sub(digits, text)
     return _FRACTION.sub(fraction, text) if any(part in lower for part in _PARTS) else text
 
