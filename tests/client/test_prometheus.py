@@ -123,7 +123,7 @@ async def test_metrics_that_fail_later_are_noted_once_and_give_no_queue() -> Non
     def reply(request: httpx2.Request) -> httpx2.Response:
         asked.append(request.url.host)
         if request.url.host in away:
-            raise httpx2.ConnectError("no way")
+            raise httpx2.ConnectError("[Errno 111] Connect call failed")
         memory = b"process_resident_memory_bytes 3e+09\n" if request.url.host == "tells" else b""
         return httpx2.Response(200, content=vllm(FULL) + memory)
 
@@ -139,7 +139,8 @@ async def test_metrics_that_fail_later_are_noted_once_and_give_no_queue() -> Non
     away.add("tells")
     for _ in range(2):
         assert await reader.look(1.0)
-    assert notes == ["http://tells/v1: its /metrics can't be read now (no way); the run continues without"]
+    why = "nothing listens on tells:80"
+    assert notes == [f"http://tells/v1: its /metrics can't be read now ({why}); the run continues without"]
     assert await reader.queue(0.0) == (0, 0)
     before = len(asked)
     await reader.last_look()

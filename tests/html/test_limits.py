@@ -36,7 +36,7 @@ def test_the_bottleneck_is_that_of_the_longest_start(tmp_path: Path) -> None:
     queued = start(at_server=31, servers=[served(8, 22, mm_hit_rate=0.96, generation_tokens_s=1234.5)])
     run["sessions"] = [start(paused=30, at_server=2, client={"watched_s": 9.0}), queued, {"wall_s": 1.0}]
     said = sentences(tmp_path, [record(1)], run)
-    assert "Of 3 starts the longest shows what follows." in said
+    assert "What follows is of the longest of 3 starts." in said
     assert "Bottleneck: GPU queue (the server ran 8.0 requests and had 22.0 waiting, at 32 workers)." in said
     assert "Of 32 workers, on average: 1.0 in the server's preprocessing, 22.0 in its queue, 8.0 running there" in said
     assert "The server at http://one:8000/v1: image cache 96 % hits, 1,234 tokens generated per second." in said

@@ -100,7 +100,7 @@ async def _probe(
         except httpx2.TransportError as error:
             if _is_tls(error):
                 raise _untrusted(base, error) from None
-            return None, _why_unreached(base, error)
+            return None, why_unreached(base, error)
         if response.status_code == HTTPStatus.FORBIDDEN and model_is_named:
             return Served(base=base), ""
         if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
@@ -147,7 +147,7 @@ def context_of_card(card: Mapping[str, Any]) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _why_unreached(base: httpx2.URL, error: Exception) -> str:
+def why_unreached(base: httpx2.URL, error: Exception) -> str:
     """Why there is no connection, in words for the two usual causes."""
     text = str(error) or type(error).__name__
     if "Errno 111" in text or "refused" in text.lower():

@@ -165,8 +165,9 @@ function cost(row) {
   const parts = [];
   const add = (amount, unit) => { if (amount) parts.push(`${number(amount)} ${unit}`); };
   add(value(row, "latency_s"), "s");
-  add(value(row, "prompt_tokens"), "prompt tokens");
-  add(value(row, "completion_tokens"), "reply tokens");
+  for (const [name, of] of [["prompt_tokens", "prompt"], ["completion_tokens", "reply"]]) {
+    add(value(row, name), `${of} token${value(row, name) === 1 ? "" : "s"}`);
+  }
   if (value(row, "attempts") > 1) add(value(row, "attempts"), "attempts");
   if (text(row, "finish")) parts.push(`finish reason ${text(row, "finish")}`);
   if (text(row, "cluster")) parts.push(`cluster ${text(row, "cluster")}`);

@@ -325,7 +325,7 @@ def _bottleneck(run: LoggedRun) -> Iterator[str]:
         return
     longest = starts[max(starts)]
     if len(run.facts.sessions) > 1:
-        yield f"Of {len(run.facts.sessions)} starts the longest shows what follows."
+        yield f"What follows is of the longest of {len(run.facts.sessions)} starts."
     yield from map(_as_sentence, limits_of(longest))
     yield from map(_as_sentence, states_of(longest))
 

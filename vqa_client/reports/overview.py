@@ -12,6 +12,7 @@ from vqa_client.aggregates import Totals
 from vqa_client.files import natural_key
 from vqa_client.reports.bottleneck import time_of
 from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.reports.names import count
 from vqa_client.reports.summary import Part, Summary, Tally, summarise, without_scores
 from vqa_client.scoring.statistics import Mean
 from vqa_client.task import Description
@@ -227,7 +228,7 @@ def spent(overview: Overview) -> str:
     """Tokens per question and, if the config has prices, dollars in all; "" if neither is known."""
     prompt, reply = overview.whole.prompt_tokens, overview.whole.completion_tokens
     parts = [
-        f"{of.total / of.n:,.0f} {name} tokens"
+        count(round(of.total / of.n), f"{name} token")
         for name, of in (("prompt", prompt), ("reply", reply))
         if of.n and of.total
     ]

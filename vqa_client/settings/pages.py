@@ -42,7 +42,7 @@ class RenderSettings(CheckedSettings):
     font_size: Annotated[float, AtLeast(1), STYLE] = 11.0
     """Type size in points."""
     line_height: Annotated[float | None, AtLeast(1), STYLE] = None
-    """Points from line to line. Default: the type size and 1."""
+    """Points from line to line. Default: the type size plus 1."""
     page_size: Annotated[str, STYLE] = "a4"
     """a4, letter, or WIDTHxHEIGHT in points."""
     margins: Annotated[str, STYLE] = "10"

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.client.allowance import number
+from vqa_client.client.probe import why_unreached
 from vqa_client.client.routes import Route, Routes
 from vqa_client.client.uploading.uploads import Counted
 from vqa_client.client.watching.server_memory import memory_bytes
@@ -259,7 +260,7 @@ class MetricsReader:
             self._failing = True
             if watch.latest is not None and not self._noted and not watch.route.lost:
                 self._noted = True
-                why = watch.route.endpoint.redacted(str(error) or type(error).__name__)
+                why = watch.route.endpoint.redacted(why_unreached(watch.route.endpoint.base, error))
                 self._note(f"{watch.route.address}: its /metrics can't be read now ({why}); the run continues without")
 
     async def queue(self, since_s: float) -> tuple[float, float] | None:
