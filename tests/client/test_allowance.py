@@ -120,7 +120,16 @@ async def test_a_servers_headers_set_the_rate(headers: dict[str, str], waits: li
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    [("6m0s", 360.0), ("20ms", 0.02), ("1.5s", 1.5), ("2h3m", 7380.0), ("12", 12.0), ("soon", None), ("", None)],
+    [
+        ("6m0s", 360.0),
+        ("20ms", 0.02),
+        ("1.5s", 1.5),
+        ("2h3m", 7380.0),
+        ("1d1h", 90_000.0),
+        ("12", 12.0),
+        ("soon", None),
+        ("", None),
+    ],
 )
 def test_times_in_headers_are_read(text: str, found: float | None) -> None:
     assert seconds(text) == found

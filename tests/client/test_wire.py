@@ -1,6 +1,7 @@
 """Replies are read as completions or as failures."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -356,6 +357,14 @@ def test_a_stream_that_was_cut_is_retried(body: bytes, status: str) -> None:
 
 def test_deep_nesting_is_a_bad_response() -> None:
     assert refused(b"[" * 100_000).verdict.status == "bad_response"
+
+
+@pytest.mark.parametrize(("depth", "text"), [(21, "B"), (22, "")])
+def test_a_text_inside_too_many_lists_is_not_read(depth: int, text: str) -> None:
+    content: Any = "B"
+    for _ in range(depth):
+        content = [content]
+    assert read(reply(content=content)).text == text
 
 
 @pytest.mark.parametrize("half", ["\ud835", "\udc00\ud835"])

@@ -71,6 +71,9 @@ def test_list_and_lines_with_and_without_a_byte_order_mark_load_the_same(tmp_pat
 def test_a_choice_that_is_an_empty_cell_is_noted_with_its_question(tmp_path: Path, choice: str, noted: bool) -> None:
     found = load(tmp_path, [mc_record("a"), mc_record("b", choice_D=choice), mc_record("c", choice_A=choice)])
     assert [note.partition("does: ")[2] for note in found.notes] == (["2 (b, c)"] if noted else [])
+    several = load(tmp_path, [mc_record(name, choice_A="nan") for name in "abcdef"]).notes
+    says = "questions with a choice that says nan, as an empty cell of a table does: 6 (a, b, c, d, e, ...)"
+    assert several == (f"{tmp_path / 'data.json'}: {says}",)
 
 
 def test_questions_can_be_walked_over_again(tmp_path: Path) -> None:

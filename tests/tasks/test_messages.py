@@ -71,7 +71,7 @@ FILES = {
     "fifth.json": f'[{{"_id": "a", {CHOICES}, "answer": "E"}}]',
     "number.json": f'[{{"_id": "a", {CHOICES}, "answer": "A", "context": 1}}]',
     "nameless.json": f'[{{"_id": "", {CHOICES}, "answer": "A"}}]',
-    "same.json": str([f'{{"_id": "a", {CHOICES}, "answer": "A"}}'] * 2).replace("'", ""),
+    "same.jsonl": "".join(f'{{"_id": "{each}", {CHOICES}, "answer": "A"}}\n' for each in "abcdefabcdef"),
     "uneven.json": '[{"_id": "a", "questions": ["x", "y"], "answers": ["z"]}]',
     "unanswered.json": '{"1": {"question": "a", "image_name": "a.jpg", "answers": []}}',
     "turns.jsonl": '{"messages": [{"role": "user", "content": "a"}], "answer": "b"}\n',
@@ -212,8 +212,8 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     ),
     (lambda: mc.load(Path("nameless.json"), Wanted()), "nameless.json: record 1 (_id ''): field `_id` is empty", MC),
     (
-        lambda: mc.load(Path("same.json"), Wanted()),
-        "same.json: several records share an _id: 'a'",
+        lambda: mc.load(Path("same.jsonl"), Wanted(text_only=True)),
+        "same.jsonl: several records share an _id: 'a', 'b', 'c', 'd', 'e' and 1 more",
         "give each one of its own",
     ),
     (
@@ -338,12 +338,20 @@ READINGS: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     (
         "q,pic,more,a,b,z,n,d\nWhat?,,,x,y,b,1,e\nWho?,,,x,y,a,2,f\n",
-        {"question": "q", "image": "pic,more", "choices": "a,b", "answer": "z", "id": "n", "document": "d"},
+        {
+            "question": "q",
+            "image": "pic,more",
+            "choices": "a,b",
+            "answer": "z",
+            "id": "n",
+            "document": "d",
+            "group": "d",
+        },
         [
             *("question  column `q`, as --question says", "answer    column `z`, as --answer says"),
             *("id        column `n`, as --id says", "document  column `d`, as --document says"),
             *("image     columns pic, more, as --image says", "choices   columns a, b, as --choices says"),
-            "answers   letters, because all of them fit",
+            *("groups    `d` (2 values)", "answers   letters, because all of them fit"),
         ],
     ),
     (

@@ -252,8 +252,8 @@ def _module_at(path: Path) -> ModuleType:
     if not path.is_file():
         raise UsageError(f"{path} does not exist", hint="give the path of a file that declares a benchmark")
     spec = importlib.util.spec_from_file_location(f"_file_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"{path} can't be imported", hint="a benchmark is a Python file")
+    assert spec is not None  # its name ends in .py
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look for the names in their annotations
     try:

@@ -130,6 +130,12 @@ def test_without_any_image_there_is_no_run(tmp_path: Path) -> None:
     put(tmp_path, "vqax", "val", {"1": vqax()})
     with pytest.raises(DataError, match="1 of 1 images are missing"):
         load(explain.dataset_of("vqax"), "val", tmp_path)
+    put(tmp_path, "actx", "test", {"1": actx(image_name="")})
+    with pytest.raises(DataError) as caught:
+        load(explain.dataset_of("actx"), "test", tmp_path)
+    missing = f"1 of 1 images are missing in {tmp_path / 'images'}, the first is not named in its record"
+    assert str(caught.value) == f"ACT-X: {missing}"
+    assert caught.value.hint.startswith("--data is a folder with images/ and nle_data/")
 
 
 def test_records_without_a_gold_answer_are_left_out_and_named(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from vqa_client.errors import UsageError
+from vqa_client.reports.names import count
 from vqa_client.tables.rows import Here, reach
 from vqa_client.tasks.ask.values import LABELS
 
@@ -255,8 +256,9 @@ def _groups(
             if plain(name) in usual and name not in taken and column.values and len(column.values) > 1
         )
     if names:
-        counts = (f"`{name}`" + (f" ({len(of)} values)" if (of := columns[name].values) else "") for name in names)
-        decisions.append(("groups", ", ".join(counts)))
+        groups = ((name, columns[name].values) for name in names)
+        words = (f"`{name}` ({count(len(values), 'value')})" if values else f"`{name}`" for name, values in groups)
+        decisions.append(("groups", ", ".join(words)))
     return names
 
 
