@@ -30,7 +30,7 @@ class Listener(Struct, frozen=True, kw_only=True):
     """Gets the notes, the progress of the batches, and the records of a run."""
 
     note: Callable[[str], None]
-    shows: Callable[[str], None]
+    show: Callable[[str], None]
     keep: Callable[[Record], None]
 
 
@@ -267,7 +267,7 @@ class BatchRun:
         kinds = Counter(batch.status.replace("_", " ") for batch in batches)
         text = ", ".join(f"{number:,} {status}" for status, number in kinds.items())
         text = f"batches: {text}; {sum(batch.done for batch in batches):,} of {asked:,} questions done" if text else ""
-        self._listener.shows(text + (f"; {len(self._pending):,} more to be sent" if self._pending else ""))
+        self._listener.show(text + (f"; {len(self._pending):,} more to be sent" if self._pending else ""))
 
 
 async def _with_retries(step: Callable[[], Awaitable[Result]]) -> Result:

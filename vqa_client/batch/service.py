@@ -12,7 +12,6 @@ from msgspec import Struct
 from vqa_client.batch.parts import URL
 from vqa_client.client.endpoint import Endpoint, tls_context
 from vqa_client.client.failures import CODES, error_message, excerpt
-from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.files import unwritable
 from vqa_client.settings.run import RunSettings
@@ -165,7 +164,7 @@ class Service:
         if status in PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return Unreachable(message)
         if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED) and not what.startswith(("batch", "file")):
-            return Refused(f"{without_secrets(self._endpoint.base)} has no batches ({message})", hint=_NO_BATCHES)
+            return Refused(f"{self._endpoint.address} has no batches ({message})", hint=_NO_BATCHES)
         if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or "too large" in reason:
             return Refused(message, hint="--batch_mb sets the largest size of a file in megabytes")
         hint = CODES[status].hint if status in CODES else ""

@@ -149,7 +149,7 @@ async def _run_shard(
     if code < 0 or code == EXIT_SERVER:
         return _read_error(stderr, ServerUnusable)
     if code in STOPPED:
-        return Interrupted([])
+        return Interrupted()
     if stderr.strip():
         display.note(stderr.strip())
     return None if code in (0, 1) else ServerUnusable(f"its process ended with exit code {code}")

@@ -235,7 +235,7 @@ class _Driver:
         if sent.code == EXIT_OK:
             return None
         if sent.code == STOPPED:
-            return Interrupted([])
+            return Interrupted()
         if sent.code == EXIT_USAGE:
             raise UsageError(f"on {node}: {sent.message}", hint=sent.hint)
         return ServerUnusable(sent.message, hint=sent.hint)
@@ -245,7 +245,7 @@ class _Driver:
         self._losses[shard] += 1
         kind = type(error).__name__
         if self._stop.is_set():
-            self._end_shard(shard, Interrupted([]))
+            self._end_shard(shard, Interrupted())
         elif self._losses[shard] < LOSSES:
             self._note(f"shard {shard}: its worker on {node} is lost ({kind}); another resumes it")
             self._left.put_nowait(shard)
@@ -262,7 +262,7 @@ class _Driver:
 
     def _drop_waiting(self) -> None:
         while not self._left.empty():
-            self._end_shard(self._left.get_nowait(), Interrupted([]))
+            self._end_shard(self._left.get_nowait(), Interrupted())
 
     async def _pass_stop_on(self) -> None:
         await self._stop.wait()

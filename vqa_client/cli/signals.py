@@ -80,7 +80,7 @@ async def _until_signalled(work: Callable[[asyncio.Event], Awaitable[Result]], p
             if not caught and not isinstance(error, Interrupted):
                 raise
             by = caught[0] if caught else int(signal.SIGINT)  # or a limit such as --max_minutes stopped the run
-            raise Stopped(by, error if isinstance(error, Interrupted) else Interrupted([])) from None
+            raise Stopped(by, error if isinstance(error, Interrupted) else Interrupted()) from None
 
 
 @contextmanager

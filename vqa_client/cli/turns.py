@@ -89,7 +89,7 @@ async def in_turns(settings: Sequence[RunSettings], progress: LiveCounts, stop: 
 
 async def _wait(stop: asyncio.Event) -> None:
     if await until_stopped(stop, asyncio.sleep(POLL_S, True)) is None:
-        raise Interrupted([])
+        raise Interrupted
 
 
 class InFolder:
@@ -269,7 +269,7 @@ class _LeasedShard:
             if not self.lost:
                 await _call_store(partial(self._upload, files))
         if self.lost:
-            raise Interrupted([])
+            raise Interrupted
 
     async def _pass_stop_on(self) -> None:
         await self._stop_all.wait()

@@ -19,7 +19,6 @@ from vqa_client.client.limits import Patience
 from vqa_client.client.retry import Limits
 from vqa_client.client.routes import Route, Routes
 from vqa_client.client.servers import open_routes, open_servers
-from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings, load_model, names_config
 from vqa_client.settings.run import ConfiguredSettings, RunSettings
@@ -160,13 +159,13 @@ def _served_model(
     chosen = named_model(settings, model, served.loaded or "")
     if chosen is None and served.models:
         raise UsageError(
-            f"{without_secrets(served.base)} lists {len(served.models)} models",
+            f"{servers[0].address} lists {len(served.models)} models",
             hint=f"choose one with {settings.name_option}: {', '.join(served.models[:MOST_LISTED])}"
             + (", ..." if len(served.models) > MOST_LISTED else ""),
         )
     if chosen is None:
         raise ServerUnusable(
-            f"{without_secrets(served.base)} lists no models{served.instead and f' ({served.instead})'}",
+            f"{servers[0].address} lists no models{served.instead and f' ({served.instead})'}",
             hint=f"is --base_url right? if it is, name the model with {settings.name_option}",
         )
     name = chosen.model_name

@@ -85,11 +85,11 @@ def _listener(plan: Plan, stage: Stage, keep: Callable[[Record], None]) -> Liste
         stage.progress.asking()
         keep(record)
 
-    def shows(text: str) -> None:
+    def show(text: str) -> None:
         stage.progress.serving(text)
         stage.progress.pulse(0.0)
 
-    return Listener(note=lambda text: stage.progress.note(f"{plan.title}: {text}"), shows=shows, keep=kept)
+    return Listener(note=lambda text: stage.progress.note(f"{plan.title}: {text}"), show=show, keep=kept)
 
 
 def _name_counter(plan: Plan, stage: Stage, file: RunFile) -> Callable[[str], None]:

@@ -11,7 +11,6 @@ import msgspec
 from vqa_client.client.probing.findings import Sight
 from vqa_client.client.probing.identity import TIMEOUT_S, ShortCheck, short_check
 from vqa_client.client.session import Session
-from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
 
 STABLE = ("kind", "version", "picture_tokens")
@@ -64,7 +63,7 @@ async def _usual_address_hint(session: Session) -> str:
         is_there = usual.base != session.endpoint.base and (await usual.get("/models")).status_code == HTTPStatus.OK
     except httpx2.TransportError:
         is_there = False
-    return f"{without_secrets(usual.base)} answers; " if is_there else ""
+    return f"{usual.address} answers; " if is_there else ""
 
 
 async def _check_announced(session: Session, note: Callable[[str], None]) -> ShortCheck:
