@@ -64,7 +64,6 @@ class BatchRun:
         self._recorded: set[str] = set()
         self._most_open = settings.batch_parallel
         self._cancelled = self._ends_early = False
-        self._said = ""
         self._described: list[dict[str, Any]] = []
 
     async def ask(self, described: list[dict[str, Any]]) -> None:
