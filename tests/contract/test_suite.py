@@ -331,6 +331,7 @@ def test_another_programs_file_at_the_tables_path_stays(tmp_path: Path, capsys: 
         ('[chartqa]\ndata = "elsewhere"\n', "elsewhere does not exist"),
         ('[chartqa]\ndata = "chartqa"\n[pope]\n', "pope: there is no data to ask"),
         ('[chartqa]\nlimit = "many"\n', "suite, [chartqa]: --limit is 'many'; it must be a whole number"),
+        ('[chartqa]\n[again]\nbenchmark = "chartqa"\nlimit = "many"\n', "suite, [again]: --limit is 'many'"),
         ('[[chartqa]]\ndata = "chartqa"\n', "chartqa is a table, not an option"),
         ('[chartqa]\noutput = "here"\n', "[chartqa]: output belongs to the whole command"),
         ("[chartqa]\nmax-cost = 1\n", "max-cost belongs to the whole suite"),

@@ -56,6 +56,6 @@ def _parse_entry(entry: Entry, root: Path) -> RunSettings:
         settings = parse_options(settings_command(entry.name, kind), words(entry, kind, root))
     except (UsageError, CycloptsError) as caught:
         error = usage_error(caught) if isinstance(caught, CycloptsError) else caught
-        raise UsageError(f"suite, [{entry.name}]: {error}", hint=error.hint) from None
+        raise UsageError(f"suite, [{entry.table or entry.name}]: {error}", hint=error.hint) from None
     assert isinstance(settings, RunSettings)  # it would be None for --help
     return settings.named(entry.name)
