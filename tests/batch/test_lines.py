@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from vqa_client.batch.asking import Results
-from vqa_client.batch.parts import Unasked, custom_id, key_in, key_of, read_result, reply_of, run_digest
+from vqa_client.batch.parts import Parts, Unasked, custom_id, key_in, key_of, read_result, reply_of, run_digest
 from vqa_client.batch.service import Refused, Service, Unreachable, open_service
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.wire import NotACompletion
@@ -148,3 +148,12 @@ def test_results_leave_no_file_open_if_another_is_missing(tmp_path: Path) -> Non
             Results([tmp_path / "there", tmp_path / "missing"])
         gc.collect()
     assert not unclosed
+
+
+@pytest.mark.parametrize(("last", "is_kept"), [(b"{}", True), (b'{"a', False), (b"[" * 5000, False)])
+def test_an_incomplete_last_result_of_a_command_is_cut_off(tmp_path: Path, last: bytes, is_kept: bool) -> None:
+    parts = Parts(tmp_path / "run.records.jsonl")
+    parts.folder.mkdir()
+    parts.result(1).write_bytes(b"{}\n" + last)
+    assert parts.commanded() == [parts.result(1)]
+    assert parts.result(1).read_bytes() == b"{}\n" + (last if is_kept else b"")

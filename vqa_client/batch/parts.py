@@ -273,7 +273,7 @@ class Parts:
 def _is_whole(line: bytes) -> bool:
     try:
         msgspec.json.decode(line)
-    except msgspec.DecodeError:
+    except UNDECODABLE:
         return False
     return True
 
