@@ -326,6 +326,7 @@ def test_another_programs_file_at_the_tables_path_stays(tmp_path: Path, capsys: 
     [
         ("", "names no benchmark"),
         ("[chartqa\n", "two.toml"),
+        (f"a = {'[' * 5000}", "two.toml: "),
         ("[nothing]\n", "suite, [nothing]: there is no benchmark 'nothing'"),
         ('[chartqa]\ndata = "chartqa"\ncolour = 3\n', "colour"),
         ('[chartqa]\ndata = "elsewhere"\n', "elsewhere does not exist"),

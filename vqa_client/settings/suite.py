@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from vqa_client.errors import UsageError, unreadable
+from vqa_client.errors import UNDECODABLE, UsageError, unreadable
 from vqa_client.settings.run import DATA, SERVER, OneModelSettings, RunSettings, output_option
 from vqa_client.settings.validation import Several
 from vqa_client.shipped import shipped
@@ -80,7 +80,7 @@ def read_suite(name: str) -> tuple[Path, list[Entry]]:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise unreadable(path, error) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UNDECODABLE as error:
         raise UsageError(f"{path}: {error}", hint="a suite is a TOML file with a table for each benchmark") from None
     common = {key: value for key, value in content.items() if not isinstance(value, dict)}
     tables = {key: {"benchmark": key, **value} for key, value in content.items() if isinstance(value, dict)}
