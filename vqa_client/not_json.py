@@ -20,11 +20,14 @@ def fault(error: Exception, text: bytes | memoryview) -> str:
     at = byte_of(error, len(text))
     literal = _NOT_A_NUMBER.match(text, at)
     if literal is None:
-        return _MISSING.sub(r"field \1 is missing", str(error)).replace(
-            "Input data was truncated", "the JSON breaks off"
-        )
+        return missing_named(str(error)).replace("Input data was truncated", "the JSON breaks off")
     sign = "-" if bytes(text[at - 1 : at]) == b"-" else ""
     return f"{sign}{literal[0].decode()} in {_place(text, at)}, which JSON doesn't have: write null, or an empty text"
+
+
+def missing_named(words: str) -> str:
+    """An error of msgspec with plain words for a missing field."""
+    return _MISSING.sub(r"field \1 is missing", words)
 
 
 def byte_of(error: Exception, end: int) -> int:

@@ -317,7 +317,7 @@ def test_a_run_is_shown_with_its_totals_notes_and_files(tmp_path: Path) -> None:
         "t: published - accuracy = -5.00 points",
         "t: only 25.0 % of the first token's probability falls on letters; the prompt should ask for only the letter",
         "t: 1 document shown in part (--max_pages)",
-        "t: only the first 1,000 of the data file (--limit)",
+        "t: limited to the first 1,000 of the data file (--limit)",
         "t: 5 of 1,000 questions, drawn by a, b with seed 3 (--sample)",
         "t: 1,000 questions not yet answered",
         f"t: {first.path}",

@@ -186,7 +186,7 @@ def test_a_benchmark_without_data_parts_is_an_error(
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        ('{"photo": "1.png"}', "row 1: Object missing required field `total`"),
+        ('{"photo": "1.png"}', "row 1: field `total` is missing"),
         ('{"photo": "1.png", "total": {"a": 1}}', "row 1: Expected `str`, got `object` - at `total`"),
         ('{"photo": "../../secret.png", "total": "1"}', "is outside"),
         ('{"photo": "gone.png", "total": "1"}', "no image was found"),
@@ -217,4 +217,4 @@ def test_a_question_without_its_image_is_named_before_anything_is_asked(
     (tmp_path / file).write_text(json.dumps({"data": [row]}))
     assert run_command(["run", name, "--data", str(tmp_path), "-o", str(tmp_path / "out")]) == 2
     shown = " ".join(capsys.readouterr().err.split())
-    assert f"row 1: Object missing required field `images` (column `{column}`)" in shown
+    assert f"row 1: field `images` is missing (column `{column}`)" in shown

@@ -64,7 +64,7 @@ def test_left_out_and_unasked_questions_are_shown(tmp_path: Path) -> None:
     said = sentences(tmp_path, [record(1)], run)
     assert "8 of 9 questions have not been asked yet." in said
     assert "Left out, in blacklist: 3 of the questions." in said
-    assert "Only the first 9 instances" in said
+    assert "Limited to the first 9 instances of the data (--limit)." in said
 
 
 def test_a_log_without_a_run_file_has_no_limits(tmp_path: Path) -> None:

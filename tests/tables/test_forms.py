@@ -347,7 +347,7 @@ FAULTS = [
     (f'{{{ROW}, "image": "{B64[0][:70]}!{B64[0][71:]}"}}', "row 1: `image`: broken base64: it has the character '!'"),
     (f'{{{ROW}, "image": "{B64[0][:81]}"}}', "row 1: `image`: broken base64: it is cut after 81 characters"),
     (f'{{{ROW}, "image": 5}}', "row 1: `image`: expected an image's path or bytes, got int"),
-    ('{"id": 1, "text": "t"}', "row 1: Object missing required field `answer`"),
+    ('{"id": 1, "text": "t"}', "row 1: field `answer` is missing"),
     ('{"id": 1, "text": "t", "answer": ', "row 1: "),
     (f"{{{ROW}}}\n{{{ROW}}}\n", "two rows have the id '1'"),
     (f'{{{ROW}, "image": "none.png"}}', "no image was found: "),
@@ -389,6 +389,6 @@ def test_a_fault_is_named_before_anything_is_asked(data: str | bytes, said: str,
 
 def test_a_missing_column_is_named_with_the_existing_ones(tmp_path: Path) -> None:
     parquet.write_table(pa.Table.from_pylist([{"id": "1", "text": "t", "label": "x"}]), tmp_path / "x.parquet")
-    with pytest.raises(DataError, match="row 1: Object missing required field `answer`") as caught:
+    with pytest.raises(DataError, match="row 1: field `answer` is missing") as caught:
         load(tmp_path)
     assert caught.value.hint == "its columns are id, text, label"

@@ -338,7 +338,7 @@ def test_numbers_and_lists_of_any_writing_are_read(
     assert [question.id for question in loaded(benchmark, tmp_path)] == ["7"]
     del row["question"]
     (tmp_path / file).write_text(json.dumps({"data": [row]}), encoding="utf-8")
-    with pytest.raises(DataError, match=r"row 1: Object missing required field `\w+`( \(column `question`\))?$"):
+    with pytest.raises(DataError, match=r"row 1: field `\w+` is missing( \(column `question`\))?$"):
         loaded(benchmark, tmp_path)
 
 

@@ -214,7 +214,7 @@ def _remarks(report: Report) -> Iterator[str]:
     if report.cut_documents:
         yield f"{count(report.cut_documents, 'document')} shown in part (--max_pages)"
     if report.limit is not None:
-        yield f"only the first {report.limit:,} of the data file (--limit)"
+        yield f"limited to the first {report.limit:,} of the data file (--limit)"
     if (drawn := report.sample) is not None:
         by = f" by {', '.join(drawn.by)}" if drawn.by else ""
         yield f"{drawn.size:,} of {drawn.of:,} questions, drawn{by} with seed {drawn.seed} (--sample)"

@@ -290,7 +290,7 @@ def _missing(run: LoggedRun) -> Iterator[str]:
         yield f"Left out, {str(reason).replace('_', ' ')}: {number} of the questions."
     limit = run.facts.settings.get("limit")
     if isinstance(limit, int):
-        yield f"Only the first {limit:,} instances of the data were asked (--limit)."
+        yield f"Limited to the first {limit:,} instances of the data (--limit)."
 
 
 def _failures(overview: Overview) -> Iterator[str]:

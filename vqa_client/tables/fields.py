@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec import Struct
 
+from vqa_client.not_json import missing_named
 from vqa_client.tables.forms import Beside, ColumnNames, Columns, IsPicture
 from vqa_client.tables.pictures import below, literal, names_in
 from vqa_client.tables.rows import Here, reach
@@ -69,7 +70,7 @@ class Filler:
         try:
             return msgspec.convert(values, self._row, strict=False)
         except msgspec.ValidationError as error:
-            raise ValueError(self._with_column(str(error).replace("$.", ""))) from None
+            raise ValueError(missing_named(self._with_column(str(error).replace("$.", "")))) from None
 
     def _with_column(self, words: str) -> str:
         """The words of an error, with the column of the field if it has another name."""
