@@ -85,13 +85,18 @@ def _replaceable(path: Path, ours: bytes) -> Path:
 
 def _create_locked(path: Path) -> IO[bytes]:
     """Create a file with a lock: other processes don't remove it as a leftover while this one lives."""
-    while True:
-        file = open(path, "xb", buffering=BUFFER_BYTES)  # noqa: SIM115  the caller closes it
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if path.exists():
-            return file
-        file.close()  # another process removed it before it was locked
+    file = _open_locked(path)
+    if not path.exists():  # another process removed it before it was locked
+        file.close()
+        file = _open_locked(path)
+    return file
+
+
+def _open_locked(path: Path) -> IO[bytes]:
+    file = open(path, "xb", buffering=BUFFER_BYTES)  # noqa: SIM115  the caller closes it
+    with contextlib.suppress(OSError):  # a file system without locks
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return file
 
 
 def remove_leftovers(folder: Path) -> None:
