@@ -44,6 +44,10 @@ def die(job: int) -> int:
     return job
 
 
+def leave(job: int) -> int:
+    os._exit(7)
+
+
 def note_and_wait(folder: Path, job: int) -> int:
     (folder / str(os.getpid())).touch()
     time.sleep(300)

@@ -16,6 +16,7 @@ from tests.jobs import (
     fail_at,
     fail_early,
     fail_oddly,
+    leave,
     len_of,
     sleep_for,
     slow_first,
@@ -83,6 +84,7 @@ def test_an_exception_in_a_job_is_raised_whole(workers: int) -> None:
     with pytest.raises(DataError, match="job 4 is bad") as raised:
         list(in_processes(functools.partial(fail_at, 4), range(100), workers=workers))
     assert raised.value.hint == "mend it"
+    assert workers == 1 or raised.value.__notes__[0].startswith("In a worker process:\n")
 
 
 def test_the_first_jobs_exception_is_raised_though_a_later_one_failed_before() -> None:
@@ -106,6 +108,8 @@ def test_a_worker_killed_by_the_system_is_named_with_its_job() -> None:
     with pytest.raises(VqaClientError, match=r"worker process was killed by SIGKILL at 3") as raised:
         list(in_processes(die, range(50), workers=2))
     assert "memory" in raised.value.hint
+    with pytest.raises(VqaClientError, match=r"^a worker process ended with code 7 at 0$"):
+        list(in_processes(leave, range(2), workers=2))
 
 
 def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:

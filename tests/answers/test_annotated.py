@@ -97,14 +97,14 @@ def test_the_gap_and_its_causes_are_reported(tmp_path: Path) -> None:
 def test_questions_without_ten_answers_have_a_note(tmp_path: Path) -> None:
     rows = [
         annotation(n, answers=[{"answer": text, "answer_id": i} for i, text in enumerate(answers)])
-        for n, answers in enumerate((["x"], ["x", "x"], ["x"] * 4, ["x"] * 10, ["x"] * 12), start=1)
+        for n, answers in enumerate((["x"], ["x"] * 2, ["x"] * 2, ["x"] * 4, ["x"] * 10, ["x"] * 12), start=1)
     ]
-    report = scored(tmp_path, dict.fromkeys(range(1, 6), "x"), *rows)
-    assert report.counts["answers_per_question"] == {1: 1, 2: 1, 4: 1, 10: 1, 12: 1}
-    assert percent(report) == round(100 * (0 + 1 / 3 + 1 + 1 + 1) / 5, 2)
+    report = scored(tmp_path, dict.fromkeys(range(1, 7), "x"), *rows)
+    assert report.counts["answers_per_question"] == {1: 1, 2: 2, 4: 1, 10: 1, 12: 1}
+    assert percent(report) == round(100 * (0 + 1 / 3 + 1 / 3 + 1 + 1 + 1) / 6, 2)
     assert said(report, "1 question with a single answer: VQA accuracy is 0 whatever the prediction")
-    assert said(report, "1 question with two or three answers, where VQA accuracy can't reach 100 %")
-    assert said(report, "3 questions with fewer than ten answers, 1 with more")
+    assert said(report, "2 questions with two or three answers, where VQA accuracy can't reach 100 %")
+    assert said(report, "4 questions with fewer than ten answers, 1 with more")
 
 
 def test_answers_without_ids_have_a_note(tmp_path: Path) -> None:

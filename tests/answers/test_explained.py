@@ -266,6 +266,7 @@ HINTS = {
         ("m.json", '[{"image_id": 12}]', {}, DataError, "item 1 has no explanation"),
         ("m.json", '[{"caption": "x"}]', {}, DataError, "item 1 has no id"),
         ("m.json", '[{"image_id": null, "caption": "x"}]', {}, DataError, "item 1 has no id"),
+        ("m.json", '[{"image_id": "", "caption": "x"}]', {}, DataError, "item 1 has no id"),
         ("m.json", '[{"image_id": 1, "caption": "x"}]', {"task": "vqax", "split": "val"}, DataError, "no question of"),
         ("m.json", "", {}, DataError, "is empty"),
         ("vcr_val_eval.csv", TABLE, {"task": "vqax", "split": "val"}, DataError, "ids are 'x.jpg / how' and '11'"),

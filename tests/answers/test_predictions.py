@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.answers.sample import write_results
-from vqa_client.answers.predictions import Predictions, read_predictions
+from vqa_client.answers.predictions import Predictions, note_file_faults, read_explained, read_predictions
 from vqa_client.errors import DataError, UsageError
 from vqa_client.records import RecordLog
 from vqa_client.types import Record
@@ -90,7 +90,7 @@ def test_an_answer_that_is_not_text_is_counted_and_a_blank_one_has_its_status(tm
     found = read_predictions(write_results(tmp_path / "r.json", {1: 2, 2: None, 3: " \n", 4: 2.5}))
     assert texts(found) == {"1": "2", "2": None, "3": " \n", "4": "2.5"}
     assert [prediction.status for prediction in found.by_id.values()] == ["ok", "empty", "empty", "ok"]
-    assert found.not_text == 2
+    assert list(note_file_faults(found)) == ["2 answers not written as text, taken as they stand"]
 
 
 NEEDED = "each row needs an id (question_id, questionId, id) and an answer (answer, prediction, model_answer)"
@@ -143,6 +143,12 @@ def test_a_vqa2_report_is_scored_model_by_model(tmp_path: Path) -> None:
         read_predictions(path)
     path.write_text(json.dumps({"results": {"a": {"question_results": rows}}}))
     assert texts(read_predictions(path)) == {"1": "red"}
+
+
+def test_the_statuses_of_a_table_of_explanations_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("id,answer,rationale,status\n1,a,b,timeout\n2,a,b,ok\n3,a,b,odd\n4,a,b,refused\n")
+    found = read_explained(tmp_path / "e.csv").by_id
+    assert [prediction.status for prediction in found.values()] == ["timeout", "ok", "ok", "refused"]
 
 
 def test_a_csv_file_may_have_semicolons(tmp_path: Path) -> None:

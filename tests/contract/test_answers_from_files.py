@@ -223,6 +223,8 @@ def test_a_records_reply_is_read_whole_and_a_failed_question_counts_as_wrong(cas
     report = case.score(path)
     assert (report.failed, report.summary.status_counts["timeout"]) == (1, 1)
     assert report.summary.overall.correct == len(case.questions) - 1
+    with RecordLog(report.log) as log:
+        assert [each.error.message for each in log if each.error] == ["the predictions have no reply"]
 
 
 @pytest.fixture

@@ -257,7 +257,7 @@ def test_worked_examples_are_earlier_turns_of_the_same_group(
     for more, told in (
         (["--shots", "3"], "shots.number: 2 in shapes.run.json, 3 now"),
         (["--shots", "2", "--seed", "7"], "shots.seed: 0 in shapes.run.json, 7 now"),
-        (["--shots", "6"], "question 'a' can have 5 worked examples of the same kind (old), not 6"),
+        (["--shots", "6"], "not 6\nhint: lower --shots, or name larger data with --shots_from\n"),
         (["--shots", "1", "--shots_from", "gone.json"], "gone.json does not exist"),
         (["--shots_from", "dev"], "--shots_from needs --shots"),
     ):

@@ -205,3 +205,11 @@ def test_several_forms_show_whether_reading_or_finding_fails(
 def test_unknown_forms_of_pages_are_named(data: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
     assert asked(data, "http://127.0.0.1:1", "--pages", form) == 2
     assert "is unknown" in capsys.readouterr().err
+
+
+def test_data_without_evidence_has_no_pages_of_evidence(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = data / "samples.json"
+    rows.write_text(rows.read_text(encoding="utf-8").replace("[2]", "[]").replace("[2, 9]", "[]"), encoding="utf-8")
+    assert asked(data, "http://127.0.0.1:1", "--pages", "evidence") == 2
+    said = "--pages evidence: this data names no evidence pages\nhint: --pages all or retrieved:K\n"
+    assert said in capsys.readouterr().err

@@ -97,6 +97,12 @@ def test_the_quarters_of_a_start_have_the_means_of_their_records(scale: float, m
     now_s = 0.75
     short.add(record(1.0))
     assert [quarter["replies"] for quarter in short.described()] == [0, 0, 1, 1]
+    now_s = 0.0
+    even = Quarters()
+    for second in range(40):  # the spans grow three times
+        now_s = float(second)
+        even.add(record(1.0))
+    assert [quarter["replies"] for quarter in even.described()] == [10, 10, 10, 10]
 
 
 WORKERS = {"idle": 12.0, "preparing": 2.0, "repeating": 2.0, "paused": 1.0, "sending": 1.0, "at_server": 2.0}

@@ -1,5 +1,6 @@
 """Errors of runs, run files and folders: whole messages and hints."""
 
+import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from tests.tasks.documents import mc_record
 from vqa_client import AskSettings, run
 from vqa_client.batch.parts import Parts, refuse_open
 from vqa_client.client.endpoint import tls_context
@@ -18,13 +20,22 @@ from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.merge import merge_folder
 from vqa_client.runs.reopened import reopen
 from vqa_client.runs.resume import RunPaths, any_answer, carry_over
-from vqa_client.runs.robustness import first_image, read_runs
+from vqa_client.runs.robustness import first_image, read_result_files, read_runs
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.scoring.corrupted_scores import CorruptedScores
 
 ASIDE = "give another --output, or --fresh to move the old records aside"
 ROBUST = "give a robustness run: its folder, its *_robustness.json, *.run.json or *.records.jsonl"
 COMMANDED: list[dict[str, Any]] = [{"processes": "2"}, {"shard": "next/4"}, {"ray": "auto", "shards": 4}]
+
+
+def shard_file(data: str) -> str:
+    asked = {"data_json": data, "output": "apart", "text_only": True}
+    model = {"model_name": "m", "max_tokens": 5}
+    described = {"settings": asked}
+    return json.dumps({"identity": {"task": "mc", "model": model}, "scoring": {}, "described": described})
+
+
 FILES = {
     "alone.records.jsonl": "{}\n",
     "taken.json": "{}",
@@ -34,6 +45,12 @@ FILES = {
     "empty/a.txt": "",
     "torn.batches/part-0001.json": "{",
     "open.batches/part-0001.json": '{"number": 1, "name": "n", "ids": ["a", "b"], "size_bytes": 9, "state": "open"}',
+    "gone/a.shard-1-of-1.records.jsonl": "",
+    "gone/a.shard-1-of-1.run.json": shard_file("gone.json"),
+    "apart/a.shard-1-of-1.records.jsonl": "",
+    "apart/a.shard-1-of-1.run.json": shard_file("d.json"),
+    "d.json": json.dumps([mc_record("a")]),
+    "Grayscale/m_Grayscale.json": "[]",
     "half/a.shard-1-of-2.records.jsonl": "{}\n",
     "far/a.ctl": '{"socket": "/no/socket", "host": "elsewhere", "pid": 7}',
 }
@@ -123,6 +140,12 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "half/a.shard-1-of-2.run.json is missing, which identifies the shard's run",
         "put it back",
     ),
+    (
+        lambda: merged(Path("gone")),
+        "the shards in gone need their data: gone.json does not exist",
+        "start in the folder in which the run was started, since its paths are relative to it, or put the file back",
+    ),
+    (lambda: merged(Path("apart")), "a.records.jsonl is not a run of mc", "was it renamed?"),
     *((partial(merged, Path(name)), said, SHARDS) for name, said in UNSHARDED.items()),
     (
         lambda: tls_context(Path("no.pem"), insecure=False),
@@ -135,6 +158,11 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         lambda: read_runs([Path("alone.records.jsonl")]),
         "alone.run.json is missing, which names the run's model",
         ROBUST,
+    ),
+    (
+        lambda: read_result_files(Path("Grayscale")),
+        "Grayscale/m_Grayscale.json: Expected `object`, got `array`",
+        "its form is {dataset, data: [{correct, imageID, questionID, ...}], accuracy, totalAnswered}",
     ),
     (lambda: read_runs([Path("plain.run.json")]), "plain.run.json is of a run without corruptions", ROBUST),
     (

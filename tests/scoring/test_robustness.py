@@ -40,6 +40,10 @@ def test_a_series_that_is_too_short_has_a_reason(errors, why):
     assert metrics_of(errors)[1]["error_rate"] == "a level above 0 is needed"
 
 
+def test_the_slope_of_two_levels_is_their_difference():
+    assert metrics_of([0.2, 0.3])[0]["error_rate"] == pytest.approx(0.1)
+
+
 def test_metrics_of_a_level_that_was_not_run_are_null():
     values, reasons = metrics_of([0.2, 0.3, None, 0.4])
     assert values["first_drop"] == pytest.approx(0.5)

@@ -126,6 +126,9 @@ def test_a_prompt_form_replaces_the_prompt_and_the_configs_template() -> None:
     assert benchmark.template("{question}!") == ("{question}!", "")
     assert benchmark.task("{question}!", system="").system == ""
     assert benchmark.with_prompt_form("other").template(None) == (None, "")
+    for other, lacks in (("{question} {choices}", "it has {choices}"), ("Look.", "it has no {question}")):
+        said = f"colours asks with its own template, '{{question}}?', not the config's: {lacks}"
+        assert benchmark.template(other)[1] == said
     own_words = replace(benchmark, prompt=lambda asked: asked.text)
     assert own_words.template(None) == (None, "")
     assert own_words.template("{question}!") == (
