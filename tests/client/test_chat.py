@@ -80,7 +80,7 @@ async def test_a_good_reply_costs_one_request() -> None:
     assert completion.request_bytes > 50
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
+@pytest.mark.parametrize("status", [408, 409, 425, 500, 502, 503, 504, 529])
 async def test_a_transient_fault_is_retried_and_every_attempt_counted(status: int) -> None:
     server = Server(first(2, lambda: httpx2.Response(status, text="<html>busy</html>")))
     completion = await server.client().complete(Request(content=("?",)))
@@ -113,6 +113,7 @@ async def test_a_lasting_fault_gets_exactly_the_allowed_retries() -> None:
         (400, "At most 1 image(s) may be provided in one request.", "too_many_images"),
         (500, "Generation failed: Failed to load image from x", "bad_image"),
         (422, "odd", "rejected"),
+        (505, "odd", "rejected"),
         (404, "The model does not exist", "rejected"),
         (413, "too large", "rejected"),
         (402, "Insufficient credits", "rejected"),

@@ -137,9 +137,7 @@ class Reader:
             references=references,
             groups={group: str(value) for group in mapping.groups if (value := value_of(cells, group)) is not None},
             cluster=str(value_of(cells, mapping.document) or (short_name(first) if is_address(first) else first)),
-            extra={"row": cells, "system": conversation.system}
-            if conversation and conversation.system
-            else {"row": cells},
+            extra={"row": cells} | ({"system": conversation.system} if conversation and conversation.system else {}),
             turns=_turns(texts, conversation.replies, len(pictures)) if conversation else (),
         )
         return question, answer
