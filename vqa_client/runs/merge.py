@@ -158,7 +158,7 @@ def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy:
         if twice := sum(answers for answers, _ in joined):
             note(f"{plan.title}: {twice} questions have two answers; the first shard's counts")
         if scoring_changed := any(file.scoring != now.scoring for file in files):
-            note(SCORED_AGAIN)
+            note(f"{plan.title}: {SCORED_AGAIN}")
         rescore = scoring_changed or any(records for _, records in joined)
         sort_log(log, plan.loaded.questions, plan.task if rescore else None)
         report = close_plan(plan, note, now, log)

@@ -57,7 +57,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
             earlier += [RunFile.read(other.run) for other in paths.otherwise_divided()]
             stage.progress.note(f"{plan.title}: {adopted} answers are copied from another division of the run")
         if rescore := len(log) > 0 and any(each is not None and _scoring_changed(each, file) for each in earlier):
-            stage.progress.note(SCORED_AGAIN)
+            stage.progress.note(f"{plan.title}: {SCORED_AGAIN}")
         if adopted or rescore:
             sort_log(log, plan.loaded.questions, plan.task)
         if adopted:
