@@ -397,4 +397,4 @@ async def test_a_disputed_answer_is_counted_once(tmp_path: Path, fault_server: S
     notes = Notes()
     [found] = merged(questions.output, note=notes.note)
     assert found.reports[0].summary.overall.correct == 4
-    assert notes.about("4 questions have two answers")
+    assert notes.about("4 questions answered twice")

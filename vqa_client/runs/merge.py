@@ -14,6 +14,7 @@ from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.log_lines import check_run, numbered
 from vqa_client.records import RecordLog, is_settled
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader, files_below, run_file_of
+from vqa_client.reports.names import count
 from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.plans import finish, make_plans, plans_of
@@ -156,7 +157,7 @@ def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy:
         now.write(plan.paths.run)
         joined = [_join(log, part.paths.log, now.identity) for part in parts]
         if twice := sum(answers for answers, _ in joined):
-            note(f"{plan.title}: {twice} questions have two answers; the first shard's counts")
+            note(f"{plan.title}: {count(twice)} answered twice; the first shard's answer counts")
         if scoring_changed := any(file.scoring != now.scoring for file in files):
             note(f"{plan.title}: {SCORED_AGAIN}")
         rescore = scoring_changed or any(records for _, records in joined)

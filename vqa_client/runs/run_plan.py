@@ -17,6 +17,7 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.reports.limiting import limits_of
+from vqa_client.reports.names import count
 from vqa_client.reports.report import Report
 from vqa_client.runner import GRACE_S, Line, answer_all, answer_one, first_pages, kept_prompt, until_stopped
 from vqa_client.runs.adaptive import Adaptive
@@ -55,7 +56,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
             adopted = adopt(log, paths, file, plan.loaded.questions)
         if adopted:
             earlier += [RunFile.read(other.run) for other in paths.otherwise_divided()]
-            stage.progress.note(f"{plan.title}: {adopted} answers are copied from another division of the run")
+            stage.progress.note(f"{plan.title}: {count(adopted, 'answer')} copied from another division of the run")
         if rescore := len(log) > 0 and any(each is not None and _scoring_changed(each, file) for each in earlier):
             stage.progress.note(f"{plan.title}: {SCORED_AGAIN}")
         if adopted or rescore:
@@ -156,10 +157,10 @@ class _Start:
                 stale.add(key)
         if stale:
             log.drop(stale)
-        count = missing + len(stale) + loaded.count - number
+        left = missing + len(stale) + loaded.count - number
         if n_found:  # else the log only has answers to the gate questions
-            self.stage.progress.note(self._resumed_line(stale=len(stale), waiting=count))
-        return count, loaded.questions if stale or missing > MOST_FIRST else chain(waiting, questions)
+            self.stage.progress.note(self._resumed_line(stale=len(stale), waiting=left))
+        return left, loaded.questions if stale or missing > MOST_FIRST else chain(waiting, questions)
 
     def _resumed_line(self, *, stale: int, waiting: int) -> str:
         """The note on how many records of earlier starts are used."""
