@@ -19,6 +19,7 @@ from vqa_client.scoring import numbers
 from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
 from vqa_client.scoring.maths import same_maths
 from vqa_client.scoring.published import choice_readers
+from vqa_client.scoring.readings import short_answer
 from vqa_client.scoring.refusal import refuses
 from vqa_client.scoring.reply import READ_CHARACTERS, Reply, read_part, reply_from
 from vqa_client.scoring.short_answers import relaxed
@@ -63,7 +64,19 @@ UNITS: Final = (
     *("answer: ", "the answer is ", "(A) ", "option ", "because ", ", since ", "yes ", "neutral ", "reason: ", "137 "),
     *("<think>", "</think>", "<|", "[THINK]", "question: ", "\nquestion:", "red bus ", '{"answer": ', "I can't "),
     *("1", "1e", "Answer:", "answer is ", "is =", "(A", "A.", "ANSWER ", "\n\n"),
-    *("a-", "5 p.m. ", ". wait no", "everything but ", "giving ", "A. A ", "除了", "^ \\circ", "Ja. ", "no doubt "),
+    *(
+        "a-",
+        "5 p.m. ",
+        ". wait no",
+        "everything but ",
+        "giving ",
+        "A. A ",
+        "除了",
+        "^ \\circ",
+        "Ja. ",
+        "no doubt ",
+        "two ",
+    ),
 )
 TOKEN_UNITS: Final = (
     "😀",
@@ -122,6 +135,7 @@ VISTA: Final = mathvista.Row(
     choices=("a", "b c"),
 )
 OPEN: Final = Question(id="1", text="How many red buses are there?", references=("137",))
+SHARED: Final = Question(id="1", text="What is the ratio of buses to cars?", references=("3:2",))
 PUBLISHED: Final = [
     (each, len(inspect.signature(each).parameters))
     for name, each in vars(choice_readers).items()
@@ -146,6 +160,7 @@ READINGS: Final[dict[str, Reads]] = {
         read.__name__: lambda text, read=read: read(reply_from(Completion(text=text)), OPEN)
         for read in (numbers.number, numbers.numbers, numbers.formula)
     },
+    "ratio": lambda text: short_answer(reply_from(Completion(text=text)), SHARED),
     "maths": lambda text: same_maths(text, "137"),
     "published MATH-Vision": lambda text: mathvision.right(text, OPEN),
     "published MathVista": lambda text: mathvista.right(text, VISTA),

@@ -13,8 +13,11 @@ SMALL: Final = {word: value for value, word in enumerate(f"{_ONES} eighteen nine
 """Single words for numbers, up to ninety."""
 _LARGE: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _WORD = "|".join(sorted((*SMALL, "hundred", *_LARGE), key=len, reverse=True))
-SPELLED = re.compile(rf"(?<![\w-])(?:{_WORD})(?:(?:,? (?:and )?|-)(?:{_WORD})\b)*(?![\w-])", re.IGNORECASE)
+_WORDS = rf"(?<![\w-])(?:{_WORD})(?:(?:,? (?:and )?|-)(?:{_WORD})\b)"
+SPELLED = re.compile(rf"{_WORDS}*(?![\w-])", re.IGNORECASE)
 """Words of numbers in a row; not every match is a number."""
+FEW_WORDS: Final = rf"{_WORDS}{{0,6}}(?![\w-])"
+"""Regex source for at most seven of them, which bounds the time that other words after them take."""
 _DOZENS = re.compile(rf"\b(?:(half an?|a half|an?|\d{{1,3}}|{_WORD}) )?dozen\b", re.IGNORECASE)
 _PARTS: Final = {"third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
 _FRACTION = re.compile(

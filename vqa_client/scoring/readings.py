@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.denials import denied_before
-from vqa_client.scoring.number_words import SPELLED, value_of
+from vqa_client.scoring.number_words import FEW_WORDS, value_of
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.restated import affirms, answer_in
 from vqa_client.scoring.wrappers import above_explanation, labelled, own_answer, unwrapped
@@ -28,7 +28,7 @@ _LEAD = re.compile(
     r"(?P<answer>[^\n]+)",
     re.IGNORECASE,
 )
-_AMOUNT: Final = rf"(?<![\d.:])\d+(?:\.\d+)?(?!\d|\.\d)|{SPELLED.pattern}"
+_AMOUNT: Final = rf"(?<![\d.:])\d+(?:\.\d+)?(?!\d|\.\d)|{FEW_WORDS}"
 _RATIO = re.compile(r"(?<![\d.:])(\d+(?:\.\d+)?) ?: ?(\d+(?:\.\d+)?)(?!\d| ?:|\.\d)")
 _RATIO_IN_WORDS = re.compile(rf"(?<!from )({_AMOUNT})[ -]to[ -]({_AMOUNT})", re.IGNORECASE)
 _ASKS_RATIO = re.compile(r"\b(?:ratio|proportion|odds|scale|aspect)s?\b", re.IGNORECASE)
