@@ -221,6 +221,36 @@ def test_mathvistas_rule_takes_the_quotes_of_the_first_line_that_has_them(reply:
 
 
 @pytest.mark.parametrize(
+    ("kind", "precision", "using", "requiring"),
+    [
+        ("integer", None, "a single integer number", "an integer answer and provide the final value, e.g., 1, 2, 3"),
+        (
+            *("list", None, "a Python list"),
+            "a Python list as an answer and provide the final list, e.g., [1, 2, 3], [1.2, 1.3, 1.4]",
+        ),
+        (
+            *("float", 1.0, "a single floating-point number with one decimal place"),
+            "a floating-point number with one decimal place and provide the final value, e.g., 1.2, 1.3, 1.4",
+        ),
+        (
+            *("float", 2.0, "a single floating-point number with two decimal places"),
+            "a floating-point number with two decimal places and provide the final value, e.g., 1.23, 1.34, 1.45",
+        ),
+    ],
+)
+def test_mathvistas_prompts_name_the_kind_of_the_answer(
+    kind: str, precision: float | None, using: str, requiring: str
+) -> None:
+    problem = mathvista_task.Row(
+        **{"pid": "1", "image": "1.jpg", "question_type": "free_form", "answer": "x", "question": "How many?"},
+        answer_type=kind,
+        precision=precision,
+    )
+    assert mathvista_task.lmms_eval(problem) == f"{problem.text}\nAnswer the question using {using}."
+    assert mathvista_task._hint(problem) == f"Hint: Please answer the question requiring {requiring}, at the end."
+
+
+@pytest.mark.parametrize(
     ("given", "asked_for"),
     [({}, ["How long?", "How long?"]), ({"query_wo": "Say it.", "query_cot": "Think."}, ["Say it.", "Think."])],
 )
