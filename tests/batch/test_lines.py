@@ -152,7 +152,8 @@ def test_results_leave_no_file_open_if_another_is_missing(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("last", "is_kept"), [(b"{}", True), (b'{"a', False), (b"[" * 5000, False)])
 def test_an_incomplete_last_result_of_a_command_is_cut_off(tmp_path: Path, last: bytes, is_kept: bool) -> None:
-    parts = Parts(tmp_path / "run.records.jsonl")
+    parts = Parts(tmp_path / "a rün.records.jsonl")
+    assert parts.new_name(3).startswith("a_r_n-part-0003-")
     parts.folder.mkdir()
     parts.result(1).write_bytes(b"{}\n" + last)
     assert parts.commanded() == [parts.result(1)]

@@ -321,6 +321,25 @@ def test_a_number_that_is_only_denied_is_not_a_rival() -> None:
         assert (answer.status, answer.rivals) == (status, rivals)
 
 
+NUMBER_RULES = {
+    "whole_reply": "3",
+    "declaration": "There are 2 cats. The answer is 3.",
+    "bold": "I see **3** of them and 2 cats.",
+    "conclusion": "I count 2 red and 1 blue. So there are 3.",
+    "total": "2 here and 1 there, 3 in total.",
+    "asked for": "Beside 2 cats sit 3 birds.",
+    "only number": "I see 3.",
+    "first sentence": "3. I count them at 2 and 1.",
+    "last sentence": "A cat is 7 and a dog 5. It must be 3.",
+}
+
+
+@pytest.mark.parametrize(("rule", "reply"), NUMBER_RULES.items())
+def test_each_rule_that_reads_a_number_has_its_name(rule: str, reply: str) -> None:
+    answer = number(stopped(reply), BIRDS)
+    assert (answer.text, answer.rule) == ("3", rule)
+
+
 def test_a_cut_reply_gives_only_what_it_declared() -> None:
     for text, answer in (("There are 3", None), ("The answer is 3. To see why, consider", "3")):
         assert number(reply_from(Completion(text=text, finish_reason="length")), BIRDS).text == answer

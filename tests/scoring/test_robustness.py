@@ -95,8 +95,9 @@ def test_meaningless_weights_are_refused(weights):
 
 
 def test_per_cent_are_refused():
-    with pytest.raises(UsageError, match="is not an error rate"):
+    with pytest.raises(UsageError, match="is not an error rate") as caught:
         vre({"a": {"snow": [28.7, 32.0]}})
+    assert caught.value.hint == "give shares in [0, 1], not per cent"
 
 
 def test_levels_keep_their_order_unless_sorting_is_asked_for():

@@ -89,10 +89,8 @@ def word_f1(answer: str, reference: str) -> float:
     Source: Rajpurkar et al., SQuAD (EMNLP 2016), section 6.1, as its evaluation script counts.
     """
     words, reference_words = Counter(_bare_words(answer)), Counter(_bare_words(reference))
-    shared = (words & reference_words).total()
-    if not words or not reference_words:
-        return float(words == reference_words)
-    return 2 * shared / (words.total() + reference_words.total())
+    total = words.total() + reference_words.total()
+    return 2 * (words & reference_words).total() / total if total else 1.0
 
 
 def _bare_words(text: str) -> list[str]:
