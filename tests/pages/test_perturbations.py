@@ -1,7 +1,8 @@
 import pytest
+from PIL import Image
 
 from vqa_client.errors import UsageError
-from vqa_client.pages.perturbations import parse, parse_all
+from vqa_client.pages.perturbations import parse, parse_all, perturbed
 
 
 @pytest.mark.parametrize(
@@ -67,3 +68,8 @@ def test_an_unknown_one_is_named_with_the_nearest_known(text: str, message: str,
         parse(text)
     assert message in str(raised.value)
     assert hint in raised.value.hint
+
+
+def test_greys_above_128_become_white() -> None:
+    greys = Image.frombytes("L", (3, 1), bytes([127, 128, 129]))
+    assert perturbed(greys, parse("binary"), b"").convert("L").tobytes() == bytes([0, 0, 255])
