@@ -8,6 +8,7 @@ from vqa_client.scoring.formulas import Dialect, NoValueError, value_of
 from vqa_client.scoring.maths import number_of, same_maths
 from vqa_client.scoring.numbers import formula, number, numbers
 from vqa_client.scoring.reply import reply_from
+from vqa_client.scoring.short_answers import word_f1
 from vqa_client.types import Completion, Question
 
 BIRDS = Question(id="1", text="How many birds are there in the image?", references=("3",))
@@ -338,6 +339,11 @@ NUMBER_RULES = {
 def test_each_rule_that_reads_a_number_has_its_name(rule: str, reply: str) -> None:
     answer = number(stopped(reply), BIRDS)
     assert (answer.text, answer.rule) == ("3", rule)
+
+
+def test_the_f1_of_words_is_1_for_two_texts_without_words() -> None:
+    rows = {("a", "the"): 1.0, ("a", "car"): 0.0, ("The red car.", "red car"): 1.0, ("red", "red car"): 2 / 3}
+    assert {pair: word_f1(*pair) for pair in rows} == rows
 
 
 def test_a_cut_reply_gives_only_what_it_declared() -> None:
