@@ -132,7 +132,7 @@ def test_several_processes_are_paused_when_all_are_and_their_numbers_are_added_u
     tally = LiveCounts()
     for paused_s, said in ((0.0, "0.0 q/s"), (20.0, "paused, 20 s left")):
         parts[0].paused_s, parts[1].paused_s = paused_s, 95.0
-        tally.sum_of([part.numbers() for part in parts])
+        tally.sum_of([part.numbers() for part in parts], clock.now_s)
         assert tally.line() == f"2/20 · {said} · accuracy 50.0 % · 2 in flight"
 
 

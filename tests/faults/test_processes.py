@@ -19,7 +19,9 @@ from tests.faults.commands import children, ran, running, wait_until
 from tests.faults.questions import Questions
 from tests.faults.test_killed_runs import EXPLAIN_TIMES, VQA2_TIMES, reply, timeless, whole_lines
 from tests.kept_runs import lay_out
-from vqa_client.cli.processes import without_options
+from vqa_client.cli.processes import ShardsDisplay, without_options
+from vqa_client.cli.progress import LiveCounts
+from vqa_client.settings.divided import Shard
 
 SHARDS, WORKERS, ROUNDS, SEED = 3, 3, 4, 7
 
@@ -292,3 +294,30 @@ def _kill_asker(of: Questions) -> None:
         words = path.read_bytes().split(b"\0")
         if b"1/2" in words and str(of.output).encode() in words:
             _kill(int(path.parent.name))
+
+
+class Ends(LiveCounts):
+    """Keeps the last line of each run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def end(self) -> None:
+        self.lines.append(f"{self.title}: {self.line()}")
+
+
+def test_the_pace_of_a_run_counts_from_its_first_question_also_if_an_earlier_run_was_shown_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shards = [Shard(1, 2), Shard(2, 2)]
+    ends, now_s = Ends(), [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now_s[0])
+    display, blank = ShardsDisplay(ends, shards), LiveCounts().numbers() | {"total": 10}
+    for at_s, shard, title, done in (
+        *((0.0, 0, "first", 0), (0.0, 1, "first", 0), (1.0, 0, "first", 10), (1.0, 0, "second", 0)),
+        *((2.0, 0, "second", 10), (10.0, 1, "first", 10), (10.0, 1, "second", 0), (11.0, 1, "second", 10)),
+    ):
+        now_s[0] = at_s
+        display.take(shards[shard], blank | {"title": title, "done": done, "ended": done > 0})
+    assert ends.lines == ["first: 20/20 · 2.0 q/s", "second: 20/20 · 2.0 q/s"]

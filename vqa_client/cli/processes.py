@@ -236,6 +236,7 @@ class ShardsDisplay:
         self._progress, self._running = progress, set(shards)
         self._notes: set[str] = set()
         self._runs: dict[str, dict[Shard, dict[str, Any]]] = {}
+        self._since_s: dict[str, float] = {}
         self._current = ""
         self._ended: set[str] = set()
 
@@ -251,7 +252,11 @@ class ShardsDisplay:
             self.note(message["note"])
         else:
             title = message["title"].replace(f" · shard {shard}", "")
-            self._runs.setdefault(title, {})[shard] = message
+            parts = self._runs.setdefault(title, {})
+            parts[shard] = message
+            asks = any(part["in_flight"] or part["done"] > part["earlier"] for part in parts.values())
+            if not asks or title not in self._since_s:  # it may end before an earlier run, which is shown until then
+                self._since_s[title] = time.monotonic()
             self._show()
 
     def end_shard(self, shard: Shard) -> None:
@@ -267,7 +272,7 @@ class ShardsDisplay:
             if title != self._current:
                 self._current = title
                 self._progress.begin(title, 0)
-            self._progress.sum_of(list(parts.values()))
+            self._progress.sum_of(list(parts.values()), self._since_s[title])
             if not all(shard in parts and parts[shard]["ended"] for shard in self._running):
                 return
             self._progress.end()

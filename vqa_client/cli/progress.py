@@ -82,8 +82,8 @@ class LiveCounts(Progress):
             "ended": False,
         }
 
-    def sum_of(self, parts: Sequence[Mapping[str, Any]]) -> None:
-        """Show the numbers of several processes as one run's."""
+    def sum_of(self, parts: Sequence[Mapping[str, Any]], since_s: float) -> None:
+        """Show the numbers of several processes as one run's, which asks since then (`time.monotonic`)."""
         was_asking = self.in_flight or self.done > self._earlier
         for name in _SUMS:
             setattr(self, name, sum(part[name] for part in parts))
@@ -91,7 +91,7 @@ class LiveCounts(Progress):
         self.measure = next((part["measure"] for part in parts if part["measure"]), "")
         self.faults = sum((Counter(part["faults"]) for part in parts), Counter())
         if not was_asking:
-            self._marks = [(time.monotonic(), self._earlier, 0)]
+            self._marks = [(since_s, self._earlier, 0)]
         self.pulse(min(part["paused_s"] for part in parts))
 
     def _count(self, status: Status, score: float) -> None:
