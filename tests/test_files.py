@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,8 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 def test_an_undecodable_file_name_does_not_stop_a_report(tmp_path: Path) -> None:
-    write_json(tmp_path / "report.json", {"images_dir": "/pages/\udcff", "n": 1})
-    assert strict(tmp_path / "report.json") == {"images_dir": "/pages/?", "n": 1}
+    write_json(tmp_path / "report.json", {"images_dir": "/pages/\udcff", "n": [1, nan]})
+    assert strict(tmp_path / "report.json") == {"images_dir": "/pages/?", "n": [1, None]}
 
 
 def test_folders_are_made_and_an_old_report_is_replaced(tmp_path: Path) -> None:

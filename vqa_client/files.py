@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import hashlib
-import json
 import os
 import platform
 import re
@@ -246,8 +245,16 @@ def encode(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        text = json.dumps(msgspec.to_builtins(value), allow_nan=False, ensure_ascii=False)
-        return text.encode("utf-8", "replace")
+        return msgspec.json.encode(_without_surrogates(msgspec.to_builtins(value)))
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Built-in values with "?" for each byte of a file name that can't be decoded."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return [*map(_without_surrogates, value)] if isinstance(value, list | tuple) else value
 
 
 def indented(value: Any) -> bytes:
