@@ -187,7 +187,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     `rotation_of` returns the question's id: such data refuses --shuffle_choices and --circular. `pages` offers --pages
     and --dpi, and `submission` offers --submission. In place of the common report, `report_path` returns the file of a
     published report by part and config, and `write` writes it; `combine` is called once with the reports of all models.
-    `identity` and `scoring` have what changes, besides marked options, what is asked and how replies are read.
+    `identity` has what else decides what is asked, in addition to marked options; `scoring`, how replies are read.
     `version` changes when `parse` or a metric does, so that saved replies are scored again. `judge` is the judgement
     that the published score needs. `gate` writes the report of questions that are asked first, and raises
     ServerUnusable if no other should be asked. `names_model` is as in Task.

@@ -33,7 +33,7 @@ class Prompt(Struct, frozen=True):
     `text` is a template with {question} and {choices}, or a function of the question that returns the text or the
     parts: texts, and images by their number from 1. `choice` is the form of a line of {choices}. `images` is the place
     of images: before the text, after it, or, with "marked", each at its mark `<image k>` in the question or in a
-    choice. Images without a mark, or that are no part, come first. `system` is the system message, or a function of
+    choice. Images without a mark, or without a part, come first. `system` is the system message, or a function of
     the question that returns it; the config or the command line may replace it. `max_tokens`, if set, limits the reply
     instead of the model's setting. `frame` puts other text around the prompt. With `checked` the marks of the questions
     have been checked already.

@@ -304,7 +304,7 @@ def _column(map: HeatMap, panel: str, places: Sequence[str]) -> list[Share]:
 
 
 def _chart(title: str, places: Sequence[str], values: Mapping[str, Sequence[Share]], step: float = 0.0) -> Lines:
-    """A chart with steps of this width; without one a slope of two steps, with room for numbers on both sides."""
+    """A chart with steps of this width in pixels; with 0, a slope between two places, with numbers on both sides."""
     begins, width = (LEFT + step / 2, LEFT + RIGHT + step * len(places)) if step else (SIDE, SLOPE)
     chart = Lines(title=title, ticks=(), lines=(), width=width, is_slope=not step)
     xs = [begins + (step or SLOPE - 2 * SIDE) * at for at in range(len(places))]

@@ -40,7 +40,7 @@ class Rendered(Struct, frozen=True, kw_only=True):
     """The result of rendering documents into a folder.
 
     `pages_made` counts new pages; `missing` counts, by character, those that no font has; `cut_documents` counts
-    documents of which `max_pages` left a part out.
+    documents that `max_pages` cut short.
     """
 
     documents: int

@@ -91,7 +91,7 @@ class Dataset(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     of an id, a record and the path of its image, or returns the reason why there is none; `lacking` has the message and
     the hint for a reason that holds for the whole file. `extra` of a question has "gold" (the right answer as `read`
     returns it), "gold_text" where the published readings return another form, and "columns" of the published table.
-    `metrics` are the metrics besides the accuracies of all readings.
+    `metrics` are the metrics in addition to the accuracies of all readings.
     """
 
     name: str
