@@ -166,7 +166,7 @@ def stem_of(predictions: str) -> str:
 
 
 def no_common_question(predictions: Predictions, known: str, path: str) -> DataError:
-    """The error for predictions of which no question is in the other file."""
+    """The error if the predictions and the other file have no question in common."""
     predicted = next(iter(predictions.by_id))
     return DataError(
         f"no question of {predictions.path} is in {path}: the first ids are {predicted!r} and {known!r}",

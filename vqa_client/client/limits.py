@@ -254,7 +254,7 @@ class BatchSlot:
 
 
 class BatchGate:
-    """Lets only requests of one kind be in flight together, in the order in which they came.
+    """Allows only requests of one kind in flight at once, in order of arrival.
 
     It is for servers that answer in batches, such as mlx-vlm: a batch uses the sampling settings of its first request,
     and an error in one request fails the whole batch. `in_flight` are the requests in flight.

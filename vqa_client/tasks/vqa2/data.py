@@ -232,7 +232,7 @@ _WITH_IDS = 0x80
 
 
 class Pairing(Struct, frozen=True, kw_only=True):
-    """Questions and their annotations as indices in the two files; -1 is no annotation.
+    """Questions and their annotations as indices in the two files; -1 means that there is none.
 
     `answers` has a byte per record of the annotations: the number of its answers, at most 127, plus 128 where each
     answer has an id.
