@@ -13,7 +13,7 @@ from vqa_client.aggregates import (
     ALL_RIGHT,
     MEAN,
     Combined,
-    Figure,
+    Estimate,
     Over,
     Running,
     Scored,
@@ -76,8 +76,8 @@ def test_a_failed_question_has_no_answer_and_counts_in_every_total() -> None:
 
 def test_a_share_of_nothing_is_not_a_figure() -> None:
     precision = Sums(lambda s: (0, s.answer == "yes"), lambda hits, said: hits / said)
-    assert compute(precision, [scored(0, answer="no")]) == Figure(value=None)
-    assert compute(precision, []) == Figure(value=None)
+    assert compute(precision, [scored(0, answer="no")]) == Estimate(value=None)
+    assert compute(precision, []) == Estimate(value=None)
 
 
 def test_a_question_without_a_key_is_left_out() -> None:
@@ -119,7 +119,7 @@ def test_the_macro_average_of_one_group_has_the_interval_of_its_mean() -> None:
 
 
 def test_without_spread_there_is_no_interval() -> None:
-    assert compute(MEAN, [scored(1, id=str(n)) for n in range(50)]) == Figure(value=1.0)
+    assert compute(MEAN, [scored(1, id=str(n)) for n in range(50)]) == Estimate(value=1.0)
 
 
 def test_a_figure_is_the_same_in_any_order_of_pieces() -> None:

@@ -65,7 +65,7 @@ class Combined(Struct, frozen=True):
 Aggregate = Sums | Over | Combined
 
 
-class Figure(Struct, frozen=True, kw_only=True):
+class Estimate(Struct, frozen=True, kw_only=True):
     """A figure and its 95 % interval; None if it can't be computed, such as a share of nothing."""
 
     value: float | None
@@ -74,7 +74,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     pieces: int = 0
 
 
-Totals = dict[str, dict[str, Figure]]
+Totals = dict[str, dict[str, Estimate]]
 """The figures of each total by metric."""
 
 
@@ -116,20 +116,20 @@ class Running:
         self._pieces.add(piece)
         self._state.add(scored, piece)
 
-    def figure(self) -> Figure:
+    def figure(self) -> Estimate:
         """The figure of all questions so far; without an interval if that can't be computed or nothing varies."""
         value = self._state.value(None)
         without = [self._state.value(piece) for piece in sorted(self._pieces)]
         values = [value for value in without if value is not None]
         pieces = len(values)
         if value is None or pieces < 2 or pieces < len(without):
-            return Figure(value=value)
+            return Estimate(value=value)
         mean = fsum(values) / pieces
         spread = sqrt((pieces - 1) / pieces * fsum((value - mean) ** 2 for value in values))
         half = t_quantile(0.95, pieces - 1) * spread
         if not half:
-            return Figure(value=value)
-        return Figure(value=value, low=max(0.0, value - half), high=min(self._most, value + half), pieces=pieces)
+            return Estimate(value=value)
+        return Estimate(value=value, low=max(0.0, value - half), high=min(self._most, value + half), pieces=pieces)
 
 
 class _State(Protocol):

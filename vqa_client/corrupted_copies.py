@@ -17,7 +17,7 @@ from msgspec import Struct
 from vqa_client.errors import UNDECODABLE, DataError, IdentityError, QuestionFailed, UsageError
 from vqa_client.files import natural_key, replacing
 from vqa_client.images.corruptions import CORRUPTIONS, Profile, Variant, chosen, codec, needs_extra
-from vqa_client.images.decide import Refused, file_key, read
+from vqa_client.images.decide import RefusedImage, file_key, read
 from vqa_client.images.find import IMAGE_SUFFIXES
 from vqa_client.parallel import in_processes
 from vqa_client.settings.robustness import FileFormat, GenerateSettings
@@ -28,14 +28,14 @@ _HIDDEN = (".", "~")
 _WAY_OUT = "give another --output, or remove that folder"
 
 
-class Source(Struct, frozen=True):
+class SourceImage(Struct, frozen=True):
     """An image file, and its path in the folder without the suffix."""
 
     path: str
     stem: str
 
 
-def find_sources(images: Path, output: Path) -> list[Source]:
+def find_sources(images: Path, output: Path) -> list[SourceImage]:
     """Find all images below `images` in natural order, without hidden files and `output`.
 
     Raises DataError if there are none or two would get the same name, UsageError if `output` is `images`.
@@ -67,22 +67,22 @@ def _unreadable(error: OSError) -> None:
     raise DataError(f"{error.filename}: {error.strerror}", hint="give this user the right to read it") from None
 
 
-def _named(images: Path, paths: list[str]) -> list[Source]:
-    by_stem: dict[str, Source] = {}
+def _named(images: Path, paths: list[str]) -> list[SourceImage]:
+    by_stem: dict[str, SourceImage] = {}
     for path in paths:
         stem = os.path.splitext(os.path.relpath(path, images))[0]
         if stem in by_stem:
             raise DataError(
                 f"{by_stem[stem].path} and {path} would both be called {stem}", hint="rename one, or move it elsewhere"
             )
-        by_stem[stem] = Source(path, stem)
+        by_stem[stem] = SourceImage(path, stem)
     return list(by_stem.values())
 
 
 SUFFIXES: dict[FileFormat, str] = {"png": ".png", "jpeg": ".jpg"}
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class CopyOptions(Struct, frozen=True, kw_only=True):
     """The parameters of all files of a dataset."""
 
     output: str
@@ -91,43 +91,43 @@ class Order(Struct, frozen=True, kw_only=True):
     format: FileFormat
     quality: int
 
-    def target(self, source: Source, variant: Variant) -> str:
+    def target(self, source: SourceImage, variant: Variant) -> str:
         """The path of an image's copy."""
         return os.path.join(self.output, variant.folder, source.stem + SUFFIXES[self.format])
 
 
-class Job(Struct, frozen=True):
+class CopyJob(Struct, frozen=True):
     """One image, one corruption, some levels."""
 
-    order: Order
-    source: Source
+    order: CopyOptions
+    source: SourceImage
     variants: tuple[Variant, ...]
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class CopyOutcome(Struct, frozen=True, kw_only=True):
     """The result of a job: the sizes in bytes of its files, and the problem if some are missing."""
 
     sizes: tuple[int, ...]
     problem: str = ""
 
 
-def make(job: Job) -> Outcome:
+def make(job: CopyJob) -> CopyOutcome:
     """Write the files of a job; raises UsageError if one can't be written."""
     return _outcome(_written(job))
 
 
-def measure(job: Job) -> Outcome:
+def measure(job: CopyJob) -> CopyOutcome:
     """Make the files of a job without writing them."""
     return _outcome(len(encoded) for _, encoded in _files(job))
 
 
-def _outcome(made: Iterator[int]) -> Outcome:
+def _outcome(made: Iterator[int]) -> CopyOutcome:
     sizes: list[int] = []
     try:
         sizes.extend(made)
     except QuestionFailed as failed:
-        return Outcome(sizes=tuple(sizes), problem=str(failed))
-    return Outcome(sizes=tuple(sizes))
+        return CopyOutcome(sizes=tuple(sizes), problem=str(failed))
+    return CopyOutcome(sizes=tuple(sizes))
 
 
 def changed_ns(path: str) -> int:
@@ -138,7 +138,7 @@ def changed_ns(path: str) -> int:
         return -1
 
 
-def _written(job: Job) -> Iterator[int]:
+def _written(job: CopyJob) -> Iterator[int]:
     """Each copy gets the time of its image, so that `plan` sees which state of the image it was made from."""
     time_ns = changed_ns(job.source.path)
     for target, encoded in _files(job):
@@ -149,7 +149,7 @@ def _written(job: Job) -> Iterator[int]:
         yield len(encoded)
 
 
-def _files(job: Job) -> Iterator[tuple[str, bytes]]:
+def _files(job: CopyJob) -> Iterator[tuple[str, bytes]]:
     """Yield path and bytes of each file; raises QuestionFailed for an image that can't be used."""
     codec.prepare_process()
     order, path = job.order, job.source.path
@@ -168,8 +168,8 @@ def _files(job: Job) -> Iterator[tuple[str, bytes]]:
 
 def _read(path: str) -> bytes:
     key = file_key(path)
-    file = key if isinstance(key, Refused) else read(path)
-    if isinstance(file, Refused):
+    file = key if isinstance(key, RefusedImage) else read(path)
+    if isinstance(file, RefusedImage):
         raise file.error()
     return file[1]
 
@@ -178,14 +178,14 @@ _FINEST_NS = 1_000
 """Some file systems store times in microseconds."""
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class CopyPlan(Struct, frozen=True, kw_only=True):
     """The work to do: `jobs` make the missing files, `files` counts all files of the dataset."""
 
     images: Path
-    order: Order
-    sources: list[Source]
+    order: CopyOptions
+    sources: list[SourceImage]
     variants: tuple[Variant, ...]
-    jobs: list[Job]
+    jobs: list[CopyJob]
 
     @property
     def files(self) -> int:
@@ -198,12 +198,12 @@ class Plan(Struct, frozen=True, kw_only=True):
         return sum(len(job.variants) for job in self.jobs)
 
 
-def plan(settings: GenerateSettings) -> Plan:
+def plan(settings: GenerateSettings) -> CopyPlan:
     """Plan the missing files; raises UsageError or DataError if nothing can be made."""
     variants = chosen(settings.corruptions, settings.levels)
     needs_extra()
     sources = find_sources(settings.images, settings.output)
-    order = Order(
+    order = CopyOptions(
         output=os.fspath(settings.output),
         profile=settings.profile,
         seed=settings.seed,
@@ -211,17 +211,17 @@ def plan(settings: GenerateSettings) -> Plan:
         quality=settings.quality,
     )
     jobs = list(_jobs(order, sources, variants))
-    return Plan(images=settings.images, order=order, sources=sources, variants=variants, jobs=jobs)
+    return CopyPlan(images=settings.images, order=order, sources=sources, variants=variants, jobs=jobs)
 
 
-def _jobs(order: Order, sources: list[Source], variants: tuple[Variant, ...]) -> Iterator[Job]:
+def _jobs(order: CopyOptions, sources: list[SourceImage], variants: tuple[Variant, ...]) -> Iterator[CopyJob]:
     by_name = [tuple(group) for _, group in groupby(variants, key=lambda variant: variant.name)]
     for source in sources:
         time_ns = changed_ns(source.path)
         for levels in by_name:
             missing = tuple(one for one in levels if not _is_of(order.target(source, one), time_ns))
             if missing:
-                yield Job(order, source, missing if missing != levels else levels)
+                yield CopyJob(order, source, missing if missing != levels else levels)
 
 
 def _is_of(copy: str, time_ns: int) -> bool:
@@ -230,9 +230,9 @@ def _is_of(copy: str, time_ns: int) -> bool:
     return min(made_ns, time_ns) >= 0 and abs(made_ns - time_ns) < _FINEST_NS  # a missing image needs a job
 
 
-def expected_bytes(plan: Plan, *, workers: int) -> int:
+def expected_bytes(plan: CopyPlan, *, workers: int) -> int:
     """Estimate the bytes of the missing files from one image per corruption, each time another image."""
-    by_name: dict[str, list[Job]] = {}
+    by_name: dict[str, list[CopyJob]] = {}
     for job in plan.jobs:
         by_name.setdefault(job.variants[0].name, []).append(job)
     samples = [jobs[len(jobs) * number // len(by_name)] for number, jobs in enumerate(by_name.values())]
@@ -260,7 +260,7 @@ class Metadata(Struct, kw_only=True):
     made_with: dict[str, str]
 
 
-def describe(plan: Plan) -> Metadata:
+def describe(plan: CopyPlan) -> Metadata:
     """Describe the dataset that this command makes."""
     import cv2
     import numpy
@@ -282,7 +282,7 @@ def describe(plan: Plan) -> Metadata:
     )
 
 
-def _described(order: Order, variant: Variant) -> dict[str, Any]:
+def _described(order: CopyOptions, variant: Variant) -> dict[str, Any]:
     constants = CORRUPTIONS[variant.name].ways[order.profile].levels[variant.level - 1]
     return {"corruption": variant.name, "level": variant.level, "constants": constants}
 

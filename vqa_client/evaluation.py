@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import httpx2
 from msgspec import Struct
 
-from vqa_client.batch.parts import Parts, refuse_open
+from vqa_client.batch.parts import PartFolder, refuse_open
 from vqa_client.client.check.preflight import check_before
 from vqa_client.client.limits import Breaker, Patience
 from vqa_client.client.session import (
@@ -282,7 +282,7 @@ def move_all_aside(plans: Sequence[Plan], *, commanded: bool = False) -> None:
     for plan in plans:
         refuse_open(plan.paths.log)
     for plan in plans:
-        move_aside(plan.paths, *([Parts(plan.paths.log).folder] if commanded else []))
+        move_aside(plan.paths, *([PartFolder(plan.paths.log).folder] if commanded else []))
         for other in plan.paths.otherwise_divided():  # this run would take answers from them
             with suppress(UsageError, OutputError):  # another shard is moving it
                 move_aside(other)

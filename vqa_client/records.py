@@ -17,7 +17,7 @@ from vqa_client.types import ANSWERED, PERMANENT, STATUSES, Question, Record, St
 Damaged = tuple[int, bytes]
 """A line's number, and the part of it that is not a record: empty if the line only has several records."""
 
-Outcome = tuple[Status, float]
+StatusAndScore = tuple[Status, float]
 """Status and score of a record; the score is NaN if there is none."""
 
 _IS_PERMANENT = 1
@@ -97,7 +97,7 @@ class RecordLog:
         """Whether a question has a settled record."""
         return self.find(key, _UNKNOWN, again)[1]
 
-    def find(self, key: Key, asked: int, again: Collection[Status] = ()) -> tuple[int, bool, Outcome | None]:
+    def find(self, key: Key, asked: int, again: Collection[Status] = ()) -> tuple[int, bool, StatusAndScore | None]:
         """The number of a question's record (-1: none), whether it is settled, and then its outcome.
 
         The outcome is None if the question was not asked with this tag; then the record has to be read.

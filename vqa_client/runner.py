@@ -49,7 +49,7 @@ class Prepares(Protocol):
         """Raises QuestionFailed."""
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class Pipeline(Struct, frozen=True, kw_only=True):
     """What all questions of one run share; `images_for` gives the preparer of a variant's images.
 
     `max_pages` of None sends every page.
@@ -61,7 +61,7 @@ class Line(Struct, frozen=True, kw_only=True):
     max_pages: int | None = None
 
 
-async def answer_one(question: Question, line: Line) -> Record:
+async def answer_one(question: Question, line: Pipeline) -> Record:
     """Ask one question, and read, score and record the reply; raises only for a bug or a lost server."""
     shown, task = first_pages(question, line.max_pages), line.task
     content = task.content(shown)
@@ -100,7 +100,7 @@ def first_pages(question: Question, max_pages: int | None) -> Question:
 
 
 async def _examples(
-    question: Question, shots: Sequence[Shot], images: tuple[Image, ...], line: Line
+    question: Question, shots: Sequence[Shot], images: tuple[Image, ...], line: Pipeline
 ) -> tuple[Example, ...]:
     """The worked examples and earlier turns to send; raises QuestionFailed for a bad image.
 

@@ -20,7 +20,7 @@ from tests.fakes.server import FaultServer
 from tests.fakes.words import body_of, by_question, close_mid_body, error, first_n_of_each, oracle
 from tests.faults.questions import Notes, Questions, StopsAfter
 from vqa_client.batch import run, service
-from vqa_client.batch.parts import Parts
+from vqa_client.batch.parts import PartFolder
 from vqa_client.batch.service import Service
 from vqa_client.errors import OutputError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
@@ -64,7 +64,7 @@ class Batched(Questions):
 
     @property
     def unfinished(self) -> bool:
-        return Parts(self.log_path).folder.exists()
+        return PartFolder(self.log_path).folder.exists()
 
 
 @pytest.fixture
@@ -378,7 +378,7 @@ def killing_at(patched: pytest.MonkeyPatch, step: int) -> None:
     for name in ("upload", "create", "look", "fetch", "delete"):
         patched.setattr(Service, name, ending(getattr(Service, name), waits=True))
     for name in ("save", "drop"):
-        patched.setattr(Parts, name, ending(getattr(Parts, name), waits=False))
+        patched.setattr(PartFolder, name, ending(getattr(PartFolder, name), waits=False))
 
 
 @pytest.mark.parametrize("first", range(0, 28, 4))

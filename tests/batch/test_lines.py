@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from vqa_client.batch.asking import Results
-from vqa_client.batch.parts import Parts, Unasked, custom_id, key_in, key_of, read_result, reply_of, run_digest
-from vqa_client.batch.service import Refused, Service, Unreachable, open_service
+from vqa_client.batch.parts import PartFolder, Unasked, custom_id, key_in, key_of, read_result, reply_of, run_digest
+from vqa_client.batch.service import RequestRefused, Service, Unreachable, open_service
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.wire import NotACompletion
 from vqa_client.errors import ServerUnusable, UsageError
@@ -76,14 +76,14 @@ CALLS = [
         (status, "slow", Unreachable, "a new batch: HTTP {status}: slow", "")
         for status in (408, 409, 425, 429, 500, 503)
     ),
-    *((status, "no", Refused, "a new batch: HTTP {status}: no", None) for status in (400, 401, 403, 410, 422)),
+    *((status, "no", RequestRefused, "a new batch: HTTP {status}: no", None) for status in (400, 401, 403, 410, 422)),
     *(
-        (status, "no", Refused, "http://gpu/v1 has no batches (a new batch: HTTP {status}: no)", NO_BATCHES)
+        (status, "no", RequestRefused, "http://gpu/v1 has no batches (a new batch: HTTP {status}: no)", NO_BATCHES)
         for status in (404, 405)
     ),
-    (413, "no", Refused, "a new batch: HTTP 413: no", MEGABYTES),
-    (400, "file too large", Refused, "a new batch: HTTP 400: file too large", MEGABYTES),
-    (404, "no such batch", Refused, "batch b1: HTTP 404: no such batch", None),
+    (413, "no", RequestRefused, "a new batch: HTTP 413: no", MEGABYTES),
+    (400, "file too large", RequestRefused, "a new batch: HTTP 400: file too large", MEGABYTES),
+    (404, "no such batch", RequestRefused, "batch b1: HTTP 404: no such batch", None),
     (0, "lost", Unreachable, "a new batch: lost", ""),
 ]
 """The status of a call (0: the connection is lost), the server's message, and the error that is raised."""
@@ -152,7 +152,7 @@ def test_results_leave_no_file_open_if_another_is_missing(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("last", "is_kept"), [(b"{}", True), (b'{"a', False), (b"[" * 5000, False)])
 def test_an_incomplete_last_result_of_a_command_is_cut_off(tmp_path: Path, last: bytes, is_kept: bool) -> None:
-    parts = Parts(tmp_path / "a rün.records.jsonl")
+    parts = PartFolder(tmp_path / "a rün.records.jsonl")
     assert parts.new_name(3).startswith("a_r_n-part-0003-")
     parts.folder.mkdir()
     parts.result(1).write_bytes(b"{}\n" + last)

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from vqa_client.images.corruption_job import Corruption, Job, make
+from vqa_client.images.corruption_job import AppliedCorruption, CorruptionJob, make
 from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, codec, corrupt
 from vqa_client.images.steps import Recipe
 
@@ -54,8 +54,8 @@ def _all_levels(name: str, pixels: Any) -> None:
 def _made(name: str, paths: list[Path]) -> None:
     for path in paths:
         for level in CORRUPTIONS[name].levels():
-            wanted = Corruption(name=name, level=level, profile="vqa-vrb", seed=0)
-            make(Job(path=str(path), recipe=Recipe(), corruption=wanted))
+            wanted = AppliedCorruption(name=name, level=level, profile="vqa-vrb", seed=0)
+            make(CorruptionJob(path=str(path), recipe=Recipe(), corruption=wanted))
 
 
 def _sized(path: Path) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from vqa_client.html.page import write_page
-from vqa_client.html.serving import Pages, ReportServer
+from vqa_client.html.serving import ReportServer, ServedPages
 from vqa_client.reports.log_reader import file_beside
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview
@@ -68,7 +68,7 @@ def opened(chromium: Any) -> Iterator[Opened]:
 
 
 @contextlib.contextmanager
-def serving(opened: Opened, pages: Pages) -> Iterator[str]:
+def serving(opened: Opened, pages: ServedPages) -> Iterator[str]:
     """Serve pages for as long as the block takes; gives their address."""
     with ReportServer(pages, 0) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

@@ -5,7 +5,7 @@ import pytest
 
 from vqa_client.cli import files_progress as shown
 from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
-from vqa_client.pages.render import Step
+from vqa_client.pages.render import PageStep
 
 
 def test_without_a_terminal_there_is_a_plain_line_now_and_then(
@@ -41,9 +41,9 @@ def test_one_long_document_shows_its_pages_and_the_time_that_is_left(
     clock = iter(float(second) for second in range(1000))
     monkeypatch.setattr(shown.time, "monotonic", lambda: next(clock))
     with pages_progress("render", documents=2, characters=100_000) as advance:
-        advance(Step(documents=1, pages=500, made=0, characters=50_000))  # an earlier run has drawn it
+        advance(PageStep(documents=1, pages=500, made=0, characters=50_000))  # an earlier run has drawn it
         for _ in range(50):
-            advance(Step(documents=0, pages=4, made=4, characters=1_000))
+            advance(PageStep(documents=0, pages=4, made=4, characters=1_000))
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "render: 1/2 documents · 516 pages · 2.0 pages/s · 1 min 32 s left"
     assert "700 pages" in lines[-1]
@@ -56,10 +56,10 @@ def test_documents_of_an_earlier_run_do_not_count_in_the_pace(
     monkeypatch.setattr(shown.time, "monotonic", lambda: now_s)
     with pages_progress("render", documents=9, characters=100) as advance:
         now_s = 4.0
-        advance(Step(documents=4, pages=40, made=0, characters=40))
+        advance(PageStep(documents=4, pages=40, made=0, characters=40))
         for later_s in (4.0, 8.0):
             now_s += later_s
-            advance(Step(documents=1, pages=3, made=2, characters=16))
+            advance(PageStep(documents=1, pages=3, made=2, characters=16))
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "render: 5/9 documents · 43 pages · 0.2 pages/s · 22 s left"
     assert lines[1] == "render: 6/9 documents · 46 pages · 0.2 pages/s · 14 s left"

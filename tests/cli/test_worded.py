@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from vqa_client.aggregates import Figure
+from vqa_client.aggregates import Estimate
 from vqa_client.cli.dry_run import _plan_lines, _total_lines
 from vqa_client.cli.judge import _people_section
 from vqa_client.cli.main import run_command
@@ -19,10 +19,10 @@ from vqa_client.model_config import Prices
 from vqa_client.reports.record_counts import TokenSum
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Sample
-from vqa_client.reports.summary import Part, Tally
+from vqa_client.reports.summary import Means, Tally
 from vqa_client.reports.varied import AT_ZERO, VariedSummary
-from vqa_client.runs.dry_run import DryRun, Expected, Overflow
-from vqa_client.runs.reopened import Change, Reading, Rescored, Sums
+from vqa_client.runs.dry_run import DryRun, ExpectedRun, Overflow
+from vqa_client.runs.reopened import Change, Reading, Rescored, RescoredMeans
 from vqa_client.scoring.agreement import Kappa
 from vqa_client.scoring.choices.circular import CircularFigures, Position, PositionBias
 from vqa_client.scoring.choices.modes import Calibration
@@ -174,8 +174,8 @@ def test_changes_by_scoring_again_are_listed() -> None:
         scoring_old={"parser": "a"},
         scoring_new={"parser": "b"},
         data_changed=True,
-        old=Sums(accuracy=0.5, parts={"accuracy": 0.5, "robust": 0.5, "n_words": 1}, statuses={"ok": 1_000}),
-        new=Sums(accuracy=0.25, parts={"accuracy": 0.25, "robust": 0.25}, statuses={"bad_image": 3}),
+        old=RescoredMeans(accuracy=0.5, parts={"accuracy": 0.5, "robust": 0.5, "n_words": 1}, statuses={"ok": 1_000}),
+        new=RescoredMeans(accuracy=0.25, parts={"accuracy": 0.25, "robust": 0.25}, statuses={"bad_image": 3}),
         changes=changes,
         written=False,
     )
@@ -212,7 +212,7 @@ def test_changes_by_scoring_again_are_listed() -> None:
     assert lines([_changes_section(replace(many, changes=(), written=False))])[-1].startswith("2 questions no longer")
 
 
-EXPECTED = Expected(
+EXPECTED = ExpectedRun(
     title="mc clean",
     requests=1_000,
     kept=0,
@@ -274,10 +274,10 @@ def test_a_dry_run_prints_its_estimates() -> None:
 
 def test_a_run_is_shown_with_its_totals_notes_and_files(tmp_path: Path) -> None:
     fields = Breakdown(field="kind_of", order=("b", "a")), Breakdown(field="alone")
-    shares = [Part(overall=mean, answered=replace(NONE, value=0.25)) for mean in (HALF, replace(HALF, value=0.45))]
+    shares = [Means(overall=mean, answered=replace(NONE, value=0.25)) for mean in (HALF, replace(HALF, value=0.45))]
     totals = {
-        "all_points": {"accuracy": Figure(value=2.5, low=1, high=4, pieces=4), "robust": None},
-        "share": {"robust": Figure(value=0.25, low=None, high=None, pieces=4)},
+        "all_points": {"accuracy": Estimate(value=2.5, low=1, high=4, pieces=4), "robust": None},
+        "share": {"robust": Estimate(value=0.25, low=None, high=None, pieces=4)},
     }
     given = SUMMARY | {
         "status_counts": {"ok": 1, "timeout": 2, "too_long": 1, "unparsed": 1},
@@ -325,8 +325,8 @@ def test_a_run_is_shown_with_its_totals_notes_and_files(tmp_path: Path) -> None:
 
 
 def test_judges_are_compared_with_people_in_a_column_each() -> None:
-    half = Figure(value=0.5, low=0.25, high=0.75, pieces=4)
-    none = Figure(value=None, low=None, high=None, pieces=0)
+    half = Estimate(value=0.5, low=0.25, high=0.75, pieces=4)
+    none = Estimate(value=None, low=None, high=None, pieces=0)
     kappa = Kappa(value=0.5, agreement=0.75, n=4, clusters=4)
     each = AgainstPeople(
         name="one",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.linear_time import RATIO, growth_of
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.routes import Route
-from vqa_client.client.watching.metrics import MetricsReader, Reading, ServerWatch, brief, read_metrics
+from vqa_client.client.watching.metrics import MetricsReader, Scrape, ServerWatch, brief, read_metrics
 
 LABELS = '{engine="0",model_name="tiny \\"} 7\\" vlm"}'
 
@@ -50,7 +50,7 @@ MLX = (
 
 def test_vllms_metrics_are_read_with_any_labels() -> None:
     found = read_metrics(vllm(FULL) + b"process_resident_memory_bytes 3e+09\n")
-    assert found == Reading(
+    assert found == Scrape(
         running=3,
         waiting=2,
         kv_use=0.25,
@@ -68,11 +68,11 @@ def test_vllms_metrics_are_read_with_any_labels() -> None:
 
 
 def test_the_state_of_the_servers_is_described_in_a_few_words() -> None:
-    def watch(reading: Reading | None, **rates: float) -> ServerWatch:
+    def watch(reading: Scrape | None, **rates: float) -> ServerWatch:
         return cast(ServerWatch, SimpleNamespace(latest=reading, hit_rate=rates.get))
 
-    one = watch(Reading(running=3.0, waiting=2.0, kv_use=0.25), prefix=0.8)
-    other = watch(Reading(running=1.0, waiting=0.0, kv_use=0.5), prefix=0.6, mm=0.9)
+    one = watch(Scrape(running=3.0, waiting=2.0, kv_use=0.25), prefix=0.8)
+    other = watch(Scrape(running=1.0, waiting=0.0, kv_use=0.5), prefix=0.6, mm=0.9)
     assert brief([one]) == "3 running · 2 waiting · prefix cache 80 % · KV 25 %"
     assert brief([one, watch(None), other]) == (
         "4 running · 2 waiting · prefix cache 70 % · image cache 90 % · KV 50 %"
@@ -165,13 +165,13 @@ def test_readings_are_averaged_over_time_and_counters_survive_a_restart() -> Non
     assert watch.described() == {}
     caches = {"prefix_queries": 100.0, "prefix_hits": 50.0, "mm_queries": 0.0, "mm_hits": 0.0}
     tokens = {"prompt_tokens": 1000.0, "generation_tokens": 10.0, "preemptions": 1.0}
-    watch.take(Reading(running=9, waiting=9, kv_use=0.75004, counters=caches | tokens, memory_bytes=5), 10.0)
+    watch.take(Scrape(running=9, waiting=9, kv_use=0.75004, counters=caches | tokens, memory_bytes=5), 10.0)
     assert watch.described() == {}
     later = {"prefix_queries": 300.0, "prefix_hits": 100.004, "prompt_tokens": 1500.0, "preemptions": 3.0}
     later |= {"mm_queries": 2.0, "mm_hits": 3.0}
-    watch.take(Reading(running=4, waiting=2, kv_use=0.25, counters=caches | tokens | later, memory_bytes=6), 12.0)
+    watch.take(Scrape(running=4, waiting=2, kv_use=0.25, counters=caches | tokens | later, memory_bytes=6), 12.0)
     restarted = tokens | {"generation_tokens": 4.0}
-    watch.take(Reading(running=1, waiting=0, kv_use=0.5, counters=restarted, memory_bytes=7), 14.0004)
+    watch.take(Scrape(running=1, waiting=0, kv_use=0.5, counters=restarted, memory_bytes=7), 14.0004)
     assert watch.described() == {
         "address": "http://localhost:8000/v1",
         "readings": 3,
@@ -202,12 +202,12 @@ def test_metrics_with_longer_or_shorter_names_are_not_read() -> None:
         b"x_vllm:num_requests_running 9\n# vllm:num_requests_running 9\nvllm:num_requests_running 1\n"
         b'vllm:prompt_tokens_created{engine="0"} 1.7e+09\n'
     )
-    assert read_metrics(text) == Reading(running=1, waiting=0)
+    assert read_metrics(text) == Scrape(running=1, waiting=0)
 
 
 def test_the_metrics_of_llama_cpp_and_mlx_vlm_are_read() -> None:
-    assert read_metrics(LLAMACPP) == Reading(running=1, waiting=4, counters={"generation_tokens": 77})
-    assert read_metrics(MLX) == Reading(running=3, waiting=2, counters={"prompt_tokens": 720, "generation_tokens": 40})
+    assert read_metrics(LLAMACPP) == Scrape(running=1, waiting=4, counters={"generation_tokens": 77})
+    assert read_metrics(MLX) == Scrape(running=3, waiting=2, counters={"prompt_tokens": 720, "generation_tokens": 40})
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.compare.logged import DIGEST, failed, put, record
 from vqa_client.compare.matching import Matched, match, warnings
 from vqa_client.compare.sides import Kept, Side, label_sides, read_sides
 from vqa_client.errors import DataError, IdentityError
-from vqa_client.reports.log_reader import Key
+from vqa_client.log_lines import Key
 from vqa_client.types import Record
 
 

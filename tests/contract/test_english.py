@@ -86,3 +86,13 @@ def test_each_pattern_finds_what_it_replaces() -> None:
     told = "It is no file; the run goes on. One line a question holds it, anew: whoever asks is told, besides."
     assert len(stumbled(told)) == 8
     assert stumbled("It is not a file; run it again to resume.") == []
+
+
+def test_no_two_classes_have_one_name() -> None:
+    """Each benchmark's file declares a Row, and Options if it has some; a private class is seen in its module only."""
+    modules: dict[str, list[str]] = {}
+    for path in sorted(ROOT.glob("vqa_client/**/*.py")):
+        for node in ast.parse(path.read_bytes()).body:
+            if isinstance(node, ast.ClassDef) and node.name[0] != "_" and node.name not in ("Row", "Options"):
+                modules.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}

@@ -13,7 +13,7 @@ from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import by_question, caches_images, error, first_n, hang, looks_at_images, oracle, restart
 from vqa_client.cli.main import run_command
-from vqa_client.compare.leaderboard import Column, leaderboard
+from vqa_client.compare.leaderboard import BoardColumn, leaderboard
 from vqa_client.settings.suite import Entry, SuiteSettings, read_suite, settings_of, words
 from vqa_client.shipped import shipped
 from vqa_client.tasks import registry
@@ -259,7 +259,7 @@ def test_a_benchmark_that_the_server_interrupted_is_in_the_table_with_its_part(
     assert "not completed: pope" in capsys.readouterr().err
 
 
-def columns(*places: Path) -> dict[str, Column]:
+def columns(*places: Path) -> dict[str, BoardColumn]:
     return {column.title: column for column in leaderboard(places).columns}
 
 

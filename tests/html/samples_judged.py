@@ -1,14 +1,14 @@
 """The invented result of a judge on a run of ten questions."""
 
-from vqa_client.reports.judged import Beside, Judge, Verdicts
+from vqa_client.reports.judged import JudgeLog, Judges, Verdicts
 from vqa_client.scoring.agreement import cohens_kappa
 
 
-def sample_judged(*, raised: tuple[str, ...] = (), lowered: tuple[str, ...] = (), name: str = "<b>judge</b>") -> Beside:
+def sample_judged(*, raised: tuple[str, ...] = (), lowered: tuple[str, ...] = (), name: str = "<b>judge</b>") -> Judges:
     """Eight judged questions; judge and rule both call four of them right."""
     kappa = cohens_kappa([("a", "a", ""), ("a", "b", ""), ("b", "b", ""), ("b", "b", "")])
     controls = {"right": (20, 20), "injected": (18, 20)}
-    return Beside(
+    return Judges(
         log="clean_mc_eval.records.jsonl",
         task="mc",
         model="org/model-7b",
@@ -17,7 +17,7 @@ def sample_judged(*, raised: tuple[str, ...] = (), lowered: tuple[str, ...] = ()
         notes=(f"{name}: note",),
         verdicts=(
             Verdicts(
-                judge=Judge(name=name, scores={}, undecided={"unclear": 1}, controls=controls),
+                judge=JudgeLog(name=name, scores={}, undecided={"unclear": 1}, controls=controls),
                 total=10,
                 judged=8,
                 undecided=1,

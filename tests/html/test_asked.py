@@ -7,13 +7,13 @@ import pytest
 
 from tests.html.samples import corrupted, facts, failed, record, write_run
 from tests.html.test_page import html_of, said
-from vqa_client.html.asked import Asked, asked
+from vqa_client.html.asked import AskedForms, asked
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview
 from vqa_client.types import Record
 
 
-def found(tmp_path: Path, records: list[Record], run: Any = None) -> Asked:
+def found(tmp_path: Path, records: list[Record], run: Any = None) -> AskedForms:
     made = read_run(write_run(tmp_path, records, run=run))
     return asked(overview(made))
 

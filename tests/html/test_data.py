@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tests.html.samples import facts, hostile, mixed, record, write_run
 from vqa_client.html.data import LONGEST_TEXT, data_block, shortened, text_limit
-from vqa_client.html.shown_images import Shown
+from vqa_client.html.shown_images import ShownImage
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview, spent
 from vqa_client.types import Record, SentImage
@@ -18,7 +18,7 @@ from vqa_client.types import Record, SentImage
 
 def block_of(tmp_path: Path, records: list[Record]) -> tuple[bytes, dict[str, Any]]:
     run = read_run(write_run(tmp_path, records))
-    block = data_block(overview(run), lambda image: Shown(note="not here"))
+    block = data_block(overview(run), lambda image: ShownImage(note="not here"))
     return block, json.loads(block, parse_constant=_no_constant)
 
 
@@ -104,5 +104,5 @@ def test_the_needle_is_the_line_that_has_the_answer_and_words_of_the_question(tm
     asked = replace(asked, groups={"needle_depth": "0-20%"})
     run = facts(images_dir=str(tmp_path / "pages/images"))
     found = read_run(write_run(tmp_path, [asked, replace(asked, question_id="q2", references=("43",))], run=run))
-    block = json.loads(data_block(overview(found), lambda image: Shown()))
+    block = json.loads(data_block(overview(found), lambda image: ShownImage()))
     assert [row[block["columns"].index("needle")] for row in block["rows"]] == [[1, 10, 20, 90, 30], None]

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.html.samples import record, write_run
-from vqa_client.html.asked import Gap
+from vqa_client.html.asked import PairedGap
 from vqa_client.html.charts import VALUE, curves, histograms, scatter, slopes, steps
 from vqa_client.html.figures import Figure, HeatMap
 from vqa_client.reports.logged_run import read_run
@@ -48,7 +48,7 @@ def test_there_is_a_chart_for_each_value_over_the_steps_of_the_other_field(
 
 @pytest.mark.parametrize("shares", [[0.5, 0.5, 0.49], [0.0, 0.0, 0.01], [1.0, 1.0, 1.0], [0.3, 0.9, 0.1]])
 def test_the_numbers_of_a_slope_do_not_overlap(shares: list[float]) -> None:
-    gaps = [Gap(label=f"run {at}", before=share, after=0.5, difference=None) for at, share in enumerate(shares)]
+    gaps = [PairedGap(label=f"run {at}", before=share, after=0.5, difference=None) for at, share in enumerate(shares)]
     [chart] = slopes([("all questions", gaps)], "without", "with")
     for end in (0, 1):
         heights = sorted(line.ends[end][1] for line in chart.lines)
@@ -57,7 +57,7 @@ def test_the_numbers_of_a_slope_do_not_overlap(shares: list[float]) -> None:
 
 
 def test_a_run_without_a_value_has_no_dot_there() -> None:
-    gaps = [Gap(label="run", before=None, after=0.5, difference=None)]
+    gaps = [PairedGap(label="run", before=None, after=0.5, difference=None)]
     [chart] = slopes([("all questions", gaps)], "without", "with")
     assert [said for *_, said in chart.lines[0].points] == ["50.0 %"]
     assert chart.lines[0].words == "run 50.0 %"
@@ -97,13 +97,13 @@ def test_charts_are_drawn_to_scale(tmp_path: Path) -> None:
         ("b", 450, 90.3, 90.3),
         ("a", 242, 92.0, 103.3),
     ]
-    [slope] = slopes([("q", [Gap(label="run", before=1.0, after=0.5, difference=None)])], "without", "with")
+    [slope] = slopes([("q", [PairedGap(label="run", before=1.0, after=0.5, difference=None)])], "without", "with")
     assert (slope.ticks, slope.lines[0].path) == (((40, "without"), (116, "with")), "40.0,8.0 116.0,67.0")
     assert slope.lines[0].ends == ((40, 8.0, "100.0"), (116, 67.0, "50.0"))
     assert curves(overview(read_run(write_run(tmp_path / "two", records[:8])))) == []
     unknown = [replace(each, references=(), score=0.0) for each in records]
     assert curves(overview(read_run(write_run(tmp_path / "unknown", unknown)))) == []
-    lost = [Gap(label=str(n), before=0.0, after=0.0, difference=None) for n in range(3)]
+    lost = [PairedGap(label=str(n), before=0.0, after=0.0, difference=None) for n in range(3)]
     [slope] = slopes([("q", lost)], "without", "with")
     assert [line.ends[0][1] for line in slope.lines] == [108, 120, 132]  # above the names of the steps
     long, _ = steps([("a", MAP)], Description(headline="", breakdowns=(Breakdown("depth", steps=True),)))

@@ -21,7 +21,7 @@ from tests.html.test_shown_images import put
 from vqa_client.compare.write import comparison_page
 from vqa_client.errors import DataError, UsageError
 from vqa_client.html.serving import MOST_WAITING, ReportServer
-from vqa_client.html.viewer import Note, Viewer, notes_path, read_notes
+from vqa_client.html.viewer import ReviewNote, Viewer, notes_path, read_notes
 from vqa_client.types import Record
 
 
@@ -213,7 +213,7 @@ def test_a_note_is_taken_only_from_our_own_page(
     assert list(tmp_path.glob("*.notes.json")) == []
     assert posted(server, "0/notes", NOTE, {}) == 200
     assert read_notes(tmp_path / "clean_mc_eval.records.jsonl") == [
-        Note(question_id="q", note="<b>odd</b>", tags=("look",))
+        ReviewNote(question_id="q", note="<b>odd</b>", tags=("look",))
     ]
 
 

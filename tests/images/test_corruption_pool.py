@@ -12,7 +12,7 @@ from PIL import Image as Pillow
 from tests.images.corruptions.drawings import corrupted_png
 from vqa_client.data_url import LIMIT_BYTES
 from vqa_client.errors import QuestionFailed, VqaClientError
-from vqa_client.images.corruption_job import Corruption, Job, make
+from vqa_client.images.corruption_job import AppliedCorruption, CorruptionJob, make
 from vqa_client.images.corruption_pool import CorruptedImages
 from vqa_client.images.steps import Recipe
 from vqa_client.types import Image
@@ -113,9 +113,9 @@ async def test_a_run_that_only_makes_images_says_which_corruption_holds_it_up(tm
         assert images.limit() == ""
 
 
-def job(path: Path, name: str = "contrast", level: int = 1) -> Job:
-    wanted = Corruption(name=name, level=level, profile="vqa-vrb", seed=3)
-    return Job(path=str(path), recipe=Recipe(), corruption=wanted)
+def job(path: Path, name: str = "contrast", level: int = 1) -> CorruptionJob:
+    wanted = AppliedCorruption(name=name, level=level, profile="vqa-vrb", seed=3)
+    return CorruptionJob(path=str(path), recipe=Recipe(), corruption=wanted)
 
 
 def made(path: Path, name: str = "contrast", level: int = 1) -> Image:

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 
 from tests.images.pictures import corpus, encoded, opened, raw_png, spotted
-from vqa_client.images.decide import Refused, read_and_decide
+from vqa_client.images.decide import RefusedImage, read_and_decide
 from vqa_client.images.steps import Recipe
 from vqa_client.types import Image
 
 RECIPES = (Recipe(), Recipe(max_pixels=100, image_format="jpeg", image_quality=70))
 
 
-def decided(folder: Path, data: bytes, recipe: Recipe = RECIPES[0]) -> Image | Refused:
+def decided(folder: Path, data: bytes, recipe: Recipe = RECIPES[0]) -> Image | RefusedImage:
     path = folder / "page.png"
     path.write_bytes(data)
     with warnings.catch_warnings():
@@ -40,7 +40,7 @@ def loads(data: bytes) -> bool:
 @pytest.mark.parametrize("name", ["jpeg", "png RGB", "webp", "gif", "bmp", "tiff lzw"])
 def test_half_a_file_is_refused_with_its_path(tmp_path: Path, name: str) -> None:
     verdict = decided(tmp_path, corpus()[name][: len(corpus()[name]) // 2])
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, RefusedImage)
     assert verdict.message.startswith(f"{tmp_path / 'page.png'}: can't be decoded: ")
     assert verdict.hint == "the file is damaged or cut; fetch it again"
 
@@ -51,7 +51,7 @@ def test_a_file_cut_anywhere_is_refused_or_sent_whole(tmp_path: Path, name: str,
     whole = corpus()[name]
     cut = whole[: data.draw(st.integers(0, len(whole) - 1))]
     verdict = decided(tmp_path, cut, data.draw(st.sampled_from(RECIPES)))
-    assert isinstance(verdict, Refused) or loads(verdict.data or cut)
+    assert isinstance(verdict, RefusedImage) or loads(verdict.data or cut)
 
 
 @settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -69,7 +69,7 @@ def test_a_png_with_a_flipped_bit_is_never_sent_as_it_is(tmp_path: Path) -> None
         damaged = bytearray(whole)
         damaged[at] ^= 0x10
         verdict = decided(tmp_path, bytes(damaged))
-        assert isinstance(verdict, Refused) or verdict.data is not None
+        assert isinstance(verdict, RefusedImage) or verdict.data is not None
 
 
 @pytest.mark.parametrize(
@@ -82,14 +82,14 @@ def test_a_png_with_a_flipped_bit_is_never_sent_as_it_is(tmp_path: Path) -> None
 )
 def test_a_decompression_bomb_is_refused(tmp_path: Path, data: bytes) -> None:
     verdict = decided(tmp_path, data)
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, RefusedImage)
     assert verdict.message.endswith(": has 60000x60000 pixels; servers take at most 178,956,970")
     assert verdict.hint == "make it smaller first; a run shrinks it with --max_pixels N"
 
 
 def test_a_format_without_a_decoder_here_says_so(tmp_path: Path) -> None:
     verdict = decided(tmp_path, b"\xff\x0a" + bytes(100))
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, RefusedImage)
     assert verdict.message.endswith(": is JXL, which can't be decoded here")
     assert verdict.hint == "convert it to PNG or JPEG"
 
@@ -115,14 +115,14 @@ def test_pixels_that_can_not_be_sent_are_named(
     tmp_path: Path, data: bytes, recipe: Recipe, said: str, hint: str
 ) -> None:
     verdict = decided(tmp_path, data, recipe)
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, RefusedImage)
     assert (verdict.message, verdict.hint) == (f"{tmp_path / 'page.png'}: {said}", hint)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a file of Linux whose size is 0")
 def test_a_file_that_grows_while_it_is_read_is_asked_again() -> None:
     key, verdict = read_and_decide("/proc/version", RECIPES[0], decode=True)
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, RefusedImage)
     size = len(Path("/proc/version").read_bytes())
     assert verdict.message == f"/proc/version: can't be read: it changed from 0 to {size} bytes meanwhile"
     assert (key, verdict.hint, verdict.transient) == (None, "the same command asks this question again", True)
@@ -134,7 +134,7 @@ def test_what_takes_too_much_memory_is_asked_again(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr("vqa_client.images.recode._decode", full)
     verdict = decided(tmp_path, corpus()["bmp"])
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, RefusedImage)
     assert verdict.message.endswith(": can't be decoded: memory ran out")
     assert (verdict.hint, verdict.transient) == ("free some memory, or make the image smaller first", True)
 

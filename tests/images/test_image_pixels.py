@@ -25,7 +25,7 @@ from tests.images.pictures import (
     with_segment,
 )
 from vqa_client.errors import QuestionFailed
-from vqa_client.images.decide import Refused, read_and_decide
+from vqa_client.images.decide import RefusedImage, read_and_decide
 from vqa_client.images.steps import Recipe
 from vqa_client.types import Image
 
@@ -36,7 +36,7 @@ def sent(folder: Path, data: bytes, recipe: Recipe = ASK_NOTHING) -> Image:
     path = folder / "page"
     path.write_bytes(data)
     verdict = read_and_decide(str(path), recipe, decode=True)[1]
-    if isinstance(verdict, Refused):
+    if isinstance(verdict, RefusedImage):
         raise verdict.error()
     assert verdict is not None
     return verdict

@@ -11,11 +11,11 @@ from tests.fakes.words import answer
 from tests.html.samples_judged import sample_judged
 from tests.judge.injections import INJECTIONS
 from tests.judge.judged import Run, material, on_judgements
-from vqa_client.aggregates import Figure
+from vqa_client.aggregates import Estimate
 from vqa_client.cli.judge import _sections
 from vqa_client.cli.tables import as_text
 from vqa_client.judge.kinds import fence_number, prompt_for
-from vqa_client.reports.judged import Form
+from vqa_client.reports.judged import FormMeans
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview
 from vqa_client.scoring.choices.modes import Calibration
@@ -141,8 +141,8 @@ def test_the_results_of_judges_in_the_terminal() -> None:
         longer=(0.1, 0.2, 0.3),
         raised=tuple((one, "v" * (one == "q1")) for one in raised),
         lowered=(("q9", ""),),
-        totals={"all_points": Figure(value=0.5, low=0.25, high=0.75, pieces=4)},
-        forms=(Form(name="clean", judge=half, rule=half), Form(name="snow", judge=half, rule=none, gap=gap)),
+        totals={"all_points": Estimate(value=0.5, low=0.25, high=0.75, pieces=4)},
+        forms=(FormMeans(name="clean", judge=half, rule=half), FormMeans(name="snow", judge=half, rule=none, gap=gap)),
         calibration=Calibration(n=4, expected_error=0.125, brier=0.25),
     )
     nothing = replace(few, judge=replace(few.judge, name="majority", controls={}), judged=0)

@@ -7,13 +7,13 @@ from PIL import Image
 
 from tests.pages.typefaces import SMALL, images, render
 from vqa_client.pages.documents import Document
-from vqa_client.pages.estimate import Estimate, estimate, tokens
+from vqa_client.pages.estimate import PageEstimate, estimate, tokens
 
 LONG = "\n".join(f"line {number} of some length" for number in range(23))
 TEXTS = {"d1": LONG, "d2": "one line", "d3": LONG * 4}
 
 
-def expected(style=SMALL) -> Estimate:
+def expected(style=SMALL) -> PageEstimate:
     documents = [Document(id=name, text=text) for name, text in TEXTS.items()]
     return estimate(documents, style, workers=1, advance=lambda _: None)
 

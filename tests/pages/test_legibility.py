@@ -9,7 +9,7 @@ import pytest
 from tests.pages.sheets_of_paper import WORDS, clean_folder, paper
 from tests.tasks.documents import mc_record
 from vqa_client.errors import DataError, UsageError
-from vqa_client.pages.documents import Shown, shown
+from vqa_client.pages.documents import ShownDocuments, shown
 from vqa_client.pages.legibility import Legibility, _reader, legibility, words
 from vqa_client.shipped import install
 
@@ -17,7 +17,7 @@ pytest.importorskip("tesserocr")
 LARGE = (700, 160)
 
 
-def folder(root: Path, *texts: str) -> Shown:
+def folder(root: Path, *texts: str) -> ShownDocuments:
     """Documents d1, d2 ... of one page each, which all show WORDS twice."""
     images = root / "clean" / "images"
     images.mkdir(parents=True)
@@ -28,7 +28,7 @@ def folder(root: Path, *texts: str) -> Shown:
     return shown(data, images)
 
 
-def read(of: Shown, workers: int = 1) -> Legibility:
+def read(of: ShownDocuments, workers: int = 1) -> Legibility:
     pages: list[int] = []
     found = legibility(of, workers=workers, advance=pages.append)
     assert sum(pages) == of.page_count

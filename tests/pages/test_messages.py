@@ -19,7 +19,7 @@ from vqa_client.pages.page_files import PageFiles, image_names, page_bytes, read
 from vqa_client.pages.perturb import clean_style, form, lacking, perturb_pages, variants
 from vqa_client.pages.perturbations import HELP, parse
 from vqa_client.pages.render import pdf_pages
-from vqa_client.pages.sheet import Column, contact_sheet
+from vqa_client.pages.sheet import SheetColumn, contact_sheet
 
 HERE = Path()
 AGAIN = "give another --output, or delete that folder to make its pages again"
@@ -213,7 +213,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "give the text with --data",
     ),
     (
-        lambda: contact_sheet([Column(name="a", files={})] * 99, ["a"] * 99),
+        lambda: contact_sheet([SheetColumn(name="a", files={})] * 99, ["a"] * 99),
         "99 pages in 99 forms make a sheet of 43,180 x 65,972 pixels",
         "choose fewer pages with --page or --limit",
     ),

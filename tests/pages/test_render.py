@@ -14,7 +14,7 @@ from vqa_client.pages import fonts, layout
 from vqa_client.pages import render as rendering
 from vqa_client.pages.documents import Document
 from vqa_client.pages.page_files import page_name
-from vqa_client.pages.render import Step, render_documents
+from vqa_client.pages.render import PageStep, render_documents
 
 LONG = "\n".join(f"line {number}" for number in range(23))  # five pages of five lines
 TEXTS = {"d1": LONG, "d2": "one line", "d3": LONG + "\nmore"}
@@ -166,7 +166,7 @@ def test_a_font_that_a_text_doesnt_need_changes_nothing(tmp_path: Path, monkeypa
 
 
 def test_a_long_document_is_heard_of_before_it_ends(tmp_path: Path) -> None:
-    heard: list[Step] = []
+    heard: list[PageStep] = []
     render_documents([Document(id="d", text=LONG)], tmp_path, SMALL, workers=1, advance=heard.append)
     assert [(step.documents, step.pages) for step in heard] == [(0, 4), (1, 1)]
     assert heard[0].characters == pytest.approx(len(LONG) * 20 / 23, rel=0.1)
@@ -175,7 +175,7 @@ def test_a_long_document_is_heard_of_before_it_ends(tmp_path: Path) -> None:
 def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
     render(tmp_path / "whole", TEXTS)
 
-    def interrupt(step: Step) -> None:
+    def interrupt(step: PageStep) -> None:
         if step.documents:
             raise KeyboardInterrupt
 

@@ -8,12 +8,12 @@ from tests.pages.sheets_of_paper import clean_folder, paper
 from vqa_client.errors import UsageError
 from vqa_client.images.find import PageFolder
 from vqa_client.pages import sheet
-from vqa_client.pages.sheet import CELL_PX, CROP_PX, GAP_PX, LINE_PX, Column, chosen, column, contact_sheet
+from vqa_client.pages.sheet import CELL_PX, CROP_PX, GAP_PX, LINE_PX, SheetColumn, chosen, column, contact_sheet
 
 PAGES = [f"d{n}_page_001" for n in range(10)]
 
 
-def columns(root: Path) -> list[Column]:
+def columns(root: Path) -> list[SheetColumn]:
     clean = clean_folder(root, "d1_page_001.png", "d2_page_001.png") / "images"
     large = root / "adv_x"
     large.mkdir()

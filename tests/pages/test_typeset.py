@@ -2,7 +2,7 @@ import pytest
 
 from tests.pages.typefaces import FONTS
 from vqa_client.pages.fonts import CJK_FACES, Script, chain, script_of
-from vqa_client.pages.typeset import Run, Typesetter, runs_left
+from vqa_client.pages.typeset import GlyphRun, Typesetter, runs_left
 
 SETTER = Typesetter(FONTS)
 
@@ -98,5 +98,5 @@ def test_chinese_japanese_and_korean_write_shared_characters_in_their_own_way() 
 
 
 def _glyphs(line: str) -> list[int]:
-    runs: list[Run] = list(SETTER.runs(line))
+    runs: list[GlyphRun] = list(SETTER.runs(line))
     return [number for run in runs for number in run.glyphs]

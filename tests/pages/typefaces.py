@@ -10,7 +10,7 @@ pytest.importorskip("pypdfium2", reason="needs the extra `render`")
 from vqa_client.pages.documents import Document
 from vqa_client.pages.fonts import chain, prepare, script_of
 from vqa_client.pages.layout import Layout, Page, Style, typesetter
-from vqa_client.pages.render import Rendered, Step, render_documents
+from vqa_client.pages.render import PageStep, Rendered, render_documents
 
 FONTS = chain("", "chinese")
 SMALL = Style(dpi=72, page_width_pt=200, page_height_pt=92)
@@ -28,7 +28,7 @@ def lines(text: str, style: Style = SMALL) -> list[str]:
 
 
 def render(output: Path, texts: dict[str, str], style: Style = SMALL, *, workers: int = 1) -> Rendered:
-    heard: list[Step] = []
+    heard: list[PageStep] = []
     documents = [Document(id=name, text=text) for name, text in texts.items()]
     rendered = render_documents(documents, output, style, workers=workers, advance=heard.append)
     assert sum(step.documents for step in heard) == len(texts)

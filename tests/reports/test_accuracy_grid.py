@@ -13,12 +13,12 @@ from vqa_client.errors import OutputError, UsageError
 from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import summarise
 from vqa_client.tasks.explain import accuracy_grid
-from vqa_client.tasks.explain.accuracy_grid import Entry, entry_of, update
+from vqa_client.tasks.explain.accuracy_grid import GridRun, entry_of, update
 
 HEADER = "task,llava_train,llava_test,llava_val,qwen_train,qwen_test,qwen_val"
 
 
-def entry(accuracy: float, n: int, **changes: Any) -> Entry:
+def entry(accuracy: float, n: int, **changes: Any) -> GridRun:
     fields: dict[str, Any] = {
         "title": "VQA-X",
         "model": "llava",
@@ -29,7 +29,7 @@ def entry(accuracy: float, n: int, **changes: Any) -> Entry:
         "model_name": "org/llava",
         "started": f"{accuracy}/{n}",
     }
-    return Entry(**(fields | changes))
+    return GridRun(**(fields | changes))
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -45,7 +45,7 @@ def history(folder: Path) -> list[dict[str, str]]:
     return rows(folder / "accuracy_grid_history.csv")
 
 
-def after(folder: Path, *entries: Entry) -> str:
+def after(folder: Path, *entries: GridRun) -> str:
     for each in entries:
         update(folder, each)
     return cell(folder)

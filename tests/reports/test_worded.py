@@ -11,7 +11,7 @@ from tests.reports.paces import served, start
 from vqa_client.errors import DataError
 from vqa_client.reports.judged import (
     MAJORITY,
-    Judge,
+    JudgeLog,
     Verdicts,
     agreement,
     calibration_text,
@@ -95,7 +95,7 @@ def test_what_is_not_a_run_is_named_with_what_is(tmp_path: Path) -> None:
 
 def judged(**changes: Any) -> Verdicts:
     (of,) = sample_judged(name="judge").verdicts
-    judge = {name: changes.pop(name) for name in tuple(changes) if name in Judge.__struct_fields__}
+    judge = {name: changes.pop(name) for name in tuple(changes) if name in JudgeLog.__struct_fields__}
     return replace(of, judge=replace(of.judge, **judge), **changes)
 
 

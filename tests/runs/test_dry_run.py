@@ -17,14 +17,14 @@ from vqa_client.evaluation import arun
 from vqa_client.images.prepare import ImagePreparer
 from vqa_client.images.steps import Recipe, sent_size
 from vqa_client.progress import Progress
-from vqa_client.runs.dry_run import DryRun, Expected, dry_run
+from vqa_client.runs.dry_run import DryRun, ExpectedRun, dry_run
 from vqa_client.settings.own_commands import Vqa2Settings
 from vqa_client.settings.run import RunSettings
 
 NOWHERE = "http://127.0.0.1:1/v1"
 
 
-async def expected(of: Sample, base_url: str = NOWHERE, **changes: Any) -> tuple[DryRun, Expected]:
+async def expected(of: Sample, base_url: str = NOWHERE, **changes: Any) -> tuple[DryRun, ExpectedRun]:
     [run] = await dry_run(of.settings(base_url, dry_run=True, **changes), Progress().note)
     [plan] = run.plans
     return run, plan

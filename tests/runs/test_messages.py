@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tests.tasks.documents import mc_record
 from vqa_client import AskSettings, run
-from vqa_client.batch.parts import Parts, refuse_open
+from vqa_client.batch.parts import PartFolder, refuse_open
 from vqa_client.client.endpoint import tls_context
 from vqa_client.errors import DataError, IdentityError, QuestionFailed, UsageError
 from vqa_client.reports.robustness.evaluation import FoundRun
@@ -126,7 +126,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     ),
     (lambda: any_answer(Path("empty")), "empty can't be read: Is a directory", ASIDE),
     (
-        lambda: Parts(Path("torn.records.jsonl")).all(),
+        lambda: PartFolder(Path("torn.records.jsonl")).all(),
         "torn.batches/part-0001.json can't be read: Input data was truncated",
         "was it edited?",
     ),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from vqa_client.scoring.formulas import Dialect, NoValueError, value_of
+from vqa_client.scoring.formulas import Notation, NoValueError, value_of
 from vqa_client.scoring.maths import number_of, same_maths
 from vqa_client.scoring.numbers import formula, number, numbers
 from vqa_client.scoring.reply import reply_from
@@ -285,7 +285,7 @@ VALUES = [
     ("(" * 60 + "1", None),
     ("7" * 401, None),
 ]
-PLAIN = Dialect(names={"\\pi": 3.141592653589793}, functions={}, lenient=True)
+PLAIN = Notation(names={"\\pi": 3.141592653589793}, functions={}, lenient=True)
 
 
 def stopped(reply: str) -> Any:

@@ -19,7 +19,7 @@ from tests.tasks.explain.samples import actx, esnlive, vqax
 from vqa_client.errors import VqaClientError
 from vqa_client.html.shown_images import ImageFiles
 from vqa_client.reports.logged_run import read_run
-from vqa_client.tasks.explain.dataset import ImageFiles as ExplainedImages
+from vqa_client.tasks.explain.dataset import DatasetImages
 from vqa_client.tasks.vqa2.data import ImageFolders
 from vqa_client.types import SentImage
 
@@ -39,7 +39,7 @@ def test_no_image_outside_its_folder_is_found(name: str, tmp_path: Path, secret:
     root = tmp_path / "root"
     (root / "images").mkdir(parents=True)
     named = [name, f"{name}.png", f"images/{name}", str(secret)]
-    assert ExplainedImages(root).find(named) is None
+    assert DatasetImages(root).find(named) is None
     folders = ImageFolders([root, root / "images"], "val2014")
     assert {folders.path(each) for each in named} == {""}
 
@@ -47,7 +47,7 @@ def test_no_image_outside_its_folder_is_found(name: str, tmp_path: Path, secret:
 def test_an_image_is_still_found_by_the_name_at_the_end_of_a_foreign_path(tmp_path: Path) -> None:
     (tmp_path / "train").mkdir()
     (tmp_path / "train" / "1.jpg").write_bytes(b"x")
-    files = ExplainedImages(tmp_path)
+    files = DatasetImages(tmp_path)
     assert files.find(["train/1.jpg"]) == files.find(["/home/someone/train/1.jpg"]) == str(tmp_path / "train/1.jpg")
 
 

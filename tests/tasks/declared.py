@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vqa_client.aggregates import Aggregate, Figure, Running, Scored
+from vqa_client.aggregates import Aggregate, Estimate, Running, Scored
 from vqa_client.benchmark import Benchmark
 from vqa_client.task import Task
 from vqa_client.tasks import registry
@@ -59,7 +59,7 @@ def total(benchmark: str, name: str, questions: Iterable[Scored]) -> float | Non
     return compute(aggregate, questions).value
 
 
-def compute(aggregate: Aggregate, questions: Iterable[Scored]) -> Figure:
+def compute(aggregate: Aggregate, questions: Iterable[Scored]) -> Estimate:
     """The figure of these questions, with its interval."""
     running = Running(aggregate)
     for scored in questions:

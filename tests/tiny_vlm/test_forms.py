@@ -11,7 +11,7 @@ from tiny_vlm.drawing import COLOURS, SHAPES, Shape, drawn, some_shape
 from tiny_vlm.easy import Asked, shape_told
 
 from vqa_client.scoring.choices.choice import read_choice
-from vqa_client.scoring.explained_answer import Parts, take_apart
+from vqa_client.scoring.explained_answer import ReplyParts, take_apart
 from vqa_client.scoring.reply import reply_from
 from vqa_client.tasks.explain.prompts import ESNLIVE, VQAX
 from vqa_client.types import Completion, Question
@@ -63,7 +63,7 @@ def test_answers_and_explanations_come_apart_as_they_were_put_together(chance: r
     for form in (forms.because_form, forms.entailment_form):
         _, reply = form(asked, shape, chance)
         parts = take_apart(reply_from(Completion(text=reply)))
-        assert isinstance(parts, Parts)
+        assert isinstance(parts, ReplyParts)
         assert reply == f"{parts.head} because {parts.rationale}"
 
 

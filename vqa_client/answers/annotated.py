@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from vqa_client.answers.columns import Columns, Summary, summarise, write_evaluation, write_leaderboard
+from vqa_client.answers.columns import AnswersSummary, ScoredQuestions, summarise, write_evaluation, write_leaderboard
 from vqa_client.answers.predictions import (
     EXPLANATIONS_HINT,
     Prediction,
@@ -149,18 +149,18 @@ def _collect(name: str, rows: list[Annotation]) -> Annotations:
     )
 
 
-Metric = Callable[[str, Answers, str], float]
+AnswerMetric = Callable[[str, Answers, str], float]
 
 
-def _in_mode(mode: Mode) -> Metric:
+def _in_mode(mode: Mode) -> AnswerMetric:
     return lambda prediction, answers, gold: question_accuracy(prediction, answers, mode)
 
 
-def _against_gold(score: Callable[[str, str], float]) -> Metric:
+def _against_gold(score: Callable[[str, str], float]) -> AnswerMetric:
     return lambda prediction, answers, gold: float(score(gold, prediction))
 
 
-METRICS: Final[dict[str, Metric]] = {
+METRICS: Final[dict[str, AnswerMetric]] = {
     **{mode: _in_mode(mode) for mode in MODES},
     "simple": _against_gold(vqa2.simple_correct),
     "simple-words": _against_gold(vqa2.simple_correct_by_words),
@@ -192,7 +192,7 @@ class ScoreReport(Struct, frozen=True, kw_only=True):
     annotations: str
     metrics: tuple[str, ...]
     counts: dict[str, Any]
-    summary: Summary
+    summary: AnswersSummary
     notes: list[str]
     files: list[str]
 
@@ -208,7 +208,7 @@ def score_files(settings: ScoreSettings) -> ScoreReport:
     predicted, known = predictions.by_id, annotations.by_id
     if predicted.keys().isdisjoint(known):
         raise no_common_question(predictions, next(iter(known)), str(settings.annotations))
-    columns = Columns(
+    columns = ScoredQuestions(
         values={name: array("d") for name in settings.metrics},
         without_annotation=[key for key in predicted if key not in known],
         without_prediction=[key for key in known if key not in predicted],
@@ -234,7 +234,7 @@ def score_files(settings: ScoreSettings) -> ScoreReport:
 
 
 def _questions(
-    predictions: Predictions, annotations: Annotations, columns: Columns, *, gold: bool
+    predictions: Predictions, annotations: Annotations, columns: ScoredQuestions, *, gold: bool
 ) -> Iterator[Question]:
     """The annotated questions in the order of the predictions; those without answers go to `columns`."""
     for key, prediction in predictions.by_id.items():
@@ -270,7 +270,7 @@ def _scores(metrics: tuple[str, ...], predicted: Prediction, question: Question)
     return {name: METRICS[name](predicted.text if name in OF_THE_ANSWER else whole, compared, gold) for name in metrics}
 
 
-def _write(settings: ScoreSettings, predictions: Predictions, columns: Columns) -> list[str]:
+def _write(settings: ScoreSettings, predictions: Predictions, columns: ScoredQuestions) -> list[str]:
     """Write the evaluator's files; the last of the returned paths is for the report."""
     assert settings.output
     stem = stem_of(predictions.path)
@@ -281,7 +281,7 @@ def _write(settings: ScoreSettings, predictions: Predictions, columns: Columns) 
     return [str(path) for path in (*written, settings.output / f"{stem}_score.json")]
 
 
-def _counts(predictions: Predictions, annotations: Annotations, columns: Columns) -> dict[str, Any]:
+def _counts(predictions: Predictions, annotations: Annotations, columns: ScoredQuestions) -> dict[str, Any]:
     """The numbers of questions in the files and of those that were scored."""
     statuses = Counter(prediction.status for prediction in predictions.by_id.values())
     known = len(columns.question_ids) + len(columns.without_answers)
@@ -312,7 +312,7 @@ def _unanswered(predictions: Predictions, annotations: Annotations, number: int)
     )
 
 
-def _notes(predictions: Predictions, annotations: Annotations, columns: Columns) -> Iterator[str]:
+def _notes(predictions: Predictions, annotations: Annotations, columns: ScoredQuestions) -> Iterator[str]:
     """One sentence per problem; none if both files are complete."""
     yield from note_ids(columns.without_annotation, columns.without_prediction, "annotation", "annotated question")
     if columns.without_answers:
@@ -334,7 +334,7 @@ def _notes(predictions: Predictions, annotations: Annotations, columns: Columns)
     yield from (f"{name}: {_REMARKS[name]}" for name in columns.values if name in _REMARKS and columns.question_ids)
 
 
-def _on_answers(columns: Columns) -> Iterator[str]:
+def _on_answers(columns: ScoredQuestions) -> Iterator[str]:
     counts = columns.answer_counts
     single = counts[1]
     few = sum(n for size, n in counts.items() if 1 < size < FEWEST_FOR_FULL_MARKS)

@@ -26,7 +26,7 @@ NORMALISED: Final = "normalised"
 OFFICIAL: Final = "official"
 
 
-class Columns(Struct, kw_only=True):
+class ScoredQuestions(Struct, kw_only=True):
     """The scored questions in the order of the predictions: each list has one item per question.
 
     `values` are the scores by metric, `unanimous` is 1 if all annotators gave one answer, `clusters` are the images.
@@ -80,7 +80,7 @@ def items_at(column: Sequence[Item], indices: Sequence[int]) -> list[Item]:
     return [column[index] for index in indices]
 
 
-class Summary(Struct, frozen=True, kw_only=True):
+class AnswersSummary(Struct, frozen=True, kw_only=True):
     """The accuracies of all scored questions and of each type, by metric.
 
     `if_missing_were_wrong` is over all annotated questions, and those without a prediction count as 0.
@@ -93,12 +93,12 @@ class Summary(Struct, frozen=True, kw_only=True):
     gap: Gap | None
 
 
-def summarise(scored: Columns) -> Summary:
+def summarise(scored: ScoredQuestions) -> AnswersSummary:
     """Compute the accuracies."""
     n = len(scored.question_ids)
     annotated = n + len(scored.without_prediction)
     both = NORMALISED in scored.values and OFFICIAL in scored.values
-    return Summary(
+    return AnswersSummary(
         overall={name: mean_of(column, scored.clusters) for name, column in scored.values.items()},
         if_missing_were_wrong={name: fsum(column) / annotated if n else None for name, column in scored.values.items()},
         per_answer_type=_means_by_type(scored, scored.answer_types),
@@ -107,7 +107,7 @@ def summarise(scored: Columns) -> Summary:
     )
 
 
-def _means_by_type(scored: Columns, types: Sequence[str | None]) -> dict[str, dict[str, Mean]]:
+def _means_by_type(scored: ScoredQuestions, types: Sequence[str | None]) -> dict[str, dict[str, Mean]]:
     """The means by type and metric, types with the most questions first."""
     return {
         name: {
@@ -122,7 +122,7 @@ DECIMALS: Final = 2
 _NUMBER: Final = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 
 
-def write_evaluation(folder: Path, stem: str, scored: Columns, metric: str) -> list[Path]:
+def write_evaluation(folder: Path, stem: str, scored: ScoredQuestions, metric: str) -> list[Path]:
     """Write accuracy, evalQA, evalQuesType and evalAnsType by one metric, in per cent with two decimals.
 
     The files of the metric "official" have the names of VQA's evaluator; other names also contain the metric.
@@ -164,7 +164,7 @@ def write_leaderboard(folder: Path, stem: str, predictions: Predictions) -> Path
 
 
 def _by_type_and_id(
-    scored: Columns, types: Sequence[str | None], rounded: Sequence[float]
+    scored: ScoredQuestions, types: Sequence[str | None], rounded: Sequence[float]
 ) -> dict[str, dict[str, float]]:
     return {
         name: _by_id(items_at(scored.question_ids, indices), items_at(rounded, indices))

@@ -30,12 +30,12 @@ from vqa_client.answers.predictions import (
     records_of,
     stem_of,
 )
-from vqa_client.answers.rows import Form, Id, caption_form, decode_json, json_text, key_of, split_caption
+from vqa_client.answers.rows import Id, PredictionForm, caption_form, decode_json, json_text, key_of, split_caption
 from vqa_client.benchmark import Metric
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.files import write_json
 from vqa_client.reports.names import count
-from vqa_client.scoring.explanation_metrics.evil import Judged, described
+from vqa_client.scoring.explanation_metrics.evil import ScoredExplanations, described
 from vqa_client.scoring.short_answers import majority, same
 from vqa_client.scoring.statistics import Mean, mean_of
 from vqa_client.settings.score import ScoreExplanationsSettings
@@ -59,7 +59,7 @@ class References(Struct, frozen=True, kw_only=True):
     path: str
     by_id: dict[str, Question]
     unusable: dict[str, list[str]] = {}
-    captions: Form | None = None
+    captions: PredictionForm | None = None
     metrics: tuple[Metric, ...] = ()
     task: str | None = None
     note: str = ""
@@ -178,13 +178,13 @@ def _plain(cell: str) -> str:
 
 ACCURACY: Final = "accuracy"
 """The metric: the share of answers equal to the right or the majority's answer, both normalised."""
-_FORMS: Final[dict[Form, str]] = {
+_FORMS: Final[dict[PredictionForm, str]] = {
     "full": 'the captions are taken for "answer because explanation"',
     "exp": "the captions are taken for explanations without answers",
 }
 
 
-class Accuracy(Struct, frozen=True, kw_only=True):
+class PredictionMean(Struct, frozen=True, kw_only=True):
     """A mean over the questions that have a prediction, and one over all, in which a missing prediction counts as 0."""
 
     mean: Mean
@@ -198,8 +198,8 @@ class ExplanationReport(Struct, frozen=True, kw_only=True):
     references: str
     task: str | None
     counts: dict[str, Any]
-    accuracies: dict[str, Accuracy]
-    explanations: Judged
+    accuracies: dict[str, PredictionMean]
+    explanations: ScoredExplanations
     notes: list[str]
     files: list[str]
 
@@ -289,18 +289,18 @@ def _score(predictions: Predictions, references: References) -> tuple[Explanatio
     return report, pairs
 
 
-def _accuracies(pairs: Sequence[tuple[Question, Record]], missing: int) -> dict[str, Accuracy]:
+def _accuracies(pairs: Sequence[tuple[Question, Record]], missing: int) -> dict[str, PredictionMean]:
     """The accuracies by metric, each over the questions that have it."""
     accuracies = {}
     for name in dict.fromkeys(name for _, record in pairs for name in record.parts):
         scored = [(question, record.parts[name]) for question, record in pairs if name in record.parts]
         scores = [score for _, score in scored]
         mean = mean_of(scores, [question.cluster or question.id for question, _ in scored])
-        accuracies[name] = Accuracy(mean=mean, if_missing_were_wrong=fsum(scores) / (len(scores) + missing))
+        accuracies[name] = PredictionMean(mean=mean, if_missing_were_wrong=fsum(scores) / (len(scores) + missing))
     return accuracies
 
 
-def _on_explanations(judged: Judged, lacking: Predictions | References | None) -> Iterator[str]:
+def _on_explanations(judged: ScoredExplanations, lacking: Predictions | References | None) -> Iterator[str]:
     if lacking:
         yield f"{lacking.path} has no answers: accuracy and the scores of right answers alone are left out"
     scores = judged.scores

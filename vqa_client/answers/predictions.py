@@ -15,8 +15,8 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from vqa_client.answers.rows import (
-    Form,
     Id,
+    PredictionForm,
     caption_form,
     csv_rows,
     first_character,
@@ -86,7 +86,7 @@ class Predictions(Struct, frozen=True, kw_only=True):
     unreadable: int
     id_kinds: set[type[Any]]
     explained: bool = False
-    captions: Form | None = None
+    captions: PredictionForm | None = None
 
     @property
     def has_answers(self) -> bool:
@@ -142,12 +142,12 @@ def read_predictions(path: str | os.PathLike[str], variant: str | None = None) -
 
 
 def read_explained(
-    path: str | os.PathLike[str], find: Find = lambda cells: "", captions: Form | None = None
+    path: str | os.PathLike[str], find: Find = lambda cells: "", captions: PredictionForm | None = None
 ) -> Predictions:
     """Read a file of any form that has explanations; the form of captions is detected unless given."""
     name = os.fspath(path)
     unreadable: list[int] = []
-    form: Form | None = None
+    form: PredictionForm | None = None
     if is_csv(name):
         rows: Rows = _from_explained_csv(name, find)
     else:
@@ -296,7 +296,7 @@ def _prediction_of(where: str, row: _Row, answer: Any) -> Prediction:
     )
 
 
-def _explained_prediction(form: Form | None, where: str, row: _Row, answer: Any) -> Prediction:
+def _explained_prediction(form: PredictionForm | None, where: str, row: _Row, answer: Any) -> Prediction:
     key = next((id for name in _EXPLAINED_IDS if (id := getattr(row, name)) not in (UNSET, None, "")), UNSET)
     explanation = _first_set(row, ("rationale", "explanation"))
     if form and row.caption is not UNSET:

@@ -131,7 +131,7 @@ def _beginning(text: bytes | memoryview) -> str:
     )
 
 
-Form = Literal["full", "exp"]
+PredictionForm = Literal["full", "exp"]
 """Whether a caption is "answer because explanation" or only an explanation."""
 _NAMED = re.compile(r"(?<![a-z])(?P<form>full|exp)(?![a-z])")
 _BECAUSE: Final = re.compile(r"\s+because\s+", re.IGNORECASE)
@@ -139,7 +139,7 @@ _MOST_WORDS: Final = 8
 """The most words before "because" that are an answer; more are part of an explanation."""
 
 
-def caption_form(path: str | Path, captions: Collection[str]) -> Form:
+def caption_form(path: str | Path, captions: Collection[str]) -> PredictionForm:
     """The form in the file's name (NLX-GPT's and ours end in _full and _exp), else that of most captions."""
     named = _NAMED.findall(Path(path).name.lower())
     if named:
@@ -148,7 +148,7 @@ def caption_form(path: str | Path, captions: Collection[str]) -> Form:
     return "full" if 2 * answered > len(captions) else "exp"
 
 
-def split_caption(caption: str, form: Form) -> tuple[str, str]:
+def split_caption(caption: str, form: PredictionForm) -> tuple[str, str]:
     """The answer and the explanation, split at the first "because"; each may be ""."""
     if form == "exp":
         return "", caption.strip()

@@ -10,13 +10,23 @@ from typing import IO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.batch.parts import Part, PartWriter, Result, Unasked, custom_id, key_in, key_of, read_result, reply_of
+from vqa_client.batch.parts import (
+    BatchPart,
+    PartWriter,
+    Result,
+    Unasked,
+    custom_id,
+    key_in,
+    key_of,
+    read_result,
+    reply_of,
+)
 from vqa_client.client.body import Body, RequestTemplate, by_address, by_bytes
 from vqa_client.client.failures import BODY_CHARACTERS
 from vqa_client.client.uploading.file_proof import file_address
 from vqa_client.client.wire import NotACompletion
 from vqa_client.errors import UNDECODABLE, QuestionFailed
-from vqa_client.runner import Line, answer_one
+from vqa_client.runner import Pipeline, answer_one
 from vqa_client.types import Asks, Completion, Question, Record, Request
 
 
@@ -82,7 +92,7 @@ AHEAD = 8
 """The number of questions whose images are prepared ahead."""
 
 
-class Form(Struct, frozen=True, kw_only=True):
+class LineForm(Struct, frozen=True, kw_only=True):
     """How a run's questions become lines; `run` is the digest of its identity.
 
     `choosing` wraps a client so that each request chooses among labels, if the run wants that. With `file_urls`,
@@ -121,7 +131,7 @@ class Stops:
 
 
 async def requests_of(
-    questions: Iterable[Question], line: Line, form: Form
+    questions: Iterable[Question], line: Pipeline, form: LineForm
 ) -> AsyncGenerator[tuple[Question, Request | Record]]:
     """Each question in order with its request, or with the record of one that can't be asked."""
     line = replace(line, chat=form.choosing(Stops()))
@@ -150,13 +160,13 @@ async def requests_of(
 
 async def parts_of(
     questions: Iterable[Question],
-    line: Line,
-    form: Form,
+    line: Pipeline,
+    form: LineForm,
     writer: PartWriter,
     *,
     keep: Callable[[Question, Record], None],
     left_out: Callable[[Question, QuestionFailed], None],
-) -> AsyncGenerator[Part]:
+) -> AsyncGenerator[BatchPart]:
     """Files of the questions' requests, each as soon as it is full.
 
     `keep` gets the record of a question that can't be asked, `left_out` a question whose image changes meanwhile.
@@ -179,7 +189,7 @@ async def parts_of(
 class _ResultReader:
     """A client that answers one question from its result; with `later`, a transient failure waits for a later round."""
 
-    def __init__(self, question: Question, results: Results, form: Form, *, attempts: int, later: bool) -> None:
+    def __init__(self, question: Question, results: Results, form: LineForm, *, attempts: int, later: bool) -> None:
         self._question, self._results, self._form = question, results, form
         self._attempts, self._later = attempts, later
 
@@ -210,8 +220,8 @@ class _ResultReader:
 async def read_results(
     results: Results,
     questions: Iterable[Question],
-    line: Line,
-    form: Form,
+    line: Pipeline,
+    form: LineForm,
     keep: Callable[[Question, Record], None],
     *,
     of: set[str],

@@ -135,7 +135,7 @@ State = Literal["written", "uploading", "uploaded", "creating", "open", "read"]
 _INPUT = re.compile(r"part-[0-9]{4,}\.jsonl")
 
 
-class Part(Struct, kw_only=True):
+class BatchPart(Struct, kw_only=True):
     """One part: the ids of its lines in order, and its batch.
 
     `state` is saved before and after each step; `name` is the unique name of its file at the server; `round` counts how
@@ -153,7 +153,7 @@ class Part(Struct, kw_only=True):
     results: list[str] = []
 
 
-class Limits(Struct, frozen=True):
+class PartSize(Struct, frozen=True):
     """The largest size of one part."""
 
     size_bytes: int
@@ -163,7 +163,7 @@ class Limits(Struct, frozen=True):
 class Sizes:
     """Counts the `parts` that lines fill, and the `lines` and `size_bytes` of the last part."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: PartSize) -> None:
         self._limits = limits
         self.parts = self.lines = self.size_bytes = 0
 
@@ -179,7 +179,7 @@ class Sizes:
         self.size_bytes += size_bytes
 
 
-class Parts:
+class PartFolder:
     """The folder beside a record log with the unfinished parts; it is deleted with the last one."""
 
     def __init__(self, log: Path) -> None:
@@ -187,24 +187,24 @@ class Parts:
         self.folder = log.with_name(f"{stem}.batches")
         self._stem = re.sub(r"[^\w.-]", "_", stem, flags=re.ASCII)
 
-    def all(self) -> list[Part]:
+    def all(self) -> list[BatchPart]:
         """The parts in order; raises UsageError for a file of another form."""
         return [self._read(path) for path in sorted(self.folder.glob("part-*.json"))]
 
-    def _read(self, path: Path) -> Part:
+    def _read(self, path: Path) -> BatchPart:
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Part)
+            return msgspec.json.decode(path.read_bytes(), type=BatchPart)
         except (OSError, *UNDECODABLE) as error:
             raise UsageError(f"{path} can't be read: {error}", hint="was it edited?") from None
 
-    def save(self, part: Part, **changes: object) -> None:
+    def save(self, part: BatchPart, **changes: object) -> None:
         """Save the state of a part with these changes."""
         for name, value in changes.items():
             setattr(part, name, value)
         with replacing(self._path(part.number, "json")) as file:
             file.write(msgspec.json.encode(part))
 
-    def drop(self, part: Part) -> None:
+    def drop(self, part: BatchPart) -> None:
         """Delete the files of a part on this machine."""
         for path in (self.input(part.number), *self.downloads(part), self._path(part.number, "json")):
             path.unlink(missing_ok=True)
@@ -228,7 +228,7 @@ class Parts:
         """The file for the results of a command."""
         return self._path(number, "out.jsonl")
 
-    def downloads(self, part: Part) -> list[Path]:
+    def downloads(self, part: BatchPart) -> list[Path]:
         """The files for a batch's answers and errors."""
         return [self._path(part.number, f"{kind}.jsonl") for kind in ("output", "error")]
 
@@ -278,7 +278,7 @@ def _is_whole(line: bytes) -> bool:
     return True
 
 
-def progress_of(parts: list[Part], answered: int, total: int) -> str:
+def progress_of(parts: list[BatchPart], answered: int, total: int) -> str:
     """The numbers of a run's questions that are answered, in open batches, and not sent yet."""
     open_parts = [part for part in parts if part.state == "open"]
     asked = sum(len(part.ids) for part in open_parts)
@@ -291,7 +291,7 @@ def progress_of(parts: list[Part], answered: int, total: int) -> str:
 
 def refuse_open(log: Path) -> None:
     """Raise UsageError if questions of the log's run are in batches: they would be asked twice."""
-    parts = Parts(log)
+    parts = PartFolder(log)
     if waiting := sum(len(part.ids) for part in parts.all() if part.state != "read"):
         hint = "the same command with --batch collects them; `vqa-client batch cancel` ends them"
         raise UsageError(f"{count(waiting, 'question')} already in batches ({parts.folder})", hint=hint)
@@ -300,14 +300,14 @@ def refuse_open(log: Path) -> None:
 class PartWriter:
     """Writes lines into one file after the other, each within the limits; for a `with` statement."""
 
-    def __init__(self, parts: Parts, limits: Limits, first: int, round: int = 1) -> None:
+    def __init__(self, parts: PartFolder, limits: PartSize, first: int, round: int = 1) -> None:
         self._parts, self._limits, self._round = parts, limits, round
         self._sizes = Sizes(limits)
         self._number = first
         self._file: IO[bytes] | None = None
         self._ids: list[str] = []
 
-    def add(self, custom_id: str, body: Body) -> Iterator[Part]:
+    def add(self, custom_id: str, body: Body) -> Iterator[BatchPart]:
         """Write a line; yields the part before it if that is full.
 
         Raises QuestionFailed for an image that has changed, and then removes the line; UsageError for a line above the
@@ -339,7 +339,7 @@ class PartWriter:
             self._file.truncate()
             raise
 
-    def end(self) -> Iterator[Part]:
+    def end(self) -> Iterator[BatchPart]:
         """Finish the file and yield its part, if it has a line."""
         if not self._ids or self._file is None:
             return
@@ -353,7 +353,7 @@ class PartWriter:
         number, ids, size_bytes = self._number, self._ids, self._sizes.size_bytes
         self._number, self._file, self._ids, self._sizes = number + 1, None, [], Sizes(self._limits)
         name = self._parts.new_name(number)
-        yield Part(number=number, name=name, ids=ids, size_bytes=size_bytes, round=self._round)
+        yield BatchPart(number=number, name=name, ids=ids, size_bytes=size_bytes, round=self._round)
 
     @property
     def _unfinished_path(self) -> Path:
@@ -368,6 +368,6 @@ class PartWriter:
             self._unfinished_path.unlink(missing_ok=True)
 
 
-def keys_of(parts: list[Part]) -> set[str]:
+def keys_of(parts: list[BatchPart]) -> set[str]:
     """The keys of the questions that are in parts."""
     return {key_in(custom_id) for part in parts for custom_id in part.ids}

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from vqa_client.batch.asking import Form, Results, parts_of, read_results
-from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, key_in, key_of, keys_of
-from vqa_client.batch.service import ENDED, TOKEN_LIMIT, Batch, Refused, Service, Unreachable
+from vqa_client.batch.asking import LineForm, Results, parts_of, read_results
+from vqa_client.batch.parts import BatchPart, PartFolder, PartSize, PartWriter, key_in, key_of, keys_of
+from vqa_client.batch.service import ENDED, TOKEN_LIMIT, Batch, RequestRefused, Service, Unreachable
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.reports.names import count
-from vqa_client.runner import Line
+from vqa_client.runner import Pipeline
 from vqa_client.settings.batch import BatchSettings
 from vqa_client.types import Question, Record
 
@@ -47,19 +47,19 @@ class BatchRun:
         title: str,
         questions: Iterable[Question],
         waiting: Callable[[], Iterator[Question]],
-        line: Line,
-        form: Form,
-        parts: Parts,
+        line: Pipeline,
+        form: LineForm,
+        parts: PartFolder,
         settings: BatchSettings,
         service: Service,
         listener: Listener,
     ) -> None:
         self._title, self._questions, self._waiting = title, questions, waiting
         self._line, self._form, self._parts, self._settings = line, form, parts, settings
-        self._limits = Limits(settings.batch_bytes, settings.batch_lines)
+        self._limits = PartSize(settings.batch_bytes, settings.batch_lines)
         self._service, self._listener = service, listener
-        self._open: dict[int, Part] = {}
-        self._pending: deque[Part] = deque()
+        self._open: dict[int, BatchPart] = {}
+        self._pending: deque[BatchPart] = deque()
         self._seen: dict[int, Batch] = {}
         self._recorded: set[str] = set()
         self._most_open = settings.batch_parallel
@@ -111,7 +111,7 @@ class BatchRun:
                     poll_s = grown_s if set(self._open) == open_before else self._settings.poll
                     await asyncio.sleep(poll_s)
 
-    async def _submit_new(self, new: AsyncGenerator[Part]) -> bool:
+    async def _submit_new(self, new: AsyncGenerator[BatchPart]) -> bool:
         """Submit as many parts as may be open at once; True if none is left to submit."""
         while len(self._open) < self._most_open and not self._cancelled:
             part = self._pending.popleft() if self._pending else await anext(new, None)
@@ -121,7 +121,7 @@ class BatchRun:
                 break
         return False
 
-    async def _new_parts(self, round: int) -> AsyncGenerator[Part]:
+    async def _new_parts(self, round: int) -> AsyncGenerator[BatchPart]:
         """Parts of waiting questions that are in no part yet, written one by one when they are needed."""
         earlier = self._parts.all()
         taken = keys_of(earlier) | self._recorded
@@ -138,11 +138,11 @@ class BatchRun:
         self._listener.note(f"{question.id} is left out: {failure}")
         self._recorded.add(key_of(question))
 
-    async def _submit(self, part: Part) -> bool:
+    async def _submit(self, part: BatchPart) -> bool:
         """Bring a part from its state to an open batch; False if the server accepts no more now."""
         try:
             await _with_retries(lambda: self._step(part))
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == TOKEN_LIMIT:
                 self._postpone(part)
                 return False
@@ -154,7 +154,7 @@ class BatchRun:
         self._listener.note(f"batch {part.batch_id}: {size}, ends by {until}")
         return True
 
-    async def _step(self, part: Part) -> None:
+    async def _step(self, part: BatchPart) -> None:
         if part.state in ("written", "uploading"):
             if part.state == "uploading":
                 await self._service.delete_named(part.name)
@@ -169,7 +169,7 @@ class BatchRun:
             batch = await self._service.create(part.file_id, about)
         self._parts.save(part, batch_id=batch.id, state="open")
 
-    def _postpone(self, part: Part) -> None:
+    def _postpone(self, part: BatchPart) -> None:
         """Send a part again later: too many tokens are waiting at the server, so none of it was asked."""
         self._open.pop(part.number, None)
         self._parts.save(part, batch_id="", state="uploaded")
@@ -180,7 +180,7 @@ class BatchRun:
             message += "; if nothing else of yours waits there, it is too large: batch cancel, then fewer --batch_lines"
         self._listener.note(message)
 
-    async def _check(self, part: Part) -> Counter[str]:
+    async def _check(self, part: BatchPart) -> Counter[str]:
         """Check a batch, and read it if it has ended; counts its questions without a record by reason."""
         try:
             batch = await self._service.look(part.batch_id)
@@ -198,7 +198,7 @@ class BatchRun:
         await self._drop(part)
         raise ServerUnusable(f"batch {batch.id} was refused: {self._complaints(part, batch)}", hint="nothing was asked")
 
-    async def _read(self, part: Part, batch: Batch) -> Counter[str]:
+    async def _read(self, part: BatchPart, batch: Batch) -> Counter[str]:
         """Keep the records of an ended batch, then delete its files at the server."""
         paths = self._parts.downloads(part)[: len(batch.results)]
         for attempt in range(1, FETCHES + 1):
@@ -220,7 +220,7 @@ class BatchRun:
         await self._tidy(part)
         return left
 
-    async def _keep_results(self, part: Part, results: Results) -> Counter[str]:
+    async def _keep_results(self, part: BatchPart, results: Results) -> Counter[str]:
         self._parts.set_aside(results.damaged, self._listener.note, damaged=True)
         return await read_results(
             *(results, self._waiting(), self._line, self._form, self._keep),
@@ -234,14 +234,14 @@ class BatchRun:
         self._recorded.add(key_of(question))
         self._listener.keep(record)
 
-    async def _tidy(self, part: Part) -> None:
+    async def _tidy(self, part: BatchPart) -> None:
         """Delete a part's files at the server, which have its images, and here; those that can't be deleted expire."""
         with suppress(Unreachable):
             for file_id in (part.file_id, *part.results):
                 await self._service.delete(file_id)
         self._parts.drop(part)
 
-    async def _drop(self, part: Part) -> None:
+    async def _drop(self, part: BatchPart) -> None:
         """Drop a part, so that its questions are written again."""
         self._open.pop(part.number, None)
         if part.file_id:
@@ -249,7 +249,7 @@ class BatchRun:
                 await self._service.delete(part.file_id)
         self._parts.drop(part)
 
-    def _complaints(self, part: Part, batch: Batch) -> str:
+    def _complaints(self, part: BatchPart, batch: Batch) -> str:
         keys = {line: key_in(part.ids[line - 1]) for *_, line in batch.errors[:3] if 0 < line <= len(part.ids)}
         names: dict[str, str] = {}
         for question in self._questions if keys else ():

@@ -33,7 +33,7 @@ class Unreachable(ServerUnusable):
     """A call that may succeed later."""
 
 
-class Refused(ServerUnusable):
+class RequestRefused(ServerUnusable):
     """The server has refused a request; `code` is its reason, if it gives one."""
 
     def __init__(self, message: str, *, hint: str = "", code: str = "") -> None:
@@ -58,7 +58,7 @@ class Batch(Struct, frozen=True, kw_only=True):
 
 
 class Service:
-    """The calls that a run needs; each raises Unreachable for a transient failure, else Refused."""
+    """The calls that a run needs; each raises Unreachable for a transient failure, else RequestRefused."""
 
     def __init__(self, client: "AsyncOpenAI", endpoint: Endpoint, window: Any) -> None:
         self._client, self._window = client, window  # the SDK's type has one window, some servers have more
@@ -76,7 +76,7 @@ class Service:
         try:
             with self._calling(f"the upload of {name}"), path.open("rb") as file:
                 return (await self._client.files.create(file=(name, file), purpose="batch", **self._expiry)).id
-        except Refused as refused:
+        except RequestRefused as refused:
             if "expires_after" not in str(refused) or not self._expiry:
                 raise
         self._expiry = {}
@@ -129,7 +129,7 @@ class Service:
         try:
             with self._calling(f"file {file_id}"):
                 await self._patient.files.delete(file_id)
-        except Refused:
+        except RequestRefused:
             pass
 
     def _batch_of(self, batch: Any) -> Batch:
@@ -164,11 +164,11 @@ class Service:
         if status in PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return Unreachable(message)
         if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED) and not what.startswith(("batch", "file")):
-            return Refused(f"{self._endpoint.address} has no batches ({message})", hint=_NO_BATCHES)
+            return RequestRefused(f"{self._endpoint.address} has no batches ({message})", hint=_NO_BATCHES)
         if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or "too large" in reason:
-            return Refused(message, hint="--batch_mb sets the largest size of a file in megabytes")
+            return RequestRefused(message, hint="--batch_mb sets the largest size of a file in megabytes")
         hint = CODES[status].hint if status in CODES else ""
-        return Refused(message, hint=hint, code=code or "")
+        return RequestRefused(message, hint=hint, code=code or "")
 
 
 @asynccontextmanager

@@ -114,7 +114,7 @@ app.register_install_completion_command(add_to_startup=False, help="Install comp
 
 
 HELP_FLAGS = frozenset({"--help", "-h"})
-Options = Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]
+OptionWords = Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]
 """Options that the command itself reads."""
 _NO_SHOTS = "mc, niah, vqa2 and explain ask as published, without worked examples; `run` and `ask` take --shots"
 HINTS = {  # by an option, a config's key or another program's option, with or without its command before it

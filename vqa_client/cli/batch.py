@@ -8,8 +8,8 @@ from typing import Annotated
 import anyio
 from cyclopts import Parameter
 
-from vqa_client.cli.app import Options
-from vqa_client.cli.commands import ASKING, Step
+from vqa_client.cli.app import OptionWords
+from vqa_client.cli.commands import ASKING, BatchStep
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, emit_json, safe, say
 from vqa_client.errors import UsageError
 from vqa_client.runs.batched import Written, show_batches, write_batches
@@ -18,7 +18,7 @@ from vqa_client.settings.run import RunSettings
 _HELP = "write and read need no server; a benchmark's command with its options follows."
 
 
-def batch(step: Annotated[Step, Parameter(help=_HELP)], /, *command: Options) -> int:
+def batch(step: Annotated[BatchStep, Parameter(help=_HELP)], /, *command: OptionWords) -> int:
     """Run one step of a benchmark's command line."""
     from vqa_client.cli.main import run_command
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar, cast
 from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
-from vqa_client.cli.app import CALL, HELP_FLAGS, SPELLED, HelpFormatter, Options, example
+from vqa_client.cli.app import CALL, HELP_FLAGS, SPELLED, HelpFormatter, OptionWords, example
 from vqa_client.cli.commands import COMMANDS, default_settings
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, safe
 from vqa_client.errors import UsageError
@@ -21,7 +21,7 @@ Settings = TypeVar("Settings")
 _Name = Annotated[str | None, CommandParameter(allow_leading_hyphen=True, help="A name that `list` shows, or FILE.py.")]
 
 
-def run(name: _Name = None, /, *options: Options) -> int:
+def run(name: _Name = None, /, *options: OptionWords) -> int:
     """Run a benchmark with its own options."""
     settings = _parse_settings("run", name, options)
     if settings is None:
@@ -31,7 +31,7 @@ def run(name: _Name = None, /, *options: Options) -> int:
     return evaluate(settings)
 
 
-def selftest(name: _Name = None, /, *options: Options) -> int:
+def selftest(name: _Name = None, /, *options: OptionWords) -> int:
     """Score each question's ideal reply; prints the questions whose scores are not all 1, with exit code 1."""
     from vqa_client.runs.reopened import selftest as tested
 

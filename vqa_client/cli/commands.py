@@ -207,7 +207,7 @@ GROUPS: dict[str, dict[str, Command]] = {
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 ASKING = ("run", "ask", "suite", "mc", "niah", "vqa2", "explain", "robustness")
 """Commands that can ask by batches."""
-Step = Literal["write", "read", "status", "cancel"]
+BatchStep = Literal["write", "read", "status", "cancel"]
 """The steps that `batch` can run."""
 
 
@@ -275,7 +275,7 @@ def prepare_completion(app: App) -> None:
         flat: Any = Annotated[cast(Any, kind), CommandParameter(name="*")]
         settings = Parameter("settings", Parameter.KEYWORD_ONLY, annotation=flat, default=default_settings(kind))
         command.default_command = _set_signature(lambda *_, **__: None, Signature([*parameters, settings]))
-    for step in get_args(Step):
+    for step in get_args(BatchStep):
         with_commands = App(name=step)
         for name in ASKING:
             with_commands.command(app[name])

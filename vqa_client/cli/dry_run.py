@@ -10,7 +10,7 @@ import msgspec
 from vqa_client.cli.streams import count, duration, emit, emit_json, folded, safe, say, terminal_width
 from vqa_client.pages.estimate import TOKEN_SIDES
 from vqa_client.reports.names import first_and_more
-from vqa_client.runs.dry_run import DryRun, Expected, dry_run
+from vqa_client.runs.dry_run import DryRun, ExpectedRun, dry_run
 from vqa_client.settings.run import RunSettings
 
 MEGABYTE = 1e6
@@ -36,7 +36,7 @@ def show_dry_run(several: Sequence[RunSettings]) -> None:
         emit(folded("\n".join(lines), terminal_width()) + "\n")
 
 
-def _json_row(run: DryRun, expected: Expected, settings: RunSettings) -> dict[str, Any]:
+def _json_row(run: DryRun, expected: ExpectedRun, settings: RunSettings) -> dict[str, Any]:
     prompts, replies = _cost(run, expected, settings) or (None, None)
     return {
         **msgspec.to_builtins(expected),
@@ -51,7 +51,7 @@ def _json_row(run: DryRun, expected: Expected, settings: RunSettings) -> dict[st
     }
 
 
-def _plan_lines(run: DryRun, expected: Expected, settings: RunSettings) -> Iterator[str]:
+def _plan_lines(run: DryRun, expected: ExpectedRun, settings: RunSettings) -> Iterator[str]:
     yield safe(f"{expected.title} · {run.model or 'the model that the server serves'}")
     yield _size_line([expected], f" ({expected.kept:,} answered before)" if expected.kept else "")
     if settings.image_format or settings.max_pixels or settings.max_side or settings.corrupted:
@@ -77,7 +77,7 @@ def _plan_lines(run: DryRun, expected: Expected, settings: RunSettings) -> Itera
         yield f"{total}: ${prompts:,.2f} for prompts, ${replies:,.2f} for the longest replies"
 
 
-def _total_lines(planned: Sequence[tuple[DryRun, Expected, RunSettings]], rate: float | None) -> Iterator[str]:
+def _total_lines(planned: Sequence[tuple[DryRun, ExpectedRun, RunSettings]], rate: float | None) -> Iterator[str]:
     """The sums over all plans; dollars only if every model has prices."""
     plans = [expected for _, expected, _ in planned]
     yield f"all {len(plans)} together"
@@ -91,12 +91,12 @@ def _total_lines(planned: Sequence[tuple[DryRun, Expected, RunSettings]], rate: 
         yield f"  at most ${sum(map(sum, filter(None, dollars))):,.2f}"
 
 
-def _size_line(plans: Sequence[Expected], kept: str = "") -> str:
+def _size_line(plans: Sequence[ExpectedRun], kept: str = "") -> str:
     requests, images = (count(sum(getattr(each, f"{noun}s") for each in plans), noun) for noun in ("request", "image"))
     return f"  {requests}{kept} · {images} · {sum(each.sent_bytes for each in plans) / MEGABYTE:,.1f} MB to send"
 
 
-def _length_lines(run: DryRun, expected: Expected) -> Iterator[str]:
+def _length_lines(run: DryRun, expected: ExpectedRun) -> Iterator[str]:
     if run.context_length is None:
         yield "  no server states its context window: --context_length TOKENS finds what doesn't fit"
         return
@@ -120,7 +120,7 @@ def _latest_end(settings: RunSettings) -> str:
     return (datetime.now().astimezone() + timedelta(hours=settings.batch_hours)).strftime("%a %d %b %H:%M")
 
 
-def _cost(run: DryRun, expected: Expected, settings: RunSettings) -> tuple[float, float] | None:
+def _cost(run: DryRun, expected: ExpectedRun, settings: RunSettings) -> tuple[float, float] | None:
     """The cost of the prompts, and of replies of the maximum length; None without prices."""
     if run.prices is None:
         return None

@@ -13,7 +13,7 @@ from vqa_client.cli.signals import say_how_to_resume
 from vqa_client.cli.streams import SIGNALS, count, duration, say
 
 if TYPE_CHECKING:
-    from vqa_client.pages.render import Step
+    from vqa_client.pages.render import PageStep
 
 LEAST_S = 5.0
 """Least seconds between two plain lines."""
@@ -62,7 +62,9 @@ def files_progress(title: str, total: int, *, noun: str = "files") -> AbstractCo
     return _show(_FilesCount(title, total, noun))
 
 
-def pages_progress(title: str, *, documents: int, characters: int) -> AbstractContextManager[Callable[["Step"], None]]:
+def pages_progress(
+    title: str, *, documents: int, characters: int
+) -> AbstractContextManager[Callable[["PageStep"], None]]:
     """Show the progress of drawing documents, by characters: one document may be most of the work."""
     return _show(_PageCount(title, characters, documents))
 
@@ -103,7 +105,7 @@ class _PageCount(_FilesCount):
         self._documents, self._finished, self._pages, self._made, self._skipped = documents, 0, 0, 0, 0
 
     def add(self, step: Any) -> None:
-        """Count a Step."""
+        """Count a PageStep."""
         self.done += step.characters
         self._finished += step.documents
         self._pages += step.pages

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import to_builtins
 
-from vqa_client.aggregates import Figure
+from vqa_client.aggregates import Estimate
 from vqa_client.cli.pages_beside import write_again
 from vqa_client.cli.progress import display
 from vqa_client.cli.signals import Stopped, say_how_to_resume, until_signalled
@@ -22,8 +22,8 @@ from vqa_client.judge.loading import JudgedRun, judged_logs
 from vqa_client.judge.people import AgainstPeople, against_people, read_labels, write_sheet
 from vqa_client.model_config import load_model, names_config
 from vqa_client.reports.judged import (
-    Beside,
-    Form,
+    FormMeans,
+    Judges,
     Verdicts,
     agreement,
     calibration_text,
@@ -131,7 +131,7 @@ def _use_sheet(settings: JudgeSettings) -> int:
     return EXIT_OK
 
 
-def _sections(result: Beside, report: Path) -> Iterator[Section]:
+def _sections(result: Judges, report: Path) -> Iterator[Section]:
     """Each judge beside the rule, then the agreement of several judges."""
     yield Section(title=f"{result.task} · {result.model} · {result.kind} by another model")
     for verdicts in result.verdicts:
@@ -164,7 +164,7 @@ def _accuracy_section(of: Verdicts, headline: str) -> Section:
     return Section(columns=["in %", "score", "95 % interval", "of"], rows=rows)
 
 
-def _form_section(forms: Sequence[Form]) -> Section:
+def _form_section(forms: Sequence[FormMeans]) -> Section:
     def cell(mean: Mean) -> str:
         bounds = f" ({interval_text(mean.interval)})" if mean.interval else ""
         return percent(mean.value) + bounds
@@ -230,5 +230,5 @@ def _corrected_text(each: AgainstPeople) -> str:
     return _figure_text(each.accuracy)
 
 
-def _figure_text(figure: Figure) -> str:
+def _figure_text(figure: Estimate) -> str:
     return figure_text(figure.value, figure.low, figure.high)

@@ -12,7 +12,7 @@ from vqa_client.errors import UsageError
 from vqa_client.files import check_output, natural_key, replacing
 from vqa_client.images.find import PageFolder, page_folders
 from vqa_client.pages.documents import shown
-from vqa_client.pages.estimate import Estimate, Expected, estimate, estimate_forms
+from vqa_client.pages.estimate import ExpectedPages, PageEstimate, estimate, estimate_forms
 from vqa_client.pages.legibility import Legibility, check_reader
 from vqa_client.pages.legibility import legibility as legibility_of
 from vqa_client.pages.page_files import IMAGES, PageFiles, png
@@ -68,7 +68,7 @@ def _estimate_lines(selection: Variants, settings: PerturbSettings) -> Iterator[
         yield _estimate_line(settings.output / each.folder, what, form)
 
 
-def _estimate_layout(selection: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Estimate:
+def _estimate_layout(selection: Variants, perturbation: Perturbation, settings: PerturbSettings) -> PageEstimate:
     documents = selection.documents
     assert documents, "variants() has looked for them"
     style = changed(clean_style(selection.clean), perturbation)
@@ -76,7 +76,7 @@ def _estimate_layout(selection: Variants, perturbation: Perturbation, settings: 
         return estimate(documents, style, workers=settings.workers, advance=advance)
 
 
-def _estimate_line(folder: Path, what: str, expected: Expected) -> str:
+def _estimate_line(folder: Path, what: str, expected: ExpectedPages) -> str:
     tokens = ", ".join(f"{n:,} ({rule})" for rule, n in expected.tokens.items())
     return f"{folder}: {what}; all about {expected.size_bytes / 1e6:,.1f} MB, image tokens {tokens}"
 

@@ -19,7 +19,7 @@ from vqa_client.reports.summary import gap_words
 from vqa_client.runs.reopened import rows_of
 from vqa_client.settings.reports import ReportSettings
 
-Write = Callable[[Path, Overview], None]
+WriteFile = Callable[[Path, Overview], None]
 
 
 def report(settings: ReportSettings) -> None:
@@ -44,10 +44,10 @@ def report(settings: ReportSettings) -> None:
         raise DataError(f"{', '.join(map(str, broken))}: no line of it is a record", hint=WAY_OUT)
 
 
-def _forms(settings: ReportSettings, run: LoggedRun) -> dict[str, Write]:
+def _forms(settings: ReportSettings, run: LoggedRun) -> dict[str, WriteFile]:
     """The chosen files of a run, by the ending of their name; the page if none is chosen."""
     data = _data(run) if settings.csv or settings.jsonl or settings.parquet else {}
-    forms: dict[str, tuple[bool, Write]] = {
+    forms: dict[str, tuple[bool, WriteFile]] = {
         ".html": (settings.html, partial(write_page, html_images=settings.html_images)),
         ".records.csv": (settings.csv, partial(write_csv, csv_safe=settings.csv_safe, data=data)),
         ".table.jsonl": (settings.jsonl, partial(write_jsonl, data=data)),

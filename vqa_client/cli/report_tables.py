@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from vqa_client.aggregates import Figure, Totals
+from vqa_client.aggregates import Estimate, Totals
 from vqa_client.cli.tables import as_text
 from vqa_client.reports.names import count, cut, figure_text, interval_text, percent
 from vqa_client.reports.overview import in_order
@@ -176,7 +176,7 @@ def _totals(report: Report, totals: Totals) -> Section:
     return Section(columns=[f"totals {report.folder}".rstrip(), *metrics], rows=rows)
 
 
-def _figure(report: Report, total: str, figure: Figure | None) -> str:
+def _figure(report: Report, total: str, figure: Estimate | None) -> str:
     """A total in per cent, or in points if its benchmark gives points."""
     if figure is None:
         return "-"

@@ -10,14 +10,14 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from vqa_client.cli.app import HELP_FLAGS, Options, app
+from vqa_client.cli.app import HELP_FLAGS, OptionWords, app
 from vqa_client.cli.benchmark import parse_options, settings_command
 from vqa_client.cli.evaluate import evaluate as ask
 from vqa_client.cli.files_progress import files_progress, resumable
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, emit_json, say
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.varied_tables import of_pool
-from vqa_client.corrupted_copies import METADATA, Plan, describe, expected_bytes, joined, make, plan
+from vqa_client.corrupted_copies import METADATA, CopyPlan, describe, expected_bytes, joined, make, plan
 from vqa_client.errors import OutputError, UsageError
 from vqa_client.files import check_output, write_json
 from vqa_client.images.corruptions import PROFILES
@@ -47,7 +47,7 @@ def generate(settings: GenerateSettings) -> int:
     return EXIT_FAILED_QUESTIONS if bad else EXIT_OK
 
 
-def _make_files(planned: Plan, workers: int) -> tuple[list[int], set[str]]:
+def _make_files(planned: CopyPlan, workers: int) -> tuple[list[int], set[str]]:
     """Make the files; returns their sizes in bytes, and the images that could not be used."""
     sizes: list[int] = []
     bad: set[str] = set()
@@ -64,7 +64,7 @@ def _make_files(planned: Plan, workers: int) -> tuple[list[int], set[str]]:
     return sizes, bad
 
 
-def _summary_text(planned: Plan, made: list[int], bad: set[str]) -> str:
+def _summary_text(planned: CopyPlan, made: list[int], bad: set[str]) -> str:
     earlier = planned.files - planned.missing
     lacking = planned.missing - len(made)
     lines = [
@@ -76,7 +76,7 @@ def _summary_text(planned: Plan, made: list[int], bad: set[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _estimate_text(planned: Plan, settings: GenerateSettings) -> str:
+def _estimate_text(planned: CopyPlan, settings: GenerateSettings) -> str:
     lines = [
         f"{count(len(planned.sources), 'image')} in {count(len(planned.variants), 'folder')}: "
         f"{count(planned.files, 'file')}, {planned.missing:,} to be made"
@@ -101,7 +101,7 @@ _ALL = RobustnessRun()
 
 
 def run(
-    *options: Options,
+    *options: OptionWords,
     task: Annotated[
         str | None,
         CORRUPTIONS,

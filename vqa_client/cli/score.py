@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vqa_client.cli.app import HELP_FLAGS, Options, app, example_of
+from vqa_client.cli.app import HELP_FLAGS, OptionWords, app, example_of
 from vqa_client.cli.benchmark import parse_options, settings_command
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.errors import UsageError
@@ -20,7 +20,7 @@ from vqa_client.settings.score import (
 
 
 def score(
-    *options: Options,
+    *options: OptionWords,
     task: Annotated[
         str | None,
         DATA,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from vqa_client.answers.annotated import ScoreReport
     from vqa_client.answers.explained import ExplanationReport
     from vqa_client.reports.report import Report
-    from vqa_client.scoring.explanation_metrics.evil import Judged, Metric, Scope, Value
+    from vqa_client.scoring.explanation_metrics.evil import ExplanationMetric, MetricValue, Scope, ScoredExplanations
 
 METRICS_ACROSS = 3
 """Metrics in one table: more don't fit beside a long question type."""
@@ -85,7 +85,7 @@ def gap_text(gap: Gap) -> str:
 PER_CENT = frozenset({"Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "ROUGE_L", "METEOR", "SPICE", "BERTScore"})
 
 
-def explanations(report: "Report", judged: "Judged") -> Iterator[Section]:
+def explanations(report: "Report", judged: "ScoredExplanations") -> Iterator[Section]:
     """The scores of a report's explanations, and their files."""
     from vqa_client.tasks.explain.accuracy_grid import GRID
 
@@ -94,7 +94,7 @@ def explanations(report: "Report", judged: "Judged") -> Iterator[Section]:
     yield Section(notes=[f"{what}: {path}" for what, path in files.items()])
 
 
-def of_judged(judged: "Judged") -> Iterator[Section]:
+def of_judged(judged: "ScoredExplanations") -> Iterator[Section]:
     """The scores in every scope, those of e-ViL, and why some are missing."""
     scores = judged.scores
     by_title = {"all": scores.unfiltered, "answered right": scores.filtered, "half right too": scores.half_right}
@@ -124,13 +124,13 @@ def _reasons(scopes: "dict[str, Scope]") -> Iterator[str]:
                 yield f"not scored: {metric.reason}"
 
 
-def _cell(name: str, metric: "Metric") -> str:
+def _cell(name: str, metric: "ExplanationMetric") -> str:
     if metric.value is None:
         return "-"
     return f"{100 * metric.value:.1f}" if name in PER_CENT else f"{metric.value:.3f}"
 
 
-def _value(value: "Value") -> str:
+def _value(value: "MetricValue") -> str:
     return "-" if value.value is None else f"{100 * value.value:.1f}"
 
 

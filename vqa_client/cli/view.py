@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vqa_client.cli.streams import emit, safe, say
 from vqa_client.compare.write import comparison_page
-from vqa_client.html.serving import Pages, ReportServer
+from vqa_client.html.serving import ReportServer, ServedPages
 from vqa_client.html.viewer import Viewer
 from vqa_client.judge.benchmark import for_people, only_run
 from vqa_client.judge.beside import judges_of
@@ -24,7 +24,7 @@ def view(settings: ViewSettings) -> None:
     serve(pages, settings.port, "the page follows the run. Ctrl-C ends the server, not the run")
 
 
-def serve(pages: Pages, port: int, sentence: str) -> None:
+def serve(pages: ServedPages, port: int, sentence: str) -> None:
     """Serve pages until Ctrl-C; prints only the address to standard output, and `sentence` to standard error."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets background programs ignore it
     with ReportServer(pages, port) as server:

@@ -98,11 +98,11 @@ class Dialect(msgspec.Struct, frozen=True):
         return [change for change, made in changes.items() if made]
 
 
-Part = tuple[bytes, Image | None, bytes]
+BodyPart = tuple[bytes, Image | None, bytes]
 """An image's JSON before its base64 text, the image, and the JSON after it; without base64 all JSON is before it."""
 
 
-def by_bytes(image: Image, name: str = "") -> Part:
+def by_bytes(image: Image, name: str = "") -> BodyPart:
     """The image's bytes, or its address if it has one, and the name by which the server may keep it."""
     if image.address:
         return by_address(image.address, name)
@@ -110,12 +110,12 @@ def by_bytes(image: Image, name: str = "") -> Part:
     return before, image, _uuid_field(name) if name else b'"}},'
 
 
-def by_name(name: str) -> Part:
+def by_name(name: str) -> BodyPart:
     """The name of an image that the server has."""
     return b'{"type":"image_url","image_url":null,"uuid":' + msgspec.json.encode(name) + b"},", None, b""
 
 
-def by_address(address: str, name: str = "") -> Part:
+def by_address(address: str, name: str = "") -> BodyPart:
     """The address of an image that the server reads itself."""
     url = b'{"type":"image_url","image_url":{"url":' + msgspec.json.encode(address)
     return url + (_uuid_field(name)[1:] if name else b"}},"), None, b""
@@ -141,7 +141,7 @@ class RequestTemplate:
             named.pop("temperature", None)
         return b"]," + msgspec.json.encode(without_none({**self.parameters, **named}))[1:]
 
-    def body(self, request: Request, parts: Iterable[Part] | None = None) -> Body:
+    def body(self, request: Request, parts: Iterable[BodyPart] | None = None) -> Body:
         """The messages in order, then the parameters.
 
         `parts` are the images' JSON, if they are not all sent as plain bytes.
@@ -159,7 +159,7 @@ class RequestTemplate:
         return Body(segments)
 
 
-def _turn(content: Parts, image_parts: Iterator[Part] | None, text: bytes, segments: list[bytes | Image]) -> bytes:
+def _turn(content: Parts, image_parts: Iterator[BodyPart] | None, text: bytes, segments: list[bytes | Image]) -> bytes:
     """Append a user's message to `text`; text and images up to the last image go into `segments`, returns the rest."""
     text += b'{"role":"user","content":['
     for part in content:

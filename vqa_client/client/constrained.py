@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import GET_TIMEOUT_S, Endpoint
 from vqa_client.client.probe import json_object
-from vqa_client.client.probing.asks import MOST_TOKENS, Ask, Asker, Reply
+from vqa_client.client.probing.asks import MOST_TOKENS, Ask, Asker, ProbeReply
 from vqa_client.client.probing.findings import colour_asks
 from vqa_client.client.probing.parameters import (
     PARAMETERS,
@@ -98,7 +98,7 @@ async def choice_form(endpoint: Endpoint, model: ModelSettings, choosing: Choosi
     return await find(asker, choosing, plain)
 
 
-async def _constrained_form(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm:
+async def _constrained_form(asker: Asker, choosing: Choosing, plain: ProbeReply) -> ChoiceForm:
     """The first form that makes the model call a picture of a square a zebra or a quartz."""
     reasons = []
     for name, form in CONSTRAINED.items():
@@ -109,7 +109,7 @@ async def _constrained_form(asker: Asker, choosing: Choosing, plain: Reply) -> C
     raise _unusable(asker.endpoint, choosing, "; ".join(reasons), NO_FORM)
 
 
-async def _logprobs_form(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm:
+async def _logprobs_form(asker: Asker, choosing: Choosing, plain: ProbeReply) -> ChoiceForm:
     if await _thinks_first(asker, plain):
         raise _unusable(asker.endpoint, choosing, "the model thinks before it answers", THINKS)
     if form := await _by_token_ids(asker, choosing, plain):
@@ -122,7 +122,7 @@ async def _logprobs_form(asker: Asker, choosing: Choosing, plain: Reply) -> Choi
     raise _unusable(asker.endpoint, choosing, _why_no_logprobs(reply), NO_LOGPROBS)
 
 
-async def _thinks_first(asker: Asker, plain: Reply) -> bool:
+async def _thinks_first(asker: Asker, plain: ProbeReply) -> bool:
     """Whether the model thinks first; if its template opens the reasoning, only the reasoning's end shows it."""
     replies = [plain]
     if plain.completion and plain.completion.finish_reason == "length" and asker.model.max_tokens > MOST_TOKENS:
@@ -131,7 +131,7 @@ async def _thinks_first(asker: Asker, plain: Reply) -> bool:
     return bool(reasoning_finding([*replies, first]).value) or bool(first.completion and thinks(first.completion))
 
 
-async def _by_token_ids(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm | None:
+async def _by_token_ids(asker: Asker, choosing: Choosing, plain: ProbeReply) -> ChoiceForm | None:
     """The form for exact probabilities of the labels' own tokens, if the server takes tokens by their ids."""
     ids = await ids_of_labels(asker.endpoint, asker.model.model_name, choosing.labels)
     if not ids:
@@ -144,7 +144,7 @@ async def _by_token_ids(asker: Asker, choosing: Choosing, plain: Reply) -> Choic
     return ChoiceForm(name="logprob_token_ids", fields=fields) if len(known) == len(choosing.labels) else None
 
 
-async def _ask(asker: Asker, ask: Ask) -> Reply:
+async def _ask(asker: Asker, ask: Ask) -> ProbeReply:
     """The reply; a server that is busy is asked again, because its refusal doesn't show what it accepts."""
     for wait_s in PUT_OFF_S:
         reply = await asker.ask(ask)
@@ -163,7 +163,7 @@ def _one_token_fields(asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
     return {asker.dialect.max_tokens_name: 1, **fields}
 
 
-def _why_no_logprobs(reply: Reply) -> str:
+def _why_no_logprobs(reply: ProbeReply) -> str:
     if reply.completion is None:
         return f"logprobs are refused ({reply.error})"
     others = alternatives(reply)
@@ -172,7 +172,7 @@ def _why_no_logprobs(reply: Reply) -> str:
     return f"of a first token it reports {others} alternatives, and {min(TOP_LOGPROBS)} at least are needed"
 
 
-def _effect_in_words(reply: Reply) -> str:
+def _effect_in_words(reply: ProbeReply) -> str:
     if reply.completion is None:
         return f"refused ({reply.error})"
     cut = not reply.completion.text and reply.completion.finish_reason == "length"

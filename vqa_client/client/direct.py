@@ -15,7 +15,7 @@ import httpx2
 
 from vqa_client.client.body import Upload
 from vqa_client.client.connection import Connection
-from vqa_client.client.messages import Head, Response, Target, unpack_reply
+from vqa_client.client.messages import RequestHead, Response, Target, unpack_reply
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.url import port_of
 
@@ -53,7 +53,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         return (await self.send(target, body, limit_s, head=target.head(None))).for_httpx2()
 
     async def send(
-        self, target: Target, body: Upload | bytes | None, connect_s: float, *, head: Head | None = None
+        self, target: Target, body: Upload | bytes | None, connect_s: float, *, head: RequestHead | None = None
     ) -> Response:
         """Send one request and read its whole reply; its first byte must leave within `connect_s` seconds.
 
@@ -71,7 +71,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
                 self._drop_idle()  # the others may be closed too, and a large body must not be sent once for each
         return await self._exchange(await self._connect(target, connect_s), head, body)
 
-    async def _exchange(self, connection: Connection, head: Head, body: Upload | bytes) -> Response:
+    async def _exchange(self, connection: Connection, head: RequestHead, body: Upload | bytes) -> Response:
         connection.begin()
         if not connection.alive:
             raise httpx2.ReadError("the server closed the connection at once")
@@ -93,7 +93,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             else:
                 connection.transport.abort()
 
-    async def _send(self, connection: Connection, head: Head, body: Upload | bytes) -> None:
+    async def _send(self, connection: Connection, head: RequestHead, body: Upload | bytes) -> None:
         if isinstance(body, bytes):
             connection.write((head, body))
             return

@@ -19,7 +19,7 @@ from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES, ReplyRoo
 RawHeaders = Iterable[tuple[bytes, bytes]]
 
 
-class Head(bytes):
+class RequestHead(bytes):
     """A request's head; no traceback shows it, because it contains the key."""
 
     def __repr__(self) -> str:
@@ -41,14 +41,14 @@ class Target:
         return f"<target of {self.method}>"
 
     @cached_property
-    def _start(self) -> Head:
+    def _start(self) -> RequestHead:
         lines = [b"%s %s HTTP/1.1" % (self.method.encode(), self.url.raw_path)]
-        return Head(b"\r\n".join([*lines, *(b"%s: %s" % header for header in self.headers)]) + b"\r\n")
+        return RequestHead(b"\r\n".join([*lines, *(b"%s: %s" % header for header in self.headers)]) + b"\r\n")
 
-    def head(self, body: Upload | bytes | None) -> Head:
+    def head(self, body: Upload | bytes | None) -> RequestHead:
         """The request line and all headers, with Content-Length unless the body is None."""
         length = b"" if body is None else b"Content-Length: %d\r\n" % _size_bytes(body)
-        return Head(self._start + length + b"\r\n")
+        return RequestHead(self._start + length + b"\r\n")
 
     def request(self, body: Upload | bytes | None, connect_s: float) -> httpx2.Request:
         """The request as httpx2's object; connecting may take `connect_s` seconds."""

@@ -55,7 +55,7 @@ class McNemar(Struct, frozen=True, kw_only=True):
     p: float
 
 
-class Group(Struct, frozen=True, kw_only=True):
+class GroupDifference(Struct, frozen=True, kw_only=True):
     """The difference in one group of a breakdown; `p_holm` counts all groups of all breakdowns as one family."""
 
     field: str
@@ -96,9 +96,9 @@ class Comparison(Struct, frozen=True, kw_only=True):
     p: float
     p_method: str
     p_holm: float
-    groups: tuple[Group, ...]
+    groups: tuple[GroupDifference, ...]
     variant: str | None
-    variants: tuple[Group, ...]
+    variants: tuple[GroupDifference, ...]
     only_a: int
     only_b: int
     warnings: tuple[str, ...]
@@ -229,7 +229,7 @@ def _published_mean(kept: Sequence[Kept]) -> float | None:
 Fields = dict[str, dict[str, list[Pair]]]
 
 
-def _groups(by_field: Fields) -> Iterator[Group]:
+def _groups(by_field: Fields) -> Iterator[GroupDifference]:
     """The groups of every field with several values; a question's groups are those of the first side."""
     groups = [
         _group(field, value, values[value])
@@ -258,9 +258,9 @@ def _by_variant(pairs: Sequence[Pair]) -> Fields:
     return {"variant": by_variant}
 
 
-def _group(field: str, value: str, pairs: Sequence[Pair]) -> Group:
+def _group(field: str, value: str, pairs: Sequence[Pair]) -> GroupDifference:
     between = _difference(pairs)
-    return Group(
+    return GroupDifference(
         field=field,
         value=value,
         a=fsum(pair.a.score for pair in pairs) / len(pairs),

@@ -71,7 +71,7 @@ class Cell(Struct, frozen=True, kw_only=True):
         return f"rank {self.best}" if self.best == self.worst else f"rank {self.best}-{self.worst}"
 
 
-class Column(Struct, frozen=True, kw_only=True):
+class BoardColumn(Struct, frozen=True, kw_only=True):
     """One benchmark, or one part of its data: its measure, its cells by model, and how their runs differ."""
 
     title: str
@@ -84,7 +84,7 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     """All columns, and the models in the order of their mean over the columns that most models have finished."""
 
     models: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[BoardColumn, ...]
     means: dict[str, float] = {}
     """The mean of each model over `in_mean` columns of shares, if there are at least two."""
     in_mean: int = 0
@@ -142,7 +142,7 @@ def _labels(runs: Sequence[LoggedRun], titles: Mapping[Path, str]) -> dict[Path,
     return all_labels
 
 
-def _in_order(columns: tuple[Column, ...], left_out: tuple[str, ...]) -> Leaderboard:
+def _in_order(columns: tuple[BoardColumn, ...], left_out: tuple[str, ...]) -> Leaderboard:
     models = list(dict.fromkeys(model for column in columns for model in column.cells))
     counts = [sum(map(_is_averaged, column.cells.values())) for column in columns]
     common = [column for column, count in zip(columns, counts, strict=True) if count == max(counts)]
@@ -158,7 +158,7 @@ def _in_order(columns: tuple[Column, ...], left_out: tuple[str, ...]) -> Leaderb
     )
 
 
-def _mean(model: str, columns: Sequence[Column]) -> float:
+def _mean(model: str, columns: Sequence[BoardColumn]) -> float:
     values = [cell.value or 0.0 for column in columns if (cell := column.cells.get(model)) and _is_averaged(cell)]
     return fsum(values) / len(values) if values else 0.0
 
@@ -169,7 +169,7 @@ def _is_averaged(cell: Cell) -> bool:
     return cell.value is not None and cell.most == 1 and not (cell.apart or cell.incomplete or is_blind)
 
 
-def _column(title: str, runs: Sequence[LoggedRun], labels: Mapping[Path, str]) -> Column:
+def _column(title: str, runs: Sequence[LoggedRun], labels: Mapping[Path, str]) -> BoardColumn:
     sides, notes = dict[str, Side](), list[str]()
     for run in runs:
         try:
@@ -186,7 +186,7 @@ def _column(title: str, runs: Sequence[LoggedRun], labels: Mapping[Path, str]) -
     leading = description.leading_total.replace("_", " ")
     if leading and any(cell.best is not None for cell in cells.values()):
         rank_notes.append(f"figures are {leading}; ranks compare questions, by their mean {description.measure}")
-    return Column(title=title, measure=leading or description.measure, cells=cells, notes=(*notes, *rank_notes))
+    return BoardColumn(title=title, measure=leading or description.measure, cells=cells, notes=(*notes, *rank_notes))
 
 
 def _cell(side: Side) -> Cell:

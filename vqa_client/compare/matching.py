@@ -7,7 +7,7 @@ from msgspec import Struct
 from vqa_client.compare.sides import Kept, Side
 from vqa_client.errors import DataError, IdentityError
 from vqa_client.files import natural_key
-from vqa_client.reports.log_reader import Key
+from vqa_client.log_lines import Key
 from vqa_client.reports.logged_run import headline_of
 from vqa_client.reports.names import count, cut, first_of, flat
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from vqa_client.compare.figures import EXACT, Compared, Comparison, Group
+from vqa_client.compare.figures import EXACT, Compared, Comparison, GroupDifference
 from vqa_client.compare.matching import Matched
 from vqa_client.reports.logged_run import variant_words
 from vqa_client.reports.names import count, cut, first_of, interval_text, percent
@@ -100,7 +100,7 @@ def tests(of: Comparison) -> Section:
     return Section(notes=list(map(_one_line, lines)))
 
 
-def _breakdown(groups: Sequence[Group]) -> Section:
+def _breakdown(groups: Sequence[GroupDifference]) -> Section:
     title = f"by {groups[0].field.replace('_', ' ')}"
     if len(groups) > MOST_GROUPS:
         title += f" (the {MOST_GROUPS} largest of {len(groups):,})"

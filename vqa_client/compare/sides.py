@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError
 from vqa_client.files import natural_key
-from vqa_client.reports.log_reader import LOG_ENDING, Key, find_logs
+from vqa_client.log_lines import Key
+from vqa_client.reports.log_reader import LOG_ENDING, find_logs
 from vqa_client.reports.logged_run import CLEAN, LoggedRun, headline_of, read_run
 from vqa_client.reports.names import first_of
 from vqa_client.task import Description

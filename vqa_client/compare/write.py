@@ -13,19 +13,19 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.compare.figures import FULL_MARKS, Compared, Comparison, Group, compare
+from vqa_client.compare.figures import FULL_MARKS, Compared, Comparison, GroupDifference, compare
 from vqa_client.compare.matching import Matched, Pair
 from vqa_client.compare.sections import sentence, tests
 from vqa_client.compare.sides import Kept, Side, label_sides, read_sides
 from vqa_client.errors import UsageError
 from vqa_client.files import replacing, write_json
-from vqa_client.html.asked import Gap, asked
+from vqa_client.html.asked import PairedGap, asked
 from vqa_client.html.charts import Scatter, scatter, slopes, steps
 from vqa_client.html.data import COLUMNS, TEXT_BUDGET, Block, text_limit
 from vqa_client.html.figures import Figure, heat_maps, state_link
 from vqa_client.html.page import OURS, policy, rendered
 from vqa_client.html.shown_images import Embedded, EmbeddedImages, Show, chosen
-from vqa_client.reports.log_reader import Key
+from vqa_client.log_lines import Key
 from vqa_client.reports.names import percent
 from vqa_client.reports.overview import Overview, dollars, overview
 from vqa_client.reports.sections import Section
@@ -105,8 +105,10 @@ def _accuracies(compared: Compared) -> Iterator[Figure]:
         yield Figure(label=label, n=n, share=of.value, interval=of.interval, link=link)
 
 
-def _gap(label: str, before: float, after: float, of: Comparison | Group, p_holm: float, link: str = "") -> Gap:
-    return Gap(label=label, before=before, after=after, difference=of.difference, p_holm=p_holm, link=link)
+def _gap(
+    label: str, before: float, after: float, of: Comparison | GroupDifference, p_holm: float, link: str = ""
+) -> PairedGap:
+    return PairedGap(label=label, before=before, after=after, difference=of.difference, p_holm=p_holm, link=link)
 
 
 def _comparison(number: int, of: Comparison, matched: Matched) -> dict[str, Any]:
@@ -116,7 +118,7 @@ def _comparison(number: int, of: Comparison, matched: Matched) -> dict[str, Any]
     square = [
         [(full.count((a, b)), state_link(**{"side.0": ways[a], f"side.{number}": ways[b]})) for b in ways] for a in ways
     ]
-    gaps: dict[str, list[Gap]] = {}
+    gaps: dict[str, list[PairedGap]] = {}
     for group in (*of.variants, *of.groups):
         link = "" if group in of.variants else state_link(**{f"by.{group.field}": group.value})
         gaps.setdefault(group.field, []).append(_gap(group.value, group.a, group.b, group, group.p_holm, link))
@@ -163,12 +165,12 @@ def _rows(block: Block, side: Side, keys: Collection[Key]) -> Iterator[tuple[Key
                 yield key, block.row(record)
 
 
-def _blind(every: Sequence[ChartedRun]) -> list[tuple[str, list[Gap]]]:
+def _blind(every: Sequence[ChartedRun]) -> list[tuple[str, list[PairedGap]]]:
     """The accuracies with images and without of runs that asked both ways, over all questions, then by group."""
     asked_both = [charted for charted in every if {SEEN, BLIND} <= set(charted.overview.run.records.variants)]
     if len(asked_both) < 2:
         return []
-    gaps: dict[str, list[Gap]] = {}
+    gaps: dict[str, list[PairedGap]] = {}
     for charted in asked_both:
         for gap in asked(charted.overview).gaps:
             label = "all questions" if gap.label == "all" else gap.label

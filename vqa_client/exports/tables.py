@@ -19,7 +19,7 @@ from vqa_client.types import Record, SentImage
 Get = Callable[[Record], Any]
 
 
-class Column(Struct, frozen=True):
+class ExportColumn(Struct, frozen=True):
     """A column's name, the type of its values, and a function that gets them; None is an empty cell.
 
     The type `list` means a list of texts, and SentImage a list of images.
@@ -30,32 +30,32 @@ class Column(Struct, frozen=True):
     get: Get
 
 
-def _own_columns(kind: type, *names: str) -> Iterator[Column]:
+def _own_columns(kind: type, *names: str) -> Iterator[ExportColumn]:
     """Columns of a record's own fields of one kind."""
-    return (Column(name, kind, attrgetter(name)) for name in names)
+    return (ExportColumn(name, kind, attrgetter(name)) for name in names)
 
 
 _FIRST = (
     *_own_columns(str, "question_id"),
-    Column("variant", str, attrgetter("form")),
+    ExportColumn("variant", str, attrgetter("form")),
     *_own_columns(str, "status"),
-    Column("correct", bool, lambda record: record.score >= 1.0),
+    ExportColumn("correct", bool, lambda record: record.score >= 1.0),
     *_own_columns(float, "score"),
     *_own_columns(str, "answer"),
-    Column("references", list, lambda record: list(record.references)),
+    ExportColumn("references", list, lambda record: list(record.references)),
     *_own_columns(str, "rationale", "rule"),
-    Column("rivals", list, lambda record: list(record.rivals)),
+    ExportColumn("rivals", list, lambda record: list(record.rivals)),
     *_own_columns(str, "source"),
 )
 _LAST = (
     *_own_columns(str, "cluster", "prompt", "output", "reasoning", "finish_reason"),
     *_own_columns(int, "prompt_tokens", "completion_tokens"),
     *_own_columns(float, "latency_s"),
-    Column("ttft_s", float, lambda record: record.ttft_s if record.ttft_s is not UNSET else None),
+    ExportColumn("ttft_s", float, lambda record: record.ttft_s if record.ttft_s is not UNSET else None),
     *_own_columns(int, "attempts", "request_bytes", "truncated_pages"),
-    Column("images", SentImage, lambda record: list(map(to_builtins, record.images))),
-    Column("error", str, lambda record: record.error.message if record.error else None),
-    Column("http_status", int, lambda record: record.error.http_status if record.error else None),
+    ExportColumn("images", SentImage, lambda record: list(map(to_builtins, record.images))),
+    ExportColumn("error", str, lambda record: record.error.message if record.error else None),
+    ExportColumn("http_status", int, lambda record: record.error.http_status if record.error else None),
 )
 
 
@@ -63,7 +63,7 @@ Data = Mapping[str, Mapping[str, Any]]
 """The user's own columns of each question, by its id."""
 
 
-def columns(overview: Overview, data: Data | None) -> tuple[Column, ...]:
+def columns(overview: Overview, data: Data | None) -> tuple[ExportColumn, ...]:
     """The columns of a run: a record's own, one for each metric and each breakdown field, and those of the data."""
     unknown = () if overview.has_accuracy else ("correct", "score")
     first = (_where_known(column) if column.name in unknown else column for column in _FIRST)
@@ -73,32 +73,32 @@ def columns(overview: Overview, data: Data | None) -> tuple[Column, ...]:
     return (*first, *metrics, *fields, *_LAST, *(_of_data(name, data or {}) for name in names))
 
 
-def rows(records: Iterable[Record], selected: Iterable[Column]) -> Iterator[list[Any]]:
+def rows(records: Iterable[Record], selected: Iterable[ExportColumn]) -> Iterator[list[Any]]:
     """A list of values for each record."""
     gets = [column.get for column in selected]
     for record in records:
         yield [get(record) for get in gets]
 
 
-def _where_known(column: Column) -> Column:
+def _where_known(column: ExportColumn) -> ExportColumn:
     """The column, empty for a record whose answer is unknown."""
-    return Column(column.name, column.kind, lambda record: column.get(record) if record.references else None)
+    return ExportColumn(column.name, column.kind, lambda record: column.get(record) if record.references else None)
 
 
-def _of_metric(name: str) -> Column:
-    return Column(f"score.{name}", float, lambda record: record.parts.get(name))
+def _of_metric(name: str) -> ExportColumn:
+    return ExportColumn(f"score.{name}", float, lambda record: record.parts.get(name))
 
 
-def _of_data(name: str, data: Data) -> Column:
+def _of_data(name: str, data: Data) -> ExportColumn:
     def get(record: Record) -> str | None:
         value = data.get(record.question_id, {}).get(name)
         return encode(value).decode() if isinstance(value, list | dict) else None if value is None else str(value)
 
-    return Column(f"data.{name}", str, get)
+    return ExportColumn(f"data.{name}", str, get)
 
 
-def _of_field(name: str) -> Column:
-    return Column(f"group.{name}", str, lambda record: field_value(record, name))
+def _of_field(name: str) -> ExportColumn:
+    return ExportColumn(f"group.{name}", str, lambda record: field_value(record, name))
 
 
 _CSV_START = rb"question_id,variant,"

@@ -35,7 +35,7 @@ NO_ANSWER = "-"
 MOST_ROWS = 40
 
 
-class Gap(Struct, frozen=True, kw_only=True):
+class PairedGap(Struct, frozen=True, kw_only=True):
     """A paired difference between two ways to ask, with both accuracies; `difference` is None without pairs."""
 
     label: str
@@ -58,7 +58,7 @@ class Confusion(Struct, frozen=True, kw_only=True):
     places: PositionBias
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class AskedForms(Struct, frozen=True, kw_only=True):
     """What leads the page: `lead` replaces the usual figures, `together` has more figures over all forms.
 
     `gaps` compare two ways to ask, named by `before` and `after`. `chance` is the accuracy of guessing, in [0, 1];
@@ -70,7 +70,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     together: tuple[Figure, ...] = ()
     before: str = ""
     after: str = ""
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[PairedGap, ...] = ()
     notes: tuple[str, ...] = ()
     chance: float | None = None
     same_chance: bool = False
@@ -79,7 +79,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     bins: tuple[Bin, ...] = ()
 
 
-def asked(overview: Overview) -> Asked:
+def asked(overview: Overview) -> AskedForms:
     """Compute the figures of the run's variants and choices."""
     run, variants = overview.run, overview.run.records.variants
     kinds = {variant.partition("/")[0] for variant in variants}
@@ -100,7 +100,7 @@ def asked(overview: Overview) -> Asked:
         fields = {"option": "shuffled choices (--shuffle_choices)"} if kinds == {SHUFFLED} else {}
     for _ in by_question:  # count the records that no option has read
         pass
-    return Asked(**fields, **choices.fields(overview))
+    return AskedForms(**fields, **choices.fields(overview))
 
 
 class _ChoiceCounts:
@@ -218,9 +218,9 @@ def _blind(questions: Iterable[list[Record]], description: Description) -> dict[
     }
 
 
-def _pairing(label: str, of: Pairing, place: Mapping[str, str]) -> Gap:
+def _pairing(label: str, of: Pairing, place: Mapping[str, str]) -> PairedGap:
     link = state_link(**place) if place else ""
-    return Gap(label=label, before=of.blind.value, after=of.seen.value, difference=of.gain, link=link)
+    return PairedGap(label=label, before=of.blind.value, after=of.seen.value, difference=of.gain, link=link)
 
 
 def _pages(questions: Iterable[list[Record]], forms: Sequence[str]) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def _pages(questions: Iterable[list[Record]], forms: Sequence[str]) -> dict[str,
     for before, after, both in neighbours(scores):
         n = len(both) or 1
         new, old = sum(row[0] for row in both) / n, sum(row[1] for row in both) / n
-        gaps.append(Gap(label=f"{after} less {before}", before=old, after=new, difference=difference(both)))
+        gaps.append(PairedGap(label=f"{after} less {before}", before=old, after=new, difference=difference(both)))
     return {
         "option": f"every question with pages {', '.join(forms)} (--pages)",
         "lead": tuple(_mean(f"pages {form}", of.values(), form) for form, of in scores.items() if of)[:2],
@@ -251,7 +251,7 @@ def _corrupted(questions: Iterable[list[Record]]) -> dict[str, Any]:
     clean = curves.clean.accuracy if curves.clean else None
     drops = [(less, name, level, of.accuracy) for name, level, of in curves.variants if (less := of.difference)]
     gaps = [
-        Gap(
+        PairedGap(
             label=f"{name} {level}",
             before=clean,
             after=accuracy,

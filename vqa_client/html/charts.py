@@ -7,7 +7,7 @@ from math import exp, log
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.html.asked import Gap
+from vqa_client.html.asked import PairedGap
 from vqa_client.html.figures import HeatMap
 from vqa_client.reports.logged_run import CLEAN
 from vqa_client.reports.overview import LEVELS, Overview, in_order, quantile
@@ -218,7 +218,7 @@ Share = tuple[float | None, str]
 """A value in [0, 1], and its text."""
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class RunLine(Struct, frozen=True, kw_only=True):
     """One run: the coordinates and the text of each known value; `ends` are numbers with their coordinates."""
 
     name: str
@@ -242,7 +242,7 @@ class Lines(Struct, frozen=True, kw_only=True):
 
     title: str
     ticks: tuple[tuple[float, str], ...]
-    lines: tuple[Line, ...]
+    lines: tuple[RunLine, ...]
     width: float
     height: float = HEIGHT
     is_slope: bool = False
@@ -273,7 +273,7 @@ def steps(maps: Sequence[tuple[str, HeatMap]], description: Description) -> list
     return charts
 
 
-def slopes(blind: Sequence[tuple[str, Sequence[Gap]]], before: str, after: str) -> list[Lines]:
+def slopes(blind: Sequence[tuple[str, Sequence[PairedGap]]], before: str, after: str) -> list[Lines]:
     """A chart for each group with two dots and a line for each run: its accuracies without images and with them."""
     return [
         _with_ends(
@@ -312,7 +312,7 @@ def _chart(title: str, places: Sequence[str], values: Mapping[str, Sequence[Shar
     for at, (name, shares) in enumerate(values.items()):
         known = [(x, share, text) for x, (share, text) in zip(xs, shares, strict=True) if share is not None]
         points = tuple((x, chart.level(share), text) for x, share, text in known)
-        lines.append(Line(name=name, style=at % STYLES, points=points))
+        lines.append(RunLine(name=name, style=at % STYLES, points=points))
     return replace(chart, ticks=tuple(zip(xs, places, strict=True)), lines=tuple(lines))
 
 

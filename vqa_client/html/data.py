@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from vqa_client.files import encode
 from vqa_client.html.figures import rows_of_judges
-from vqa_client.html.shown_images import ImageFiles, Show, Shown
+from vqa_client.html.shown_images import ImageFiles, Show, ShownImage
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, field_value, in_order
 from vqa_client.scoring.choices.circular import choices_in
@@ -44,7 +44,7 @@ def inside_page(content: object) -> bytes:
     return encode(content).replace(b"<", b"\\u003c")
 
 
-def facts_of(image: SentImage, display: Shown, picture: int) -> list[Any]:
+def facts_of(image: SentImage, display: ShownImage, picture: int) -> list[Any]:
     """The facts of an image for the page; `picture` is the number of the text with its small picture."""
     facts = [image.name, image.sha256, image.size_bytes, image.width, image.height, list(image.transforms)]
     return [*facts, display.href, picture, display.note]

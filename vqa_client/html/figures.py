@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
-from vqa_client.aggregates import Figure as Total
-from vqa_client.reports.judged import Beside, Verdicts, agreement, coverage, kappa_text, name_of, read_judged, scored_by
-from vqa_client.reports.log_reader import Key
+from vqa_client.aggregates import Estimate
+from vqa_client.log_lines import Key
+from vqa_client.reports.judged import Judges, Verdicts, agreement, coverage, kappa_text, name_of, read_judged, scored_by
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import LEVELS, VARIANT, Overview, in_order
 from vqa_client.reports.summary import Tally
@@ -47,7 +47,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-class Breakdown(Struct, frozen=True, kw_only=True):
+class BreakdownFigures(Struct, frozen=True, kw_only=True):
     """The figures of a field's values; `left_out` is the number of values that are not shown."""
 
     field: str
@@ -114,7 +114,7 @@ def totals(overview: Overview) -> list[tuple[str, str, list[Figure]]]:
     return rows
 
 
-def _total(overview: Overview, name: str, label: str, of: Total) -> Figure:
+def _total(overview: Overview, name: str, label: str, of: Estimate) -> Figure:
     """A total as a share; for a total in points, the label gives the points."""
     n, most = overview.summary.overall.total, overview.description.points.get(name, 1.0)
     interval = None
@@ -126,7 +126,7 @@ def _total(overview: Overview, name: str, label: str, of: Total) -> Figure:
     return Figure(label=label, n=n, share=None if of.value is None else of.value / most, interval=interval)
 
 
-def breakdowns(overview: Overview) -> list[Breakdown]:
+def breakdowns(overview: Overview) -> list[BreakdownFigures]:
     """The fields with several values; of very many values only the most frequent."""
     fields = [field for field in overview.fields if field != VARIANT]
     several = [field for field in fields if len(overview.summary.breakdowns.get(field, {})) > 1]
@@ -177,13 +177,15 @@ def of_mean(label: str, mean: Mean, link: str = "") -> Figure:
     return Figure(label=label, n=mean.n, share=mean.value, interval=mean.interval, link=link)
 
 
-def _breakdown(overview: Overview, field: str, tallies: Mapping[str, Tally], within: Mapping[str, str]) -> Breakdown:
+def _breakdown(
+    overview: Overview, field: str, tallies: Mapping[str, Tally], within: Mapping[str, str]
+) -> BreakdownFigures:
     values = in_order(tallies, overview.description.order(field))
     if len(values) > MOST_ROWS:
         frequent = sorted(values, key=lambda value: -tallies[value].total)[:MOST_ROWS]
         values = [value for value in values if value in frequent]
     rows = tuple(_figure({field: value}, value, tallies[value], within) for value in values)
-    return Breakdown(field=field, rows=rows, left_out=len(tallies) - len(rows))
+    return BreakdownFigures(field=field, rows=rows, left_out=len(tallies) - len(rows))
 
 
 def _heat_maps(overview: Overview, pairs: Sequence[tuple[str, str]], within: Mapping[str, str]) -> list[HeatMap]:
@@ -255,11 +257,11 @@ def rows_of_judges(run: LoggedRun, keys: Sequence[Key]) -> list[dict[str, Any]]:
     ]
 
 
-def _title(result: Beside, of: Verdicts) -> str:
+def _title(result: Judges, of: Verdicts) -> str:
     return f"{result.kind} by {of.judge.name}"
 
 
-def _judging(result: Beside, of: Verdicts) -> Judging:
+def _judging(result: Judges, of: Verdicts) -> Judging:
     right, wrong = of.table
     raised, lowered = (state_link(judge=f"{_title(result, of)}/{side}") for side in SIDES)
     return Judging(

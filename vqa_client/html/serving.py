@@ -9,7 +9,7 @@ from typing import Protocol
 
 from vqa_client.errors import UsageError
 from vqa_client.html.page import policy
-from vqa_client.html.viewer import JSON, NOT_THERE, Reply
+from vqa_client.html.viewer import JSON, NOT_THERE, HttpReply
 
 LOOPBACK = "127.0.0.1"
 _NAMES = frozenset({LOOPBACK, "localhost"})
@@ -23,13 +23,13 @@ _MOST_SENT_BYTES = 1 << 20
 _IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
-class Pages(Protocol):
+class ServedPages(Protocol):
     """What is served; both methods are called from several threads."""
 
-    def answer(self, path: str) -> Reply:
+    def answer(self, path: str) -> HttpReply:
         """The reply to an address below the root."""
 
-    def take(self, path: str, body: bytes) -> Reply:
+    def take(self, path: str, body: bytes) -> HttpReply:
         """Keep the JSON that a page sends to an address below the root."""
 
 
@@ -39,7 +39,7 @@ class ReportServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 512
 
-    def __init__(self, pages: Pages, port: int) -> None:
+    def __init__(self, pages: ServedPages, port: int) -> None:
         self.pages = pages
         self._waiting: dict[socket.socket, float] = {}
         self.root = f"/{secrets.token_urlsafe(9)}/"
@@ -124,7 +124,7 @@ class _Answers(BaseHTTPRequestHandler):
         body = self.rfile.read(int(size))
         return self._send(self.server.pages.take(path, body))
 
-    def _send(self, reply: Reply) -> None:
+    def _send(self, reply: HttpReply) -> None:
         self.send_response(reply.status)
         headers = {
             "Content-Type": reply.kind,

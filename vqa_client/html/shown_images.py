@@ -149,7 +149,7 @@ NOT_ASKED = "a small picture is left out (--html_images)"
 CANT_SHOW = "the file can't be shown"
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class ShownImage(Struct, frozen=True, kw_only=True):
     """A link and a small picture, each "" if missing, and a note on why it is missing."""
 
     href: str = ""
@@ -157,7 +157,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-Show = Callable[[SentImage], Shown]
+Show = Callable[[SentImage], ShownImage]
 
 
 class Embedded(Struct, frozen=True, kw_only=True):
@@ -185,7 +185,7 @@ class EmbeddedImages:
         self._folder = folder.resolve()
         self._sides = sides
 
-    def __call__(self, image: SentImage) -> Shown:
+    def __call__(self, image: SentImage) -> ShownImage:
         """What the page shows of an image."""
         path = next(filter(None, (files.find(image) for files in self._files)), None)
         if path is None:
@@ -193,23 +193,23 @@ class EmbeddedImages:
         inside_another = split_name(str(path))[1]
         href = "" if inside_another else quote(os.path.relpath(path.resolve(), self._folder))
         if image not in self._sides:
-            return Shown(href=href, note="" if href else NOT_ASKED)
+            return ShownImage(href=href, note="" if href else NOT_ASKED)
         return _pictured(path, href, image, self._sides[image])
 
 
-def _missing(image: SentImage) -> Shown:
-    return Shown(note=f"at {image.name}, which the page doesn't fetch" if is_address(image.name) else NOT_FOUND)
+def _missing(image: SentImage) -> ShownImage:
+    return ShownImage(note=f"at {image.name}, which the page doesn't fetch" if is_address(image.name) else NOT_FOUND)
 
 
-def _pictured(path: Path, href: str, image: SentImage, side_pixels: int) -> Shown:
+def _pictured(path: Path, href: str, image: SentImage, side_pixels: int) -> ShownImage:
     try:
         if not is_unchanged(path, image):
-            return Shown(href=href, note=CHANGED)
+            return ShownImage(href=href, note=CHANGED)
     except (OSError, ValueError, DataError):
-        return Shown(note=NOT_FOUND)
+        return ShownImage(note=NOT_FOUND)
     if (picture := thumbnail(path, side_pixels)) is None:
-        return Shown(href=href, note=CANT_SHOW)
-    return Shown(href=href, picture=f"data:image/webp;base64,{b64encode(picture).decode()}")
+        return ShownImage(href=href, note=CANT_SHOW)
+    return ShownImage(href=href, picture=f"data:image/webp;base64,{b64encode(picture).decode()}")
 
 
 class ServedImages:
@@ -224,7 +224,7 @@ class ServedImages:
         self.files: list[Path] = []
         self.sent: list[SentImage] = []
 
-    def __call__(self, image: SentImage) -> Shown:
+    def __call__(self, image: SentImage) -> ShownImage:
         """What the page shows of an image."""
         path = self._finder.find(image)
         if path is None:
@@ -233,7 +233,7 @@ class ServedImages:
         if number == len(self.files):
             self.files.append(path)
             self.sent.append(image)
-        return Shown(href=f"image/{number}", picture=f"thumbnail/{number}")
+        return ShownImage(href=f"image/{number}", picture=f"thumbnail/{number}")
 
 
 def chosen(

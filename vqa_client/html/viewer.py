@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from vqa_client.errors import UNDECODABLE, DataError, VqaClientError
 from vqa_client.files import alone_in, stamp, state_of, write_json
 from vqa_client.html.page import index_page, page
-from vqa_client.html.shown_images import CHANGED, ServedImages, Show, Shown, is_unchanged, thumbnail
+from vqa_client.html.shown_images import CHANGED, ServedImages, Show, ShownImage, is_unchanged, thumbnail
 from vqa_client.images.facts import facts
 from vqa_client.reports.judged import judged_files
 from vqa_client.reports.log_reader import file_beside, find_logs, run_file_of
@@ -27,7 +27,7 @@ from vqa_client.types import SentImage
 HTML, PLAIN, WEBP, JSON = "text/html; charset=utf-8", "text/plain; charset=utf-8", "image/webp", "application/json"
 
 
-class Reply(Struct, frozen=True, kw_only=True):
+class HttpReply(Struct, frozen=True, kw_only=True):
     """An HTTP reply; `location` is the target of a redirection."""
 
     status: int = 200
@@ -36,7 +36,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     location: str = ""
 
 
-NOT_THERE = Reply(status=404, body=b"not found\n")
+NOT_THERE = HttpReply(status=404, body=b"not found\n")
 
 
 class _ReadLog(Struct, frozen=True):
@@ -61,15 +61,15 @@ class Viewer:
         self._lock = threading.Lock()
         self._find_logs()
 
-    def answer(self, path: str) -> Reply:
+    def answer(self, path: str) -> HttpReply:
         """The reply to an address below the root, such as "", "0/", "0/state", "0/image/3" or "compare/0-2"."""
         return reply_or_error(lambda: self._answer(path))
 
-    def take(self, path: str, body: bytes) -> Reply:
+    def take(self, path: str, body: bytes) -> HttpReply:
         """Keep a note that is sent to "0/notes"."""
         return reply_or_error(lambda: self._take(path, body))
 
-    def _answer(self, path: str) -> Reply:
+    def _answer(self, path: str) -> HttpReply:
         with self._lock:
             if path == "":
                 return self._root()
@@ -80,33 +80,33 @@ class Viewer:
             if path == f"{number}/":
                 return self._page(log)
             if what == "state":
-                return Reply(body=_state(log).encode())
+                return HttpReply(body=_state(log).encode())
             if what == "notes":
-                return Reply(kind=JSON, body=msgspec.json.encode(read_notes(log)))
+                return HttpReply(kind=JSON, body=msgspec.json.encode(read_notes(log)))
             images = self._images[log]
         return image_reply(images, what)
 
-    def _take(self, path: str, body: bytes) -> Reply:
+    def _take(self, path: str, body: bytes) -> HttpReply:
         number, _, what = path.partition("/")
         if what != "notes":
             return NOT_THERE
-        put_note(self._logs[_number(number)], msgspec.json.decode(body, type=Note))
-        return Reply(body=b"kept\n")
+        put_note(self._logs[_number(number)], msgspec.json.decode(body, type=ReviewNote))
+        return HttpReply(body=b"kept\n")
 
     def _find_logs(self) -> None:
         self._logs += [log for log in find_logs(self._place) if log not in self._logs]
 
-    def _root(self) -> Reply:
+    def _root(self) -> HttpReply:
         self._find_logs()
         if len(self._logs) == 1:
-            return Reply(status=302, location="0/")
+            return HttpReply(status=302, location="0/")
         runs, left_out = dict[int, Overview](), list[str]()
         for number, log in enumerate(self._logs):
             try:
                 runs[number] = self._current(log)
             except VqaClientError as error:
                 left_out.append(str(error))
-        return Reply(kind=HTML, body=index_page(self._place, runs, left_out))
+        return HttpReply(kind=HTML, body=index_page(self._place, runs, left_out))
 
     def _current(self, log: Path) -> Overview:
         state = _state(log)
@@ -115,30 +115,30 @@ class Viewer:
             self._read[log] = known = _ReadLog(state, overview(read_run(log)))
         return known.overview
 
-    def _page(self, log: Path) -> Reply:
+    def _page(self, log: Path) -> HttpReply:
         overview = self._current(log)
         state, images = self._read[log].state, self._images_of(log)
         if self._pages.get(log, ("",))[0] != state:
             self._pages[log] = state, page(overview, images, live=True)
-        return Reply(kind=HTML, body=self._pages[log][1])
+        return HttpReply(kind=HTML, body=self._pages[log][1])
 
     def _images_of(self, log: Path) -> ServedImages:
         if log not in self._images:
             self._images[log] = ServedImages(self._current(log).run)
         return self._images[log]
 
-    def _comparison(self, numbers: Sequence[int]) -> Reply:
+    def _comparison(self, numbers: Sequence[int]) -> HttpReply:
         """The page of a comparison; it uses the images of the runs' own pages."""
         logs = [self._logs[number] for number in numbers]
 
-        def show(image: SentImage) -> Shown:
+        def show(image: SentImage) -> ShownImage:
             for number, log in zip(numbers, logs, strict=True):
                 display = self._images_of(log)(image)
                 if display.href:
-                    return Shown(href=f"../{number}/{display.href}", picture=f"../{number}/{display.picture}")
+                    return ShownImage(href=f"../{number}/{display.href}", picture=f"../{number}/{display.picture}")
             return display
 
-        return Reply(kind=HTML, body=self._compare(logs, show))
+        return HttpReply(kind=HTML, body=self._compare(logs, show))
 
 
 def _state(log: Path) -> str:
@@ -148,7 +148,7 @@ def _state(log: Path) -> str:
     return " ".join(stamp(state_of(stat)) for stat in stats)
 
 
-def reply_or_error(reply: Callable[[], Reply]) -> Reply:
+def reply_or_error(reply: Callable[[], HttpReply]) -> HttpReply:
     """A reply, or instead "not found" for an unknown address and the error's text for an error of ours."""
     try:
         return reply()
@@ -156,21 +156,21 @@ def reply_or_error(reply: Callable[[], Reply]) -> Reply:
         return NOT_THERE
     except VqaClientError as error:
         hint = f"hint: {error.hint}\n" if error.hint else ""
-        return Reply(status=500, body=f"{error}\n{hint}".encode())
+        return HttpReply(status=500, body=f"{error}\n{hint}".encode())
 
 
-def image_reply(images: ServedImages, path: str) -> Reply:
+def image_reply(images: ServedImages, path: str) -> HttpReply:
     """The reply to "image/3" or "thumbnail/3"; raises IndexError, ValueError, OSError or DataError without one."""
     form, _, number = path.partition("/")
     if form not in ("image", "thumbnail"):
         return NOT_THERE
     file, image = images.files[_number(number)], images.sent[_number(number)]
     if not is_unchanged(file, image):
-        return Reply(status=404, body=f"{CHANGED}\n".encode())
+        return HttpReply(status=404, body=f"{CHANGED}\n".encode())
     if form == "image":
         return _image(file)
     made = thumbnail(file)
-    return Reply(kind=WEBP, body=made) if made else NOT_THERE
+    return HttpReply(kind=WEBP, body=made) if made else NOT_THERE
 
 
 def _number(text: str) -> int:
@@ -179,16 +179,16 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _image(file: Path) -> Reply:
+def _image(file: Path) -> HttpReply:
     with open_image(str(file)) as opened:
         content = opened.read()
     kind = mimetypes.guess_type(file.name)[0] or ""
     if split_name(str(file))[1]:
         kind = facts(content).mime
-    return Reply(kind=kind if kind.startswith("image/") else "application/octet-stream", body=content)
+    return HttpReply(kind=kind if kind.startswith("image/") else "application/octet-stream", body=content)
 
 
-class Note(Struct, frozen=True, kw_only=True):
+class ReviewNote(Struct, frozen=True, kw_only=True):
     """A reviewer's note on a question in a variant; without text and tags it is deleted."""
 
     question_id: str
@@ -202,17 +202,17 @@ def notes_path(log: Path) -> Path:
     return file_beside(log, ".notes.json")
 
 
-def read_notes(log: Path) -> list[Note]:
+def read_notes(log: Path) -> list[ReviewNote]:
     """All notes of a run; raises DataError if the file can't be read, and leaves it as it is."""
     try:
-        return msgspec.json.decode(notes_path(log).read_bytes(), type=list[Note])
+        return msgspec.json.decode(notes_path(log).read_bytes(), type=list[ReviewNote])
     except FileNotFoundError:
         return []
     except (OSError, *UNDECODABLE) as error:
         raise DataError(f"{notes_path(log)} can't be read: {error}", hint="mend it, or move it away") from None
 
 
-def put_note(log: Path, note: Note) -> None:
+def put_note(log: Path, note: ReviewNote) -> None:
     """Replace the note on a question; raises DataError or UsageError if it can't be saved."""
     with alone_in(log.parent):
         place = note.question_id, note.variant

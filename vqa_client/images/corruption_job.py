@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from vqa_client.data_url import LRUCache
 from vqa_client.errors import QuestionFailed
 from vqa_client.images.corruptions import Profile, codec
-from vqa_client.images.decide import FileKey, Refused, Verdict, decide, file_key, read
+from vqa_client.images.decide import FileKey, ImageVerdict, RefusedImage, decide, file_key, read
 from vqa_client.images.steps import Recipe
 from vqa_client.types import Image
 
@@ -21,7 +21,7 @@ OPENED_BYTES = 64 << 20
 """Pixels that a process keeps in memory: those of 70 photographs, or of a document of 20 pages."""
 
 
-class Corruption(Struct, frozen=True, kw_only=True):
+class AppliedCorruption(Struct, frozen=True, kw_only=True):
     """One corruption at one level, of one profile, for a run's seed."""
 
     name: str
@@ -30,19 +30,19 @@ class Corruption(Struct, frozen=True, kw_only=True):
     seed: int
 
 
-class Job(Struct, frozen=True, kw_only=True):
+class CorruptionJob(Struct, frozen=True, kw_only=True):
     """One file, the recipe that is applied to it first, and the corruption that is applied last."""
 
     path: str
     recipe: Recipe
-    corruption: Corruption
+    corruption: AppliedCorruption
 
 
-class Made(Struct, frozen=True):
+class CorruptedImage(Struct, frozen=True):
     """The result of a job, and its duration in seconds."""
 
     key: FileKey | None
-    verdict: Verdict | None
+    verdict: ImageVerdict | None
     took_s: float
 
 
@@ -58,29 +58,29 @@ _opened: LRUCache[tuple[FileKey, Recipe], _Opened] = LRUCache(OPENED_BYTES, lamb
 """Decoded images, because the next jobs of a process are mostly other corruptions of the same images."""
 
 
-def make(job: Job) -> Made:
+def make(job: CorruptionJob) -> CorruptedImage:
     """Read a file, apply the recipe, then the corruption."""
     started_s = time.monotonic()
     key, verdict = _make(job)
-    return Made(key, verdict, time.monotonic() - started_s)
+    return CorruptedImage(key, verdict, time.monotonic() - started_s)
 
 
-def _make(job: Job) -> tuple[FileKey | None, Verdict | None]:
+def _make(job: CorruptionJob) -> tuple[FileKey | None, ImageVerdict | None]:
     key = file_key(job.path)
-    if isinstance(key, Refused):
+    if isinstance(key, RefusedImage):
         return None, key
     try:
         opened = _opened.get((key, job.recipe)) or _open(job)
         return (opened.key, _corrupted_image(job.corruption, opened)) if isinstance(opened, _Opened) else opened
     except QuestionFailed as failed:
-        return None if failed.transient else key, Refused.by(failed, key)
+        return None if failed.transient else key, RefusedImage.by(failed, key)
 
 
-def _open(job: Job) -> _Opened | tuple[FileKey | None, Verdict | None]:
+def _open(job: CorruptionJob) -> _Opened | tuple[FileKey | None, ImageVerdict | None]:
     """Read and decode a file, or give the reason why it is refused; raises QuestionFailed where it can't be decoded."""
     codec.prepare_process()
     file = read(job.path)
-    if isinstance(file, Refused):
+    if isinstance(file, RefusedImage):
         return None, file
     key, verdict = decide(file, job.recipe, decode=True)
     if key is None or not isinstance(verdict, Image):
@@ -91,7 +91,7 @@ def _open(job: Job) -> _Opened | tuple[FileKey | None, Verdict | None]:
     return opened
 
 
-def _corrupted_image(corruption: Corruption, opened: _Opened) -> Image:
+def _corrupted_image(corruption: AppliedCorruption, opened: _Opened) -> Image:
     image = opened.image
     digest = image.file_sha256 or image.sha256
     pixels = codec.corrupted(

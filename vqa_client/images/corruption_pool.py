@@ -8,9 +8,9 @@ from types import TracebackType
 
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import VqaClientError
-from vqa_client.images.corruption_job import Corruption, Job, Made, make
+from vqa_client.images.corruption_job import AppliedCorruption, CorruptedImage, CorruptionJob, make
 from vqa_client.images.corruptions import Profile
-from vqa_client.images.decide import FileKey, Verdict
+from vqa_client.images.decide import FileKey, ImageVerdict
 from vqa_client.images.prepare import CACHE_BYTES, ImagePreparer, MemoryBudget, made_images
 from vqa_client.images.steps import Recipe
 from vqa_client.parallel import Processes, ProcessLost
@@ -42,7 +42,7 @@ class CorruptedImages:
         if not level:
             return self._clean
         if variant not in self._preparers:
-            corruption = Corruption(name=name, level=int(level), profile=self._profile, seed=self._seed)
+            corruption = AppliedCorruption(name=name, level=int(level), profile=self._profile, seed=self._seed)
             self._preparers[variant] = ImagePreparer(
                 made=self._made, elsewhere=partial(self._submit, corruption), variant=variant, budget=self._budget
             )
@@ -59,11 +59,11 @@ class CorruptedImages:
             f"{100 * took_s / busy_s:.0f} % of the time of {self._workers} processes"
         )
 
-    def _submit(self, corruption: Corruption, path: str) -> "Future[tuple[FileKey | None, Verdict | None]]":
-        verdict: Future[tuple[FileKey | None, Verdict | None]] = Future()
-        job = Job(path=path, recipe=self._recipe, corruption=corruption)
+    def _submit(self, corruption: AppliedCorruption, path: str) -> "Future[tuple[FileKey | None, ImageVerdict | None]]":
+        verdict: Future[tuple[FileKey | None, ImageVerdict | None]] = Future()
+        job = CorruptionJob(path=path, recipe=self._recipe, corruption=corruption)
 
-        def done(making: "Future[Made]") -> None:
+        def done(making: "Future[CorruptedImage]") -> None:
             if making.cancelled():
                 verdict.cancel()
             elif error := making.exception():
@@ -90,7 +90,7 @@ class CorruptedImages:
         self._processes.close()
 
 
-def _name_job(error: BaseException, job: Job) -> BaseException:
+def _name_job(error: BaseException, job: CorruptionJob) -> BaseException:
     """The error of a job; if its process died, an error that names the image and the corruption."""
     if not isinstance(error, ProcessLost):
         return error

@@ -96,7 +96,7 @@ FileKey = tuple[str, int, int, int, int]
 Read = tuple[FileKey, bytes]
 
 
-class Refused(Struct, frozen=True, kw_only=True):
+class RefusedImage(Struct, frozen=True, kw_only=True):
     """A refusal that can be cached and raised again; a cached exception would collect tracebacks.
 
     `transient` says that the cause was the disk or the memory at that moment, not the image.
@@ -113,12 +113,12 @@ class Refused(Struct, frozen=True, kw_only=True):
         )
 
     @classmethod
-    def by(cls, failed: QuestionFailed, key: FileKey) -> "Refused":
+    def by(cls, failed: QuestionFailed, key: FileKey) -> "RefusedImage":
         """The refusal that an error describes, without its traceback."""
         return cls(message=str(failed), hint=failed.hint, transient=failed.transient, stamp=stamp_of(key))
 
 
-Verdict = Image | Refused
+ImageVerdict = Image | RefusedImage
 
 _MISSING_HINT = "check the image folder and the path in the data file"
 _OS_REASONS: tuple[tuple[type[Exception], str, str], ...] = (
@@ -132,7 +132,7 @@ _DATA_HINT = "mend the image in the data file"
 _AGAIN_HINT = "the same command asks this question again"
 
 
-def file_key(name: str) -> FileKey | Refused:
+def file_key(name: str) -> FileKey | RefusedImage:
     """Return the key of the image of this name in its present state, without reading it."""
     if is_address(name):
         return name, 0, 0, 0, 0
@@ -144,10 +144,10 @@ def file_key(name: str) -> FileKey | Refused:
     if not stat.S_ISREG(status.st_mode):
         if stat.S_ISDIR(status.st_mode):
             return _unreadable(name, IsADirectoryError())
-        return Refused(message=f"{name}: is not a regular file", hint=_MISSING_HINT)
+        return RefusedImage(message=f"{name}: is not a regular file", hint=_MISSING_HINT)
     if status.st_size > MAX_FILE_BYTES and not place:
         message = f"{name}: has {status.st_size} bytes; at most {MAX_FILE_BYTES} are read"
-        return Refused(message=message, stamp=stamp(state_of(status)))
+        return RefusedImage(message=message, stamp=stamp(state_of(status)))
     return _key(name, status)
 
 
@@ -158,17 +158,17 @@ def stamp_of(key: FileKey) -> str:
     return stamp(key[1:], split_name(key[0])[1])
 
 
-def read_and_decide(name: str, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None, Verdict | None]:
+def read_and_decide(name: str, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None, ImageVerdict | None]:
     """Read an image and decide on it; the verdict is None if the image must be decoded and `decode` is off.
 
     The key is that of the bytes that were read; None if nothing could be read. Without `decode` this is the thread
     that sends, so the bytes of a file that is sent unchanged are cached there.
     """
     file = read(name)
-    return (None, file) if isinstance(file, Refused) else decide(file, recipe, decode=decode)
+    return (None, file) if isinstance(file, RefusedImage) else decide(file, recipe, decode=decode)
 
 
-def read(name: str) -> Read | Refused:
+def read(name: str) -> Read | RefusedImage:
     """The key of an image's file and its bytes, or why it can't be read."""
     path, place = split_name(name)
     try:
@@ -182,7 +182,7 @@ def read(name: str) -> Read | Refused:
         return _refusal(name, error)
 
 
-def read_at_once(name: str) -> Read | Refused | None:
+def read_at_once(name: str) -> Read | RefusedImage | None:
     """Read an image that is inside a file; None if that takes longer than reading a file of its size."""
     try:
         image = image_at_once(*split_name(name))
@@ -191,15 +191,15 @@ def read_at_once(name: str) -> Read | Refused | None:
     return None if image is None else ((name, *image[1]), image[0])
 
 
-def _refusal(name: str, error: Exception) -> Refused:
+def _refusal(name: str, error: Exception) -> RefusedImage:
     if isinstance(error, QuestionFailed):
-        return Refused(message=str(error), hint=error.hint, transient=error.transient)
+        return RefusedImage(message=str(error), hint=error.hint, transient=error.transient)
     if isinstance(error, OSError | MemoryError) or not split_name(name)[1]:
         return _unreadable(name, error)
-    return Refused(message=f"{name}: {error}", hint=_DATA_HINT)
+    return RefusedImage(message=f"{name}: {error}", hint=_DATA_HINT)
 
 
-def decide(read: Read, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None, Verdict | None]:
+def decide(read: Read, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None, ImageVerdict | None]:
     """Decide on an image that has been read, as `read_and_decide` does."""
     key, data = read
     name = key[0]
@@ -213,20 +213,20 @@ def decide(read: Read, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None,
             return key, image
         return key, _recoded_image(key, image_facts, data, recipe) if decode else None
     except QuestionFailed as failed:
-        return None if failed.transient else key, Refused.by(failed, key)
+        return None if failed.transient else key, RefusedImage.by(failed, key)
 
 
 def _key(name: str, status: os.stat_result) -> FileKey:
     return name, *state_of(status)
 
 
-def _unreadable(name: str, error: Exception) -> Refused:
+def _unreadable(name: str, error: Exception) -> RefusedImage:
     """Errors of the system are transient: a file may be back next time, for example when its disk is mounted again."""
     reason, hint = f"can't be read: {getattr(error, 'strerror', None) or str(error) or 'memory ran out'}", _AGAIN_HINT
     for kind, known, way_out in _OS_REASONS:
         if isinstance(error, kind):
             reason, hint = known, way_out
-    return Refused(message=f"{name}: {reason}", hint=hint, transient=not isinstance(error, ValueError))
+    return RefusedImage(message=f"{name}: {reason}", hint=hint, transient=not isinstance(error, ValueError))
 
 
 def _read(path: str) -> tuple[FileKey, bytes]:

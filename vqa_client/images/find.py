@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError, unreadable
 from vqa_client.files import natural_key
-from vqa_client.tables.objects import Entry, objects_in
+from vqa_client.tables.objects import ListedObject, objects_in
 from vqa_client.tables.pictures import is_address, url_of
 
 IMAGE_SUFFIXES = (
@@ -176,7 +176,7 @@ def _holds_images(folder: Path) -> bool:
     return any(is_named_as_image(entry) and entry.is_file() for entry in entries(folder))
 
 
-def entries(folder: Path) -> Iterator[os.DirEntry[str] | Entry]:
+def entries(folder: Path) -> Iterator[os.DirEntry[str] | ListedObject]:
     """List a folder without its hidden files; raises DataError if it can't be listed."""
     if is_address(folder):
         yield from (entry for entry in objects_in(url_of(folder)) if not entry.name.startswith(_HIDDEN))
@@ -188,7 +188,7 @@ def entries(folder: Path) -> Iterator[os.DirEntry[str] | Entry]:
         raise unreadable(folder, error, "give the folder with the page images") from None
 
 
-def _is_folder(entry: os.DirEntry[str] | Entry) -> bool:
+def _is_folder(entry: os.DirEntry[str] | ListedObject) -> bool:
     """A link that points to itself is not a folder."""
     try:
         return entry.is_dir()
@@ -196,6 +196,6 @@ def _is_folder(entry: os.DirEntry[str] | Entry) -> bool:
         return False
 
 
-def is_named_as_image(entry: os.DirEntry[str] | Entry) -> bool:
+def is_named_as_image(entry: os.DirEntry[str] | ListedObject) -> bool:
     """Whether a name has an image suffix."""
     return entry.name.lower().endswith(IMAGE_SUFFIXES)

@@ -12,9 +12,9 @@ from vqa_client.cpus import usable_cpus
 from vqa_client.data_url import BYTE_CACHE, LRUCache
 from vqa_client.images.decide import (
     FileKey,
+    ImageVerdict,
     Read,
-    Refused,
-    Verdict,
+    RefusedImage,
     decide,
     file_key,
     handed_over,
@@ -108,11 +108,11 @@ KNOWN_FILES = 2_048
 MAX_THREADS = 16
 """A 12-megapixel image takes some 150 MB while it is decoded and encoded, so more threads would cost gigabytes."""
 
-_Making = asyncio.Future[tuple[FileKey | None, Verdict | None]]
-Elsewhere = Callable[[str], Future[tuple[FileKey | None, Verdict | None]]]
+_Making = asyncio.Future[tuple[FileKey | None, ImageVerdict | None]]
+Elsewhere = Callable[[str], Future[tuple[FileKey | None, ImageVerdict | None]]]
 """Decides on the file at a path, in other processes."""
 
-MadeImages = LRUCache[tuple[str, FileKey], Verdict]
+MadeImages = LRUCache[tuple[str, FileKey], ImageVerdict]
 """Images that were encoded again, by variant and file."""
 
 
@@ -121,7 +121,7 @@ def made_images(limit_bytes: int = CACHE_BYTES) -> MadeImages:
     return LRUCache(limit_bytes, _size)
 
 
-def _size(made: Verdict) -> int:
+def _size(made: ImageVerdict) -> int:
     return getattr(made, "size_bytes", 0)
 
 
@@ -149,9 +149,9 @@ class ImagePreparer:
         self._hands_over = hands_over
         self._recipe = recipe or Recipe()
         self._variant = variant
-        self._known: LRUCache[FileKey, Verdict] = LRUCache(KNOWN_FILES, lambda _: 1)
+        self._known: LRUCache[FileKey, ImageVerdict] = LRUCache(KNOWN_FILES, lambda _: 1)
         self._made = made or made_images()
-        self._cells: LRUCache[FileKey, Verdict] = LRUCache(CELL_BYTES, _size)
+        self._cells: LRUCache[FileKey, ImageVerdict] = LRUCache(CELL_BYTES, _size)
         self._budget = budget or MemoryBudget(kept_bytes=CACHE_BYTES + CELL_BYTES)
         self._making: dict[FileKey, _Making] = {}
         self._turn = asyncio.Lock()
@@ -189,9 +189,9 @@ class ImagePreparer:
         self._fetching.shutdown(wait=False, cancel_futures=True)
         BYTE_CACHE.clear()
 
-    async def _start(self, path: str, key: FileKey | Refused) -> Verdict | _Making:
+    async def _start(self, path: str, key: FileKey | RefusedImage) -> ImageVerdict | _Making:
         """Read and decide on a file; `key` identifies its state when the question was asked."""
-        if isinstance(key, Refused):
+        if isinstance(key, RefusedImage):
             return key
         if self._hands_over and is_address(path) and not is_object(path):
             return handed_over(path)
@@ -205,12 +205,12 @@ class ImagePreparer:
             return started
         return self._make_in_pool(path, key)
 
-    async def _start_inside(self, path: str, key: FileKey) -> Verdict | _Making:
+    async def _start_inside(self, path: str, key: FileKey) -> ImageVerdict | _Making:
         """Read and decide on an image inside a file; the decoder gets the bytes, as the reader may have moved on."""
         file = read_at_once(path)
         if file is None:
             file = await asyncio.get_running_loop().run_in_executor(self._pool, read, path)
-        if isinstance(file, Refused):
+        if isinstance(file, RefusedImage):
             return file
         if len(file[1]) <= INLINE_BYTES:
             actual, verdict = decide(file, self._recipe, decode=False)
@@ -227,8 +227,8 @@ class ImagePreparer:
             self._since_breath = 0
             await asyncio.sleep(0)
 
-    def _look_up(self, key: FileKey | Refused) -> Verdict | _Making | None:
-        if isinstance(key, Refused):
+    def _look_up(self, key: FileKey | RefusedImage) -> ImageVerdict | _Making | None:
+        if isinstance(key, RefusedImage):
             return key
         made = self._known.get(key) or self._made.get((self._variant, key)) or self._making.get(key)
         return made or self._cells.get(key)
@@ -241,7 +241,7 @@ class ImagePreparer:
             making.add_done_callback(partial(self._done, key))
         return making
 
-    def _submit(self, path: str, file: Read | None) -> "Future[tuple[FileKey | None, Verdict | None]]":
+    def _submit(self, path: str, file: Read | None) -> "Future[tuple[FileKey | None, ImageVerdict | None]]":
         if self._elsewhere is not None:
             return self._elsewhere(path)
         if file is not None:
@@ -254,7 +254,7 @@ class ImagePreparer:
         if not making.cancelled() and making.exception() is None:
             self._keep(*making.result())
 
-    def _keep(self, key: FileKey | None, verdict: Verdict | None) -> None:
+    def _keep(self, key: FileKey | None, verdict: ImageVerdict | None) -> None:
         if key is not None and verdict is not None:
             if isinstance(verdict, Image) and verdict.data is not None:
                 if verdict.transforms:
@@ -269,11 +269,11 @@ def _is_file(path: str) -> bool:
     return not (split_name(path)[1] or is_address(path))
 
 
-async def _image_of(started: Refused | _Making) -> Image:
+async def _image_of(started: RefusedImage | _Making) -> Image:
     # Shielded: cancelling one worker must not cancel the image for the others that wait for it.
     verdict = (await asyncio.shield(started))[1] if isinstance(started, asyncio.Future) else started
     if isinstance(verdict, Image):
         return verdict
-    if isinstance(verdict, Refused):
+    if isinstance(verdict, RefusedImage):
         raise verdict.error()
     raise AssertionError("a file was looked at with a decoder and not decided on")

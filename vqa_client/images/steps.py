@@ -47,7 +47,7 @@ class Job(Struct, frozen=True, kw_only=True):
     drafted: str
 
 
-class Limits(Protocol):
+class SizeLimits(Protocol):
     """Limits to which images are shrunk: a recipe's, or those of a run's settings."""
 
     @property
@@ -59,7 +59,7 @@ class Limits(Protocol):
         """The largest longer side."""
 
 
-def sent_size(width: int, height: int, limits: Limits) -> tuple[int, int]:
+def sent_size(width: int, height: int, limits: SizeLimits) -> tuple[int, int]:
     """The width and height in pixels of the image that is sent."""
     return _within_pixels(*_within_side(width, height, limits.max_side), limits.max_pixels)
 

@@ -11,12 +11,13 @@ from msgspec.structs import replace
 
 from vqa_client.errors import UsageError
 from vqa_client.judge.benchmark import PASSES, control_in_record, judges_beside, log_of, sort_of, split_by_criteria
-from vqa_client.judge.columns import NOT_ASKED, RIGHT, UNDECIDED, Column, Columns, Reply, same_question
+from vqa_client.judge.columns import NOT_ASKED, RIGHT, UNDECIDED, JudgeScores, RunReplies, ScoredReply, same_question
 from vqa_client.judge.kinds import MOST_CHARACTERS, part_of
 from vqa_client.judge.loading import JudgedRun, reply_text
+from vqa_client.log_lines import Key
 from vqa_client.model_config import Prices
-from vqa_client.reports.judged import MAJORITY, Beside, Judge, Verdicts, scored_by
-from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, Key
+from vqa_client.reports.judged import MAJORITY, JudgeLog, Judges, Verdicts, scored_by
+from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.names import count
 from vqa_client.scoring.agreement import cohens_kappa, fleiss_kappa, joint_rating
@@ -35,7 +36,7 @@ _DATED = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}|-\d{4}(?:$|-)|-\d{2}-\d{2}(?:$|-)|
 _FAMILY = re.compile(r"[A-Za-z]+")
 
 
-def judges_of(run: JudgedRun, settings: JudgeSettings) -> list[Judge]:
+def judges_of(run: JudgedRun, settings: JudgeSettings) -> list[JudgeLog]:
     """The judges that have judged replies of a run, and last their majority if there are several.
 
     Raises UsageError for one of --judge that has no verdicts.
@@ -53,7 +54,7 @@ def judges_of(run: JudgedRun, settings: JudgeSettings) -> list[Judge]:
     return [*judges, majority(judges, settings.kind)] if len(judges) > 1 else judges
 
 
-def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str, Prices] = {}) -> Beside:
+def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str, Prices] = {}) -> Judges:
     """Add up the logs of these judges, and of judges that were asked with the same criteria before.
 
     The result is the same for any order of the judges. `prices` are by a judge's name.
@@ -79,7 +80,7 @@ def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str,
         rated = zip(zip(*(each.sides() for each in used), strict=True), columns.clusters, strict=True)
         fleiss = fleiss_kappa((sides, cluster) for sides, cluster in rated if None not in sides)
     model = reopened.file.model().model_name
-    return Beside(
+    return Judges(
         log=str(log),
         task=reopened.benchmark.name,
         model=model,
@@ -93,7 +94,9 @@ def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str,
     )
 
 
-def _columns(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices]) -> tuple[Columns, list[Column]]:
+def _columns(
+    run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices]
+) -> tuple[RunReplies, list[JudgeScores]]:
     """The columns of the run and of each judge, and last of their majority if there are several."""
     variants, benchmark = run.records.variants, run.run.benchmark
     all_judges = sorted((read_judge(each, run.kind, prices) for each in judges), key=lambda judge: judge.name)
@@ -101,10 +104,10 @@ def _columns(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices
     with_majority = all_judges if len(used) < 2 else [*all_judges, majority(used, run.kind)]
     has_totals = benchmark.judge is not None and (len(variants) < 2 or bool(same_question(variants)))
     totals = [total for total in benchmark.totals if not total.on] if has_totals else []
-    columns, judge_columns = Columns(), [Column(judge, variants, totals) for judge in with_majority]
+    columns, judge_columns = RunReplies(), [JudgeScores(judge, variants, totals) for judge in with_majority]
     names: dict[str, str] = {}
     for _, of_question in groupby(run.all_records(), key=lambda pair: pair[0].id):
-        replies: list[Reply] = []
+        replies: list[ScoredReply] = []
         for question, record in of_question:
             text, rule = reply_text(record), run.rule(record)
             replied = bool(text) or record.score > 0  # an answer in the server's reasoning field is left to the rule
@@ -118,12 +121,12 @@ def _columns(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices
     return columns, judge_columns
 
 
-def majority(judges: Sequence[Judge], kind: JudgeKind) -> Judge:
+def majority(judges: Sequence[JudgeLog], kind: JudgeKind) -> JudgeLog:
     """The score that more than half of all judges give, undecided ones included, so that a tie is undecided."""
     keys = dict.fromkeys(key for judge in judges for key in judge.scores)
     scores = {key: joint_rating([judge.scores.get(key) for judge in judges], graded=kind == "grade") for key in keys}
     undecided = sum(score is None for score in scores.values())
-    return Judge(name=MAJORITY, scores=scores, undecided={"no majority": undecided} if undecided else {})
+    return JudgeLog(name=MAJORITY, scores=scores, undecided={"no majority": undecided} if undecided else {})
 
 
 class _Round:
@@ -180,7 +183,7 @@ def name_in(path: Path, kind: JudgeKind) -> str:
     return path.name.removesuffix(LOG_ENDING).partition(f"{JUDGED_BY}{kind}")[2].removeprefix("-")
 
 
-def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -> Judge:
+def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -> JudgeLog:
     """Read the log of one judge."""
     run = read_run(path)
     name = name_in(path, kind) or run.facts.model
@@ -208,7 +211,7 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
         each.close()
     scores, undecided, unsteady = _merge_rounds([rounds[number] for number in sorted(rounds)] or [_Round()], kind)
     price = prices.get(name)
-    return Judge(
+    return JudgeLog(
         name=name,
         answered_by=tuple(sorted(run.facts.described.get("answered_by", {}))),
         replies_by=dict(sorted(replies_by.items())),
@@ -230,7 +233,7 @@ def _reason_undecided(record: Record) -> str:
     return record.answer or (record.status if record.status != "unparsed" else record.rule or record.status)
 
 
-def _verdicts(column: Column, columns: Columns) -> Verdicts:
+def _verdicts(column: JudgeScores, columns: RunReplies) -> Verdicts:
     def decided() -> Iterator[tuple[float, float, str]]:
         rows = zip(column.scores, columns.rule, columns.clusters, strict=True)
         return ((score, rule, cluster) for score, rule, cluster in rows if score >= 0)
@@ -270,7 +273,7 @@ def _verdicts(column: Column, columns: Columns) -> Verdicts:
     )
 
 
-def _by_length(scores: Sequence[float], columns: Columns) -> tuple[float, ...]:
+def _by_length(scores: Sequence[float], columns: RunReplies) -> tuple[float, ...]:
     ordered = sorted((n for n, score in enumerate(scores) if score >= 0), key=columns.length.__getitem__)
     if len(ordered) < LEAST_BY_LENGTH:
         return ()
@@ -279,7 +282,7 @@ def _by_length(scores: Sequence[float], columns: Columns) -> tuple[float, ...]:
     return tuple(fsum(scores[n] - columns.rule[n] for n in third) / len(third) for third in thirds)
 
 
-def _notes(model: str, judges: Sequence[Column], columns: Columns, which: str, forms: int) -> Iterator[str]:
+def _notes(model: str, judges: Sequence[JudgeScores], columns: RunReplies, which: str, forms: int) -> Iterator[str]:
     if long := sum(characters > MOST_CHARACTERS for characters in columns.length):
         yield f"{count(long, 'reply', 'replies')} of more than {MOST_CHARACTERS:,} characters: judged by their two ends"
     if forms > 1:

@@ -10,8 +10,8 @@ from typing import Final
 
 from vqa_client.aggregates import Running, Scored
 from vqa_client.benchmark import Total
-from vqa_client.reports.judged import Form, Judge
-from vqa_client.reports.log_reader import Key
+from vqa_client.log_lines import Key
+from vqa_client.reports.judged import FormMeans, JudgeLog
 from vqa_client.reports.logged_run import CLEAN
 from vqa_client.reports.varied import BLIND, SEEN
 from vqa_client.scoring.choices.circular import ROTATION
@@ -34,11 +34,11 @@ _TOGETHER: Final[dict[str, Callable[[Sequence[float]], float]]] = {
 _WORDS: Final = {SEEN: "with images", BLIND: "without images"}
 Means = tuple[Averaging, Averaging]
 """The means by the judge and by the rule."""
-Reply = tuple[Question, Record, float, bool]
+ScoredReply = tuple[Question, Record, float, bool]
 """The question, its record, its score by the rule, and whether the reply has text."""
 
 
-class Columns:
+class RunReplies:
     """The run's replies in the order of its data.
 
     `rule` has the score of each reply by the rule, or of a pair by comparing both; `length` its number of characters.
@@ -63,7 +63,7 @@ def same_question(variants: Sequence[str]) -> str:
     return kinds.pop() if len(variants) > 1 and len(kinds) == 1 and kinds <= _NAMES.keys() else ""
 
 
-class FormScores:
+class ScoresByForm:
     """Adds up one judge's scores by form; has no figures for a run that asks in one form."""
 
     def __init__(self, variants: Sequence[str]) -> None:
@@ -87,14 +87,14 @@ class FormScores:
             for name, of in _TOGETHER.items():
                 _add(self._together[name], of(judge), of(rule), cluster)
 
-    def figures(self) -> tuple[Form, ...]:
+    def figures(self) -> tuple[FormMeans, ...]:
         """The figures of all forms together if they repeat one question, then of each form."""
         together = self._together.items() if self._same else ()
         by_form = {f"{name} {_NAMES[self._same]}": means for name, means in together}
         by_form |= {_WORDS.get(name, name): means for name, means in self._each.items() if self._same != REPEAT}
         gaps = {_WORDS.get(name, name): difference(pairs) for name, pairs in self._gaps.items()}
         return tuple(
-            Form(name=name, judge=judge.average(), rule=rule.average(), gap=gaps.get(name))
+            FormMeans(name=name, judge=judge.average(), rule=rule.average(), gap=gaps.get(name))
             for name, (judge, rule) in by_form.items()
         )
 
@@ -104,21 +104,21 @@ def _add(means: Means, by_judge: float, by_rule: float, cluster: str) -> None:
         mean.add(value, cluster)
 
 
-class Column:
+class JudgeScores:
     """One judge's scores of the run's replies: only the judge calls the `raised` right, only the rule the `lowered`.
 
     `judged` says whether the judge was asked about any reply.
     """
 
-    def __init__(self, judge: Judge, variants: Sequence[str], totals: Sequence[Total]) -> None:
+    def __init__(self, judge: JudgeLog, variants: Sequence[str], totals: Sequence[Total]) -> None:
         self.judge, self.judged, self.scores = judge, bool(judge.scores), array("d")
         self.raised: list[Key] = []
         self.lowered: list[Key] = []
-        self.forms = FormScores(variants)
+        self.forms = ScoresByForm(variants)
         self.totals = {total.name: Running(total.value, total.most) for total in totals}
         self.calibrating = Calibrating()
 
-    def add(self, replies: Sequence[Reply], cluster: str) -> None:
+    def add(self, replies: Sequence[ScoredReply], cluster: str) -> None:
         """Add the replies to one question in all its forms."""
         scored_forms = []
         for question, record, rule, replied in replies:

@@ -10,12 +10,12 @@ from vqa_client.errors import DataError
 from vqa_client.html.data import LONGEST_TEXT, facts_of, shortened
 from vqa_client.html.page import label_page
 from vqa_client.html.shown_images import FEW, ServedImages
-from vqa_client.html.viewer import HTML, NOT_THERE, Reply, image_reply, reply_or_error
+from vqa_client.html.viewer import HTML, NOT_THERE, HttpReply, image_reply, reply_or_error
 from vqa_client.judge.kinds import label_and_text
 from vqa_client.judge.loading import JudgedRun, reply_text
 from vqa_client.judge.people import LABELS, key_of, labels_for, put_label, read_sheet
+from vqa_client.log_lines import Key
 from vqa_client.prompt import choices_text
-from vqa_client.reports.log_reader import Key
 from vqa_client.reports.logged_run import read_run
 from vqa_client.types import Question, Record
 
@@ -56,22 +56,22 @@ class Labelling:
         by_key: dict[Key, str] = {key_of(row): row.get(self.column, "") for row in read_sheet(self.sheet)}
         return [by_key.get(key, "").strip() for key in self._keys]
 
-    def answer(self, path: str) -> Reply:
+    def answer(self, path: str) -> HttpReply:
         """The reply to "", "image/3" or "thumbnail/3"."""
         if path != "":
             return reply_or_error(lambda: image_reply(self._images, path))
-        return reply_or_error(lambda: Reply(kind=HTML, body=self._page()))
+        return reply_or_error(lambda: HttpReply(kind=HTML, body=self._page()))
 
-    def take(self, path: str, body: bytes) -> Reply:
+    def take(self, path: str, body: bytes) -> HttpReply:
         """Save a label that is sent to "label"."""
         return reply_or_error(lambda: self._save(body)) if path == "label" else NOT_THERE
 
-    def _save(self, body: bytes) -> Reply:
+    def _save(self, body: bytes) -> HttpReply:
         request = msgspec.json.decode(body, type=SentLabel)
         if request.row < 0 or request.label not in ("", *self._words):
             return NOT_THERE
         put_label(self.sheet, self._keys[request.row], self.column, request.label)
-        return Reply(body=b"kept\n")
+        return HttpReply(body=b"kept\n")
 
     def _page(self) -> bytes:
         images = {"images": self._facts, "strings": self._pictures}

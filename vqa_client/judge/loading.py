@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from vqa_client.errors import DataError, UsageError, unreadable
 from vqa_client.judge.kinds import Judged, expected, keys_of, label_and_text, labels_of, prompt_for, variant_of, worth
-from vqa_client.log_lines import run_name
-from vqa_client.reports.log_reader import JUDGED_BY, Key, LogReader, find_logs, run_file_of
+from vqa_client.log_lines import Key, run_name
+from vqa_client.reports.log_reader import JUDGED_BY, LogReader, find_logs, run_file_of
 from vqa_client.runner import judge
 from vqa_client.runs.reopened import Reopened, asked_as, reopen
 from vqa_client.runs.run_file import RunFile

@@ -10,15 +10,15 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.aggregates import Figure
+from vqa_client.aggregates import Estimate
 from vqa_client.errors import DataError, unreadable
 from vqa_client.files import alone_in
 from vqa_client.judge.columns import RIGHT
 from vqa_client.judge.kinds import worth
 from vqa_client.judge.loading import JudgedRun, drawn_by, reply_text
+from vqa_client.log_lines import Key
 from vqa_client.prompt import choices_text
-from vqa_client.reports.judged import Judge
-from vqa_client.reports.log_reader import Key
+from vqa_client.reports.judged import JudgeLog
 from vqa_client.scoring.agreement import Kappa, cohens_kappa, fleiss_kappa, joint_rating, rogan_gladen, spearmans_rho
 from vqa_client.scoring.choices.modes import Calibrating, Calibration
 from vqa_client.scoring.paired import Sums, percentiles, resampled
@@ -60,21 +60,21 @@ class AgainstPeople(Struct, frozen=True, kw_only=True):
 
     name: str
     labelled: int
-    agreement: Figure
-    rule_agreement: Figure
+    agreement: Estimate
+    rule_agreement: Estimate
     kappa: Kappa | None
     rule_kappa: Kappa | None
     rho: float | None = None
     calibration: Calibration | None = None
-    sensitivity: Figure
-    specificity: Figure
-    accuracy: Figure
+    sensitivity: Estimate
+    specificity: Estimate
+    accuracy: Estimate
     graded: bool = False
     people: dict[str, Kappa | None] = {}
     fleiss: Kappa | None = None
 
 
-def write_sheet(path: Path, run: JudgedRun, judge: Judge | None, number: int) -> int:
+def write_sheet(path: Path, run: JudgedRun, judge: JudgeLog | None, number: int) -> int:
     """Draw replies in equal parts from those that judge and rule call right and wrong; returns their number.
 
     A weight says how many replies of the run a row stands for. Raises OutputError if the file can't be written,
@@ -225,7 +225,7 @@ _CALLED_RIGHT, _REPLIES, _HITS, _RIGHT, _REJECTED, _WRONG, _JUDGE_AGREES, _RULE_
 """The sums of a cluster by index: replies that the judge calls right, all replies, and weights of labelled ones."""
 
 
-def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> AgainstPeople:
+def against_people(run: JudgedRun, judge: JudgeLog, labels: dict[Key, Label]) -> AgainstPeople:
     """Compare a judge's verdicts with the common labels of people."""
     rated: list[tuple[float, float, float, float, str]] = []
     by_cluster: dict[str, Sums] = {}
@@ -251,7 +251,7 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
     clusters = [*by_cluster.values()]
     draws, weights = resampled(clusters), [weight for *_, weight, _ in rated]
 
-    def share(counts: int, whole: int) -> Figure:
+    def share(counts: int, whole: int) -> Estimate:
         return _share(clusters, draws, counts, whole)
 
     def kappa(scores: Sequence[float]) -> Kappa | None:
@@ -278,20 +278,20 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
     )
 
 
-def _share(clusters: Sequence[Sums], draws: Sequence[Sums], counts: int, whole: int) -> Figure:
+def _share(clusters: Sequence[Sums], draws: Sequence[Sums], counts: int, whole: int) -> Estimate:
     """The sums at index `counts` as a share of those at `whole`; with Wilson's interval if the share is 0 or 1."""
     total = fsum(sums[whole] for sums in clusters)
     if not total:
-        return Figure(value=None)
+        return Estimate(value=None)
     value = fsum(sums[counts] for sums in clusters) / total
     if 1e-12 < value < 1 - 1e-12:
         return _figure(value, percentiles(sums[counts] / sums[whole] if sums[whole] else None for sums in draws))
     return _figure(value, wilson(value, total**2 / fsum(sums[whole] ** 2 for sums in clusters)))
 
 
-def _figure(value: float | None, bounds: tuple[float, float] | None) -> Figure:
+def _figure(value: float | None, bounds: tuple[float, float] | None) -> Estimate:
     low, high = bounds if bounds and value is not None else (None, None)
-    return Figure(value=value, low=low, high=high)
+    return Estimate(value=value, low=low, high=high)
 
 
 def _among_people(run: JudgedRun, labels: dict[Key, Label], *, graded: bool) -> dict[str, Any]:

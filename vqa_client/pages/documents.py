@@ -95,7 +95,7 @@ def _read(path: Path) -> str:
         raise DataError(f"{path} is not in UTF-8: {error.reason} at byte {error.start}", hint="convert it") from None
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class ShownDocuments(Struct, frozen=True, kw_only=True):
     """The documents of `place` that have a text and pages, in order; their pages by id; the texts' total length."""
 
     place: Path
@@ -111,7 +111,7 @@ class Shown(Struct, frozen=True, kw_only=True):
         return (document for document in self.source if document.id in self.pages)
 
 
-def shown(documents: Path, folder: Path, *, limit: int | None = None) -> Shown:
+def shown(documents: Path, folder: Path, *, limit: int | None = None) -> ShownDocuments:
     """Find the first `limit` documents whose pages are in a folder; raises DataError if there are none.
 
     `documents` is a data file or a folder of text files.
@@ -128,4 +128,4 @@ def shown(documents: Path, folder: Path, *, limit: int | None = None) -> Shown:
     if not pages:
         hint = "give the data file that the pages were rendered from"
         raise DataError(f"{folder}: no page of any document of {documents} that has a text", hint=hint)
-    return Shown(place=documents, source=source, pages=pages, characters=characters)
+    return ShownDocuments(place=documents, source=source, pages=pages, characters=characters)

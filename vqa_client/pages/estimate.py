@@ -21,7 +21,7 @@ rounded to the nearest multiple, as in the models' image processors; their limit
 SAMPLED_DOCUMENTS = 32
 
 
-class Expected(Struct, frozen=True, kw_only=True):
+class ExpectedPages(Struct, frozen=True, kw_only=True):
     """What a run would make; `tokens` are by the name of the rule; the size was estimated from `sampled` pages."""
 
     pages: int
@@ -30,7 +30,7 @@ class Expected(Struct, frozen=True, kw_only=True):
     tokens: dict[str, int]
 
 
-class Estimate(Expected, frozen=True, kw_only=True):
+class PageEstimate(ExpectedPages, frozen=True, kw_only=True):
     """Pages of documents."""
 
     documents: int
@@ -49,7 +49,9 @@ class _Measured(Struct, frozen=True, kw_only=True):
     sampled_bytes: list[int]
 
 
-def estimate(documents: Iterable[Document], style: Style, *, workers: int, advance: Callable[[int], None]) -> Estimate:
+def estimate(
+    documents: Iterable[Document], style: Style, *, workers: int, advance: Callable[[int], None]
+) -> PageEstimate:
     """Lay out all documents and draw a few pages of the first ones in memory; `advance` gets finished documents.
 
     Raises DataError, and UsageError if the extra is missing.
@@ -64,7 +66,7 @@ def estimate(documents: Iterable[Document], style: Style, *, workers: int, advan
         for rule, side in TOKEN_SIDES.items():
             image_tokens[rule] += sum(tokens(*size, side) for size in measured.sizes_pixels)
         advance(1)
-    return Estimate(
+    return PageEstimate(
         documents=documents_laid_out,
         pages=pages,
         size_bytes=round(pages * sum(sampled_bytes) / max(len(sampled_bytes), 1)),
@@ -113,7 +115,7 @@ def size_pixels(page: Page, style: Style) -> tuple[int, int]:
 SAMPLED_PAGES = 8
 
 
-def estimate_forms(source: PageFiles, perturbations: Sequence[Perturbation], *, seed: int) -> list[Expected]:
+def estimate_forms(source: PageFiles, perturbations: Sequence[Perturbation], *, seed: int) -> list[ExpectedPages]:
     """Perturb a few pages of a folder in memory; raises the same errors as perturbing."""
     names = source.names[:: max(1, len(source.names) // SAMPLED_PAGES)][:SAMPLED_PAGES]
     paths = [source.path / name for name in names]
@@ -122,7 +124,7 @@ def estimate_forms(source: PageFiles, perturbations: Sequence[Perturbation], *, 
     for perturbation in map(_on_clean_pages, perturbations):
         made = [form(pixels, perturbation, seed, path) for path, pixels in sampled]
         expected.append(
-            Expected(
+            ExpectedPages(
                 pages=len(source.names),
                 size_bytes=round(len(source.names) * fmean(len(png(pixels)) for pixels in made)),
                 sampled=len(made),

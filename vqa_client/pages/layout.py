@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from vqa_client.errors import UsageError
 from vqa_client.pages.fonts import Chain, Face, Script, chain
-from vqa_client.pages.typeset import Run, Typesetter, runs_left
+from vqa_client.pages.typeset import GlyphRun, Typesetter, runs_left
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -84,7 +84,7 @@ _DESCENT = 0.3
 _ASCENT = 1.0
 
 
-class Line(Struct, frozen=True):
+class TextLine(Struct, frozen=True):
     """One line; `x_pt` is its start, `right_to_left` the direction of its paragraph."""
 
     text: str
@@ -97,7 +97,7 @@ class Page(Struct, frozen=True):
     """The lines of one page; `is_cut` if `max_pages` ends the document here although there is more text."""
 
     number: int
-    lines: list[Line]
+    lines: list[TextLine]
     is_last: bool
     is_cut: bool = False
 
@@ -122,17 +122,17 @@ class Layout:
             if is_cut or not following:
                 return
 
-    def _lines(self, text: str) -> Iterator[Line]:
+    def _lines(self, text: str) -> Iterator[TextLine]:
         for paragraph in text.strip("\n").rstrip().split("\n"):
             left = runs_left(paragraph)
             for line in self._break(paragraph):
                 yield self._place(line, left)
 
-    def _place(self, text: str, right_to_left: bool) -> Line:
+    def _place(self, text: str, right_to_left: bool) -> TextLine:
         style = self._style
         width_pt = sum(map(self._setter.width_em, _PIECE.findall(text))) * style.font_size_pt
         x_pt = style.page_width_pt - style.margin_x_pt - width_pt if right_to_left else style.margin_x_pt
-        return Line(text, x_pt, width_pt, right_to_left)
+        return TextLine(text, x_pt, width_pt, right_to_left)
 
     def _break(self, paragraph: str) -> Iterator[str]:
         """Break a paragraph; its indent stays unless it leaves less than half a line."""
@@ -185,7 +185,7 @@ def baseline_pt(style: Style, line: int) -> float:
     return style.margin_y_pt + _ASCENT * style.font_size_pt + line * style.line_height_pt
 
 
-def boxes(page: Page, style: Style) -> Iterator[tuple[Line, tuple[int, int, int, int]]]:
+def boxes(page: Page, style: Style) -> Iterator[tuple[TextLine, tuple[int, int, int, int]]]:
     """Yield each visible line with its box in pixels: left, top, right, bottom."""
     for at, line in enumerate(page.lines):
         if line.text.strip():
@@ -228,7 +228,7 @@ class Canvas:
             self._pdf.FPDF_ClosePage(sheet)
             self._pdf.FPDFPage_Delete(self._document, 0)
 
-    def _put(self, sheet: Any, faces: Chain, run: Run, size_pt: float, x_pt: float, y_pt: float) -> None:
+    def _put(self, sheet: Any, faces: Chain, run: GlyphRun, size_pt: float, x_pt: float, y_pt: float) -> None:
         text = self._pdf.FPDFPageObj_CreateTextObj(self._document, self._font(faces, run.face), size_pt)
         glyphs = (ctypes.c_uint32 * len(run.glyphs)).from_buffer(run.glyphs)
         self._pdf.FPDFText_SetCharcodes(text, glyphs, len(run.glyphs))

@@ -15,7 +15,7 @@ from types import ModuleType
 from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
-from vqa_client.pages.documents import Shown
+from vqa_client.pages.documents import ShownDocuments
 from vqa_client.parallel import in_processes
 from vqa_client.shipped import install, shipped
 from vqa_client.tables.inside import open_image
@@ -46,7 +46,7 @@ class Legibility(Struct, frozen=True, kw_only=True):
     worst: Recall
 
 
-def legibility(of: Shown, *, workers: int, advance: Callable[[int], None]) -> Legibility:
+def legibility(of: ShownDocuments, *, workers: int, advance: Callable[[int], None]) -> Legibility:
     """Read every page of the documents in `workers` processes; `advance` gets finished pages.
 
     The reader knows English: other scripts count as not read. Raises UsageError if the extra `reader` is missing,
@@ -64,7 +64,7 @@ def legibility(of: Shown, *, workers: int, advance: Callable[[int], None]) -> Le
     )
 
 
-def _recalls(of: Shown, workers: int, advance: Callable[[int], None]) -> Iterator[Recall]:
+def _recalls(of: ShownDocuments, workers: int, advance: Callable[[int], None]) -> Iterator[Recall]:
     paths = (page for pages in of.pages.values() for page in pages)
     with closing(in_processes(_words_on, paths, workers=workers)) as read:
         for document in of:

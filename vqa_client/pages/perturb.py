@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from vqa_client.errors import DataError, OutputError, UsageError
 from vqa_client.files import replacing, write_json
-from vqa_client.pages.documents import Document, Shown, shown
+from vqa_client.pages.documents import Document, ShownDocuments, shown
 from vqa_client.pages.layout import Style
 from vqa_client.pages.page_files import (
     IMAGES,
@@ -30,7 +30,7 @@ from vqa_client.pages.page_files import (
     stamp_of,
 )
 from vqa_client.pages.perturbations import Perturbation, parse, parse_all, perturbed
-from vqa_client.pages.render import Step, render_documents
+from vqa_client.pages.render import PageStep, render_documents
 from vqa_client.parallel import in_processes
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ RULES = 1
 """Increased when the same perturbation of the same page gives other pixels."""
 
 
-class Recipe(Struct, frozen=True, kw_only=True):
+class PerturbRecipe(Struct, frozen=True, kw_only=True):
     """The folder of clean pages, the perturbations, the output with a folder for each, and the random seed."""
 
     source: Path
@@ -49,7 +49,7 @@ class Recipe(Struct, frozen=True, kw_only=True):
     seed: int
 
 
-class Form(Struct, frozen=True, kw_only=True):
+class PerturbedForm(Struct, frozen=True, kw_only=True):
     """A perturbed form of a page, on disk."""
 
     sha256: bytes
@@ -57,11 +57,11 @@ class Form(Struct, frozen=True, kw_only=True):
     is_new: bool
 
 
-class Page(Struct, frozen=True, kw_only=True):
+class PerturbedPage(Struct, frozen=True, kw_only=True):
     """A clean page's digest and its forms, in the order of the perturbations."""
 
     source_sha256: bytes
-    forms: tuple[Form, ...]
+    forms: tuple[PerturbedForm, ...]
 
 
 def page_name(name: str) -> str:
@@ -69,7 +69,7 @@ def page_name(name: str) -> str:
     return os.path.splitext(name)[0] + ".png"
 
 
-def make_page(recipe: Recipe, name: str) -> Page:
+def make_page(recipe: PerturbRecipe, name: str) -> PerturbedPage:
     """Make the missing forms of one page; raises DataError for a page that can't be read, UsageError for the output."""
     path = recipe.source / name
     data = page_bytes(path)
@@ -85,8 +85,8 @@ def make_page(recipe: Recipe, name: str) -> Page:
             made = png(form(pixels, perturbation, recipe.seed, path), stamp)
             with replacing(target) as file:
                 file.write(made)
-        forms.append(Form(sha256=hashlib.sha256(made).digest(), size_bytes=len(made), is_new=is_new))
-    return Page(source_sha256=digest.digest(), forms=tuple(forms))
+        forms.append(PerturbedForm(sha256=hashlib.sha256(made).digest(), size_bytes=len(made), is_new=is_new))
+    return PerturbedPage(source_sha256=digest.digest(), forms=tuple(forms))
 
 
 def form(pixels: "Image", perturbation: Perturbation, seed: int, path: Path) -> "Image":
@@ -164,7 +164,7 @@ def perturb_pages(
     """
     _check(source, output, perturbations)
     tallies = [_Tally(output / perturbation.folder) for perturbation in perturbations]
-    recipe = Recipe(source=source.path, output=output, perturbations=perturbations, seed=seed)
+    recipe = PerturbRecipe(source=source.path, output=output, perturbations=perturbations, seed=seed)
     with closing(in_processes(partial(make_page, recipe), source.names, workers=workers)) as pages:
         for page in pages:
             for tally, form in zip(tallies, page.forms, strict=True):
@@ -215,7 +215,7 @@ class _Tally:
         except OSError as error:
             raise OutputError(f"can't write in {folder}: {error.strerror}", hint="choose another --output") from None
 
-    def add(self, source_sha256: bytes, form: Form) -> None:
+    def add(self, source_sha256: bytes, form: PerturbedForm) -> None:
         self.sources.update(source_sha256)
         self.files.update(form.sha256)
         self.pages += 1
@@ -262,7 +262,7 @@ class Variants(Struct, frozen=True, kw_only=True):
     drawn: tuple[Perturbation, ...]
     damaged: tuple[Perturbation, ...]
     enlarged: tuple[Perturbation, ...]
-    documents: Shown | None
+    documents: ShownDocuments | None
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -315,12 +315,12 @@ def changed(style: Style, perturbation: Perturbation) -> Style:
 
 def rerender(
     source: PageFiles,
-    documents: Shown,
+    documents: ShownDocuments,
     output: Path,
     perturbation: Perturbation,
     *,
     workers: int,
-    advance: Callable[[Step], None],
+    advance: Callable[[PageStep], None],
 ) -> Perturbed:
     """Draw the documents of the clean pages into `output/{adv_x}`; `advance` is called after every few pages.
 
@@ -337,7 +337,7 @@ def rerender(
     return Perturbed(folder=perturbation.folder, pages=drawn.pages, made=drawn.pages_made, size_bytes=drawn.size_bytes)
 
 
-def _with_same_text(source: PageFiles, documents: Shown) -> Iterator[Document]:
+def _with_same_text(source: PageFiles, documents: ShownDocuments) -> Iterator[Document]:
     noted = {each.get("id"): each.get("text_sha256") for each in source.metadata.get("documents", ())}
     for document in documents:
         digest = hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()

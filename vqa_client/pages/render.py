@@ -51,7 +51,7 @@ class Rendered(Struct, frozen=True, kw_only=True):
     cut_documents: int
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class PageStep(Struct, frozen=True, kw_only=True):
     """Progress since the previous step; `made` counts new pages, `characters` their characters."""
 
     documents: int
@@ -124,7 +124,7 @@ def render_documents(
     style: Style,
     *,
     workers: int,
-    advance: Callable[[Step], None],
+    advance: Callable[[PageStep], None],
     about: Mapping[str, Any] = _NO_ABOUT,
     line_bbox: bool = False,
 ) -> Rendered:
@@ -216,7 +216,7 @@ class _Run:
         sizes_bytes = list(islice(on_disk, earlier.pages))
         return (len(sizes_bytes), sum(sizes_bytes)) == (earlier.pages, earlier.size_bytes)
 
-    def take(self, drawn: _Drawn) -> Step:
+    def take(self, drawn: _Drawn) -> PageStep:
         """Record the result of a chunk."""
         self._sizes_bytes += drawn.sizes_bytes
         self._pages_made += drawn.made
@@ -224,11 +224,11 @@ class _Run:
         if not drawn.is_last:
             characters = min(drawn.characters, rest)
             self._characters += characters
-            return Step(documents=0, pages=len(drawn.sizes_bytes), made=drawn.made, characters=characters)
+            return PageStep(documents=0, pages=len(drawn.sizes_bytes), made=drawn.made, characters=characters)
         self._characters = 0
         finished = self._finish(self._begun.popleft()[0], is_cut=drawn.is_cut)
         pages = len(drawn.sizes_bytes) or finished.pages
-        return Step(documents=1, pages=pages, made=drawn.made, characters=rest)
+        return PageStep(documents=1, pages=pages, made=drawn.made, characters=rest)
 
     def _finish(self, document: DocumentPages, *, is_cut: bool) -> DocumentPages:
         if self._sizes_bytes:

@@ -27,17 +27,17 @@ MOST_PIXELS = 250_000_000
 INK, PALE, MARK, MISSING = "black", (96, 96, 96), (200, 0, 0), (235, 235, 235)
 
 
-class Column(Struct, frozen=True, kw_only=True):
+class SheetColumn(Struct, frozen=True, kw_only=True):
     """A folder of pages: its name, and its files by name without suffix."""
 
     name: str
     files: dict[str, Path]
 
 
-def column(folder: PageFolder) -> Column:
+def column(folder: PageFolder) -> SheetColumn:
     """List a folder's files."""
     names = image_names(folder.path)
-    return Column(name=folder.name, files={os.path.splitext(name)[0]: folder.path / name for name in names})
+    return SheetColumn(name=folder.name, files={os.path.splitext(name)[0]: folder.path / name for name in names})
 
 
 def chosen(pages: Sequence[str], names: Sequence[str], limit: int) -> list[str]:
@@ -59,7 +59,7 @@ def _page_named(pages: Sequence[str], name: str) -> str:
     return matches[0]
 
 
-def contact_sheet(columns: Sequence[Column], pages: Sequence[str]) -> "Image.Image":
+def contact_sheet(columns: Sequence[SheetColumn], pages: Sequence[str]) -> "Image.Image":
     """Draw one row per page and one column per folder: the whole page, and below it a crop at full resolution.
 
     Raises UsageError for a sheet that is too large, DataError for a page that can't be read.

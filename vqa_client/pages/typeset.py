@@ -33,7 +33,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class Run(Struct, frozen=True):
+class GlyphRun(Struct, frozen=True):
     """Consecutive glyphs of one face; x and y are in ems from the start of the line's baseline."""
 
     face: int
@@ -45,7 +45,7 @@ class Run(Struct, frozen=True):
 class Shaped(Struct, frozen=True):
     """The glyphs of a word with their places, and the word's advance."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[GlyphRun, ...]
     advance_em: float
 
 
@@ -71,31 +71,31 @@ class Typesetter:
         chain = self._chain
         return (chain[character].advance_em for character in text)
 
-    def runs(self, line: str, *, right_to_left: bool = False) -> Iterator[Run]:
+    def runs(self, line: str, *, right_to_left: bool = False) -> Iterator[GlyphRun]:
         """Set one line; `right_to_left` is the direction of its paragraph."""
         x_em = 0.0
         for part, direction in _parts(line, right_to_left):
             if direction:
                 word = self._shaped_word(part, direction)
                 for run in word.runs:
-                    yield Run(run.face, run.glyphs, run.x_em + x_em, run.y_em)
+                    yield GlyphRun(run.face, run.glyphs, run.x_em + x_em, run.y_em)
                 x_em += word.advance_em
                 continue
             yield from self._simple(part, x_em)
             x_em += sum(self.advances_em(part))
 
-    def _simple(self, text: str, x_em: float) -> Iterator[Run]:
+    def _simple(self, text: str, x_em: float) -> Iterator[GlyphRun]:
         glyphs, face, start_em = array("I"), -1, x_em
         for character in text:
             glyph = self._chain[character]
             if glyph.face != face:
                 if glyphs:
-                    yield Run(face, glyphs, start_em)
+                    yield GlyphRun(face, glyphs, start_em)
                 glyphs, face, start_em = array("I"), glyph.face, x_em
             glyphs.append(glyph.number)
             x_em += glyph.advance_em
         if glyphs:
-            yield Run(face, glyphs, start_em)
+            yield GlyphRun(face, glyphs, start_em)
 
     def _measure(self, text: str) -> float:
         if not _NEEDS_SHAPING.search(text):
@@ -115,7 +115,7 @@ class Typesetter:
     def _shape(self, word: str, direction: str) -> Shaped:
         import uharfbuzz
 
-        runs: list[Run] = []
+        runs: list[GlyphRun] = []
         x_em = 0.0
         stretches = list(self._stretches(word))
         for face_at, text in reversed(stretches) if direction == "rtl" else stretches:
@@ -127,7 +127,7 @@ class Typesetter:
             uharfbuzz.shape(face.shaper, buffer)
             for info, place in zip(buffer.glyph_infos, buffer.glyph_positions, strict=True):
                 at_em = x_em + place.x_offset / face.units
-                runs.append(Run(face_at, array("I", [info.codepoint]), at_em, place.y_offset / face.units))
+                runs.append(GlyphRun(face_at, array("I", [info.codepoint]), at_em, place.y_offset / face.units))
                 x_em += place.x_advance / face.units
         return Shaped(tuple(runs), x_em)
 

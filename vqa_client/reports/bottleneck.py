@@ -12,7 +12,7 @@ KV_FULL = 0.9
 """From this share, a server's KV cache counts as full."""
 
 
-class Workers(Struct, frozen=True, kw_only=True):
+class WorkerCounts(Struct, frozen=True, kw_only=True):
     """Mean numbers of workers in each state; `sending` is None if the system doesn't tell it from `at_server`."""
 
     most: int
@@ -33,7 +33,7 @@ class Client(Struct, frozen=True, kw_only=True):
     loop_late_s: float
 
 
-class Server(Struct, frozen=True, kw_only=True):
+class ServerFigures(Struct, frozen=True, kw_only=True):
     """The figures that one server reports about itself, as means over the run; they include other clients' requests."""
 
     running: float
@@ -58,7 +58,7 @@ class AutoWorkers(Struct, frozen=True, kw_only=True):
 class Start(Struct, frozen=True, kw_only=True):
     """The fields of one start in a run file that the rules use."""
 
-    workers: Workers
+    workers: WorkerCounts
     client: Client
     auto_workers: AutoWorkers | None = None
     wall_s: float = 0.0
@@ -67,7 +67,7 @@ class Start(Struct, frozen=True, kw_only=True):
     timeouts: int = 0
     sent_bytes: int = 0
     latency_s: Mapping[str, float | None] | None = None
-    server_metrics: tuple[Server, ...] = ()
+    server_metrics: tuple[ServerFigures, ...] = ()
     answered_by: Mapping[str, int] = {}
 
     @property

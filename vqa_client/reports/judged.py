@@ -7,10 +7,11 @@ from typing import Any, get_args
 import msgspec
 from msgspec import Struct
 
-from vqa_client.aggregates import Figure
+from vqa_client.aggregates import Estimate
 from vqa_client.errors import UNDECODABLE
 from vqa_client.files import checked_nesting
-from vqa_client.reports.log_reader import Key, file_beside
+from vqa_client.log_lines import Key
+from vqa_client.reports.log_reader import file_beside
 from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.reports.sections import difference_text, points
 from vqa_client.scoring.agreement import Kappa
@@ -23,7 +24,7 @@ MAJORITY = "majority"
 _REASONS = {"no_label": "verdict not offered", "not_in_reply": "answer not in the reply"}
 
 
-class Judge(Struct, frozen=True, kw_only=True):
+class JudgeLog(Struct, frozen=True, kw_only=True):
     """A judge's log: its score of each reply that it was asked about, None if undecided.
 
     `replies_by` counts the judge's replies by the model that they name; `undecided` counts by reason; `controls` has,
@@ -49,7 +50,7 @@ class Judge(Struct, frozen=True, kw_only=True):
     dollars: float | None = None
 
 
-class Form(Struct, frozen=True, kw_only=True):
+class FormMeans(Struct, frozen=True, kw_only=True):
     """The mean scores by judge and by rule over one form of the questions, or over all forms of each question.
 
     Undecided replies are left out, a missing reply is wrong, and a reply that wasn't asked about counts as by the rule.
@@ -75,7 +76,7 @@ class Verdicts(Struct, frozen=True, kw_only=True):
     probability of "correct" with the rule.
     """
 
-    judge: Judge
+    judge: JudgeLog
     total: int
     judged: int
     undecided: int
@@ -94,12 +95,12 @@ class Verdicts(Struct, frozen=True, kw_only=True):
     longer: tuple[float, ...]
     raised: tuple[Key, ...]
     lowered: tuple[Key, ...]
-    totals: dict[str, Figure] = {}
-    forms: tuple[Form, ...] = ()
+    totals: dict[str, Estimate] = {}
+    forms: tuple[FormMeans, ...] = ()
     calibration: Calibration | None = None
 
 
-class Beside(Struct, frozen=True, kw_only=True):
+class Judges(Struct, frozen=True, kw_only=True):
     """All judges of one kind compared with a run's rule; `verdicts` ends with their majority if there are several.
 
     `scored` names the scorer and the data of the rule's scores; earlier versions didn't write it.
@@ -132,13 +133,13 @@ def judged_files(log: Path) -> list[Path]:
     return [judged_path(log, kind) for kind in get_args(JudgeKind)]
 
 
-def read_judged(log: Path) -> tuple[list[Beside], list[str]]:
+def read_judged(log: Path) -> tuple[list[Judges], list[str]]:
     """The results of judges of all kinds, and the names of files that can't be read."""
-    results: list[Beside] = []
+    results: list[Judges] = []
     unreadable: list[str] = []
     for path in judged_files(log):
         try:
-            results.append(msgspec.convert(checked_nesting(msgspec.json.decode(path.read_bytes())), Beside))
+            results.append(msgspec.convert(checked_nesting(msgspec.json.decode(path.read_bytes())), Judges))
         except FileNotFoundError:
             continue
         except (OSError, *UNDECODABLE):

@@ -6,7 +6,7 @@ from typing import Any
 from vqa_client.reports.bottleneck import (
     CPU_FULL,
     AutoWorkers,
-    Server,
+    ServerFigures,
     Start,
     WorkerStates,
     grown_memory,
@@ -90,7 +90,7 @@ def _worker_counts(states: WorkerStates) -> str:
     return ", ".join(f"{numbers[words]:.1f} {words}" for words in _STATES.values() if numbers[words] >= SHOWN)
 
 
-def _server_figures(server: Server) -> Iterator[str]:
+def _server_figures(server: ServerFigures) -> Iterator[str]:
     rates = {"prefix cache": server.prefix_hit_rate, "image cache": server.mm_hit_rate, "KV cache": server.kv_use_max}
     for name, rate in rates.items():
         if rate is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vqa_client.errors import UNDECODABLE, DataError, forbidden
 from vqa_client.files import natural_key
-from vqa_client.log_lines import first_in, record_of, records_in
+from vqa_client.log_lines import Key, first_in, record_of, records_in
 from vqa_client.types import Record
 
 LOG_ENDING = ".records.jsonl"
@@ -25,9 +25,6 @@ _DATE = re.compile(r"_\d{8}_\d{6}(?=_|$)")
 """In a report's name, not in its log's; a robustness report has a word after it."""
 SHARD = re.compile(r"\.shard-([0-9]{1,9})-of-([0-9]{1,9})(?=\.|$)")
 """In the names of a shard's files: its number, from 1, and how many there are."""
-
-Key = tuple[str, str]
-"""Question id and form, as `Record.key`."""
 
 
 def file_beside(log: Path, ending: str) -> Path:

@@ -13,7 +13,7 @@ from vqa_client.files import natural_key
 from vqa_client.reports.bottleneck import time_of
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import count
-from vqa_client.reports.summary import Part, Summary, Tally, summarise, without_scores
+from vqa_client.reports.summary import Means, Summary, Tally, summarise, without_scores
 from vqa_client.scoring.statistics import Mean
 from vqa_client.task import Description
 from vqa_client.types import UNKNOWN, Failure, Record, Status, group_text, group_values
@@ -22,7 +22,7 @@ LEVELS = ("corruption", "level")
 """The fields of a corrupted image: together they name its variant."""
 MOST_IN_A_CROSSING = 16
 VARIANT, RULE = "variant", "rule"
-_NO_PART = Part(overall=Mean(n=0, value=None, interval=None), answered=Mean(n=0, value=None, interval=None))
+_NO_PART = Means(overall=Mean(n=0, value=None, interval=None), answered=Mean(n=0, value=None, interval=None))
 
 
 class Overview(Struct, frozen=True, kw_only=True):

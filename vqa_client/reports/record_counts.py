@@ -81,7 +81,7 @@ class Clusters:
         return self._names[start : self._ends[number]] == cluster.encode("utf-8", "surrogatepass")
 
 
-class Kind(Struct, frozen=True):
+class RecordKind(Struct, frozen=True):
     """Everything of a record that a report adds up, except its tokens."""
 
     status: Status
@@ -123,7 +123,7 @@ class TokenSum(Struct):
 class KindCounts(Struct, frozen=True, kw_only=True):
     """How many clusters have each signature, and the tokens of all records."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[RecordKind, ...]
     signatures: dict[Signature, int]
     prompt_tokens: TokenSum
     completion_tokens: TokenSum
@@ -135,7 +135,7 @@ class KindCounts(Struct, frozen=True, kw_only=True):
             self, kinds=tuple(kind if score is None else replace(kind, score=score) for score, kind in scores)
         )
 
-    def numbers(self, groups_of: Callable[[Kind], Iterable[Group]]) -> "Counter[Group]":
+    def numbers(self, groups_of: Callable[[RecordKind], Iterable[Group]]) -> "Counter[Group]":
         """Count the records of each group; a record counts in each of its groups."""
         groups = list(map(groups_of, self.kinds))
         numbers: Counter[Group] = Counter()
@@ -146,7 +146,7 @@ class KindCounts(Struct, frozen=True, kw_only=True):
         return numbers
 
     def by_group(
-        self, groups_of: Callable[[Kind], Iterable[Group]], value_of: Callable[[Kind], float | None]
+        self, groups_of: Callable[[RecordKind], Iterable[Group]], value_of: Callable[[RecordKind], float | None]
     ) -> dict[Group, ClusterSums]:
         """Add up values by cluster and group, without the records whose value is None."""
         groups, values = [tuple(groups_of(kind)) for kind in self.kinds], list(map(value_of, self.kinds))
@@ -184,7 +184,7 @@ def count_kinds(records: Iterable[Record]) -> KindCounts:
     ordered = sorted(numbers, key=_sort_key)
     place = {numbers[key]: index for index, key in enumerate(ordered)}
     return KindCounts(
-        kinds=tuple(Kind(*key) for key in ordered),
+        kinds=tuple(RecordKind(*key) for key in ordered),
         signatures={
             tuple(sorted((place[number], count) for number, count in signature)): times
             for signature, times in clusters.signature_counts().items()

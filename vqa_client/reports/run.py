@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.reports.summary import Part, Summary, Tally
+from vqa_client.reports.summary import Means, Summary, Tally
 from vqa_client.scoring.statistics import Interval, Mean
 from vqa_client.types import Question, Record
 
@@ -102,7 +102,7 @@ def tally(of: Tally, unit: Unit) -> dict[str, Any]:
     }
 
 
-def _part(name: str, part: Part, unit: Unit) -> dict[str, Any]:
+def _part(name: str, part: Means, unit: Unit) -> dict[str, Any]:
     if name.startswith("n_"):
         return {"n": part.answered.n, "mean": part.answered.value}
     return {"overall": mean(part.overall, unit), "answered": mean(part.answered, unit)}

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.reports.record_counts import ClusterSums, Group, Kind, KindCounts, TokenSum, count_kinds
+from vqa_client.reports.record_counts import ClusterSums, Group, KindCounts, RecordKind, TokenSum, count_kinds
 from vqa_client.scoring.statistics import Interval, Mean, interval
 from vqa_client.task import Breakdown, Description
 from vqa_client.types import STATUSES, Record, Status, has_verdict
@@ -36,7 +36,7 @@ class Tally(Struct, frozen=True, kw_only=True):
         return self.total - self.answered
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class Means(Struct, frozen=True, kw_only=True):
     """A score under another metric: over all questions that have it or failed (as 0), and over the answered ones."""
 
     overall: Mean
@@ -54,7 +54,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     status_counts: dict[Status, int]
     n_truncated: int
     without_truncated: Mean
-    parts: dict[str, Part]
+    parts: dict[str, Means]
     breakdowns: dict[str, dict[str, Tally]]
     crossings: dict[tuple[str, str], dict[str, dict[str, Tally]]]
     prompt_tokens: TokenSum
@@ -116,7 +116,7 @@ def _without_accuracy(tally: Tally) -> Tally:
     return replace(tally, accuracy=None, interval=None, accuracy_answered=None, interval_answered=None)
 
 
-def _tallies(counts: KindCounts, groups_of: Callable[[Kind], Iterable[Group]]) -> dict[Group, Tally]:
+def _tallies(counts: KindCounts, groups_of: Callable[[RecordKind], Iterable[Group]]) -> dict[Group, Tally]:
     correct = counts.numbers(lambda kind: groups_of(kind) if kind.score >= 1.0 else ())
     sums = counts.by_group(groups_of, lambda kind: kind.score)
     return {group: _tally(correct[group], sums[group]) for group in sums}
@@ -147,12 +147,12 @@ def _crossing(counts: KindCounts, outer: str, inner: str) -> dict[str, dict[str,
     return crossed
 
 
-def _part(counts: KindCounts, metric: str) -> Part:
+def _part(counts: KindCounts, metric: str) -> Means:
     overall, answered = _means(_sums_over_all(counts, lambda kind: kind.metric(metric)))
-    return Part(overall=overall, answered=answered)
+    return Means(overall=overall, answered=answered)
 
 
-def _sums_over_all(counts: KindCounts, value_of: Callable[[Kind], float | None]) -> ClusterSums:
+def _sums_over_all(counts: KindCounts, value_of: Callable[[RecordKind], float | None]) -> ClusterSums:
     return counts.by_group(lambda kind: ("",), value_of).get("", {})
 
 
@@ -217,7 +217,7 @@ def _old_description(task: str, scoring: Mapping[str, Any]) -> Description:
     )
 
 
-def gap_words(parts: Mapping[str, Part], headline: str) -> str:
+def gap_words(parts: Mapping[str, Means], headline: str) -> str:
     """How far the published score is from the headline; "" if they are equal or there is no published score."""
     if not {headline, "published"} <= parts.keys():
         return ""

@@ -27,7 +27,7 @@ compared."""
 MOST_UNCHANGED = 20
 """After this many judgements without a change more workers are tried: the server may be faster now."""
 TICK_S = 0.1
-Why = Literal["", "refused", "queue", "latency", "most"]
+ChangeReason = Literal["", "refused", "queue", "latency", "most"]
 
 
 class Measurement(Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class Search(Struct, frozen=True, kw_only=True):
 
     size: int
     too_many: float = math.inf
-    why: Why = ""
+    why: ChangeReason = ""
     below: tuple[int, float] | None = None
     unchanged: int = 0
 

@@ -10,8 +10,17 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.batch.asking import Form, Results, Stops, parts_of, read_results
-from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, key_of, progress_of, refuse_open, run_digest
+from vqa_client.batch.asking import LineForm, Results, Stops, parts_of, read_results
+from vqa_client.batch.parts import (
+    BatchPart,
+    PartFolder,
+    PartSize,
+    PartWriter,
+    key_of,
+    progress_of,
+    refuse_open,
+    run_digest,
+)
 from vqa_client.batch.run import BatchRun, Listener
 from vqa_client.batch.service import Service, open_service
 from vqa_client.client.body import Dialect, RequestTemplate
@@ -21,12 +30,12 @@ from vqa_client.errors import Busy, DataError, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.records import locked
 from vqa_client.reports.names import count
-from vqa_client.runner import Line, until_stopped
+from vqa_client.runner import Pipeline, until_stopped
 from vqa_client.runs.dry_run import answered_before
 from vqa_client.runs.plan import Note, Plan, run_file_for
 from vqa_client.runs.plans import plans_of
 from vqa_client.runs.run_file import RunFile
-from vqa_client.runs.stage import Ask, Stage, prepared_images
+from vqa_client.runs.stage import AskAll, Stage, prepared_images
 from vqa_client.servers.process import finished
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in
@@ -42,10 +51,10 @@ def _run_of(file: RunFile) -> str:
     return run_digest({name: value for name, value in file.identity.items() if name != "server"})
 
 
-def by_batches(plan: Plan, stage: Stage, session: Session, line: Line, waiting: Waiting, file: RunFile) -> Ask:
+def by_batches(plan: Plan, stage: Stage, session: Session, line: Pipeline, waiting: Waiting, file: RunFile) -> AskAll:
     """Asks by batches of the session's server until interrupted; the last start in the run file lists the batches."""
     settings = stage.settings
-    form = Form(
+    form = LineForm(
         template=session.chat.template,
         run=_run_of(file),
         choosing=_choosing_wrapper(plan, line.chat),
@@ -62,7 +71,7 @@ def by_batches(plan: Plan, stage: Stage, session: Session, line: Line, waiting: 
                 waiting=waiting,
                 line=line,
                 form=form,
-                parts=Parts(plan.paths.log),
+                parts=PartFolder(plan.paths.log),
                 settings=settings,
                 service=service,
                 listener=_listener(plan, stage, keep),
@@ -71,7 +80,7 @@ def by_batches(plan: Plan, stage: Stage, session: Session, line: Line, waiting: 
 
     async def ask(keep: Callable[[Record], None]) -> None:
         await until_stopped(stage.stop, run(keep))
-        if left := Parts(plan.paths.log).all():
+        if left := PartFolder(plan.paths.log).all():
             total = plan.loaded.count
             progress = progress_of(left, total - sum(1 for _ in waiting()), total)
             way_out = "the same command collects them, `vqa-client batch cancel` ends them"
@@ -118,19 +127,19 @@ def _choosing_wrapper(plan: Plan, chat: Asks) -> Callable[[Asks], Asks]:
     return lambda asks: ChoosingClient(asks, chat.form, choosing)
 
 
-def serverless_form(plan: Plan, settings: RunSettings, model: ModelSettings, file: RunFile) -> Form:
+def serverless_form(plan: Plan, settings: RunSettings, model: ModelSettings, file: RunFile) -> LineForm:
     """How the questions of a run without a server become lines."""
     if plan.task.choosing is not None:
         raise UsageError(
             f"--choice_mode {plan.task.choosing.mode} needs a server, which shows how it is asked", hint="--batch"
         )
     template = RequestTemplate(model, Dialect())
-    return Form(template=template, run=_run_of(file), file_urls=settings.file_urls)
+    return LineForm(template=template, run=_run_of(file), file_urls=settings.file_urls)
 
 
-def by_results(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask:
+def by_results(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> AskAll:
     """Keeps the results that another program has put into the run's folder of batches; raises DataError without any."""
-    parts = Parts(plan.paths.log)
+    parts = PartFolder(plan.paths.log)
     paths = parts.foreign_results()
     if not paths:
         if not parts.inputs():
@@ -144,17 +153,17 @@ def by_results(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask
     return lambda keep: until_stopped(stage.stop, serverless.take_over(paths, keep))
 
 
-def by_command(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask:
+def by_command(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> AskAll:
     """Writes files of waiting questions, runs --batch_command on one file at a time, and keeps its results.
 
     Results that a killed command has written count.
     """
-    parts, settings, serverless = Parts(plan.paths.log), stage.settings, _Serverless(plan, stage, waiting, file)
+    parts, settings, serverless = PartFolder(plan.paths.log), stage.settings, _Serverless(plan, stage, waiting, file)
     refuse_open(plan.paths.log)
     words = shlex.split(settings.batch_command)
     memory_gb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GIGABYTE
 
-    async def answered(part: Part) -> None:
+    async def answered(part: BatchPart) -> None:
         source, target = map(str, (parts.input(part.number), parts.result(part.number)))
         size = f"{count(len(part.ids), 'question')}, {part.size_bytes / GIGABYTE:.2f} GB"
         stage.progress.note(f"{plan.title}: {words[0]} gets {size} (this machine has {memory_gb:.0f} GB of memory)")
@@ -169,7 +178,7 @@ def by_command(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask
 
     async def run(keep: Callable[[Record], None]) -> None:
         await take_over(keep)
-        with PartWriter(parts, Limits(settings.batch_bytes, settings.batch_lines), 1) as writer:
+        with PartWriter(parts, PartSize(settings.batch_bytes, settings.batch_lines), 1) as writer:
             made = parts_of(
                 *(waiting(), serverless.line, serverless.form, writer),
                 keep=lambda _, record: keep(record),
@@ -194,14 +203,14 @@ class _Serverless:
             serverless_form(plan, settings, stage.named(settings.serverless), file),
             names=_name_counter(plan, stage, file),
         )
-        self.line = Line(task=plan.task, chat=Stops(), images_for=stage.images_for, max_pages=settings.max_pages)
+        self.line = Pipeline(task=plan.task, chat=Stops(), images_for=stage.images_for, max_pages=settings.max_pages)
         self._plan, self._stage, self._waiting = plan, stage, waiting
 
     async def take_over(self, paths: Sequence[Path], keep: Callable[[Record], None]) -> int:
         """Keep a record of each waiting question that has a result; returns their number."""
         plan, listener = self._plan, _listener(self._plan, self._stage, keep)
         kept: list[str] = []
-        aside = partial(Parts(plan.paths.log).set_aside, note=listener.note)
+        aside = partial(PartFolder(plan.paths.log).set_aside, note=listener.note)
 
         def keeps(question: Question, record: Record) -> None:
             kept.append(question.id)
@@ -243,13 +252,13 @@ async def write_batches(settings: RunSettings, note: Note) -> list[Written]:
                 drawn_pages_in(plan.paths.report.parent / DRAWN, usable_cpus()),
                 prepared_images(settings, note) as images_for,
             ):
-                line = Line(task=plan.task, chat=Stops(), images_for=images_for, max_pages=settings.max_pages)
+                line = Pipeline(task=plan.task, chat=Stops(), images_for=images_for, max_pages=settings.max_pages)
                 written.append(await _write(plan, settings, model, line, form))
     return written
 
 
-async def _write(plan: Plan, settings: RunSettings, model: ModelSettings, line: Line, form: Form) -> Written:
-    parts, kept = Parts(plan.paths.log), answered_before(plan, settings)
+async def _write(plan: Plan, settings: RunSettings, model: ModelSettings, line: Pipeline, form: LineForm) -> Written:
+    parts, kept = PartFolder(plan.paths.log), answered_before(plan, settings)
     for path in parts.inputs():  # left by an earlier start
         path.unlink()
     left_out: list[str] = []
@@ -258,7 +267,7 @@ async def _write(plan: Plan, settings: RunSettings, model: ModelSettings, line: 
         left_out.append(question.id)
 
     questions = (each for each in plan.loaded.questions if each.key not in kept)
-    with PartWriter(parts, Limits(settings.batch_bytes, settings.batch_lines), 1) as writer:
+    with PartWriter(parts, PartSize(settings.batch_bytes, settings.batch_lines), 1) as writer:
         made = parts_of(questions, line, form, writer, keep=left, left_out=left)
         files = {parts.input(part.number): len(part.ids) async for part in made}
     return Written(title=plan.title, model=model.model_name, files=files, left_out=left_out)
@@ -272,7 +281,7 @@ async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> li
     lines = []
     for model, plans in plans_of(settings, note):
         for plan in plans:
-            parts = Parts(plan.paths.log)
+            parts = PartFolder(plan.paths.log)
             if not (all_parts := parts.all()):
                 lines.append(f"{plan.title}: no batches")
                 continue
@@ -291,7 +300,7 @@ async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> li
     return lines
 
 
-async def _status_of(part: Part, service: Service, *, cancel: bool) -> str:
+async def _status_of(part: BatchPart, service: Service, *, cancel: bool) -> str:
     batch_made = await service.find(part.file_id) if part.state == "creating" else None
     batch_id = batch_made.id if batch_made else part.batch_id
     if not batch_id:
@@ -300,11 +309,11 @@ async def _status_of(part: Part, service: Service, *, cancel: bool) -> str:
     return f"batch {batch.id} {batch.status.replace('_', ' ')}, {batch.done:,} done"
 
 
-async def _drop_parts(log: Path, unsent: Sequence[Part], service: Service) -> None:
+async def _drop_parts(log: Path, unsent: Sequence[BatchPart], service: Service) -> None:
     with suppress(Busy), locked(log) if log.exists() else nullcontext():
         for part in unsent:
             if part.state == "uploading":
                 await service.delete_named(part.name)
             for file_id in filter(None, (part.file_id, *part.results)):
                 await service.delete(file_id)
-            Parts(log).drop(part)
+            PartFolder(log).drop(part)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from vqa_client.batch.parts import Limits, Sizes
+from vqa_client.batch.parts import PartSize, Sizes
 from vqa_client.client.session import addressed, named_model, open_session
 from vqa_client.data_url import encoded_size
 from vqa_client.errors import DataError, ServerUnusable
@@ -40,7 +40,7 @@ class Overflow(Struct, frozen=True, kw_only=True):
     tokens: int
 
 
-class Expected(Struct, frozen=True, kw_only=True):
+class ExpectedRun(Struct, frozen=True, kw_only=True):
     """The estimate for one plan; `requests` don't include the `kept` questions, which an earlier start has answered.
 
     `sent_bytes` counts each image as base64, once for each question. `unreadable` names files that are not images;
@@ -67,7 +67,7 @@ class DryRun(Struct, frozen=True, kw_only=True):
     context_length: int | None
     said_by: str
     prices: Prices | None
-    plans: tuple[Expected, ...]
+    plans: tuple[ExpectedRun, ...]
 
 
 async def dry_run(settings: RunSettings, note: Note) -> list[DryRun]:
@@ -110,13 +110,13 @@ async def _find_context_length(
     return model, known.get(said_by), said_by
 
 
-def _estimate(plan: Plan, settings: RunSettings, most: int | None, max_tokens: int) -> Expected:
+def _estimate(plan: Plan, settings: RunSettings, most: int | None, max_tokens: int) -> ExpectedRun:
     """The estimate for a plan; `most` is the number of tokens that a prompt may have."""
     size_of = _image_sizer(settings)
     max_tokens = plan.task.parameters.get("max_tokens", max_tokens)
     counter, kept = TokenCounter(), answered_before(plan, settings)
     requests = images = sent_bytes = image_tokens = text_tokens = 0
-    batches = Sizes(Limits(settings.batch_bytes, settings.batch_lines))
+    batches = Sizes(PartSize(settings.batch_bytes, settings.batch_lines))
     overflows: dict[str, Overflow] = {}
     unreadable: dict[str, None] = {}
     for question in plan.loaded.questions:
@@ -138,7 +138,7 @@ def _estimate(plan: Plan, settings: RunSettings, most: int | None, max_tokens: i
         sent_bytes += size_bytes
         image_tokens += of_images
         text_tokens += of_text
-    return Expected(
+    return ExpectedRun(
         title=plan.title,
         requests=requests,
         kept=plan.loaded.count - requests,

@@ -28,7 +28,7 @@ from vqa_client.version import __version__
 
 Note = Callable[[str], None]
 """Shows one line to the user."""
-Step = Callable[[Sequence["Plan"], Any], list["Plan"]]
+PlanStep = Callable[[Sequence["Plan"], Any], list["Plan"]]
 """Changes the plans of a command as its settings say."""
 
 
@@ -146,7 +146,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         )
 
 
-def per_plan(change: Callable[[Plan, Any], Plan]) -> Step:
+def per_plan(change: Callable[[Plan, Any], Plan]) -> PlanStep:
     """The step that applies `change` to each plan."""
     return lambda plans, settings: [change(plan, settings) for plan in plans]
 

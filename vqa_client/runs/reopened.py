@@ -99,7 +99,7 @@ def asked_as(question: Question, variant: str, groups: Mapping[str, Group]) -> Q
     return asked if question.variant == variant else as_shown(asked)
 
 
-def settings_of(file: RunFile, *, as_given: bool = False) -> tuple[RunSettings, registry.Entry]:
+def settings_of(file: RunFile, *, as_given: bool = False) -> tuple[RunSettings, registry.RegisteredBenchmark]:
     """A run's settings and benchmark; a setting that was not given has the value that the run used.
 
     Raises UsageError for a benchmark that isn't installed, KeyError for a missing setting.
@@ -138,7 +138,7 @@ class Change(Struct, frozen=True, kw_only=True):
     new: Reading
 
 
-class Sums(Struct, frozen=True, kw_only=True):
+class RescoredMeans(Struct, frozen=True, kw_only=True):
     """Means over all questions, in which a failed one counts as 0, and the number of questions by status."""
 
     accuracy: float | None
@@ -157,8 +157,8 @@ class Rescored(Struct, frozen=True, kw_only=True):
     scoring_old: dict[str, str]
     scoring_new: dict[str, str]
     data_changed: bool
-    old: Sums
-    new: Sums
+    old: RescoredMeans
+    new: RescoredMeans
     changes: tuple[Change, ...]
     written: bool
 
@@ -246,9 +246,9 @@ class _RunningSums:
         for name, value in record.parts.items():
             self._parts.setdefault(_FORMERLY.get(name, name), []).append(value)
 
-    def sums(self) -> Sums:
+    def sums(self) -> RescoredMeans:
         n = len(self._scores)
-        return Sums(
+        return RescoredMeans(
             accuracy=fsum(self._scores) / n if n else None,
             parts={name: fsum(values) / n for name, values in self._parts.items()},
             statuses=dict(self._statuses),
@@ -266,7 +266,7 @@ def _reading(record: Record) -> Reading:
     )
 
 
-class Fault(Struct, frozen=True, kw_only=True):
+class ReferenceFault(Struct, frozen=True, kw_only=True):
     """A question whose ideal reply doesn't get the full score."""
 
     question_id: str
@@ -278,7 +278,7 @@ class Tested(Struct, frozen=True, kw_only=True):
     """The number of questions that were tested, and those that failed."""
 
     total: int
-    faults: tuple[Fault, ...]
+    faults: tuple[ReferenceFault, ...]
 
 
 def selftest(settings: RunSettings) -> Tested:
@@ -287,7 +287,7 @@ def selftest(settings: RunSettings) -> Tested:
     Raises DataError if no question has a reference.
     """
     tested = open_benchmark(settings)
-    total, faults = 0, list[Fault]()
+    total, faults = 0, list[ReferenceFault]()
     for part in tested.parts(finds_images=False):
         for question in part.loaded.questions:
             if not question.references:
@@ -301,7 +301,7 @@ def selftest(settings: RunSettings) -> Tested:
             if answer.status != "ok":
                 low.insert(0, f"the reply is {answer.status}")
             if low:
-                faults.append(Fault(question_id=question.id, reply=reply, reason=", ".join(low)))
+                faults.append(ReferenceFault(question_id=question.id, reply=reply, reason=", ".join(low)))
     if not total:
         raise DataError("no question has an answer to test", hint="--split names a split whose answers are public")
     return Tested(total=total, faults=tuple(faults))

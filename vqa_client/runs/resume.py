@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from vqa_client.errors import IdentityError, UsageError
 from vqa_client.files import encode, sha256_of, stamp, state_of
-from vqa_client.images.decide import Refused, read
+from vqa_client.images.decide import RefusedImage, read
 from vqa_client.log_lines import Key, check_run, records_in
 from vqa_client.records import RecordLog, damaged_beside, is_settled, locked
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader
@@ -231,7 +231,7 @@ class Unchanged:
         size_bytes = kept.file_size_bytes or kept.size_bytes
         if split_name(path)[1]:
             content = read(path)
-            return not isinstance(content, Refused) and _has_digest(kept, hashlib.sha256(content[1]).hexdigest())
+            return not isinstance(content, RefusedImage) and _has_digest(kept, hashlib.sha256(content[1]).hexdigest())
         if size_bytes != stat.st_size:
             return False
         is_older = not look and self._knows_start and _written_ns(stat) <= self._since_ns

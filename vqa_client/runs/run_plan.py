@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio.to_thread
 
-from vqa_client.batch.parts import Parts, refuse_open
+from vqa_client.batch.parts import PartFolder, refuse_open
 from vqa_client.client.check.preflight import identity_of
 from vqa_client.client.session import Session
 from vqa_client.errors import OutputError, ServerUnusable
@@ -19,14 +19,14 @@ from vqa_client.records import RecordLog
 from vqa_client.reports.limiting import limits_of
 from vqa_client.reports.names import count
 from vqa_client.reports.report import Report
-from vqa_client.runner import GRACE_S, Line, answer_all, answer_one, first_pages, kept_prompt, until_stopped
+from vqa_client.runner import GRACE_S, Pipeline, answer_all, answer_one, first_pages, kept_prompt, until_stopped
 from vqa_client.runs.adaptive import Adaptive
 from vqa_client.runs.control import Control
 from vqa_client.runs.figures import ServersOfStart, SessionFigures
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.resume import SCORED_AGAIN, Unchanged, adopt, any_answer, carry_over, sort_log
 from vqa_client.runs.run_file import RunFile, check_identity
-from vqa_client.runs.stage import Ask, Stage, in_daemon_thread
+from vqa_client.runs.stage import AskAll, Stage, in_daemon_thread
 from vqa_client.task import Task
 from vqa_client.types import FAILED, Asks, Question, Record
 
@@ -176,7 +176,7 @@ class _Start:
     async def ask(self, waiting: int, questions: Iterable[Question]) -> None:
         """Ask the `waiting` questions, in number, that have no valid answer."""
         plan, stage, file = self.plan, self.stage, self.file
-        if not waiting and not (stage.settings.batch and Parts(plan.paths.log).all()):
+        if not waiting and not (stage.settings.batch and PartFolder(plan.paths.log).all()):
             file.write(plan.paths.run)
         elif stage.settings.serverless:
             await self._ask_no_server()
@@ -218,7 +218,7 @@ class _Start:
         chat = await client_for(plan, session, file, stage.progress.note, stage.stop)
         file.start(figures.described([], servers.described()))
         file.write(plan.paths.run)
-        line = Line(task=plan.task, chat=chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
+        line = Pipeline(task=plan.task, chat=chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
         try:
             if stage.settings.batch:
                 from vqa_client.runs.batched import by_batches  # most runs need no batches
@@ -252,7 +252,7 @@ class _Start:
                     return
                 yield question
 
-    def _by_workers(self, waiting: Iterator[Question], line: Line) -> Ask:
+    def _by_workers(self, waiting: Iterator[Question], line: Pipeline) -> AskAll:
         """Asks with workers; each worker asks one question at a time."""
         stage = self.stage
 
@@ -262,7 +262,7 @@ class _Start:
 
         return lambda keep: answer_all(waiting, answer, keep, crew=stage.crew, stop=stage.stop)
 
-    async def _ask_and_watch(self, ask: Ask, watches: Sequence[Watch]) -> None:
+    async def _ask_and_watch(self, ask: AskAll, watches: Sequence[Watch]) -> None:
         """Ask and keep each record while the watches run."""
         try:
             async with asyncio.TaskGroup() as group:  # a bug in a watch ends the run, like one in a worker

@@ -89,7 +89,7 @@ def minutes_at_most(minutes: float | None, stop: asyncio.Event, note: Note) -> I
             timer.cancel()
 
 
-Ask = Callable[[Callable[[Record], None]], Awaitable[object]]
+AskAll = Callable[[Callable[[Record], None]], Awaitable[object]]
 """Asks the waiting questions and passes each record on as soon as it is there."""
 
 

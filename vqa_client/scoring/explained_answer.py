@@ -55,7 +55,7 @@ _WHOLE_ANSWERS = re.compile(r"\W*(?:yes|no|entailment|contradiction|neutral)\b",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class ReplyParts:
     """The parts of a reply: `head` before the separator, `rationale` after it or None.
 
     `rule` is the kind of separator; it is `explicit` if the prompt asks for it or if it is a heading ("Explanation:").
@@ -67,7 +67,7 @@ class Parts:
     explicit: bool
 
 
-def take_apart(reply: Reply) -> Parts | Answer:
+def take_apart(reply: Reply) -> ReplyParts | Answer:
     """The parts of a reply, or an answer without text that says why there are none.
 
     A reply cut by the token limit counts only if it has a separator: then its answer is whole.
@@ -91,7 +91,7 @@ def take_apart(reply: Reply) -> Parts | Answer:
     return parts
 
 
-def split(text: str) -> Parts:
+def split(text: str) -> ReplyParts:
     """Split at the first separator; a reply of a few words without one is an answer without explanation."""
     if separator := _EXPLICIT.search(text):
         rule = "because" if "because" in separator[0].lower() else "label"
@@ -107,12 +107,12 @@ def split(text: str) -> Parts:
     )
 
 
-def _parts(text: str, start: int, end: int, rule: str, *, explicit: bool = False) -> Parts:
+def _parts(text: str, start: int, end: int, rule: str, *, explicit: bool = False) -> ReplyParts:
     head = _without_brackets(" ".join(text[:start].split()))
     rationale = _without_brackets(text[end:].strip())
     if "(" in text[start:end] and rationale.count(")") > rationale.count("("):
         rationale = _CLOSING.sub("", rationale)
-    return Parts(head=head, rationale=rationale if _WORD.search(rationale) else None, rule=rule, explicit=explicit)
+    return ReplyParts(head=head, rationale=rationale if _WORD.search(rationale) else None, rule=rule, explicit=explicit)
 
 
 def _without_brackets(text: str) -> str:
@@ -214,7 +214,7 @@ def _without_marks(text: str) -> str:
     return sign + bare + closing
 
 
-def _answer_of_parts(text: str, parts: Parts) -> Answer:
+def _answer_of_parts(text: str, parts: ReplyParts) -> Answer:
     if not text:
         return Answer(status="unparsed", rule=f"nothing before {parts.rule}", rationale=parts.rationale)
     return Answer(text=text, rule=parts.rule, rationale=parts.rationale)
@@ -290,7 +290,7 @@ def read_reason(reply: Reply, reasons: dict[str, str]) -> Answer:
     return replace(answer, rationale=reasons.get(answer.text or ""))
 
 
-def _after_own_text(reply: Reply, choices: dict[str, str]) -> Parts | None:
+def _after_own_text(reply: Reply, choices: dict[str, str]) -> ReplyParts | None:
     """The parts of a reply that quotes a choice with a "because" in its text, with or without its letter; else None."""
     if not any("because" in text.lower() for text in choices.values()):
         return None
@@ -300,7 +300,7 @@ def _after_own_text(reply: Reply, choices: dict[str, str]) -> Parts | None:
     if len(labels) != 1 or "because" not in choices[labels[0]].lower():
         return None
     rest = own[length:]
-    return Parts(head=text.removesuffix(rest), rationale=split(rest).rationale, rule="because", explicit=True)
+    return ReplyParts(head=text.removesuffix(rest), rationale=split(rest).rationale, rule="because", explicit=True)
 
 
 def read_two_letters(reply: Reply, answers: dict[str, str], rationales: dict[str, str]) -> Answer:
@@ -322,12 +322,12 @@ def read_two_letters(reply: Reply, answers: dict[str, str], rationales: dict[str
 
 
 def _halves(
-    parts: Parts | Answer | None, reply: Reply, answers: dict[str, str], rationales: dict[str, str]
+    parts: ReplyParts | Answer | None, reply: Reply, answers: dict[str, str], rationales: dict[str, str]
 ) -> tuple[Answer, Answer]:
     """The answer and the rationale from the parts of a reply, or from the whole reply if it has no parts."""
-    if isinstance(parts, Parts) and not parts.rationale and (pair := _PAIR.fullmatch(parts.head)):
+    if isinstance(parts, ReplyParts) and not parts.rationale and (pair := _PAIR.fullmatch(parts.head)):
         return _read_letter(pair["answer"], answers), _read_letter(pair["reason"], rationales)
-    if isinstance(parts, Parts) and parts.explicit and parts.rationale:
+    if isinstance(parts, ReplyParts) and parts.explicit and parts.rationale:
         reason = Completion(text=_REASON.sub("answer", parts.rationale), finish_reason=reply.completion.finish_reason)
         return _read_letter(parts.head, answers), read_choice(reason, rationales)
     return choice_in(reply, answers), choice_in(reply, rationales)

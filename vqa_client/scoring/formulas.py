@@ -1,7 +1,7 @@
 """Compute a formula in LaTeX, such as "\\frac{\\sqrt{3}}{2}", in linear time and without running code.
 
 A formula has sums, products (also without a sign), powers, fractions, roots and functions of numbers and names; a
-`Dialect` lists the functions and names. Brackets nest up to `_MOST_DEPTH`, and powers have up to `_MOST_BITS` bits.
+`Notation` lists the functions and names. Brackets nest up to `_MOST_DEPTH`, and powers have up to `_MOST_BITS` bits.
 """
 
 import math
@@ -30,7 +30,7 @@ _ENCLOSURES: Final[Mapping[str, Callable[[Value], Value]]] = {"\\lfloor": math.f
 _FRACTIONS: Final = frozenset(("\\frac", "\\dfrac", "\\tfrac"))
 
 
-class Dialect(Struct, frozen=True):
+class Notation(Struct, frozen=True):
     """The values of names, the functions, and the tokens that end a formula; the text behind them is ignored.
 
     `lenient` also reads "\\frac12", "2^-1", "|3|", "5%", and "1\\frac{1}{2}" as one and a half.
@@ -46,7 +46,7 @@ class NoValueError(ValueError):
     """A text isn't a formula, or its value can't be computed."""
 
 
-def value_of(formula: str, dialect: Dialect) -> Value:
+def value_of(formula: str, dialect: Notation) -> Value:
     """The value of a formula; raises NoValueError if it has none."""
     if len(formula) > MOST_LENGTH:
         raise NoValueError(f"longer than {MOST_LENGTH} characters")
@@ -63,7 +63,7 @@ def value_of(formula: str, dialect: Dialect) -> Value:
 class _Reader:
     """Reads a formula from left to right, with one method per precedence of operators."""
 
-    def __init__(self, formula: str, dialect: Dialect) -> None:
+    def __init__(self, formula: str, dialect: Notation) -> None:
         tokens = [match["number"] or match["sign"] or f"\\{match['command']}" for match in _TOKEN.finditer(formula)]
         self._tokens = [token for token in tokens if token not in _IGNORED]
         self._place = self._depth = 0

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from vqa_client.scoring import number_words
-from vqa_client.scoring.formulas import MOST_LENGTH, Dialect, NoValueError, Value, value_of
+from vqa_client.scoring.formulas import MOST_LENGTH, Notation, NoValueError, Value, value_of
 from vqa_client.scoring.short_answers import same_words
 from vqa_client.types import Question
 
@@ -57,15 +57,15 @@ _BEFORE_BRACKETS = re.compile(r"[A-Za-z\s]{1,20}=\s*(?=\\?[(\[{])")
 _WITHIN = re.compile(r"\\?[(\[{](.*,.*)\\?[)\]}]", re.DOTALL)
 
 
-def _dialect(step: float) -> Dialect:
+def _dialect(step: float) -> Notation:
     """A dialect whose letters have values that no formula has by chance."""
     names: dict[str, Value] = {letter: 1.1 + step * math.sqrt(2 + place) for place, letter in enumerate(_LETTERS)}
     greek: dict[str, Value] = {f"\\{name}": 2.3 + step * math.sqrt(60 + n) for n, name in enumerate(_GREEK.split())}
     constants: dict[str, Value] = {"\\pi": math.pi, "e": math.e}
-    return Dialect(names={**names, **greek, **constants}, functions=_FUNCTIONS, lenient=True)
+    return Notation(names={**names, **greek, **constants}, functions=_FUNCTIONS, lenient=True)
 
 
-_NUMBERS: Final = Dialect(names={"\\pi": math.pi}, functions=_FUNCTIONS, lenient=True)
+_NUMBERS: Final = Notation(names={"\\pi": math.pi}, functions=_FUNCTIONS, lenient=True)
 _DIALECTS: Final = tuple(_dialect(step) for step in (0.37, 0.91, 1.7))
 
 

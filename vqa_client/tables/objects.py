@@ -51,7 +51,7 @@ _locks: dict[Path, int] = {}
 """Folders in use, with their descriptors, whose shared locks keep other processes from removing them."""
 
 
-class Entry:
+class ListedObject:
     """An object or a folder in a listing, with the interface of os.DirEntry."""
 
     def __init__(self, path: str, *, is_folder: bool) -> None:
@@ -81,14 +81,14 @@ def check_object(address: str) -> None:
         obstore.head(store, key)
 
 
-def objects_in(folder: str) -> Iterator[Entry]:
+def objects_in(folder: str) -> Iterator[ListedObject]:
     """The entries of a folder in a store, none if it doesn't exist. Raises DataError."""
     store, key = place_of(folder)
     root = url_of(folder)[: -len(key)] if key else f"{url_of(folder)}/"
     with _as_data_errors(folder), as_os_errors(folder) as obstore:
         listing = obstore.list_with_delimiter(store, f"{key}/" if key else None)
-    yield from (Entry(root + prefix.rstrip("/"), is_folder=True) for prefix in listing["common_prefixes"])
-    yield from (Entry(root + each["path"], is_folder=False) for each in listing["objects"])
+    yield from (ListedObject(root + prefix.rstrip("/"), is_folder=True) for prefix in listing["common_prefixes"])
+    yield from (ListedObject(root + each["path"], is_folder=False) for each in listing["objects"])
 
 
 def local_copy(address: Path) -> Path:

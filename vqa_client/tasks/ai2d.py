@@ -30,7 +30,7 @@ class Row(ChoiceRow):
     index: str = ""
 
 
-class Asked(Struct, rename="camel"):
+class DiagramQuestion(Struct, rename="camel"):
     question_id: str
     answer_texts: tuple[str, ...]
     correct_answer: int
@@ -38,7 +38,7 @@ class Asked(Struct, rename="camel"):
 
 class Diagram(Struct):
     image: Picture
-    questions: dict[str, Asked]
+    questions: dict[str, DiagramQuestion]
 
 
 def question(row: Row, place: Place) -> Question:

@@ -12,7 +12,7 @@ from vqa_client.aggregates import share
 from vqa_client.benchmark import Answer, Columns, Metric, Parse, Prompt, Question, Replay, Scored
 from vqa_client.benchmark import Sums, Total, verbatim
 from vqa_client.prompt import choices_text
-from vqa_client.scoring.published.choice_readers import Reader, kit
+from vqa_client.scoring.published.choice_readers import ReadLabel, kit
 from vqa_client.scoring.reply import Reply
 from vqa_client.tables.forms import HIDDEN
 
@@ -132,7 +132,7 @@ def has_choices(question: Question) -> bool:
 
 
 def parse_by(
-    read: Reader, *, stripped: bool = False, alone: Callable[[Question], bool] = lambda question: False
+    read: ReadLabel, *, stripped: bool = False, alone: Callable[[Question], bool] = lambda question: False
 ) -> Parse:
     """Parse the unchanged reply by a published reader; the answer to an open question is the whole reply.
 
@@ -156,12 +156,12 @@ OURS: Final = Metric("accuracy", right, "the choice, as our parser reads it")
 VLMEVALKIT: Final = Metric("vlmevalkit", right, "VLMEvalKit's reader, without its judge", read=parse_by(kit))
 
 
-def lmms_eval(read: Reader, when: Callable[[Question], bool] | None = None) -> Metric:
+def lmms_eval(read: ReadLabel, when: Callable[[Question], bool] | None = None) -> Metric:
     """The metric by lmms-eval's reader of a benchmark; the harness strips each reply first."""
     return Metric("lmms_eval", right, "lmms-eval's reader", read=parse_by(read, stripped=True), when=when)
 
 
-def published(read: Reader) -> Metric:
+def published(read: ReadLabel) -> Metric:
     """The metric by the published reader of a benchmark, for readers that never draw an answer."""
     return Metric("published", right, "the published reader", read=parse_by(read))
 
@@ -175,7 +175,7 @@ def open_are_wrong(metric: str, harness: str) -> Total:
     return Total(f"{metric}_all", Sums(counts, share), f"{harness}'s: open answers are wrong", on=("accuracy",))
 
 
-def replay_of(read: Reader, seed: int) -> Replay:
+def replay_of(read: ReadLabel, seed: int) -> Replay:
     """The reading of a published script that draws a label for each reply it can't read, in the order of the data."""
     certain = parse_by(read)
 
@@ -193,7 +193,7 @@ def replay_of(read: Reader, seed: int) -> Replay:
     return Replay(start)
 
 
-def published_draws(read: Reader, seed: int, of: Callable[[str, Question], float] = right) -> tuple[Metric, Metric]:
+def published_draws(read: ReadLabel, seed: int, of: Callable[[str, Question], float] = right) -> tuple[Metric, Metric]:
     """The score by a published script that draws labels, and the same score without the drawn labels."""
     says = f"the published script, which draws what it can't read (seed {seed})"
     return (

@@ -14,7 +14,7 @@ _OPTIONS: Final = re.compile(r"^def benchmark\(|^    (?:labels|pages)=", re.MULT
 """The code of a benchmark that may have options of its own."""
 
 
-class Declared(NamedTuple):
+class DeclaringModule(NamedTuple):
     """The module that declares a benchmark, its title, and whether it may have options of its own."""
 
     module: str
@@ -23,7 +23,7 @@ class Declared(NamedTuple):
 
 
 @cache
-def declared() -> dict[str, Declared]:
+def declared() -> dict[str, DeclaringModule]:
     """Every installed benchmark by its name, in alphabetical order."""
     benchmarks = _shipped_benchmarks() | {point.name: _of_package(point) for point in entry_points(group=GROUP)}
     return dict(sorted(benchmarks.items()))
@@ -36,7 +36,7 @@ def of_runs() -> dict[str, str]:
     return {name: f"{__package__.partition('.')[0]}.{name}.benchmark" for name in rooms}
 
 
-def _shipped_benchmarks() -> dict[str, Declared]:
+def _shipped_benchmarks() -> dict[str, DeclaringModule]:
     benchmarks = {}
     for path in _HERE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
@@ -44,10 +44,10 @@ def _shipped_benchmarks() -> dict[str, Declared]:
             module = ".".join((__package__, *path.relative_to(_HERE).with_suffix("").parts))
             stem = path.parent.name if path.stem == "benchmark" else path.stem
             title = text.removeprefix('"""').partition("\n")[0].removesuffix('"""')
-            benchmarks[stem.replace("_", "-")] = Declared(module, title, bool(_OPTIONS.search(text)))
+            benchmarks[stem.replace("_", "-")] = DeclaringModule(module, title, bool(_OPTIONS.search(text)))
     return benchmarks
 
 
-def _of_package(point: EntryPoint) -> Declared:
+def _of_package(point: EntryPoint) -> DeclaringModule:
     """The declaration of a package; its title is the package's summary."""
-    return Declared(point.module, str(point.dist.metadata["Summary"] or "") if point.dist else "", True)
+    return DeclaringModule(point.module, str(point.dist.metadata["Summary"] or "") if point.dist else "", True)

@@ -22,7 +22,7 @@ from msgspec import Struct
 from vqa_client.benchmark import Benchmark, Breakdown, Form, Home, Metric, Picture, Place, Prompt, Question, tables
 from vqa_client.benchmark import verbatim
 from vqa_client.prompt import choices_text
-from vqa_client.scoring.formulas import Dialect, NoValueError, Value, value_of
+from vqa_client.scoring.formulas import Notation, NoValueError, Value, value_of
 from vqa_client.scoring.maths import right_choice_or_maths
 from vqa_client.scoring.numbers import formula
 from vqa_client.scoring.published.choice_readers import kit
@@ -48,7 +48,7 @@ _REPLACED: Final = (
 )
 """Replacements, in this order."""
 _FUNCTIONS: Final = "sin cos tan sinh cosh tanh"
-_PYTHON: Final = Dialect(
+_PYTHON: Final = Notation(
     names={"\\pi": math.pi, "\\tau": math.tau},
     functions={
         **{f"\\{name}": getattr(math, name) for name in _FUNCTIONS.split()},

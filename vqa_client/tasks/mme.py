@@ -44,7 +44,7 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-def line_question(row: rules.Line, place: Place) -> Question:
+def line_question(row: rules.ImageLine, place: Place) -> Question:
     image, task = picture_of(place.path, rules.APART)
     return question(Row(f"{task}/{image.rpartition('/')[2]}", image, row.question, row.answer, task), place)
 
@@ -67,7 +67,10 @@ BENCHMARK = Benchmark(
         Form("data/{split}-*.parquet", home=HUB),
         Form("MME.tsv", columns={"question_id": "image_path"}),
         Form(
-            (f"*/{rules.APART}/*.txt", "*/*.txt"), row=rules.Line, question=line_question, header=("question", "answer")
+            (f"*/{rules.APART}/*.txt", "*/*.txt"),
+            row=rules.ImageLine,
+            question=line_question,
+            header=("question", "answer"),
         ),
         question=question,
     ),

@@ -30,7 +30,7 @@ from vqa_client.task import Part, Source, Task
 from vqa_client.tasks.listing import declared, of_runs
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class RegisteredBenchmark(Struct, frozen=True, kw_only=True):
     """A benchmark by its name; `sha256` is the digest of a benchmark's own file, if it was given by its path."""
 
     name: str
@@ -228,7 +228,7 @@ def _from_json(value: Any, hint: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def find(name: str) -> Entry:
+def find(name: str) -> RegisteredBenchmark:
     """The benchmark with a name, or in a file whose path ends in .py.
 
     Raises UsageError for an unknown name, with the nearest name, and for a file without a benchmark.
@@ -267,11 +267,11 @@ def _module_at(path: Path) -> ModuleType:
     return module
 
 
-def _entry(name: str, module: ModuleType, sha256: str = "") -> Entry:
+def _entry(name: str, module: ModuleType, sha256: str = "") -> RegisteredBenchmark:
     declared = getattr(module, "BENCHMARK", None)
     if isinstance(declared, Benchmark):
         settings = ChoiceSettings if declared.labels else PageSettings if declared.pages else BenchmarkSettings
-        return Entry(name=name, settings=settings, declared=lambda settings: declared, sha256=sha256)
+        return RegisteredBenchmark(name=name, settings=settings, declared=lambda settings: declared, sha256=sha256)
     make = getattr(module, "benchmark", None)
     if not callable(make):
         raise UsageError(
@@ -286,4 +286,4 @@ def _entry(name: str, module: ModuleType, sha256: str = "") -> Entry:
     needed = [field.name for field in fields(options) if field.default is MISSING and field.default_factory is MISSING]
     if needed and issubclass(options, BenchmarkSettings):
         raise UsageError(f"{module.__file__}: the option {needed[0]} has no default", hint="give every option one")
-    return Entry(name=name, settings=options, declared=make, sha256=sha256)
+    return RegisteredBenchmark(name=name, settings=options, declared=make, sha256=sha256)

@@ -14,7 +14,7 @@ from tests.fakes.script import Script
 from vqa_client.client.check.examine import examine
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
-from vqa_client.client.probing.asks import Reply, parse_reply
+from vqa_client.client.probing.asks import ProbeReply, parse_reply
 from vqa_client.client.probing.findings import Checked, Finding
 from vqa_client.client.url import candidates
 from vqa_client.model_config import ModelSettings
@@ -89,7 +89,7 @@ def named(checked: Checked, name: str) -> Finding:
     return found
 
 
-def said(text: str, *, tokens: int | None = 84, finish: str = "stop", **message: Any) -> Reply:
+def said(text: str, *, tokens: int | None = 84, finish: str = "stop", **message: Any) -> ProbeReply:
     """A good reply."""
     usage = {} if tokens is None else {"prompt_tokens": tokens, "completion_tokens": 3}
     choice = {"message": {"content": text, **message}, "finish_reason": finish}
@@ -98,7 +98,7 @@ def said(text: str, *, tokens: int | None = 84, finish: str = "stop", **message:
     )
 
 
-def refused(status: int, message: str) -> Reply:
+def refused(status: int, message: str) -> ProbeReply:
     """A refusal in vLLM's form."""
     return parse_reply(status, {}, json.dumps({"error": {"message": message, "code": status}}).encode())
 

@@ -6,12 +6,12 @@ import pytest
 
 from tests.client.check.playing import refused, said
 from vqa_client.client.check.examine import canary_asks, canary_finding, mark_of
-from vqa_client.client.probing.asks import Reply
+from vqa_client.client.probing.asks import ProbeReply
 
 ALONE = [said("Red"), said("blue"), said("It is green"), said("yellow")]
 
 
-def changed(place: int, text: str) -> Sequence[Reply]:
+def changed(place: int, text: str) -> Sequence[ProbeReply]:
     return [said(text) if at == place else reply for at, reply in enumerate(ALONE)]
 
 

@@ -7,7 +7,7 @@ from PIL import Image
 
 from tests.client.check.playing import refused, said
 from vqa_client.client.check.sizes import LADDER, find_image_limit, find_sizes, limit_in, sizes_finding
-from vqa_client.client.probing.asks import COLOURS, Ask, Reply, draw_sentence, draw_square
+from vqa_client.client.probing.asks import COLOURS, Ask, ProbeReply, draw_sentence, draw_square
 
 
 def colours_of(png: bytes) -> set[object]:
@@ -48,7 +48,7 @@ def test_tokens_that_no_longer_grow_show_shrunk_images(tokens: dict[int, int | N
 async def test_larger_pictures_are_sent_until_one_is_refused() -> None:
     asked: list[int] = []
 
-    async def ask(request: Ask) -> Reply:
+    async def ask(request: Ask) -> ProbeReply:
         side = Image.open(io.BytesIO(request.pictures[0].png)).width
         asked.append(side)
         return said("red", tokens=20 + side) if side < 1024 else refused(400, "maximum context length is 2048 tokens")
@@ -81,7 +81,7 @@ def test_the_number_in_a_refusal_of_images_is_found(refusal: str, limit: int | N
 async def test_fewer_images_are_tried_if_their_prompt_is_too_long(
     most: int, level: str, value: int | None, words: str
 ) -> None:
-    async def ask(request: Ask) -> Reply:
+    async def ask(request: Ask) -> ProbeReply:
         number = len(request.pictures)
         return said("red", tokens=20 + 9 * number) if number <= most else refused(400, "prompt is too long")
 
@@ -91,7 +91,7 @@ async def test_fewer_images_are_tried_if_their_prompt_is_too_long(
 
 
 async def test_images_without_tokens_are_reported_as_perhaps_dropped() -> None:
-    async def ask(request: Ask) -> Reply:
+    async def ask(request: Ask) -> ProbeReply:
         return said("red", tokens=20 + 9)
 
     found = await find_image_limit(ask, "colours", 20)

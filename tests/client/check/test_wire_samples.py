@@ -8,7 +8,7 @@ import pytest
 
 from vqa_client.client.check.sizes import image_limit_finding
 from vqa_client.client.probe import cards_of
-from vqa_client.client.probing.asks import Reply, parse_reply
+from vqa_client.client.probing.asks import ProbeReply, parse_reply
 from vqa_client.client.probing.findings import sight_finding
 from vqa_client.client.probing.identity import Evidence, context_length, kind_of, loaded_model
 from vqa_client.client.probing.parameters import PARAMETERS, effect_of, parameter_findings, reasoning_finding
@@ -23,7 +23,7 @@ def sample(server: str, name: str) -> dict[str, Any]:
     return content
 
 
-def reply_of(server: str, name: str) -> Reply:
+def reply_of(server: str, name: str) -> ProbeReply:
     response = sample(server, name)["response"]
     return parse_reply(response["status"], response["headers"], json.dumps(response["body"]).encode())
 

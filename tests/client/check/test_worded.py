@@ -9,7 +9,7 @@ import pytest
 from tests.client.check.playing import refused, said
 from vqa_client.client.check.examine import canary_finding, forms_finding, proxy_finding
 from vqa_client.client.check.sizes import image_limit_finding, sizes_finding
-from vqa_client.client.probing.asks import Reply
+from vqa_client.client.probing.asks import ProbeReply
 from vqa_client.client.probing.findings import Finding
 from vqa_client.client.probing.identity import Evidence, identity_findings
 from vqa_client.client.probing.parameters import PARAMETERS, effect_of, reasoning_finding, usage_finding, uuid_finding
@@ -20,7 +20,7 @@ AGAIN = "run with --max_workers 1, or another version of the server: more worker
 LAST = "ask a question about the last page of a document before a long run"
 
 
-def cached() -> Reply:
+def cached() -> ProbeReply:
     reply = said("red")
     reply.body["usage"]["prompt_tokens_details"] = {"cached_tokens": 1}  # type: ignore[index]
     return reply
@@ -158,7 +158,7 @@ def test_findings_have_their_names() -> None:
 
 
 CUT = said("", finish="length")
-EFFECTS: list[tuple[str, Reply, Reply, str]] = [
+EFFECTS: list[tuple[str, ProbeReply, ProbeReply, str]] = [
     ("stop", SEEN, said("r"), "honoured"),
     ("stop", SEEN, SEEN, "ignored"),
     ("stop", SEEN, CUT, "unclear"),
@@ -181,10 +181,10 @@ EFFECTS: list[tuple[str, Reply, Reply, str]] = [
     ("logprobs", SEEN, SEEN, "ignored"),
     ("an unknown field", SEEN, SEEN, "ignored"),
     ("an unknown field", SEEN, NO, "refused"),
-    ("an unknown field", SEEN, Reply(refusal="no reply", status="timeout"), "unclear"),
+    ("an unknown field", SEEN, ProbeReply(refusal="no reply", status="timeout"), "unclear"),
 ]
 
 
 @pytest.mark.parametrize(("name", "plain", "reply", "effect"), EFFECTS)
-def test_a_reply_shows_the_effect_of_a_field(name: str, plain: Reply, reply: Reply, effect: str) -> None:
+def test_a_reply_shows_the_effect_of_a_field(name: str, plain: ProbeReply, reply: ProbeReply, effect: str) -> None:
     assert effect_of(PARAMETERS[name], plain, reply) == effect

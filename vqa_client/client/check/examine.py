@@ -14,7 +14,7 @@ from msgspec import Struct
 from vqa_client.client.check.sizes import find_image_limit, find_sizes
 from vqa_client.client.endpoint import Endpoint, proxy_for
 from vqa_client.client.probe import cards_of
-from vqa_client.client.probing.asks import COLOURS, SIDE_PX, Ask, Asker, Reply
+from vqa_client.client.probing.asks import COLOURS, SIDE_PX, Ask, Asker, ProbeReply
 from vqa_client.client.probing.findings import (
     Checked,
     Finding,
@@ -70,7 +70,7 @@ class _Check:
         self._named = model.model_name
         self._kind = "unknown"
         self._sight: Sight = "unknown"
-        self._bare = Reply()
+        self._bare = ProbeReply()
 
     async def run(self) -> None:
         """Make each step; if the server doesn't see images, stop: the other steps would show nothing."""
@@ -96,7 +96,7 @@ class _Check:
             self.asker.model = replace(self.asker.model, model_name=loaded)
         return evidence
 
-    async def _show_colours(self, evidence: Evidence) -> list[Reply]:
+    async def _show_colours(self, evidence: Evidence) -> list[ProbeReply]:
         self._note("showing it two pictures")
         colours = [await self.asker.ask(ask) for ask in colour_asks()]
         if all(reply.http_status in _NO_PATH for reply in colours):
@@ -116,7 +116,7 @@ class _Check:
             self.findings.append(Finding(name="dialect", level="note", value=changes, text="; ".join(changes)))
         return colours
 
-    async def _ask_at_other_form(self, colours: list[Reply]) -> list[Reply]:
+    async def _ask_at_other_form(self, colours: list[ProbeReply]) -> list[ProbeReply]:
         """Ask at the other form of the address: it may accept chats although the first form was probed."""
         here = self.asker.endpoint
         self.asker.endpoint = here.at(other_form(here.base))
@@ -144,7 +144,7 @@ class _Check:
             self.findings.append(await find_sizes(self.asker.ask, bare_tokens))
         self.findings.append(await find_image_limit(self.asker.ask, self._sight, bare_tokens))
 
-    async def _check_parameters(self, plain: Reply) -> None:
+    async def _check_parameters(self, plain: ProbeReply) -> None:
         self._note(f"trying {len(PARAMETERS)} request fields")
         replies = {name: await self.asker.ask(ask_with(row, plain)) for name, row in PARAMETERS.items()}
         sent = frozenset(self.asker.model.extra_body or ())
@@ -172,13 +172,13 @@ def canary_asks(sight: Sight) -> tuple[Ask, ...]:
     return tuple(map(colour_ask, COLOURS))
 
 
-def mark_of(reply: Reply) -> str:
+def mark_of(reply: ProbeReply) -> str:
     """The part of an answer to compare: the colour or the code that it names, else its words in lower case."""
     code = re.search(r"\b\d{4}\b", reply.text)
     return colour_in(reply.text) or (code[0] if code else " ".join(reply.text.lower().split()))
 
 
-def canary_finding(alone: Sequence[Reply], together: Sequence[Reply]) -> Finding:
+def canary_finding(alone: Sequence[ProbeReply], together: Sequence[ProbeReply]) -> Finding:
     """Compare the answers alone with those under load; a difference makes the server unusable."""
     failed = [reply for reply in together if reply.completion is None]
     pairs = [
@@ -218,7 +218,7 @@ class Connected(Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-def forms_finding(base: httpx2.URL, other: httpx2.URL, reply: Reply) -> Finding:
+def forms_finding(base: httpx2.URL, other: httpx2.URL, reply: ProbeReply) -> Finding:
     """Which base answers, and the reply to a chat at the other form (with /v1 instead of without, or the reverse)."""
     form = "with /v1" if other.path.rstrip("/").endswith("/v1") else "without /v1"
     also = "answers too" if reply.completion is not None else f"doesn't ({reply.error})"

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from itertools import pairwise
 
-from vqa_client.client.probing.asks import Ask, Picture, Reply, draw_sentence, draw_square
+from vqa_client.client.probing.asks import Ask, ProbeImage, ProbeReply, draw_sentence, draw_square
 from vqa_client.client.probing.findings import PROMPT, SHOWN, Finding, Sight
 
 LADDER = (64, 16, 4, 2)
@@ -20,11 +20,13 @@ def limit_in(refusal: str) -> int | None:
     return int(match[1]) if match else None
 
 
-async def find_image_limit(ask: Callable[[Ask], Awaitable[Reply]], sight: Sight, bare_tokens: int | None) -> Finding:
+async def find_image_limit(
+    ask: Callable[[Ask], Awaitable[ProbeReply]], sight: Sight, bare_tokens: int | None
+) -> Finding:
     """Ask with many pictures, then with fewer while the refusal doesn't name a limit."""
     png = draw_sentence("one page") if sight == "text" else draw_square(SHOWN[0], SIDE_PX)  # "text": it only reads text
     for count in LADDER:
-        reply = await ask(Ask(prompt=PROMPT, pictures=(Picture(png=png),) * count, fields={"max_tokens": 1}))
+        reply = await ask(Ask(prompt=PROMPT, pictures=(ProbeImage(png=png),) * count, fields={"max_tokens": 1}))
         finding = image_limit_finding(count, reply, bare_tokens)
         if finding is not None:
             return finding
@@ -33,7 +35,7 @@ async def find_image_limit(ask: Callable[[Ask], Awaitable[Reply]], sight: Sight,
     )
 
 
-def image_limit_finding(count: int, reply: Reply, bare_tokens: int | None) -> Finding | None:
+def image_limit_finding(count: int, reply: ProbeReply, bare_tokens: int | None) -> Finding | None:
     """The finding from a reply to so many pictures; None if fewer have to be tried."""
     if reply.completion is not None:
         return _accepted_images(count, reply.prompt_tokens, bare_tokens)
@@ -75,12 +77,12 @@ SLOW_S = 5.0
 NAME = "picture_tokens_by_size"
 
 
-async def find_sizes(ask: Callable[[Ask], Awaitable[Reply]], bare_tokens: int | None) -> Finding:
+async def find_sizes(ask: Callable[[Ask], Awaitable[ProbeReply]], bare_tokens: int | None) -> Finding:
     """Ask with larger and larger pictures until one is refused, slow, or hardly costs more than the last."""
-    replies: dict[int, Reply] = {}
+    replies: dict[int, ProbeReply] = {}
     for side_px in SIDES_PX:
         started_s = time.monotonic()
-        picture = Picture(png=draw_square(SHOWN[0], side_px))
+        picture = ProbeImage(png=draw_square(SHOWN[0], side_px))
         replies[side_px] = await ask(Ask(prompt=PROMPT, pictures=(picture,), fields={"max_tokens": 1}))
         slow = time.monotonic() - started_s > SLOW_S
         if slow or replies[side_px].completion is None or _stopped_growing(_tokens(replies, bare_tokens)):
@@ -88,7 +90,7 @@ async def find_sizes(ask: Callable[[Ask], Awaitable[Reply]], bare_tokens: int | 
     return sizes_finding(replies, bare_tokens)
 
 
-def sizes_finding(replies: Mapping[int, Reply], bare_tokens: int | None) -> Finding:
+def sizes_finding(replies: Mapping[int, ProbeReply], bare_tokens: int | None) -> Finding:
     """The finding from the replies by the picture's side; `bare_tokens` are those of the text alone."""
     tokens = _tokens(replies, bare_tokens)
     value = {str(side): count for side, count in tokens.items()}
@@ -109,7 +111,7 @@ def sizes_finding(replies: Mapping[int, Reply], bare_tokens: int | None) -> Find
     return Finding(name=NAME, level="ok" if tokens and refused is None else "note", value=value or None, text=text)
 
 
-def _tokens(replies: Mapping[int, Reply], bare_tokens: int | None) -> dict[int, int]:
+def _tokens(replies: Mapping[int, ProbeReply], bare_tokens: int | None) -> dict[int, int]:
     counted = {side: reply.prompt_tokens for side, reply in replies.items()}
     return {side: count - (bare_tokens or 0) for side, count in counted.items() if count is not None}
 

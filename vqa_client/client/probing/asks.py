@@ -19,7 +19,7 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.types import Completion, Image, Request, Status
 
 
-class Reply(Struct, frozen=True, kw_only=True):
+class ProbeReply(Struct, frozen=True, kw_only=True):
     """A parsed reply; `http_status` is 0 if none came, and the names of `headers` are lower-case.
 
     If the reply is not a completion, `completion` is None, `refusal` is the message and `status` the kind of failure.
@@ -65,7 +65,7 @@ class Reply(Struct, frozen=True, kw_only=True):
 _WORDS = 200
 
 
-def parse_reply(http_status: int, headers: Mapping[str, str], content: bytes) -> Reply:
+def parse_reply(http_status: int, headers: Mapping[str, str], content: bytes) -> ProbeReply:
     """Parse a reply to a chat request."""
     named = {name.lower(): value for name, value in headers.items()}
     body = json_object(content)
@@ -73,8 +73,8 @@ def parse_reply(http_status: int, headers: Mapping[str, str], content: bytes) ->
         completion = read_reply(http_status, named.get("content-type", ""), content)
     except NotACompletion as reply:
         status = reply.verdict.status
-        return Reply(http_status=http_status, headers=named, body=body, refusal=reply.message, status=status)
-    return Reply(http_status=http_status, headers=named, body=body, completion=completion)
+        return ProbeReply(http_status=http_status, headers=named, body=body, refusal=reply.message, status=status)
+    return ProbeReply(http_status=http_status, headers=named, body=body, completion=completion)
 
 
 COLOURS: dict[str, tuple[int, int, int]] = {
@@ -126,7 +126,7 @@ MOST_TOKENS = 256
 """Enough for a model that thinks before it names a colour; others stop after a word."""
 
 
-class Picture(Struct, frozen=True, kw_only=True):
+class ProbeImage(Struct, frozen=True, kw_only=True):
     """An image of a request: its PNG file, its `uuid` if it has one, and whether its bytes are sent."""
 
     png: bytes
@@ -138,7 +138,7 @@ class Ask(Struct, frozen=True, kw_only=True):
     """One request; `fields` are added to it, and a field of None is removed from it."""
 
     prompt: str
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[ProbeImage, ...] = ()
     fields: dict[str, Any] = {}
 
 
@@ -158,7 +158,7 @@ def body_of(ask: Ask, model: ModelSettings, dialect: Dialect) -> bytes:
     return b"".join(RequestTemplate(short, dialect).body(request, parts).pieces())
 
 
-def _image(picture: Picture) -> Image:
+def _image(picture: ProbeImage) -> Image:
     return Image(name="", sha256="", mime="image/png", size_bytes=len(picture.png), data=picture.png)
 
 
@@ -174,9 +174,9 @@ class Asker:
         self.model = replace(model, thinking=None)  # the check finds out the form of this switch
         self.timeout_s = timeout_s
         self.dialect = Dialect()
-        self.answered: list[Reply] = []
+        self.answered: list[ProbeReply] = []
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: Ask) -> ProbeReply:
         """Ask; if the server wants a plain request in another form, adapt it and ask again."""
         sent = self.dialect
         reply = await self._ask(ask, sent)
@@ -191,7 +191,7 @@ class Asker:
             self.answered.append(reply)
         return reply
 
-    async def ask_all(self, asks: tuple[Ask, ...]) -> list[Reply]:
+    async def ask_all(self, asks: tuple[Ask, ...]) -> list[ProbeReply]:
         return list(await asyncio.gather(*map(self.ask, asks)))
 
     async def get(self, path: str, *, at_root: bool = False) -> dict[str, Any]:
@@ -203,14 +203,14 @@ class Asker:
             return {}
         return json_object(response.content)
 
-    async def _ask(self, ask: Ask, dialect: Dialect) -> Reply:
+    async def _ask(self, ask: Ask, dialect: Dialect) -> ProbeReply:
         body = body_of(ask, self.model, dialect)
         try:
             async with asyncio.timeout(self.timeout_s):
                 response = await self.endpoint.post(body)
         except (TimeoutError, httpx2.TimeoutException):
-            return Reply(refusal=f"no reply within {self.timeout_s:g} s", status="timeout")
+            return ProbeReply(refusal=f"no reply within {self.timeout_s:g} s", status="timeout")
         except httpx2.TransportError as error:
-            return Reply(refusal=str(error) or type(error).__name__, status="connection")
+            return ProbeReply(refusal=str(error) or type(error).__name__, status="connection")
         reply = parse_reply(response.status_code, response.headers, response.content)
         return msgspec.structs.replace(reply, refusal=self.endpoint.redacted(reply.refusal))

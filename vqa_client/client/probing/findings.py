@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from vqa_client.client.probing.asks import COLOURS, PAGE_PX, Ask, Picture, Reply, draw_sentence, draw_square
+from vqa_client.client.probing.asks import COLOURS, PAGE_PX, Ask, ProbeImage, ProbeReply, draw_sentence, draw_square
 
 Level = Literal["ok", "note", "warning", "unusable"]
 """How serious a finding is: "note" is a limit or a habit, "unusable" makes every score wrong."""
@@ -92,7 +92,7 @@ def colour_asks() -> tuple[Ask, Ask]:
 
 def colour_ask(name: str) -> Ask:
     """The question on a square of this colour."""
-    return Ask(prompt=PROMPT, pictures=(Picture(png=draw_square(name)),))
+    return Ask(prompt=PROMPT, pictures=(ProbeImage(png=draw_square(name)),))
 
 
 def bare_ask() -> Ask:
@@ -102,7 +102,7 @@ def bare_ask() -> Ask:
 
 def code_ask(code: str = CODE) -> Ask:
     """A question that needs the text in the picture; pure OCR can answer it too."""
-    return Ask(prompt=CODE_PROMPT, pictures=(Picture(png=draw_sentence(f"The secret code is {code}.", PAGE_PX)),))
+    return Ask(prompt=CODE_PROMPT, pictures=(ProbeImage(png=draw_sentence(f"The secret code is {code}.", PAGE_PX)),))
 
 
 def colour_in(text: str) -> str | None:
@@ -112,7 +112,7 @@ def colour_in(text: str) -> str | None:
     return named[0] if len(named) == 1 else None
 
 
-def sight_of(colours: Sequence[Reply], code: Reply | None = None, bare: Reply | None = None) -> Sight:
+def sight_of(colours: Sequence[ProbeReply], code: ProbeReply | None = None, bare: ProbeReply | None = None) -> Sight:
     """Judge the replies to `colour_asks`, and to `code_ask` and `bare_ask` if they were asked."""
     if all(colour_in(reply.text) == colour for reply, colour in zip(colours, SHOWN, strict=True)):
         return "colours"
@@ -126,7 +126,7 @@ def sight_of(colours: Sequence[Reply], code: Reply | None = None, bare: Reply | 
     return "differs" if first != second else "same"
 
 
-def _counts_pictures(pictured: Reply, bare: Reply | None) -> bool:
+def _counts_pictures(pictured: ProbeReply, bare: ProbeReply | None) -> bool:
     if pictured.prompt_tokens is None:
         return True
     if bare is not None and bare.prompt_tokens is not None:
@@ -151,7 +151,7 @@ _VERDICTS: dict[Sight, str] = {"same": "gives the same answer for both images: "
 _ALIVE = "the server answers probes and completes nothing: look at its log, and start it again"
 
 
-def sight_finding(colours: Sequence[Reply], code: Reply | None, bare: Reply | None) -> Finding:
+def sight_finding(colours: Sequence[ProbeReply], code: ProbeReply | None, bare: ProbeReply | None) -> Finding:
     """The finding about `sight_of`."""
     sight = sight_of(colours, code, bare)
     if sight == "unknown":
@@ -162,7 +162,7 @@ def sight_finding(colours: Sequence[Reply], code: Reply | None, bare: Reply | No
     return Finding(name="sight", level=LEVELS[sight], value=sight, text=text, hint=hint)
 
 
-def _sight_text(sight: Sight, colours: Sequence[Reply], bare: Reply | None) -> str:
+def _sight_text(sight: Sight, colours: Sequence[ProbeReply], bare: ProbeReply | None) -> str:
     answers = " and ".join(repr(reply.text[:40]) for reply in colours) + " of a red and of a blue square"
     if sight == "colours":
         return f"sees images: {answers}"
@@ -172,7 +172,7 @@ def _sight_text(sight: Sight, colours: Sequence[Reply], bare: Reply | None) -> s
     return f"{_VERDICTS.get(sight, '')}{answers}; {tokens}"
 
 
-def _way_out(reply: Reply) -> str:
+def _way_out(reply: ProbeReply) -> str:
     if reply.status in ("timeout", "server_error", "connection"):
         return _ALIVE
     if reply.http_status == 404 or "model" in reply.refusal.lower():
@@ -180,6 +180,6 @@ def _way_out(reply: Reply) -> str:
     return "see what the server's log says of this request"
 
 
-def _tokens(reply: Reply | None) -> str:
+def _tokens(reply: ProbeReply | None) -> str:
     tokens = reply.prompt_tokens if reply else None
     return "an unknown number of" if tokens is None else str(tokens)

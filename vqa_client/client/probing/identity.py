@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.probe import Served, context_of_card
-from vqa_client.client.probing.asks import Asker, Reply
+from vqa_client.client.probing.asks import Asker, ProbeReply
 from vqa_client.client.probing.findings import Finding, Fingerprint, bare_ask, code_ask, colour_asks, sight_of
 from vqa_client.model_config import ModelSettings
 
@@ -34,7 +34,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     version: dict[str, Any] = {}
 
 
-def kind_of(reply: Reply, evidence: Evidence) -> tuple[str, str | None]:
+def kind_of(reply: ProbeReply, evidence: Evidence) -> tuple[str, str | None]:
     """The server's kind ("unknown" if nothing shows it) and its version, from any of its replies and its reports."""
     stated = evidence.version.get("version")
     version = stated if isinstance(stated, str) else None
@@ -63,7 +63,7 @@ def context_length(evidence: Evidence, model: str) -> int | None:
     return next((limit for limit in limits if isinstance(limit, int) and limit > 0), None)
 
 
-def identity_findings(reply: Reply, evidence: Evidence, model: str, max_tokens: int) -> list[Finding]:
+def identity_findings(reply: ProbeReply, evidence: Evidence, model: str, max_tokens: int) -> list[Finding]:
     """The server's kind and version, its models and their context length."""
     kind, version = kind_of(reply, evidence)
     return [

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from vqa_client.client.probing.asks import Ask, Picture, Reply, draw_square
+from vqa_client.client.probing.asks import Ask, ProbeImage, ProbeReply, draw_square
 from vqa_client.client.probing.findings import PARAMETER, PROMPT, SHOWN, Finding, colour_asks
 from vqa_client.client.wire import first_reported
 
@@ -22,7 +22,7 @@ SHORT = 32
 
 
 Fields: TypeAlias = dict[str, Any]
-Judge: TypeAlias = Callable[[Reply, Reply, Fields], bool | None]
+Judge: TypeAlias = Callable[[ProbeReply, ProbeReply, Fields], bool | None]
 """Takes the plain reply, the reply to the fields, and the fields; says whether they were honoured, None if unclear."""
 _EFFECTS: dict[bool | None, Effect] = {True: "honoured", False: "ignored", None: "unclear"}
 
@@ -31,28 +31,30 @@ class Parameter(Struct, frozen=True):
     """A request field: the fields to send after the plain question was answered, and the judge of the reply."""
 
     name: str
-    fields: Fields | Callable[[Reply], Fields]
+    fields: Fields | Callable[[ProbeReply], Fields]
     judge: Judge
 
-    def sent(self, plain: Reply) -> Fields:
+    def sent(self, plain: ProbeReply) -> Fields:
         """The fields, which may depend on the plain reply."""
         return self.fields(plain) if callable(self.fields) else self.fields
 
 
-def ask_with(parameter: Parameter, plain: Reply) -> Ask:
+def ask_with(parameter: Parameter, plain: ProbeReply) -> Ask:
     """The plain question with the parameter's fields."""
     question, _ = colour_asks()
     return msgspec.structs.replace(question, fields={"max_tokens": SHORT, **parameter.sent(plain)})
 
 
-def effect_of(parameter: Parameter, plain: Reply, reply: Reply, fields: Fields | None = None) -> Effect:
+def effect_of(parameter: Parameter, plain: ProbeReply, reply: ProbeReply, fields: Fields | None = None) -> Effect:
     """What the server did with the parameter, or with other `fields` of the same kind."""
     if reply.completion is None:
         return "refused" if reply.http_status else "unclear"
     return _EFFECTS[parameter.judge(plain, reply, parameter.sent(plain) if fields is None else fields)]
 
 
-def parameter_findings(replies: Mapping[str, Reply], plain: Reply, config_fields: frozenset[str]) -> list[Finding]:
+def parameter_findings(
+    replies: Mapping[str, ProbeReply], plain: ProbeReply, config_fields: frozenset[str]
+) -> list[Finding]:
     """A finding per parameter from the replies by its name; `config_fields` are the fields that the config sends."""
     effects = {row.name: effect_of(row, plain, replies[row.name]) for row in PARAMETERS.values() if row.name in replies}
     for switch, other in (SWITCHES, SWITCHES[::-1]):
@@ -61,7 +63,7 @@ def parameter_findings(replies: Mapping[str, Reply], plain: Reply, config_fields
     return [_finding(name, effect, replies[name], config_fields) for name, effect in effects.items()]
 
 
-def _finding(name: str, effect: Effect, reply: Reply, config_fields: frozenset[str]) -> Finding:
+def _finding(name: str, effect: Effect, reply: ProbeReply, config_fields: frozenset[str]) -> Finding:
     is_needed = name in config_fields and effect in ("ignored", "refused")
     texts = {
         "honoured": "honoured",
@@ -78,20 +80,20 @@ def _finding(name: str, effect: Effect, reply: Reply, config_fields: frozenset[s
     )
 
 
-def _second_half(plain: Reply) -> Fields:
+def _second_half(plain: ProbeReply) -> Fields:
     """Stop at the second half of the plain answer."""
     text = _answer_of(plain).strip()
     return {"stop": [text[len(text) // 2 :] or "\n"]}
 
 
-def _stops(plain: Reply, reply: Reply, fields: Fields) -> bool | None:
+def _stops(plain: ProbeReply, reply: ProbeReply, fields: Fields) -> bool | None:
     (stop,) = fields["stop"]
     if stop not in _answer_of(plain) or _cut_in_thought(reply):
         return None
     return stop not in _answer_of(reply)
 
 
-def _is_shorter(plain: Reply, reply: Reply, fields: Fields) -> bool | None:
+def _is_shorter(plain: ProbeReply, reply: ProbeReply, fields: Fields) -> bool | None:
     """Whether the limit of tokens shortened the reply; None if the plain reply is within the limit too."""
     if reply.completion and reply.completion.finish_reason == "length":
         return True
@@ -101,53 +103,53 @@ def _is_shorter(plain: Reply, reply: Reply, fields: Fields) -> bool | None:
     return _answer_of(reply).strip() != _answer_of(plain).strip()
 
 
-def _has_count(plain: Reply, reply: Reply, fields: Fields) -> bool:
+def _has_count(plain: ProbeReply, reply: ProbeReply, fields: Fields) -> bool:
     return bool(len(reply.choices) == fields["n"])
 
 
-def _is_choice(plain: Reply, reply: Reply, fields: Fields) -> bool | None:
+def _is_choice(plain: ProbeReply, reply: ProbeReply, fields: Fields) -> bool | None:
     choices = fields.get("guided_choice") or fields["structured_outputs"]["choice"]
     return None if _cut_in_thought(reply) else _answer_of(reply).strip() in choices
 
 
-def _is_json(plain: Reply, reply: Reply, fields: Fields) -> bool | None:
+def _is_json(plain: ProbeReply, reply: ProbeReply, fields: Fields) -> bool | None:
     return None if _cut_in_thought(reply) else _answer_of(reply).lstrip().startswith("{")
 
 
-def _changes_prompt(plain: Reply, reply: Reply, fields: Fields) -> bool | None:
+def _changes_prompt(plain: ProbeReply, reply: ProbeReply, fields: Fields) -> bool | None:
     """Whether the prompt has another number of tokens; None if the server counts none."""
     counts = plain.prompt_tokens, reply.prompt_tokens
     return None if None in counts else counts[0] != counts[1]
 
 
-def _changes_template(plain: Reply, reply: Reply, fields: Fields) -> bool | None:
+def _changes_template(plain: ProbeReply, reply: ProbeReply, fields: Fields) -> bool | None:
     """Unclear if the prompt stays the same: the template may have none of these variables."""
     return _changes_prompt(plain, reply, fields) or None
 
 
-def _has_logprobs(plain: Reply, reply: Reply, fields: Fields) -> bool:
+def _has_logprobs(plain: ProbeReply, reply: ProbeReply, fields: Fields) -> bool:
     """Whether there are logprobs, with as many alternatives as requested."""
     reported = alternatives(reply)
     return reported is not None and reported >= fields.get("top_logprobs", 0)
 
 
-def _has_named_tokens(plain: Reply, reply: Reply, fields: Fields) -> bool:
+def _has_named_tokens(plain: ProbeReply, reply: ProbeReply, fields: Fields) -> bool:
     """Whether there are logprobs of the named tokens, and of at most one more, the sampled token."""
     named = len(fields["logprob_token_ids"])
     return alternatives(reply) in (named, named + 1)
 
 
-def _answer_of(reply: Reply) -> str:
+def _answer_of(reply: ProbeReply) -> str:
     """The answer without the reasoning."""
     return reply.completion.text if reply.completion else ""
 
 
-def _cut_in_thought(reply: Reply) -> bool:
+def _cut_in_thought(reply: ProbeReply) -> bool:
     """The answer is empty because the reasoning used up the tokens."""
     return reply.completion is not None and not _answer_of(reply) and reply.completion.finish_reason == "length"
 
 
-def alternatives(reply: Reply) -> int | None:
+def alternatives(reply: ProbeReply) -> int | None:
     """The number of alternatives to the first token with a logprob; None without logprobs."""
     token = first_reported(reply.choices[0].get("logprobs")) if reply.choices else None
     return None if token is None else len(token.get("top_logprobs") or ())
@@ -196,12 +198,12 @@ _MARKS = ("<think>", "</think>")
 def uuid_asks() -> tuple[Ask, Ask]:
     """A picture with its bytes and a uuid, then the uuid alone; the uuid is the digest, so it can't be wrong."""
     png = draw_square(SHOWN[0])
-    named = Picture(png=png, uuid=sha256(png).hexdigest())
-    unsent = Picture(png=png, uuid=named.uuid, sent=False)
+    named = ProbeImage(png=png, uuid=sha256(png).hexdigest())
+    unsent = ProbeImage(png=png, uuid=named.uuid, sent=False)
     return Ask(prompt=PROMPT, pictures=(named,)), Ask(prompt=PROMPT, pictures=(unsent,))
 
 
-def uuid_finding(first: Reply, again: Reply) -> Finding:
+def uuid_finding(first: ProbeReply, again: ProbeReply) -> Finding:
     """Whether the server treated the request without the bytes as the one with them."""
     if first.completion is None:
         text = f"an image with a uuid is refused ({first.error})"
@@ -216,7 +218,7 @@ def uuid_finding(first: Reply, again: Reply) -> Finding:
     return Finding(name="uuid", level="note", value=False, text=text)
 
 
-def usage_finding(replies: Sequence[Reply]) -> Finding:
+def usage_finding(replies: Sequence[ProbeReply]) -> Finding:
     """Whether the server counts tokens."""
     if all(reply.prompt_tokens is not None for reply in replies):
         cached = any("cached_tokens" in _details(reply) for reply in replies)
@@ -225,13 +227,13 @@ def usage_finding(replies: Sequence[Reply]) -> Finding:
     return Finding(name="usage", level="note", value=False, text=text)
 
 
-def _details(reply: Reply) -> dict[str, object]:
+def _details(reply: ProbeReply) -> dict[str, object]:
     usage = reply.body.get("usage")
     details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
     return details if isinstance(details, dict) else {}
 
 
-def reasoning_finding(replies: Sequence[Reply]) -> Finding:
+def reasoning_finding(replies: Sequence[ProbeReply]) -> Finding:
     """Where the model's reasoning is, if the replies have any."""
     for field in REASONING_FIELDS:
         if any(isinstance(reply.message.get(field), str) and reply.message[field] for reply in replies):

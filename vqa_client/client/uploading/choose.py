@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.probing.asks import Ask, Asker, Picture, draw_square
+from vqa_client.client.probing.asks import Ask, Asker, ProbeImage, draw_square
 from vqa_client.client.probing.findings import PROMPT
 from vqa_client.client.probing.parameters import uuid_asks, uuid_finding
 from vqa_client.client.uploading.file_proof import FileProof
@@ -45,7 +45,7 @@ def name_suffix(model: ModelSettings) -> str:
 async def _knows_names(endpoint: Endpoint, model: ModelSettings, note: Callable[[str], None]) -> bool:
     """Whether it refuses an unknown name and sees the image of a known one; else images would be lost."""
     asker = Asker(endpoint, model)
-    picture = Picture(png=draw_square("green"), uuid=f"never-sent-{secrets.token_hex(16)}", sent=False)
+    picture = ProbeImage(png=draw_square("green"), uuid=f"never-sent-{secrets.token_hex(16)}", sent=False)
     unknown = await asker.ask(Ask(prompt=PROMPT, pictures=(picture,)))
     if unknown.completion is not None or not MISS.search(unknown.refusal):
         reason = "answers without the image" if unknown.completion else unknown.error

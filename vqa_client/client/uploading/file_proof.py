@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from vqa_client.client.body import Dialect, Part, RequestTemplate, by_address, by_bytes
+from vqa_client.client.body import BodyPart, Dialect, RequestTemplate, by_address, by_bytes
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.data_url import changed
@@ -105,7 +105,7 @@ class FileProof:
             difference = f"{_quote(read)} of the file's address, {_quote(sent)} of its bytes"
         raise self.refusal_error(difference)
 
-    async def _ask(self, image: Image, part: Part) -> Completion:
+    async def _ask(self, image: Image, part: BodyPart) -> Completion:
         data = b"".join(self._template.body(Request(content=(image, PROMPT)), (part,)).pieces())
         async with asyncio.timeout(self._timeout_s):
             response = await self._endpoint.post(data)

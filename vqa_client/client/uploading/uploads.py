@@ -7,7 +7,7 @@ from typing import Self
 
 from msgspec import Struct
 
-from vqa_client.client.body import Part, by_address, by_bytes, by_name
+from vqa_client.client.body import BodyPart, by_address, by_bytes, by_name
 from vqa_client.client.failures import MEGABYTE
 from vqa_client.client.uploading.file_proof import FileProof, file_address, forbids_files, unchanged_state
 from vqa_client.data_url import encoded_size
@@ -183,7 +183,7 @@ class Sending(Struct, kw_only=True):
     pointed_at: int = 0
     spared_bytes: int = 0
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[BodyPart]:
         """Choose how to send each image; raises QuestionFailed for a file that has changed."""
         return [self._part(image) for image in self.images]
 
@@ -207,7 +207,7 @@ class Sending(Struct, kw_only=True):
         if self.claimed and self.known is not None:
             self.known.release(self.claimed)
 
-    def _part(self, image: Image) -> Part:
+    def _part(self, image: Image) -> BodyPart:
         known = self.known
         name = image.sha256 + self.uploads.suffix if known is not None else ""
         if known is not None and image.sha256 in known and not self.whole:

@@ -44,7 +44,7 @@ NOW = ("running", "waiting", "kv_use")
 """Values of the moment; all others count up from the server's start."""
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class Scrape(Struct, frozen=True, kw_only=True):
     """A server's metrics at one moment; `kv_use` is a share of the cache, `counters` count from the server's start."""
 
     running: float
@@ -54,12 +54,12 @@ class Reading(Struct, frozen=True, kw_only=True):
     memory_bytes: int | None = None
 
 
-def read_metrics(body: bytes) -> Reading | None:
+def read_metrics(body: bytes) -> Scrape | None:
     """Read the reply of /metrics; None if its form is unknown."""
     for names, pattern in _FAMILIES:
         samples = _samples(body, names, pattern)
         if "running" in samples:
-            return Reading(
+            return Scrape(
                 running=samples["running"],
                 waiting=samples.get("waiting", 0.0),
                 kv_use=samples.get("kv_use"),
@@ -104,7 +104,7 @@ class _Mlx(Struct):
     server: _MlxServer = msgspec.field(default_factory=_MlxServer)
 
 
-def _mlx(body: bytes) -> Reading | None:
+def _mlx(body: bytes) -> Scrape | None:
     """Read mlx-vlm's metrics; its requests in flight include those in the queue."""
     try:
         metrics = msgspec.json.decode(body, type=_Mlx)
@@ -115,7 +115,7 @@ def _mlx(body: bytes) -> Reading | None:
         "prompt_tokens": metrics.summary.prompt_tokens_total,
         "generation_tokens": metrics.summary.generated_tokens_total,
     }
-    return Reading(running=metrics.summary.in_flight - waiting, waiting=waiting, counters=counters)
+    return Scrape(running=metrics.summary.in_flight - waiting, waiting=waiting, counters=counters)
 
 
 class AnsweredBy:
@@ -155,7 +155,7 @@ class ServerWatch:
     def __init__(self, route: Route) -> None:
         self.route = route
         self.silent = False
-        self.latest: Reading | None = None
+        self.latest: Scrape | None = None
         self.readings = 0
         self._counted: dict[str, float] = {}
         self._memory_bytes: list[int] = []
@@ -171,7 +171,7 @@ class ServerWatch:
         elif status < HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.NOT_IMPLEMENTED:
             self.silent = True
 
-    def take(self, reading: Reading, now_s: float) -> None:
+    def take(self, reading: Scrape, now_s: float) -> None:
         """Add a reading; its values of the moment count for the time since the reading before."""
         before, passed_s = self.latest, now_s - self.at_s
         if before is not None:

@@ -22,7 +22,7 @@ from vqa_client.scoring.statistics import Averaging, Mean
 from vqa_client.types import Question
 
 ROTATION, SHUFFLED = "rotation", "shuffled"
-Order = tuple[str, ...]
+ChoiceOrder = tuple[str, ...]
 """The original labels of the choices, in the order shown."""
 
 _LETTER = r"\(?(?-i:[A-H])\)?"
@@ -46,7 +46,7 @@ def shuffled(seed: int) -> str:
     return f"{SHUFFLED}/{seed}"
 
 
-def order_of(variant: str, labels: Sequence[str], question_id: str) -> Order | None:
+def order_of(variant: str, labels: Sequence[str], question_id: str) -> ChoiceOrder | None:
     """The order in which a variant shows the choices; None if its name isn't that of an order.
 
     A random order depends only on the seed and the question's id; all orders are equally likely.

@@ -60,7 +60,7 @@ _COMMON = SMALL.keys() | {
 """Texts that any sentence may contain by chance; they count only at the start of a reply or a declared answer."""
 
 
-class Start(NamedTuple):
+class ChoiceStart(NamedTuple):
     """A folded `text`, the labels of the choice at its start, where that ends, and the labels of its number."""
 
     text: str
@@ -176,13 +176,13 @@ class Texts:
                     return labels, start + len(literal)
         return (), 0
 
-    def start_of(self, text: str) -> Start:
+    def start_of(self, text: str) -> ChoiceStart:
         """The choice or the number that a text in lower case begins with."""
         lower = folded(text)
         labels, end = self.at_start(lower)
         number = not labels and any(map(str.isdecimal, lower[:8]))
         values = self.of_value(SENTENCE_END.split(lower, maxsplit=1)[0]) if number else ()
-        return Start(lower, labels, end, values)
+        return ChoiceStart(lower, labels, end, values)
 
     def anywhere(self, text: str) -> list[tuple[int, int, tuple[str, ...]]]:
         """Start, end and labels of each choice's text in `text` (folded) that isn't part of a longer one.

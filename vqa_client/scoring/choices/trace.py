@@ -28,7 +28,7 @@ class RuleView(Struct, frozen=True, kw_only=True):
     passed_over: bool = False
 
 
-class Declared(Struct, frozen=True, kw_only=True):
+class DeclarationView(Struct, frozen=True, kw_only=True):
     """A place where the reply declares an answer; weak ones count only if nothing else is declared."""
 
     rule: str
@@ -46,7 +46,7 @@ class ChoiceView(Struct, frozen=True, kw_only=True):
     unclosed: bool
     cut: bool
     rules: tuple[RuleView, ...]
-    declared: tuple[Declared, ...]
+    declared: tuple[DeclarationView, ...]
     mentioned: tuple[str, ...]
     parsers: dict[str, tuple[str | None, str]]
 
@@ -99,9 +99,9 @@ def _views(reply: ChoiceReply, *, only_explicit: bool, unread: bool) -> tuple[Ru
     return tuple(views)
 
 
-def _declared_views(reply: ChoiceReply) -> list[Declared]:
+def _declared_views(reply: ChoiceReply) -> list[DeclarationView]:
     return [
-        Declared(
+        DeclarationView(
             rule=each.rule,
             labels=each.labels,
             weak=each.weak,

@@ -54,7 +54,7 @@ class Explained(Struct, frozen=True, kw_only=True):
     reference_tokens: Sequence[Sequence[str]]
 
 
-class Scored(Struct, frozen=True, kw_only=True):
+class ScopeScores(Struct, frozen=True, kw_only=True):
     """A metric over one scope: of the corpus, and of each question in the scope's order (None: no value).
 
     `reason` says why a value is meaningless.
@@ -80,10 +80,10 @@ def mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def averaged(name: str, scores: Sequence[float | None], scopes: Scopes) -> list[dict[str, Scored]]:
+def averaged(name: str, scores: Sequence[float | None], scopes: Scopes) -> list[dict[str, ScopeScores]]:
     """A metric of each scope, whose corpus score is the mean of the questions' scores."""
     each = [[scores[at] for at in scope] for scope in scopes]
-    return [{name: Scored(corpus=mean(values), each=values)} for values in each]
+    return [{name: ScopeScores(corpus=mean(values), each=values)} for values in each]
 
 
 class _Matches(Struct, frozen=True):
@@ -93,7 +93,7 @@ class _Matches(Struct, frozen=True):
     ngrams: Sequence[int]
 
 
-def bleu(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, Scored]]:
+def bleu(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, ScopeScores]]:
     """BLEU-1 to BLEU-4 of each scope."""
     matches = [_matches(explanation) for explanation in explained]
     each = [_bleu_scores(explanation) for explanation in matches]
@@ -101,7 +101,7 @@ def bleu(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, Score
     for scope in scopes:
         corpus = _bleu_scores(_sum_of_matches(matches[at] for at in scope))
         names = enumerate(BLEU_NAMES)
-        scored.append({name: Scored(corpus=corpus[n], each=[each[at][n] for at in scope]) for n, name in names})
+        scored.append({name: ScopeScores(corpus=corpus[n], each=[each[at][n] for at in scope]) for n, name in names})
     return scored
 
 
@@ -147,7 +147,7 @@ def _bleu_scores(matches: _Matches) -> list[float]:
     return scores
 
 
-def rouge(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, Scored]]:
+def rouge(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, ScopeScores]]:
     """ROUGE-L of each scope."""
     return averaged("ROUGE_L", [_rouge_score(explanation) for explanation in explained], scopes)
 
@@ -198,16 +198,16 @@ class _Vectors(Struct, frozen=True):
     norms: Sequence[float]
 
 
-def cider(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, Scored]]:
+def cider(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, ScopeScores]]:
     """CIDEr of each scope."""
     return [_cider_of_scope([explained[at] for at in scope]) for scope in scopes]
 
 
-def _cider_of_scope(explained: Sequence[Explained]) -> dict[str, Scored]:
+def _cider_of_scope(explained: Sequence[Explained]) -> dict[str, ScopeScores]:
     weights = _document_weights(explained)
     each = [_cider_score(explanation, weights) for explanation in explained]
     reason = ALONE if len(each) == 1 else "" if weights.told_apart else ALIKE
-    return {"CIDEr": Scored(corpus=mean(each), each=each, reason=reason)}
+    return {"CIDEr": ScopeScores(corpus=mean(each), each=each, reason=reason)}
 
 
 def _document_weights(explained: Sequence[Explained]) -> _Weights:

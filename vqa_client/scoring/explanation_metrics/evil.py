@@ -26,11 +26,11 @@ from msgspec import Struct
 
 from vqa_client.errors import UsageError
 from vqa_client.scoring.explanation_metrics import coco, outside
-from vqa_client.scoring.explanation_metrics.coco import Explained, Scopes, Scored
+from vqa_client.scoring.explanation_metrics.coco import Explained, Scopes, ScopeScores
 from vqa_client.scoring.explanation_metrics.outside import Tools
 from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
 
-_Rows = list[dict[str, Scored]]
+_Rows = list[dict[str, ScopeScores]]
 
 METRICS: Final[Mapping[str, tuple[Sequence[str], Callable[[Sequence[Explained], Scopes, Tools], _Rows]]]] = {
     "bleu": (coco.BLEU_NAMES, lambda explained, scopes, _: coco.bleu(explained, scopes)),
@@ -43,7 +43,7 @@ METRICS: Final[Mapping[str, tuple[Sequence[str], Callable[[Sequence[Explained], 
 """The metrics: the names of their values, in coco-caption's spelling, and the function that computes them."""
 
 
-class Metric(Struct, frozen=True, kw_only=True):
+class ExplanationMetric(Struct, frozen=True, kw_only=True):
     """A metric over one scope: null with a reason, or a value over `n` questions and the value of each of those.
 
     A value with a reason is meaningless. The value of BLEU and of METEOR is not the mean of `per_question`; that of the
@@ -61,7 +61,7 @@ class Scope(Struct, frozen=True, kw_only=True):
 
     n: int
     n_empty: int
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, ExplanationMetric]
 
 
 class ExplanationScores(Struct, frozen=True, kw_only=True):
@@ -122,9 +122,11 @@ def _tokenise_all(by_id: Mapping[str, Explanation]) -> tuple[list[str], list[Exp
     return ids, explained
 
 
-def _scores_of_scopes(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[dict[str, Scored | str]]:
+def _scores_of_scopes(
+    explained: Sequence[Explained], scopes: Scopes, tools: Tools
+) -> list[dict[str, ScopeScores | str]]:
     """The values of each scope by name, or the reason for a missing value."""
-    scored: list[dict[str, Scored | str]] = [{} for _ in scopes]
+    scored: list[dict[str, ScopeScores | str]] = [{} for _ in scopes]
     filled = [number for number, scope in enumerate(scopes) if scope]
     for names, score in METRICS.values():
         for values in scored:
@@ -132,7 +134,9 @@ def _scores_of_scopes(explained: Sequence[Explained], scopes: Scopes, tools: Too
         if not filled:
             continue
         try:
-            rows: Sequence[Mapping[str, Scored | str]] = score(explained, [scopes[number] for number in filled], tools)
+            rows: Sequence[Mapping[str, ScopeScores | str]] = score(
+                explained, [scopes[number] for number in filled], tools
+            )
         except UsageError as error:
             reason = f"{error} ({error.hint})" if error.hint else str(error)
             rows = [dict.fromkeys(names, reason) for _ in filled]
@@ -142,7 +146,7 @@ def _scores_of_scopes(explained: Sequence[Explained], scopes: Scopes, tools: Too
 
 
 def _scope(
-    ids: Sequence[str], explained: Sequence[Explained], scope: Sequence[int], values: Mapping[str, Scored | str]
+    ids: Sequence[str], explained: Sequence[Explained], scope: Sequence[int], values: Mapping[str, ScopeScores | str]
 ) -> Scope:
     question_ids = [ids[at] for at in scope]
     empty = sum(1 for at in scope if not explained[at].tokens)
@@ -151,12 +155,12 @@ def _scope(
     )
 
 
-def _metric(ids: Sequence[str], scored: Scored | str) -> Metric:
+def _metric(ids: Sequence[str], scored: ScopeScores | str) -> ExplanationMetric:
     if isinstance(scored, str):
-        return Metric(value=None, reason=scored)
+        return ExplanationMetric(value=None, reason=scored)
     known = {id: value for id, value in zip(ids, scored.each, strict=True) if value is not None}
     reason = scored.reason if scored.corpus is not None else "no question has a value"
-    return Metric(value=scored.corpus, n=len(known), per_question=known, reason=reason)
+    return ExplanationMetric(value=scored.corpus, n=len(known), per_question=known, reason=reason)
 
 
 NGRAM_PARTS: Final = ("METEOR", "ROUGE_L", "CIDEr", "SPICE")
@@ -165,7 +169,7 @@ SOFT: Final = "soft_vqa"
 """The part of a score that is e-ViL's task score; without this part the accuracy is."""
 
 
-class Value(Struct, frozen=True, kw_only=True):
+class MetricValue(Struct, frozen=True, kw_only=True):
     """A score, or null and the reason."""
 
     value: float | None
@@ -182,10 +186,10 @@ class PartialMean(Struct, frozen=True, kw_only=True):
 class Evil(Struct, frozen=True, kw_only=True):
     """e-ViL's scores over `n_right` of `n` questions."""
 
-    s_t: Value
-    ngram_score: Value
-    s_e: Value
-    s_o: Value
+    s_t: MetricValue
+    ngram_score: MetricValue
+    s_e: MetricValue
+    s_o: MetricValue
     harmonic_mean_of_parts: PartialMean
     n: int
     n_right: int
@@ -199,9 +203,9 @@ def evil(scores: ExplanationScores, *, task_score: float | None = None) -> Evil:
     ngram_score = _mean_of_parts(metrics, NGRAM_PARTS, nothing)
     s_e = _s_e(ngram_score, metrics, nothing)
     n, n_right = scores.unfiltered.n, filtered.n if filtered else 0
-    s_o = s_e if s_e.value is None else Value(value=s_e.value * n_right / n)
+    s_o = s_e if s_e.value is None else MetricValue(value=s_e.value * n_right / n)
     return Evil(
-        s_t=Value(value=task_score, reason="" if task_score is not None else "no task score is given"),
+        s_t=MetricValue(value=task_score, reason="" if task_score is not None else "no task score is given"),
         ngram_score=ngram_score,
         s_e=s_e,
         s_o=s_o,
@@ -217,17 +221,17 @@ def harmonic_mean(values: Iterable[float]) -> float:
     return 0.0 if not all(terms) else len(terms) / sum(1 / value for value in terms)
 
 
-def _s_e(ngram_score: Value, metrics: Mapping[str, Metric], nothing: str) -> Value:
+def _s_e(ngram_score: MetricValue, metrics: Mapping[str, ExplanationMetric], nothing: str) -> MetricValue:
     bertscore = _mean_of_parts(metrics, (BERTSCORE,), nothing)
     if ngram_score.value is None or bertscore.value is None:
         reasons = dict.fromkeys(part.reason for part in (ngram_score, bertscore) if part.reason)
-        return Value(value=None, reason="; ".join(reasons))
-    return Value(value=harmonic_mean([ngram_score.value, bertscore.value]))
+        return MetricValue(value=None, reason="; ".join(reasons))
+    return MetricValue(value=harmonic_mean([ngram_score.value, bertscore.value]))
 
 
-def _mean_of_parts(metrics: Mapping[str, Metric], parts: Sequence[str], nothing: str) -> Value:
+def _mean_of_parts(metrics: Mapping[str, ExplanationMetric], parts: Sequence[str], nothing: str) -> MetricValue:
     if nothing:
-        return Value(value=None, reason=nothing)
+        return MetricValue(value=None, reason=nothing)
     values, missing = [], []
     for part in parts:
         metric = metrics[part]
@@ -235,23 +239,23 @@ def _mean_of_parts(metrics: Mapping[str, Metric], parts: Sequence[str], nothing:
             missing.append(f"{part} is missing: {metric.reason}")
         else:
             values.append(max(0.0, metric.value))
-    return Value(value=None, reason="; ".join(missing)) if missing else Value(value=harmonic_mean(values))
+    return MetricValue(value=None, reason="; ".join(missing)) if missing else MetricValue(value=harmonic_mean(values))
 
 
-def _partial_mean(metrics: Mapping[str, Metric]) -> PartialMean:
+def _partial_mean(metrics: Mapping[str, ExplanationMetric]) -> PartialMean:
     by_part = {part: metrics[part].value for part in (*NGRAM_PARTS, BERTSCORE) if part in metrics}
     known = {part: max(0.0, value) for part, value in by_part.items() if value is not None}
     return PartialMean(value=harmonic_mean(known.values()) if known else None, parts=list(known))
 
 
-class Judged(Struct, frozen=True, kw_only=True):
+class ScoredExplanations(Struct, frozen=True, kw_only=True):
     """Every explanation against its references."""
 
     scores: ExplanationScores
     evil: Evil
 
 
-def judge(explanations: Iterable[Explanation], tools: Tools) -> Judged:
+def judge(explanations: Iterable[Explanation], tools: Tools) -> ScoredExplanations:
     """Score every explanation, also an empty one, against its references.
 
     A metric that fails, or whose program or model isn't in `tools`, is null with the reason. For e-ViL an answer is
@@ -261,10 +265,10 @@ def judge(explanations: Iterable[Explanation], tools: Tools) -> Judged:
     scores = _scores(by_id, tools)
     task_scores = [explanation.task_score for explanation in by_id.values() if explanation.task_score is not None]
     mean = sum(task_scores) / len(task_scores) if task_scores else None
-    return Judged(scores=scores, evil=evil(scores, task_score=mean))
+    return ScoredExplanations(scores=scores, evil=evil(scores, task_score=mean))
 
 
-def described(judged: Judged) -> dict[str, Any]:
+def described(judged: ScoredExplanations) -> dict[str, Any]:
     """The scores in the form of the JSON report, without those of single questions."""
     scores = judged.scores
     return {

@@ -139,7 +139,7 @@ _RULES_OF_RUNS = (
 """Rules that look far ahead, each with a run of text: if the rule fails at its start, it fails in the whole run."""
 
 
-class Rule(NamedTuple):
+class TokenRule(NamedTuple):
     """The pattern of a token, and the run in which it needn't be tried again after failing at the run's start."""
 
     token: re.Pattern[str]
@@ -147,8 +147,8 @@ class Rule(NamedTuple):
 
 
 RULES: Final = (
-    *(Rule(re.compile(rule, re.IGNORECASE), None) for rule in _RULES),
-    *(Rule(re.compile(rule, re.IGNORECASE), re.compile(run, re.IGNORECASE)) for rule, run in _RULES_OF_RUNS),
+    *(TokenRule(re.compile(rule, re.IGNORECASE), None) for rule in _RULES),
+    *(TokenRule(re.compile(rule, re.IGNORECASE), re.compile(run, re.IGNORECASE)) for rule, run in _RULES_OF_RUNS),
 )
 
 SPELLINGS: Final = {

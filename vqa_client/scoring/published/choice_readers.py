@@ -11,8 +11,8 @@ from typing import Final
 
 from vqa_client.scoring.short_answers import NO_PUNCTUATION
 
-Options = Mapping[str, str]
-Reader = Callable[[str, Options], str | None]
+ChoiceTexts = Mapping[str, str]
+ReadLabel = Callable[[str, ChoiceTexts], str | None]
 
 _ENDS: Final = ",.!?;:'"
 _QUOTE: Final = '"'
@@ -52,7 +52,7 @@ _AI2D_LETTER: Final = re.compile(r"\s*([A-Z])\.")
 _CAPITAL: Final = re.compile(r"[A-Z]")
 
 
-def kit_label(reply: str, options: Options) -> str | None:
+def kit_label(reply: str, options: ChoiceTexts) -> str | None:
     """VLMEvalKit's `can_infer_option` (e8e78f05): one label among the last four words; "Z" for a refusal."""
     if _NO_REPLY in reply:
         return None
@@ -68,13 +68,13 @@ def kit_label(reply: str, options: Options) -> str | None:
     return cue[1].upper() if cue and cue[1].upper() in options else None
 
 
-def kit(reply: str, options: Options) -> str | None:
+def kit(reply: str, options: ChoiceTexts) -> str | None:
     """VLMEvalKit's `can_infer`: the label, else the one option whose text is in a reply of limited length."""
     longest = 2 * sum(len(text) for text in options.values())
     return kit_label(reply, options) or (_option_in(reply, options) if len(reply.lower()) <= longest else None)
 
 
-def kit_step_by_step(reply: str, options: Options) -> str | None:
+def kit_step_by_step(reply: str, options: ChoiceTexts) -> str | None:
     """VLMEvalKit's reading of MMMU-Pro after a chain of thought: the last line that starts with "Answer:"."""
     lines = [line for line in reply.split("\n") if line.strip().startswith("Answer:")]
     tail = lines[-1].strip().removeprefix("Answer:").strip() if lines else reply
@@ -82,7 +82,7 @@ def kit_step_by_step(reply: str, options: Options) -> str | None:
     return capitals.pop() if len(capitals) == 1 else kit(tail, options)
 
 
-def lmms_mcq(reply: str, options: Options) -> str | None:
+def lmms_mcq(reply: str, options: ChoiceTexts) -> str | None:
     """lmms-eval's `extract_mcq_answer` (75571cfe): the form of the highest rank wins, in its last place."""
     text = f" {_strip_ends(reply.strip()).strip(_QUOTE)} "
     lower, bare = text.lower(), text.strip()
@@ -103,26 +103,26 @@ def lmms_mcq(reply: str, options: Options) -> str | None:
     return max(candidates, key=lambda candidate: candidate[:2])[2] if candidates else None
 
 
-def lmms_mcq_abcd(reply: str, options: Options) -> str | None:
+def lmms_mcq_abcd(reply: str, options: ChoiceTexts) -> str | None:
     """`lmms_mcq` for A to D, ignoring the options."""
     del options
     return lmms_mcq(reply, dict.fromkeys("ABCD", ""))
 
 
-def mmmu(reply: str, options: Options) -> str | None:
+def mmmu(reply: str, options: ChoiceTexts) -> str | None:
     """MMMU's own reader (bb0b95a): (X), else X between spaces, else an option's text in over 5 words."""
     text = f" {_strip_ends(reply)} "
     return _last_label(text, options, (("({})", "({})"), (" {} ", " {} ")))
 
 
-def mmmu_pro(reply: str, options: Options) -> str | None:
+def mmmu_pro(reply: str, options: ChoiceTexts) -> str | None:
     """MMMU-Pro's own reader (bb0b95a): the one label after the last "Answer:", else as lmms-eval reads MMMU."""
     _, cue, tail = reply.rpartition("Answer:")
     labels = [label for label in options if cue and label in tail]
     return labels[0] if len(labels) == 1 else lmms_mmmu(reply, options)
 
 
-def lmms_mmmu(reply: str, options: Options) -> str | None:
+def lmms_mmmu(reply: str, options: ChoiceTexts) -> str | None:
     """lmms-eval's reader for MMMU (75571cfe): (X), else X before a space, else X before a stop, else an option's text.
 
     Of several labels before a space or stop, the last one between spaces wins, or the first if none is.
@@ -131,7 +131,7 @@ def lmms_mmmu(reply: str, options: Options) -> str | None:
     return _last_label(text, options, (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")))
 
 
-def lmms_mmbench(reply: str, options: Options) -> str | None:
+def lmms_mmbench(reply: str, options: ChoiceTexts) -> str | None:
     """lmms-eval's reader for MMBench (75571cfe): A to E as a word, even if not an option, else an option's text."""
     words = [] if _NO_REPLY in reply else reply.split()
     for form in ("{}", *_MMBENCH_FORMS):
@@ -141,12 +141,12 @@ def lmms_mmbench(reply: str, options: Options) -> str | None:
     return _option_in(reply, options)
 
 
-def lmms_mmbench_static(reply: str, options: Options) -> str | None:
+def lmms_mmbench_static(reply: str, options: ChoiceTexts) -> str | None:
     """`lmms_mmbench` without a judge: lmms-eval's general reader reads the other replies."""
     return lmms_mmbench(reply, options) or lmms_mcq_abcd(reply, options)
 
 
-def lmms_vstar(reply: str, options: Options) -> str | None:
+def lmms_vstar(reply: str, options: ChoiceTexts) -> str | None:
     """lmms-eval's reader for V*Bench (75571cfe), a leading A to D, else four forms, else the only letter."""
     del options
     text = reply.strip().upper()
@@ -157,7 +157,7 @@ def lmms_vstar(reply: str, options: Options) -> str | None:
     return letters[0] if len(letters) == 1 else None
 
 
-def blink(reply: str, options: Options) -> str | None:
+def blink(reply: str, options: ChoiceTexts) -> str | None:
     """BLINK's own rule (2d6a779): the label, else the one "(X)" as a word of the last paragraph or of the reply."""
     for label in "ABCDE":
         if reply in (label, f"({label})"):
@@ -171,37 +171,37 @@ def blink(reply: str, options: Options) -> str | None:
     return (last if len(last) == 1 else whole).pop()
 
 
-def lmms_blink(reply: str, options: Options) -> str | None:
+def lmms_blink(reply: str, options: ChoiceTexts) -> str | None:
     """lmms-eval's reader for BLINK (75571cfe): the first letter of the reply, of any word."""
     del options
     match = _BLINK_LETTER.match(reply)
     return match[1].upper() if match else None
 
 
-def scienceqa(reply: str, options: Options) -> str | None:
+def scienceqa(reply: str, options: ChoiceTexts) -> str | None:
     """ScienceQA's own reader (2cbf831): the only "The answer is X" with a character behind it."""
     labels = _SCIENCEQA_SENTENCE.findall(reply)
     return labels[0] if len(labels) == 1 and labels[0] in options else None
 
 
-def lmms_scienceqa(reply: str, options: Options) -> str | None:
+def lmms_scienceqa(reply: str, options: ChoiceTexts) -> str | None:
     """lmms-eval's reader for ScienceQA (75571cfe): the label alone, in either case, or one with a stop that leads."""
     text = reply.strip()
     return _label_equal_to(text, options) or next((label for label in options if text.startswith(f"{label}.")), None)
 
 
-def lmms_ai2d(reply: str, options: Options) -> str | None:
+def lmms_ai2d(reply: str, options: ChoiceTexts) -> str | None:
     """lmms-eval's reader for AI2D (75571cfe): a leading "X.", else the label alone without case and punctuation."""
     match = _AI2D_LETTER.match(reply)
     return _label_equal_to((match[1] if match else reply.strip()).translate(NO_PUNCTUATION), options)
 
 
-def lmms_seedbench(reply: str, options: Options) -> str | None:
+def lmms_seedbench(reply: str, options: ChoiceTexts) -> str | None:
     """lmms-eval's reader for SEED-Bench (75571cfe): the first character, in either case."""
     return _label_equal_to(reply.strip()[:1], options)
 
 
-def mmstar(reply: str, options: Options) -> str | None:
+def mmstar(reply: str, options: ChoiceTexts) -> str | None:
     """MMStar's own reader (88f243a): the first character, or the one behind "(", "option " or "the answer is "."""
     text = reply.strip().lower().replace("\n", " ")
     starts = ("", "(", "option ", "the answer is ")
@@ -216,18 +216,18 @@ def _strip_ends(reply: str) -> str:
     return reply
 
 
-def _label_equal_to(text: str, options: Options) -> str | None:
+def _label_equal_to(text: str, options: ChoiceTexts) -> str | None:
     return next((label for label in options if text.lower() == label.lower()), None)
 
 
-def _option_in(reply: str, options: Options) -> str | None:
+def _option_in(reply: str, options: ChoiceTexts) -> str | None:
     """The one option whose text is in the reply."""
     lower = reply.lower()
     labels = [label for label, text in options.items() if text.lower() in lower]
     return labels[0] if len(labels) == 1 else None
 
 
-def _last_label(text: str, options: Options, forms: Iterable[tuple[str, str]]) -> str | None:
+def _last_label(text: str, options: ChoiceTexts, forms: Iterable[tuple[str, str]]) -> str | None:
     """The last label in the first form that the text contains; else, in over 5 words, the last option's text.
 
     `forms` are pairs: the form to look for, and the form whose last place counts.

@@ -116,7 +116,7 @@ def yes_share(hits: float, said_yes: float, there: float, denied: float, n: floa
     return said_yes / n
 
 
-class Line(Struct):
+class ImageLine(Struct):
     """A line of a text file that has the name of its image."""
 
     question: str

@@ -23,7 +23,7 @@ from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.settings.declared import AskSettings
 from vqa_client.tables.loading import digest
 from vqa_client.tasks.ask.rows import ImageFolder, state_of
-from vqa_client.tasks.ask.survey import Asked, Survey, survey
+from vqa_client.tasks.ask.survey import PartQuestions, Survey, survey
 from vqa_client.tasks.ask.values import LABELS
 from vqa_client.tasks.choices import has_choices, right
 
@@ -203,13 +203,13 @@ def _parts(options: AskSettings, of: Survey, source: Source) -> list[Part]:
     left_out = {"faulty": tuple(fault.where for fault in of.faults)} if of.faults else {}
     asked = dict(of.parts)
     if options.choice_mode != "text" and asked.pop("open", 0):
-        left_out["open"] = tuple(question.id for question in Asked(settings=options, of=of, part="open"))
+        left_out["open"] = tuple(question.id for question in PartQuestions(settings=options, of=of, part="open"))
     paths = [table.path for table in of.tables if table.path.is_file()]
     return [
         Part(
             name=name if len(of.parts) > 1 else "",
             loaded=Loaded(
-                questions=Asked(settings=options, of=of, part=name),
+                questions=PartQuestions(settings=options, of=of, part=name),
                 count=count if options.limit is None else min(count, options.limit),
                 left_out=left_out,
                 data_sha256=digest(paths) if paths else "",

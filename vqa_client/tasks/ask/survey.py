@@ -34,7 +34,7 @@ _FORM_WORDS: dict[AnswerForm, str] = {
 }
 
 
-class Fault(NamedTuple):
+class RowFault(NamedTuple):
     """Why a row can't be asked."""
 
     path: Path
@@ -60,7 +60,7 @@ class Survey(Struct, frozen=True, kw_only=True):
     answer_form: AnswerForm | None
     parts: dict[str, int]
     references: Counter[int]
-    faults: tuple[Fault, ...]
+    faults: tuple[RowFault, ...]
     rows: int
     columns: tuple[str, ...]
     systems: tuple[str, ...] = ()
@@ -166,7 +166,7 @@ class _RowFacts(Struct):
 
     forms: set[AnswerForm]
     differ: set[frozenset[AnswerForm]] = msgspec.field(default_factory=set)
-    faults: list[Fault] = msgspec.field(default_factory=list)
+    faults: list[RowFault] = msgspec.field(default_factory=list)
     parts: Counter[str] = msgspec.field(default_factory=Counter)
     references: Counter[int] = msgspec.field(default_factory=Counter)
     systems: set[str] = msgspec.field(default_factory=set)
@@ -194,7 +194,7 @@ def _walk(settings: AskSettings, tables: list[Table], mapping: Mapped, ids: set[
                 else:
                     ids.add(question.id)
             except ValueError as error:
-                facts.faults.append(Fault(table.path, number, str(error)))
+                facts.faults.append(RowFault(table.path, number, str(error)))
                 continue
             if len(facts.systems) < 2:
                 facts.systems.add(question.extra.get("system", ""))
@@ -245,7 +245,7 @@ def _only_form(forms: set[AnswerForm], differ: set[frozenset[AnswerForm]], mappi
     return next(form for form in FORMS if form in forms)
 
 
-def _report(settings: AskSettings, faults: list[Fault], rows: int) -> None:
+def _report(settings: AskSettings, faults: list[RowFault], rows: int) -> None:
     if not faults or settings.skip_faulty:
         return
     by_kind = Counter(fault.reason.partition(":")[0] for fault in faults)
@@ -264,7 +264,7 @@ def _report(settings: AskSettings, faults: list[Fault], rows: int) -> None:
     )
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class PartQuestions(Struct, frozen=True, kw_only=True):
     """The questions of one part, made again on each walk."""
 
     settings: AskSettings

@@ -29,7 +29,7 @@ from vqa_client.reports.run import Run, Sample
 from vqa_client.reports.summary import Summary
 
 
-class Table:
+class GridTable:
     """A CSV file with a header and a column "task"; its unknown columns and rows are kept."""
 
     def __init__(self, columns: list[str], rows: list[list[str]]) -> None:
@@ -37,7 +37,7 @@ class Table:
         self.rows = rows
 
     @classmethod
-    def read(cls, path: Path, columns: Sequence[str]) -> "Table":
+    def read(cls, path: Path, columns: Sequence[str]) -> "GridTable":
         """Read a table, and add the missing ones of `columns`; a missing file is an empty table."""
         try:
             text = path.read_bytes().decode("utf-8-sig") if path.exists() else ""
@@ -95,7 +95,7 @@ _PATIENCE_S: Final = 30.0
 _POLL_S: Final = 0.05
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class GridRun(Struct, frozen=True, kw_only=True):
     """One complete run: `title` is the benchmark's row, `model` the model's name in the results.
 
     `conditions` are those that differ from the published ones, such as ("3shot",). `settings` are all settings that
@@ -135,12 +135,12 @@ def entry_of(
     split: str,
     conditions: Sequence[str] = (),
     images: Mapping[str, Any] | None = None,
-) -> Entry | None:
+) -> GridRun | None:
     """The entry of a run; None where no question was answered. `images` says how images were recoded."""
     overall = summary.overall
     if overall.accuracy_answered is None:
         return None
-    return Entry(
+    return GridRun(
         title=title,
         model=model,
         split=split,
@@ -173,12 +173,12 @@ def _without(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in settings.items() if key != name}
 
 
-def read_tables(results_dir: Path) -> tuple[Table, Table]:
+def read_tables(results_dir: Path) -> tuple[GridTable, GridTable]:
     """Read the grid and the history; raises UsageError where one can't be read or isn't such a table."""
-    return Table.read(results_dir / GRID, COLUMNS), Table.read(results_dir / HISTORY, HISTORY_COLUMNS)
+    return GridTable.read(results_dir / GRID, COLUMNS), GridTable.read(results_dir / HISTORY, HISTORY_COLUMNS)
 
 
-def update(results_dir: Path, entry: Entry) -> Path:
+def update(results_dir: Path, entry: GridRun) -> Path:
     """Add a run to the history, and to the grid where it is the best of its cell; return the grid's path.
 
     A run that is in the history already, by its start, its settings and its questions, replaces itself there and in
@@ -205,7 +205,7 @@ def update(results_dir: Path, entry: Entry) -> Path:
     return results_dir / GRID
 
 
-def _column(entry: Entry, history: Table) -> str:
+def _column(entry: GridRun, history: GridTable) -> str:
     """The column of the model and split, with the settings' digest where other settings have that name already."""
     name = "_".join((entry.model, entry.split, *entry.conditions))
     runs = (run for run in history.rows if history.has(run, task=entry.title, column=name))
@@ -214,7 +214,7 @@ def _column(entry: Entry, history: Table) -> str:
     return name if is_own else f"{name}_{entry.digest[:6]}"
 
 
-def _row(grid: Table, entry: Entry, column: str) -> list[str]:
+def _row(grid: GridTable, entry: GridRun, column: str) -> list[str]:
     """The benchmark's row; missing rows and columns are added."""
     by_split = () if entry.conditions else tuple(f"{entry.model}_{split}" for split in _SPLITS)
     grid.columns += [each for each in dict.fromkeys((*by_split, column)) if each not in grid.columns]
@@ -224,7 +224,7 @@ def _row(grid: Table, entry: Entry, column: str) -> list[str]:
     return next(row for row in grid.rows if grid.has(row, task=entry.title))
 
 
-def _beats(entry: Entry, cell: str) -> bool:
+def _beats(entry: GridRun, cell: str) -> bool:
     """Whether a run replaces a cell: by a larger n, or by a better accuracy where n is equal or unknown."""
     match = _CELL.match(cell)
     if not match:
@@ -233,7 +233,7 @@ def _beats(entry: Entry, cell: str) -> bool:
     return entry.n > n or (entry.n == n and entry.accuracy > float(match["accuracy"]))
 
 
-def _is_same_run(history: Table, run: Sequence[str], entry: Entry) -> bool:
+def _is_same_run(history: GridTable, run: Sequence[str], entry: GridRun) -> bool:
     """Whether a row is this run on the same questions: a log can be reported on a part of its questions."""
     same = {"started": entry.started, "settings_sha256": entry.digest, "sample": entry.sample}
     if not entry.started or not history.has(run, **same):
@@ -242,7 +242,7 @@ def _is_same_run(history: Table, run: Sequence[str], entry: Entry) -> bool:
     return n.isdecimal() and failed.isdecimal() and int(n) + int(failed) == entry.n + entry.failed
 
 
-def _is_shown(history: Table, run: Sequence[str], cell: str) -> bool:
+def _is_shown(history: GridTable, run: Sequence[str], cell: str) -> bool:
     """Whether the grid's cell is the unchanged cell of this run."""
     try:
         own = _cell(float(history.get(run, "accuracy")), int(history.get(run, "n")))
@@ -251,7 +251,7 @@ def _is_shown(history: Table, run: Sequence[str], cell: str) -> bool:
     return history.has(run, kept="1") and cell == own
 
 
-def _history_cells(entry: Entry, column: str, *, kept: bool) -> dict[str, str]:
+def _history_cells(entry: GridRun, column: str, *, kept: bool) -> dict[str, str]:
     same = ("started", "n", "failed", "model", "split", "model_name", "data_path", "sample")
     return {name: str(getattr(entry, name)) for name in same} | {
         "task": entry.title,

@@ -132,7 +132,7 @@ _BOM = b"\xef\xbb\xbf"
 _HINT = "an NLE file is a JSON object of records by id, or a list of them; a .jsonl file has one per line"
 
 
-class ImageFiles:
+class DatasetImages:
     """The images below one root; its folders are listed once, when the first image isn't at its place."""
 
     def __init__(self, root: Path) -> None:
@@ -197,7 +197,7 @@ def load(
     path = find_file(dataset, split, data_root)
     rows, sha256 = _read_rows(path, dataset.row)
     images = Path(data_root, "images")
-    questions, left_out, missing = _choose(dataset, rows, dataset.split_read(split), ImageFiles(images), n_samples)
+    questions, left_out, missing = _choose(dataset, rows, dataset.split_read(split), DatasetImages(images), n_samples)
     for reason, (what, hint) in dataset.lacking.items():
         if reason in left_out and not questions and not missing:
             raise UsageError(f"{path} {what}", hint=hint)
@@ -232,7 +232,7 @@ def _choose(
     dataset: Dataset[Any],
     rows: Iterable[tuple[str, NleRow]],
     split: str,
-    images: ImageFiles | None = None,
+    images: DatasetImages | None = None,
     n_samples: int | None = None,
 ) -> tuple[list[Question], dict[str, list[str]], list[str]]:
     """The questions, the ids of the other records by reason, and the places of missing images.

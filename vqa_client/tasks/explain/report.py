@@ -24,7 +24,7 @@ from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise
 from vqa_client.scoring.explanation_metrics.outside import tools_named_in
-from vqa_client.scoring.explanation_metrics.evil import SOFT, Explanation, Judged, described, judge
+from vqa_client.scoring.explanation_metrics.evil import SOFT, Explanation, ScoredExplanations, described, judge
 from vqa_client.tasks.explain.dataset import in_words
 from vqa_client.types import ANSWERED, Question, Record
 
@@ -157,14 +157,14 @@ def _image_ids(ids: Sequence[str]) -> Sequence[int | str]:
 class ExplainSummary(Summary, frozen=True, kw_only=True):
     """A summary with the scores of the explanations, which only a complete run has."""
 
-    explanations: Judged | None = None
+    explanations: ScoredExplanations | None = None
 
     def added(self) -> dict[str, Any]:
         """The scores of the explanations in the form of the file beside the table."""
         return {"explanations": described(self.explanations) if self.explanations else None}
 
 
-def judge_explanations(pairs: Iterable[tuple[Question, Record]], *, answers_known: bool = True) -> Judged:
+def judge_explanations(pairs: Iterable[tuple[Question, Record]], *, answers_known: bool = True) -> ScoredExplanations:
     """Score the explanation of every question; a missing explanation counts as an empty one.
 
     METEOR, SPICE and BERTScore are computed where the environment names their programs and weights.
@@ -173,7 +173,7 @@ def judge_explanations(pairs: Iterable[tuple[Question, Record]], *, answers_know
     return judge(explanations, tools_named_in(os.environ))
 
 
-def write_scores(path: Path, run: Run, judged: Judged) -> None:
+def write_scores(path: Path, run: Run, judged: ScoredExplanations) -> None:
     """Write the scores as JSON; raises OutputError where the path can't be written."""
     facts = {"model": run.model, "config": run.config, "data_path": run.data_path, "scoring": dict(run.scoring)}
     write_json(path, facts | described(judged))

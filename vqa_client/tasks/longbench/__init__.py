@@ -22,7 +22,7 @@ from vqa_client.tasks.longbench.context_length import BUCKETS, EDGES, buckets
 from vqa_client.types import UNKNOWN, Group, Question
 
 PathLike = str | os.PathLike[str]
-Pages = Callable[[str], tuple[str, ...]]
+PagesOf = Callable[[str], tuple[str, ...]]
 """The page images of a document id, in order."""
 GroupValue = str | int | float | None
 
@@ -110,7 +110,7 @@ class PageCounts:
         self._differing: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
 
-    def counted(self, folder: str, pages: Pages) -> Pages:
+    def counted(self, folder: str, pages: PagesOf) -> PagesOf:
         """The same pages, counted on each call."""
         is_first, place = not self._first, -1
         self._first = self._first or folder
@@ -184,7 +184,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     """
 
     folder: str = ""
-    pages: Pages | None = None
+    pages: PagesOf | None = None
     blacklist: frozenset[str] = frozenset()
     limit: int | None = None
     text_only: bool = False

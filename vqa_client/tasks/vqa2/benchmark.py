@@ -26,7 +26,7 @@ from vqa_client.task import Loaded, Part, Source, Walk
 from vqa_client.tasks.vqa2.data import SAMPLE, ImageFolders, Vqa2Files, copy_sample, find_files
 from vqa_client.tasks.vqa2 import report
 from vqa_client.tasks.vqa2.report import Setup, combine, model_name
-from vqa_client.tasks.vqa2.data import AnnotationRow, Pairing, QuestionRow, askable, kind_of, lost, oddities, pair
+from vqa_client.tasks.vqa2.data import AnnotationRow, Paired, QuestionRow, askable, kind_of, lost, oddities, pair
 from vqa_client.types import UNKNOWN, Answer, Question
 
 HEADLINE = "normalised"
@@ -42,7 +42,7 @@ _IMAGE_HINT = (
 )
 
 
-def _questions(paired: Pairing, images: ImageFolders) -> Iterator[Question]:
+def _questions(paired: Paired, images: ImageFolders) -> Iterator[Question]:
     for row, annotation in paired.rows():
         yield _question(row, annotation, images.path(row.image_id))
 

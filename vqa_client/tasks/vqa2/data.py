@@ -205,7 +205,7 @@ class AnnotationRow(Struct, frozen=True, kw_only=True, gc=False):
         return min(counts, key=lambda answer: (-counts[answer], answer), default="")
 
     def described(self) -> int:
-        """The byte of `Pairing.answers`."""
+        """The byte of `AnnotationPairs.answers`."""
         count = min(len(self.answers), _MOST_ANSWERS) or bool(self.multiple_choice_answer)
         ids = self.answers and all(isinstance(a, HumanAnswer) and a.answer_id is not None for a in self.answers)
         return count | (_WITH_IDS if ids else 0)
@@ -231,7 +231,7 @@ _MOST_ANSWERS = 0x7F
 _WITH_IDS = 0x80
 
 
-class Pairing(Struct, frozen=True, kw_only=True):
+class Paired(Struct, frozen=True, kw_only=True):
     """Questions and their annotations as indices in the two files; -1 means that there is none.
 
     `answers` has a byte per record of the annotations: the number of its answers, at most 127, plus 128 where each
@@ -260,7 +260,7 @@ class Pairing(Struct, frozen=True, kw_only=True):
             for index, record in file.picked(self.annotated):
                 yield file.decode(index, record, AnnotationRow, hint=_HINT)
 
-    def picked(self, indices: Sequence[int]) -> "Pairing":
+    def picked(self, indices: Sequence[int]) -> "Paired":
         """The questions at these indices, in this order."""
         return msgspec.structs.replace(
             self,
@@ -268,7 +268,7 @@ class Pairing(Struct, frozen=True, kw_only=True):
             annotated=array("q", (self.annotated[index] for index in indices)),
         )
 
-    def sample(self, size: int | None, seed: int) -> "Pairing":
+    def sample(self, size: int | None, seed: int) -> "Paired":
         """Draw `size` questions as the published framework does; where `size` is 0, None or too large, all in order.
 
         `random.seed(seed); random.sample(annotated, size)` draws the same questions.
@@ -278,7 +278,7 @@ class Pairing(Struct, frozen=True, kw_only=True):
         return self.picked(random.Random(seed).sample(range(len(self)), size))
 
 
-def pair(questions: DataFile, annotations: DataFile | None) -> tuple[Pairing, Reasons]:
+def pair(questions: DataFile, annotations: DataFile | None) -> tuple[Paired, Reasons]:
     """Join by id, in the order of the questions; of several records with the same id the first counts.
 
     Left out are "no_annotation", "no_question", "duplicate_question" and "duplicate_annotation". Raises DataError.
@@ -300,7 +300,7 @@ def pair(questions: DataFile, annotations: DataFile | None) -> tuple[Pairing, Re
     strays = [name for name, annotation in by_id.items() if annotation != _TAKEN]
     if strays:
         left_out["no_question"] = strays
-    paired = Pairing(questions=questions, annotations=annotations, answers=answers, places=places, annotated=annotated)
+    paired = Paired(questions=questions, annotations=annotations, answers=answers, places=places, annotated=annotated)
     return paired, left_out
 
 
@@ -317,7 +317,7 @@ def _by_id(annotations: DataFile | None, left_out: Reasons) -> tuple[dict[str, i
     return by_id, bytes(answers)
 
 
-def askable(paired: Pairing, images: ImageFolders | None) -> tuple[Pairing, Reasons]:
+def askable(paired: Paired, images: ImageFolders | None) -> tuple[Paired, Reasons]:
     """The questions with an image and an answer; left out are "no_image" (only with `images`) and "no_answer"."""
     left_out: Reasons = {}
     places = array("q")
@@ -337,7 +337,7 @@ def askable(paired: Pairing, images: ImageFolders | None) -> tuple[Pairing, Reas
     return paired.picked(places) if left_out else paired, left_out
 
 
-def lost(paired: Pairing, images: ImageFolders) -> str:
+def lost(paired: Paired, images: ImageFolders) -> str:
     """Name the first question without its image, and the files that were looked for; there must be one."""
     file = paired.questions
     rows = (file.decode(index, record, QuestionRow, hint=_HINT) for index, record in file.picked(paired.places))
@@ -345,7 +345,7 @@ def lost(paired: Pairing, images: ImageFolders) -> str:
     return f"question {row.question_id} has the image_id {row.image_id!r}: {images.sought(row.image_id)}"
 
 
-def oddities(paired: Pairing) -> list[str]:
+def oddities(paired: Paired) -> list[str]:
     """Notes on unusual annotations, which change the accuracy."""
     if paired.annotations is None:
         return [f"there are no annotations for {paired.questions.path}: replies are saved and not scored"]

@@ -41,7 +41,7 @@ class KindFigures(Struct, frozen=True, kw_only=True):
         return self.correct / self.total if self.total else None
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class ShownQuestion(Struct, frozen=True, kw_only=True):
     """One question in a table; `correct` is the published simple score, None without a known answer."""
 
     id: str
@@ -64,7 +64,7 @@ class Vqa2Summary(Summary, frozen=True, kw_only=True):
     kinds: dict[str, KindFigures]
     gap: Gap | None
     sentences: int
-    shown: tuple[Shown, ...]
+    shown: tuple[ShownQuestion, ...]
 
     def added(self) -> dict[str, Any]:
         """The times, the kinds of questions and the gap to the official score, in the form of the report."""
@@ -103,12 +103,12 @@ class Vqa2Summary(Summary, frozen=True, kw_only=True):
         return "N/A" if reached is None else next(word for least, word in ASSESSMENTS if reached >= least)
 
 
-class Watch:
+class FigureWatch:
     """Adds up the figures while a caller walks over the records of `watching`."""
 
     def __init__(self) -> None:
         self.labelled = self.sentences = 0
-        self.shown: list[Shown] = []
+        self.shown: list[ShownQuestion] = []
         self._latencies_s = array("d")
         self._normalised, self._official, self._unanimous = array("d"), array("d"), bytearray()
         self._scores: dict[str, dict[str, array[float]]] = {}
@@ -163,8 +163,8 @@ def _figures(scores: "dict[str, array[float]] | None") -> KindFigures:
     )
 
 
-def _shown_question(question: Question, record: Record) -> Shown:
-    return Shown(
+def _shown_question(question: Question, record: Record) -> ShownQuestion:
+    return ShownQuestion(
         id=question.id,
         question=question.text,
         kind=str(question.groups["kind"]),

@@ -29,7 +29,7 @@ from vqa_client.reports.summary import Summary, summarise, without_scores
 from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.vqa2 import VERSION, compared
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
-from vqa_client.tasks.vqa2.figures import Vqa2Summary, Watch, kind_figures
+from vqa_client.tasks.vqa2.figures import Vqa2Summary, FigureWatch, kind_figures
 from vqa_client.types import ANSWERED, Completion, Question, Record
 from vqa_client.version import __version__
 
@@ -51,7 +51,7 @@ class Setup(Struct, frozen=True, kw_only=True):
 
 def write(path: Path, run: Run, pairs: Pairs, setup: Setup) -> Vqa2Summary:
     """Write the report of one model, and the submission where no answer is known."""
-    watch = Watch()
+    watch = FigureWatch()
     with SpooledList(path) as results:
         records = watch.watching(results.passing(pairs(), lambda pair: question_result(*pair)))
         summary = _summary(run, summarise(records), watch)
@@ -80,7 +80,7 @@ def write_submission(path: Path, pairs: Iterable[tuple[Question, Record]]) -> No
     write_entries(path, answered)
 
 
-def _summary(run: Run, summary: Summary, watch: Watch) -> Vqa2Summary:
+def _summary(run: Run, summary: Summary, watch: FigureWatch) -> Vqa2Summary:
     scored = watch.labelled > 0 or not summary.overall.total
     if not scored:
         summary = without_scores(summary)
