@@ -26,7 +26,8 @@ RULES_THAT_READ = {
     *("exception", "exclusion", "fit", "hedge", "identity", "last word", "leading label", "leading text", "list"),
     *("marked", "marked text", "no_text", "opening", "option", "own line", "paraphrase", "parts", "possibility"),
     *("reference", "refusal", "remainder", "replacement", "retraction", "sentence", "stance", "stance text", "subject"),
-    *("label after list", "predicate", "text", "tick", "truth", "undetermined", "verdicts", "weights", "yes or no"),
+    *("label after list", "predicate", "text", "tick", "title", "truth", "undetermined", "verdicts", "weights"),
+    "yes or no",
 }
 """Of the written replies, as records name them."""
 

@@ -97,8 +97,10 @@ def _states(text: str, start: int, end: int) -> bool:
         return False
     if not _NUMBER.fullmatch(text, start, end):
         return True
+    if _OR_VALUE.match(text, end):
+        return True
     operand = _OPERATOR.search(before) or _OPERATES.match(text, end)
-    result = not _EQUALS.search(before) or (CLAUSE_END.match(text, end) or _ON_GROUNDS.match(text, end)) is not None
+    result = not _EQUALS.search(before) or any(each.match(text, end) for each in (CLAUSE_END, _ON_GROUNDS, _OF_THINGS))
     return not operand and result and not _RANGE.search(before) and not _STATED.search(text, end)
 
 
@@ -264,7 +266,14 @@ _LABELLED = lazily(r"(?:^|[\s(])([a-j])[ ]?[).:] ?[\"'(]?(?:the |an? )?$")
 _OPERATOR = lazily(r"(?:[+*/^×·÷<>\\]|[\d)] ?-|= ?\() ?\(?$")
 _OPERATES = lazily(r"[)°%]* ?(?:[+*/^×·÷=<>]|- ?[\d\\(]|times\b)|[)°%]* ?[a-z] ?=")
 _EQUALS = lazily(r"[=≈] ?[$]?$")
+_OR_VALUE = lazily(r",? or (?:[a-z] ?= ?)?[-$€£]?\d[\d.,]*\W*\Z")
+"""Another value at the end of the reply: "x = 3 or x = 5"."""
 _ON_GROUNDS = lazily(r",? (?:since|because|as|so|which|by)\b")
+_OF_THINGS = lazily(
+    r" (?!(?:times|plus|minus|over|divided|squared|cubed|and|or|to|of|for|when|where|if|which|that|is|was|does)\b)"
+    r"[a-z]{3,}(?: [a-z]+){0,3}[.!]?\Z"
+)
+"""The things that a number at the end of the reply counts: "3 + 5 = 8 apples in total"."""
 _LAST_VALUE = lazily(
     r"(?:[=≈]|\b(?:is|was|are|equals)) ?(?:(?:about|approximately|roughly) )?"
     r"([$€£]?-?\d[^\s;:=]*(?: [^\W\d_]{1,8})?)\W*\Z"

@@ -10,6 +10,7 @@ from msgspec import Struct
 from vqa_client.scoring.choices.grammar import patterns_of
 from vqa_client.scoring.choices.labels import tokens_of
 from vqa_client.scoring.choices.options import folded, texts_of
+from vqa_client.scoring.patterns import find_whole
 
 
 class ChoiceReply:
@@ -24,6 +25,10 @@ class ChoiceReply:
         self.patterns, self.texts = patterns_of(tuple(choices)), texts_of(tuple(choices.items()))
         self.written = self.patterns.labels.written
         self.tokens = tokens_of(text, self.lower, self.patterns.labels, self.texts.own, self.patterns.further)
+        for named, label in self.texts.lettered.items():
+            for _, end in find_whole(self.lower, named):
+                if end in self.tokens and self.written[text[end - 1]] != label:  # vitamin C, which is choice A
+                    del self.tokens[end]
 
     @cached_property
     def first_text(self) -> tuple[tuple[str, ...], int]:

@@ -155,8 +155,12 @@ def _fitting_labels(reply: ChoiceReply) -> Iterator[Declaration]:
     if not ("ption " in text or "hoice " in text or "nly " in text or _BEST.search(text)):
         return  # the search takes a tenth of the time that reading takes
     for match in deque(reply.patterns.fitting.finditer(text), maxlen=DECLARATIONS_READ):
-        if not refuted(sentence_before(text, match.start()), match[0]):
-            rule = "fit" if match["only"] or _BEST.match(text, match.end()) else "hedge"
+        asked = _HYPOTHETICAL.match(text, match.end())
+        if match.end("label") in reply.tokens and not (
+            asked or refuted(sentence_before(text, match.start()), match[0])
+        ):
+            best = _BEST.search(match[0]) or _BEST.match(text, match.end())
+            rule = "fit" if match["only"] or best else "hedge"
             yield Declaration(
                 at=match.start(), end=match.end(), labels=(reply.written[match["label"]],), rule=rule, weak=True
             )

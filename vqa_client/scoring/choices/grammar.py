@@ -13,7 +13,7 @@ from vqa_client.scoring.choices.labels import AGAIN, labels_of
 from vqa_client.scoring.denials import EXCEPT
 from vqa_client.scoring.patterns import JOINER, any_word, joins, lazily
 
-_ANSWERS = "answer|ans|ans.|solution|verdict|conclusion|my guess|best guess|my pick|my vote|most likely"
+_ANSWERS = "answer|ans|ans.|solution|verdict|conclusion|my guess|best guess|my pick|my vote|most likely|more likely"
 _ANSWERS_ABROAD = """
     antwort|lösung|réponse|reponse|respuesta|resposta|alternativa|risposta|antwoord|odpowied|odpověď|cevap|cevab|yanıt
     svar|vastau|válasz|răspuns|jawab|đáp án|câu trả lời|ответ|відповід|απάντησ|απαντήσ|إجابة|الإجابة|إجابت|الجواب|جواب
@@ -67,6 +67,10 @@ _REFERENCES = """
     identical to|same as|is closest to|is nearest to|close to|approximates
 """
 _TITLES = "is option|be option|is choice|be choice|is answer choice|be answer choice|is the option|is letter"
+_PLACES = """
+    shown in option|shown in choice|given in option|given by option|drawn in option|depicted in option
+    represented by option|described in option
+"""
 _REMAINDERS = """
     corresponds to|correspond to|corresponding to|leaves|leaves us with|leaving|leaving us with|left with|which is
     i.e.|namely|what remains is|what is left is|what's left is
@@ -138,8 +142,8 @@ OPENERS: Final = r"[✅☑✔✓👉➡→⇒∴\s\"'()<>*_#~=:\x02-\x05-]{0,16}
 _FILLERS = (
     "most likely|probably|likely|clearly|therefore|thus|definitely|simply|just|actually|indeed|either|both|only|hence"
     "|then|now|i think|in fact|still|also|as|under|labell?ed|options?|choices?|letter|answer|number|alternative"
-    "|statement|figure|image|picture|panel|the|la|le|der|die|das|el|los|a letra|für|buchstabe|antwort"
-    "|l'option|l'opzione|opzione|lettre|réponse|possibly|maybe|perhaps"
+    "|statement|figure|image|picture|panel|(?:given|shown) (?:in|by)|the|la|le|der|die|das|el|los|a letra|für"
+    "|buchstabe|antwort|l'option|l'opzione|opzione|lettre|réponse|possibly|maybe|perhaps"
     "|opción|opcion|letra|respuesta|вариант|буква|ответ"
 )
 _ARTICLES = r"(?-i:a|o|az|το|η|за)(?= (?-i:[A-Z])\b)"
@@ -186,6 +190,7 @@ CUES: Final[tuple[Cue, ...]] = (
     Cue(name="stance", words=_STANCES, link=NOTHING, alone=True, text=True),
     Cue(name="reference", words=_REFERENCES, link=NAMED, alone=True, weak=True),
     Cue(name="title", words=_TITLES, link=NOTHING, weak=True),
+    Cue(name="title", words=_PLACES, link=NOTHING, alone=True, weak=True),
     Cue(name="remainder", words=_REMAINDERS, link=NOTHING, alone=True, weak=True),
     Cue(name="correct", words=_CORRECT, link=LINK, subject=True, text=True, stem=True),
     Cue(name="correct", words=_CORRECT_ABROAD, link=LINK, subject=True, text=True, stem=True, anywhere=True),
@@ -257,7 +262,9 @@ _FITS: Final = (
     "|(?(only)(?:(?:is|are) (?:supported|consistent|possible|plausible|true)|can be (?:correct|right))|(?!))"
 )
 _MAKES: Final = r"\b(?:mak(?:es|ing)|leav(?:es|ing)) (?:option |choice |answer |statement )?"
-BEST: Final = r" (?:best|(?:better|closest)(?=[.,;!]|$| (?:match|fit|answer|choice|option)\b))\b"
+BEST: Final = (
+    r"(?: (?:the|this|that) \w+)? (?:best|(?:better|closest)(?=[.,;!]|$| (?:match|fit|answer|choice|option)\b))\b"
+)
 """Makes a label that fits the answer; "C is better than D" does not."""
 RIGHT_SIGNS: Final = r"[☑✅✔✓]|\((?<![\w)]\()\s?[xX✓✔]\s?\)"
 SAYS_RIGHT: Final = "correct|true|right"
@@ -304,7 +311,7 @@ class Patterns:
         )
         self.verdicts = _verdicts(written)
         self.fitting = lazily(
-            rf"\b(?:(?P<only>[Oo]nly )(?:option |choice )?|(?:[Oo]ption|[Cc]hoice) |(?=[A-Z]\W+\w+{BEST}))"
+            rf"\b(?:(?P<only>[Oo]nly )(?:option |choice )?|(?:[Oo]ption|[Cc]hoice) |(?=[A-Z]\W+(?:best |\w+{BEST})))"
             rf"[\x02(\"']{{0,2}}{exact}[\x03)\"']*(?i: (?:best|most|\w+ly))*(?i: (?:{_FITS}))\b"
         )
         self.excepted = lazily(

@@ -24,6 +24,7 @@ _VALUE = lazily(
     r" ?\(? ?(?P<unit>[^\W\d_]{1,8}(?:[/^·][^\W_]{1,4}){0,3}|[°%])?\W{0,2}"
 )
 _DIGIT = lazily(r"\d")
+_ENDS_IN_LETTER = lazily(r"[a-z] [A-Z]\W*$")
 _ABBREVIATION = lazily(r"[A-Z]{2,6}")
 SENTENCE_END = lazily(r"[.!?;](?=\s|$)|\n")
 WORD = lazily(r"[^\W_]+")
@@ -132,6 +133,11 @@ class Texts:
     def spelled(self) -> str:
         """All texts in lower case, to check quickly that none contains a word."""
         return "\n".join(self.choices.values()).lower()
+
+    @cached_property
+    def lettered(self) -> Mapping[str, str]:
+        """Each text that ends in a label, such as "vitamin C", to its own label."""
+        return {self.own[label]: label for label, text in self.choices.items() if _ENDS_IN_LETTER.search(text)}
 
     @cached_property
     def abbreviations(self) -> Mapping[str, str]:

@@ -259,13 +259,16 @@ _EMPHASISED = lazily(
 )
 _ITEM, _ITEM_ENDS = lazily(r" ?[:)]"), (".", ";", "|")
 """Another verdict on the same line: "A: no. B: no. C: yes." """
-_DENIES = lazily(rf"{NOT}|n't\b|\b(?:not|never|cannot|without|none|lacks?|incorrect|wrong|false)\b|[❌✗✘✖]")
+_DENIES = lazily(
+    rf"{NOT}|n't\b|\b(?:not|never|cannot|without|none|lacks?|incorrect|wrong|false|fails?|too \w+)\b|[❌✗✘✖]"
+)
 _KEY = lazily(r"\" ?:")
 _IN_BRACKETS = lazily(r"\([A-Z]\)")
 _PREDICATES = lazily(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
 _BRACKETED = lazily(r"\((?i:option |choice |answer |which is option )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")
 _LAST_WORD = lazily(
-    r"(?:(?<=[a-z]{2}[.!?:] )|\Aso )[\"'(=> -]{0,4}(?:compound |structure |choice )?(\w{1,3})[\"')]?(?: it is)?[.!]?\Z",
+    r"(?:(?<=[a-z]{2}[.!?:] )|(?<=[a-z]{2} )(?=[∴⇒])|\Aso )"
+    r"[\"'(=>∴⇒ -]{0,4}(?:compound |structure |choice )?(\w{1,3})[\"')]?(?: it is)?[.!]?\Z",
     re.IGNORECASE,
 )
 _KEEPS = lazily(
