@@ -60,6 +60,9 @@ def test_written_files_and_their_results_give_a_run(of: Stepwise, capsys: pytest
     assert [path.name for path in of.folder.iterdir()].count("part-0003.jsonl") == 1
     assert "part-0001.jsonl: 4 questions" in told
     assert f"vllm run-batch -i {of.folder}/part-0001.jsonl -o {of.folder}/part-0001.out.jsonl --model tiny-vlm" in told
+    assert of.step("status") == 0
+    words = f"; 3 files of requests and 0 of results in {of.folder}, for `vqa-client batch read`\n"
+    assert capsys.readouterr().out == f"mc clean: no batches{words}"
     lines = of.answer(leaves=2)
     assert len({line["custom_id"] for line in lines}) == 9
     assert of.step("read") == 1  # two have no result

@@ -250,6 +250,13 @@ class PartFolder:
         """Files of results that another program has put here."""
         return [path for path in sorted(self.folder.glob("*.jsonl")) if not _INPUT.fullmatch(path.name)]
 
+    def files_of_others(self) -> str:
+        """Words for the files that another program answers; empty if there are none."""
+        if not (inputs := self.inputs()):
+            return ""
+        files = f"{count(len(inputs), 'file')} of requests and {len(self.foreign_results())} of results"
+        return f"; {files} in {self.folder}, for `vqa-client batch read`"
+
     def commanded(self) -> list[Path]:
         """Files of results that a command has put here; an incomplete last line is cut off."""
         paths = sorted(self.folder.glob("part-*.out.jsonl"))

@@ -283,7 +283,7 @@ async def show_batches(settings: RunSettings, note: Note, *, cancel: bool) -> li
         for plan in plans:
             parts = PartFolder(plan.paths.log)
             if not (all_parts := parts.all()):
-                lines.append(f"{plan.title}: no batches")
+                lines.append(f"{plan.title}: no batches{parts.files_of_others()}")
                 continue
             answered = len(answered_before(plan, settings))
             lines.append(f"{plan.title}: {progress_of(all_parts, answered, plan.loaded.count)}")
