@@ -3,7 +3,9 @@
 import asyncio
 import json
 import random
+import shutil
 from collections.abc import Sequence
+from dataclasses import replace as replaced
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from msgspec.structs import replace
 
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
-from tests.fakes.words import answer, delay, error, oracle
+from tests.fakes.words import answer, delay, error, first_n, oracle
 from tests.faults.questions import Notes, Questions, niah_settings
 from tests.runs.sample import Sample
 from vqa_client.cli.progress import LiveCounts
@@ -26,7 +28,6 @@ from vqa_client.reports.log_reader import find_logs
 from vqa_client.runs.merge import Merged, merge_folder
 from vqa_client.runs.plans import make_plans
 from vqa_client.runs.reopened import rescore
-from vqa_client.settings.divided import read_shard
 from vqa_client.settings.robustness import RobustnessRun
 
 
@@ -99,36 +100,6 @@ def test_questions_on_one_document_are_in_one_shard(tmp_path: Path) -> None:
     assert sum(map(len, asked)) == 10
 
 
-ARRAYS = [
-    ("3/64", {}, "3/64"),
-    ("auto", {"SLURM_ARRAY_TASK_ID": "0", "SLURM_ARRAY_TASK_MIN": "0", "SLURM_ARRAY_TASK_MAX": "7"}, "1/8"),
-    ("auto", {"SLURM_ARRAY_TASK_ID": "8", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "8"}, "8/8"),
-    ("auto", {"SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_COUNT": "8"}, "5/8"),
-    (
-        "auto",
-        {
-            "SLURM_ARRAY_TASK_ID": "20",
-            "SLURM_ARRAY_TASK_MIN": "10",
-            "SLURM_ARRAY_TASK_MAX": "30",
-            "SLURM_ARRAY_TASK_STEP": "10",
-            "SLURM_ARRAY_TASK_COUNT": "3",
-        },
-        "2/3",
-    ),
-    ("auto/64", {"SLURM_ARRAY_TASK_ID": "64", "SLURM_ARRAY_TASK_COUNT": "1"}, "64/64"),
-    ("auto/64", {"JOB_COMPLETION_INDEX": "0"}, "1/64"),
-    ("auto", {"SLURM_PROCID": "3", "SLURM_NTASKS": "4"}, "4/4"),
-    ("auto", {"RANK": "1", "WORLD_SIZE": "2"}, "2/2"),
-]
-
-
-@pytest.mark.parametrize(("text", "environment", "shard"), ARRAYS)
-def test_a_shard_is_given_or_read_from_a_schedulers_variables(
-    text: str, environment: dict[str, str], shard: str
-) -> None:
-    assert str(read_shard(text, environment)) == shard
-
-
 def session(second: int, wall_s: float, **of: Any) -> dict[str, Any]:
     return {"started": f"2026-11-29T01:00:{second:02d}+00:00", "wall_s": wall_s, **of}
 
@@ -147,35 +118,6 @@ SPANS = [
 @pytest.mark.parametrize(("sessions", "seconds"), SPANS)
 def test_the_time_of_shards_that_ran_at_once_counts_once(sessions: list[dict[str, Any]], seconds: float) -> None:
     assert time_of(sessions) == pytest.approx(seconds)
-
-
-WRONG = [
-    ("0/4", {}, "part 0 of 4"),
-    ("5/4", {}, "part 5 of 4"),
-    ("3", {}, "--shard is '3'"),
-    ("auto", {}, "no variable of a scheduler"),
-    ("auto", {"JOB_COMPLETION_INDEX": "2"}, "nothing says of how many"),
-    ("auto/4", {"JOB_COMPLETION_INDEX": "4"}, "part 5 of 4 (JOB_COMPLETION_INDEX 4)"),
-    ("auto/4", {"SLURM_ARRAY_TASK_ID": "0"}, "an array begins at 1"),
-    ("auto", {"RANK": "one", "WORLD_SIZE": "2"}, "RANK is 'one'"),
-    (
-        "auto",
-        {
-            "SLURM_ARRAY_TASK_ID": "7",
-            "SLURM_ARRAY_TASK_MIN": "3",
-            "SLURM_ARRAY_TASK_MAX": "7",
-            "SLURM_ARRAY_TASK_COUNT": "2",
-        },
-        "the array from 3 to 7 has 2 tasks",
-    ),
-]
-
-
-@pytest.mark.parametrize(("text", "environment", "said"), WRONG)
-def test_an_invalid_shard_is_refused(text: str, environment: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        read_shard(text, environment)
-    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -280,6 +222,23 @@ async def test_missing_and_unfinished_shards_are_named(tmp_path: Path, fault_ser
     assert (done.incomplete, len(server.chats)) == (False, 13)
 
 
+async def test_shards_of_other_questions_are_named(tmp_path: Path, fault_server: StartsServers) -> None:
+    questions = Sample(tmp_path, 12)
+    server = fault_server(oracle(questions.replies()))
+    await ask_shards(questions, server, questions.output, ["1/2", "2/2"])
+    await ask_shards(questions, server, questions.output, ["2/2"], limit=6)
+    with pytest.raises(UsageError, match=r"^mc clean: the shards of 2 have 9 questions, the run 12$"):
+        merged(questions.output)
+    for ending in ("records.jsonl", "run.json"):
+        shutil.copy(
+            questions.output / f"clean_mc_eval.shard-1-of-2.{ending}",
+            questions.output / f"clean_mc_eval.shard-2-of-2.{ending}",
+        )
+    with pytest.raises(UsageError, match=r"shard-2-of-2.run.json is of shard 1/2") as caught:
+        merged(questions.output)
+    assert caught.value.hint == "was it copied or renamed?"
+
+
 async def test_shards_of_different_runs_are_refused_with_the_differences(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
@@ -368,6 +327,19 @@ async def test_workers_share_shards_and_each_question_is_asked_once(
     with pytest.raises(IdentityError, match=r"images\.max_pixels") as caught:
         await in_turns([other], LiveCounts(), asyncio.Event())
     assert caught.value.hint == "give another --output", "workers by turns take no --fresh"
+
+
+async def test_workers_that_start_again_ask_further_and_failed_questions_in_every_shard(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Sample(tmp_path, 12)
+    server = fault_server(first_n(12, error(500), then=oracle(of.replies())))
+    settings = of.settings(server.base_url, shard="next/4", max_retries=0)
+    asked = []
+    for limit in (8, 12, 12, 12):
+        [report] = await in_turns([replaced(settings, limit=limit)], LiveCounts(), asyncio.Event())
+        asked.append((len(server.chats), report.summary.overall.answered))
+    assert asked == [(8, 0), (20, 8), (24, 12), (24, 12)]
 
 
 async def test_a_worker_that_waits_for_others_can_be_stopped(tmp_path: Path, fault_server: StartsServers) -> None:

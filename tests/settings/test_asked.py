@@ -1,4 +1,4 @@
-"""The options that select questions, and those that contradict each other."""
+"""The options that select questions, those that contradict each other, and the part that a scheduler names."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from vqa_client.errors import UsageError
+from vqa_client.settings.divided import read_shard
 from vqa_client.settings.own_commands import ExplainSettings, McSettings, Vqa2Settings
 from vqa_client.settings.robustness import EvaluateSettings
 from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings, entry_title, names_report
@@ -145,3 +146,76 @@ def test_text_that_is_not_a_number_is_refused(given: dict[str, Any], said: str) 
 )
 def test_weights_are_one_text_or_several(weights: Any) -> None:
     assert EvaluateSettings(runs=(Path("run"),), weights=weights).shares == [0.6, 0.1, 0.1, 0.1, 0.1]
+
+
+ARRAYS = [
+    ("3/64", {}, "3/64"),
+    (
+        "auto",
+        {"SLURM_ARRAY_TASK_ID": "0", "SLURM_ARRAY_TASK_MIN": "0", "SLURM_ARRAY_TASK_MAX": "7"},
+        "1/8 (SLURM_ARRAY_TASK_ID 0)",
+    ),
+    (
+        "auto",
+        {"SLURM_ARRAY_TASK_ID": "8", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "8"},
+        "8/8 (SLURM_ARRAY_TASK_ID 8)",
+    ),
+    ("auto", {"SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_COUNT": "8"}, "5/8 (SLURM_ARRAY_TASK_ID 5)"),
+    (
+        "auto",
+        {
+            "SLURM_ARRAY_TASK_ID": "20",
+            "SLURM_ARRAY_TASK_MIN": "10",
+            "SLURM_ARRAY_TASK_MAX": "30",
+            "SLURM_ARRAY_TASK_STEP": "10",
+            "SLURM_ARRAY_TASK_COUNT": "3",
+        },
+        "2/3 (SLURM_ARRAY_TASK_ID 20)",
+    ),
+    (
+        "auto/64",
+        {"SLURM_ARRAY_TASK_ID": "64", "SLURM_ARRAY_TASK_COUNT": "1"},
+        "64/64 (SLURM_ARRAY_TASK_ID; with auto/N an array begins at 1)",
+    ),
+    ("auto/64", {"JOB_COMPLETION_INDEX": "0"}, "1/64 (JOB_COMPLETION_INDEX 0)"),
+    ("auto", {"SLURM_PROCID": "3", "SLURM_NTASKS": "4"}, "4/4 (SLURM_PROCID 3)"),
+    ("auto", {"RANK": "1", "WORLD_SIZE": "2"}, "2/2 (RANK 1)"),
+]
+
+
+@pytest.mark.parametrize(("text", "environment", "shard"), ARRAYS)
+def test_a_shard_is_given_or_read_from_a_schedulers_variables(
+    text: str, environment: dict[str, str], shard: str
+) -> None:
+    assert read_shard(text, environment) == shard
+    assert read_shard(shard, {}) == shard
+
+
+WRONG = [
+    ("0/4", {}, "part 0 of 4"),
+    ("5/4", {}, "part 5 of 4"),
+    ("3", {}, "--shard is '3'"),
+    ("auto", {}, "no variable of a scheduler"),
+    ("auto", {"JOB_COMPLETION_INDEX": "2"}, "nothing says of how many (JOB_COMPLETION_INDEX 2)"),
+    ("auto", {"SLURM_ARRAY_TASK_ID": "2"}, "nothing says of how many (SLURM_ARRAY_TASK_ID 2)"),
+    ("auto/4", {"JOB_COMPLETION_INDEX": "4"}, "part 5 of 4 (JOB_COMPLETION_INDEX 4)"),
+    ("auto/4", {"SLURM_ARRAY_TASK_ID": "0"}, "an array begins at 1"),
+    ("auto", {"RANK": "one", "WORLD_SIZE": "2"}, "RANK is 'one'"),
+    (
+        "auto",
+        {
+            "SLURM_ARRAY_TASK_ID": "7",
+            "SLURM_ARRAY_TASK_MIN": "3",
+            "SLURM_ARRAY_TASK_MAX": "7",
+            "SLURM_ARRAY_TASK_COUNT": "2",
+        },
+        "the array from 3 to 7 has 2 tasks",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "environment", "said"), WRONG)
+def test_an_invalid_shard_is_refused(text: str, environment: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_shard(text, environment)
+    assert said in str(caught.value)

@@ -18,7 +18,8 @@ MOST_PROCESSES = 1000
 """Each is a Python process, so a larger number is a typing error."""
 MOST_PARTS = 100_000
 """Each part has its own files, and a worker looks at all of them."""
-_SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
+_SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})( [(].*[)])?")
+"""K/N, and where both come from."""
 _COUNTED = {
     "JOB_COMPLETION_INDEX": "",
     "SLURM_PROCID": "SLURM_NTASKS",
@@ -66,7 +67,7 @@ class DividedSettings:
     def part(self) -> Shard | None:
         """The part that is asked; None for all."""
         match = _SHARD.fullmatch(self.shard)
-        return Shard(*map(int, match.groups())) if match else None
+        return Shard(int(match[1]), int(match[2])) if match else None
 
     @property
     def turns(self) -> int:
@@ -103,8 +104,7 @@ def check_divided(settings: DividedSettings) -> None:
                 f"--shard is {settings.shard!r}", hint=f"next/N, such as next/64; N is at most {MOST_PARTS:,}"
             )
         return
-    shard = read_shard(settings.shard, os.environ)
-    object.__setattr__(settings, "shard", str(shard))
+    object.__setattr__(settings, "shard", read_shard(settings.shard, os.environ))
 
 
 def _check_ray(settings: DividedSettings) -> None:
@@ -122,24 +122,29 @@ def _check_ray(settings: DividedSettings) -> None:
         )
 
 
-def read_shard(text: str, environment: Mapping[str, str]) -> Shard:
-    """The part that K/N, auto or auto/N names; raises UsageError."""
+def read_shard(text: str, environment: Mapping[str, str]) -> str:
+    """K/N of the part that K/N, auto or auto/N names, and the scheduler's variables if they name it.
+
+    Raises UsageError.
+    """
     word, _, of = text.partition("/")
     if word == AUTO:
         shard, origin = _from_scheduler(int(of) if of.isdecimal() else 0, environment)
     elif match := _SHARD.fullmatch(text):
-        shard, origin = Shard(*map(int, match.groups())), ""
+        shard, origin = Shard(int(match[1]), int(match[2])), match[3] or ""
     else:
         raise UsageError(
             f"--shard is {text!r}", hint="K/N such as 3/64, of nine digits at most; auto, auto/N or next/N"
         )
+    if word == AUTO and not shard.of:
+        raise UsageError(f"--shard auto: nothing says of how many{origin}", hint="auto/N")
     if not 1 <= shard.number <= shard.of:
         raise UsageError(f"--shard {text} is part {shard.number} of {shard.of}{origin}", hint="K goes from 1 to N")
-    return shard
+    return f"{shard}{origin}"
 
 
 def _from_scheduler(of: int, environment: Mapping[str, str]) -> tuple[Shard, str]:
-    """The part that a scheduler's variables name, and these variables for an error; `of` is 0 if it isn't given."""
+    """The part that a scheduler's variables name, and these variables; `of` is 0 if it isn't given."""
     if "SLURM_ARRAY_TASK_ID" in environment:
         number = _number_in("SLURM_ARRAY_TASK_ID", environment)
         if of:
@@ -158,8 +163,6 @@ def _from_scheduler(of: int, environment: Mapping[str, str]) -> tuple[Shard, str
         if name in environment:
             number = _number_in(name, environment)
             of = of or (_number_in(counter, environment) if counter in environment else 0)
-            if not of:
-                raise UsageError(f"--shard auto: {name} is {number}, and nothing says of how many", hint="auto/N")
             return Shard(number + 1, of), f" ({name} {number})"
     raise UsageError(
         "--shard auto: no variable of a scheduler is set", hint=f"SLURM_ARRAY_TASK_ID, {', '.join(_COUNTED)}; or K/N"
