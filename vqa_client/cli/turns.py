@@ -34,10 +34,12 @@ from vqa_client.errors import (
 )
 from vqa_client.evaluation import Interrupted, ModelsFailed, arun_several
 from vqa_client.files import private_folder, replacing
+from vqa_client.records import is_settled
+from vqa_client.reports.log_reader import LogReader, run_file_of
 from vqa_client.reports.report import Report
 from vqa_client.runner import until_stopped
 from vqa_client.runs.leases import EXPIRED_S, Lease, Leases
-from vqa_client.runs.merge import check_same_run, is_finished, merge_settings
+from vqa_client.runs.merge import check_same_run, merge_settings
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import FRESH, RunFile
 from vqa_client.runs.shards import PREFIX, Growing, with_output
@@ -97,16 +99,17 @@ class InFolder:
 
     def __init__(self, settings: Sequence[RunSettings], progress: LiveCounts, stop: asyncio.Event) -> None:
         self._settings, self._progress, self._stop = settings, progress, stop
-        self._known: list[RunPaths] = []
+        self._known: list[tuple[RunPaths, RunFile]] = []
+        self._began_s = 0.0
 
     async def check(self) -> None:
         """Raise UsageError if two workers could ask the same shard, IdentityError for shards of another run."""
         for each in self._settings:
-            await in_daemon_thread(partial(check_locks, output_folder(each)))
+            self._began_s = await in_daemon_thread(partial(check_locks, output_folder(each)))
 
     async def ask_shard(self, shard: Shard) -> bool:
         """Ask or resume a shard, unless another worker has it; True if it is finished."""
-        if self._known and all(is_finished(paths.shard(*shard)) for paths in self._known):
+        if self._known and all(self._is_finished(run.shard(*shard), like) for run, like in self._known):
             return True
         parts = [dataclasses.replace(each, shard=str(shard)) for each in self._settings]
         try:
@@ -119,18 +122,41 @@ class InFolder:
             if any(not isinstance(error, Busy) for error in failed.errors.values()):
                 raise
             return False
-        self._known = [RunPaths(report.log, report.log, report.log).whole for report in reports]
+        runs = [RunPaths(report.log, run_file_of(report.log), report.log) for report in reports]
+        self._known = [(paths.whole, file) for paths in runs if (file := RunFile.read(paths.run))]
         return True
+
+    def _is_finished(self, paths: RunPaths, like: RunFile) -> bool:
+        """Whether a shard of the same run as `like` has all its records.
+
+        A shard of an earlier start may be of another --limit, or have failed questions that are asked again.
+        """
+        file = RunFile.read(paths.run)
+        if file is None or not paths.log.exists() or len(log := LogReader(paths.log)) < file.described["expected"]:
+            return False
+        again = self._settings[0].asked_again
+        return paths.run.stat().st_mtime >= self._began_s or (
+            _chosen(file) == _chosen(like) and all(is_settled(record, again) for record in log)
+        )
 
     async def gather(self) -> None:
         """Copy the finished shards to the folder where they are merged, if they are elsewhere."""
 
 
-def check_locks(folder: Path) -> None:
-    """Raise UsageError for a folder whose locks don't exclude other processes: two workers could ask the same shard."""
+def _chosen(file: RunFile) -> tuple[object, object]:
+    """What decides which questions are in a shard."""
+    return file.described["data_sha256"], file.described["settings"] | {"shard": ""}
+
+
+def check_locks(folder: Path) -> float:
+    """The time by the clock of the folder's file system, in seconds since the epoch.
+
+    Raises UsageError if its locks don't exclude other processes: two workers could ask the same shard.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(dir=folder) as file:
+            now_s = os.stat(file.name).st_mtime
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             words = [sys.executable, "-I", "-S", "-c", _TAKES_LOCK, file.name]
             is_refused = subprocess.run(words, stderr=subprocess.DEVNULL, check=False).returncode
@@ -138,6 +164,7 @@ def check_locks(folder: Path) -> None:
         raise UsageError(f"{folder} has no locks: {error.strerror}", hint=_WITHOUT_LOCKS) from None
     if not is_refused:
         raise UsageError(f"the locks of {folder} don't exclude other processes", hint=_WITHOUT_LOCKS)
+    return now_s
 
 
 class InStore(InFolder):
