@@ -170,12 +170,6 @@ def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy:
     return report
 
 
-def is_finished(paths: RunPaths) -> bool:
-    """Whether a shard has a record for each of its questions."""
-    file = RunFile.read(paths.run)
-    return file is not None and paths.log.exists() and len(LogReader(paths.log)) >= file.described["expected"]
-
-
 def _parts(paths: RunPaths) -> list[_Part]:
     parts = []
     for shard, files in paths.shards():
@@ -184,6 +178,8 @@ def _parts(paths: RunPaths) -> list[_Part]:
             continue  # it ended before its first answer
         if file is None:
             raise UsageError(f"{files.run} is missing, which identifies the shard's run", hint="put it back")
+        if (of_shard := Shard(*file.described["shard"])) != shard:
+            raise UsageError(f"{files.run} is of shard {of_shard}", hint="was it copied or renamed?")
         parts.append(_Part(shard=shard, paths=files, file=file))
     return parts
 
@@ -214,6 +210,9 @@ def _check_whole(plan: Plan, parts: Sequence[_Part]) -> None:
         for number, part in by_number.items():
             if (asked := len(LogReader(part.paths.log))) < part.expected:
                 problems.append(f"{_shards([number], of)} unfinished ({asked:,} of {part.expected:,} questions)")
+        expected = sum(part.expected for part in by_number.values())
+        if not problems and expected != plan.loaded.count:
+            problems = [f"the shards of {of} have {count(expected, 'question')}, the run {plan.loaded.count:,}"]
         if not problems:
             return
         divisions.append("; ".join(problems))
