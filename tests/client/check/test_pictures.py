@@ -1,6 +1,7 @@
 """The drawn pictures, and the limits that they show."""
 
 import io
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image
@@ -45,11 +46,33 @@ def test_tokens_that_no_longer_grow_show_shrunk_images(tokens: dict[int, int | N
     assert words in found.text
 
 
+def side_of_red(request: Ask) -> int:
+    """The side of a request's picture, which is a red square and gets a reply of one token."""
+    picture = Image.open(io.BytesIO(request.pictures[0].png))
+    assert picture.getpixel((picture.width // 2, picture.height // 2)) == (255, 0, 0)
+    assert request.fields == {"max_tokens": 1}
+    return picture.width
+
+
+@pytest.mark.parametrize(("took_s", "sides"), [(5.0, [256, 512, 1024, 2048]), (5.1, [256])])
+async def test_a_slow_picture_is_the_last_one(took_s: float, sides: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = (took_s * count for half in range(4) for count in (half, half + 1))
+    monkeypatch.setattr("vqa_client.client.check.sizes.time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    asked: list[int] = []
+
+    async def ask(request: Ask) -> ProbeReply:
+        asked.append(side_of_red(request))
+        return said("red", tokens=20 + asked[-1] ** 2)
+
+    await find_sizes(ask, 20)
+    assert asked == sides
+
+
 async def test_larger_pictures_are_sent_until_one_is_refused() -> None:
     asked: list[int] = []
 
     async def ask(request: Ask) -> ProbeReply:
-        side = Image.open(io.BytesIO(request.pictures[0].png)).width
+        side = side_of_red(request)
         asked.append(side)
         return said("red", tokens=20 + side) if side < 1024 else refused(400, "maximum context length is 2048 tokens")
 
@@ -81,12 +104,17 @@ def test_the_number_in_a_refusal_of_images_is_found(refusal: str, limit: int | N
 async def test_fewer_images_are_tried_if_their_prompt_is_too_long(
     most: int, level: str, value: int | None, words: str
 ) -> None:
+    asked: list[int] = []
+
     async def ask(request: Ask) -> ProbeReply:
         number = len(request.pictures)
+        asked.append(number)
+        assert side_of_red(request) == 64
         return said("red", tokens=20 + 9 * number) if number <= most else refused(400, "prompt is too long")
 
     found = await find_image_limit(ask, "colours", 20)
-    assert (found.level, found.value) == (level, value)
+    assert (found.name, found.level, found.value) == ("image_limit", level, value)
+    assert asked == [64, 16, 4, 2][: len(asked)]
     assert words in found.text
 
 

@@ -1,7 +1,9 @@
 """Whole checks of good and bad servers of each kind, over a real socket."""
 
 import asyncio
+import json
 import re
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +70,18 @@ async def lines_on(name: str) -> list[str]:
     kind, honoured = SHOWN[name]
     with FaultServer(seeing(honoured), kind=kind) as server:
         found = (await examined(server.base_url)).findings
-    lines = (f"{name}: {each.level} {each.name}: {each.text} | {each.hint}" for each in found)
+    lines = [f"{name}: {each.level} {each.name}: {each.text} | {each.hint}" for each in found]
+    if name == "everything":
+        lines += [f"{name}: {request}" for request in dict.fromkeys(map(request_line, server.chats))]
     return [re.sub(r"127.0.0.1:\d+|\d+ ms", "...", line) for line in lines]
+
+
+def request_line(received: Received) -> str:
+    """The fields of a request, its prompt, and how many images it has, of which width."""
+    fields = {name: value for name, value in received.json.items() if name not in ("messages", "model")}
+    widths = [int.from_bytes(image.data[16:20]) for image in received.images]  # as a PNG's header has it
+    shown = ", ".join(f"{len([*same])} of {width} px" for width, same in groupby(widths))
+    return f"asks {received.prompt!r} with {shown or 'no image'} and {json.dumps(fields)}"
 
 
 @pytest.mark.parametrize("name", SHOWN)
