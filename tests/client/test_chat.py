@@ -125,6 +125,11 @@ async def test_a_permanent_fault_costs_exactly_one_request(status: int, message:
     assert (failed.status, len(server.requests)) == (expected, 1)
 
 
+async def test_a_long_refusal_is_kept_in_part() -> None:
+    failed = await failure(Server(first(99, lambda: httpx2.Response(400, text="no " * 10_000))))
+    assert (len(str(failed)), len(failed.body)) == (2_000, 2_000)
+
+
 async def test_an_error_inside_http_200_is_retried_and_never_an_empty_answer() -> None:
     hidden = {"choices": None, "error": {"message": "Provider returned error", "code": 502}}
     server = Server(first(2, lambda: httpx2.Response(200, json=hidden)))

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from tests.linear_time import RATIO, growth
-from vqa_client.client.failures import Verdict, error_message, judge, words_of
+from vqa_client.client.failures import Verdict, codes_of, error_message, judge, words_of
 from vqa_client.types import PERMANENT
 
 TOO_LONG = "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 tokens."
 TABLE = [
-    (400, TOO_LONG, "too_long", False),
+    *((http_status, TOO_LONG, "too_long", False) for http_status in (200, 400, 413, 422, 500, 501)),
     (400, "Input length (4888) exceeds model's maximum context length (2048).", "too_long", False),
     (
         400,
@@ -50,6 +50,7 @@ TABLE = [
     (403, "data_inspection_failed\nno", "refused", False),
     (400, "moderation_blocked\nno", "refused", False),
     (400, "prohibited_content\nno", "refused", False),
+    (400, "spii\nno", "refused", False),
     (400, "The response was stopped by Azure's content management policy", "refused", False),
     (400, "it may contain inappropriate content", "refused", False),
     (400, "rejected by the safety system", "refused", False),
@@ -83,8 +84,10 @@ TABLE = [
 ]
 
 CAUSES = [
+    *((http_status, "Invalid API key", "key") for http_status in (200, 400, 402, 403, 404, 422)),
     (400, "API key not valid. Please pass a valid API key.", "key"),
     (400, "INVALID_ARGUMENT\nAPI_KEY_INVALID\nno", "key"),
+    (400, "authentication_error\nno", "key"),
     (400, "Incorrect API key provided: sk-1", "key"),
     (401, "no", "key"),
     (402, "no", "credits"),
@@ -209,3 +212,22 @@ def test_an_echoed_image_is_removed() -> None:
     message = error_message(json.dumps({"detail": f"no: data:image/png;base64,{'QUJD' * 5000}: end"}).encode())
     assert message == "no: data:<image>: end"
     assert len(error_message(b"QUJD" * 5000)) < 20
+
+
+def test_a_long_refusal_is_read_to_a_limit_and_judged_by_both_ends() -> None:
+    assert len(error_message(b"ab " * 10_000)) == 20_000
+    for start, status in ((0, "too_many_images"), (1_985, "too_many_images"), (1_986, "rejected"), (3_000, "rejected")):
+        words, others = "too many images", "x" * start
+        for message in ((others + words).ljust(6_000, "x"), (words + others).rjust(6_000, "x")):
+            assert judge(400, words_of([], message)).status == status
+
+
+@pytest.mark.parametrize(("wraps", "found"), [(8, ["x"]), (9, [])])
+def test_codes_are_found_at_a_limited_depth(wraps: int, found: list[str]) -> None:
+    for wrap in (lambda inner: {"a": inner}, lambda inner: [inner, 0]):
+        body: object = {"code": "x"}
+        for _ in range(wraps):
+            body = wrap(body)
+        assert codes_of(json.dumps(body).encode()) == found
+    assert codes_of(json.dumps([{"code": str(number)} for number in range(60)]).encode()) == [*map(str, range(50))]
+    assert len(codes_of(json.dumps([[{"code": 1}] * 40] * 2).encode())) == 50

@@ -264,6 +264,18 @@ def test_a_filters_refusal_is_known_in_every_providers_form(http_status: int, bo
     assert (completion.text, completion.finish_reason) == ("", "content_filter")
 
 
+CODED = (
+    *("code", "type", "status", "reason", "finish_reason", "finishReason", "native_finish_reason", "stop_reason"),
+    *("blockReason", "block_reason", "error_code", "errorCode", "err_code", "statusCode", "status_code", "status_msg"),
+)
+
+
+@pytest.mark.parametrize("key", CODED)
+def test_a_filters_code_is_known_under_every_providers_key(key: str) -> None:
+    body = json.dumps({"error": {"message": "no", key: "content_filter"}})
+    assert read_reply(400, "application/json", body.encode()).finish_reason == "content_filter"
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -25,7 +25,11 @@ def found(name: str, *, model: str = "m", max_tokens: int = 64, **evidence: Any)
 
 
 @pytest.mark.parametrize(
-    ("owner", "kind"), [("vllm", "vllm"), ("sglang", "sglang"), ("vqa-client", "page-reader"), ("me", "unknown")]
+    ("owner", "kind"),
+    [
+        *(("vllm", "vllm"), ("sglang", "sglang"), ("lmdeploy", "lmdeploy"), ("llamacpp", "llama.cpp")),
+        *(("library", "ollama"), ("vqa-client", "page-reader"), ("me", "unknown")),
+    ],
 )
 def test_a_server_without_a_header_is_known_by_its_model_card(owner: str, kind: str) -> None:
     assert kind_of(said("B"), Evidence(cards=({"id": "m", "owned_by": owner},)))[0] == kind

@@ -15,6 +15,11 @@ from vqa_client.client.probing.findings import Fingerprint
 from vqa_client.client.probing.identity import ShortCheck, short_check
 from vqa_client.client.url import candidates
 
+ASKED = (
+    "color is the square? Answer with one word.",
+    "is the secret code in the above context? Answer with the code only.",
+)
+
 
 async def shortly(base_url: str) -> ShortCheck:
     base = candidates(base_url)[0]
@@ -41,7 +46,8 @@ async def test_the_faults_of_a_bad_server_are_reported_and_not_raised(
 ) -> None:
     server = fault_server(play)
     assert (await shortly(server.base_url)).fingerprint.sight == sight
-    assert len(server.chats) <= 4
+    colour, code = (f"What {words}" for words in ASKED)
+    assert [each.prompt for each in server.chats] == [colour, colour, *([code, colour] if sight != "unknown" else [])]
 
 
 async def test_a_server_that_is_gone_is_unknown() -> None:

@@ -3,7 +3,9 @@
 import pytest
 
 from tests.client.check.playing import refused, said
+from vqa_client.client.probing.asks import ProbeReply
 from vqa_client.client.probing.findings import colour_in, sight_finding, sight_of
+from vqa_client.types import Status
 
 ALIVE = "the server answers probes and completes nothing: look at its log, and start it again"
 BARE = said("I see no image", tokens=20)
@@ -27,6 +29,7 @@ def test_only_the_right_colour_of_both_pictures_counts_as_seen(first: str, secon
 def test_a_server_that_counts_no_tokens_for_the_picture_is_blind() -> None:
     assert sight_of([said("red", tokens=20), said("red", tokens=20)], None, BARE) == "blind"
     assert sight_of([said("B", tokens=20), said("B", tokens=20)]) == "blind"
+    assert sight_of([said("B", tokens=20), said("B", tokens=84)], None, BARE) == "blind"
 
 
 def test_the_same_answer_to_both_pictures_without_token_counts_is_not_sight() -> None:
@@ -68,6 +71,11 @@ def test_no_reply_is_unusable_and_says_why(status: int, message: str, hint: str)
     found = sight_finding([refused(status, message)] * 2, None, None)
     assert (found.level, found.hint) == ("unusable", hint)
     assert found.text == f"no reply to a question about a picture: HTTP {status}: {message}"
+
+
+@pytest.mark.parametrize("status", ["timeout", "connection"])
+def test_without_any_reply_the_servers_log_may_say_why(status: Status) -> None:
+    assert sight_finding([ProbeReply(refusal="lost", status=status)] * 2, None, None).hint == ALIVE
 
 
 @pytest.mark.parametrize(
