@@ -240,7 +240,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
 
     def description(self) -> Description:
         """The part of the declaration that reports, pages and comparisons show."""
-        breakdowns = [Breakdown(each) if isinstance(each, str) else each for each in self.breakdowns]
+        breakdowns = [Breakdown(by) if isinstance(by, str) else by for by in self.breakdowns]
         headline = self.headline_metric.name
         leading = next((total for total in self.totals if total.name == self.headline), None)
         measure = "accuracy" if headline == "accuracy" else f"accuracy ({headline})"
@@ -276,7 +276,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         """
         if not name:
             return self
-        names = [name] if name in self.prompt_forms else [each for each in self.prompt_forms if each.startswith(name)]
+        names = [name] if name in self.prompt_forms else [form for form in self.prompt_forms if form.startswith(name)]
         if len(names) > 1:
             raise UsageError(
                 f"{self.name}: --prompt_form {name} fits {' and '.join(names)}", hint="write more of the name"

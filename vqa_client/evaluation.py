@@ -173,22 +173,22 @@ async def arun_several(
     Neighbours with the same model on the same server share its connections, its check and its pauses. `records` is the
     path under which `vqa-client ctl` finds this run, if it is not its log.
     """
-    if any(each.dry_run for each in settings):
+    if any(run.dry_run for run in settings):
         raise UsageError("a dry run asks nothing", hint="vqa_client.runs.dry_run.dry_run says what a run would take")
-    if any(each.process_count > 1 or each.turns or each.ray for each in settings):
+    if any(run.process_count > 1 or run.turns or run.ray for run in settings):
         raise UsageError("--processes, --ray and next/N are of the command line", hint="shard='1/4' here, then merge")
     progress, stop = progress or Progress(), stop or asyncio.Event()
     workers = {n: n if n == "auto" else affordable_workers(n, progress.note) for n in {s.max_workers for s in settings}}
     affordable = [
-        each
-        if each.by_batches or each.max_workers == workers[each.max_workers]
-        else dataclasses.replace(each, max_workers=workers[each.max_workers])
-        for each in settings
+        run
+        if run.by_batches or run.max_workers == workers[run.max_workers]
+        else dataclasses.replace(run, max_workers=workers[run.max_workers])
+        for run in settings
     ]
     jobs = await _until_stopped(stop, in_daemon_thread(partial(_plan_jobs, affordable, progress.note)))
     fresh = [plan for job in jobs if job.settings.fresh for plan in job.plans]
     if fresh:  # all at once: a run that resumes after an interruption must not find an old log
-        await in_daemon_thread(partial(move_all_aside, fresh, commanded=any(each.batch_command for each in settings)))
+        await in_daemon_thread(partial(move_all_aside, fresh, commanded=any(run.batch_command for run in settings)))
     budget = Budget(settings[0].max_cost, progress.note)
     for job in jobs:
         budget.of_model(job.config)
@@ -199,8 +199,8 @@ async def arun_several(
             errors = await _run_jobs(common, jobs, reports)
     except Interrupted:
         raise Interrupted([*chain(*reports.values())]) from None
-    for each in affordable:
-        of_this = [job for job in jobs if job.given is each]
+    for run in affordable:
+        of_this = [job for job in jobs if job.given is run]
         job_reports = [report for job in of_this for report in reports.get(job.name, ())]
         failed = {job.name: errors[job.name] for job in of_this if job.name in errors}
         finish([plan for job in of_this for plan in job.plans], job_reports, failed, progress.note)
@@ -236,28 +236,28 @@ async def _run_jobs(common: _Common, jobs: list[_Job], reports: dict[str, list[R
 
 def _plan_jobs(settings: Sequence[RunSettings], note: Callable[[str], None]) -> list[_Job]:
     """A job per model and settings; everything is checked before the first question."""
-    once = {each.title: cache(note) for each in settings}  # several models have the same data: note its faults once
-    asked = [(each, config, model_of(each, config)) for each in settings for config in each.configs]
-    several = len({each.served_name or config for each, config, _ in asked}) > 1
+    once = {run.title: cache(note) for run in settings}  # several models have the same data: note its faults once
+    asked = [(run, config, model_of(run, config)) for run in settings for config in run.configs]
+    several = len({run.served_name or config for run, config, _ in asked}) > 1
     names = [
-        str(config) if len(settings) == 1 else " · ".join(filter(None, (each.title, each.served_name or config)))
-        for each, config, _ in asked
+        str(config) if len(settings) == 1 else " · ".join(filter(None, (run.title, run.served_name or config)))
+        for run, config, _ in asked
     ]
     jobs = []
-    for name, (each, config, model) in zip(names, asked, strict=True):
+    for name, (run, config, model) in zip(names, asked, strict=True):
         try:
-            plans = make_plans(each, config, model, once[each.title])
+            plans = make_plans(run, config, model, once[run.title])
         except (UsageError, DataError) as error:
             if len(settings) == 1:
                 raise
             raise type(error)(f"{name}: {error}", hint=error.hint) from None
         job = _Job(
-            name=name if names.count(name) == 1 else f"{name} in {output_folder(each)}",
-            shown_model=(each.served_name or config or "") if several else "",
-            given=each,
-            settings=addressed(each, model),
+            name=name if names.count(name) == 1 else f"{name} in {output_folder(run)}",
+            shown_model=(run.served_name or config or "") if several else "",
+            given=run,
+            settings=addressed(run, model),
             config=model,
-            model=named_model(each, model),
+            model=named_model(run, model),
             plans=plans,
         )
         jobs.append(job)

@@ -281,6 +281,6 @@ def checked_nesting(value: Any) -> Any:
         depth += 1
         if depth > MOST_NESTED:
             raise ValueError(f"it is nested more than {MOST_NESTED} levels deep")
-        inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
-        level = [each for values in inner for each in values]
+        inner = (part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list))
+        level = [part for parts in inner for part in parts]
     return value

@@ -161,7 +161,7 @@ _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 
 def _refuse_unknown(config: Any, block: str, origin: str) -> None:
-    known = sorted(each.name for each in fields(_BLOCKS[block]))
+    known = sorted(field.name for field in fields(_BLOCKS[block]))
     unknown = next((key for key in config if key not in known), None) if isinstance(config, dict) else None
     if unknown is None:
         return
@@ -185,7 +185,7 @@ def _complaint(error: msgspec.ValidationError, raw: dict[str, Any], origin: str)
     assert fault is not None
     words, steps = fault["words"], re.findall(r"\w+", fault["key"] or "")
     if missing := _MISSING.fullmatch(words):
-        needed = [each.name for each in fields(_BLOCKS[".".join(steps)]) if each.default is MISSING]
+        needed = [field.name for field in fields(_BLOCKS[".".join(steps)]) if field.default is MISSING]
         return UsageError(
             f"the config {origin} lacks {'.'.join([*steps, missing[1]])!r}", hint=f"{' and '.join(needed)} are required"
         )

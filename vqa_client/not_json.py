@@ -46,7 +46,7 @@ def not_finite(value: Any, key: str = "") -> str:
     if isinstance(value, float) and not isfinite(value):
         return f"{key} = {value!r}"
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    places = (not_finite(each, f"{key}.{name}".removeprefix(".")) for name, each in items)
+    places = (not_finite(item, f"{key}.{name}".removeprefix(".")) for name, item in items)
     return next(filter(None, places), "")
 
 

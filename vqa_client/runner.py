@@ -74,7 +74,7 @@ async def answer_one(question: Question, line: Pipeline) -> Record:
         )
         if not (system or shots):
             return record
-        ids = tuple(each.id for each, _ in shots)
+        ids = tuple(shot.id for shot, _ in shots)
         return replace(record, system=kept_prompt(system) or UNSET, shots=ids or UNSET)
 
     try:

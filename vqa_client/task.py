@@ -57,7 +57,7 @@ class Description(Struct, frozen=True, kw_only=True):
         """The order of a field's values, empty where the declaration has none."""
         if field in ("variant", "corruption", "level"):
             return ("clean",)
-        return next((each.order for each in self.breakdowns if each.field == field), ())
+        return next((breakdown.order for breakdown in self.breakdowns if breakdown.field == field), ())
 
 
 class Task(Struct, frozen=True, kw_only=True):

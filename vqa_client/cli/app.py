@@ -178,8 +178,8 @@ def _type_words(kind: Any) -> str:
     if get_origin(kind) is Literal:
         words = [str(word) for word in get_args(kind) if word != ""]
         return words[0] if len(words) == 1 else f"one of {', '.join(words)}"
-    kinds = [each for each in get_args(kind) or (kind,) if each is not NoneType]
-    return _KINDS.get(kind) or " or ".join(_KINDS.get(each) or _type_words(each) for each in kinds)
+    kinds = [member for member in get_args(kind) or (kind,) if member is not NoneType]
+    return _KINDS.get(kind) or " or ".join(_KINDS.get(member) or _type_words(member) for member in kinds)
 
 
 def _similar_hint(word: str, known: Iterable[str]) -> str:

@@ -34,16 +34,16 @@ def batch(step: Annotated[BatchStep, Parameter(help=_HELP)], /, *command: Option
 def run_step(several: Sequence[RunSettings]) -> int:
     """Write the files of runs, or show or cancel their batches, and print the result."""
     if (step := several[0].batch_step) != "write":
-        for each in several:
-            lines = anyio.run(partial(show_batches, each, say, cancel=step == "cancel"))
+        for run in several:
+            lines = anyio.run(partial(show_batches, run, say, cancel=step == "cancel"))
             emit("".join(f"{safe(line)}\n" for line in lines))
         return EXIT_OK
-    written = [files for each in several for files in anyio.run(write_batches, each, say)]
+    written = [files for run in several for files in anyio.run(write_batches, run, say)]
     if several[0].json:
-        emit_json([{"file": str(path), "lines": lines} for each in written for path, lines in each.files.items()])
+        emit_json([{"file": str(path), "lines": lines} for run in written for path, lines in run.files.items()])
     else:
-        emit("".join(line for each in written for line in _file_lines(each)))
-    return EXIT_FAILED_QUESTIONS if any(each.left_out for each in written) else EXIT_OK
+        emit("".join(line for run in written for line in _file_lines(run)))
+    return EXIT_FAILED_QUESTIONS if any(run.left_out for run in written) else EXIT_OK
 
 
 def _file_lines(written: Written) -> list[str]:

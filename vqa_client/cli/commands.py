@@ -234,7 +234,7 @@ def __getattr__(name: str) -> Callable[..., int | None]:
 
 def _set_signature(function: Callable[..., int | None], signature: Signature) -> Callable[..., int | None]:
     function.__signature__ = signature  # type: ignore[attr-defined]
-    function.__annotations__ = {name: each.annotation for name, each in signature.parameters.items()}
+    function.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     return function
 
 
@@ -264,13 +264,13 @@ def prepare_completion(app: App) -> None:
     )
     names: Any = Literal[tuple(declared())]
     asking = (app["run"], app["selftest"], app["robustness"]["run"])
-    for command, kind in (*((each, AnyBenchmark) for each in asking), (app["score"], any_score)):
+    for command, kind in (*((subcommand, AnyBenchmark) for subcommand in asking), (app["score"], any_score)):
         assert command.default_command is not None
         taken = Signature.from_callable(command.default_command, eval_str=True).parameters.values()
         parameters = [
-            each.replace(annotation=names) if each.name in ("name", "task") else each
-            for each in taken
-            if each.name != "options"
+            parameter.replace(annotation=names) if parameter.name in ("name", "task") else parameter
+            for parameter in taken
+            if parameter.name != "options"
         ]
         flat: Any = Annotated[cast(Any, kind), CommandParameter(name="*")]
         settings = Parameter("settings", Parameter.KEYWORD_ONLY, annotation=flat, default=default_settings(kind))

@@ -28,9 +28,9 @@ def show_dry_run(several: Sequence[RunSettings]) -> None:
         for expected in run.plans
     ]
     if several[0].json:
-        emit_json([_json_row(*each) for each in planned])
+        emit_json([_json_row(*row) for row in planned])
     else:
-        lines = [line for each in planned for line in _plan_lines(*each)]
+        lines = [line for row in planned for line in _plan_lines(*row)]
         if len(planned) > 1:
             lines += _total_lines(planned, several[0].rate)
         emit(folded("\n".join(lines), terminal_width()) + "\n")
@@ -82,18 +82,18 @@ def _total_lines(planned: Sequence[tuple[DryRun, ExpectedRun, RunSettings]], rat
     plans = [expected for _, expected, _ in planned]
     yield f"all {len(plans)} together"
     yield _size_line(plans)
-    image_tokens, text_tokens = sum(each.image_tokens for each in plans), sum(each.text_tokens for each in plans)
+    image_tokens, text_tokens = sum(plan.image_tokens for plan in plans), sum(plan.text_tokens for plan in plans)
     yield f"  about {image_tokens:,} image tokens and {text_tokens:,} text tokens"
     if rate is not None:
-        yield _time_line(sum(each.requests for each in plans), rate)
-    dollars = [_cost(*each) for each in planned]
+        yield _time_line(sum(plan.requests for plan in plans), rate)
+    dollars = [_cost(*row) for row in planned]
     if None not in dollars:
         yield f"  at most ${sum(map(sum, filter(None, dollars))):,.2f}"
 
 
 def _size_line(plans: Sequence[ExpectedRun], kept: str = "") -> str:
-    requests, images = (count(sum(getattr(each, f"{noun}s") for each in plans), noun) for noun in ("request", "image"))
-    return f"  {requests}{kept} · {images} · {sum(each.sent_bytes for each in plans) / MEGABYTE:,.1f} MB to send"
+    requests, images = (count(sum(getattr(plan, f"{noun}s") for plan in plans), noun) for noun in ("request", "image"))
+    return f"  {requests}{kept} · {images} · {sum(plan.sent_bytes for plan in plans) / MEGABYTE:,.1f} MB to send"
 
 
 def _length_lines(run: DryRun, expected: ExpectedRun) -> Iterator[str]:

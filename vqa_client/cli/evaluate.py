@@ -134,9 +134,9 @@ async def ask_runs(settings: Sequence[RunSettings], progress: LiveCounts, stop: 
 def shard_lines(reports: Sequence[Report]) -> str:
     """A line per shard, without its accuracy, which is not that of the whole run."""
     return "".join(
-        f"{safe(str(each.log))}: {each.summary.overall.total:,} of {count(each.expected, 'question')} asked, "
-        f"{each.failed:,} failed\n"
-        for each in reports
+        f"{safe(str(report.log))}: {report.summary.overall.total:,} of {count(report.expected, 'question')} asked, "
+        f"{report.failed:,} failed\n"
+        for report in reports
     )
 
 

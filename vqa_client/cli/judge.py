@@ -66,7 +66,7 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
     if settings.for_people is not None or settings.labels is not None:
         return _use_sheet(for_people(only_run(settings), settings.labels))
     runs = [replace(settings, results=log) for log in judged_logs(settings.results, benchmark)]
-    runs = [replace(each, kind=kind_of(each)) for each in runs]
+    runs = [replace(run, kind=kind_of(run)) for run in runs]
     if settings.dry_run:
         from vqa_client.cli.dry_run import show_dry_run
 
@@ -88,22 +88,22 @@ def _show_results(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
     """Print and write the results of all judges of this command, run by run."""
     results = []
     failed = False
-    for each in runs:
-        assert each.kind is not None
-        logs = [log_of(each.results, each.kind, config) for config in each.configs]
-        configs = [config for config in each.configs if config and names_config(config)]
+    for run in runs:
+        assert run.kind is not None
+        logs = [log_of(run.results, run.kind, config) for config in run.configs]
+        configs = [config for config in run.configs if config and names_config(config)]
         models = {name_of_judge(config): load_model(config) for config in configs}
         prices = {name: model.prices for name, model in models.items() if model.prices is not None}
         if existing := [log for log in logs if log.exists()]:
-            results.append(beside(each, existing, prices))
-            asked = {name_of_judge(config) for config in each.configs if config}
+            results.append(beside(run, existing, prices))
+            asked = {name_of_judge(config) for config in run.configs if config}
             judges = [verdicts.judge for verdicts in results[-1].verdicts]
             failed = failed or any(judge.failed for judge in judges if not asked or judge.name in asked)
-            path = judged_path(each.results, each.kind)
+            path = judged_path(run.results, run.kind)
             write_json(path, to_builtins(results[-1]))
-            if not each.json:
+            if not run.json:
                 emit(as_text(_sections(results[-1], path)))
-            write_again(each.results)
+            write_again(run.results)
     if runs[0].json and emits:
         emit_json(results)
     return EXIT_FAILED_QUESTIONS if failed else EXIT_OK
@@ -122,7 +122,7 @@ def _use_sheet(settings: JudgeSettings) -> int:
     if not judges:
         raise UsageError(f"{run.log} has no verdicts of kind {settings.kind}", hint="ask a judge first")
     labels = read_labels(settings.labels, run)
-    comparisons = [against_people(run, each, labels) for each in judges]
+    comparisons = [against_people(run, judge_log, labels) for judge_log in judges]
     write_json(judged_path(run.log, settings.kind, "-people"), to_builtins(comparisons))
     if settings.json:
         emit_json(comparisons)
@@ -196,38 +196,38 @@ def _differing_lines(of: Verdicts) -> Iterator[str]:
 def _people_section(comparisons: Sequence[AgainstPeople]) -> Section:
     """Each judge in a column."""
     rows: list[tuple[str, Callable[[AgainstPeople], str]]] = [
-        ("labelled", lambda each: f"{each.labelled:,}"),
-        ("agreement, %", lambda each: _figure_text(each.agreement)),
-        ("  of the rule, %", lambda each: _figure_text(each.rule_agreement)),
-        ("kappa", lambda each: kappa_text(each.kappa)),
-        ("  of the rule", lambda each: kappa_text(each.rule_kappa)),
-        ("Spearman's rho", lambda each: "-" if each.rho is None else f"{each.rho:.3f}"),
-        ("sensitivity, %", lambda each: _figure_text(each.sensitivity)),
-        ("specificity, %", lambda each: _figure_text(each.specificity)),
+        ("labelled", lambda comparison: f"{comparison.labelled:,}"),
+        ("agreement, %", lambda comparison: _figure_text(comparison.agreement)),
+        ("  of the rule, %", lambda comparison: _figure_text(comparison.rule_agreement)),
+        ("kappa", lambda comparison: kappa_text(comparison.kappa)),
+        ("  of the rule", lambda comparison: kappa_text(comparison.rule_kappa)),
+        ("Spearman's rho", lambda comparison: "-" if comparison.rho is None else f"{comparison.rho:.3f}"),
+        ("sensitivity, %", lambda comparison: _figure_text(comparison.sensitivity)),
+        ("specificity, %", lambda comparison: _figure_text(comparison.specificity)),
         ("corrected accuracy, %", _corrected_text),
     ]
-    graded = any(each.graded for each in comparisons)
+    graded = any(comparison.graded for comparison in comparisons)
     notes = ["corrected accuracy: of the judge, for its errors on what people have labelled (Rogan and Gladen)"]
     notes += ["kappas have quadratic weights; shares take grades from the middle of the scale on as correct"] * graded
     notes += [
-        f"{each.name}: P(correct) beside people: {calibration_text(each.calibration)}"
-        for each in comparisons
-        if each.calibration is not None
+        f"{comparison.name}: P(correct) beside people: {calibration_text(comparison.calibration)}"
+        for comparison in comparisons
+        if comparison.calibration is not None
     ]
     notes += [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in comparisons[0].people.items()]
     if comparisons[0].fleiss is not None:
         notes.append(f"Fleiss' kappa of all people: {kappa_text(comparisons[0].fleiss)}")
     return Section(
-        columns=["against people", *(each.name for each in comparisons)],
+        columns=["against people", *(comparison.name for comparison in comparisons)],
         rows=[[name, *map(of, comparisons)] for name, of in rows if graded or name != "Spearman's rho"],
         notes=notes,
     )
 
 
-def _corrected_text(each: AgainstPeople) -> str:
-    if each.accuracy.value is None and each.sensitivity.value is not None and each.specificity.value is not None:
+def _corrected_text(of: AgainstPeople) -> str:
+    if of.accuracy.value is None and None not in (of.sensitivity.value, of.specificity.value):
         return "- (hardly better than chance)"
-    return _figure_text(each.accuracy)
+    return _figure_text(of.accuracy)
 
 
 def _figure_text(figure: Estimate) -> str:

@@ -70,12 +70,12 @@ def _choice_lines(explanation: Why, view: ChoiceView) -> Iterator[str]:
         yield f"{cut}: only an explicit declaration counts"
     if view.declared:
         yield f"declarations (the last one counts, weak ones only alone; {len(view.declared)} found):"
-        for each in view.declared[-SHOWN_DECLARATIONS:]:
-            weak = ", weak" if each.weak else ""
-            yield f"    {_labels_text(each.labels)} by {each.rule}{weak}: ... {each.around} ..."
+        for declaration in view.declared[-SHOWN_DECLARATIONS:]:
+            weak = ", weak" if declaration.weak else ""
+            yield f"    {_labels_text(declaration.labels)} by {declaration.rule}{weak}: ... {declaration.around} ..."
     yield "rules, in the order of reading; the first that finds something decides:"
     yield from (f"    {_rule_line(rule)}" for rule in view.rules)
-    declared = {label for each in view.declared for label in each.labels}
+    declared = {label for declaration in view.declared for label in declaration.labels}
     if others := [label for label in view.mentioned if label not in declared]:
         yield f"labels in the reply that nothing declares: {', '.join(others)}"
     yield "parsers: " + ", ".join(
@@ -84,10 +84,10 @@ def _choice_lines(explanation: Why, view: ChoiceView) -> Iterator[str]:
 
 
 def _first_token_lines(first_token: Mapping[str, float], probabilities: Mapping[str, float]) -> Iterator[str]:
-    likeliest = sorted(first_token.items(), key=lambda each: -each[1])
+    likeliest = sorted(first_token.items(), key=lambda item: -item[1])
     yield "first token, with its probability:"
     yield "    " + "  ".join(f"{token!r} {exp(logprob):.3g}" for token, logprob in likeliest[:SHOWN_TOKENS])
-    yield "labels: " + ("  ".join(f"{label} {each:.3g}" for label, each in probabilities.items()) or "none among them")
+    yield "labels: " + ("  ".join(f"{label} {p:.3g}" for label, p in probabilities.items()) or "none among them")
 
 
 def _rule_line(rule: RuleView) -> str:

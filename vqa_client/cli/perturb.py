@@ -57,15 +57,15 @@ def perturb(settings: PerturbSettings) -> int:
 
 
 def _estimate_lines(selection: Variants, settings: PerturbSettings) -> Iterator[str]:
-    for each in selection.drawn:
-        expected = _estimate_layout(selection, each, settings)
+    for perturbation in selection.drawn:
+        expected = _estimate_layout(selection, perturbation, settings)
         what = f"{count(expected.pages, 'page')} of {count(expected.documents, 'document')} to be drawn again"
-        yield _estimate_line(settings.output / each.folder, what, expected)
+        yield _estimate_line(settings.output / perturbation.folder, what, expected)
     damaged = (*selection.damaged, *selection.enlarged)
-    for each, form in zip(damaged, estimate_forms(selection.clean, damaged, seed=settings.seed), strict=True):
-        lacks, n = lacking(selection.clean, settings.output / each.folder), len(selection.clean.names)
+    for perturbation, form in zip(damaged, estimate_forms(selection.clean, damaged, seed=settings.seed), strict=True):
+        lacks, n = lacking(selection.clean, settings.output / perturbation.folder), len(selection.clean.names)
         what = f"{count(lacks, 'page')} to be made, {n - lacks:,} there"
-        yield _estimate_line(settings.output / each.folder, what, form)
+        yield _estimate_line(settings.output / perturbation.folder, what, form)
 
 
 def _estimate_layout(selection: Variants, perturbation: Perturbation, settings: PerturbSettings) -> PageEstimate:
@@ -82,12 +82,12 @@ def _estimate_line(folder: Path, what: str, expected: ExpectedPages) -> str:
 
 
 def _make_all(selection: Variants, settings: PerturbSettings) -> Iterator[Perturbed]:
-    for each in selection.drawn:
-        yield _draw_again(selection, each, settings)
+    for perturbation in selection.drawn:
+        yield _draw_again(selection, perturbation, settings)
     if selection.damaged:
         yield from _damage(selection.clean, selection.damaged, settings)
-    for each in selection.enlarged:
-        yield from _damage(PageFiles.of(settings.output / low_folder(each)), (each,), settings)
+    for perturbation in selection.enlarged:
+        yield from _damage(PageFiles.of(settings.output / low_folder(perturbation)), (perturbation,), settings)
 
 
 def _draw_again(selection: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Perturbed:
@@ -118,7 +118,7 @@ def pages_preview(settings: PagesPreviewSettings) -> int:
     sheet = png(contact_sheet(columns, pages))
     with replacing(settings.output) as file:
         file.write(sheet)
-    folders = ", ".join(safe(each.name) for each in columns)
+    folders = ", ".join(safe(form.name) for form in columns)
     emit(f"{settings.output}: {count(len(pages), 'page')} in {count(len(columns), 'form')}: {folders}\n")
     return 0
 
@@ -154,8 +154,8 @@ def measure(
 def as_json(by_folder: dict[str, Legibility]) -> str:
     """One JSON list, shares in [0, 1]."""
     rows = [
-        {"folder": name, **msgspec.to_builtins(each), "worst_share": each.worst.share}
-        for name, each in by_folder.items()
+        {"folder": name, **msgspec.to_builtins(form), "worst_share": form.worst.share}
+        for name, form in by_folder.items()
     ]
     return json.dumps(rows, indent=2) + "\n"
 
@@ -164,9 +164,9 @@ def as_table(by_folder: dict[str, Legibility]) -> str:
     """One line per folder."""
     lines = ["words that an OCR reader reads back, in %"]
     width = max(map(len, by_folder))
-    for name, each in by_folder.items():
+    for name, form in by_folder.items():
         lines.append(
-            f"{safe(name):{width}}  mean {percent(each.mean):>5}  worst {percent(each.worst.share):>5}"
-            f" ({safe(each.worst.id)})  n = {count(each.documents, 'document')}, {count(each.pages, 'page')}"
+            f"{safe(name):{width}}  mean {percent(form.mean):>5}  worst {percent(form.worst.share):>5}"
+            f" ({safe(form.worst.id)})  n = {count(form.documents, 'document')}, {count(form.pages, 'page')}"
         )
     return "\n".join(lines) + "\n"

@@ -86,7 +86,7 @@ def _lock_run(lock_file: Path, *, shared: bool) -> Iterator[None]:
     """Lock a run; the last command removes the file, and a folder that was made for it and stays empty."""
     folder = lock_file.parent
     check_output(folder)
-    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     tries = LOCK_TRIES if shared else 1
     while True:
@@ -106,15 +106,15 @@ def _lock_run(lock_file: Path, *, shared: bool) -> Iterator[None]:
             lock_file.unlink(missing_ok=True)
         os.close(descriptor)
         with suppress(OSError):  # not empty
-            for each in made:
-                each.rmdir()
+            for place in made:
+                place.rmdir()
 
 
 async def merge_shards(
     settings: Sequence[RunSettings], errors: Mapping[str, VqaClientError], note: Note, stop: asyncio.Event
 ) -> list[Report]:
     """Merge the shards; raises Interrupted or ModelsFailed for the `errors` of those that failed."""
-    merging = [partial(merge_settings, each, partial=True, note=note) for each in settings]
+    merging = [partial(merge_settings, run, partial=True, note=note) for run in settings]
     reports = [report for merge in merging for report in await in_daemon_thread(merge)]
     failed = {name: error for name, error in errors.items() if not isinstance(error, Interrupted)}
     if stop.is_set() or (errors and not failed):

@@ -67,9 +67,9 @@ async def on_ray(settings: Sequence[RunSettings], progress: LiveCounts, stop: as
 
 
 def _make_plans(settings: Sequence[RunSettings], progress: LiveCounts) -> list[list[Plan]]:
-    plans = [[plan for _, plans in plans_of(each, progress.note) for plan in plans] for each in settings]
+    plans = [[plan for _, plans in plans_of(run, progress.note) for plan in plans] for run in settings]
     if settings[0].fresh:
-        move_all_aside([plan for each in plans for plan in each])
+        move_all_aside([plan for run_plans in plans for plan in run_plans])
     return plans
 
 
@@ -125,20 +125,20 @@ class _Driver:
         self._shards = [Shard(number, of) for number in range(1, of + 1)]
         self._ray, self._note, self._stop = ray, progress.note, stop
         self._display = ShardsDisplay(progress, self._shards)
-        self._roots = [output_folder(each) for each in settings]
+        self._roots = [output_folder(run) for run in settings]
         self._paths: list[list[RunPaths]] = []
         self._cpus = settings[0].ray_cpus
         self._nodes = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
         if self._cpus > max(1, *self._nodes):  # Ray would wait for such a node forever
             most = max(0, *self._nodes)
             raise UsageError(f"--ray_cpus is {self._cpus}; no node has more than {most}", hint="lower it")
-        self._workers = max(1, min(of, sum(each // self._cpus for each in self._nodes)))
+        self._workers = max(1, min(of, sum(cpus // self._cpus for cpus in self._nodes)))
         share: dict[str, Any] = {"max_minutes": None, "fresh": False}
         share["max_workers"] = worker_share(settings[0].max_workers, Shard(self._workers, self._workers))
         for name, parts in (("rpm", self._workers), ("tpm", self._workers), ("max_cost", of)):
             if (limit := getattr(settings[0], name)) is not None:
                 share[name] = limit / parts
-        self._settings = [_absolute_settings(each, share) for each in settings]
+        self._settings = [_absolute_settings(run, share) for run in settings]
         self._files = _named_files(settings)
         self._left: asyncio.Queue[Shard] = asyncio.Queue()
         for shard in self._shards:
@@ -155,10 +155,10 @@ class _Driver:
 
     async def ask_all(self, plans: Sequence[Sequence[Plan]]) -> dict[str, VqaClientError]:
         """Ask all shards; returns the errors of those that were not completed, by name."""
-        for plan in (plan for each in plans for plan in each):
+        for plan in (plan for run_plans in plans for plan in run_plans):
             for shard, total in zip(self._shards, _estimate_sizes(plan.loaded.count, self._of), strict=True):
                 self._display.take(shard, LiveCounts().numbers() | {"title": plan.title, "total": total})
-        self._paths = [[plan.paths for plan in each] for each in plans]
+        self._paths = [[plan.paths for plan in run_plans] for run_plans in plans]
         self._others = self._ray.put(self._other_divisions(self._of))
         workers = self._settings[0].max_workers
         self._note(f"ray: {self._workers} workers on {len(self._nodes)} nodes, each with --max_workers {workers}")
@@ -222,7 +222,7 @@ class _Driver:
             return actor, about["node"]
 
     async def _ask_shard(self, shard: Shard, actor: Any, node: str) -> VqaClientError | None:
-        settings = [dataclasses.replace(each, shard=str(shard)) for each in self._settings]
+        settings = [dataclasses.replace(whole, shard=str(shard)) for whole in self._settings]
         run = actor.run.options(num_returns="streaming", _generator_backpressure_num_objects=MOST_WAITING)
         with self._locked_files(shard) as kept:
             async for message in run.remote(settings, self._files, kept, self._others):
@@ -333,7 +333,7 @@ def _file_contents(number: int, root: Path, paths: RunPaths) -> dict[str, bytes]
 
 def _named_files(settings: Sequence[RunSettings]) -> Mapping[str, bytes]:
     """The configs and benchmarks that are files on this machine, by name."""
-    names = {name for each in settings for name in (*each.configs, each.benchmark) if name}
+    names = {name for run in settings for name in (*run.configs, run.benchmark) if name}
     return {name: path.read_bytes() for name in sorted(names) if (path := Path(name).expanduser()).is_file()}
 
 

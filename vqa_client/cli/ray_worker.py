@@ -72,7 +72,7 @@ class Worker:
             output = folder / "output"
             for name, content in others.items():
                 write_file(output / name, content)
-            local = [_local_settings(each, files, folder, output / str(number)) for number, each in enumerate(settings)]
+            local = [_local_settings(run, files, folder, output / str(number)) for number, run in enumerate(settings)]
             display, part = _Display(), settings[0].part
             assert part is not None
             with Growing(output, part, kept) as growing, ThreadPoolExecutor(1) as thread:
@@ -115,7 +115,7 @@ def _local_settings(settings: RunSettings, files: Mapping[str, bytes], folder: P
     for name in ("config", "model", "benchmark"):
         value = getattr(settings, name, None)
         if isinstance(value, tuple):
-            changes[name] = tuple(moved.get(each, each) for each in value)
+            changes[name] = tuple(moved.get(word, word) for word in value)
         elif value in moved:
             changes[name] = moved[value]
     return dataclasses.replace(with_output(settings, output), **changes)

@@ -37,7 +37,7 @@ def render(settings: RenderSettings) -> int:
     documents = read_documents(settings.data_json)
     if settings.legibility:
         check_reader()
-    lengths = [len(each.text) for each in checked(documents)]  # fails before the first page is drawn, not after an hour
+    lengths = [len(document.text) for document in checked(documents)]  # fails before a page is drawn, not an hour later
     if settings.dry_run:
         _print_estimate(settings, documents, len(lengths))
         return EXIT_OK

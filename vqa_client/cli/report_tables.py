@@ -88,7 +88,7 @@ def _sections_alone(reports: Sequence[Report]) -> Iterator[Section]:
 
 def _closing(reports: Sequence[Report], name: str = "") -> Section:
     """Remarks on the numbers, then the paths of the files."""
-    names = [getattr(each.summary, "name", "") or name or each.folder or each.task for each in reports]
+    names = [getattr(report.summary, "name", "") or name or report.folder or report.task for report in reports]
     notes = [f"{name}: {remark}" for name, report in zip(names, reports, strict=True) for remark in _remarks(report)]
     files = [f"{name}: {path}" for name, report in zip(names, reports, strict=True) for path in _files(report)]
     return Section(notes=[*notes, *files])
@@ -110,7 +110,7 @@ def _of_vqa2(reports: Sequence[Report]) -> "list[Vqa2Summary]":
         return []
     from vqa_client.tasks.vqa2.figures import Vqa2Summary
 
-    return [each.summary for each in reports if isinstance(each.summary, Vqa2Summary)]
+    return [report.summary for report in reports if isinstance(report.summary, Vqa2Summary)]
 
 
 def _sections_together(reports: Sequence[Report]) -> Iterator[Section]:
@@ -126,9 +126,9 @@ def _sections_together(reports: Sequence[Report]) -> Iterator[Section]:
     for report in reports:
         if totals := _totals_of(report):
             yield _totals(report, totals)
-    for each in first.description.breakdowns:
-        if any(len(r.summary.breakdowns.get(each.field, {})) > 1 for r in reports if r.summary.overall.answered):
-            yield _breakdown(reports, each.field, first.description.order(each.field))
+    for breakdown in first.description.breakdowns:
+        if any(len(r.summary.breakdowns.get(breakdown.field, {})) > 1 for r in reports if r.summary.overall.answered):
+            yield _breakdown(reports, breakdown.field, first.description.order(breakdown.field))
 
 
 def in_per_cent(measure: str) -> str:

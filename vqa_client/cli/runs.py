@@ -12,10 +12,10 @@ def ctl(settings: CtlSettings) -> None:
     paused = True if settings.pause else False if settings.resume else None
     order = Order(max_workers=settings.max_workers, paused=paused, stop=settings.stop)
     standings = order_all(settings.run, order)
-    emit("".join(f"{safe(_state_line(each))}\n" for each in standings))
-    for each in standings:
-        if each.refused:
-            raise UsageError(f"{each.title}: {each.refused}", hint="--stop ends the wait; the same command resumes it")
+    emit("".join(f"{safe(_state_line(run))}\n" for run in standings))
+    for run in standings:
+        if run.refused:
+            raise UsageError(f"{run.title}: {run.refused}", hint="--stop ends the wait; the same command resumes it")
 
 
 def _state_line(standing: Standing) -> str:
@@ -32,10 +32,10 @@ def merge(settings: MergeSettings) -> int:
     from vqa_client.runs.merge import merge_folder
 
     reports: list[Report] = []
-    for each in merge_folder(settings.folder, partial=settings.partial, tidy=settings.tidy, note=say):
-        reports += each.reports
+    for merged in merge_folder(settings.folder, partial=settings.partial, tidy=settings.tidy, note=say):
+        reports += merged.reports
         if not settings.json:
-            show(each.reports, each.settings)
+            show(merged.reports, merged.settings)
     if settings.json:
         show(reports, as_json=True)
     return exit_code(reports, partial=settings.partial)

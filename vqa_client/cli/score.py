@@ -63,7 +63,7 @@ def _score_benchmark(task: str, options: Sequence[str]) -> int:
     both = parse_options(settings_command(f"vqa-client score --task {task}", answers_and_data(kind)), options)
     if both is None:
         return EXIT_OK
-    own, of_data = ({each.name: getattr(both, each.name) for each in part} for part in answers_and_data_fields(kind))
+    own, of_data = ({field.name: getattr(both, field.name) for field in part} for part in answers_and_data_fields(kind))
     settings = AnswersSettings(**own)
     reports = score_answers(kind(**of_data).named(task), settings, say)
     emit(as_json_text(reports) if settings.json else as_tables(reports))

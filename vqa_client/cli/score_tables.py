@@ -143,8 +143,8 @@ def of_explanations(report: "ExplanationReport") -> Iterator[Section]:
         notes=[f"{scored} and {counts['n_references']:,} in {report.references}"],
     )
     if report.accuracies:
-        if_missing = {name: each.if_missing_were_wrong for name, each in report.accuracies.items()}
-        means = {name: each.mean for name, each in report.accuracies.items()}
+        if_missing = {name: accuracy.if_missing_were_wrong for name, accuracy in report.accuracies.items()}
+        means = {name: accuracy.mean for name, accuracy in report.accuracies.items()}
         yield averages("answers", means, if_missing if counts["n_without_prediction"] else {})
     yield from of_judged(report.explanations)
     yield Section(notes=[*report.notes, *report.files])

@@ -64,7 +64,7 @@ def _tables(section: Section, width: int) -> Iterator[Any]:
     parts: list[list[int]] = [[]]
     for at in range(1, len(heads)):
         name_width = min(widths[0], max(NAME_LEAST, width // 3))
-        if parts[-1] and name_width + sum(widths[each] for each in parts[-1]) + widths[at] > width + 1:
+        if parts[-1] and name_width + sum(widths[place] for place in parts[-1]) + widths[at] > width + 1:
             parts.append([])
         parts[-1].append(at)
     for part in parts if heads else ():

@@ -83,7 +83,7 @@ async def in_turns(settings: Sequence[RunSettings], progress: LiveCounts, stop: 
     await shards.gather()
     while True:
         try:
-            merging = [partial(merge_settings, each, partial=False, note=progress.note) for each in settings]
+            merging = [partial(merge_settings, run, partial=False, note=progress.note) for run in settings]
             return [report for merge in merging for report in await in_daemon_thread(merge)]
         except Busy:  # another worker is merging
             await _wait(stop)
@@ -104,14 +104,14 @@ class InFolder:
 
     async def check(self) -> None:
         """Raise UsageError if two workers could ask the same shard, IdentityError for shards of another run."""
-        for each in self._settings:
-            self._began_s = await in_daemon_thread(partial(check_locks, output_folder(each)))
+        for run in self._settings:
+            self._began_s = await in_daemon_thread(partial(check_locks, output_folder(run)))
 
     async def ask_shard(self, shard: Shard) -> bool:
         """Ask or resume a shard, unless another worker has it; True if it is finished."""
         if self._known and all(self._is_finished(run.shard(*shard), like) for run, like in self._known):
             return True
-        parts = [dataclasses.replace(each, shard=str(shard)) for each in self._settings]
+        parts = [dataclasses.replace(run, shard=str(shard)) for run in self._settings]
         try:
             reports = await arun_several(parts, progress=self._progress, stop=self._stop)
         except Busy:
@@ -214,8 +214,8 @@ class InStore(InFolder):
             kept = await _call_store(partial(leases.files, shard))
             with private_folder(PREFIX) as folder, Growing(folder, shard, kept) as files:
                 parts = [
-                    with_output(dataclasses.replace(each, shard=str(shard), share=""), folder / str(number))
-                    for number, each in enumerate(self._settings)
+                    with_output(dataclasses.replace(run, shard=str(shard), share=""), folder / str(number))
+                    for number, run in enumerate(self._settings)
                 ]
                 beside = output_folder(self._settings[0])
                 beside.mkdir(parents=True, exist_ok=True)
@@ -232,7 +232,7 @@ class InStore(InFolder):
 
     async def gather(self) -> None:
         await self._check_same_run()  # another run may have begun at the same time and finished all
-        roots = [output_folder(each) for each in self._settings]
+        roots = [output_folder(run) for run in self._settings]
         for number in range(1, self._of + 1):
             files = await _call_store(partial(self._leases.files, Shard(number, self._of)))
             for name, content in files.items():

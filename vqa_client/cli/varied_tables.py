@@ -148,9 +148,9 @@ def of_blind(report: Report, summary: VariedSummary) -> Iterator[Section]:
     asked = f"{count(figures.overall.questions, 'question')} with their images and without; in %"
     yield Section(notes=[f"{asked}, questions without a reply count as wrong; the difference is paired, in points"])
     rows = [["all", *_pairing(figures.overall)]]
-    for each in report.description.breakdowns:
-        values = figures.groups.get(each.field, {})
-        name = each.field.replace("_", " ")
+    for breakdown in report.description.breakdowns:
+        values = figures.groups.get(breakdown.field, {})
+        name = breakdown.field.replace("_", " ")
         rows += [[f"{name} {value}", *_pairing(of)] for value, of in values.items() if len(values) > 1]
     notes = [
         f"of the questions right with images, also right without: {percent(figures.kept.value)} % of {figures.kept.n:,}"

@@ -31,7 +31,7 @@ def vqa2(summaries: Sequence[Vqa2Summary], *, verbose: bool) -> Iterator[Section
         notes=["in % of the questions of a kind, by the published accuracy"],
     )
     kinds = dict.fromkeys(kind for summary in summaries for kind in summary.kinds)
-    rows = [[kind, *(_share(each, each.kinds.get(kind)) for each in summaries)] for kind in kinds]
+    rows = [[kind, *(_share(summary, summary.kinds.get(kind)) for summary in summaries)] for kind in kinds]
     yield Section(columns=["kind", *names], rows=rows)
     types = [summary.breakdowns.get("question_type", {}) for summary in summaries]
     if any(len(of) > 1 for summary, of in zip(summaries, types, strict=True) if summary.scored):

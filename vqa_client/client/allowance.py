@@ -69,7 +69,7 @@ class Allowance:
             return 0.0
         tokens = self._estimated_tokens(request, request.parameters.get("max_tokens", max_tokens))
         amounts = {REQUESTS: 1.0, TOKENS: tokens}
-        buckets = [(name, each) for of in (self._given, self._stated) for name, each in of.items()]
+        buckets = [(name, bucket) for of in (self._given, self._stated) for name, bucket in of.items()]
         wait_s = max(bucket.take(amounts[name]) for name, bucket in buckets)
         for name, amount in amounts.items():
             self._out[name] += amount

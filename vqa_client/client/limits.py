@@ -282,8 +282,8 @@ class BatchGate:
             self.in_flight.add(slot)
             self._kind = kind
             if len(self.in_flight) > 1:
-                for each in self.in_flight:
-                    each.alone = False
+                for other in self.in_flight:
+                    other.alone = False
         try:
             yield slot
         finally:

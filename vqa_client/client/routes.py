@@ -126,7 +126,7 @@ class Routes:
         key = request.document or next((part.sha256 for part in request.content if isinstance(part, Image)), "")
         route = self._homes.pop(key, None)
         if route is None or route is failed_at or route.lost or route.pause.left_s > MOVE_S:
-            living = [each for each in self.all if not each.lost]
+            living = [route for route in self.all if not route.lost]
             route = min(
                 living, key=lambda one: (one.pause.left_s > MOVE_S, one is failed_at, *_load(one)), default=None
             )

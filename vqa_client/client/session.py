@@ -87,8 +87,8 @@ async def open_session(
             chat = _chat_client(routes, model, settings, Dialect(stream=settings.stream), note)
             server = _server_record(servers, settings)
             if settings.image_uuid != "off":  # the servers that know images by a uuid
-                knowing = [each for each in routes.all if each.uploads is not None and each.uploads.known is not None]
-                server["image_uuid"] = [each.address for each in knowing]
+                uploads = ((route.address, route.uploads) for route in routes.all)
+                server["image_uuid"] = [address for address, of in uploads if of is not None and of.known is not None]
             yield Session(chat=chat, model=model, endpoint=routes.all[0].endpoint, server=server)
 
 

@@ -207,23 +207,23 @@ def _p_method(of: Difference, unit: str, *, partial: bool) -> str:
 
 
 def _accuracy(kept: Sequence[tuple[Kept, str]]) -> Accuracy:
-    scores = [each.score for each, _ in kept]
-    answered = [each.score for each, _ in kept if each.answered]
+    scores = [record.score for record, _ in kept]
+    answered = [record.score for record, _ in kept if record.answered]
     return Accuracy(
         value=fsum(scores) / len(scores),
-        interval=interval(by_cluster((each.score, cluster) for each, cluster in kept)),
+        interval=interval(by_cluster((record.score, cluster) for record, cluster in kept)),
         full_marks=sum(score >= FULL_MARKS for score in scores),
         answered=len(answered),
         value_answered=fsum(answered) / len(answered) if answered else None,
-        published=_published_mean([each for each, _ in kept]),
+        published=_published_mean([record for record, _ in kept]),
     )
 
 
 def _published_mean(kept: Sequence[Kept]) -> float | None:
     """The mean with failed questions as wrong; None unless every answered question has a published score."""
-    scores = [0.0 if each.published is None and not each.answered else each.published for each in kept]
+    scores = [0.0 if record.published is None and not record.answered else record.published for record in kept]
     known = [score for score in scores if score is not None]
-    return fsum(known) / len(known) if len(known) == len(kept) and any(each.answered for each in kept) else None
+    return fsum(known) / len(known) if len(known) == len(kept) and any(record.answered for record in kept) else None
 
 
 Fields = dict[str, dict[str, list[Pair]]]

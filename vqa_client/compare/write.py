@@ -180,13 +180,13 @@ def _blind(every: Sequence[ChartedRun]) -> list[tuple[str, list[PairedGap]]]:
 
 def _cost(every: Sequence[ChartedRun]) -> Scatter | None:
     """Accuracy against the cost of a question: in dollars if all configs have prices, else in tokens."""
-    prices = [dollars(each.overview) for each in every]
-    tokens = [each.overview.whole.prompt_tokens.total + each.overview.whole.completion_tokens.total for each in every]
+    prices = [dollars(run.overview) for run in every]
+    tokens = [run.overview.whole.prompt_tokens.total + run.overview.whole.completion_tokens.total for run in every]
     priced = all(prices)
     costs = [price or 0.0 for price in prices] if priced else tokens
     tallies = [
-        (each.name, cost / len(each.overview.run.records), each.overview.summary.overall)
-        for each, cost in zip(every, costs, strict=True)
+        (run.name, cost / len(run.overview.run.records), run.overview.summary.overall)
+        for run, cost in zip(every, costs, strict=True)
     ]
     return scatter("dollars" if priced else "tokens", tallies) if all(costs) and len(every) > 1 else None
 

@@ -103,7 +103,7 @@ class Histogram(Struct, frozen=True, kw_only=True):
 
 def curves(overview: Overview) -> list[Curve]:
     """A curve for each field with more than two steps, if their accuracies are known."""
-    fields = [each.field for each in overview.description.breakdowns if each.steps]
+    fields = [breakdown.field for breakdown in overview.description.breakdowns if breakdown.steps]
     tallies = {field: overview.summary.breakdowns.get(field, {}) for field in fields}
     charts = [_curve(overview, field.replace("_", " "), field, of, 460.0, 200.0) for field, of in tallies.items()]
     return [chart for chart in charts if len(chart.points) > 2]
@@ -126,7 +126,7 @@ def scatter(unit: str, costs: Sequence[tuple[str, float, Tally]]) -> Scatter:
     room = chart.width - LEFT - RIGHT
     points = [(_point(name, of, LEFT + room * cost / chart.most, chart.height), cost) for name, cost, of in costs]
     dots, above = list[tuple[Point, float, float]](), 0.0
-    for point, cost in sorted(points, key=lambda each: each[0].y):
+    for point, cost in sorted(points, key=lambda pair: pair[0].y):
         above = max(point.y, above + LINE)
         dots.append((point, cost, above))
     return replace(chart, dots=tuple(dots))
@@ -258,7 +258,7 @@ def steps(maps: Sequence[tuple[str, HeatMap]], description: Description) -> list
     `maps` are pairs of a run's name and its map. Fields without steps have no chart: a line between values would have
     no meaning.
     """
-    ordered = {each.field for each in description.breakdowns if each.steps}
+    ordered = {breakdown.field for breakdown in description.breakdowns if breakdown.steps}
     charts: list[Lines] = []
     for down, across in dict.fromkeys((map.down, map.across) for _, map in maps):
         if not ordered & {down, across}:

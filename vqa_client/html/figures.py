@@ -190,7 +190,7 @@ def _breakdown(
 
 def _heat_maps(overview: Overview, pairs: Sequence[tuple[str, str]], within: Mapping[str, str]) -> list[HeatMap]:
     maps = [_heat_map(overview, *pair, within) for pair in pairs]
-    return [each for each in maps if len(each.columns) > 1 and len(each.rows) > 1]
+    return [heat_map for heat_map in maps if len(heat_map.columns) > 1 and len(heat_map.rows) > 1]
 
 
 def _heat_map(overview: Overview, down: str, across: str, within: Mapping[str, str]) -> HeatMap:
@@ -232,17 +232,16 @@ class Judging(Struct, frozen=True, kw_only=True):
 def judgings(run: LoggedRun) -> tuple[list[Judging], list[str]]:
     """Every judge of a run, and notes on all of them."""
     judged, unreadable = read_judged(run.log)
-    per_judge = [_judging(each, of) for each in judged for of in each.verdicts]
+    per_judge = [_judging(judges, of) for judges in judged for of in judges.verdicts]
     now = scored_by(run.facts.scoring, run.facts.described)
     notes = [
-        f"{each.kind}: the rule's scores are from before the run was scored again; judge --kind {each.kind} has today's"
-        for each in judged
-        if each.scored and each.scored != now
+        f"{kind}: the rule's scores are from before the run was scored again; judge --kind {kind} has today's"
+        for kind in (judges.kind for judges in judged if judges.scored and judges.scored != now)
     ]
-    notes += [note for each in judged for note in each.notes]
-    for each in judged:
-        notes += [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in each.pairs.items()]
-        notes += [f"Fleiss' kappa of all judges: {kappa_text(each.fleiss)}"] if each.fleiss else []
+    notes += [note for judges in judged for note in judges.notes]
+    for judges in judged:
+        notes += [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in judges.pairs.items()]
+        notes += [f"Fleiss' kappa of all judges: {kappa_text(judges.fleiss)}"] if judges.fleiss else []
     return per_judge, [*notes, *(f"{name} can't be read: ask the judge again" for name in unreadable)]
 
 

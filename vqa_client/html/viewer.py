@@ -216,7 +216,7 @@ def put_note(log: Path, note: ReviewNote) -> None:
     """Replace the note on a question; raises DataError or UsageError if it can't be saved."""
     with alone_in(log.parent):
         place = note.question_id, note.variant
-        kept = {(each.question_id, each.variant): each for each in read_notes(log)}
+        kept = {(earlier.question_id, earlier.variant): earlier for earlier in read_notes(log)}
         kept[place] = note
         if not (note.note or note.tags):
             del kept[place]

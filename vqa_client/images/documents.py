@@ -45,7 +45,7 @@ def _drawn_before(document: str) -> tuple[str, ...]:
         inside = os.path.join(place, name)
         if os.path.isdir(inside):
             names = [entry.name for entry in entries(Path(inside)) if is_named_as_image(entry)]
-            return tuple(os.path.join(inside, each) for each in sorted(names, key=natural_key))
+            return tuple(os.path.join(inside, image) for image in sorted(names, key=natural_key))
         for where in (place, os.path.join(place, "images")):
             if os.path.isdir(where) and (pages := _index_of(where).pages(name)):
                 return pages

@@ -100,7 +100,7 @@ class PageIndex:
     def __init__(self, folder: Path) -> None:
         self._folder = url_of(folder)
         self._start = os.path.join(self._folder, "")
-        self._names = PackedNames(sorted((each.name for each in entries(folder) if is_named_as_image(each)), key=_nfc))
+        self._names = PackedNames(sorted((file.name for file in entries(folder) if is_named_as_image(file)), key=_nfc))
         self.missing: dict[str, tuple[int, ...]] = {}
 
     @property

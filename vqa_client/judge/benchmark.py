@@ -91,9 +91,9 @@ def _with_scale(settings: JudgeSettings, sheet: Path | None) -> JudgeSettings:
     log, known = settings.results, scales_of(read_sheet(sheet)) if sheet else set()
     where = f"grades in {sheet}" if known else f"judges' grades of {log}"
     if not known:
-        files = [RunFile.read(run_file_of(each)) for each in judges_beside(log, settings.kind)]
+        files = [RunFile.read(run_file_of(judge)) for judge in judges_beside(log, settings.kind)]
         identities = [file.identity for file in files if file]
-        known = {f"{each.get('lowest_grade', 0)}-{each['highest_grade']}" for each in identities}
+        known = {f"{identity.get('lowest_grade', 0)}-{identity['highest_grade']}" for identity in identities}
     scales = " and ".join(sorted(known))
     if settings.scale is not None:
         scale = f"{settings.grades[0]}-{settings.grades[-1]}"
@@ -112,14 +112,14 @@ def _with_scale(settings: JudgeSettings, sheet: Path | None) -> JudgeSettings:
 def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
     """The logs of all judges of this kind beside a run's log; a judge that was asked with and without its name once."""
     nameless, start = log_of(log, kind, None), file_beside(log, f"{JUDGED_BY}{kind}-").name
-    with_name = sorted(each for each in log.parent.glob(f"*{LOG_ENDING}") if each.name.startswith(start))
-    is_another = nameless.exists() and not any(_are_same_judge(nameless, each) for each in with_name)
+    with_name = sorted(path for path in log.parent.glob(f"*{LOG_ENDING}") if path.name.startswith(start))
+    is_another = nameless.exists() and not any(_are_same_judge(nameless, path) for path in with_name)
     return [nameless, *with_name] if is_another else with_name
 
 
 def _are_same_judge(a: Path, b: Path) -> bool:
     """Whether two logs have the same judge and questions, asked once with the judge's name and once without."""
-    files = [RunFile.read(run_file_of(each)) for each in (a, b)]
+    files = [RunFile.read(run_file_of(log)) for log in (a, b)]
     return None not in files and len({run_name(file.identity) for file in files if file}) == 1
 
 
@@ -130,12 +130,12 @@ def split_by_criteria(log: Path, kind: JudgeKind, asked: Sequence[Path]) -> tupl
         file = RunFile.read(run_file_of(of))
         return [file.identity.get(name) for name in _CRITERIA] if file else []
 
-    others = [each for each in judges_beside(log, kind) if each not in asked]
+    others = [judge for judge in judges_beside(log, kind) if judge not in asked]
     if (nameless := log_of(log, kind, None)) in asked:
-        others = [each for each in others if not _are_same_judge(nameless, each)]
-    known = [criteria(each) for each in asked]
-    same = [each for each in others if criteria(each) in known]
-    return [*asked, *same], [each for each in others if each not in same]
+        others = [judge for judge in others if not _are_same_judge(nameless, judge)]
+    known = [criteria(judge) for judge in asked]
+    same = [judge for judge in others if criteria(judge) in known]
+    return [*asked, *same], [judge for judge in others if judge not in same]
 
 
 def name_of(config: str) -> str:

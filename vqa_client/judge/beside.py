@@ -42,15 +42,15 @@ def judges_of(run: JudgedRun, settings: JudgeSettings) -> list[JudgeLog]:
     Raises UsageError for one of --judge that has no verdicts.
     """
     assert settings.kind is not None
-    log_by_judge = {each: log_of(run.log, settings.kind, each) for each in settings.configs if each}
-    if unasked := [each for each, log in log_by_judge.items() if not log.exists()]:
+    log_by_judge = {config: log_of(run.log, settings.kind, config) for config in settings.configs if config}
+    if unasked := [config for config, log in log_by_judge.items() if not log.exists()]:
         raise UsageError(
             f"--judge {unasked[0]} has no verdicts of kind {settings.kind} on {run.log}",
             hint="ask it first; without --judge all judges of the run are taken",
         )
     logs = list(log_by_judge.values()) or judges_beside(run.log, settings.kind)
     judges = [read_judge(log, settings.kind) for log in logs]
-    judges = sorted((each for each in judges if each.scores), key=lambda each: each.name)
+    judges = sorted((judge for judge in judges if judge.scores), key=lambda judge: judge.name)
     return [*judges, majority(judges, settings.kind)] if len(judges) > 1 else judges
 
 
@@ -62,22 +62,20 @@ def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str,
     assert settings.kind is not None
     run = JudgedRun(settings, settings.kind)
     judges, others = split_by_criteria(run.log, settings.kind, judges)
-    left_out = [
-        f"{name_in(each, run.kind)} was asked otherwise, or about another run: it is left out" for each in others
-    ]
+    left_out = [f"{name_in(log, run.kind)} was asked otherwise, or about another run: it is left out" for log in others]
     columns, judge_columns = _columns(run, judges, prices)
     log, reopened, forms = run.log, run.run, len(run.records.variants)
     del run  # frees the memory of its index before the figures are computed
     kappas, fleiss = {}, None
-    single = [each for each in judge_columns if each.judge.name != MAJORITY]
-    used = [each for each in single if each.judged]
+    single = [column for column in judge_columns if column.judge.name != MAJORITY]
+    used = [column for column in single if column.judged]
     if len(used) > 1:
         for a, b in combinations(used, 2):
             both = zip(a.sides(), b.sides(), columns.clusters, strict=True)
             kappas[f"{a.judge.name} - {b.judge.name}"] = cohens_kappa(
                 [(x, y, cluster) for x, y, cluster in both if x is not None and y is not None]
             )
-        rated = zip(zip(*(each.sides() for each in used), strict=True), columns.clusters, strict=True)
+        rated = zip(zip(*(column.sides() for column in used), strict=True), columns.clusters, strict=True)
         fleiss = fleiss_kappa((sides, cluster) for sides, cluster in rated if None not in sides)
     model = reopened.file.model().model_name
     return Judges(
@@ -86,7 +84,7 @@ def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str,
         model=model,
         headline=reopened.task.headline,
         kind=settings.kind,
-        verdicts=tuple(_verdicts(each, columns) for each in judge_columns),
+        verdicts=tuple(_verdicts(column, columns) for column in judge_columns),
         fleiss=fleiss,
         pairs=kappas,
         notes=(*_notes(model, single, columns, settings.which, forms), *left_out),
@@ -99,7 +97,7 @@ def _columns(
 ) -> tuple[RunReplies, list[JudgeScores]]:
     """The columns of the run and of each judge, and last of their majority if there are several."""
     variants, benchmark = run.records.variants, run.run.benchmark
-    all_judges = sorted((read_judge(each, run.kind, prices) for each in judges), key=lambda judge: judge.name)
+    all_judges = sorted((read_judge(judge, run.kind, prices) for judge in judges), key=lambda judge: judge.name)
     used = [judge for judge in all_judges if judge.scores]  # a judge that fails its controls has none
     with_majority = all_judges if len(used) < 2 else [*all_judges, majority(used, run.kind)]
     has_totals = benchmark.judge is not None and (len(variants) < 2 or bool(same_question(variants)))
@@ -168,12 +166,12 @@ def _merge_rounds(
         return first.scores, Counter(first.why.values()), None
     scores: dict[Key, float | None] = {}
     undecided, several, differing = Counter[str](), 0, 0
-    for key in dict.fromkeys(key for each in rounds for key in each.scores):
-        verdicts = [each.scores[key] for each in rounds if key in each.scores]
+    for key in dict.fromkeys(key for judge in rounds for key in judge.scores):
+        verdicts = [judge.scores[key] for judge in rounds if key in judge.scores]
         several, differing = several + (len(verdicts) > 1), differing + (len(set(verdicts)) > 1)
         scores[key] = joint_rating(verdicts, graded=kind == "grade")
         if scores[key] is None:
-            reasons = [each.why[key] for each in rounds if key in each.why]
+            reasons = [judge.why[key] for judge in rounds if key in judge.why]
             undecided[reasons[0] if len(reasons) == len(verdicts) else "no majority"] += 1
     return scores, undecided, differing / several if several else None
 
@@ -207,8 +205,8 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
         shares = record.probabilities or {}
         if "correct" in shares and number == 1:
             sure[key] = shares["correct"] / fsum(shares.values())
-    for each in rounds.values():
-        each.close()
+    for judge in rounds.values():
+        judge.close()
     scores, undecided, unsteady = _merge_rounds([rounds[number] for number in sorted(rounds)] or [_Round()], kind)
     price = prices.get(name)
     return JudgeLog(
@@ -219,7 +217,7 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
         undecided=dict(sorted(undecided.items())),
         controls=dict(sorted(controls.items(), key=lambda item: ("right", "wrong", "injected").index(item[0]))),
         failed=failed,
-        order_decided=len({key for each in rounds.values() for key in each.turned}),
+        order_decided=len({key for judge in rounds.values() for key in judge.turned}),
         repeats=max(rounds, default=1),
         unsteady=unsteady,
         sure=sure,
@@ -268,7 +266,7 @@ def _verdicts(column: JudgeScores, columns: RunReplies) -> Verdicts:
         raised=tuple(column.raised),
         lowered=tuple(column.lowered),
         forms=column.forms.figures(),
-        totals={name: each.figure() for name, each in column.totals.items()},
+        totals={name: running.figure() for name, running in column.totals.items()},
         calibration=column.calibrating.calibration() if column.calibrating.calibration().n else None,
     )
 

@@ -224,5 +224,5 @@ def label_and_text(answer: str, question: Question) -> str:
 
 def _references(question: Question) -> str:
     """The right answers; one of them is enough."""
-    answers = [label_and_text(each, question) for each in dict.fromkeys(question.references)]
+    answers = [label_and_text(reference, question) for reference in dict.fromkeys(question.references)]
     return "\n".join(answers[:MOST_REFERENCES]) + ("\n(any one of them counts)" if len(answers) > 1 else "")

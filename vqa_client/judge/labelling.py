@@ -86,7 +86,7 @@ class Labelling:
             self._facts.append(facts_of(image, file, len(self._pictures)))
             self._pictures.append(file.href if len(record.images) <= FEW else file.picture)
         rubric = self._run.rubric if isinstance(self._run.rubric, str) else self._run.rubric(question)
-        references = " / ".join(label_and_text(each, question) for each in question.references)
+        references = " / ".join(label_and_text(reference, question) for reference in question.references)
         texts = [question.text, choices_text(question.choices), references]
         return [
             *record.key,

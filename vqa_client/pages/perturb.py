@@ -266,24 +266,24 @@ class Variants(Struct, frozen=True, kw_only=True):
 
     @property
     def folders(self) -> tuple[str, ...]:
-        return tuple(each.folder for each in (*self.drawn, *self.damaged, *self.enlarged))
+        return tuple(perturbation.folder for perturbation in (*self.drawn, *self.damaged, *self.enlarged))
 
 
 def variants(images: Path, perturbations: tuple[str, ...], documents: Path | None) -> Variants:
     """Plan the folders to make; raises UsageError and DataError before anything is made."""
     parsed = parse_all(perturbations)
     clean = PageFiles.of(images)
-    enlarged = tuple(each for each in parsed if each.kind == "upscale")
-    drawn = {each.folder: each for each in parsed if each.by_rendering}
+    enlarged = tuple(form for form in parsed if form.kind == "upscale")
+    drawn = {form.folder: form for form in parsed if form.by_rendering}
     drawn |= {low.folder: low for low in map(_low_resolution, enlarged)}
     if drawn and documents is None:
-        first = next(each for each in parsed if each.by_rendering or each in enlarged)
+        first = next(form for form in parsed if form.by_rendering or form in enlarged)
         raise UsageError(f"--perturbation {first.spec} draws the text again", hint="give the text with --data")
     return Variants(
         clean=clean,
         drawn=tuple(drawn.values()),
-        damaged=tuple(each for each in parsed if not each.by_rendering and each not in enlarged),
-        enlarged=tuple(_to_clean_size(each, clean) for each in enlarged),
+        damaged=tuple(form for form in parsed if not form.by_rendering and form not in enlarged),
+        enlarged=tuple(_to_clean_size(form, clean) for form in enlarged),
         documents=shown(documents, clean.path) if drawn and documents else None,
     )
 
@@ -338,7 +338,7 @@ def rerender(
 
 
 def _with_same_text(source: PageFiles, documents: ShownDocuments) -> Iterator[Document]:
-    noted = {each.get("id"): each.get("text_sha256") for each in source.metadata.get("documents", ())}
+    noted = {document.get("id"): document.get("text_sha256") for document in source.metadata.get("documents", ())}
     for document in documents:
         digest = hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()
         if noted.get(document.id, digest) != digest:

@@ -73,14 +73,14 @@ def contact_sheet(columns: Sequence[SheetColumn], pages: Sequence[str]) -> "Imag
         raise UsageError(message, hint="choose fewer pages with --page or --limit")
     sheet = Image.new("RGB", size, "white")
     pen = _Pen(sheet)
-    for at, each in enumerate(columns):
-        pen.write((GAP_PX + at * step[0], GAP_PX // 2), each.name, INK)
+    for at, shown in enumerate(columns):
+        pen.write((GAP_PX + at * step[0], GAP_PX // 2), shown.name, INK)
     for row, page in enumerate(pages):
         top = LINE_PX + GAP_PX + row * step[1]
         pen.write((GAP_PX, top), page, PALE)
         spot: Spot | None = None
-        for at, each in enumerate(columns):
-            spot = pen.cell((GAP_PX + at * step[0], top + LINE_PX), each.files.get(page), spot)
+        for at, shown in enumerate(columns):
+            spot = pen.cell((GAP_PX + at * step[0], top + LINE_PX), shown.files.get(page), spot)
     return sheet
 
 

@@ -92,10 +92,10 @@ class Start(Struct, frozen=True, kw_only=True):
 
 def time_of(sessions: Sequence[Mapping[str, Any]]) -> float:
     """Seconds that a run took: the sum over its starts; time in which shards overlap counts once."""
-    timed = [each for each in sessions if isinstance(each.get("wall_s"), int | float)]
-    if not any("shard" in each for each in timed):
-        return float(sum(each["wall_s"] for each in timed))
-    begins = ((datetime.fromisoformat(each["started"]).timestamp(), each["wall_s"]) for each in timed)
+    timed = [start for start in sessions if isinstance(start.get("wall_s"), int | float)]
+    if not any("shard" in start for start in timed):
+        return float(sum(start["wall_s"] for start in timed))
+    begins = ((datetime.fromisoformat(start["started"]).timestamp(), start["wall_s"]) for start in timed)
     total_s, end_s = 0.0, 0.0
     for begin_s, wall_s in sorted(begins):
         total_s += max(0.0, begin_s + wall_s - max(begin_s, end_s))

@@ -194,7 +194,7 @@ def _with_variant_groups(record: Record) -> Record:
 def _crossings(walk: _FirstWalk, description: Description) -> list[tuple[str, str]]:
     """The declared pairs of fields; if the run has none of them, its first two fields with several values."""
     small = [field for field, values in sorted(walk.values.items()) if 1 < len(values) <= MOST_IN_A_CROSSING]
-    declared = [(each.field, each.crossed_with) for each in description.breakdowns if each.crossed_with]
+    declared = [(by.field, by.crossed_with) for by in description.breakdowns if by.crossed_with]
     known = [pair for pair in (*declared, LEVELS) if set(pair) <= set(small)]
     return known or list(combinations(small, 2))[:1]
 
@@ -245,12 +245,12 @@ def dollars(overview: Overview) -> float | None:
     if not isinstance(prices, dict) or not prompt.n:
         return None
     price = float(prompt.total * prices.get("input", 0) + reply.total * prices.get("output", 0)) / 1e6
-    batched: int = sum(each["questions"] for start in facts.sessions for each in start.get("batches", ()))
+    batched: int = sum(batch["questions"] for start in facts.sessions for batch in start.get("batches", ()))
     return price * (1 - (1 - float(prices.get("batch", 1))) * min(1, batched / max(1, whole.overall.total)))
 
 
 def _size(size_bytes: int) -> str:
-    unit, name = next((each for each in _UNITS if size_bytes >= each[0]), _UNITS[-1])
+    unit, name = next((unit_size for unit_size in _UNITS if size_bytes >= unit_size[0]), _UNITS[-1])
     return f"{size_bytes / unit:,.1f} {name}"
 
 

@@ -266,7 +266,7 @@ async def _write(plan: Plan, settings: RunSettings, model: ModelSettings, line: 
     def left(question: Question, why: object) -> None:
         left_out.append(question.id)
 
-    questions = (each for each in plan.loaded.questions if each.key not in kept)
+    questions = (question for question in plan.loaded.questions if question.key not in kept)
     with PartWriter(parts, PartSize(settings.batch_bytes, settings.batch_lines), 1) as writer:
         made = parts_of(questions, line, form, writer, keep=left, left_out=left)
         files = {parts.input(part.number): len(part.ids) async for part in made}

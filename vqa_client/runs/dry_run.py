@@ -123,9 +123,9 @@ def _estimate(plan: Plan, settings: RunSettings, most: int | None, max_tokens: i
         if question.key in kept:
             continue
         shots = plan.task.shots(question) if plan.task.shots else ()
-        turns = [first_pages(each, settings.max_pages) for each in (*(each for each, _ in shots), question)]
+        turns = [first_pages(turn, settings.max_pages) for turn in (*(shot for shot, _ in shots), question)]
         texts = [plan.task.system_for(question), *map(plan.task.prompt, turns), *(reply for _, reply in shots)]
-        prompt, paths = "\n".join(filter(None, texts)), [path for each in turns for path in each.images]
+        prompt, paths = "\n".join(filter(None, texts)), [path for turn in turns for path in turn.images]
         sizes = [size_of(path) for path in paths]
         unreadable |= dict.fromkeys(path for path, size in zip(paths, sizes, strict=True) if size is None)
         of_text, of_images = counter.count(prompt, stop=_UNBOUNDED), sum(size[1] for size in sizes if size)

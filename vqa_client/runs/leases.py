@@ -161,7 +161,7 @@ class Leases:
     def _list(self, name: str) -> dict[str, Any]:
         with as_os_errors(self._address) as obstore:
             batches = obstore.list(self._store, prefix=self._key(name))
-            return {each["path"][len(self._key("")) :]: each for batch in batches for each in batch}
+            return {entry["path"][len(self._key("")) :]: entry for batch in batches for entry in batch}
 
     def _put(self, name: str, content: bytes, mode: Any) -> str | None:
         """Write an object and return its tag; None if the condition fails."""

@@ -33,7 +33,7 @@ def make_plans(
     for place in _steps(opened, finds_images=finds_images):
         module, _, step = place.partition(".")
         plans = getattr(import_module(f"{__package__}.{module}"), step)(plans, opened.settings)
-    plans = [each for plan in plans for each in (*plan.gates, plan)]
+    plans = [part for plan in plans for part in (*plan.gates, plan)]
     for plan in plans:
         plan.announce(note)
         if reason := obstacle(plan.paths.report.parent):  # now, not after hours

@@ -57,7 +57,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
         if adopted:
             earlier += [RunFile.read(other.run) for other in paths.otherwise_divided()]
             stage.progress.note(f"{plan.title}: {count(adopted, 'answer')} copied from another division of the run")
-        if rescore := len(log) > 0 and any(each is not None and _scoring_changed(each, file) for each in earlier):
+        if rescore := len(log) > 0 and any(old is not None and _scoring_changed(old, file) for old in earlier):
             stage.progress.note(f"{plan.title}: {SCORED_AGAIN}")
         if adopted or rescore:
             sort_log(log, plan.loaded.questions, plan.task)

@@ -129,7 +129,7 @@ def _similar_ids(question_id: str, others: set[str]) -> str:
 
 
 def _question(run: Reopened, record: Record) -> Question | None:
-    question = next((each for each in run.questions if each.id == record.question_id), None)
+    question = next((asked for asked in run.questions if asked.id == record.question_id), None)
     return asked_as(question, record.variant, record.groups) if question else None
 
 

@@ -122,8 +122,8 @@ def ratio_in(text: str, question: Question) -> str:
         return ""
     if _ASKS_RATIO.search(question.text):
         text = _RATIO_IN_WORDS.sub(lambda match: ":".join(value_of(part) or part for part in match.groups()), text)
-    places = [each for each in _RATIO.finditer(text) if not denied_before(text, each.start())]
-    ratios = {f"{each[1]}:{each[2]}" for each in places}
+    places = [match for match in _RATIO.finditer(text) if not denied_before(text, match.start())]
+    ratios = {f"{match[1]}:{match[2]}" for match in places}
     return ratios.pop() if len(ratios) == 1 else ""
 
 
@@ -182,7 +182,7 @@ def yes_no(reply: Reply, question: Question) -> Answer:
 
 def polarity(text: str, asked: str) -> YesNo | None:
     """The yes or no of a reply: of its last declaration, else of the whole text, else by stating what was `asked`."""
-    declared = [yes_or_no(text[each.start("answer") :]) for each in deque(_LEAD.finditer(text), maxlen=1)]
+    declared = [yes_or_no(text[lead.start("answer") :]) for lead in deque(_LEAD.finditer(text), maxlen=1)]
     return next(filter(None, declared), None) or yes_or_no(text) or ("yes" if affirms(text, asked) else None)
 
 

@@ -238,7 +238,7 @@ def answer_and_explanation(text: str) -> tuple[str, str] | None:
     answer = _answer_text(value) if isinstance(value, dict) else None
     if answer is None:
         return None
-    by_key = {_fold_key(key): each for key, each in value.items()}
+    by_key = {_fold_key(key): inner for key, inner in value.items()}
     if not by_key.keys() & _ANSWERS and by_key.keys() - _BESIDE_A_LABEL:
         return None
     explanation = next((by_key[key] for key in EXPLANATIONS if isinstance(by_key.get(key), str)), "")
@@ -278,7 +278,7 @@ def _fold_key(key: object) -> str:
 
 def _answer_text(value: Any) -> str | None:
     if isinstance(value, dict):
-        folded = {_fold_key(key): each for key, each in value.items()}
+        folded = {_fold_key(key): inner for key, inner in value.items()}
         keys = [key for key in (*KEYS, *KEYS_IF_ALONE) if key in folded]
         return _answer_text(folded[keys[0]]) if keys else None
     if isinstance(value, list):

@@ -117,11 +117,11 @@ class ScoreExplanationsSettings(CheckedSettings):
 def answers_and_data_fields(kind: type[RunSettings]) -> tuple[list[Field[Any]], list[Field[Any]]]:
     """The fields of AnswersSettings, and the benchmark's own fields about its data."""
     own = list(fields(AnswersSettings))
-    others = {each.name for each in (*own, *fields(OneModelSettings), *fields(ConfiguredSettings))}
+    others = {field.name for field in (*own, *fields(OneModelSettings), *fields(ConfiguredSettings))}
     return own, [
-        each
-        for each in fields(kind)
-        if each.init and each.name not in others and each.name not in ("benchmark", "judge")
+        field
+        for field in fields(kind)
+        if field.init and field.name not in others and field.name not in ("benchmark", "judge")
     ]
 
 
@@ -130,7 +130,8 @@ def answers_and_data(kind: type[RunSettings]) -> type[Any]:
     hints = get_type_hints(kind, include_extras=True) | get_type_hints(AnswersSettings, include_extras=True)
     helps = option_helps(kind) | option_helps(AnswersSettings)
     copies: list[tuple[str, Any, Any]] = []
-    for each in chain(*answers_and_data_fields(kind)):
-        hint = Annotated[hints[each.name], Parameter(help=helps[each.name])] if each.name in helps else hints[each.name]
-        copies.append((each.name, hint, field(default=each.default, default_factory=each.default_factory)))
+    for option in chain(*answers_and_data_fields(kind)):
+        name = option.name
+        hint = Annotated[hints[name], Parameter(help=helps[name])] if name in helps else hints[name]
+        copies.append((name, hint, field(default=option.default, default_factory=option.default_factory)))
     return make_dataclass("Answers", copies, kw_only=True, namespace={"__module__": __name__})

@@ -75,4 +75,4 @@ class CheckSettings(CheckedSettings):
 
     def as_run(self) -> OneModelSettings:
         """The settings of a run that asks the same server."""
-        return OneModelSettings(**{each.name: getattr(self, each.name) for each in fields(self)})
+        return OneModelSettings(**{field.name: getattr(self, field.name) for field in fields(self)})

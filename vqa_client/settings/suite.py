@@ -71,7 +71,7 @@ def read_suite(name: str) -> tuple[Path, list[Entry]]:
     folder = shipped("config") / "suites"
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
     if not name.endswith(".toml") and not path.is_file():
-        known = ", ".join(sorted(each.stem for each in folder.glob("*.toml")))
+        known = ", ".join(sorted(suite.stem for suite in folder.glob("*.toml")))
         hint = f"{known}, or the path of a file that ends in .toml"
         if Path(name).exists():
             hint = f"`vqa-client ask {name}` asks your own questions; a suite is {hint}"
@@ -107,7 +107,7 @@ def _check_options(path: Path, table: str, options: Mapping[str, Any]) -> None:
             raise UsageError(f"{place}: {key} belongs to the whole command", hint="give it on the command line")
         if table and _spelled(key) in _OF_ALL:
             raise UsageError(f"{place}: {key} belongs to the whole suite", hint="put it above the tables")
-        if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(each, dict) for each in value)):
+        if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value)):
             raise UsageError(f"{place}: {key} is a table, not an option", hint="a table [NAME] for each benchmark")
     if not table and "benchmark" in options:
         raise UsageError(f"{place}: benchmark is above the tables", hint="put it into the benchmark's table")
@@ -120,7 +120,7 @@ def _spelled(key: str) -> str:
 def _path_beside(key: str, value: Any, folder: Path) -> Any:
     """A value with the suite's folder before it if it names a file there; any other value unchanged."""
     if isinstance(value, list):
-        return [_path_beside(key, each, folder) for each in value]
+        return [_path_beside(key, item, folder) for item in value]
     is_file = _spelled(key) in _FILES and isinstance(value, str) and value.endswith((".py", ".json"))
     return str(folder / value) if is_file and (folder / value).is_file() else value
 
@@ -138,13 +138,13 @@ def words(entry: Entry, kind: type[RunSettings], root: Path) -> list[str]:
         if key == "benchmark":
             continue
         name = _spelled(key)
-        for each in value if isinstance(value, list) else [value]:
-            if each is True:
+        for item in value if isinstance(value, list) else [value]:
+            if item is True:
                 arguments.append(f"--{key}")
-            elif each is False:  # only an option that is on by default has a --no- form
+            elif item is False:  # only an option that is on by default has a --no- form
                 arguments += [f"--no-{key}"] if name in fields and _default_value(fields[name]) else []
             else:  # one word, since a value may begin with a hyphen
-                arguments.append(f"--{key}={_absolute_path(each, root) if name in paths else each}")
+                arguments.append(f"--{key}={_absolute_path(item, root) if name in paths else item}")
     return arguments
 
 
@@ -185,13 +185,13 @@ def settings_of(
     parsed = [(entry, parse(entry, root)) for entry in entries]
     return [
         dataclasses.replace(
-            each,
+            run,
             **overrides,
-            **_model_options(each, config, name),
-            **_output(each, suite.output, entry, config, name),
+            **_model_options(run, config, name),
+            **_output(run, suite.output, entry, config, name),
         )
         for config, name in suite.models
-        for entry, each in parsed
+        for entry, run in parsed
     ]
 
 

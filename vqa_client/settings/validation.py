@@ -107,7 +107,7 @@ def check(settings: Any) -> None:
         if isinstance(value, str) and value in rule.renamed:
             object.__setattr__(settings, name, value := rule.renamed[value])
         words = value if isinstance(value, tuple) else (value,)
-        if not rule.path and not all(_is_utf8(each) for each in words if isinstance(each, str)):
+        if not rule.path and not all(_is_utf8(word) for word in words if isinstance(word, str)):
             raise UsageError(f"--{name} is not UTF-8")
         if value is None or value in rule.words:
             continue
@@ -163,7 +163,7 @@ def _check_address(option: str, text: str, kinds: Sequence[str]) -> None:
     kind, rest = match["kind"], (match["rest"] or "").strip("/")
     url = f"{kind}://{rest.partition('?')[0].rpartition('@')[2]}"  # the rest may be a key
     if kind not in kinds:
-        readable_kinds = ", ".join(f"{each}://" for each in kinds)
+        readable_kinds = ", ".join(f"{known}://" for known in kinds)
         hint = (
             f"it takes {readable_kinds} and paths"
             if kinds
@@ -196,7 +196,7 @@ def readable(settings: type[Any]) -> type[Any]:
     plain = get_type_hints(settings)
     signature = inspect.signature(settings)
     signature = signature.replace(
-        parameters=[each.replace(annotation=plain[name]) for name, each in signature.parameters.items()]
+        parameters=[parameter.replace(annotation=plain[name]) for name, parameter in signature.parameters.items()]
     )
     settings.__signature__ = signature
     vars(settings)["__init__"].__signature__ = signature

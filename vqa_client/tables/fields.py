@@ -130,8 +130,8 @@ def _value(field: _Field, cells: dict[str, Any], start: str, base: Path) -> Any:
         if not field.texts:
             return value
         if isinstance(value, dict):
-            return {key: _as_text(each) for key, each in value.items()}
-        return [_as_text(each) for each in value] if isinstance(value, list) else value
+            return {key: _as_text(item) for key, item in value.items()}
+        return [_as_text(item) for item in value] if isinstance(value, list) else value
     if field.name.endswith("id") and isinstance(value, float) and value.is_integer():
         value = int(value)  # a column of numbers with a missing cell has floats
     return _as_text(value) if field.texts else value
@@ -153,9 +153,9 @@ def _fill_template(template: str, cells: dict[str, Any]) -> Iterator[str]:
             raise ValueError(f"there is no column `{name}`")
         parsed = literal(value) if isinstance(value, str) else value
         values[name] = parsed if isinstance(parsed, list) else [value]
-    counts = {len(each) for each in values.values()} - {1}
+    counts = {len(items) for items in values.values()} - {1}
     for at in range(max(counts, default=1)):
-        row = {name: each[at % len(each)] for name, each in values.items()}
+        row = {name: items[at % len(items)] for name, items in values.items()}
         yield _NAMED.sub(lambda match, row=row: _formatted_text(row[match[1]], match[2]), template)  # type: ignore[misc]
 
 

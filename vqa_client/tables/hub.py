@@ -74,7 +74,7 @@ def fetch(address: Address, globs: Sequence[Sequence[str]], *, yes: bool, note: 
         info = HfApi().dataset_info(address.name, revision=address.revision or None, files_metadata=True)
     except Exception as error:
         return _from_cache(address, globs, error)
-    sizes = {each.rfilename: each.size or 0 for each in info.siblings or ()}
+    sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
     files = _choose_files(address, tuple(sizes), globs)
     missing = [name for name in files if not _is_cached(address.name, info.sha, name)]
     if not sys.stderr.isatty():
@@ -193,7 +193,7 @@ def _file_names(address: Address, folder: Path) -> tuple[str, ...]:
         from huggingface_hub import get_cached_repo_tree
 
         tree = get_cached_repo_tree(address.name, repo_type="dataset", revision=folder.name)
-        return tuple(each.path for each in tree)
+        return tuple(entry.path for entry in tree)
     except Exception:  # an older version of the package has fetched them
         return tuple(str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file())
 

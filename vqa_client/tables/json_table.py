@@ -106,7 +106,7 @@ class JsonTable(Table):
             members = msgspec.json.decode(line.removesuffix(b","), type=dict[str, msgspec.Raw])
         except UNDECODABLE:
             return self._text.find(b"\n", self._begin) < 0 or not line.endswith((b"{", b","))
-        return not members or not all(bytes(memoryview(each)[:1]) == b"{" for each in members.values())
+        return not members or not all(bytes(memoryview(member)[:1]) == b"{" for member in members.values())
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """The place and the text of each line that isn't blank."""

@@ -88,7 +88,7 @@ def objects_in(folder: str) -> Iterator[ListedObject]:
     with _as_data_errors(folder), as_os_errors(folder) as obstore:
         listing = obstore.list_with_delimiter(store, f"{key}/" if key else None)
     yield from (ListedObject(root + prefix.rstrip("/"), is_folder=True) for prefix in listing["common_prefixes"])
-    yield from (ListedObject(root + each["path"], is_folder=False) for each in listing["objects"])
+    yield from (ListedObject(root + stored["path"], is_folder=False) for stored in listing["objects"])
 
 
 def local_copy(address: Path) -> Path:
@@ -106,8 +106,8 @@ def local_folder(address: Path, globs: Sequence[Sequence[str]]) -> Path:
     url = checked_address(address)
     store, key = place_of(url)
     with _as_data_errors(url), as_os_errors(url) as obstore:
-        listing = [each for batch in obstore.list(store, prefix=key or None) for each in batch]
-        names = {each["path"][len(key) :].lstrip("/"): each for each in listing}
+        listing = [meta for batch in obstore.list(store, prefix=key or None) for meta in batch]
+        names = {meta["path"][len(key) :].lstrip("/"): meta for meta in listing}
         for form in globs:
             metas = {name: meta for name, meta in names.items() if any(fnmatch(name, glob) for glob in form)}
             if metas:
@@ -138,10 +138,10 @@ def checked_address(address: Path) -> str:
 
 def _folder(url: str, metas: Sequence[Any]) -> Path:
     """The folder for copies of objects in this state."""
-    state = "\n".join(f"{each['path']} {each['size']} {each['e_tag'] or each['last_modified']}" for each in metas)
+    state = "\n".join(f"{meta['path']} {meta['size']} {meta['e_tag'] or meta['last_modified']}" for meta in metas)
     folder = _hold(hashlib.sha256(f"{url}\n{state}".encode()).hexdigest()[:16])
     if not any(folder.iterdir()):
-        _make_room(sum(each["size"] for each in metas))
+        _make_room(sum(meta["size"] for meta in metas))
     _copies[folder] = url
     return folder
 

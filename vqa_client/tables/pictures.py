@@ -31,8 +31,8 @@ def names_in(value: Any, where: str, base: Path, *, addresses: bool = False) -> 
     if isinstance(value, list):
         return [
             name
-            for at, each in enumerate(value)
-            for name in names_in(each, f"{where}[{at}]", base, addresses=addresses)
+            for at, item in enumerate(value)
+            for name in names_in(item, f"{where}[{at}]", base, addresses=addresses)
         ]
     if isinstance(value, Here):
         return [value.name]
@@ -135,7 +135,7 @@ def items_of(text: str) -> list[Any] | None:
     if not (text.startswith("[") and text.endswith("]")):
         return None
     if len(text) > MOST_CHARACTERS:
-        return [each.strip(" \n'\"") for each in text[1:-1].split(",")]
+        return [item.strip(" \n'\"") for item in text[1:-1].split(",")]
     value = literal(text)
     return value if isinstance(value, list) else None
 

@@ -48,7 +48,7 @@ class TarTable(Table):
 
     def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
         with self._file() as file:
-            for number, (key, members) in enumerate(groupby(self._members(file), key=lambda each: each.parts()[0])):
+            for number, (key, members) in enumerate(groupby(self._members(file), key=lambda member: member.parts()[0])):
                 cells: dict[str, Any] = {"__key__": key}
                 images = []
                 for member in members:

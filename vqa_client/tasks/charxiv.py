@@ -202,7 +202,7 @@ def rubric(groups: Mapping[str, Group]) -> str:
 
 def same(answer: str, reference: str) -> float:
     """1 for the same number, or the same text, where case, outer full stops and quotation marks don't count."""
-    text, wanted = (plain(each).strip(" .'\"") for each in (answer, reference))
+    text, wanted = (plain(side).strip(" .'\"") for side in (answer, reference))
     try:
         return float(text == wanted or float(text.replace(",", "")) == float(wanted.replace(",", "")))
     except ValueError:

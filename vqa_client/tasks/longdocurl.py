@@ -98,7 +98,7 @@ def groups_of(task: str, kind: str, pages: int, sources: Sequence[str]) -> dict[
         "element": tuple(source for source in sources if source in ELEMENTS),
         "pages": number,
         "elements": "several" if len(sources) > 1 else "one",
-        "task_pages": tuple(f"{task}, {each}" for each in number if task != "Locating"),
+        "task_pages": tuple(f"{task}, {span}" for span in number if task != "Locating"),
         "locating": (LOCATING[kind],) if task == "Locating" and kind in LOCATING else (),
     }
 
@@ -166,7 +166,7 @@ def _score(cleaned: Callable[[object], str], answer: Any, reference: Any, answer
         return 0.0
     if is_number(items[0]) or is_exact(items[0]):
         return float("-".join(answers) == "-".join(items))
-    best = [max(anls_doc(each, item) for each in answers) for item in items]
+    best = [max(anls_doc(text, item) for text in answers) for item in items]
     return sum(best) / len(items) * power(min(1, len(items) / len(answers)), 0.5)
 
 

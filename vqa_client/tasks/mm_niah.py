@@ -191,7 +191,7 @@ def _list(reply: str) -> list[Any]:
     except (ValueError, RecursionError):
         return []
     lists = [*value.values()] if isinstance(value, dict) else [value]
-    return [*chain(*lists)] if all(isinstance(each, list) for each in lists) else []
+    return [*chain(*lists)] if all(isinstance(row_list, list) for row_list in lists) else []
 
 
 def right(reply: str, question: Question) -> float:

@@ -80,9 +80,9 @@ def question(row: Row, place: Place) -> Question | tuple[()]:
 
 def open_right(reply: str, references: Iterable[str]) -> bool:
     """Whether a number in the reply equals a reference to two places, or a reference is part of what it declares."""
-    golds = [each for reference in references for each in _normal_forms(reference)]
+    golds = [form for reference in references for form in _normal_forms(reference)]
     return any(
-        value in golds if isinstance(value, float) else any(isinstance(each, str) and each in value for each in golds)
+        value in golds if isinstance(value, float) else any(isinstance(gold, str) and gold in value for gold in golds)
         for value in open_candidates(reply)
     )
 
@@ -94,7 +94,7 @@ def open_candidates(reply: str) -> set[Normal]:
     declared = [*(_behind_cue(line, _CUES) for line in lines), _behind_cue(last, (*_CUES, "="))]
     texts = [text for text in declared if text not in ("", *":,.!?;'")] or [whole]
     parts = [*texts, *(number for text in texts for form in _NUMBERS for number in form.findall(text))]
-    return {each for text in parts for each in _normal_forms(text)}
+    return {form for text in parts for form in _normal_forms(text)}
 
 
 def _behind_cue(line: str, cues: Iterable[str]) -> str:

@@ -37,7 +37,7 @@ class Row(Struct):
 
 
 def question(row: Row, place: Place) -> Question:
-    capabilities = tuple(name.strip() for each in row.capability for name in each.split(","))
+    capabilities = tuple(name.strip() for names in row.capability for name in names.split(","))
     return Question(
         id=row.id,
         text=row.question,
@@ -51,7 +51,7 @@ def question(row: Row, place: Place) -> Question:
 def contains(answer: str, question: Question) -> float:
     """The greatest share of an alternative's parts that are in the answer as whole words."""
     text = folded(answer)
-    alternatives = [[folded(part) for part in each.split("<AND>")] for each in question.references]
+    alternatives = [[folded(part) for part in reference.split("<AND>")] for reference in question.references]
     return max(sum(_has_words(part, text) for part in parts) / len(parts) for parts in alternatives)
 
 

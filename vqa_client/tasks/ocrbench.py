@@ -85,7 +85,7 @@ def unspaced(text: str) -> str:
 
 def scored_by(rule: Callable[[str, str, str], float]) -> Callable[[str, Question], float]:
     """The best score over the references."""
-    return lambda answer, question: max(rule(answer, each, question.row.dataset) for each in question.references)
+    return lambda answer, question: max(rule(answer, right, question.row.dataset) for right in question.references)
 
 
 POINTS = Sums(lambda scored: (scored.score,), lambda points: points)

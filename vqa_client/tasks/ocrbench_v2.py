@@ -79,20 +79,20 @@ def question(row: Row, place: Place) -> Question:
 
 def vqa(answer: str, references: Iterable[str]) -> float:
     """A reference of fewer than five words must be in the reply, a longer one must be close to the reply."""
-    return max((_in_or_close(line(answer), line(each), _few_words) for each in references), default=0.0)
+    return max((_in_or_close(line(answer), line(reference), _few_words) for reference in references), default=0.0)
 
 
 def vqa_case_sensitive(answer: str, references: Iterable[str], *, single: bool = False) -> float:
     """The same with case. A `single` reference isn't in a list: a short one may also be close, a long one scores 0."""
     rule = _in_or_close if not single else _short_only
-    return max((rule(one_line(answer), one_line(each), _few_words) for each in references), default=0.0)
+    return max((rule(one_line(answer), one_line(reference), _few_words) for reference in references), default=0.0)
 
 
 def vqa_chinese(answer: str, references: Iterable[str], *, single: bool = False) -> float:
     """The same without case and spaces; a short reference has fewer than four parts between commas."""
     rule = _in_or_close if not single else _short_only
     text = line(answer).replace(" ", "")
-    return max((rule(text, line(each).replace(" ", ""), _few_parts) for each in references), default=0.0)
+    return max((rule(text, line(reference).replace(" ", ""), _few_parts) for reference in references), default=0.0)
 
 
 def multiple_choice(answer: str, references: Iterable[str]) -> float:
@@ -103,20 +103,20 @@ def multiple_choice(answer: str, references: Iterable[str]) -> float:
 def counting(answer: str, references: Iterable[str], *, regression: bool) -> float:
     """1 where a reference is in the reply; with `regression`, how near the reply's first number is to it."""
     if not regression:
-        return float(any(line(each) in answer for each in references))
+        return float(any(line(reference) in answer for reference in references))
     match = _DIGITS.search(answer)
-    return max((_nearness(match[0], line(each)) for each in references), default=0.0) if match else 0.0
+    return max((_nearness(match[0], line(reference)) for reference in references), default=0.0) if match else 0.0
 
 
 def formula(answer: str, references: Iterable[str]) -> float:
     """1 where a reference is in the reply, both without spaces."""
     text = unspaced(answer)
-    return float(any(unspaced(each) in text for each in references))
+    return float(any(unspaced(reference) in text for reference in references))
 
 
 def formula_chinese(answer: str, references: Iterable[str]) -> float:
     r"""The same, where every \text{...} is replaced by its content."""
-    return formula(_TEXT_TAG.sub(r"\1", answer), [_TEXT_TAG.sub(r"\1", each) for each in references])
+    return formula(_TEXT_TAG.sub(r"\1", answer), [_TEXT_TAG.sub(r"\1", reference) for reference in references])
 
 
 def letters(answer: str, references: Iterable[str]) -> float:

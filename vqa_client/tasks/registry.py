@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from dataclasses import replace as with_settings
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, get_args, get_type_hints
@@ -89,7 +89,7 @@ class RegisteredBenchmark(Struct, frozen=True, kw_only=True):
         if not as_given:
             # forms of each question that the benchmark makes itself
             own: frozenset[str] = getattr(self.settings, "own_forms", frozenset())
-            values |= {each: _ALL[each] for each in (values.keys() & _ALL) - own}
+            values |= {name: _ALL[name] for name in (values.keys() & _ALL) - own}
         return self.settings(**values)
 
 
@@ -120,17 +120,18 @@ class Opened(Struct, frozen=True, kw_only=True):
     def _check_orders(self, parts: Iterable[Part]) -> None:
         """Raise DataError where an option reorders choices and rows of the data are rotations of others already."""
         original = self.benchmark.rotation_of
-        given = [each for each in self.settings.variations if each in ("--circular", "--shuffle_choices")]
+        given = [option for option in self.settings.variations if option in ("--circular", "--shuffle_choices")]
         if original is None or not given:
             return
-        for question in (each for part in parts for each in part.loaded.questions if original(each) != each.id):
+        questions = chain.from_iterable(part.loaded.questions for part in parts)
+        for question in (row for row in questions if original(row) != row.id):
             rotates = f"question {question.id!r} of the data is a rotation of {original(question)!r}"
             raise DataError(rotates, hint=f"leave {given[0]} out: the data has the choices in every order")
 
     def check_images(self, parts: Iterable[Part]) -> None:
         """Raise DataError where the first image of a part is missing in its store."""
         for part in parts:
-            images = [name for each in islice(part.loaded.questions, 1) for name in each.images]
+            images = [name for first in islice(part.loaded.questions, 1) for name in first.images]
             for address in list(filter(is_object, images))[:1]:
                 check_object(address)
 

@@ -32,7 +32,7 @@ class DeclaredSummary(Summary, frozen=True, kw_only=True):
 
 def writer(benchmark: Benchmark, *, submits: bool = False) -> Write:
     """The function that writes the report of a run, accuracies in [0, 1], and with `submits` the submission."""
-    crossings = [(each.field, each.crossed_with) for each in benchmark.description().breakdowns if each.crossed_with]
+    crossings = [(by.field, by.crossed_with) for by in benchmark.description().breakdowns if by.crossed_with]
 
     def write(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | None = None) -> DeclaredSummary:
         totals = _RunningTotals(benchmark, pairs)
@@ -102,7 +102,7 @@ class _RunningTotals:
 
     def _start_readings(self) -> dict[str, Parse]:
         """Start the replayed readings."""
-        return {each.name: each.read.start() for each in self._metrics.values() if isinstance(each.read, Replay)}
+        return {name: metric.read.start() for name, metric in self._metrics.items() if isinstance(metric.read, Replay)}
 
     def _score_record(
         self, metric: Metric, question: Question, record: Record, readings: Mapping[str, Parse]

@@ -239,8 +239,8 @@ def connections_finding(host: str, tried: Sequence[Connected]) -> Finding:
     if not tried:
         return Finding(name="connection", level="warning", text=f"{host} is not known here")
     first = tried[0]
-    good = [each for each in tried if not each.error]
-    text = ", ".join(f"{each.address}: {each.error or f'{1000 * each.took_s:.0f} ms'}" for each in tried)
+    good = [ip for ip in tried if not ip.error]
+    text = ", ".join(f"{ip.address}: {ip.error or f'{1000 * ip.took_s:.0f} ms'}" for ip in tried)
     if good and (first.error or first.took_s > SLOW_S):
         hint = f"other programs may try {first.address} first and wait; {good[0].address} instead of {host} is sure"
         return Finding(name="connection", level="warning", text=text, hint=hint)

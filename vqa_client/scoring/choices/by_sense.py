@@ -46,7 +46,7 @@ def yes_or_no(reply: ChoiceReply) -> Found | None:
     first = {*WORD.findall(SENTENCE_END.split(match["rest"], maxsplit=1)[0])}
     if len(words) > 1:
         shared = set.intersection(*words.values())
-        words = {label: each for label, each in words.items() if (each - shared) & first}
+        words = {label: choice_words for label, choice_words in words.items() if (choice_words - shared) & first}
     return Found(labels=tuple(words), rule="yes or no") if len(words) == 1 else None
 
 

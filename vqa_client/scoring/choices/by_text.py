@@ -57,7 +57,7 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     if len(labels) > 1 and SENTENCE_END.search(text, 0, max(end for _, end, _ in spans)) is None:
         labels = {*_main_clause(text, spans)} or labels
     if labels and len(whole) <= SHORT:
-        labels |= {reply.written[each] for each in _GROUNDED.findall(reply.text) if each in reply.written}
+        labels |= {reply.written[letter] for letter in _GROUNDED.findall(reply.text) if letter in reply.written}
     return Found(labels=tuple(filter(labels.__contains__, reply.texts.labels)), rule="text") if labels else None
 
 
@@ -134,11 +134,11 @@ def _has_word_form(word: str, words: set[str]) -> bool:
 
 def _main_clause(text: str, spans: list[tuple[int, int, tuple[str, ...]]]) -> tuple[str, ...]:
     """The labels of the text that a sentence leads up to, if other texts are before it or in a clause about it."""
-    led_up = [each for each in spans if _LEADS_UP.search(text[max(0, each[0] - SENTENCE_READ) : each[0]])]
+    led_up = [span for span in spans if _LEADS_UP.search(text[max(0, span[0] - SENTENCE_READ) : span[0]])]
     if len(led_up) != 1:
         return ()
     (_, end, labels) = led_up[0]
-    later = min((each[0] for each in spans if each[0] > end), default=0)
+    later = min((span[0] for span in spans if span[0] > end), default=0)
     return labels if (_ASIDE.search(text, end, later) if later else CLAUSE_END.match(text, end)) else ()
 
 
@@ -174,8 +174,8 @@ def abbreviated(reply: ChoiceReply) -> Found | None:
         if name in names and "".join(word[0] for word in words).upper() == name:
             text = re.sub(rf"\b{re.escape(' '.join(words))}\b", name, text, flags=re.IGNORECASE)
     text = conclusion_of(text)
-    meant = [each for each in WORD.finditer(text) if each[0] in names]
-    labels = {names[each[0]] for each in meant if not negated(sentence_before(text, each.start()))}
+    meant = [word for word in WORD.finditer(text) if word[0] in names]
+    labels = {names[word[0]] for word in meant if not negated(sentence_before(text, word.start()))}
     return Found(labels=tuple(labels), rule="abbreviation") if len(labels) == 1 else None
 
 
@@ -197,24 +197,24 @@ def parts(reply: ChoiceReply) -> Found | None:
 def difference(reply: ChoiceReply) -> Found | None:
     """The choice whose only distinct word is stated: "the one on the top" for "the top one"."""
     words = {label: plain(choice).rstrip(".").split() for label, choice in reply.texts.choices.items()}
-    lengths = {len(each) for each in words.values()}
+    lengths = {len(text_words) for text_words in words.values()}
     if len(words) < 2 or len(lengths) > 1 or not 1 < max(lengths) <= FRAME:
         return None
     differing = [place for place, column in enumerate(zip(*words.values(), strict=True)) if len({*column}) > 1]
     if len(differing) != 1:
         return None
-    labels = {each[differing[0]]: label for label, each in words.items()}
+    labels = {choice_words[differing[0]]: label for label, choice_words in words.items()}
     letters = all(len(word) == 1 for word in labels)
     if len(labels) < len(words) or not (letters or min(map(len, labels)) > 2):
         return None
     if letters and any(reply.patterns.labels.written.get(word, label) != label for word, label in labels.items()):
         return None
     text = conclusion_of(reply.text if letters else reply.lower)
-    named = [each for each in WORD.finditer(text) if each[0] in labels]
-    meant = [each for each in named if not denied(sentence_before(text, each.start()))]
-    distinct = {labels[each[0]] for each in meant}
+    named = [word for word in WORD.finditer(text) if word[0] in labels]
+    meant = [word for word in named if not denied(sentence_before(text, word.start()))]
+    distinct = {labels[word[0]] for word in meant}
     led_up = len(distinct) == 1 and _LEADS_ON.search(sentence_before(text, meant[-1].start()))
-    committed = led_up and not any(refuted(sentence_before(text, each.start())) for each in meant)
+    committed = led_up and not any(refuted(sentence_before(text, word.start())) for word in meant)
     return Found(labels=tuple(distinct), rule="difference") if committed else None
 
 
@@ -225,7 +225,7 @@ def truth(reply: ChoiceReply) -> Found | None:
     hits = list(islice(_TRUE.finditer(reply.lower), PLACES_READ)) if len(labels) == 2 and yes and no else []
     if not hits or refuted(sentence_before(reply.lower, hits[-1].start())) or _ASKED.match(reply.lower, hits[-1].end()):
         return None
-    true = {bool(each["true"]) != bool(each["not"]) for each in hits}
+    true = {bool(hit["true"]) != bool(hit["not"]) for hit in hits}
     return Found(labels=((yes if true == {True} else no) or "",), rule="truth") if len(true) == 1 else None
 
 

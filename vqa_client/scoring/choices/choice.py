@@ -183,7 +183,7 @@ def _ends_of_answer(reply: ChoiceReply, *, cut: bool) -> list[int]:
 
     In a truncated reply, also where the explanation begins.
     """
-    starts = {each.start() for each in islice(_BREAK.finditer(reply.lower), BREAKS_TRIED)}
+    starts = {match.start() for match in islice(_BREAK.finditer(reply.lower), BREAKS_TRIED)}
     items = [item for item in islice(_ITEM.finditer(reply.text), LINES_READ) if _is_foreign(reply, item)]
     if len({item[1] for item in items}) > 1:
         starts.add(items[0].start())

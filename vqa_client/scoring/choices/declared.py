@@ -295,7 +295,7 @@ def _label_before(reply: ChoiceReply, at: int, end: int) -> Declaration | None:
     if word in reply.texts.spelled and reply.texts.cover(reply.lower, offset + match.start("label"), end, word):
         return None
     other = patterns.joined.search(match["head"]) or patterns.counted.search(match["head"])
-    labels = dict.fromkeys(reply.written[each["label"]] for each in (other, match) if each)
+    labels = dict.fromkeys(reply.written[place["label"]] for place in (other, match) if place)
     return Declaration(at=at, end=end, labels=tuple(labels), rule="subject")
 
 
@@ -314,7 +314,7 @@ def _lone_labels(reply: ChoiceReply) -> Iterator[Declaration]:
         lines = [(lone, after_first), (line.match(text, last + 1), before_last)]
     for match, beside in lines:
         if match:
-            labels = dict.fromkeys(reply.written[each["label"]] for each in (match, beside) if each)
+            labels = dict.fromkeys(reply.written[place["label"]] for place in (match, beside) if place)
             yield Declaration(at=match.start("label"), end=match.end(), labels=tuple(labels), rule="own line")
 
 
@@ -350,11 +350,11 @@ def declared(reply: ChoiceReply) -> Found | None:
     if not strong:
         return _agreeing(reply, every)
     last = strong[-1]
-    if any(each.labels != last.labels for each in strong[:-1]) and (
+    if any(declaration.labels != last.labels for declaration in strong[:-1]) and (
         several := _cases(reply, strong) or _loop(reply, strong)
     ):
         return several
-    earlier = tuple(label for each in strong[:-1] for label in each.labels if label not in last.labels)
+    earlier = tuple(label for declaration in strong[:-1] for label in declaration.labels if label not in last.labels)
     return Found(labels=last.labels, rule=last.rule, rivals=earlier)
 
 
@@ -362,7 +362,7 @@ def _cases(reply: ChoiceReply, strong: list[Declaration]) -> Found | None:
     """Two answers for two cases: "If it floats, it's D; if it runs on rails, it's C." """
     last, before = strong[-1], strong[-2]
     if last.labels == before.labels or not all(
-        _CASE.search(sentence_before(reply.text, each.at)) for each in (last, before)
+        _CASE.search(sentence_before(reply.text, declaration.at)) for declaration in (last, before)
     ):
         return None
     return Found(labels=tuple(dict.fromkeys((*before.labels, *last.labels))), rule="cases")
@@ -374,12 +374,12 @@ def _loop(reply: ChoiceReply, strong: list[Declaration]) -> Found | None:
     between = {reply.lower[one.end : other.at] for one, other in pairwise(tail)}
     if len(tail) < LOOP or len(between) > 1 or any(one.labels == other.labels for one, other in pairwise(tail)):
         return None
-    return Found(labels=tuple(dict.fromkeys(label for each in tail for label in each.labels)), rule="loop")
+    return Found(labels=tuple(dict.fromkeys(label for claim in tail for label in claim.labels)), rule="loop")
 
 
 def _agreeing(reply: ChoiceReply, weak: list[Declaration]) -> Found | None:
-    weak = [each for each in weak if each.rule != "possibility"] or weak
-    labels = dict.fromkeys(label for each in weak for label in each.labels)
-    if any(each.rule in ("hedge", "possibility") for each in weak):
+    weak = [declaration for declaration in weak if declaration.rule != "possibility"] or weak
+    labels = dict.fromkeys(label for declaration in weak for label in declaration.labels)
+    if any(declaration.rule in ("hedge", "possibility") for declaration in weak):
         labels |= dict.fromkeys(mentioned(reply, conceded=_HEDGE.search(reply.text, 0, weak[0].end) is not None))
     return Found(labels=tuple(labels), rule=weak[-1].rule) if weak else None

@@ -171,22 +171,22 @@ def affirmed(reply: ChoiceReply, at: int) -> tuple[str, int] | None:
         labels = _labels_between(reply, *clause.span())
         left_out = _denied_labels(reply.text, clause, labels)
         dropped |= {label for label, _ in left_out}
-        kept |= dict(each for each in labels if each not in left_out)
+        kept |= dict(pair for pair in labels if pair not in left_out)
     left = [(label, end) for label, end in kept.items() if label not in dropped]
     return left[0] if len(left) == 1 else None
 
 
 def _labels_between(reply: ChoiceReply, start: int, stop: int) -> list[tuple[str, int]]:
     """The labels between two places that aren't words or parts of a choice's text, each with its end."""
-    matches = [each for each in reply.patterns.labels.exact.finditer(reply.text, start, stop) if each[0].isupper()]
+    matches = [match for match in reply.patterns.labels.exact.finditer(reply.text, start, stop) if match[0].isupper()]
     lower = reply.lower[start:stop]
     quoted = [text for text in reply.texts.folded.values() if len(text) > 1 and text in lower]
     return [
-        (reply.written[each[0]], each.end())
-        for each in matches
-        if each[0] not in WORDS or ((token := reply.tokens.get(each.end())) and token.stands)
-        if not _SUPPOSED.search(reply.text[start : each.start()])
-        if not any(re.search(rf"\b{re.escape(each[0].lower())}\b", text) for text in quoted)
+        (reply.written[match[0]], match.end())
+        for match in matches
+        if match[0] not in WORDS or ((token := reply.tokens.get(match.end())) and token.stands)
+        if not _SUPPOSED.search(reply.text[start : match.start()])
+        if not any(re.search(rf"\b{re.escape(match[0].lower())}\b", text) for text in quoted)
     ]
 
 
@@ -196,12 +196,12 @@ def _denied_labels(text: str, clause: re.Match[str], labels: list[tuple[str, int
     if _NOT_THAT.search(text, start, stop):
         return labels
     if denial := _NOT.search(text, start, stop):
-        behind = [each for each in labels if denial.end() < each[1] <= denial.end() + _REACH]
+        behind = [pair for pair in labels if denial.end() < pair[1] <= denial.end() + _REACH]
         return behind or labels
     if _WRONG.search(text, start, stop):
         return labels
     excepted = _EXCEPTED.search(text, start, stop)
-    return [each for each in labels if excepted and excepted.end() < each[1] <= excepted.end() + _REACH]
+    return [pair for pair in labels if excepted and excepted.end() < pair[1] <= excepted.end() + _REACH]
 
 
 JUDGEMENTS_READ: Final = 200
@@ -217,12 +217,12 @@ def judged_right(reply: ChoiceReply) -> tuple[str, int] | None:
     """The only label that is called right among several judged ones, and the end of the last one's line."""
     for pattern in reply.patterns.verdicts:
         verdicts = list(islice(pattern.finditer(reply.text), JUDGEMENTS_READ))
-        judged = {reply.written[each["label"]]: each["right"] for each in verdicts}
+        judged = {reply.written[verdict["label"]]: verdict["right"] for verdict in verdicts}
         at = verdicts[0].start() if len(judged) > 1 else 0
         if len(judged) < 2 or any(map(str.isalnum, reply.text[reply.text.rfind("\n", 0, at) + 1 : at])):
             continue  # in "A ❌ B ✅" the signs belong to the labels before them
         right = [label for label, sign in judged.items() if sign is not None]
-        if len(right) != 1 or any(_is_echo(reply, each) for each in verdicts):
+        if len(right) != 1 or any(_is_echo(reply, verdict) for verdict in verdicts):
             return None
         return right[0], line_end(reply.text, verdicts[-1].end())
     return _judged_texts(reply)

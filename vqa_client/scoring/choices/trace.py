@@ -102,12 +102,12 @@ def _views(reply: ChoiceReply, *, only_explicit: bool, unread: bool) -> tuple[Ru
 def _declared_views(reply: ChoiceReply) -> list[DeclarationView]:
     return [
         DeclarationView(
-            rule=each.rule,
-            labels=each.labels,
-            weak=each.weak,
-            around=" ".join(reply.text[max(0, each.at - SNIPPET) : each.end + SNIPPET // 2].translate(SHOWN).split()),
+            rule=claim.rule,
+            labels=claim.labels,
+            weak=claim.weak,
+            around=" ".join(reply.text[max(0, claim.at - SNIPPET) : claim.end + SNIPPET // 2].translate(SHOWN).split()),
         )
-        for each in declarations(reply)
+        for claim in declarations(reply)
     ]
 
 

@@ -45,9 +45,9 @@ def exact_text(reply: ChoiceReply) -> Found | None:
 def weighed(reply: ChoiceReply) -> Found | None:
     """The choice with the largest share, if the choices' shares add up to 1: {"A": 0.1, "B": 0.9}."""
     shares: dict[str, float] = {}
-    for each in islice(reply.patterns.labels.exact.finditer(reply.text), len(reply.texts.labels) + 1):
-        label, start = reply.written[each[0]], max(0, each.start() - VALUE_READ)
-        share = _SHARE_OF.search(reply.lower, start, each.start()) or _SHARE.match(reply.lower, each.end())
+    for match in islice(reply.patterns.labels.exact.finditer(reply.text), len(reply.texts.labels) + 1):
+        label, start = reply.written[match[0]], max(0, match.start() - VALUE_READ)
+        share = _SHARE_OF.search(reply.lower, start, match.start()) or _SHARE.match(reply.lower, match.end())
         number = share and (share["number"] or share["per_cent"])
         if share and number and not re.match(rf"\W*{number}(?![\d.])", reply.texts.own[label]):
             shares[label] = float(number) / (1 if share["number"] else 100)
@@ -158,9 +158,9 @@ def _is_alone(text: str, match: re.Match[str]) -> bool:
 def predicate(reply: ChoiceReply) -> Found | None:
     """The only label in brackets that a sentence leads up to: "The tallest one is (B) the tower"."""
     text = reply.text
-    matches = [each for each in islice(_PREDICATES.finditer(text), PLACES_READ) if each[1] in reply.written]
-    distinct = {reply.written[each[1]] for each in matches}
-    committed = len(distinct) == 1 and all(_is_alone(text, each) for each in matches)
+    matches = [match for match in islice(_PREDICATES.finditer(text), PLACES_READ) if match[1] in reply.written]
+    distinct = {reply.written[match[1]] for match in matches}
+    committed = len(distinct) == 1 and all(_is_alone(text, match) for match in matches)
     return Found(labels=tuple(distinct), rule="predicate") if committed else None
 
 
@@ -198,7 +198,7 @@ def left_over(reply: ChoiceReply) -> Found | None:
             continue
         before = sentence_before(text, run[0].start())
         denied = negated(before) or EXCLUDED.match(text, mention.end())
-        (out if denied else named).update(reply.written[each[0]] for each in run)
+        (out if denied else named).update(reply.written[match[0]] for match in run)
         run = []
     left = [label for label in reply.texts.labels if label not in out]
     if len(left) != 1 or len(out) < 2 or not (left[0] in named or _EXCLUDES.search(text)):

@@ -156,7 +156,7 @@ def commits_to_number(text: str, numbers: Iterable[Number], gold: Number, *, dec
     if chosen := _number_pointed_at(text, meant):
         return chosen.answers(gold)
     meant = [number for number in meant if clauses.answers(number.start, number.end)]
-    meant = [each for each in meant if each.start >= clauses.nowhere or clauses.speaks_of_topic(each.start, each.end)]
+    meant = [hit for hit in meant if hit.start >= clauses.nowhere or clauses.speaks_of_topic(hit.start, hit.end)]
     listed = {number.start for pair in pairwise(meant) if _in_one_list(text, *pair) for number in pair}
     if stated := _numbers_stated(clauses, [number for number in meant if number.start not in listed]):
         return all(number.answers(gold) for number in stated)

@@ -186,11 +186,11 @@ _DECODER: Final = json.JSONDecoder(parse_int=str, parse_float=str)
 
 def _lines(value: Any, key: str = "") -> Iterator[str]:
     if isinstance(value, dict):
-        for name, each in value.items():
-            yield from _lines(each, str(name))
-    elif isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
-        for each in value:
-            yield from _lines(each, key)
+        for name, item in value.items():
+            yield from _lines(item, str(name))
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        for item in value:
+            yield from _lines(item, key)
     else:
         text = " and ".join(map(str, value)) if isinstance(value, list) else "null" if value is None else str(value)
         yield f"{key}: {text}" if key else text

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Hashable, Sequence
+import os
 from functools import lru_cache
-from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -44,7 +44,7 @@ def vqa(answer: str, question: Question) -> float:
     """The official accuracy over ten answers; with another number of answers, 1 where one is equal once normalised."""
     if len(question.references) == TEN:
         return question_accuracy(answer, question.references)
-    return max(question_accuracy(answer, [each] * TEN) for each in question.references)
+    return max(question_accuracy(answer, [reference] * TEN) for reference in question.references)
 
 
 def contains(answer: str, question: Question) -> float:
@@ -90,13 +90,13 @@ def benchmark(options: AskSettings) -> Benchmark:
     has_choices = bool(by_choice or of.mapped.choices or of.mapped.fixed_choices)
     if headline == "choice" and not has_choices:
         raise UsageError("--score choice needs choices, and the data has none", hint="--choices COLUMN")
-    chosen = next((each for each in OPEN if each.name == headline), OPEN[0])
+    chosen = next((metric for metric in OPEN if metric.name == headline), OPEN[0])
     metrics: tuple[Metric, ...] = (CHOICE,) if by_choice and not by_words else OPEN
     if by_choice and by_words:
         metrics = (
             _either(chosen),
             CHOICE,
-            *(replace(each, when=lambda question: not question.choices) for each in OPEN),
+            *(replace(metric, when=lambda question: not question.choices) for metric in OPEN),
         )
         headline = "score"
     asked = _prompt(options, of)
@@ -306,7 +306,7 @@ def _module_text(settings: AskSettings, of: Survey, path: Path, data: str) -> st
     )
     is_choice = bool(of.parts.get("choice"))
     files = [table.path.name for table in of.tables]
-    start = "".join(each[0] for each in takewhile(lambda each: len({*each}) == 1, zip(*files, strict=False)))
+    start = os.path.commonprefix(files)  # noqa: RUF071 - of names, letter by letter
     return _HEAD.format(
         name=path.stem,
         declared="BENCHMARK",

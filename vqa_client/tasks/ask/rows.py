@@ -180,8 +180,8 @@ def _turns(texts: Sequence[str], replies: tuple[str, ...], pictures: int) -> tup
     images = range(1, pictures + 1)
     parts = [at_marks(text, images) for text in texts]
     if replies:
-        parts[0] = [*(image for image in images if not any(image in each for each in parts)), *parts[0]]
-    return tuple(Turn(content=tuple(each), reply=reply) for each, reply in zip(parts, replies, strict=False))
+        parts[0] = [*(image for image in images if not any(image in part for part in parts)), *parts[0]]
+    return tuple(Turn(content=tuple(part), reply=reply) for part, reply in zip(parts, replies, strict=False))
 
 
 def _stem(table: Table) -> str:

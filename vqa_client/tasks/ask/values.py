@@ -65,14 +65,14 @@ def choices_of(value: Any, separator: str = "") -> dict[str, str]:
     if isinstance(value, Mapping):
         texts = [text_of(text) for text in value.values()]
         matches = [_LETTER.fullmatch(str(label).strip()) for label in value]
-        letters = tuple(each[1].upper() for each in matches if each)
+        letters = tuple(match[1].upper() for match in matches if match)
         labels = letters if len({*letters}) == len(texts) else LABELS[: len(texts)]
     else:
         texts = [text_of(text) for text in value] if isinstance(value, list) else texts_of(value, separator)
         labels = LABELS[: len(texts)]
     labelled = [_LABELLED.fullmatch(text) for text in texts]
-    if all(each and each["label"] == label for each, label in zip(labelled, labels, strict=False)):
-        texts = [each["text"] for each in labelled if each]
+    if all(choice and choice["label"] == label for choice, label in zip(labelled, labels, strict=False)):
+        texts = [choice["text"] for choice in labelled if choice]
     if not texts:
         return {}
     if not 2 <= len(texts) <= len(LABELS):
@@ -143,8 +143,8 @@ def turns_of(value: Any) -> Conversation:
     users, replies = spoken[::2], spoken[1::2]
     if any(images for _, _, images in replies):
         raise ValueError("a turn of the assistant has an image")
-    images = [each for _, _, turn_images in users for each in turn_images]
-    texts, reply_texts = (tuple(text for _, text, _ in each) for each in (users, replies))
+    images = [image for _, _, turn_images in users for image in turn_images]
+    texts, reply_texts = (tuple(text for _, text, _ in turns) for turns in (users, replies))
     return Conversation(system, texts, reply_texts, images, answer)
 
 

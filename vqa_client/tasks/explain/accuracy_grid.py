@@ -217,7 +217,7 @@ def _column(entry: GridRun, history: GridTable) -> str:
 def _row(grid: GridTable, entry: GridRun, column: str) -> list[str]:
     """The benchmark's row; missing rows and columns are added."""
     by_split = () if entry.conditions else tuple(f"{entry.model}_{split}" for split in _SPLITS)
-    grid.columns += [each for each in dict.fromkeys((*by_split, column)) if each not in grid.columns]
+    grid.columns += [title for title in dict.fromkeys((*by_split, column)) if title not in grid.columns]
     for title in (*ROWS, entry.title):
         if not any(grid.has(row, task=title) for row in grid.rows):
             grid.add(task=title)

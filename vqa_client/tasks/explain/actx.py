@@ -25,7 +25,7 @@ class ActxRow(PhotoRow, frozen=True, kw_only=True):
 
     def gold(self) -> str:
         """The activity, or ""."""
-        return next((each for each in (self.answers, self.label, self.activity) if each and each.strip()), "").strip()
+        return next((text for text in (self.answers, self.label, self.activity) if text and text.strip()), "").strip()
 
 
 def _question(sample_id: str, row: ActxRow, path: str) -> Question | str:

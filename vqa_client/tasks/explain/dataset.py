@@ -46,7 +46,7 @@ class NleRow(Struct, frozen=True, kw_only=True):
     def own_id(self) -> str:
         """The id in the record, or ""."""
         ids = (self.id, self.sample_id, self.question_id, self.annot_id)
-        return next((str(each) for each in ids if each not in (None, "")), "")
+        return next((str(value) for value in ids if value not in (None, "")), "")
 
     def photo(self) -> str:
         """The name of the image's file, with its folders where it has any, or ""."""
@@ -297,4 +297,4 @@ def _decode(path: Path, name: str, record: Raw, row_type: type[AnyRow]) -> AnyRo
 
 def _unused_name(name: str, taken: dict[str, AnyRow]) -> str:
     names = chain([name], (f"{name}#{times}" for times in count(2)))
-    return next(each for each in names if each not in taken)
+    return next(name for name in names if name not in taken)

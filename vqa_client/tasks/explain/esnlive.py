@@ -28,7 +28,7 @@ class EsnliveRow(PhotoRow, frozen=True, kw_only=True):
     def gold(self) -> str:
         """The first known label of the four fields, or ""."""
         candidates = (self.answers, self.label, self.gold_label, self.relation)
-        return next((label for each in candidates if each and (label := each.strip().lower()) in LABELS), "")
+        return next((label for text in candidates if text and (label := text.strip().lower()) in LABELS), "")
 
 
 def _question(sample_id: str, row: EsnliveRow, path: str) -> Question | str:

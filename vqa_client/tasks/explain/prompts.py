@@ -170,10 +170,10 @@ FREE: Final = Wording(
     show=_show_question,
     examples=tuple(
         (
-            _question_line(each.question),
-            f"{_inner(each.answers[each.right])} because {_inner(each.reasons[each.reason])}",
+            _question_line(example.question),
+            f"{_inner(example.answers[example.right])} because {_inner(example.reasons[example.reason])}",
         )
-        for each in _EXAMPLES
+        for example in _EXAMPLES
     ),
 )
 Q2A: Final = Wording(
@@ -184,10 +184,10 @@ Q2A: Final = Wording(
     show=lambda question: _with_choices(question.text, question.choices),
     examples=tuple(
         (
-            _with_choices(each.question, label_choices(each.answers)),
-            f"{'ABCD'[each.right]} because {_inner(each.reasons[each.reason])}",
+            _with_choices(example.question, label_choices(example.answers)),
+            f"{'ABCD'[example.right]} because {_inner(example.reasons[example.reason])}",
         )
-        for each in _EXAMPLES
+        for example in _EXAMPLES
     ),
 )
 QA2R: Final = Wording(
@@ -197,8 +197,8 @@ QA2R: Final = Wording(
     ),
     show=lambda question: _with_reasons(question.text, question.extra["given_answer"], question.choices),
     examples=tuple(
-        (_with_reasons(each.question, each.answers[each.right], label_choices(each.reasons)), "ABCD"[each.reason])
-        for each in _EXAMPLES
+        (_with_reasons(of.question, of.answers[of.right], label_choices(of.reasons)), "ABCD"[of.reason])
+        for of in _EXAMPLES
     ),
 )
 Q2AR: Final = Wording(
@@ -210,9 +210,9 @@ Q2AR: Final = Wording(
     show=lambda question: _with_both(question.text, question.choices, question.extra["reasons"]),
     examples=tuple(
         (
-            _with_both(each.question, label_choices(each.answers), label_choices(each.reasons, after=4)),
-            two_letters("ABCD"[each.right], "EFGH"[each.reason]),
+            _with_both(example.question, label_choices(example.answers), label_choices(example.reasons, after=4)),
+            two_letters("ABCD"[example.right], "EFGH"[example.reason]),
         )
-        for each in _EXAMPLES
+        for example in _EXAMPLES
     ),
 )

@@ -53,7 +53,7 @@ class VcrRow(NleRow, frozen=True, kw_only=True):
 
     def choices(self) -> list[str]:
         """The answers to choose from; NLX-GPT's form has none."""
-        return [self._sentence(each) for each in self.answer_choices or ()]
+        return [self._sentence(tokens) for tokens in self.answer_choices or ()]
 
     def right_choice(self) -> int | None:
         """The index of the right answer, None where it is unknown."""
@@ -68,7 +68,7 @@ class VcrRow(NleRow, frozen=True, kw_only=True):
 
     def reasons(self) -> list[str]:
         """The rationales to choose from."""
-        return [self._sentence(each) for each in self.rationale_choices or ()]
+        return [self._sentence(tokens) for tokens in self.rationale_choices or ()]
 
     def right_reason(self) -> int | None:
         """The index of the right rationale, None where it is unknown."""

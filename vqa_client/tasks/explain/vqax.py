@@ -34,14 +34,14 @@ class VqaxRow(PhotoRow, frozen=True, kw_only=True):
     def given_answers(self) -> tuple[str, ...]:
         """The answers of all annotators, as they wrote them."""
         answers = [self.answers] if isinstance(self.answers, str) else self.answers or []
-        texts = (each if isinstance(each, str) else each.answer for each in answers)
+        texts = (answer if isinstance(answer, str) else answer.answer for answer in answers)
         return tuple(text for text in texts if text and text.strip())
 
     def places(self, split: str) -> tuple[str, ...]:
         """The image's name in the folder that the name contains, else the split's; then the image's number there."""
         own = "train2014" if split == "train" else "val2014"
         name = os.path.basename(self.photo())
-        folder = next((each for each in ("train2014", "val2014") if each in name), own)
+        folder = next((folder_name for folder_name in ("train2014", "val2014") if folder_name in name), own)
         number = "".join(filter(str.isdecimal, str(self.image_id or "")))
         by_number = f"{own}/COCO_{own}_{int(number):012d}.jpg" if 0 < len(number) <= _MOST_DIGITS else ""
         return (f"{folder}/{name}" if name else "", by_number)
@@ -78,7 +78,7 @@ def _soft_accuracy(answer: str, question: Question) -> float:
 
 def _any_of_ten(answer: str, question: Question) -> float:
     """Whether one of the annotators gave the answer, as NLX-GPT counts."""
-    return float(any(same(answer, each) for each in question.references))
+    return float(any(same(answer, reference) for reference in question.references))
 
 
 VQAX_TASK = Dataset(

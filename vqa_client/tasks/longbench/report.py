@@ -21,7 +21,7 @@ from vqa_client.scoring.choices.modes import Calibrating, weights
 from vqa_client.types import ANSWERED, Question, Record, Status
 
 DEPTHS = ("0-20%", "20-40%", "40-60%", "60-80%", "80-100%")
-LISTED = {each.field: each.order for each in DOCUMENTS} | {"needle_depth": DEPTHS}
+LISTED = {breakdown.field: breakdown.order for breakdown in DOCUMENTS} | {"needle_depth": DEPTHS}
 """The published values of each field, in their order."""
 
 
