@@ -42,7 +42,7 @@ FOUR = labelled("abcd")
         ("lmms_blink", readers.lmms_blink),
     ],
 )
-def test_a_reader_finds_what_its_scorer_finds(column: str, read: readers.Reader) -> None:
+def test_a_reader_finds_what_its_scorer_finds(column: str, read: readers.ReadLabel) -> None:
     cases = [case for case in golden("mcq_replies") if column in case["extracted"]]
     assert len(cases) >= 176
     for case in cases:
@@ -62,7 +62,7 @@ def test_a_reader_finds_what_its_scorer_finds(column: str, read: readers.Reader)
         ("lmms_realworldqa", readers.lmms_mcq_abcd),
     ],
 )
-def test_a_reader_is_right_where_its_scorer_is(column: str, read: readers.Reader) -> None:
+def test_a_reader_is_right_where_its_scorer_is(column: str, read: readers.ReadLabel) -> None:
     cases = [case for case in golden("mcq_replies") if column in case["extracted"]["hits"]]
     assert len(cases) >= 158
     for case in cases:
@@ -105,7 +105,7 @@ def test_a_reader_finds_what_its_scorer_finds_in_a_benchmarks_replies(
     kind: str | None,
     options_of: Callable[[Any], Labels],
     expected_of: Callable[[Any], Any],
-    read: readers.Reader,
+    read: readers.ReadLabel,
 ) -> None:
     cases = golden(name, kind)
     assert cases
@@ -134,7 +134,7 @@ def test_a_reader_is_right_where_its_scorer_is_in_a_benchmarks_replies(
     column: str,
     options_of: Callable[[Any], Labels],
     right_of: Callable[[Any], str],
-    read: readers.Reader,
+    read: readers.ReadLabel,
 ) -> None:
     cases = golden(name, "reply")
     assert cases
