@@ -61,7 +61,7 @@ def test_tokens_with_the_same_text_add_up() -> None:
     [
         None, {}, [], "x", 0, {"content": None}, {"content": []}, {"content": [None]}, {"content": {"token": "A"}},
         told(None, -0.1), told("A", None), told("A", "high"), told("A", float("nan")), told("A", float("-inf")),
-        told("A", -(10**400)),
+        told("A", -(10**400)), told("A", -(10**6)),
     ],
 )  # fmt: skip
 def test_invalid_logprobs_are_none(logprobs: Any) -> None:
@@ -74,6 +74,7 @@ def test_an_invalid_alternative_does_not_lose_the_others() -> None:
 
 def test_a_logprob_above_zero_becomes_zero() -> None:
     assert first_token(told("A", 0.0004)) == {"A": 0.0}
+    assert first_token(told("A", 1 - 10**6)) == {"A": 1 - 10**6}
 
 
 @given(logprobs=JSON)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from vqa_client.client.failures import judge
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.types import Completion
 
@@ -45,6 +46,7 @@ def test_a_plain_reply_gives_text_and_counts() -> None:
         ({"prompt_tokens": 7180, "total_tokens": 7193}, (7180, None)),
         ({"prompt_tokens": "many", "completion_tokens": -1}, (None, None)),
         ({"prompt_tokens": 1e300, "completion_tokens": 10**12}, (None, None)),
+        ({"prompt_tokens": 10**9, "completion_tokens": 10**9 - 1}, (None, 10**9 - 1)),
         ({"prompt_tokens": float("inf"), "completion_tokens": 7}, (None, 7)),
         ("free", (None, None)),
     ],
@@ -194,6 +196,15 @@ def test_http_200_without_a_completion_is_a_bad_response_that_shows_its_start(bo
 def test_an_error_inside_http_200_is_classified_by_its_own_code(error: object, status: str, retry: bool) -> None:
     verdict = refused(json.dumps({"choices": None, "error": error}).encode()).verdict
     assert (verdict.status, verdict.retry) == (status, retry)
+
+
+NAMED = {"billing_x": 402, "Throttled": 429, "unauthorized": 401, "PermissionDenied": 403, "NotFound": 404}
+
+
+@pytest.mark.parametrize("code", NAMED)
+def test_a_code_in_words_is_judged_as_its_http_status(code: str) -> None:
+    failure = refused(json.dumps({"code": code, "message": "odd"}).encode())
+    assert (failure.verdict, failure.message) == (judge(NAMED[code], "odd"), "odd")
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ async def test_an_unanswered_check_ends_after_the_timeout_of_a_question_and_is_n
         if report.summary.overall.correct == 4:
             break
     assert report.summary.overall.correct == 4
-    assert len(notes.about("testing the server")) == 1
+    assert len(notes.about(f"testing the server (up to {timeout_s:.0f} s per request)")) == 1
 
 
 async def test_each_start_names_its_server(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -32,7 +32,9 @@ def found(name: str, *, model: str = "m", max_tokens: int = 64, **evidence: Any)
     ],
 )
 def test_a_server_without_a_header_is_known_by_its_model_card(owner: str, kind: str) -> None:
-    assert kind_of(said("B"), Evidence(cards=({"id": "m", "owned_by": owner},)))[0] == kind
+    cards = ({"id": "m", "owned_by": owner},)
+    for version, kept in (("1.2", "1.2"), (7, None)):
+        assert kind_of(said("B"), Evidence(cards=cards, version={"version": version})) == (kind, kept)
 
 
 @pytest.mark.parametrize(("loaded", "level"), [("b", "warning"), ("", "ok"), (7, "ok"), (["b"], "ok")])
@@ -64,6 +66,7 @@ def test_the_hint_names_the_loaded_model() -> None:
         ({"max_model_len": 2048}, {}, 64, "ok", 2048),
         ({"meta": {"n_ctx": 4096}}, {}, 64, "ok", 4096),
         ({}, {"effective_context_limit": None, "loaded_context_size": 512}, 64, "ok", 512),
+        ({"max_model_len": 0}, {"effective_context_limit": 1024, "loaded_context_size": 512}, 64, "ok", 1024),
         ({"max_model_len": 2048}, {}, 8192, "warning", 2048),
         ({"max_model_len": "many", "meta": "none"}, {}, 64, "note", None),
     ],
@@ -71,7 +74,8 @@ def test_the_hint_names_the_loaded_model() -> None:
 def test_the_context_length_is_compared_with_the_config(
     card: dict[str, Any], health: dict[str, Any], max_tokens: int, level: str, value: int | None
 ) -> None:
-    context = found("context_length", cards=({"id": "m", **card},), health=health, max_tokens=max_tokens)
+    cards = ({"id": "another", "max_model_len": 99}, {"id": "m", **card})
+    context = found("context_length", cards=cards, health=health, max_tokens=max_tokens)
     assert (context.level, context.value) == (level, value)
 
 

@@ -4,7 +4,7 @@ import io
 from types import SimpleNamespace
 
 import pytest
-from PIL import Image, ImageColor
+from PIL import Image, ImageColor, ImageOps
 
 from tests.client.check.playing import refused, said
 from vqa_client.client.check.sizes import LADDER, find_image_limit, find_sizes, limit_in, sizes_finding
@@ -20,6 +20,8 @@ def colours_of(png: bytes) -> set[object]:
 def test_a_square_has_two_colours(colour: str) -> None:
     usual = {"green": (0, 200, 0), "brown": (150, 75, 0)}.get(colour) or ImageColor.getrgb(colour)
     assert colours_of(draw_square(colour)) == {(255, 255, 255), usual}
+    square = ImageOps.invert(Image.open(io.BytesIO(draw_square(colour)))).getbbox()
+    assert square == (22, 22, 90, 90), "three fifths of 112"
 
 
 def test_a_sentence_is_drawn_across_its_page_and_the_same_each_time() -> None:
@@ -28,6 +30,7 @@ def test_a_sentence_is_drawn_across_its_page_and_the_same_each_time() -> None:
     assert draw_sentence("The secret code is 4821.") == drawn
     picture = Image.open(io.BytesIO(drawn)).convert("L").point(lambda value: 255 if value < 128 else 0)
     left, _, right, _ = picture.getbbox() or (0, 0, 0, 0)
+    assert picture.size == (448, 448)
     assert 0 < left < 90
     assert 358 < right < 448
 

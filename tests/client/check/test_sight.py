@@ -48,6 +48,8 @@ def test_a_colour_in_the_reasoning_counts_if_the_answer_is_empty() -> None:
 
 def test_a_refusal_does_not_show_that_the_server_is_blind() -> None:
     assert sight_of([refused(503, "busy"), said("blue")]) == "unknown"
+    assert refused(503, "busy").text == ""
+    assert refused(503, "busy " * 99).error == "HTTP 503: " + "busy " * 40
 
 
 @pytest.mark.parametrize(

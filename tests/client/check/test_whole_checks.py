@@ -81,6 +81,7 @@ def request_line(received: Received) -> str:
     fields = {name: value for name, value in received.json.items() if name not in ("messages", "model")}
     widths = [int.from_bytes(image.data[16:20]) for image in received.images]  # as a PNG's header has it
     shown = ", ".join(f"{len([*same])} of {width} px" for width, same in groupby(widths))
+    shown += " by uuid" * any(image.uuid for image in received.images)
     return f"asks {received.prompt!r} with {shown or 'no image'} and {json.dumps(fields)}"
 
 
