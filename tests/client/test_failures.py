@@ -6,6 +6,7 @@ import pytest
 
 from tests.linear_time import RATIO, growth
 from vqa_client.client.failures import Verdict, codes_of, error_message, judge, words_of
+from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.types import PERMANENT
 
 TOO_LONG = "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 tokens."
@@ -234,3 +235,25 @@ def test_codes_are_found_at_a_limited_depth(wraps: int, found: list[str]) -> Non
         assert codes_of(json.dumps(body).encode()) == found
     assert codes_of(json.dumps([{"code": str(number)} for number in range(60)]).encode()) == [*map(str, range(50))]
     assert len(codes_of(json.dumps([[{"code": 1}] * 40] * 2).encode())) == 50
+
+
+CODED = (
+    *("code", "type", "status", "reason", "finish_reason", "finishReason", "native_finish_reason", "stop_reason"),
+    *("blockReason", "block_reason", "error_code", "errorCode", "err_code", "statusCode", "status_code", "status_msg"),
+)
+
+
+@pytest.mark.parametrize("key", CODED)
+def test_a_filters_code_is_known_under_every_providers_key(key: str) -> None:
+    body = json.dumps({"error": {"message": "no", key: "content_filter"}})
+    assert read_reply(400, "application/json", body.encode()).finish_reason == "content_filter"
+
+
+NAMED = {"billing_x": 402, "Throttled": 429, "unauthorized": 401, "PermissionDenied": 403, "NotFound": 404}
+
+
+@pytest.mark.parametrize("code", NAMED)
+def test_a_code_in_words_is_judged_as_its_http_status(code: str) -> None:
+    with pytest.raises(NotACompletion, match=r"^odd$") as caught:
+        read_reply(200, "application/json", json.dumps({"code": code, "message": "odd"}).encode())
+    assert caught.value.verdict == judge(NAMED[code], "odd")
