@@ -4,7 +4,7 @@ import httpx2
 import pytest
 
 from vqa_client.client.endpoint import Endpoint, headers_for, proxy_for
-from vqa_client.client.url import CHAT, candidates, join, root_of, without_secrets, written_forms
+from vqa_client.client.url import CHAT, candidates, join, port_of, root_of, without_secrets, written_forms
 from vqa_client.errors import UsageError
 
 BASE = "http://h:1/v1"
@@ -32,6 +32,18 @@ def test_every_form_of_an_address_means_the_same_place(typed: str) -> None:
 @pytest.mark.parametrize("prefix", ["/api/v1", "/openai/deployments/x", "/proxy/8000/v1"])
 def test_a_custom_prefix_is_kept(prefix: str) -> None:
     assert str(candidates(f"https://host{prefix}/")[0]) == f"https://host{prefix}"
+
+
+@pytest.mark.parametrize(
+    ("path", "tried"),
+    [("", ["/v1", "/"]), ("/v1", ["/v1", "/"]), ("/api/v1/", ["/api/v1", "/api"]), ("/api", ["/api", "/api/v1"])],
+)
+def test_an_address_is_tried_as_typed_and_then_with_or_without_v1(path: str, tried: list[str]) -> None:
+    assert [str(base) for base in candidates(f"http://h:1{path}")] == [f"http://h:1{each}" for each in tried]
+
+
+def test_an_address_without_a_port_has_that_of_its_scheme() -> None:
+    assert [port_of(httpx2.URL(f"{each}/v1")) for each in ("http://h", "https://h", "https://h:8")] == [80, 443, 8]
 
 
 def test_a_query_of_the_address_is_kept() -> None:
@@ -99,6 +111,19 @@ def test_a_probable_key_in_a_path_or_a_query_is_not_shown(key: str) -> None:
         "no answer from http://h/<key>/v1?k=<key>&v=1: refused"
     )
     assert without_secrets(f"http://h/token/{key[:6]}/v1") == "http://h/token/<key>/v1"
+
+
+@pytest.mark.parametrize("name", ["key", "token", "secret", "sig", "passw", "pwd", "auth", "cred", "MyToken2", "code"])
+def test_a_short_key_is_known_by_its_name(name: str) -> None:
+    assert without_secrets(f"http://h/v1?{name}=abc&v={name}") == f"http://h/v1?{name}=<key>&v={name}"
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [("key/abc", "key/<key>"), ("token/abc", "token/<key>"), ("secret/abc", "<key>/<key>"), ("code/abc", "code/abc")],
+)
+def test_a_short_key_is_known_by_the_part_before_it(path: str, shown: str) -> None:
+    assert without_secrets(f"http://h/{path}") == f"http://h/{shown}"
 
 
 @pytest.mark.parametrize(

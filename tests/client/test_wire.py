@@ -221,6 +221,7 @@ ERRORS: list[tuple[object, str]] = [
     ({"code": 402, "message": "credits"}, "rejected"),
     ({"statusCode": 429, "message": "slow down"}, "rate_limited"),
     ({"error": {"message": "Insufficient credits"}}, "rejected"),
+    ({"object": "error", "message": "no"}, "server_error"),
 ]
 
 
@@ -306,7 +307,7 @@ def events(*chunks: object, end: str = "data: [DONE]\n\n", between: str = "\n\n"
     return ("".join(said) + end).encode()
 
 
-def delta(content: str | None = None, finish_reason: str | None = None, **more: object) -> dict[str, object]:
+def delta(content: object = None, finish_reason: str | None = None, **more: object) -> dict[str, object]:
     return {"choices": [{"index": 0, "delta": {"content": content, **more}, "finish_reason": finish_reason}]}
 
 
@@ -314,6 +315,8 @@ STREAMS = [
     events(delta("It is"), delta(" B"), delta(None, "stop")),
     events(delta("It is"), delta(" B", "stop"), end=""),
     events(delta("It is B", "stop"), end="", between=""),
+    events(delta("It is"), delta(" B", "stop")).replace(b"data: ", b"data:"),
+    events(delta([{"type": "text", "text": "It is"}]), delta(" B", "stop")),
     events(delta("It is"), delta(" B")),
     b"\xef\xbb\xbf: wait\n\n" + events(delta("", role="assistant"), delta("It is B", "stop"), between="\r\n\r\n"),
     events(delta("It is"), delta(" B", "stop"), between="\n"),

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import time
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ async def test_a_good_server_of_each_kind_is_usable(
     server = fault_server(seeing(), kind=kind)
     checked = await examined(server.base_url)
     assert checked.worst == ()
+    assert 0 < checked.took_s < time.monotonic()
     assert {received.json["model"] for received in server.chats} == {"tiny-vlm"}
     assert any(not image.url for received in server.chats for image in received.images), "the uuid alone"
     kept = fingerprint(checked)

@@ -12,9 +12,17 @@ from vqa_client.client.check.sizes import image_limit_finding, sizes_finding
 from vqa_client.client.probing.asks import ProbeReply
 from vqa_client.client.probing.findings import Finding
 from vqa_client.client.probing.identity import Evidence, identity_findings
-from vqa_client.client.probing.parameters import PARAMETERS, effect_of, reasoning_finding, usage_finding, uuid_finding
+from vqa_client.client.probing.parameters import (
+    PARAMETERS,
+    effect_of,
+    parameter_findings,
+    reasoning_finding,
+    usage_finding,
+    uuid_finding,
+)
 
 SEEN, NO = said("red"), refused(400, "no")
+LATE = ProbeReply(refusal="no reply", status="timeout")
 TOO_MANY = refused(400, "At most 1 image(s) may be provided in one request.")
 AGAIN = "run with --max_workers 1, or another version of the server: more workers would lower the score"
 LAST = "ask a question about the last page of a document before a long run"
@@ -132,6 +140,19 @@ ROWS: list[tuple[Callable[[], Finding | None], str, str, str]] = [
     (lambda: forms_finding(BASE, OTHER, SEEN), "ok", "http://h/v1 answers; without /v1 it answers too", ""),
     (lambda: forms_finding(OTHER, BASE, NO), "ok", "http://h/ answers; with /v1 it doesn't (HTTP 400: no)", ""),
     (lambda: proxy_finding(None), "ok", "none", ""),
+    (lambda: parameter_findings({"n": NO}, SEEN, frozenset())[0], "note", "refused (HTTP 400: no)", ""),
+    (
+        lambda: parameter_findings({"n": NO}, SEEN, frozenset({"n"}))[0],
+        "warning",
+        "refused (HTTP 400: no)",
+        "the config sends it",
+    ),
+    (
+        lambda: parameter_findings({"n": LATE}, SEEN, frozenset({"n"}))[0],
+        "note",
+        "not reported (no reply)",
+        "",
+    ),
 ]
 
 
@@ -153,7 +174,7 @@ def test_findings_have_their_names() -> None:
     names = {found.name for made, *_ in ROWS if (found := made()) is not None}
     assert names == {
         *("address", "answers_under_load", "context_length", "image_limit"),
-        *("picture_tokens_by_size", "proxy", "reasoning", "usage", "uuid"),
+        *("parameter n", "picture_tokens_by_size", "proxy", "reasoning", "usage", "uuid"),
     }
 
 
@@ -181,7 +202,7 @@ EFFECTS: list[tuple[str, ProbeReply, ProbeReply, str]] = [
     ("logprobs", SEEN, SEEN, "ignored"),
     ("an unknown field", SEEN, SEEN, "ignored"),
     ("an unknown field", SEEN, NO, "refused"),
-    ("an unknown field", SEEN, ProbeReply(refusal="no reply", status="timeout"), "unclear"),
+    ("an unknown field", SEEN, LATE, "unclear"),
 ]
 
 

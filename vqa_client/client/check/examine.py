@@ -68,9 +68,9 @@ class _Check:
         self.findings: list[Finding] = []
         self._note = note
         self._named = model.model_name
-        self._kind = "unknown"
-        self._sight: Sight = "unknown"
-        self._bare = ProbeReply()
+        self._kind: str
+        self._sight: Sight
+        self._bare: ProbeReply
 
     async def run(self) -> None:
         """Make each step; if the server doesn't see images, stop: the other steps would show nothing."""
@@ -103,12 +103,12 @@ class _Check:
             colours = await self._ask_at_other_form(colours)
         self._kind, _ = kind_of(colours[0], evidence)
         self.findings += identity_findings(colours[0], evidence, self._named, self.asker.model.max_tokens)
-        code = None
+        code = bare = None
         if any(reply.completion for reply in colours):
-            self._bare = await self.asker.ask(bare_ask())
+            self._bare = bare = await self.asker.ask(bare_ask())
             code = await self.asker.ask(code_ask()) if sight_of(colours) != "colours" else None
-        self._sight = sight_of(colours, code, self._bare)
-        self.findings.append(sight_finding(colours, code, self._bare))
+        self._sight = sight_of(colours, code, bare)
+        self.findings.append(sight_finding(colours, code, bare))
         if (tokens := colours[0].prompt_tokens) is not None:
             text = f"{tokens} for one picture of {SIDE_PX} x {SIDE_PX} and a short question"
             self.findings.append(Finding(name="picture_tokens", value=tokens, text=text))
