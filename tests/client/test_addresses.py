@@ -115,7 +115,7 @@ def test_a_probable_key_in_a_path_or_a_query_is_not_shown(key: str) -> None:
 
 @pytest.mark.parametrize("name", ["key", "token", "secret", "sig", "passw", "pwd", "auth", "cred", "MyToken2", "code"])
 def test_a_short_key_is_known_by_its_name(name: str) -> None:
-    assert without_secrets(f"http://h/v1?{name}=abc&v={name}") == f"http://h/v1?{name}=<key>&v={name}"
+    assert without_secrets(f"http://h/v1?{name}=abc&v=abc") == f"http://h/v1?{name}=<key>&v=abc"
 
 
 @pytest.mark.parametrize(

@@ -75,12 +75,14 @@ def colour_of(received: Received) -> str:
     return str(json.loads(script(received).body)["choices"][0]["message"]["content"])
 
 
-async def examined(base_url: str, *, timeout_s: float = 5.0, **fields: Any) -> Checked:
+async def examined(
+    base_url: str, *, timeout_s: float = 5.0, note: Callable[[str], None] = lambda text: None, **fields: Any
+) -> Checked:
     """The whole check of a server, as the command makes it."""
     base = candidates(base_url)[0]
     async with DirectTransport(None) as transport:
         endpoint = Endpoint(base, transport, headers_for(base, None))
-        return await examine(endpoint, model(**fields), timeout_s=timeout_s, note=lambda text: None)
+        return await examine(endpoint, model(**fields), timeout_s=timeout_s, note=note)
 
 
 def named(checked: Checked, name: str) -> Finding:

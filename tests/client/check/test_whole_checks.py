@@ -70,16 +70,20 @@ FINDINGS = Path(__file__).with_name("findings.txt")
 
 async def lines_on(name: str) -> list[str]:
     kind, honoured = SHOWN[name]
+    notes = list[str]()
     with FaultServer(seeing(honoured), kind=kind) as server:
-        found = (await examined(server.base_url)).findings
+        found = (await examined(server.base_url, note=notes.append)).findings
     lines = [f"{name}: {each.level} {each.name}: {each.text} | {each.hint}" for each in found]
     if name == "everything":
-        lines += [f"{name}: {request}" for request in dict.fromkeys(map(request_line, server.chats))]
+        lines += [f"{name}: notes {note}" for note in notes]
+        lines += [f"{name}: {request}" for request in dict.fromkeys(map(request_line, server.requests))]
     return [re.sub(r"127.0.0.1:\d+|\d+ ms", "...", line) for line in lines]
 
 
 def request_line(received: Received) -> str:
-    """The fields of a request, its prompt, and how many images it has, of which width."""
+    """The path of a request or, for a question, its prompt, how many images it has, of which width, and its fields."""
+    if not received.is_chat:
+        return f"gets {received.path}"
     fields = {name: value for name, value in received.json.items() if name not in ("messages", "model")}
     widths = [int.from_bytes(image.data[16:20]) for image in received.images]  # as a PNG's header has it
     shown = ", ".join(f"{len([*same])} of {width} px" for width, same in groupby(widths))
