@@ -130,6 +130,7 @@ def test_a_short_key_is_known_by_the_part_before_it(path: str, shown: str) -> No
     ("ordinary", "like_a_key"),
     [
         ("a1-b2-c3-d4-e5", "a1-b2-c3-d4-e5-f6"),
+        ("1a-2b-3c-4d-5e", "1a-2b-3c-4d-5e-6f"),
         ("1abcdef", "1abcdefg"),
         ("abc1234", "abc12345"),
         ("abcdefghijklmnopqrst1234", "abcdefghijklmnopqrstu"),

@@ -83,6 +83,26 @@ async def test_estimated_tokens_are_corrected_by_the_usage(clock: Clock) -> None
     assert await allowance.enter(asks(), 4) == 10 + 4  # of another benchmark, with shorter replies
 
 
+async def test_what_is_not_known_of_a_request_is_estimated(clock: Clock) -> None:
+    allowance = Allowance(None, 1_000_000)
+    unmeasured = Image(name="a", sha256="", size_bytes=1, mime="image/png")
+    assert await allowance.enter(asks("x" * 40, unmeasured), 16) == 10 + 1_000 + 16
+    tokens = await allowance.enter(Request(content=("x" * 40,), parameters={"max_tokens": 5}), 16)
+    assert tokens == 10 + 5
+    allowance.leave(tokens, Completion(text="", prompt_tokens=10))  # a reply without a count has none
+    assert await allowance.enter(asks(), 16) == 10
+
+
+async def test_the_first_headers_count_the_requests_that_are_still_in_flight(clock: Clock) -> None:
+    allowance = Allowance()
+    assert [await allowance.enter(asks(), 16) for _ in range(3)] == [0, 0, 0]
+    allowance.leave(0, replied(10, 1))
+    allowance.read_headers({"x-ratelimit-remaining-requests": "3", "x-ratelimit-limit-requests": "60"})
+    for _ in range(2):
+        await allowance.enter(asks(), 16)
+    assert clock.slept == [1.0], "two of the three that are left are in flight"
+
+
 async def test_a_request_that_was_never_sent_is_not_counted(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     async def cancelled(wait_s: float) -> None:
         raise asyncio.CancelledError
@@ -127,6 +147,7 @@ async def test_a_servers_headers_set_the_rate(headers: dict[str, str], waits: li
         ("2h3m", 7380.0),
         ("1d1h", 90_000.0),
         ("12", 12.0),
+        ("1.2.3s", 0.0),
         ("soon", None),
         ("", None),
     ],
