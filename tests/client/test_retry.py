@@ -122,7 +122,11 @@ ROWS: dict[str, tuple[Tried, Outcome, Step, Tried]] = {
         Tried(1, put_off_s=RATE_LIMIT_PATIENCE_S + 30, spent_s=5),
     ),
     "a pause that is too long ends the run": (
-        Tried(), replace(RATE, wish_s=7200), Stop("asks for a pause of 7,200 s: slow down"), Tried(spent_s=5)
+        Tried(), replace(RATE, wish_s=3601), Stop("asks for a pause of 3,601 s: slow down"), Tried(spent_s=5)
+    ),
+    "a pause of an hour is not too long": (
+        Tried(), replace(RATE, wish_s=3600), Again(pause_s=3600, why="named", first=True),
+        Tried(put_off_s=3600, spent_s=5),
     ),
     "a pause that is too long moves the question to another server": (
         Tried(), replace(RATE, wish_s=7200, others=True), Move("asks for a pause of 7,200 s: slow down"),
@@ -154,5 +158,6 @@ def test_the_step_after_an_attempt_of_five_seconds(
 
 @pytest.mark.parametrize(("outcome", "crowded"), [(RATE, True), (FULL, True), (BUSY, False), (LOADING, False)])
 def test_a_window_shrinks_only_if_there_are_too_many_requests(outcome: Refused, crowded: bool) -> None:
+    assert not any(astuple(Tried())), "at first a question has cost nothing"
     assert outcome.crowded == crowded
     assert not replace(outcome, wish_s=2 * RATE_LIMIT_PATIENCE_S).crowded
