@@ -193,7 +193,7 @@ _OTHER_PEOPLE = r"""you|(?:the|your) (?:question|user|prompt|message)
     every(?:one|body)(?: \w+){0,3}
     (?:some|many|people|others|one)(?: readers)?(?: (?:may|might|could|would|will|people))?"""
 _OPINIONS = """say|says|said|claim|claims|claimed|thinks?|thought|believes?|believed|suggest|suggests|suggested|assumes?
-    mention|mentions|mentioned|expect|guess|thinking of"""
+    mention|mentions|mentioned|expect|guess|thinking of|told|tell"""
 _VERBS = "is|are|was|were|do|does|did|has|have|had|can|could|would|will|should|seems?"
 DENIES_BEFORE: Final = lazily(
     _at_word_start(rf"""
@@ -292,7 +292,7 @@ LENT: Final = lazily(
     + _words(r"""
     at first(?!.* now )|initially(?!.* now )|originally(?!.* now )|formerly(?!.* now )|previously(?!.* now )
     used to be(?!.* now )|once was(?!.* now )|was once(?!.* now )|until \d{4}(?!.* now )|i (?:had )?first \w+
-    we (?:had )?first \w+
+    we (?:had )?first \w+|i (?:was|have been|'ve been) told
     my (?:guess|idea|hunch) was|my (?:initial|first|original|earlier) \w+ was|forgiven for|tempt\w+ to|as if|argue for
     pensais|croyais|dachte|glaubte|pensaba|creia|pensavo|credevo|pensava|achava|dacht|trodde|troede|думала?|myslalem
     (?<!second )(?:thought|believed|assumed|supposed|suspected|expected)(?! to be)|i was (?:expecting|hoping|thinking)

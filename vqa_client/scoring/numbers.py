@@ -1,10 +1,11 @@
 """Read a number, a list of numbers or a formula from a reply; an unclear reply stays unread.
 
-`number` tries in this order: the whole reply, if it is a number; what the reply declares ("the answer is 14"); the only
-bold number; the number of its conclusion ("So there are 14"); a total ("14 in total"); the number of what the question
-counts ("14 birds", for "How many birds ..."); the only number of the reply; a first sentence that is only a number; the
-only number of the last sentence. In a sentence with "=", the number after it counts. Numbers may be words. A number
-that the question has ("in 2015") isn't the answer.
+`number` tries in this order: the whole reply, if it is a number; what the reply declares ("the answer is 14"); the
+only bold number; the number of its conclusion ("So there are 14"); a total ("14 in total"); the number of what the
+question counts ("14 birds", for "How many birds ..."); a sum with its parts ("14: 9 here and 5 there") and counting
+aloud; the only number of the reply; a first sentence that is only a number; the only number of the last sentence. In a
+sentence with "=", the number after it counts. Numbers may be words. A number that the question has ("in 2015") isn't
+the answer.
 """
 
 import re
@@ -65,9 +66,10 @@ _LISTED = re.compile(
 )
 """A reply ends with two items of a list, each with its number."""
 _NONE = re.compile(
-    r"(?:(?:there (?:is|are) |i (?:can )?see )?(?:no|none|not any|nothing)"
-    r"|(?:there (?:is|are)|i (?:do|can))(?:n't|n’t|not| not) (?:see )?any)\b(?! (?:\w+ )?(?:information|way|idea|clue"
-    r"|answer|data|context|mention|indication|doubt|question|image|picture|photo|figure|graph|chart|table)\b)[^.\d]{0,60}\.?",
+    r"(?:(?:there (?:is|are) |i (?:can )?see )?(?:no|none|not any|not a single|nothing)"
+    r"|(?:there (?:is|are)|i (?:do|can))(?:n't|n’t|not| not) (?:see )?(?:any|a single))\b"
+    r"(?! (?:\w+ )?(?:information|way|idea|clue|answer|data|context|mention|indication|doubt|question|image|picture"
+    r"|photo|figure|graph|chart|table)\b)[^.\d]{0,60}\.?",
     re.IGNORECASE,
 )
 _COMPARES: Final = frozenset({"more", "fewer", "less"})
@@ -121,6 +123,9 @@ _MORE_THAN = re.compile(
 """A bound, where no verb makes it the value: "it adds up to", "it drives over"."""
 _DENIED_AFTER = re.compile(rf"[^\W\d]{{0,4}} ?{NOT_THAT}|[多几幾余餘]|[^\W\d]?未満")
 _BOUND_READ: Final = len("increasing up to ") + len("no ")
+_PARTS_FOLLOW = re.compile(rf"\D*{_NUMBER.pattern}(?: ?[:(–—]|,? namely\b)")
+_SUM_FOLLOWS = re.compile(r"(?:=|\b(?:gives?|giving|makes?|making|totals?|equals?|is|are|so)\b)[^\d.!?;]{0,40}\d+\D*\Z")
+_MOST_PARTS: Final = 30
 _BECAUSE = re.compile(r",? (?:because|since|as|which|so|where)\b")
 _MOST_SHORT: Final = 40
 _LIST = re.compile(r"\[([^\[\]]*)\]")
@@ -158,6 +163,8 @@ def _candidates(reply: Reply, text: str, counted: str) -> Iterator[tuple[str, li
     yield "conclusion", _concluded_numbers(text)
     yield "total", ["".join(groups).rstrip(".,").replace(",", "") for groups in _TOTAL.findall(text)]
     yield "asked for", _counted_numbers(text, counted)
+    if counted:
+        yield "sum", _summed_numbers(text)
     yield "only number", _numbers_in(text)
     first, *others = _SENTENCE_END.split(text)
     if _is_number(first) and not (all(map(_is_number, others)) or any(map(_TAKES_BACK.match, others))):
@@ -290,8 +297,24 @@ def _counted_numbers(text: str, counted: str) -> list[str]:
     if not names:
         return []
     name = names[0] if names[0] in _COMPARES else names[-1].removesuffix("s").removesuffix("e")
-    counting = re.compile(rf"(\bone\b|{_NUMBER.pattern})(?: (?!\d)[\w-]+)? {re.escape(name)}", re.IGNORECASE)
-    return ["1" if number.lower() == "one" else number.replace(",", "") for number in counting.findall(text)]
+    counting = re.compile(
+        rf"(\bone\b|\ba single\b|{_NUMBER.pattern})(?: (?!\d)[\w-]+)? {re.escape(name)}", re.IGNORECASE
+    )
+    return [
+        "1" if number.lower() in ("one", "a single") else number.replace(",", "") for number in counting.findall(text)
+    ]
+
+
+def _summed_numbers(text: str) -> list[str]:
+    """The sum before its parts ("I count 7: 3 here and 4 there") or after them, or the last number of "1, 2, 3, 4"."""
+    values = _numbers_in(text)
+    if not 2 < len(values) <= _MOST_PARTS or not all(map(str.isdecimal, values)):
+        return []
+    first, *_, last = amounts = [int(value) for value in values]
+    if 2 * first == sum(amounts) and _PARTS_FOLLOW.match(text):
+        return values[:1]
+    counts = "1, 2, 3" in text and amounts == [*range(1, len(amounts) + 1)]
+    return values[-1:] if counts or (2 * last == sum(amounts) and _SUM_FOLLOWS.search(text)) else []
 
 
 def _numbers_in(text: str) -> list[str]:

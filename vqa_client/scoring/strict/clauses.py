@@ -237,12 +237,12 @@ class Clauses:
         """Whether [start, end) is in a place for an answer.
 
         These are a statement, a clause that names or refers to what was asked for or has few other words, the words
-        after a question, and all of a reply of one sentence that doesn't name what was asked for.
+        after a question or a correction, and all of a reply of one sentence that doesn't name what was asked for.
         """
         first = max(self.sentence(start), start - _REACH)
         text = f"{self._lower[first:start]} {self._rest_of_sentence(end)}"
         asked = "?" in self._lower[max(0, first - _FEW) : first]
-        if asked or len(text.split()) < _FEW:
+        if asked or denials.CORRECTS.search(self._lower, first, start) or len(text.split()) < _FEW:
             return True
         if not self._names_topic:
             return self._one_sentence or _POINTS.search(text) is not None or self.states(start, end)
