@@ -183,7 +183,7 @@ def test_the_servers_figures_are_at_the_end_of_a_plain_line_and_below_a_live_one
     clock.now_s += 31
     plain.finished(record())
     assert capsys.readouterr().err.endswith(f" · server: {said}\n")
-    live._console = Console(file=io.StringIO(), force_terminal=True, width=120, highlight=False)
+    live._console = Console(file=io.StringIO(), force_terminal=True, width=120)
     live.begin("mc clean", 100)
     live.serving(said)
     with live._console.capture() as drawn:
@@ -230,13 +230,13 @@ def test_the_live_display_shows_markup_in_names_unchanged(monkeypatch: pytest.Mo
     from rich.console import Console
 
     live = LiveDisplay()
-    live._console = Console(file=io.StringIO(), force_terminal=True, width=120, highlight=False)
-    live.note("path imgs/[slug]/1.png and [/INST] and \x1b[31mred")
+    live._console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    live.note("path imgs/[slug]/1.png and [/INST] and :bug: and \x1b[31mred")
     live.begin("mc [bold]x", 10)
     live.finished(record())
     live.end()
     drawn = live._console.file.getvalue()  # type: ignore[attr-defined]
-    assert "imgs/[slug]/1.png and [/INST] and \\x1b[31mred" in drawn
+    assert "\x1b[2mpath imgs/[slug]/1.png and [/INST] and :bug: and \\x1b[31mred\x1b[0m" in drawn
     assert "mc [bold]x" in drawn
 
 

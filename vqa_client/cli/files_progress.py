@@ -158,6 +158,5 @@ def _bar(files: _FilesCount) -> Iterator[Callable[[], None]]:
     def draw_bar() -> Any:
         return bar(files.title, files.done, files.total, files.line())
 
-    console = Console(stderr=True, highlight=False)
-    with Live(console=console, get_renderable=draw_bar, refresh_per_second=4, redirect_stdout=False):
+    with Live(console=Console(stderr=True), get_renderable=draw_bar, refresh_per_second=4, redirect_stdout=False):
         yield lambda: None

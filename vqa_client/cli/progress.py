@@ -207,12 +207,14 @@ class LiveDisplay(LiveCounts):
         from rich.console import Console
 
         super().__init__()
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Console(stderr=True)
         self._live: Any = None
 
     def note(self, text: str) -> None:
+        from rich.text import Text
+
         line = folded(safe(text), self._console.width)
-        self._console.print(line, markup=False, style="dim", soft_wrap=True)
+        self._console.print(Text(line, style="dim"), soft_wrap=True)
 
     def begin(self, title: str, total: int) -> None:
         from rich.live import Live
