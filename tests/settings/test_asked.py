@@ -8,7 +8,8 @@ import pytest
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.divided import read_shard
-from vqa_client.settings.own_commands import ExplainSettings, McSettings, Vqa2Settings
+from vqa_client.settings.judge import JudgeSettings
+from vqa_client.settings.own_commands import ExplainSettings, McSettings, NiahSettings, Vqa2Settings
 from vqa_client.settings.robustness import EvaluateSettings
 from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings, entry_title, names_report
 from vqa_client.settings.validation import option_helps
@@ -99,6 +100,12 @@ def test_contradicting_options_are_refused(given: dict[str, Any], said: str) -> 
 
 def test_one_repeat_is_an_ordinary_run() -> None:
     assert mc(repeat=1).variations == ()
+
+
+def test_a_text_only_run_shows_no_images_and_a_judge_only_those_that_are_asked_for() -> None:
+    assert (mc().shows_images, mc(text_only=True).shows_images) == (True, False)
+    assert (NiahSettings().shows_images, NiahSettings(text_only=True).shows_images) == (True, False)
+    assert (JudgeSettings().shows_images, JudgeSettings(with_images=True).shows_images) == (False, True)
 
 
 def test_a_sample_is_refused_beside_another_option_that_selects_questions() -> None:

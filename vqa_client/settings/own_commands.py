@@ -39,11 +39,6 @@ class McSettings(ChoiceOptions, OneModelSettings):
 
     benchmark: ClassVar = "mc"
 
-    @property
-    def shows_images(self) -> bool:
-        """Whether documents are shown as page images."""
-        return not self.text_only
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NiahSettings(OneModelSettings):
@@ -63,11 +58,6 @@ class NiahSettings(OneModelSettings):
     """Case-sensitive matching."""
 
     benchmark: ClassVar = "niah"
-
-    @property
-    def shows_images(self) -> bool:
-        """Whether documents are shown as page images."""
-        return not self.text_only
 
 
 MAX_TOKENS = 100

@@ -214,7 +214,8 @@ class RunSettings(RequestOptions, BatchSettings):
 
     @property
     def shows_images(self) -> bool:
-        return True
+        """Whether questions are asked with their images."""
+        return not getattr(self, "text_only", False)
 
     @property
     def hands_over(self) -> bool:
