@@ -103,24 +103,34 @@ QUOTED = 'quote an answer that contains the separator: 42,"yes, it is"'
     [
         ("r.json", "", "r.json is empty", FORMS),
         ("r.json", "[]", "r.json contains no prediction", NEEDED),
-        ("r.json", '[{"question_id": 1, "answer": "a"}, {"question_id": 2}]', "item 2 has no answer", NEEDED),
-        ("r.json", '[{"answer": "a"}]', "item 1 has no id", NEEDED),
-        ("r.json", '[{"question_id": [1], "answer": "a"}]', r"question_id", ""),
+        ("r.json", '[{"question_id": 1, "answer": "a"}, {"question_id": 2}]', "r.json, item 2 has no answer", NEEDED),
+        ("r.json", '[{"answer": "a"}]', "r.json, item 1 has no id", NEEDED),
+        (
+            "r.json",
+            '[{"question_id": [1], "answer": "a"}]',
+            r"Expected `int | str`, got `array` - at `\$\[0\]\.question_id`; it begins with '.*'",
+            "",
+        ),
         ("r.json", "yes", "it begins with 'yes'", FORMS),
         ("r.json", "\0\1", "it begins with the bytes 00 01, which are not text", FORMS),
         ("r.json", '{\n"question_id": 1,\n', "r.json: the JSON breaks off", NEEDED),
-        ("r.jsonl", '{"question_id": 1, "answer": "a"}\n{"quest', "line 2: the JSON breaks off", FORMS),
-        ("r.csv", "question,reply\n1,a\n", "has the columns question, reply", NEEDED),
-        ("r.csv", "question_id,answer\n1,yes, it is\n", "row 1 has more cells than columns", QUOTED),
-        ("r.csv", "question_id,answer\n,yes\n", "row 1 has no id", NEEDED),
-        ("r.csv", "question_id,answer\n", "contains no prediction", NEEDED),
+        (
+            "r.jsonl",
+            '{"question_id": 1, "answer": "a"}\n{"quest',
+            "r.jsonl, line 2: the JSON breaks off; it begins with '{\"quest'",
+            FORMS,
+        ),
+        ("r.csv", "question,reply\n1,a\n", "r.csv has the columns question, reply", NEEDED),
+        ("r.csv", "question_id,answer\n1,yes, it is\n", "r.csv, row 1 has more cells than columns", QUOTED),
+        ("r.csv", "question_id,answer\n,yes\n", "r.csv, row 1 has no id", NEEDED),
+        ("r.csv", "question_id,answer\n", "r.csv contains no prediction", NEEDED),
     ],
 )
 def test_a_malformed_file_is_refused_with_the_reason(
     name: str, content: str, message: str, hint: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(DataError, match=message) as caught:
+    with pytest.raises(DataError, match=f"{message}$") as caught:
         read_predictions(tmp_path / name)
     assert caught.value.hint == hint
 
@@ -141,6 +151,10 @@ def test_a_vqa2_report_is_scored_model_by_model(tmp_path: Path) -> None:
     assert read_predictions(path, "b").by_id["1"].status == "timeout"
     with pytest.raises(UsageError, match="'a' and 'b'"):
         read_predictions(path)
+    content["b"] = {"question_results": [*lost, {"question_id": 2}]}
+    path.write_text(json.dumps({"results": content}))
+    with pytest.raises(DataError, match=f"{path.name}, b, item 2 has no answer$"):
+        read_predictions(path, "b")
     path.write_text(json.dumps({"results": {"a": {"question_results": rows}}}))
     assert texts(read_predictions(path)) == {"1": "red"}
 

@@ -29,9 +29,33 @@ NAMELESS = {
     "az://": "s3://bucket/rows.csv",
     "https://": "https://host/rows.csv",
 }
+METRICS = [
+    (("bleu_4",), "'bleu_4'", ""),
+    ((), "empty", ""),
+    (("raw", "x", "cider"), "'x', 'cider'", "vqa-client score-explanations scores explanations"),
+]
 FILLED = "a {input} {output}"
+ONE_COMMAND, PACED = "leave it out: one command sends all batches", "leave it out: the batch service sets the pace"
+UNBATCHED: list[tuple[dict[str, Any], str, str]] = [
+    ({"shard": "next/4"}, "--shard next/N", ONE_COMMAND),
+    ({"ray": "auto", "shards": 4}, "--ray", ONE_COMMAND),
+    ({"max_cost": 1.0}, "--max_cost", "--dry_run shows the files, and what they cost"),
+    ({"max_workers": 4}, "--max_workers", "leave it out: --batch_parallel says how many batches are open at once"),
+    ({"breaker_after": 4}, "--breaker_after", "leave it out: --batch_rounds says how often a question is sent"),
+    ({"image_uuid": "auto"}, "--image_uuid", "leave it out: a batch contains every image"),
+    ({"rpm": 4.0}, "--rpm", PACED),
+    ({"tpm": 4.0}, "--tpm", PACED),
+    ({"endpoint": ("http://a", "http://b")}, "several of --endpoint", "name the one that gets the batches"),
+    ({"stream": True}, "--stream", "leave it out: results come whole"),
+]
 RAY_WORKERS = "Ray starts a worker for each processor"
 JUDGED_LATER = "vqa-client judge RESULTS judges it later"
+ONE_EACH = "one run each, with an --output each"
+SHARD = "K/N such as 3/64, of nine digits at most; auto, auto/N or next/N"
+PAGES = "all, evidence, or retrieved:K such as retrieved:3"
+NAME = "give 1 to 40 letters, digits, '-', '_', '.' and blanks"
+SCALE = "give the lowest and the highest grade, up to 100: 0-10"
+IN_CONFIGS = "give the names in the configs' model_name"
 FASTER = "for more speed give --max_workers, or several servers by --endpoint"
 SOURCES = "--data takes a data file or a folder of .txt files, --pdf PDF files"
 
@@ -72,29 +96,15 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
             "--ray ray://h:1 is a client's address",
             "run the command on a node of the cluster: --ray auto",
         ),
-        ({"shard": "3"}, "--shard is '3'", "K/N such as 3/64, of nine digits at most; auto, auto/N or next/N"),
-        (
-            {"shard": "1/9999999999"},
-            "--shard is '1/9999999999'",
-            "K/N such as 3/64, of nine digits at most; auto, auto/N or next/N",
-        ),
+        ({"shard": "3"}, "--shard is '3'", SHARD),
+        ({"shard": "1/9999999999"}, "--shard is '1/9999999999'", SHARD),
         ({"shard": "4/3"}, "--shard 4/3 is part 4 of 3", "K goes from 1 to N"),
         ({"shard": "0/3"}, "--shard 0/3 is part 0 of 3", "K goes from 1 to N"),
         ({"no_wait": True}, "--no_wait needs batches", "add --batch"),
         (
-            {"batch": True, "max_cost": 1.0},
-            "--max_cost can't be combined with --batch",
-            "--dry_run shows the files, and what they cost",
-        ),
-        (
             {"batch_command": FILLED, "processes": "2"},
             "--processes can't be combined with --batch_command",
-            "leave it out: one command sends all batches",
-        ),
-        (
-            {"batch": True, "max_workers": 4},
-            "--max_workers can't be combined with --batch",
-            "leave it out: --batch_parallel says how many batches are open at once",
+            ONE_COMMAND,
         ),
         (
             {"batch": True, "batch_command": FILLED},
@@ -103,7 +113,7 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
         ),
         (
             {"batch_command": "a '{input}"},
-            '--batch_command is "a \'{input}": No closing quotation',
+            """--batch_command is "a '{input}": No closing quotation""",
             "quote it as for sh",
         ),
         (
@@ -116,7 +126,7 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
             "--batch_window is '99999h'; it must be from 1 to 9999 hours or days",
             "such as 24h or 7d",
         ),
-        ({"repeat": 2, "blind": True}, "--repeat and --blind can't be combined", "one run each, with an --output each"),
+        ({"repeat": 2, "blind": True}, "--repeat and --blind can't be combined", ONE_EACH),
         ({"sample": 5, "limit": 5}, "--sample and --limit both select questions", "give one of them"),
         ({"by": "difficulty"}, "--by needs --sample", "--sample 500 --by FIELD"),
         ({"rate": 2.0}, "--rate needs a dry run", "add --dry_run"),
@@ -142,10 +152,9 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
             "the run sets it: leave it out",
         ),
         ({"extra_body": ("top_k",)}, "--extra_body 'top_k' has no value", "--extra_body name=value"),
-        (
-            {"batch": True, "endpoint": ("http://a", "http://b")},
-            "several of --endpoint can't be combined with --batch",
-            "name the one that gets the batches",
+        *(
+            ({"batch": True, **given}, f"{option} can't be combined with --batch", hint)
+            for given, option, hint in UNBATCHED
         ),
     ],
     ServeSettings: [({"start_timeout": nan}, "--start_timeout is nan; it must be a finite number above 0", "")],
@@ -156,11 +165,7 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
     BenchmarkSettings: [
         ({"judge": "j", "repeat": 2}, "--judge needs a whole run with one form of each question", JUDGED_LATER),
         ({"judge": "j", "shard": "1/2"}, "--judge needs a whole run with one form of each question", JUDGED_LATER),
-        (
-            {"shots_from": Path("d")},
-            "--shots_from needs --shots",
-            "--shots N",
-        ),
+        ({"shots_from": Path("d")}, "--shots_from needs --shots", "--shots N"),
         *(
             ({"data": Path(address)}, f"{address} names nothing", f"an address is such as {example}")
             for address, example in NAMELESS.items()
@@ -178,23 +183,19 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
         ({"output": Path("s3://b/x")}, "--output can't be an address: s3://b/x", NO_ADDRESS),
     ],
     PageOptions: [
-        (
-            {"pages": "retrieved:0"},
-            "--pages 'retrieved:0' is unknown",
-            "all, evidence, or retrieved:K such as retrieved:3",
-        ),
-        ({"pages": "all,some"}, "--pages 'some' is unknown", "all, evidence, or retrieved:K such as retrieved:3"),
+        ({"pages": "retrieved:0"}, "--pages 'retrieved:0' is unknown", PAGES),
+        ({"pages": "all,some"}, "--pages 'some' is unknown", PAGES),
+        ({"pages": "all,evidence", "blind": True}, "--blind and --pages can't be combined", ONE_EACH),
     ],
     JudgeSettings: [
         (
             {"which": "okay"},
             "--which names 'okay'",
-            "all, wrong, or any of ok, unparsed, ambiguous, truncated, refused, empty, bad_image, "
-            "too_long, too_many_images, bad_response, rate_limited, timeout, connection, "
-            "server_error, rejected",
+            "all, wrong, or any of ok, unparsed, ambiguous, truncated, refused, empty, bad_image, too_long, "
+            "too_many_images, bad_response, rate_limited, timeout, connection, server_error, rejected",
         ),
-        ({"scale": "5-4"}, "--scale is 5-4", "give the lowest and the highest grade, up to 100: 0-10"),
-        ({"scale": "0-101"}, "--scale is 0-101", "give the lowest and the highest grade, up to 100: 0-10"),
+        ({"scale": "5-4"}, "--scale is 5-4", SCALE),
+        ({"scale": "0-101"}, "--scale is 0-101", SCALE),
         (
             {"kind": "grade", "choice_mode": "logprob"},
             "--choice_mode logprob takes verdicts of one character, and --kind grade has others",
@@ -215,8 +216,7 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
         (
             {"shard": "1/2"},
             "judge doesn't take --shard: its log must be one, beside the run's",
-            "join a sharded run by vqa-client merge; for more speed give --max_workers, "
-            "or several servers by --endpoint",
+            f"join a sharded run by vqa-client merge; {FASTER}",
         ),
         ({"processes": "2"}, "judge doesn't take --processes: its log has one writer", FASTER),
         ({"ray": "auto", "shards": 4}, "judge doesn't take --ray: its log has one writer", FASTER),
@@ -236,11 +236,14 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
             "--predictions can't be an address: gs://b/x",
             NO_ADDRESS,
         ),
-        (
-            {**SCORED, "annotations": Path("a"), "metrics": ("bleu_4",)},
-            "--metrics is 'bleu_4'; it must be any of normalised, official, official-2017, raw, "
-            "simple, simple-words, enhanced, enhanced-words, contains",
-            "",
+        *(
+            (
+                {**SCORED, "annotations": Path("a"), "metrics": metrics},
+                f"--metrics is {named}; it must be any of normalised, official, official-2017, raw, simple, "
+                "simple-words, enhanced, enhanced-words, contains",
+                hint,
+            )
+            for metrics, named, hint in METRICS
         ),
     ],
     RenderSettings: [
@@ -262,11 +265,11 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
         ({**DATA, "line_height": inf}, "--line_height is inf; it must be a finite number of at least 1", ""),
     ],
     LabelSettings: [
-        ({"name": "a/b"}, "--name is 'a/b'", "give 1 to 40 letters, digits, '-', '_', '.' and blanks"),
+        ({"name": "a/b"}, "--name is 'a/b'", NAME),
         (
             {"name": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},
             "--name is 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'",
-            "give 1 to 40 letters, digits, '-', '_', '.' and blanks",
+            NAME,
         ),
     ],
     CompareSettings: [
@@ -296,15 +299,16 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
         (
             {"config": ("a", "b"), "model": ("c",)},
             "--model goes with one --config",
-            "give the names in the configs' model_name",
+            IN_CONFIGS,
         )
     ],
     Vqa2Settings: [
         (
-            {"model": ("a", "b"), "model_name": "c"},
-            "--model_name goes with one --model",
-            "give the names in the configs' model_name",
-        )
+            {"model": ("b", "a", "x/a.json")},
+            "--model names 'a' twice",
+            "name each once; configs of one name need another",
+        ),
+        ({"model": ("a", "b"), "model_name": "c"}, "--model_name goes with one --model", IN_CONFIGS),
     ],
     ScoreExplanationsSettings: [
         ({**SCORED, "coco_captions": True}, "--coco_captions has no folder to write to", "name one with --output")
@@ -360,7 +364,17 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
 SUITES = [
     ("x=[", ": Invalid value (at end of document)", "a suite is a TOML file with a table for each benchmark"),
     ("max_workers=1", " names no benchmark", '[docvqa], and below it data = "DocVQA"'),
-    ("output='a'\n[a]", ": output belongs to the whole command", "give it on the command line"),
+    *(
+        (f"{name}='a'\n[a]", f": {name} belongs to the whole command", "give it on the command line")
+        for name in (
+            *("help", "output", "results-dir", "json", "html", "dry_run", "batch_step", "ok_with_failures"),
+            *("processes", "shard", "share", "ray", "shards", "ray_cpus"),
+        )
+    ),
+    *(
+        (f"[a]\n{name}=1", f", [a]: {name} belongs to the whole suite", "put it above the tables")
+        for name in ("max_cost", "max-minutes")
+    ),
     ("[a]\n[a.b]\nc=1", ", [a]: b is a table, not an option", "a table [NAME] for each benchmark"),
     ("[a]\nb=[{c=1}]", ", [a]: b is a table, not an option", "a table [NAME] for each benchmark"),
     ("benchmark='x'\n[a]", ": benchmark is above the tables", "put it into the benchmark's table"),

@@ -128,7 +128,7 @@ def read_annotations(path: str | os.PathLike[str]) -> Annotations:
 def _begins_with_row(name: str) -> bool:
     """Whether a file has one object per line, and isn't one broken object."""
     try:
-        msgspec.json.decode(next(lines(name), (0, b""))[1], type=Annotation)
+        msgspec.json.decode(next((line for _, line in lines(name)), b""), type=Annotation)
     except UNDECODABLE:
         return False
     return True

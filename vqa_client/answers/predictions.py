@@ -213,7 +213,7 @@ def _report(name: str, text: memoryview) -> _Report | None:
     try:
         return msgspec.json.decode(text, type=_Report)
     except UNDECODABLE as error:
-        if not is_log(name) and next(lines(name), (0, b""))[1].strip() == b"{":
+        if not is_log(name) and next(lines(name))[1].strip() == b"{":
             raise DataError(f"{name}: {fault(error, text)}", hint=_FORM_HINT) from None
         return None
 

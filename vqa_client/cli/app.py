@@ -184,7 +184,7 @@ def _type_words(kind: Any) -> str:
 
 def _similar_hint(word: str, known: Iterable[str]) -> str:
     """A hint with the known word that is most similar to `word`, if one is."""
-    near = get_close_matches(word, known, n=1, cutoff=_SIMILAR)
+    near = get_close_matches(word, known, cutoff=_SIMILAR)
     return f"did you mean {near[0]}?" if near else ""
 
 

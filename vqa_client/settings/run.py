@@ -296,7 +296,7 @@ def retried(words: str) -> frozenset[Status]:
     named = [word.strip() for word in words.split(",") if word.strip()]
     unknown = next((word for word in named if word not in known), None)
     if unknown is not None:
-        near = difflib.get_close_matches(unknown, known, 1)
+        near = difflib.get_close_matches(unknown, known)
         guess = f"did you mean {near[0]}? " if near else ""
         hint = f"{guess}known are {', '.join(known)}; --fresh asks all again"
         raise UsageError(f"unknown status {unknown!r} in --retry", hint=hint)
