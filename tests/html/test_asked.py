@@ -57,6 +57,13 @@ def test_right_in_all_rotations_leads(tmp_path: Path) -> None:
     assert "guessing 33.3\u202f% (dashed)" in text.replace("&#8239;", "\u202f")
 
 
+def test_a_failure_in_a_later_rotation_alone_is_linked(tmp_path: Path) -> None:
+    lost = failed(1, variant="rotation/2", references=("B",))
+    page = html_of(tmp_path / "lost", [*rotations(1, *"ACB")[:2], lost])
+    assert '<a href="#outcome=failed">What got no reply</a>' in page
+    assert "What got no reply" not in html_of(tmp_path / "none", rotations(1, *"ACB"))
+
+
 def test_the_difference_that_images_make_is_paired(tmp_path: Path) -> None:
     records = [
         record(number, variant=variant, right=variant == "seen" or number < 2)

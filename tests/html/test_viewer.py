@@ -307,7 +307,7 @@ def test_the_index_shows_the_options_in_which_runs_differ(tmp_path: Path) -> Non
     listed = re.sub(
         r"<[^>]+>|\s+", " ", Viewer(tmp_path, comparison_page).answer("").body.decode().partition("<tbody>")[2]
     )
-    said = " ".join(listed.split())
+    said = " ".join(listed.split()).replace(" ,", ",")
     assert "1 1 of 3, 1 failed" in said
     assert "mc clean pass@1: mean of 2 repeats org/model-7b 50.0" in said
     assert "4 complete --limit 2, --repeat 2 2026-11-28 03:45" in said

@@ -40,7 +40,7 @@ function picture(at, all) {
     made.append(link);
   }
   const title = href ? opening(href, at, all, shown(name)) : shown(name);
-  const facts = [width ? `${width} × ${height}` : "", `${number(Math.ceil(size / 1024))} KB`].filter(Boolean).join(", ");
+  const facts = [width ? `${width} × ${height}` : "", size < 1000 ? `${size} bytes` : `${number(Math.round(size / 1000))} KB`].filter(Boolean).join(", ");
   made.append(title, ` ${facts} `, element("span", { className: "digest", title: sha256 }, sha256.slice(0, 12)));
   if (needle?.at === at) made.append(element("div", { className: "strong" }, "has the needle"));
   if (transforms.length) made.append(element("div", {}, "sent after: ", shown(transforms.join(", "))));

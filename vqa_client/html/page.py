@@ -94,7 +94,7 @@ def _index_row(place: Path, number: int, overview: Overview) -> dict[str, Any]:
     ]
     settings = run.facts.settings
     shown_settings = {name: settings[name] for name in DISTINGUISHING if name in settings}
-    options = [f"--{name} {value}" for name, value in shown_settings.items() if not _is_default(name, value)]
+    given = {name: value for name, value in shown_settings.items() if not _is_default(name, value)}
     folder = run.log.parent
     return {
         "number": number,
@@ -104,7 +104,7 @@ def _index_row(place: Path, number: int, overview: Overview) -> dict[str, Any]:
         "figure": (*lead, *figures.overall(overview))[0],
         "n": n,
         "state": ", ".join(filter(None, states)),
-        "options": ", ".join(options).replace(" True", ""),
+        "options": [(f"--{name}", "" if value is True else f" {value}") for name, value in given.items()],
         "started": str(sessions[0].get("started", ""))[:16].replace("T", " ") if sessions else "",
         "spent": spent(overview),
         "folder": str(folder.relative_to(place)) if folder.is_relative_to(place) else str(folder),
