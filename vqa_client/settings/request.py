@@ -61,10 +61,14 @@ class RequestOptions:
         """The keys of ModelSettings that these options change; `extra_body` is the config's. Raises UsageError."""
         own: dict[str, Any] = {"top_p": self.top_p, "seed": self.seed_model}
         body = dict(extra_body or {}) | without_none(own)
-        for path, text in _parse_pairs("extra_body", self.extra_body).items():
-            _set_field(body, path.split("."), value := _parse_value(text))
-            if number := not_finite(value, path):
-                raise UsageError(f"--extra_body has {number}: numbers in JSON are finite", hint="a text has quotes")
+        try:
+            for path, text in _parse_pairs("extra_body", self.extra_body).items():
+                _set_field(body, path.split("."), _parse_value(text))
+            number = not_finite(body)
+        except RecursionError:
+            raise UsageError("--extra_body is nested too deeply", hint="give fewer brackets or dots") from None
+        if number:
+            raise UsageError(f"--extra_body has {number}: numbers in JSON are finite", hint="a text has quotes")
         if taken := sorted(OURS & body.keys()):
             raise UsageError(f"--extra_body sets {', '.join(taken)}", hint="the run sets it: leave it out")
         changed = {
