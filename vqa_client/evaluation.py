@@ -20,10 +20,10 @@ from vqa_client.client.session import (
     Session,
     addressed,
     affordable_workers,
-    as_asked,
     model_of,
     named_model,
     open_session,
+    reused,
 )
 from vqa_client.client.uploading.choose import name_suffix
 from vqa_client.cpus import usable_cpus
@@ -345,7 +345,7 @@ class _Server:
             opening = open_session(settings, config, note=note, transport=transport, patience=patience)
             session = await self._stack.enter_async_context(opening)
         else:
-            session = as_asked(self._session, settings, config, note=self._note)
+            session = reused(self._session, settings, config, note=self._note)
         is_checked = session is self._session and "fingerprint" in session.server
         if settings.check and settings.shows_images and not is_checked:
             session = await check_before(session, self._note)

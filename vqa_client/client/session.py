@@ -92,7 +92,7 @@ async def open_session(
             yield Session(chat=chat, model=model, endpoint=routes.all[0].endpoint, server=server)
 
 
-def as_asked(
+def reused(
     session: Session,
     settings: RunSettings,
     config: ModelSettings | None,

@@ -12,7 +12,7 @@ from vqa_client.judge.kinds import Judged, expected, keys_of, label_and_text, la
 from vqa_client.log_lines import Key, run_name
 from vqa_client.reports.log_reader import JUDGED_BY, LogReader, find_logs, run_file_of
 from vqa_client.runner import judge
-from vqa_client.runs.reopened import Reopened, asked_as, reopen
+from vqa_client.runs.reopened import Reopened, as_recorded, reopen
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.reply import kept_completion, reply_from
 from vqa_client.settings.judge import WRONG, JudgeKind, JudgeSettings
@@ -99,7 +99,7 @@ class JudgedRun:
                         yield question.id, variant
 
         for record in self.records.of(keys()):
-            yield asked_as(current[0], record.variant, record.groups), record
+            yield as_recorded(current[0], record), record
 
     def rule(self, record: Record) -> float:
         """The score of a reply by the rule; for a pair, 1 if it is above the other reply's, 0.5 if equal, else 0."""

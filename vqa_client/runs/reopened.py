@@ -1,7 +1,7 @@
 """Reads saved replies again, or a benchmark's own references; needs no server and no images."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from math import fsum
 from pathlib import Path
@@ -22,7 +22,7 @@ from vqa_client.settings.run import RunSettings
 from vqa_client.task import Task, Walk
 from vqa_client.tasks import registry
 from vqa_client.tasks.registry import open_benchmark
-from vqa_client.types import ANSWERED, Completion, Group, Question, Record, Status
+from vqa_client.types import ANSWERED, Completion, Question, Record, Status
 
 WAY_OUT = "start in the folder in which the run was started, since its paths are relative to it, or put the file back"
 _CORRUPTED: Final = ("corruption", "level")
@@ -89,14 +89,14 @@ def _fits_json(value: Any) -> bool:
     return isinstance(value, str | int | float | list | dict | None) and all(map(_fits_json, inner))
 
 
-def asked_as(question: Question, variant: str, groups: Mapping[str, Group]) -> Question:
-    """The question as a record's variant asks it; `groups` are the record's, which name the corruption.
+def as_recorded(question: Question, record: Record) -> Question:
+    """The question in the record's variant, with its corruption among the groups.
 
     If the variant is an order of the choices, they are put into it, unless the question has the variant already.
     """
-    corrupted = {name: groups[name] for name in _CORRUPTED if name in groups}
-    asked = replace(question, variant=variant, groups=question.groups | corrupted)
-    return asked if question.variant == variant else as_shown(asked)
+    corrupted = {name: record.groups[name] for name in _CORRUPTED if name in record.groups}
+    asked = replace(question, variant=record.variant, groups=question.groups | corrupted)
+    return asked if question.variant == record.variant else as_shown(asked)
 
 
 def settings_of(file: RunFile, *, as_given: bool = False) -> tuple[RunSettings, registry.RegisteredBenchmark]:
@@ -229,7 +229,7 @@ def _asked_questions(run: Reopened, log: Path) -> Callable[[Record], Question | 
 
     def question_of(record: Record) -> Question | None:
         question = by_key.get(record.key) or by_id.get(record.question_id)
-        return asked_as(question, record.variant, record.groups) if question else None
+        return as_recorded(question, record) if question else None
 
     return question_of
 

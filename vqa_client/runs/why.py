@@ -12,7 +12,7 @@ from vqa_client.errors import DataError, UsageError, VqaClientError
 from vqa_client.reports.log_reader import find_logs, run_file_of
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.runner import judge
-from vqa_client.runs.reopened import Reopened, asked_as, reopen, settings_of
+from vqa_client.runs.reopened import Reopened, as_recorded, reopen, settings_of
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.choices.trace import ChoiceView, explain_choice, peeled_off
 from vqa_client.scoring.finish import is_blocked
@@ -130,7 +130,7 @@ def _similar_ids(question_id: str, others: set[str]) -> str:
 
 def _question(run: Reopened, record: Record) -> Question | None:
     question = next((asked for asked in run.questions if asked.id == record.question_id), None)
-    return asked_as(question, record.variant, record.groups) if question else None
+    return as_recorded(question, record) if question else None
 
 
 def _why(log: Path, task: str, record: Record, run: Reopened | None, question: Question | None, unknown: str) -> Why:
