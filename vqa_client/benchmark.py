@@ -106,7 +106,7 @@ class Replay(Struct, frozen=True):
 
 
 class Metric(Struct, frozen=True):
-    """A score of one question in [0, 1], or None where it doesn't count.
+    """A score of one question in [0, 1], or None where it doesn't count; named n_..., it is a count.
 
     `of` scores the answer that `parse` returned, or that `read` returns: another reading of the same reply, such as a
     published script's. With `rationale` it scores the explanation instead. Without an answer the score is 0. `when`
@@ -124,10 +124,15 @@ class Metric(Struct, frozen=True):
     normalise: Callable[[str], str] | None = None
 
     def score(self, answer: str | None, question: Question) -> float | None:
-        """The score of an answer, or None where it doesn't count."""
+        """The score of an answer, or None where it doesn't count; raises UsageError for one outside [0, 1]."""
         if not question.references or (self.when is not None and not self.when(question)):
             return None
-        return 0.0 if answer is None else self.of(answer, question)
+        score = 0.0 if answer is None else self.of(answer, question)
+        if score is None or (isinstance(score, float | int) and (0 <= score <= 1 or self.name.startswith("n_"))):
+            return score if score is None else float(score)
+        raise UsageError(
+            f"the metric {self.name} returns {score!r} for question {question.id!r}", hint="a score is from 0 to 1"
+        )
 
 
 class Total(Struct, frozen=True):
@@ -225,6 +230,11 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     scoring: Mapping[str, str] = NO_OPTIONS
     version: str = "1"
 
+    def __post_init__(self) -> None:
+        names = {"", *(metric.name for metric in self.metrics), *(total.name for total in self.totals)}
+        if unknown := {self.headline, self.answers_by} - names:
+            raise ValueError(f"{self.name} has no metric or total {unknown.pop()!r}")
+
     @property
     def headline_metric(self) -> Metric:
         """The metric of a score's value."""
@@ -308,11 +318,17 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         return replace(prompt, text=template) if template else prompt
 
     def answer(self, metric: Metric, reply: Reply, question: Question) -> Answer:
-        """The answer of a reply in the reading of a metric without a Replay."""
+        """The answer of a reply in the reading of a metric without a Replay; raises UsageError where it isn't one."""
         if metric.read is not None:
             assert not isinstance(metric.read, Replay), metric.name
-            return metric.read(reply, question)
-        return reply.without_answer() if reply.status else self.parse(reply, question)
+            answer = metric.read(reply, question)
+        else:
+            answer = reply.without_answer() if reply.status else self.parse(reply, question)
+        if isinstance(answer, Answer) and isinstance(answer.text, str | None):
+            return answer
+        raise UsageError(
+            f"{self.name} reads {answer!r} in the reply to question {question.id!r}", hint="return Answer(text='...')"
+        )
 
     def task(
         self, prompt_template: str | None = None, scoring: Mapping[str, str] = NO_OPTIONS, system: str | None = None

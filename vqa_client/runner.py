@@ -139,12 +139,19 @@ def record_of_answer(question: Question, answer: Answer, score: Score) -> Record
 
 
 def judge(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:
-    """The answer in a completion and its score; a blocked reply is a refusal and scores nothing."""
+    """The answer in a completion and its score; a blocked reply is a refusal and scores nothing.
+
+    An error of the benchmark's own rules names the question.
+    """
     reply = reply_from(completion)
-    if reply.status == "refused":
-        return reply.without_answer(), task.score(reply.without_answer(), _NOTHING, question)
-    answer = task.parse(reply, question)
-    return answer, task.score(answer, reply, question)
+    try:
+        if reply.status == "refused":
+            return reply.without_answer(), task.score(reply.without_answer(), _NOTHING, question)
+        answer = task.parse(reply, question)
+        return answer, task.score(answer, reply, question)
+    except Exception as error:
+        error.add_note(f"question {question.id}")
+        raise
 
 
 _NOTHING = reply_from(Completion(text=""))

@@ -171,6 +171,60 @@ def test_a_file_without_a_benchmark_is_refused(
     assert told in f"{caught.value}; {caught.value.hint}"
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("parse=short_answer", "parse=lambda reply, question: reply.nothing", "raises AttributeError\nTraceback"),
+        ("best_of(relaxed), ", "lambda answer, question: 1 / 0, ", "division by zero\nquestion receipts#0\nhint: mend"),
+        ("    return Question(", "    row.lost\n    return Question(", "receipts.jsonl: row 1\nhint: mend the file\n"),
+        ("parse=short_answer", "parse=lambda reply, question: reply.text", "receipts reads '12.40' in the reply to qu"),
+        (
+            "best_of(relaxed), ",
+            "lambda answer, question: 2, ",
+            "the metric relaxed returns 2 for question 'receipts#0'",
+        ),
+        ("best_of(relaxed), ", "lambda answer, question: float('nan'), ", "relaxed returns nan for question"),
+        ("best_of(relaxed), ", "lambda answer, question: '1', ", "relaxed returns '1' for question"),
+        ("return Question(", "return dict(", "row 1: it makes 'id', which is not a Question"),
+        ("return Question(", "made = Question(", "row 1: it makes None, which is not a Question"),
+        (
+            "(row.total,)",
+            "row.total",
+            "row 1: its Question has a wrong type: Expected `array`, got `str` - at `$.refer",
+        ),
+        ('"shop": row.shop', '"shop": 3', "Expected `str | array`, got `int` - at `$.groups[...]`"),
+        (
+            '"{question}\\nReply with the number alone."',
+            "lambda question: None",
+            "prompt of question 'receipts#0' is None",
+        ),
+        ('breakdowns=("shop",)', 'headline="exact"', "receipts has no metric or total 'exact'"),
+    ],
+)
+def test_a_mistake_in_a_benchmarks_file_is_named_with_its_place(
+    before: str, after: str, said: str, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, server = receipts(tmp_path), fault_server("12.40")
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
+    run = ["run", str(path), "--data", str(tmp_path / "receipts"), "-o", str(tmp_path / "out"), "--max_workers", "1"]
+    assert run_command([*run, "--base_url", server.base_url]) == 2
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert "vqa_client/cli" not in shown
+
+
+def test_a_metric_may_return_true_or_false(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, server = receipts(tmp_path), fault_server("12.40")
+    path.write_text(path.read_text().replace("best_of(relaxed), ", "lambda answer, question: answer == '12.40', "))
+    run = ["run", str(path), "--data", str(tmp_path / "receipts"), "-o", str(tmp_path / "out"), "--no-html"]
+    assert run_command([*run, "--base_url", server.base_url]) == 0
+    assert json.loads((tmp_path / "out/receipts.json").read_text())["accuracy"] == 1
+
+
 @pytest.mark.parametrize("more", [(), ("--shots", "2", "--shots_from", "train")])
 def test_a_benchmark_without_data_parts_is_an_error(
     more: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]

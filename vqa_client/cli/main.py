@@ -79,6 +79,12 @@ def _run_guarded(command: Callable[[], int | None]) -> int:
         if error.filename is None:
             raise
         return _print_error(forbidden(error), EXIT_USAGE)
+    except Exception as error:
+        from vqa_client.tasks.registry import fault_of_author
+
+        if (fault := fault_of_author(error)) is None:
+            raise
+        return _print_error(fault, EXIT_USAGE)
     except KeyboardInterrupt:
         with suppress(KeyboardInterrupt):
             say("stopped")

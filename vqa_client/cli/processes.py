@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import os
+import re
 import signal
 import sys
 import time
@@ -168,9 +169,8 @@ def without_options(words: Sequence[str], options: Collection[str]) -> list[str]
 
 
 def _read_error(stderr: str, kind: Callable[..., VqaClientError]) -> VqaClientError:
-    lines = stderr.splitlines()
-    errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
-    hints = [line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")]
+    errors = re.findall(r"^error: (.*?)\s*(?=^hint: |^error: |\Z)", stderr, re.MULTILINE | re.DOTALL)
+    hints = re.findall(r"^hint: (.*)", stderr, re.MULTILINE)
     return kind("\n".join(errors) or stderr.strip() or "its process ended early", hint="; ".join(hints))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import natural_key, sha256_of
@@ -48,7 +48,8 @@ class _Walk(Struct, frozen=True, kw_only=True):
     def __iter__(self) -> Iterator[Question]:
         return islice((made for made in self.made() if isinstance(made, Question)), self.limit)
 
-    def made(self) -> Iterator[Question | LeftOut]:
+    def made(self, *, checks: bool = False) -> Iterator[Question | LeftOut]:
+        """The questions and the rows that make none; with `checks`, a field of the wrong type is a DataError."""
         join = self.form.join
         needed = self.filler.needed | {join.on} if join else self.filler.needed
         for table in self.tables:
@@ -59,10 +60,15 @@ class _Walk(Struct, frozen=True, kw_only=True):
                 try:
                     row = self.filler.row(self._with_joined(cells), f"{table.start}{number}:", base)
                     made = self.question(row, Place(file, number, self.split, folder, str(path)))
-                    made = (made,) if isinstance(made, Question | LeftOut) else [*made]
+                    made = [*made] if isinstance(made, Iterable) else (made,)
+                    for item in made if checks else ():
+                        _check_types(item)
                 except ValueError as error:
                     hint = f"its columns are {', '.join(table.header or cells)}"
                     raise DataError(f"{path}: row {number + 1}: {error}", hint=hint) from None
+                except Exception as error:
+                    error.add_note(f"{path}: row {number + 1}")
+                    raise
                 for item in made:
                     is_open = self.choices_only and isinstance(item, Question) and not item.choices
                     yield LeftOut("open", item.id) if is_open else _without_hidden(item)
@@ -75,6 +81,16 @@ class _Walk(Struct, frozen=True, kw_only=True):
         if key not in self.joined:
             raise ValueError(f"no row of {join.files} has {join.key} {key}")
         return self.joined[key] | cells
+
+
+def _check_types(made: object) -> None:
+    """Raise ValueError for anything else than a question, and for a field of it that a record can't have."""
+    if not isinstance(made, Question | LeftOut):
+        raise ValueError(f"it makes {made!r}, which is not a Question")
+    try:
+        msgspec.convert(asdict(made), type(made))
+    except msgspec.ValidationError as error:
+        raise ValueError(f"its {type(made).__name__} has a wrong type: {error}") from None
 
 
 def _without_hidden(made: Question | LeftOut) -> Question | LeftOut:
@@ -274,7 +290,7 @@ def _check_questions(walk: _Walk, *, finds_images: bool) -> tuple[int, dict[str,
     left_out: dict[str, list[str]] = {}
     missing: list[str] = []
     inside = tuple(table.start for table in walk.tables)
-    for made in walk.made():
+    for made in walk.made(checks=True):
         if isinstance(made, LeftOut):
             left_out.setdefault(made.reason, []).append(made.id)
             continue

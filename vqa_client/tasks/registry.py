@@ -7,7 +7,7 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, fields
 from dataclasses import replace as with_settings
 from itertools import chain, islice
@@ -248,11 +248,16 @@ def find(name: str) -> RegisteredBenchmark:
     raise UsageError(f"there is no benchmark {name!r}", hint=f"{hint}`vqa-client list` shows all; a file ends in .py")
 
 
+_FILE: Final = "_file_"
+"""The beginning of the name of a module that is loaded from a user's file."""
+_MEND: Final = "mend the file"
+
+
 def _module_at(path: Path) -> ModuleType:
     """The module of a user's file; the traceback of its error begins in the file."""
     if not path.is_file():
         raise UsageError(f"{path} does not exist", hint="give the path of a file that declares a benchmark")
-    spec = importlib.util.spec_from_file_location(f"_file_{path.stem}", path)
+    spec = importlib.util.spec_from_file_location(f"{_FILE}{path.stem}", path)
     assert spec is not None  # its name ends in .py
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -260,12 +265,25 @@ def _module_at(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        at = error.__traceback__
-        while at is not None and at.tb_frame.f_code.co_filename != str(spec.origin):
-            at = at.tb_next
-        trace = "".join(traceback.format_exception(type(error), error, at)).rstrip()
-        raise UsageError(f"{path} can't be loaded\n{trace}", hint="mend the file") from error
+        trace, _ = _trace_from(error, {spec.name})
+        raise UsageError(f"{path} can't be loaded\n{trace}", hint=_MEND) from error
     return module
+
+
+def fault_of_author(error: Exception) -> UsageError | None:
+    """An error that a user's own benchmark raised, with the traceback from its code on; None for any other error."""
+    installed = {each.module.partition(".")[0] for each in declared().values()} - {__package__.partition(".")[0]}
+    trace, file = _trace_from(error, installed | {name for name in sys.modules if name.startswith(_FILE)})
+    return UsageError(f"{file} raises {type(error).__name__}\n{trace}", hint=_MEND) if file else None
+
+
+def _trace_from(error: Exception, packages: Collection[str]) -> tuple[str, str]:
+    """The traceback from the first code of one of these packages on, and the file of that code, "" if there is none."""
+    at = error.__traceback__
+    while at is not None and at.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in packages:
+        at = at.tb_next
+    trace = "".join(traceback.format_exception(type(error), error, at)).rstrip()
+    return trace, at.tb_frame.f_code.co_filename if at else ""
 
 
 def _entry(name: str, module: ModuleType, sha256: str = "") -> RegisteredBenchmark:
