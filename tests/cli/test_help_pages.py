@@ -5,6 +5,7 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from rich.console import Console
 from vqa_client.cli.app import app
 from vqa_client.cli.commands import COMMANDS
 from vqa_client.cli.help_pages import page_of
+from vqa_client.cli.main import run_command
 
 KEPT = Path(__file__).with_name("help.txt")
 
@@ -33,6 +35,25 @@ def listed() -> str:
 
 def test_each_command_is_listed_with_what_it_does_and_has_an_example() -> None:
     assert listed() == KEPT.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "shown", "hidden"),
+    [
+        (["judge"], {"--judge", "--max_workers"}, {"--blind", "--processes", "--shard", "--ray"}),
+        (["ask"], {"--images", "--shots"}, {"--data", "--split", "--submission", "--prompt_form"}),
+        (["selftest"], {"--data", "--split", "--limit"}, {"--output", "--base_url", "--rpm", "--circular", "--pages"}),
+        (["selftest", "mmlongbench-doc"], {"--data"}, {"--output", "--pages"}),
+        (["run", "docvqa"], {"--submission", "--prompt_form"}, set()),
+        (["run", "pope"], {"--prompt_form", "--seed"}, {"--submission"}),
+    ],
+)
+def test_a_page_leaves_out_the_options_that_the_command_does_not_use(
+    words: list[str], shown: set[str], hidden: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command([*words, "--help"]) == 0
+    options = set(re.findall(r"^│ (--\w+)", capsys.readouterr().out, re.MULTILINE))
+    assert (shown - options, hidden & options) == (set(), set())
 
 
 def helped(cache: Path, *words: str, version: str = "", **variables: str) -> subprocess.CompletedProcess[bytes]:

@@ -1,6 +1,6 @@
 """The app: how options are spelled, converted and shown in help; and command line errors in plain words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -46,13 +46,21 @@ def _convert_option(kind: Any, tokens: Sequence[Token]) -> Any:
 
 
 class HelpFormatter:
-    """Cyclopts' formatter, imported when a page is printed; it joins an option's help into one line."""
+    """Cyclopts' formatter, imported when a page is printed; it joins an option's help into one line.
+
+    `hidden` are settings of which the page leaves out the options, since the command doesn't use them.
+    """
+
+    def __init__(self, hidden: Collection[str] = ()) -> None:
+        self._hidden = {f"--{name}" for name in hidden}
 
     def __call__(self, console: Any, options: Any, panel: Any) -> None:
+        panel.entries = [entry for entry in panel.entries if self._hidden.isdisjoint(entry.positive_names)]
         for entry in panel.entries:
             if text := getattr(entry.description, "primary_renderable", None):
                 text.plain = " ".join(text.plain.split())
-        _default_formatter()(console, options, panel)
+        if panel.entries:
+            _default_formatter()(console, options, panel)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(_default_formatter(), name)
@@ -108,6 +116,7 @@ for _group, _commands in GROUPS.items():
             help=_command.help,
             help_flags=[] if _name in OWN_HELP else ["--help", "-h"],
             help_epilogue=example(_command.example),
+            **({"help_formatter": HelpFormatter(_command.hidden)} if _command.hidden else {}),
         )
 app.command(robustness)
 app.register_install_completion_command(add_to_startup=False, help="Install completion for this shell.")

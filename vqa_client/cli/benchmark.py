@@ -1,6 +1,7 @@
 """`vqa-client run` and `selftest`; and commands made from a settings type."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import fields
 from inspect import Parameter
 from typing import Annotated, Any, TypeVar, cast
 
@@ -11,12 +12,16 @@ from vqa_client.cli.app import CALL, HELP_FLAGS, SPELLED, HelpFormatter, OptionW
 from vqa_client.cli.commands import COMMANDS, default_settings
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, count, emit, safe
 from vqa_client.errors import UsageError
-from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.settings.declared import BenchmarkSettings, ChoiceSettings, PageSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.tasks.listing import declared
 
 _NO_NAME = "name one that `vqa-client list` shows, or the path of a file that declares one"
 _SHOWN = 10
+_UNTESTED = {each.name for kind in (ChoiceSettings, PageSettings) for each in fields(kind)} - {
+    *("data", "images", "split", "yes", "limit")
+}
+"""Common settings that `selftest` doesn't use."""
 Settings = TypeVar("Settings")
 _Name = Annotated[str | None, CommandParameter(allow_leading_hyphen=True, help="A name that `list` shows, or FILE.py.")]
 
@@ -79,6 +84,17 @@ def parse_options(command: App, options: Sequence[str]) -> Any | None:
     return command(list(options), **CALL)
 
 
+def _undeclared(name: str) -> Collection[str]:
+    """Common settings that a benchmark refuses, since it doesn't declare what they choose."""
+    from vqa_client.tasks.registry import COMMON, find
+
+    if name not in declared() or (entry := find(name)).settings not in COMMON:
+        return ()
+    benchmark = entry.declared(entry.settings())
+    declares = {"submission": benchmark.submission, "prompt_form": benchmark.prompt_forms}
+    return [setting for setting, declaration in declares.items() if not declaration]
+
+
 def _parse_settings(command: str, name: str | None, options: Sequence[str]) -> RunSettings | None:
     """The benchmark's settings; or print the help that is asked for, and return None."""
     wants_help = bool(HELP_FLAGS.intersection(options)) or name in HELP_FLAGS
@@ -87,12 +103,13 @@ def _parse_settings(command: str, name: str | None, options: Sequence[str]) -> R
         if not wants_help:
             raise UsageError(f"vqa-client {command} needs a benchmark", hint=_NO_NAME)
         name = "NAME|FILE.py"
-    elif name not in declared() or declared()[name].has_options:
+    elif wants_help or name not in declared() or declared()[name].has_options:
         from vqa_client.tasks.registry import find
 
         kind = find(name).settings
     app = settings_command(f"vqa-client {command} {name}", kind)
     if wants_help:
+        app.help_formatter = HelpFormatter(_UNTESTED if command == "selftest" else _undeclared(name))
         app.help, words = COMMANDS[command].help, COMMANDS[command].example
         if name in declared():
             app.help, words = declared()[name].title, f"{command} {name} --data FOLDER"

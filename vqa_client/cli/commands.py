@@ -16,12 +16,14 @@ class Command(NamedTuple):
 
     `places` are the modules of cli/ and settings/ with its function and its settings, both named after it; the second
     is empty if the function reads its options itself. `first` is the argument before the options: name, type and help.
+    `hidden` are settings that the command refuses or doesn't use; its help page leaves them out.
     """
 
     places: tuple[str, str]
     help: str
     example: str
     first: tuple[str, Any, str] | None = None
+    hidden: tuple[str, ...] = ()
 
 
 ASK, RESULTS, DOCUMENTS, SERVERS = "Ask a model", "Look at results", "Make data", "Servers"
@@ -32,6 +34,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "Ask your own questions: CSV, TSV, JSON, Parquet, tar, or a folder of images; columns are detected.",
             "ask questions.csv --images pictures --model my-model",
             ("data", Path, "A file, a folder, a quoted glob, or hf://owner/name."),
+            ("data", "split", "submission", "prompt_form"),
         ),
         "run": Command(
             ("benchmark", ""),
@@ -116,6 +119,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "Ask another model, or people, whether a finished run's replies are right; compares with the rule.",
             "judge results --judge judge-model",
             ("results", Path, "A finished run: its *.records.jsonl, its report, or a folder of runs."),
+            ("blind", "processes", "shard", "share", "ray", "shards", "ray_cpus"),
         ),
         "label": Command(
             ("view", "judge"),
@@ -215,7 +219,7 @@ def __getattr__(name: str) -> Callable[..., int | None]:
     """A command by its name: a function that imports the command's module only when it is called."""
     if name not in COMMANDS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    (module, place), _, _, first = COMMANDS[name]
+    (module, place), _, _, first, _ = COMMANDS[name]
     function = "list_benchmarks" if name == "list" else name.split()[-1].replace("-", "_")
     if not place:
         return _import_function(module, function)
