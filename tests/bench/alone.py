@@ -1,4 +1,4 @@
-"""Measures commands for the README, without other clients: `python -m tests.bench.alone render|score|memory`."""
+"""Measures commands for the manual, without other clients: `python -m tests.bench.alone render|score`."""
 
 import json
 import os
@@ -8,13 +8,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from io import BytesIO
 from pathlib import Path
 
-from PIL import Image
-
 from tests.bench.processes import BYTES_PER_MAXRSS, MB
-from tests.bench.servers import mock_command, running
 
 WORDS = (
     "the",
@@ -33,7 +29,6 @@ WORDS = (
 ANSWERS = ("yes", "no", "2", "red", "blue", "tennis", "dog", "left", "kitchen", "wood")
 PAGES, WORDS_PER_PAGE, DOCUMENTS = 300, 1_150, 20
 QUESTIONS, PEOPLE = 214_354, 10
-FEW, MANY, NEEDLES = 200, 40_000, 5
 
 
 def render(folder: Path) -> None:
@@ -66,40 +61,6 @@ def score(folder: Path) -> None:
     measure("score", "-p", predictions, "-a", annotations, "--json")
 
 
-def memory(folder: Path) -> None:
-    """A run of needles in few and in many documents; each finished run is then started again."""
-    page = picture()
-    with running(mock_command()) as address:
-        for documents in (FEW, MANY):
-            place = folder / str(documents)
-            (place / "images").mkdir(parents=True)
-            names = [f"{number:024x}" for number in range(documents)]
-            for name in names:
-                (place / "images" / f"{name}_page_001.png").write_bytes(page)
-            data = write_json(place / "data.json", map(needles, names))
-            images, report = str(place / "images"), str(place / "out/report.json")
-            arguments = ("niah", "-d", data, "-i", images, "--base_url", f"{address}/v1")
-            for _ in range(2):
-                measure(*arguments, "-o", report, "--no-html", "--no_check")
-
-
-def picture() -> bytes:
-    """A tiny page."""
-    drawn = BytesIO()
-    Image.new("RGB", (32, 32)).save(drawn, "PNG")
-    return drawn.getvalue()
-
-
-def needles(name: str) -> dict[str, object]:
-    """A document in the form of a needle file."""
-    return {
-        "_id": name,
-        "context": "Some words.",
-        "questions": [f"What is the secret {at} in the above context?" for at in range(NEEDLES)],
-        "answers": [f"value {at}" for at in range(NEEDLES)],
-    }
-
-
 def write_json(path: Path, rows: Iterable[object]) -> str:
     """Write a JSON list item by item, so that this process stays small; returns its path for a command line."""
     with path.open("w") as file:
@@ -123,7 +84,7 @@ def measure(*words: str) -> None:
     print(f"{words[0]}: {took}, at most {peak_mb:.0f} MB")
 
 
-PARTS: dict[str, Callable[[Path], None]] = {"render": render, "score": score, "memory": memory}
+PARTS: dict[str, Callable[[Path], None]] = {"render": render, "score": score}
 
 
 if __name__ == "__main__":

@@ -14,10 +14,13 @@ import tempfile
 import time
 import zlib
 from collections import deque
+from io import BytesIO
 from pathlib import Path
 
+from PIL import Image
+
 from tests.bench import processes
-from tests.bench.alone import needles, picture, write_json
+from tests.bench.alone import write_json
 from tests.bench.beside.results import Repeated
 from tests.bench.run import say
 from tests.bench.servers import REPOSITORY, control
@@ -96,14 +99,14 @@ def _report(folder: Path) -> Path:
 def _make(folder: Path, documents: int) -> None:
     images = Path(_images(folder))
     images.mkdir(parents=True)
-    page = picture()
+    page = _picture()
     for number in range(documents):
         target = images / f"{_name(number)}_page_001.png"
         if number % LINKS:
             os.link(images / f"{_name(number - number % LINKS)}_page_001.png", target)
         else:
             target.write_bytes(page)
-    write_json(folder / "data.json", (needles(_name(number)) for number in range(documents)))
+    write_json(folder / "data.json", (_needles(_name(number)) for number in range(documents)))
 
 
 def _name(number: int) -> str:
@@ -141,3 +144,20 @@ def _renamed(line: bytes, first: int, folder: Path) -> bytes:
 
 def _beside(folder: Path, ending: str) -> Path:
     return _report(folder).with_suffix(f".{ending}")
+
+
+def _picture() -> bytes:
+    """A tiny page."""
+    drawn = BytesIO()
+    Image.new("RGB", (32, 32)).save(drawn, "PNG")
+    return drawn.getvalue()
+
+
+def _needles(name: str) -> dict[str, object]:
+    """A document in the form of a needle file."""
+    return {
+        "_id": name,
+        "context": "Some words.",
+        "questions": [f"What is the secret {at} in the above context?" for at in range(PER_DOCUMENT)],
+        "answers": [f"value {at}" for at in range(PER_DOCUMENT)],
+    }
