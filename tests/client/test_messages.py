@@ -23,7 +23,7 @@ from vqa_client.client.probing.findings import Fingerprint, Sight
 from vqa_client.client.probing.identity import ShortCheck
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.servers import difference
-from vqa_client.client.session import Session, as_asked, open_session
+from vqa_client.client.session import Session, open_session, reused
 from vqa_client.client.streamed import completion_in_events
 from vqa_client.client.uploading.file_proof import forbids_files, unchanged_state
 from vqa_client.client.url import candidates
@@ -382,8 +382,8 @@ async def test_a_session_notes_its_settings_and_a_model_that_is_not_listed(
     wire = httpx2.MockTransport(models)
     async with open_session(settings, config, note=notes.append, transport=wire) as session:
         assert notes == said
-        assert as_asked(session, settings, session.model, note=notes.append) is session
-        other = as_asked(session, settings, ModelSettings(model_name="z", max_tokens=3), note=notes.append)
+        assert reused(session, settings, session.model, note=notes.append) is session
+        other = reused(session, settings, ModelSettings(model_name="z", max_tokens=3), note=notes.append)
         assert (other.model.model_name, other.endpoint) == ("z", session.endpoint)
         assert notes == [*said, f"model z, max_tokens 3, temperature {given.get('temperature', 'not sent')}"]
 
