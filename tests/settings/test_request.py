@@ -74,6 +74,10 @@ def test_thinking_is_switched_in_the_form_of_the_server(form: str, sent: dict[st
     [
         ({"extra_body": ("top_k",)}, "--extra_body 'top_k' has no value"),
         ({"extra_body": ("model=x",)}, "--extra_body sets model"),
+        *(
+            ({"extra_body": (body,)}, "--extra_body is nested too deeply")
+            for body in ("x=" + "[" * 100_000, "x=" + "[" * 900 + "]" * 900, "a" + ".a" * 100_000 + "=1")
+        ),
         ({"header": ("api-key: x",)}, "--header 'api-key' has no value"),
         ({"header": ("a b=c",)}, "can't be sent"),
         ({"header": ("a=c\r\nd: e",)}, "can't be sent"),
