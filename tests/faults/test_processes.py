@@ -176,6 +176,7 @@ def test_one_interrupt_stops_all_processes_in_order(
         command.signal(number)
         stopped = command.finished()
     assert (stopped.code, stopped.is_clean()) == (128 + number, True), stopped.text
+    assert stopped.err.count("stopping; waiting") == 1
     assert not any(Path(f"/proc/{pid}").exists() for pid in below)
     kept = len(of.report()["results"])
     assert of.report()["incomplete"]
@@ -252,6 +253,15 @@ def test_an_error_of_all_processes_is_printed_once(tmp_path: Path) -> None:
     done = ran(of.arguments("http://127.0.0.1:9/v1", "--processes", "2"))
     assert (done.code, done.err.count("error:"), done.is_clean()) == (2, 1, True), done.text
     assert not of.output.exists()
+
+
+def test_an_error_of_a_process_has_all_its_lines(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 4)
+    server = fault_server(answer(reply))
+    assert ran(of.arguments(server.base_url, "--shard", "1/2")).code == 0
+    done = ran(of.arguments(server.base_url, "--processes", "2", "--max_tokens", "7"))
+    assert (done.code, done.is_clean(), "stopping" in done.err) == (2, True, False), done.text
+    assert "different run:\n  model.max_tokens: 1024 in clean_mc_eval.shard-1-of-2.run.json, 7 now\nhint: " in done.err
 
 
 def test_a_model_that_is_named_twice_is_refused_as_in_one_process(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from zlib import crc32
 import msgspec
 
 from vqa_client.cli.progress import PROGRESS_FD, LiveCounts
+from vqa_client.cli.signals import STOPPING
 from vqa_client.cli.streams import EXIT_SERVER, EXIT_USAGE, SIGNALS
 from vqa_client.cpus import CPU_COUNT, usable_cpus
 from vqa_client.errors import Busy, ServerUnusable, UsageError, VqaClientError
@@ -234,7 +235,7 @@ class ShardsDisplay:
 
     def __init__(self, progress: LiveCounts, shards: Sequence[Shard]) -> None:
         self._progress, self._running = progress, set(shards)
-        self._notes: set[str] = set()
+        self._notes = {STOPPING}  # the parent prints it
         self._runs: dict[str, dict[Shard, dict[str, Any]]] = {}
         self._since_s: dict[str, float] = {}
         self._current = ""
