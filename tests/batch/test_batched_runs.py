@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -22,21 +23,20 @@ from tests.faults.questions import Notes, Questions, StopsAfter
 from vqa_client.batch import run, service
 from vqa_client.batch.parts import PartFolder
 from vqa_client.batch.service import Service
-from vqa_client.errors import OutputError, ServerUnusable, UsageError
+from vqa_client.errors import IdentityError, OutputError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.runs.batched import show_batches
 from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.reopened import rescore
 from vqa_client.settings.own_commands import McSettings
 
+COUNT = 10
+
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "PAUSES_S", (0.01, 0.01))
     monkeypatch.setattr(service, "RETRIES", 0)
-
-
-COUNT = 10
 
 
 class Batched(Questions):
@@ -89,12 +89,11 @@ async def test_a_batched_run_equals_the_online_run(of: Batched, online: bytes, f
     assert (batches.faults, batches.files, len(server.chats), of.unfinished) == ([], {}, 0, False)
     assert notes.about("batch_1", "completed")
     assert [each["id"] for each in of.run_file()["sessions"][0]["batches"]] == ["batch_1", "batch_2", "batch_3"]
-    report = of.whole_report()
+    assert of.whole_report() == online
     run = of.run_file()
     run["described"]["settings"]["max_workers"] = 64  # as older run files may have it
     of.log_path.with_name("clean_mc_eval.run.json").write_text(json.dumps(run))
     assert not rescore(of.log_path, write=False).changes
-    assert report == online
     await of.run(server)
     assert len(batches.batches) == 3
 
@@ -258,12 +257,15 @@ async def test_questions_in_batches_are_not_asked_online(of: Batched, fault_serv
     batches = Batches(looks=10_000)
     server = fault_server(batches.rule(oracle(of.replies())))
     await of.interrupted(server)
-    for changes in ({"batch": False}, {"fresh": True}):
-        with pytest.raises(UsageError, match="10 questions already in batches"):
+    for changes in ({"batch": False}, {"fresh": True}, {"batch": False, "shard": "1/2"}, {"shard": "2/2"}):
+        with pytest.raises(UsageError, match=r"10 questions already in batches .*/clean_mc_eval\.batches"):
             await of.run(server, **changes)
+    with pytest.raises(IdentityError, match=r"model\.max_tokens: 1024 in clean_mc_eval\.run\.json, 9 now"):
+        await of.run(server, max_tokens=9)
     batches.looks = 1
-    await of.run(server)
-    assert (len(batches.batches), len(of.records()), len(server.chats)) == (3, COUNT, 0)
+    notes = await of.run(server, limit=6)
+    assert notes.about("2 results without a question of this run: saved in clean_mc_eval.unmatched.jsonl")
+    assert (len(batches.batches), len(of.records()), len(server.chats)) == (3, 6, 0)
 
 
 async def test_a_question_that_changes_meanwhile_is_asked_again(of: Batched, fault_server: StartsServers) -> None:
@@ -285,9 +287,7 @@ async def test_a_full_disk_for_results_is_one_error_and_loses_nothing(
     batches = Batches()
     server = fault_server(batches.rule(oracle(of.replies())))
 
-    async def full(response: Any, path: Path) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
+    full = AsyncMock(side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     with monkeypatch.context() as patched:
         patched.setattr("openai._response.AsyncStreamedBinaryAPIResponse.stream_to_file", full)
         with pytest.raises(OutputError, match="No space left on device"):

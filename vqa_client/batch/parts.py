@@ -19,13 +19,14 @@ from vqa_client.client.failures import Verdict, codes_of, error_message, excerpt
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import UNDECODABLE, QuestionFailed, UsageError
 from vqa_client.files import BUFFER_BYTES, replacing, unwritable
-from vqa_client.reports.log_reader import LOG_ENDING
+from vqa_client.reports.log_reader import LOG_ENDING, SHARD
 from vqa_client.reports.names import count
 from vqa_client.types import Completion, Image, Question, Request
 
 URL: Final = "/v1/chat/completions"
 LATE = frozenset({"batch_expired", "batch_cancelled"})
 """Codes of requests that the server did not try and does not charge."""
+FOLDER_ENDING = ".batches"
 _KEY_CHARACTERS = 17
 _MIDDLE = b'","method":"POST","url":"%b","body":' % URL.encode()
 _NULL = b"null"
@@ -184,7 +185,7 @@ class PartFolder:
 
     def __init__(self, log: Path) -> None:
         stem = log.name.removesuffix(LOG_ENDING)
-        self.folder = log.with_name(f"{stem}.batches")
+        self.folder = log.with_name(stem + FOLDER_ENDING)
         self._stem = re.sub(r"[^\w.-]", "_", stem, flags=re.ASCII)
 
     def all(self) -> list[BatchPart]:
@@ -291,17 +292,32 @@ def progress_of(parts: list[BatchPart], answered: int, total: int) -> str:
     asked = sum(len(part.ids) for part in open_parts)
     ids = f"batch{'' if len(open_parts) == 1 else 'es'} ({', '.join(part.batch_id for part in open_parts)})"
     batches = f"{asked:,} in {len(open_parts):,} {ids}" if open_parts else ""
-    left = total - answered - asked
+    left = max(0, total - answered - asked)
     clauses = (f"{answered:,} of {total:,} answered", batches, f"{left:,} not sent yet" if left else "")
     return ", ".join(filter(None, clauses))
 
 
-def refuse_open(log: Path) -> None:
-    """Raise UsageError if questions of the log's run are in batches: they would be asked twice."""
-    parts = PartFolder(log)
-    if waiting := sum(len(part.ids) for part in parts.all() if part.state != "read"):
-        hint = "the same command with --batch collects them; `vqa-client batch cancel` ends them"
-        raise UsageError(f"{count(waiting, 'question')} already in batches ({parts.folder})", hint=hint)
+def refuse_open(log: Path, *, own: bool = True) -> None:
+    """Raise UsageError if questions of the log's run are in batches: they would be asked twice.
+
+    The run may be divided in any way; the batches of this log itself count only with `own`.
+    """
+    for parts in map(PartFolder, _logs_with_same_questions(log)):
+        waiting = sum(len(part.ids) for part in parts.all() if part.state != "read")
+        if waiting and (own or parts.folder != PartFolder(log).folder):
+            hint = "the same command with --batch collects them; `vqa-client batch cancel` ends them"
+            raise UsageError(f"{count(waiting, 'question')} already in batches ({parts.folder})", hint=hint)
+
+
+def _logs_with_same_questions(log: Path) -> Iterator[Path]:
+    """The logs of a run that have batches: the undivided one, and its shards, without those beside a shard."""
+    shard, whole = SHARD.search(log.name), SHARD.sub("", log.name)
+    for folder in sorted(log.parent.glob(f"*{FOLDER_ENDING}")):
+        other = folder.name.removesuffix(FOLDER_ENDING) + LOG_ENDING
+        mark = SHARD.search(other)
+        beside = shard and mark and shard[2] == mark[2] and shard[1] != mark[1]
+        if SHARD.sub("", other) == whole and not beside:
+            yield log.with_name(other)
 
 
 class PartWriter:

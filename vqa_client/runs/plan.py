@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.batch.parts import PartFolder
 from vqa_client.model_config import ModelSettings
 from vqa_client.records import RecordLog
 from vqa_client.reports.names import count
@@ -233,14 +234,18 @@ def identity_of_plan(plan: Plan, model: ModelSettings, settings: RunSettings) ->
 
 
 def close_plan(plan: Plan, note: Note, file: RunFile, log: RecordLog) -> Report:
-    """Write the report, complete or not; delete the files of an incomplete run without any record."""
+    """Write the report, complete or not; delete the files of an incomplete run without any record.
+
+    The run file stays while questions are in batches, whose answers belong to this run only.
+    """
     log.sync()
     report = plan.report(lambda: log.answers_to(plan.loaded.questions), file)
     if totals := report.summary.added().get("totals"):  # the page shows them without loading the benchmark
         file.described["totals"] = totals
         file.write(plan.paths.run)
     if not len(log) and report.incomplete:
-        for path in (report.path, plan.paths.run, plan.paths.log):
+        in_batches = PartFolder(plan.paths.log).all()
+        for path in (report.path, plan.paths.log, *(() if in_batches else (plan.paths.run,))):
             path.unlink(missing_ok=True)
     elif report.incomplete:
         note(f"{plan.title}: {len(log)} of {plan.loaded.count} answers saved in {plan.paths.log}")

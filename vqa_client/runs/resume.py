@@ -13,6 +13,7 @@ from zlib import crc32
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.batch.parts import PartFolder
 from vqa_client.errors import IdentityError, UsageError
 from vqa_client.files import encode, sha256_of, stamp, state_of
 from vqa_client.images.decide import RefusedImage, read
@@ -116,8 +117,8 @@ def adopt(log: RecordLog, paths: RunPaths, file: RunFile, questions: Iterable[Qu
 def carry_over(paths: RunPaths, now: RunFile) -> RunFile | None:
     """The run file on disk if this run continues its records; `now` gets its starts. None for a new run.
 
-    Files of another run are moved aside if they have no answer; else IdentityError is raised. Files without a run file
-    are not touched: IdentityError for records, UsageError for a report.
+    Files of another run are moved aside if they have no answer and no batch; else IdentityError is raised. Files
+    without a run file are not touched: IdentityError for records, UsageError for a report.
     """
     # The run file is read last: another process that starts this run writes it first.
     has_records = paths.log.exists() and paths.log.stat().st_size > 0
@@ -134,7 +135,7 @@ def carry_over(paths: RunPaths, now: RunFile) -> RunFile | None:
     try:
         check_identity(before.identity, now.identity, paths.run)
     except IdentityError:
-        if any_answer(paths.log):
+        if any_answer(paths.log) or PartFolder(paths.log).all():
             raise
         move_aside(paths)
         return None

@@ -181,8 +181,7 @@ class _Start:
         elif stage.settings.serverless:
             await self._ask_no_server()
         else:
-            if not stage.settings.batch:
-                refuse_open(plan.paths.log)
+            refuse_open(plan.paths.log, own=not stage.settings.batch)
             session = self.session or await stage.connect()
             stage.crew.begin(waiting)
             await self._ask_servers(session, questions)
