@@ -33,6 +33,7 @@ from vqa_client.types import Asks, Completion, Question, Record, Request
 class Results(ExitStack):
     """The places of the results in files, for a `with` statement; `damaged` are lines that aren't results.
 
+    `keys` has the keys of the questions with a result, of any request.
     If a request has two results, the first one that is an answer counts.
     """
 
@@ -54,11 +55,7 @@ class Results(ExitStack):
                             answered.add(result.custom_id)
                     place += len(line)
             self.enter_context(opened.pop_all())
-        self.total, self._keys = len(self._places), set(map(key_in, self._places))
-
-    def __contains__(self, key: str) -> bool:
-        """Whether the question with this key has a result, of any request."""
-        return key in self._keys
+        self.total, self.keys = len(self._places), set(map(key_in, self._places))
 
     def take(self, custom_id: str) -> Result | None:
         """The result of a request, which is removed here."""
@@ -219,31 +216,31 @@ class _ResultReader:
 
 async def read_results(
     results: Results,
-    questions: Iterable[Question],
+    waiting: Iterable[Question],
     line: Pipeline,
     form: LineForm,
     keep: Callable[[Question, Record], None],
     *,
-    of: set[str],
+    of: Iterable[Question],
     aside: Callable[[Iterator[bytes]], None],
     attempts: int = 1,
     later: bool = False,
 ) -> Counter[str]:
-    """Keep a record of each question with a result, if its key is in `of`; counts unusable results by reason.
+    """Keep a record of each waiting question with a result; counts unusable results by reason.
 
-    `aside` gets the results that match no question as it is asked now.
+    `aside` gets the results that match no question as it is asked now, `of` being all questions of the run.
     """
-    left, waited, remaining = Counter[str](), set[str](), set(of)
-    for question in questions:
-        if (key := key_of(question)) in remaining and key in results:
-            waited.add(key)
+    left, remaining = Counter[str](), set(results.keys)
+    for question in waiting:
+        if not remaining:  # each of many parts reads the data from its beginning
+            break
+        if (key := key_of(question)) in remaining:
+            remaining.discard(key)
             asks = form.choosing(_ResultReader(question, results, form, attempts=attempts, later=later))
             try:
                 keep(question, await answer_one(question, replace(line, chat=asks)))
             except Unasked as reason:
                 left[str(reason)] += 1
-        remaining.discard(key)
-        if not remaining:  # each of many parts reads the data from its beginning
-            break
-    aside(results.left_over(of - waited))
+    answered = {key for question in of if (key := key_of(question)) in remaining} if remaining else set()
+    aside(results.left_over(answered))
     return left

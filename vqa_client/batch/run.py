@@ -224,7 +224,7 @@ class BatchRun:
         self._parts.set_aside(results.damaged, self._listener.note, damaged=True)
         return await read_results(
             *(results, self._waiting(), self._line, self._form, self._keep),
-            of=keys_of([part]),
+            of=self._questions,
             aside=partial(self._parts.set_aside, note=self._listener.note),
             attempts=part.round,
             later=part.round < self._settings.batch_rounds,

@@ -16,7 +16,6 @@ from vqa_client.batch.parts import (
     PartFolder,
     PartSize,
     PartWriter,
-    key_of,
     progress_of,
     refuse_open,
     run_digest,
@@ -221,7 +220,7 @@ class _Serverless:
             left = await read_results(
                 *(results, self._waiting(), self.line, self.form),
                 keep=keeps,
-                of={key for question in plan.loaded.questions if (key := key_of(question)) in results},
+                of=plan.loaded.questions,
                 aside=aside,
             )
         if left:
