@@ -94,6 +94,61 @@ def test_runs_over_other_data_are_refused_with_the_difference(
     assert "data_sha256: abababababab... and 000000000000..." in capsys.readouterr().err
 
 
+BOARD = [
+    "headline in %, 95 % interval, n; questions without a reply count as wrong",
+    "models share a rank unless a test over the same questions separates them (Holm-adjusted p below 0.05)",
+]
+
+
+def board_lines(capsys: pytest.CaptureFixture[str], *places: Path) -> list[str]:
+    assert run("leaderboard", *places) == 0
+    return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines() if line.strip(" ─")]
+
+
+def test_a_leaderboard_has_figures_ranks_and_means_and_names_what_it_leaves_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for task, least in (("vqa2", 1), ("mc", 2)):
+        for model, share in (("b", least), ("a", 3)):
+            records = [record(f"q{n}", score=float(n % 4 < share)) for n in range(40)]
+            put(tmp_path / task / model, records, model=model, task=task, stem=f"{task}_results")
+    assert board_lines(capsys, tmp_path) == [
+        *BOARD,
+        "benchmark a b",
+        "mc 75.0 (59.8-85.8) 50.0 (35.2-64.8)",
+        "accuracy n 40, rank 1 n 40, rank 2",
+        "vqa2 75.0 (59.8-85.8) 25.0 (14.2-40.2)",
+        "VQA accuracy (ten answers) n 40, rank 1 n 40, rank 2",
+        "mean of the 2 that all have 75.0 37.5",
+    ]
+    c, d, e, one, two = (tmp_path / name for name in ("vqa2/c", "vqa2/d", "vqa2/e", "bad/one", "bad/two"))
+    put(c, [record("q1", references=())], model="c", described={"data_sha256": "cd" * 32})
+    put(d, [failed("q1"), record("q2")], model="d", described={"expected": 1_003})
+    put(e, [record("q1", references=("x",)), record("q3")], model="e")
+    put(one, [record("q1")])
+    (one / "vqa2_results.run.json").write_text("{")
+    two.mkdir()
+    (two / "x.records.jsonl").write_text("no record")
+    logs = [tmp_path / "vqa2" / name / "vqa2_results.records.jsonl" for name in "ae"]
+    unread = f"{one / 'vqa2_results.run.json'} is not a run file: Input data was truncated"
+    empty = f"{two / 'x.records.jsonl'}: no record in it can be compared"
+    assert board_lines(capsys, tmp_path)[5:] == [
+        "vqa2 75.0 (59.8-85.8) 25.0 (14.2-40.2) - 50.0 (9.5-90.5) 100.0 (34.2-100.0)",
+        "VQA accuracy (ten answers) n 40, rank 1-2 n 40, rank 2-3 n 1 n 2, 1 failed, 1,001 not asked, rank 1-3 "
+        "n 2, not comparable",
+        "x - - - - -",
+        "accuracy",
+        f"vqa2: e is not comparable with a: {logs[0]} and {logs[1]} are of other data: right answer of q1: 'kettle' "
+        "and 'x' of 2 matched questions 1 have another right answer, 0 another prompt; 38 and 0 no match",
+        "vqa2: a and d: only in a, and not compared: 38 questions: q0, q3, q4, ...",
+        f"x: {empty}",
+        f"left out: {unread}",
+    ]
+    assert run("leaderboard", one, two) == 2
+    hint = "give a run: its folder, its report, its *.run.json or its *.records.jsonl"
+    assert capsys.readouterr().err == f"error: {unread}\n{empty}\nhint: {hint}\n"
+
+
 def told_in_ascii(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-W", "error", "-m", "vqa_client", *map(str, words)],

@@ -36,8 +36,10 @@ def test_questions_match_by_id_and_variant_and_others_are_reported(tmp_path: Pat
     found, said = matched(tmp_path, a, b)
     assert [pair.key for pair in found.pairs] == [("2", "clean")]
     assert (len(found.only_a), len(found.only_b), found.variants) == (4, 3, None)
-    assert "only in org/one, and not compared: 4 questions: 1 (clean), 1 (snow/3), 2 (snow/3), ..." in said
-    assert "only in org/two, and not compared: 3 questions: 2 (snow/5), 3 (clean), 3 (snow/5)" in said
+    assert said == [
+        "only in org/one, and not compared: 4 questions: 1 (clean), 1 (snow/3), 2 (snow/3), ...",
+        "only in org/two, and not compared: 3 questions: 2 (snow/5), 3 (clean), 3 (snow/5)",
+    ]
 
 
 def test_two_variants_are_compared_by_id(tmp_path: Path) -> None:
@@ -89,22 +91,25 @@ def test_runs_in_several_forms_without_a_common_one_are_not_compared(tmp_path: P
 def test_other_data_is_refused_with_what_differs(tmp_path: Path) -> None:
     b = [record("1", references=("teapot",), prompt="And now?"), record("2")]
     one, other = sides(tmp_path, [record("1"), record("2"), record("3")], b, described={"data_sha256": "cd" * 32})
-    with pytest.raises(IdentityError, match="are of other data") as raised:
+    with pytest.raises(IdentityError) as raised:
         match(one, other)
-    told = str(raised.value)
-    assert "data_sha256: abababababab... and cdcdcdcdcdcd..." in told
-    assert "right answer of 1: 'kettle' and 'teapot'" in told
-    assert "of 2 matched questions 1 have another right answer" in told
-    assert "1 another prompt; 1 and 0 no match" in told
+    assert str(raised.value).splitlines() == [
+        f"{tmp_path / 'a'} and {tmp_path / 'b'} are of other data:",
+        "  data_sha256: abababababab... and cdcdcdcdcdcd...",
+        "  right answer of 1: 'kettle' and 'teapot'",
+        "  of 2 matched questions 1 have another right answer,",
+        "  1 another prompt; 1 and 0 no match",
+    ]
     assert raised.value.hint == (
         "compare runs over one data file; a run's own command with the other file re-scores its saved replies"
     )
 
 
 def test_another_answer_key_is_refused_even_if_no_data_file_is_known(tmp_path: Path) -> None:
-    one, other = sides(tmp_path, [record("1")], [record("1", references=("boat",))], run_file=False)
-    with pytest.raises(IdentityError, match="right answer of 1: 'kettle' and 'boat'"):
-        match(one, other)
+    for references, told in ((("boat", "boat", "ship"), "'boat', 'ship'"), ((), "none")):
+        one, other = sides(tmp_path, [record("1")], [record("1", references=references)], run_file=False)
+        with pytest.raises(IdentityError, match=f"\n  right answer of 1: 'kettle' and {told}\n"):
+            match(one, other)
 
 
 def test_a_plain_run_and_one_with_shuffled_choices_are_compared_by_right_and_wrong(tmp_path: Path) -> None:
@@ -144,18 +149,28 @@ def test_prompts_parsers_and_settings_that_differ_are_warned_of(tmp_path: Path) 
         identity=model,
     )
     assert len(found.pairs) == 3
-    assert "warning: the prompts of 1 of 3 questions differ" in said
-    [otherwise] = [line for line in said if "replies are read or scored otherwise" in line]
-    assert otherwise.endswith("; vqa-client rescore RUN --write reads a run's replies as today")
-    assert "parser: not set and 'seed'" in otherwise
-    assert "version of the reading and scoring: '1' and '4.2'" in otherwise
-    assert "what else was set otherwise: model.temperature: 0.0 and 0.7" in said
-    assert "org/two: 1 question without a reply, counted as wrong" in said
+    otherwise = (
+        "warning: replies are read or scored otherwise, so scores may differ for that: parser: not set and 'seed'"
+    )
+    assert said == [
+        "warning: the prompts of 1 of 3 questions differ",
+        f"{otherwise}; version of the reading and scoring: '1' and '4.2'; "
+        "vqa-client rescore RUN --write reads a run's replies as today",
+        "what else was set otherwise: model.temperature: 0.0 and 0.7",
+        "org/two: 1 question without a reply, counted as wrong",
+    ]
+    _, said = matched(tmp_path, [record("1")], [record("1")], scoring={"parser": "seed", "version": "1"})
+    assert said == [otherwise]
 
 
 def test_a_log_without_run_file_is_compared_with_a_warning(tmp_path: Path) -> None:
-    _, said = matched(tmp_path, [record("1")], [record("1")], run_file=False)
-    assert [line.split(":")[0] for line in said] == ["warning"]
+    unknown = "warning: without a run file nothing is known of the data and parser of"
+    assert matched(tmp_path, [record("1")], [record("1")], run_file=False)[1] == [f"{unknown} (b)"]
+    for name in "ab":
+        (tmp_path / name / "vqa2_results.run.json").unlink(missing_ok=True)
+    [one], [other] = read_sides(tmp_path / "a"), read_sides(tmp_path / "b")
+    label_sides([one, other])
+    assert warnings(one, other, match(one, other)) == [f"{unknown} (a) and (b)"]
 
 
 def test_equal_runs_have_no_warnings(tmp_path: Path) -> None:
