@@ -22,7 +22,7 @@ from tests.runs.sample import Sample
 from vqa_client.cli import commands
 from vqa_client.cli.app import app
 from vqa_client.cli.commands import COMMANDS
-from vqa_client.cli.signals import MOST_EVENTS, FewEvents
+from vqa_client.cli.signals import MOST_EVENTS, FewEvents, resume_command
 from vqa_client.version import __version__
 
 
@@ -297,3 +297,38 @@ def test_a_turn_of_the_loop_handles_few_sockets_and_none_that_was_closed_or_regi
     for pair in pairs:
         for end in pair:
             end.close()
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["/bin/vqa-client", "mc", "--api_key", "SECRET", "-o", "a b"],
+        ["vqa-client", "mc", "--api-key=SECRET", "--fresh", "-o", "a b"],
+        ["vqa-client", "mc", "--api_key=SECRET", "-o", "a b", "--fresh"],
+    ],
+)
+def test_the_resume_command_has_no_key_and_does_not_start_over(argv: list[str]) -> None:
+    assert resume_command(argv) == "vqa-client mc -o 'a b'"
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        (["--base_url", "h:1/sk-abc/v1"], "--base_url 'h:1/<key>/v1'"),
+        (["--base-url=me:pw@h:1/v1"], "--base-url=h:1/v1"),
+        (["--endpoint", "http://h/v1?k=abcDEF12345678"], "--endpoint 'http://h/v1?k=<key>'"),
+        (["-o", "out/sk-abc/v1"], "-o out/sk-abc/v1"),
+        (["--header", "api-key=SECRET"], "--header api-key=..."),
+        (["--header=api-key=SECRET"], "--header=api-key=..."),
+        (["--batch_command", "a --api-key SECRET -i {input}"], "--batch_command 'a --api-key ... -i {input}'"),
+        (["--batch-command=env HF_TOKEN=SECRET a {input}"], "'--batch-command=env HF_TOKEN=... a {input}'"),
+        (["--batch-command", "a 'Bearer SECRET' {input}"], """--batch-command 'a '"'"'Bearer ...'"'"' {input}'"""),
+        (
+            ["--batch-command", "a --max_tokens 8 --key -i {input}"],
+            "--batch-command 'a --max_tokens 8 --key -i {input}'",
+        ),
+        (["--batch-command", 'a {"api_key": "SE CRET"} {input}'], """--batch-command 'a {"api_key": ...} {input}'"""),
+    ],
+)
+def test_the_resume_command_has_no_key_of_an_address_or_a_header(typed: list[str], shown: str) -> None:
+    assert resume_command(["vqa-client", "mc", *typed]) == f"vqa-client mc {shown}"

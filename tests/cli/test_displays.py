@@ -5,6 +5,7 @@ import io
 import os
 import signal
 import sys
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from vqa_client.cli import progress as displays
 from vqa_client.cli.progress import LiveCounts, LiveDisplay, PlainDisplay, display
 from vqa_client.cli.runs import _state_line
-from vqa_client.cli.signals import Stopped, resume_command, until_signalled
+from vqa_client.cli.signals import Stopped, until_signalled
 from vqa_client.cli.streams import SIGNALS, count, duration, safe
 from vqa_client.evaluation import Interrupted
 from vqa_client.runs.control import Standing
@@ -134,6 +135,8 @@ def test_several_processes_are_paused_when_all_are_and_their_numbers_are_added_u
         parts[0].paused_s, parts[1].paused_s = paused_s, 95.0
         tally.sum_of([part.numbers() for part in parts], clock.now_s)
         assert tally.line() == f"2/20 · {said} · accuracy 50.0 % · 2 in flight"
+    tally.sum_of([LiveCounts().numbers()], clock.now_s)
+    assert tally.line() == "0/0"
 
 
 def test_a_log_file_gets_a_line_even_if_no_question_ends(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,13 +165,35 @@ def test_a_log_file_gets_a_line_at_a_twentieth_of_the_run_and_five_seconds_apart
     assert lines == [0, 1, 0, 1]
 
 
-@pytest.mark.parametrize(("width", "shown"), [(109, "Text"), (110, "Table")])
-def test_a_terminal_of_110_columns_has_a_bar(width: int, shown: str) -> None:
+BOLD, FULL, REST, DIM, PLAIN = "\x1b[1m", "\x1b[91m", "\x1b[90m", "\x1b[2m", "\x1b[0m"
+
+
+@pytest.mark.parametrize(
+    ("width", "encoding", "total", "first", "second"),
+    [
+        (
+            *(110, "utf-8", 100),
+            f"{FULL}{'━' * 10}{PLAIN}{REST}╺{PLAIN}{REST}{'━' * 9}{PLAIN} 50/100 · paused, 20 s left",
+            "server: 24 waiting · KV 12 %",
+        ),
+        (110, "utf-8", 0, f"{REST}{'━' * 20}{PLAIN} 0/0 · paused, 20 s left", "server: 24 waiting · KV 12 %"),
+        (109, "utf-8", 100, "50/100 · paused, 20 s left", "server: 24 waiting · KV 12 %"),
+        (24, "utf-8", 100, "50/100 · pause…", "server: 24 waiting · KV…"),
+        (24, "ascii", 100, "50/100 \\xb7 paused", "server: 24 waiting \\xb7 KV "),
+    ],
+)
+def test_a_terminal_of_110_columns_has_a_bar_and_lines_are_cut_to_it(
+    width: int, encoding: str, total: int, first: str, second: str
+) -> None:
     from rich.console import Console
 
-    live = LiveDisplay()
-    live._console = Console(file=io.StringIO(), width=width)
-    assert type(live._draw().renderables[0]).__name__ == shown
+    live, written = LiveDisplay(), io.BytesIO()
+    file = io.TextIOWrapper(written, encoding, "backslashreplace", write_through=True)
+    live._console = Console(file=file, force_terminal=True, width=width, color_system="standard")
+    live.title, live.total, live.done, live.paused_s = "mc clean", total, total // 2, 20.0
+    live.serving("24 waiting · KV 12 %")
+    live._console.print(live._draw())
+    assert written.getvalue().decode() == f"{BOLD}mc clean{PLAIN} {first}\n{DIM}{second}{PLAIN}\n"
 
 
 def test_the_servers_figures_are_at_the_end_of_a_plain_line_and_below_a_live_one(
@@ -270,41 +295,6 @@ def test_numbers_and_times_read_well() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        ["/bin/vqa-client", "mc", "--api_key", "SECRET", "-o", "a b"],
-        ["vqa-client", "mc", "--api-key=SECRET", "--fresh", "-o", "a b"],
-        ["vqa-client", "mc", "--api_key=SECRET", "-o", "a b", "--fresh"],
-    ],
-)
-def test_the_resume_command_has_no_key_and_does_not_start_over(argv: list[str]) -> None:
-    assert resume_command(argv) == "vqa-client mc -o 'a b'"
-
-
-@pytest.mark.parametrize(
-    ("typed", "shown"),
-    [
-        (["--base_url", "h:1/sk-abc/v1"], "--base_url 'h:1/<key>/v1'"),
-        (["--base-url=me:pw@h:1/v1"], "--base-url=h:1/v1"),
-        (["--endpoint", "http://h/v1?k=abcDEF12345678"], "--endpoint 'http://h/v1?k=<key>'"),
-        (["-o", "out/sk-abc/v1"], "-o out/sk-abc/v1"),
-        (["--header", "api-key=SECRET"], "--header api-key=..."),
-        (["--header=api-key=SECRET"], "--header=api-key=..."),
-        (["--batch_command", "a --api-key SECRET -i {input}"], "--batch_command 'a --api-key ... -i {input}'"),
-        (["--batch-command=env HF_TOKEN=SECRET a {input}"], "'--batch-command=env HF_TOKEN=... a {input}'"),
-        (["--batch-command", "a 'Bearer SECRET' {input}"], """--batch-command 'a '"'"'Bearer ...'"'"' {input}'"""),
-        (
-            ["--batch-command", "a --max_tokens 8 --key -i {input}"],
-            "--batch-command 'a --max_tokens 8 --key -i {input}'",
-        ),
-        (["--batch-command", 'a {"api_key": "SE CRET"} {input}'], """--batch-command 'a {"api_key": ...} {input}'"""),
-    ],
-)
-def test_the_resume_command_has_no_key_of_an_address_or_a_header(typed: list[str], shown: str) -> None:
-    assert resume_command(["vqa-client", "mc", *typed]) == f"vqa-client mc {shown}"
-
-
 def test_displays_write_only_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     displays.say("x")
     captured = capsys.readouterr()
@@ -369,7 +359,7 @@ def test_the_first_signal_stops_in_order_and_the_next_one_at_once(capsys: pytest
     async def in_order(stop: asyncio.Event) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         await stop.wait()
-        raise Interrupted([])
+        raise Interrupted([report])
 
     async def at_once(stop: asyncio.Event) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -386,12 +376,15 @@ def test_the_first_signal_stops_in_order_and_the_next_one_at_once(capsys: pytest
 
     before = {number: signal.getsignal(number) for number in SIGNALS}
     written: list[str] = []
+    report: Any = "of what is answered"
     line = "stopping; waiting 1.5 s for running requests (Ctrl-C again: stop now)\n"
     impatient = f"{line}still writing what is answered\n"
-    for work, code, said in ((in_order, 143, line), (at_once, 130, line), (with_a_report, 130, impatient)):
+    rows = ((in_order, 143, line, [report]), (at_once, 130, line, []), (with_a_report, 130, impatient, []))
+    for work, code, said, reports in rows:
         with pytest.raises(Stopped) as caught:
             until_signalled(work, PlainDisplay())
         for number, action in before.items():
             assert signal.signal(number, action) == signal.SIG_IGN
         assert (caught.value.code, capsys.readouterr().err) == (code, said)
+        assert caught.value.interrupted.reports == reports
     assert written == ["report"]

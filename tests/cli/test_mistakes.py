@@ -159,6 +159,34 @@ def test_a_mistake_with_another_command_is_reported_with_its_way_out(
     assert said in capsys.readouterr().err
 
 
+SHOTS = "mc, niah, vqa2 and explain ask as published, without worked examples; `run` and `ask` take --shots"
+OPTIONS = [
+    (["mc", "-d", "x", "--shots", "2"], "unknown option --shots", SHOTS),
+    (["niah", "--shots_from", "x"], "unknown option --shots_from", SHOTS),
+    (
+        ["mc", "-d", "x", "--pages", "all"],
+        "unknown option --pages",
+        "benchmarks of long documents, such as `run mp-docvqa`, take --pages",
+    ),
+    *(
+        (["niah", f"--{given}", "x"], f"unknown option --{given}", f"the option is --{meant}")
+        for given, meant in (
+            *(("prompt_template", "prompt"), ("system_prompt", "system"), ("max_completion_tokens", "max_tokens")),
+            *(("images_dir", "images"), ("output-dir", "output")),
+        )
+    ),
+    (["list", "mmmu"], "'mmmu' is one argument too many", "--help lists the arguments"),
+]
+
+
+@pytest.mark.parametrize(("words", "said", "hint"), OPTIONS)
+def test_an_option_of_another_command_or_program_is_refused_with_ours(
+    words: list[str], said: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(words) == 2
+    assert capsys.readouterr().err == f"error: {said}\nhint: {hint}\n"
+
+
 def test_all_samples_may_be_asked_where_another_program_has_imported_pydantic(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -284,6 +312,8 @@ def test_lines_break_between_words_and_commands_stay_whole() -> None:
     assert folded(line, 60) == line.replace("nothing ", "nothing\n")
     assert folded(line, 0) == line
     assert folded("  a: 0.0 in a.json,\n  b: 0.5", 10) == "  a: 0.0\n  in\n  a.json,\n  b: 0.5"
+    assert folded("a well-known word-by-word", 10) == "a\nwell-known\nword-by-word"
+    assert folded("one two\nthree four", 8) == "one two\nthree\nfour"
     command = f"stopped. Resume with: vqa-client mc --data {'x' * 80} -o r"
     assert folded(command, 60) == command
 

@@ -92,7 +92,7 @@ def test_a_dry_run_covers_the_longest_document(config: Path, tmp_path: Path) -> 
 def test_a_server_without_a_config_is_refused() -> None:
     code, _, err = ended("vllm", "--dry_run")
     assert code == 2
-    assert "serve vllm needs --config" in err
+    assert err == "error: serve vllm needs --config\nhint: the config of the model, as the run will get it\n"
 
 
 def test_a_server_that_is_not_installed_is_named(config: Path, port: str) -> None:

@@ -1,15 +1,14 @@
 """Tables and lines of commands in a terminal, word for word, from made-up figures."""
 
+import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from vqa_client.aggregates import Estimate
 from vqa_client.cli.dry_run import _plan_lines, _total_lines
 from vqa_client.cli.judge import _people_section
-from vqa_client.cli.main import run_command
 from vqa_client.cli.parse import _changes_section
 from vqa_client.cli.report_tables import as_tables
 from vqa_client.cli.tables import as_text
@@ -262,6 +261,9 @@ def test_a_dry_run_prints_its_estimates() -> None:
         f"  11 files can't be read as images: {', '.join(names[:10])} and 1 more (--json has all)",
         "  1 batch file of at most 1.5 MB and 1,000 questions",
     ]
+    until = list(_plan_lines(known, replace(EXPECTED, batches=2), RunSettings(batch=True)))[5]
+    most = r"  2 batch files of at most 90 MB and 50,000 questions; those made now end by"
+    assert re.fullmatch(rf"{most} [A-Z]\w\w \d\d [A-Z]\w\w \d\d:\d\d", until)
     together = [
         "all 2 together",
         "  2,000 requests · 2 images · 5.0 MB to send",
@@ -369,31 +371,3 @@ def test_judges_are_compared_with_people_in_a_column_each() -> None:
         "corrected accuracy, % - -",
         "corrected accuracy: of the judge, for its errors on what people have labelled (Rogan and Gladen)",
     ]
-
-
-SHOTS = "mc, niah, vqa2 and explain ask as published, without worked examples; `run` and `ask` take --shots"
-OPTIONS = [
-    (["mc", "-d", "x", "--shots", "2"], "unknown option --shots", SHOTS),
-    (["niah", "--shots_from", "x"], "unknown option --shots_from", SHOTS),
-    (
-        ["mc", "-d", "x", "--pages", "all"],
-        "unknown option --pages",
-        "benchmarks of long documents, such as `run mp-docvqa`, take --pages",
-    ),
-    *(
-        (["niah", f"--{given}", "x"], f"unknown option --{given}", f"the option is --{meant}")
-        for given, meant in (
-            *(("prompt_template", "prompt"), ("system_prompt", "system"), ("max_completion_tokens", "max_tokens")),
-            *(("images_dir", "images"), ("output-dir", "output")),
-        )
-    ),
-    (["list", "mmmu"], "'mmmu' is one argument too many", "--help lists the arguments"),
-]
-
-
-@pytest.mark.parametrize(("words", "said", "hint"), OPTIONS)
-def test_an_option_of_another_command_or_program_is_refused_with_ours(
-    words: list[str], said: str, hint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command(words) == 2
-    assert capsys.readouterr().err == f"error: {said}\nhint: {hint}\n"

@@ -114,7 +114,7 @@ def _missing_line(missing: Mapping[str, int]) -> str:
     """The characters that no font has, drawn as a replacement, and how to get a font for them."""
     names = [f"{safe(mark)} U+{ord(mark):04X} ({n:,})" for mark, n in missing.items()]
     examples = first_and_more(names, _SHOWN_CHARACTERS)
-    way_out = f" ({install('cjk')} has Chinese, Japanese and Korean)" if has_cjk("".join(missing)) else ""
+    way_out = f" ({install('cjk')} has Chinese, Japanese and Korean)" if any(map(has_cjk, missing)) else ""
     return f"{count(sum(missing.values()), 'character')} in no font, drawn as \ufffd: {examples}{way_out}"
 
 

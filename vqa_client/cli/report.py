@@ -46,7 +46,7 @@ def report(settings: ReportSettings) -> None:
 
 def _forms(settings: ReportSettings, run: LoggedRun) -> dict[str, WriteFile]:
     """The chosen files of a run, by the ending of their name; the page if none is chosen."""
-    data = _data(run) if settings.csv or settings.jsonl or settings.parquet else {}
+    data = _data(run) if settings.csv or settings.jsonl or settings.parquet else None
     forms: dict[str, tuple[bool, WriteFile]] = {
         ".html": (settings.html, partial(write_page, html_images=settings.html_images)),
         ".records.csv": (settings.csv, partial(write_csv, csv_safe=settings.csv_safe, data=data)),
@@ -59,15 +59,15 @@ def _forms(settings: ReportSettings, run: LoggedRun) -> dict[str, WriteFile]:
     return chosen or {".html": forms[".html"][1]}
 
 
-def _data(run: LoggedRun) -> Data:
+def _data(run: LoggedRun) -> Data | None:
     """The columns of the user's own file, if it still exists."""
     if run.task != "ask":
-        return {}
+        return None
     try:
         return rows_of(run.log)
     except VqaClientError as error:
         say(f"without the columns of the data: {safe(str(error))}")
-        return {}
+        return None
 
 
 def _folder(settings: ReportSettings, log: Path, logs: list[Path]) -> Path:
