@@ -18,12 +18,14 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
 from tests.fakes.words import by_question, error, oracle
 from vqa_client.answers.of_benchmark import score_answers
-from vqa_client.benchmark import Replay
+from vqa_client.benchmark import Replay, choice
 from vqa_client.cli.main import run_command
 from vqa_client.errors import IdentityError
 from vqa_client.evaluation import arun, run
 from vqa_client.reports.report import Report
 from vqa_client.runs.reopened import selftest
+from vqa_client.runs.robustness import read_runs
+from vqa_client.scoring.readings import choice_or_short
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.score import AnswersSettings
@@ -196,7 +198,12 @@ def test_it_is_read_again_without_asking(case: Case, capsys: pytest.CaptureFixtu
     assert run_command(["rescore", str(case.output)]) == 0
     assert f"0 of {len(case.questions)} questions changed" in capsys.readouterr().out
     assert run_command(["parse", str(case.output), "--explain", case.questions[0].id]) == 0
-    assert case.questions[0].id in capsys.readouterr().out
+    explained, benchmark = capsys.readouterr().out, registry.find(case.name).make(case.settings(""))
+    assert case.questions[0].id in explained
+    reads_choices = benchmark.parse in (choice, choice_or_short) and case.questions[0].choices != {}
+    assert ("rules, in the order of reading" in explained) == reads_choices
+    plain = [metric.name for metric in benchmark.metrics if not isinstance(metric.read, Replay | None)]
+    assert [name for name in plain if not re.search(rf"^other parsers: .*\b{name} '", explained, re.MULTILINE)] == []
 
 
 @pytest.mark.usefixtures("in_threads")
@@ -205,6 +212,8 @@ async def test_it_is_asked_under_corruptions(case: Case, server: FaultServer, tm
     reports = await arun(settings, corrupted=RobustnessRun(corruptions="pixelate", levels="0,3"))
     assert len(server.chats) - before == 2 * len(case.questions)
     assert reports[0].summary.overall.accuracy == 1
+    (found,) = read_runs([tmp_path])
+    assert (found.questions, found.notes) == ({each.id for each in case.questions}, ())
 
 
 @pytest.mark.usefixtures("finished")

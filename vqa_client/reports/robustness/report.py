@@ -19,7 +19,7 @@ from vqa_client.reports.summary import Summary, Tally, summarise
 from vqa_client.reports.varied import VARIANT, head, in_points, rest
 from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Figures
 from vqa_client.scoring.robustness import class_of, metrics_of
-from vqa_client.types import Question, Record, Status, group_text
+from vqa_client.types import Group, Question, Record, Status, group_text
 
 CROSSING = ("corruption", "level")
 
@@ -38,7 +38,7 @@ class ScoredLine(Struct):
     status: Status
     variant: str = ""
     score: float = 0.0
-    groups: dict[str, str] = {}
+    groups: dict[str, Group] = {}
     cluster: str = ""
 
 
