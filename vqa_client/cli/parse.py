@@ -78,9 +78,10 @@ def _choice_lines(explanation: Why, view: ChoiceView) -> Iterator[str]:
     declared = {label for declaration in view.declared for label in declaration.labels}
     if others := [label for label in view.mentioned if label not in declared]:
         yield f"labels in the reply that nothing declares: {', '.join(others)}"
-    yield "parsers: " + ", ".join(
-        f"{name} {letter or '-'}{_rule_text(rule, ())}" for name, (letter, rule) in view.parsers.items()
-    )
+    if view.parsers:
+        yield "parsers: " + ", ".join(
+            f"{name} {letter or '-'}{_rule_text(rule, ())}" for name, (letter, rule) in view.parsers.items()
+        )
 
 
 def _first_token_lines(first_token: Mapping[str, float], probabilities: Mapping[str, float]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark, Replay, choice
 from vqa_client.errors import DataError, UsageError, VqaClientError
@@ -16,6 +17,7 @@ from vqa_client.runs.reopened import Reopened, as_recorded, reopen, settings_of
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.choices.trace import ChoiceView, explain_choice, peeled_off
 from vqa_client.scoring.finish import is_blocked
+from vqa_client.scoring.readings import choice_or_short
 from vqa_client.scoring.reply import kept_completion, reply_from
 from vqa_client.types import Answer, ChoiceMode, Completion, Question, Record, Score, Status
 
@@ -139,8 +141,13 @@ def _why(log: Path, task: str, record: Record, run: Reopened | None, question: Q
     replied = record.output is not None
     choices = question.choices if question else _choices_in(record.prompt) if task == "mc" else {}
     today, score = judge(completion, question, run.task) if run and question and replied else (None, None)
-    free_text = task == "mc" and replied and not record.parts.keys() & _CHOICE_PARTS
     benchmark = run.benchmark if run else _benchmark_of(log)
+    reads_choices = task == "mc" or (benchmark is not None and benchmark.parse in (choice, choice_or_short))
+    free_text = reads_choices and replied and not record.parts.keys() & _CHOICE_PARTS
+    view = explain_choice(completion, choices) if choices and free_text else None
+    if view and task != "mc":
+        view = replace(view, parsers={})
+    asked = question or Question(id=record.question_id, text="", references=record.references, choices=choices)
     by_words = benchmark.headline_metric.normalise if benchmark and record.answer is not None else None
     return Why(
         log=str(log),
@@ -149,10 +156,10 @@ def _why(log: Path, task: str, record: Record, run: Reopened | None, question: Q
         why=tuple(_reasons(record)),
         peeled_off=tuple(peeled_off(reply)),
         choices=choices,
-        choice=explain_choice(completion, choices) if free_text else None,
+        choice=view,
         today=today,
         today_score=score,
-        parsers=_parsers(benchmark, completion, record, choices) if benchmark and replied else {},
+        parsers=_parsers(benchmark, completion, asked) if benchmark and replied and task != "mc" else {},
         compared_as=by_words(record.answer or "") if by_words else None,
         references_as=tuple(map(by_words, record.references)) if by_words else (),
         unknown=unknown,
@@ -188,12 +195,9 @@ def _benchmark_of(log: Path) -> Benchmark | None:
         return None
 
 
-def _parsers(benchmark: Benchmark, completion: Completion, record: Record, choices: dict[str, str]) -> dict[str, str]:
-    """The answers of the other readings by metric; none for a choice, whose view shows them."""
-    if benchmark.parse is choice:
-        return {}
+def _parsers(benchmark: Benchmark, completion: Completion, question: Question) -> dict[str, str]:
+    """The answers of the other readings by metric."""
     reply = reply_from(completion)
-    question = Question(id=record.question_id, text="", references=record.references, choices=choices)
     others = [
         metric
         for metric in benchmark.metrics
