@@ -4,6 +4,7 @@ import base64
 import csv
 import io
 import json
+import re
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -175,21 +176,18 @@ def test_a_tsv_row_may_refer_to_another_rows_image_and_lost_options_are_counted(
         image: tuple[Picture, ...]
         choices: dict[str, str]
 
+    def made(row: WithChoices, place: Place) -> Question:
+        return Question(id=str(place.number), text=row.text, images=row.image, choices=row.choices)
+
     form = Form("x.tsv", columns={"choices": Columns("A", "B", "C"), "image": "image"})
-    found = list(
-        load(
-            tmp_path,
-            form,
-            row=WithChoices,
-            made=lambda row, place: Question(
-                id=str(place.number), text=row.text, images=row.image, choices=row.choices
-            ),
-        ).questions
-    )
+    found = list(load(tmp_path, form, row=WithChoices, made=made).questions)
     assert [each.choices for each in found[:3]] == [{"A": "2.0"}, {"B": "b"}, {"A": "3.0", "B": "b"}]
     assert [[content(name) for name in each.images] for each in found[:3]] == [[draw(0)], [draw(0)], [draw(1), draw(2)]]
     assert (found[0].images, found[2].images) == (found[1].images, found[3].images)
     assert found[2].images == (f"{tmp_path}/x.tsv#2:image[0]", f"{tmp_path}/x.tsv#2:image[1]")
+    for columns, told in ((Columns("AB"), "column `AB`"), (Columns("D", "E"), "columns `D`, `E`")):
+        with pytest.raises(DataError, match=re.escape(f"row 1: field `choices` is missing ({told})")):
+            load(tmp_path, Form("x.tsv", columns={"choices": columns, "image": "image"}), row=WithChoices, made=made)
 
 
 OF_SPLITS = Form(("data/{split}-*.parquet", "*/{split}_{split}.json"), splits={"val": "validation"})

@@ -74,10 +74,12 @@ class Filler:
 
     def _with_column(self, words: str) -> str:
         """The words of an error, with the column of the field if it has another name."""
-        renamed = {field.name: field.column for field in self._fields if isinstance(field.column, str)}
         match = _FIELD.search(words)
-        column = renamed.get(match[1]) if match else None
-        return f"{words} (column `{column}`)" if match and column not in (None, match[1]) else words
+        field = next((field for field in self._fields if match and field.name == match[1]), None)
+        if field is None or isinstance(field.column, Beside) or field.column == field.name:
+            return words
+        sources = _sources(field.column)
+        return f"{words} (column{'s' if len(sources) > 1 else ''} {', '.join(f'`{source}`' for source in sources)})"
 
 
 def _field(name: str, hint: Any, column: str | Columns | Beside) -> _Field:
@@ -109,6 +111,8 @@ def _value(field: _Field, cells: dict[str, Any], start: str, base: Path) -> Any:
         return made if field.several else made[0] if made else None
     if isinstance(column, Columns):
         by_column = {name: value for name in column.names if (value := reach(cells, name)) not in (None, "")}
+        if not by_column:
+            return None
         if field.pictures:
             named = {name: names_in(value, start + name, base) for name, value in by_column.items()}
             by_column = {name: names[0] for name, names in named.items() if names}

@@ -31,7 +31,10 @@ class Beside(Struct, frozen=True):
 
 
 class Columns:
-    """Several columns in one field: by name where it is a dict, else in order; empty ones are left out."""
+    """Several columns in one field: by name where it is a dict, else in order; empty ones are left out.
+
+    If all are empty, the field has its default.
+    """
 
     def __init__(self, *names: str) -> None:
         self.names = names
