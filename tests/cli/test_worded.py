@@ -221,8 +221,9 @@ EXPECTED = ExpectedRun(
     text_tokens=1_000_000,
     overflows=(),
     unreadable=(),
+    max_tokens=5_000,
 )
-RUN = DryRun(model="", max_tokens=5_000, context_length=None, said_by="", prices=None, plans=(EXPECTED,))
+RUN = DryRun(model="", context_length=None, said_by="", prices=None, plans=(EXPECTED,))
 
 
 def test_a_dry_run_prints_its_estimates() -> None:

@@ -229,6 +229,9 @@ def test_a_prompt_form_sets_the_prompt_the_system_message_and_the_token_limit(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shapes = Shapes(tmp_path, fault_server)
+    assert shapes.run("--prompt_form", "short", "--dry_run", "--context_length", "60") == 0
+    estimate = capsys.readouterr().out
+    assert "; replies have at most 7 each\n  every question fits into 60 tokens" in estimate
     assert shapes.run("--prompt_form", "short") == 0
     assert shapes.sent()[0] == [("system", "Be short."), ("user", [1, "[[q0]] What?"])]
     assert {chat.json["max_tokens"] for chat in shapes.server.chats} == {7}
@@ -236,6 +239,19 @@ def test_a_prompt_form_sets_the_prompt_the_system_message_and_the_token_limit(
     assert "prompt_form: 'short' in shapes.run.json, None now" in capsys.readouterr().err
     assert shapes.run("--prompt_form", "long") == 2
     assert "it has short, parts" in capsys.readouterr().err
+
+
+def test_a_token_limit_of_the_benchmarks_prompt_is_part_of_the_identity(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shapes, path = Shapes(tmp_path, fault_server), tmp_path / "shapes.py"
+    path.write_text(path.read_text().replace('images="marked")', 'images="marked", max_tokens=7)'))
+    assert shapes.run("--max_tokens", "9") == 0
+    assert "shapes: its prompt limits replies to 7 tokens, and --max_tokens has no effect" in capsys.readouterr().err
+    assert {chat.json["max_tokens"] for chat in shapes.server.chats} == {7}
+    path.write_text(path.read_text().replace("max_tokens=7", "max_tokens=8", 1))
+    assert shapes.run("--max_tokens", "9") == 2
+    assert "parameters.max_tokens: 7 in shapes.run.json, 8 now" in capsys.readouterr().err
 
 
 def test_worked_examples_are_earlier_turns_of_the_same_group(

@@ -57,7 +57,7 @@ async def test_the_megabytes_are_those_that_a_run_sends(tmp_path: Path, fault_se
 
 async def test_no_server_is_needed(tmp_path: Path) -> None:
     run, plan = await expected(Sample(tmp_path, 2))
-    assert (run.model, run.context_length, run.max_tokens, plan.requests) == ("", None, 1024, 2)
+    assert (run.model, run.context_length, plan.max_tokens, plan.requests) == ("", None, 1024, 2)
     assert plan.overflows == ()
 
 
@@ -75,7 +75,7 @@ async def test_a_config_gives_max_tokens_prices_and_the_context_length(tmp_path:
     of = Questions(tmp_path, 4)
     config = of.config(serve={"max_model_len": 70}, prices={"input": 1.5, "output": 6})
     run, plan = await expected(of, config=config)
-    assert (run.model, run.max_tokens, run.context_length) == ("tiny-vlm", 64, 70)
+    assert (run.model, plan.max_tokens, run.context_length) == ("tiny-vlm", 64, 70)
     assert run.prices is not None
     assert (run.prices.input, run.prices.output) == (1.5, 6)
     assert len(plan.overflows) == 4

@@ -42,7 +42,6 @@ def _json_row(run: DryRun, expected: ExpectedRun, settings: RunSettings) -> dict
         **msgspec.to_builtins(expected),
         "model": run.model,
         "token_rule": settings.token_rule,
-        "max_tokens": run.max_tokens,
         "context_length": run.context_length,
         "seconds": expected.requests / settings.rate if settings.rate else None,
         "batches_end_by": _latest_end(settings) if settings.batch else None,
@@ -61,7 +60,8 @@ def _plan_lines(run: DryRun, expected: ExpectedRun, settings: RunSettings) -> It
         f"  about {expected.image_tokens:,} image tokens by the rule {settings.token_rule}: "
         f"one for each {side} x {side} pixels"
     )
-    yield f"  about {expected.text_tokens:,} text tokens by cl100k_base; replies have at most {run.max_tokens:,} each"
+    longest = f"replies have at most {expected.max_tokens:,} each"
+    yield f"  about {expected.text_tokens:,} text tokens by cl100k_base; {longest}"
     yield from _length_lines(run, expected)
     if expected.unreadable:
         yield f"  {count(len(expected.unreadable), 'file')} can't be read as images: {_some_names(expected.unreadable)}"
@@ -126,7 +126,7 @@ def _cost(run: DryRun, expected: ExpectedRun, settings: RunSettings) -> tuple[fl
         return None
     share = run.prices.batch if settings.batch else 1.0
     prompts = share * (expected.image_tokens + expected.text_tokens) * run.prices.input
-    return prompts / MILLION, share * expected.requests * run.max_tokens * run.prices.output / MILLION
+    return prompts / MILLION, share * expected.requests * expected.max_tokens * run.prices.output / MILLION
 
 
 def _some_names(names: tuple[str, ...]) -> str:

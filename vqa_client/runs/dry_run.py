@@ -44,7 +44,7 @@ class ExpectedRun(Struct, frozen=True, kw_only=True):
     """The estimate for one plan; `requests` don't include the `kept` questions, which an earlier start has answered.
 
     `sent_bytes` counts each image as base64, once for each question. `unreadable` names files that are not images;
-    `batches` is the number of files of --batch or --batch_command.
+    `batches` is the number of files of --batch or --batch_command. The benchmark's prompt may limit `max_tokens`.
     """
 
     title: str
@@ -57,13 +57,13 @@ class ExpectedRun(Struct, frozen=True, kw_only=True):
     overflows: tuple[Overflow, ...]
     unreadable: tuple[str, ...]
     batches: int = 0
+    max_tokens: int
 
 
 class DryRun(Struct, frozen=True, kw_only=True):
     """The estimate for one model; `context_length` is None if it is not known, `said_by` is its source."""
 
     model: str
-    max_tokens: int
     context_length: int | None
     said_by: str
     prices: Prices | None
@@ -79,14 +79,12 @@ async def dry_run(settings: RunSettings, note: Note) -> list[DryRun]:
     for config, plans in plans_of(settings, note):
         asked, length, said_by = await _find_context_length(settings, config)
         max_tokens = asked.max_tokens if asked else settings.max_tokens or settings.usual_max_tokens
-        most = length - max_tokens if length else None
         run = DryRun(
             model=asked.model_name if asked else "",
-            max_tokens=max_tokens,
             context_length=length,
             said_by=said_by,
             prices=asked.prices if asked else None,
-            plans=tuple(_estimate(plan, settings, most, max_tokens) for plan in plans),
+            plans=tuple(_estimate(plan, settings, length, max_tokens) for plan in plans),
         )
         runs.append(run)
     return runs
@@ -110,8 +108,8 @@ async def _find_context_length(
     return model, known.get(said_by), said_by
 
 
-def _estimate(plan: Plan, settings: RunSettings, most: int | None, max_tokens: int) -> ExpectedRun:
-    """The estimate for a plan; `most` is the number of tokens that a prompt may have."""
+def _estimate(plan: Plan, settings: RunSettings, context_length: int | None, max_tokens: int) -> ExpectedRun:
+    """The estimate for a plan; `max_tokens` counts unless the plan's own requests limit replies."""
     size_of = _image_sizer(settings)
     max_tokens = plan.task.parameters.get("max_tokens", max_tokens)
     counter, kept = TokenCounter(), answered_before(plan, settings)
@@ -129,8 +127,9 @@ def _estimate(plan: Plan, settings: RunSettings, most: int | None, max_tokens: i
         sizes = [size_of(path) for path in paths]
         unreadable |= dict.fromkeys(path for path, size in zip(paths, sizes, strict=True) if size is None)
         of_text, of_images = counter.count(prompt, stop=_UNBOUNDED), sum(size[1] for size in sizes if size)
-        if most is not None and of_text + of_images > most:
-            overflows[question.id] = Overflow(question_id=question.id, tokens=of_text + of_images + max_tokens)
+        tokens_used = of_text + of_images + max_tokens
+        if context_length and tokens_used > context_length:
+            overflows[question.id] = Overflow(question_id=question.id, tokens=tokens_used)
         requests += 1
         images += len(paths)
         size_bytes = len(prompt.encode("utf-8", "surrogatepass")) + sum(size[0] for size in sizes if size)
@@ -149,6 +148,7 @@ def _estimate(plan: Plan, settings: RunSettings, most: int | None, max_tokens: i
         overflows=tuple(overflows.values()),
         unreadable=tuple(unreadable),
         batches=batches.parts if settings.by_batches else 0,
+        max_tokens=max_tokens,
     )
 
 

@@ -94,7 +94,8 @@ def _load(opened: Opened, config: str | None, *, finds_images: bool) -> list[Pla
     if opened.message:
         note(opened.message)
     if settings.max_tokens and (limit := opened.task.parameters.get("max_tokens")):
-        note(f"{benchmark.name}: --prompt_form limits replies to {limit} tokens, and --max_tokens has no effect")
+        limiting = "--prompt_form" if benchmark.form else "its prompt"
+        note(f"{benchmark.name}: {limiting} limits replies to {limit} tokens, and --max_tokens has no effect")
     if benchmark.judge is not None and isinstance(settings, BenchmarkSettings) and finds_images and not settings.judge:
         note(
             f"{benchmark.name}: published scores are from a judge ({benchmark.judge.asks}), those below from a rule; "

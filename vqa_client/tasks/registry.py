@@ -173,13 +173,15 @@ def open_benchmark(
     benchmark = entry.make(settings)
     chosen, message = benchmark.template(template)
     task = benchmark.task(chosen, entry.scoring(settings), system)
+    parameters = {} if benchmark.form else task.parameters  # a form is known by its name
+    sent = {name: each for name, each in (("system", task.system), ("parameters", parameters)) if each}
     return Opened(
         settings=settings,
         benchmark=benchmark,
         task=task,
         notify=notify,
         revision=revision,
-        identity={**entry.identity(settings), **benchmark.identity, **({"system": task.system} if task.system else {})},
+        identity={**entry.identity(settings), **benchmark.identity, **sent},
         template=chosen,
         message=message,
     )
