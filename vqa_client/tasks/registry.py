@@ -3,7 +3,6 @@
 import difflib
 import hashlib
 import importlib
-import importlib.util
 import os
 import sys
 import traceback
@@ -238,7 +237,10 @@ def find(name: str) -> RegisteredBenchmark:
     """
     if name.endswith(".py"):
         path = Path(os.path.expanduser(name))
-        return _entry(name, _module_at(path), hashlib.sha256(path.read_bytes()).hexdigest())
+        if not path.is_file():
+            raise UsageError(f"{path} does not exist", hint="give the path of a file that declares a benchmark")
+        source = path.read_bytes()
+        return _entry(name, _module_of(path, source), hashlib.sha256(source).hexdigest())
     known = declared().get(name)
     module = known.module if known is not None else of_runs().get(name)
     if module is not None:
@@ -255,19 +257,15 @@ _FILE: Final = "_file_"
 _MEND: Final = "mend the file"
 
 
-def _module_at(path: Path) -> ModuleType:
+def _module_of(path: Path, source: bytes) -> ModuleType:
     """The module of a user's file; the traceback of its error begins in the file."""
-    if not path.is_file():
-        raise UsageError(f"{path} does not exist", hint="give the path of a file that declares a benchmark")
-    spec = importlib.util.spec_from_file_location(f"{_FILE}{path.stem}", path)
-    assert spec is not None  # its name ends in .py
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look for the names in their annotations
+    module = ModuleType(f"{_FILE}{path.stem}")
+    module.__file__ = os.path.abspath(path)
+    sys.modules[module.__name__] = module  # where dataclasses look for the names in their annotations
     try:
-        spec.loader.exec_module(module)
+        exec(compile(source, module.__file__, "exec"), vars(module))
     except Exception as error:
-        trace, _ = _trace_from(error, {spec.name})
+        trace, _ = _trace_from(error, {module.__name__})
         raise UsageError(f"{path} can't be loaded\n{trace}", hint=_MEND) from error
     return module
 
