@@ -19,10 +19,10 @@ from vqa_client.reports.report import Report
 from vqa_client.reports.run import Write
 from vqa_client.scoring.choices.modes import LETTER_ALONE, MEANINGS, SCORING_VERSION, parse_with, score_with
 from vqa_client.scoring.published.yes_no_readers import pope_yes, yorn
-from vqa_client.scoring.readings import Parse, choice, short_answer, verbatim, whole_reply, yes_no
+from vqa_client.scoring.readings import Parse, choice, choice_or_short, short_answer, verbatim, whole_reply, yes_no
 from vqa_client.scoring.reply import READING_VERSION, Reply
 from vqa_client.scoring.short_answers import best_of, equal, relaxed, relaxed_published
-from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.settings.declared import BenchmarkSettings, ChoicePageSettings, ChoiceSettings, PageSettings
 from vqa_client.tables.forms import Beside, ColumnNames, Columns, Form, Home, Join, LeftOut, Picture, Place
 from vqa_client.tables.loading import Tables, tables
 from vqa_client.task import Breakdown, Description, Loaded, Pages, Part, Source, Task
@@ -38,6 +38,8 @@ __all__ = [
     "BenchmarkSettings",
     "Beside",
     "Breakdown",
+    "ChoicePageSettings",
+    "ChoiceSettings",
     "ColumnNames",
     "Columns",
     "Combined",
@@ -50,6 +52,7 @@ __all__ = [
     "Loaded",
     "Metric",
     "Over",
+    "PageSettings",
     "Pages",
     "Parse",
     "Part",
@@ -67,6 +70,7 @@ __all__ = [
     "Total",
     "best_of",
     "choice",
+    "choice_or_short",
     "equal",
     "mean_over",
     "numbered",

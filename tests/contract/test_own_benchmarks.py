@@ -140,6 +140,21 @@ def test_a_package_adds_a_benchmark_by_an_entry_point(
     assert "--shade" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("offers", ["", "labels=('A', 'B')", "pages=Pages()", "labels=('A', 'B'), pages=Pages()"])
+def test_a_file_offers_the_options_of_what_it_declares_under_its_title(
+    offers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    declared = f'load=lambda source: [], parse=choice, metrics=(Metric("m", best_of(equal)),), {offers}'
+    imports = "from vqa_client.benchmark import Benchmark, Metric, Pages, best_of, choice, equal"
+    (tmp_path / "shades.py").write_text(
+        f'"""Shades of grey.\n\nMore."""\n{imports}\n\nBENCHMARK = Benchmark(name="shades", {declared})\n'
+    )
+    assert run_command(["run", str(tmp_path / "shades.py"), "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "[OPTIONS]\n\nShades of grey.\n\n" in shown
+    assert ("--circular " in shown, " --pages " in shown) == ("labels" in offers, "pages" in offers)
+
+
 @pytest.fixture(autouse=True)
 def _other_packages() -> Iterator[None]:
     yield

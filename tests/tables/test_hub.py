@@ -283,14 +283,15 @@ def test_a_full_disk_is_one_error_and_a_partial_download_is_never_used_as_a_whol
     assert served.fetched.count(names[0]) == 1
 
 
-def test_a_benchmark_fetches_the_files_of_its_form_and_ask_those_of_a_split(
-    served: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", ["chartqa", "scienceqa"])  # the second has options of its own
+def test_a_benchmark_fetches_the_files_of_its_form(
+    served: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    write_sample("chartqa", tmp_path / "data")
+    write_sample(name, tmp_path / "data")
     folder = tmp_path / "data"
     served.files = {
         str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
     } | {"other.bin": draw(1)}
-    assert run_command(["selftest", "chartqa", "--data", "hf://own/set", "--yes"]) == 0
+    assert run_command(["selftest", name, "--data", "hf://own/set", "--yes"]) == 0
     assert "every score is 1" in capsys.readouterr().out
     assert "other.bin" not in served.fetched

@@ -88,7 +88,7 @@ def _undeclared(name: str) -> Collection[str]:
     """Common settings that a benchmark refuses, since it doesn't declare what they choose."""
     from vqa_client.tasks.registry import COMMON, find
 
-    if name not in declared() or (entry := find(name)).settings not in COMMON:
+    if name not in declared() or (entry := find(name)).settings not in COMMON.values():
         return ()
     benchmark = entry.declared(entry.settings())
     declares = {"submission": benchmark.submission, "prompt_form": benchmark.prompt_forms}
@@ -99,6 +99,7 @@ def _parse_settings(command: str, name: str | None, options: Sequence[str]) -> R
     """The benchmark's settings; or print the help that is asked for, and return None."""
     wants_help = bool(HELP_FLAGS.intersection(options)) or name in HELP_FLAGS
     kind: type[RunSettings] = BenchmarkSettings
+    title, words = COMMANDS[command].help, COMMANDS[command].example
     if name is None or name.startswith("-"):
         if not wants_help:
             raise UsageError(f"vqa-client {command} needs a benchmark", hint=_NO_NAME)
@@ -106,13 +107,12 @@ def _parse_settings(command: str, name: str | None, options: Sequence[str]) -> R
     elif wants_help or name not in declared() or declared()[name].has_options:
         from vqa_client.tasks.registry import find
 
-        kind = find(name).settings
+        found = find(name)
+        kind, words = found.settings, f"{command} {name} --data FOLDER"
+        title = declared()[name].title if name in declared() else found.title or title
     app = settings_command(f"vqa-client {command} {name}", kind)
     if wants_help:
         app.help_formatter = HelpFormatter(_UNTESTED if command == "selftest" else _undeclared(name))
-        app.help, words = COMMANDS[command].help, COMMANDS[command].example
-        if name in declared():
-            app.help, words = declared()[name].title, f"{command} {name} --data FOLDER"
-        app.help_epilogue = example(words)
+        app.help, app.help_epilogue = title, example(words)
     settings = parse_options(app, ("--help",) if wants_help else options)
     return None if settings is None else cast(RunSettings, settings).named(name)

@@ -1,7 +1,7 @@
 """The commands. A command's help page, and a mistake in its options, import its settings but not its module."""
 
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, make_dataclass
+from dataclasses import MISSING, fields, make_dataclass
 from importlib import import_module
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -253,22 +253,18 @@ def _import_function(module: str, name: str) -> Callable[..., int | None]:
 
 def prepare_completion(app: App) -> None:
     """Give the commands that read their own options those of all benchmarks; the app can then only make the script."""
-    from vqa_client.settings.declared import ChoiceSettings, PageOptions
+    from vqa_client.settings.declared import ChoicePageSettings
     from vqa_client.settings.score import ScoreSettings, answers_and_data
     from vqa_client.tasks.listing import declared
-
-    @dataclass(frozen=True, kw_only=True)
-    class AnyBenchmark(PageOptions, ChoiceSettings):
-        """The options of all benchmarks."""
 
     hints = get_type_hints(ScoreSettings, include_extras=True)
     file_options = [(name, hints[name], None) for name in ("annotations", "metrics")]
     any_score = make_dataclass(
-        "AnyScore", file_options, bases=(answers_and_data(AnyBenchmark),), namespace={"__module__": __name__}
+        "AnyScore", file_options, bases=(answers_and_data(ChoicePageSettings),), namespace={"__module__": __name__}
     )
     names: Any = Literal[tuple(declared())]
     asking = (app["run"], app["selftest"], app["robustness"]["run"])
-    for command, kind in (*((subcommand, AnyBenchmark) for subcommand in asking), (app["score"], any_score)):
+    for command, kind in (*((subcommand, ChoicePageSettings) for subcommand in asking), (app["score"], any_score)):
         assert command.default_command is not None
         taken = Signature.from_callable(command.default_command, eval_str=True).parameters.values()
         parameters = [

@@ -121,6 +121,11 @@ class ChoiceSettings(ChoiceOptions, BenchmarkSettings):
     """Settings of a declared benchmark that has choices."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChoicePageSettings(PageOptions, ChoiceSettings):
+    """Settings of a declared benchmark on documents that has choices."""
+
+
 COLUMNS = Parameter(group=Group("Columns", sort_key=1))
 
 

@@ -16,11 +16,9 @@ from functools import partial
 from typing import Annotated, Literal
 
 from vqa_client.benchmark import ASKS, Benchmark, Beside, ColumnNames, Form, Home, LeftOut, Metric, Picture, Place
-from vqa_client.benchmark import Question, Shots, tables, verbatim
-from vqa_client.scoring.readings import choice_or_short
+from vqa_client.benchmark import ChoiceSettings, Question, Shots, choice_or_short, tables, verbatim
 from vqa_client.scoring.short_answers import in_thirds
 from vqa_client.scoring.vqa_normalise import normalised
-from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import CHOICE_PROMPT, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow, letter_of
 from vqa_client.tasks.choices import right_text
 

@@ -19,7 +19,13 @@ from msgspec import Struct
 from vqa_client.benchmark import ASKS, READS, Benchmark, BenchmarkSettings
 from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.names import safe_name
-from vqa_client.settings.declared import ChoiceOptions, ChoiceSettings, PageSettings
+from vqa_client.settings.declared import (
+    AskSettings,
+    ChoiceOptions,
+    ChoicePageSettings,
+    ChoiceSettings,
+    PageSettings,
+)
 from vqa_client.settings.run import RunSettings, given_output, names_report, output_option
 from vqa_client.tables.hub import address_of, fetch
 from vqa_client.tables.loading import Tables
@@ -33,6 +39,7 @@ class RegisteredBenchmark(Struct, frozen=True, kw_only=True):
     """A benchmark by its name; `sha256` is the digest of a benchmark's own file, if it was given by its path."""
 
     name: str
+    title: str
     settings: type[RunSettings]
     declared: Callable[[Any], Benchmark]
     sha256: str = ""
@@ -45,9 +52,10 @@ class RegisteredBenchmark(Struct, frozen=True, kw_only=True):
 
     def globs(self, settings: RunSettings) -> list[tuple[str, ...]]:
         """The globs of each form of the benchmark's data, with its images; none where it finds its files itself."""
-        load = self.declared(settings).load if self.settings in COMMON else None
-        split = getattr(settings, "split", "")
-        return load.file_globs(split) if isinstance(load, Tables) else []
+        if not isinstance(settings, BenchmarkSettings) or isinstance(settings, AskSettings):
+            return []
+        load = self.declared(settings).load
+        return load.file_globs(settings.split) if isinstance(load, Tables) else []
 
     def scoring(self, settings: RunSettings) -> dict[str, str]:
         """The options that change how replies are read."""
@@ -210,8 +218,13 @@ def _with_objects(settings: RunSettings) -> RunSettings:
     return with_settings(settings, **copies) if copies else settings
 
 
-COMMON: Final = (BenchmarkSettings, ChoiceSettings, PageSettings)
-"""Settings of benchmarks without options of their own."""
+COMMON: Final = {
+    (False, False): BenchmarkSettings,
+    (True, False): ChoiceSettings,
+    (False, True): PageSettings,
+    (True, True): ChoicePageSettings,
+}
+"""Settings of a benchmark without options of its own, by whether it has labels, and pages."""
 _RENAMED: Final = {"parsing": "parser", "data_json": "data", "images_dir": "images"}
 """The new names of settings in earlier run files."""
 _ALL: Final = {
@@ -287,10 +300,13 @@ def _trace_from(error: Exception, packages: Collection[str]) -> tuple[str, str]:
 
 
 def _entry(name: str, module: ModuleType, sha256: str = "") -> RegisteredBenchmark:
+    title = (module.__doc__ or "").strip().partition("\n")[0]
     declared = getattr(module, "BENCHMARK", None)
     if isinstance(declared, Benchmark):
-        settings = ChoiceSettings if declared.labels else PageSettings if declared.pages else BenchmarkSettings
-        return RegisteredBenchmark(name=name, settings=settings, declared=lambda settings: declared, sha256=sha256)
+        settings = COMMON[bool(declared.labels), declared.pages is not None]
+        return RegisteredBenchmark(
+            name=name, title=title, settings=settings, declared=lambda settings: declared, sha256=sha256
+        )
     make = getattr(module, "benchmark", None)
     if not callable(make):
         raise UsageError(
@@ -305,4 +321,4 @@ def _entry(name: str, module: ModuleType, sha256: str = "") -> RegisteredBenchma
     needed = [field.name for field in fields(options) if field.default is MISSING and field.default_factory is MISSING]
     if needed and issubclass(options, BenchmarkSettings):
         raise UsageError(f"{module.__file__}: the option {needed[0]} has no default", hint="give every option one")
-    return RegisteredBenchmark(name=name, settings=options, declared=make, sha256=sha256)
+    return RegisteredBenchmark(name=name, title=title, settings=options, declared=make, sha256=sha256)

@@ -15,9 +15,8 @@ from functools import partial
 from typing import Annotated
 
 from vqa_client.benchmark import ASKS, Benchmark, Beside, Breakdown, ColumnNames, Form, Home, Picture, Place, Question
-from vqa_client.benchmark import Shots, choice, tables
+from vqa_client.benchmark import ChoiceSettings, Shots, choice, tables
 from vqa_client.scoring.published import choice_readers as readers
-from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.settings.validation import Switch
 from vqa_client.tasks.choices import CHOICE_PROMPT, DRAW_TOTALS, KIT_PROMPT, LETTERED, LMMS_PROMPT, OURS, VLMEVALKIT
 from vqa_client.tasks.choices import ChoiceRow, letter_of, lmms_eval, prompt_from, published_draws
