@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.compare.logged import failed, many, put, record
 from tests.linear_time import RATIO, growth_of
 from tests.runs.test_why import mc_log, said
 from vqa_client.cli.main import run_command
+from vqa_client.cli.parse import _why_lines
+from vqa_client.runs.why import Why
+from vqa_client.scoring.choices.trace import ChoiceView, DeclarationView, RuleView
+from vqa_client.types import Answer, Score
 
 ODD = "see [/INST] and [bold]x [id] \x1b[31mred\x1b[0m \u202e 答案 ✓ =1+1\r"
 
@@ -189,6 +194,117 @@ def test_an_explanation_shows_reply_rules_parsers_and_score(tmp_path: Path, caps
     ):
         assert words in told
     assert "\x1b" not in told
+
+
+def test_every_line_of_an_explanation() -> None:
+    asked = record(
+        "q1",
+        variant="snow/3",
+        system="Be brief.",
+        shots=("s1", "s2"),
+        prompt="Look: <image 1>",
+        output="x" * 4_001,
+        reasoning="Hm.\nB?",
+        status="bad_image",
+        rule="answer",
+        rivals=("C", "D"),
+        references=("B", "B", "y" * 161),
+        first_token={"A": -2.0, "B": 0.0},
+        probabilities={"A": 0.125, "B": 0.875},
+        score=0.5,
+        parts={"robust": 1.0, "published": 0.25},
+        finish_reason=None,
+    )
+    rules = (
+        RuleView(name="declaration", labels=("B", "C"), how="by a word", rivals=("D",), fired=True),
+        RuleView(name="emphasis", labels=(), passed_over=True),
+        RuleView(name="letter", labels=None),
+    )
+    view = ChoiceView(
+        answer=Answer(text="B"),
+        read="B\nor C",
+        source="reply",
+        unclosed=False,
+        cut=True,
+        rules=rules,
+        declared=(
+            *(DeclarationView(rule="answer", labels=("A",), weak=False, around=str(number)) for number in range(2)),
+            *(DeclarationView(rule="is", labels=("B", "C"), weak=True, around="it is B or C") for _ in range(9)),
+        ),
+        mentioned=("A", "D", "E"),
+        parsers={"robust": ("B", "answer"), "longbench": (None, "")},
+    )
+    given = Why(
+        log="a.records.jsonl",
+        task="mc",
+        record=asked,
+        why=("because",),
+        peeled_off=("<think>\n</think>",),
+        choices={"A": "a  boat", "B": ""},
+        choice=view,
+        today=Answer(text="C", status="ok", rule="answer", rivals=("A",)),
+        today_score=Score(value=0.25),
+        parsers={"published": "b"},
+        compared_as="b",
+        references_as=("b",),
+    )
+    choice = [
+        "choices: A. a boat  B. ",
+        *("read, from the reply:", "    B", "    or C"),
+        "the reply was cut at the token limit: only an explicit declaration counts",
+        "declarations (the last one counts, weak ones only alone; 11 found):",
+        "    A by answer: ... 1 ...",
+        *["    B or C by is, weak: ... it is B or C ..."] * 9,
+        "rules, in the order of reading; the first that finds something decides:",
+        "    =>declaration: B or C (by by a word; rivals D)",
+        "      emphasis: declared to be none (not for a reply that was cut, or for reasoning)",
+        "      letter: -",
+        "labels in the reply that nothing declares: D, E",
+        "parsers: robust B (by answer), longbench -",
+    ]
+    expected = [
+        "mc · q1 · snow/3 · a.records.jsonl",
+        *("system message:", "    Be brief.", "worked examples before the question: s1, s2"),
+        *("prompt, with the places of its images:", "    Look: <image 1>"),
+        *("reply:", f"    {'x' * 2_000}", "    [... 1 characters left out ...]", f"    {'x' * 2_000}"),
+        *("reasoning, in a field of its own:", "    Hm.", "    B?"),
+        *("peeled off before reading:", "    <think> </think>"),
+        *choice,
+        *("first token, with its probability:", "    'B' 1  'A' 0.135", "labels: A 0.125  B 0.875"),
+        *("in the log: bad image, answer 'kettle' (by answer; rivals C, D)", "    because"),
+        "    finish reason -, score 0.5, robust 1, published 0.25",
+        f"right answer: 'B' x2, '{'y' * 80} ... {'y' * 60}'",
+        "compared as 'b' with 'b'",
+        "other parsers: published 'b'",
+        "read again today: ok, answer 'C' (by answer; rivals A), score 0.25 (vqa-client rescore shows all such)",
+    ]
+    assert list(_why_lines(given)) == expected
+    bare = record("q1", output=None, answer=None, rule="", references=(), first_token={"A": -2.0}, parts={})
+    plain = Why(log="l", task="", record=bare, why=(), peeled_off=(), unknown="the data is gone")
+    assert list(_why_lines(plain)) == [
+        *("q1 · l", "reply: none came", "first token, with its probability:", "    'A' 0.135"),
+        *("labels: none among them", "in the log: ok", "    finish reason stop, score 1", "right answer: -"),
+        "not read again: the data is gone",
+    ]
+    same = Why(
+        log="l",
+        task="",
+        record=record("q1", output="x" * 4_000),
+        why=(),
+        peeled_off=(),
+        choices={"A": ""},
+        choice=replace(view, cut=False, unclosed=True, declared=(), mentioned=()),
+        today=Answer(text="kettle", status="ok"),
+        today_score=Score(value=1.0),
+    )
+    shown = list(_why_lines(same))
+    assert shown[:3] == ["q1 · l", "reply:", f"    {'x' * 4_000}"]
+    assert shown[3:8] == [
+        *choice[1:4],
+        "the reply ends inside its reasoning: only an explicit declaration counts",
+        "rules, in the order of reading; the first that finds something decides:",
+    ]
+    assert shown[-1] == "read again today: the same"
 
 
 def test_an_explanation_is_also_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

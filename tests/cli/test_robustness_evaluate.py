@@ -161,8 +161,56 @@ def test_missing_levels_and_faultless_models_are_null_with_a_reason(
     for weights in content["vre"]["used_weights"].values():
         assert sum(weights.values()) == pytest.approx(1.0)
     assert "org/best: asked 9 of the pool's 30 questions" in content["notes"]
-    assert evaluate(tmp_path) == 0
-    assert "no value, no error at level 0: org/best/" in capsys.readouterr().out
+    assert evaluate(tmp_path, "--sort_levels", "-o", tmp_path / "out") == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines() if line.strip(" ─")]
+    assert lines == [*GAPS, *(str(tmp_path / f"out/robustness_{name}") for name in WRITTEN)]
+
+
+WRITTEN = ("evaluation.json", "evaluation.csv", "levels.csv")
+METRICS = "corruption first drop range slope mean error difference relative drop %"
+PAIRED = "points of accuracy less clean, 95 % intervals of the paired difference"
+GAPS = [
+    "robustness · 2 models · 2 corruptions",
+    "VRE: 0 is the pool's best, 1 its worst; "
+    "weights: first drop 0.2, range 0.2, slope 0.2, mean error 0.2, difference 0.2",
+    "levels are sorted by error, as in the published figures",
+    "model questions clean 95 % interval relative drop % VRE",
+    "org/best 9 100.0 43.9-100.0 0.0 -",
+    "org/gap 30 70.0 43.8-87.5 34.5 0.500",
+    "corruption class relative drop % VRE VRE of its class",
+    "snow Weather 0.0 0.000 0.000",
+    "contrast Image Attribute 14.2 1.000 1.000",
+    "org/best: the five metrics of its error rates",
+    METRICS,
+    "snow - - - - - 0.0",
+    "contrast - - - - - 0.0",
+    "class Weather - - - - -",
+    "class Image Attribute - - - - -",
+    PAIRED,
+    "corruption level 1 level 2 level 3",
+    "snow -62.1 to +62.1 - -",
+    "contrast -62.1 to +62.1 - -",
+    "org/gap: the five metrics of its error rates",
+    METRICS,
+    "snow 0.444 - - - - -",
+    "contrast 0.778 1.556 0.143 0.542 0.322 34.5",
+    "class Weather 0.444 - - - -",
+    "class Image Attribute 0.778 1.556 0.143 0.542 0.322",
+    PAIRED,
+    "corruption level 1 level 2 level 3",
+    "snow -32.4 to +7.9 - -57.1 to -3.7",
+    "contrast -45.9 to +3.4 -52.3 to +4.6 -73.0 to -10.4",
+    "no value, no error at level 0: org/best/snow/first_drop, org/best/contrast/first_drop",
+    "no value, levels 2, 3 were not run: org/best/snow/range_of_error, org/best/snow/error_rate, "
+    "org/best/snow/average_error and 5 more",
+    "no value, level 2 was not run: org/gap/snow/range_of_error, org/gap/snow/error_rate, "
+    "org/gap/snow/average_error and 1 more",
+    "no value, the pool contains no two different values: range_of_error, error_rate, average_error and 1 more",
+    "no value, no metric with a weight has a value that differs in the pool: per_model/org/best",
+    "weights made 1 in all without the missing metrics: per_corruption/snow, per_corruption/contrast, "
+    "per_class/Weather and 2 more",
+    "org/best: asked 9 of the pool's 30 questions",
+]
 
 
 def test_a_pool_of_one_cell_has_metrics_and_no_vre(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

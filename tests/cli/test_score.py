@@ -1,19 +1,33 @@
 """The score command as people type it."""
 
 import json
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
-from tests import forked
 from tests.answers.sample import annotation, write_annotations, write_results
+from vqa_client.cli.main import run_command
 from vqa_client.records import RecordLog
 from vqa_client.types import Record
 
 
-def score(*words: object) -> subprocess.CompletedProcess[str]:
-    return forked.run(["score", *map(str, words)], text=True)
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Score = Callable[..., Done]
+
+
+@pytest.fixture
+def score(capsys: pytest.CaptureFixture[str]) -> Score:
+    def run(*words: Any) -> Done:
+        return Done(run_command(["score", *map(str, words)]), *capsys.readouterr())
+
+    return run
 
 
 @pytest.fixture
@@ -23,26 +37,53 @@ def files(tmp_path: Path) -> tuple[object, ...]:
         tmp_path / "a.json",
         annotation(1, "yes"),
         annotation(2, "red", "blue", answer_type="other", question_type="what color \x1b[31m"),
+        annotation(3, "no"),
     )
     return ("--predictions", predictions, "--annotations", annotations)
 
 
-def test_the_text_has_both_accuracies_and_why_they_differ(files: tuple[object, ...]) -> None:
-    done = score(*files)
+def test_the_text_has_both_accuracies_and_why_they_differ(
+    files: tuple[object, ...], tmp_path: Path, score: Score
+) -> None:
+    done = score(*files, "-o", tmp_path / "out")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "2 questions scored of 2 predicted and 2 annotated" in done.stdout
-    assert "normalised - official = +50.00 points, +50.00 of them from the 1 question (50.0 %)" in done.stdout
-    assert "by question type" in done.stdout
-    assert "\x1b" not in done.stdout
+    by_type = "questions normalised official contains normalised: 95 %"
+    assert [" ".join(line.split()) for line in done.stdout.splitlines() if line.strip(" ─")] == [
+        f"score · {tmp_path / 'm_results.json'}",
+        f"2 questions scored of 2 predicted and 3 annotated in {tmp_path / 'a.json'}",
+        "metric % 95 % interval % if missing were wrong",
+        "normalised 100.00 20.7-100.0 66.67",
+        "official 50.00 5.5-94.5 33.33",
+        "contains 100.00 20.7-100.0 66.67",
+        f"by answer type {by_type}",
+        "other 1 100.00 100.00 100.00 20.7-100.0",
+        "yes/no 1 100.00 0.00 100.00 20.7-100.0",
+        f"by question type {by_type}",
+        "is the 1 100.00 0.00 100.00 20.7-100.0",
+        "what color \\x1b[31m 1 100.00 100.00 100.00 20.7-100.0",
+        "normalised - official = +50.00 points, +50.00 of them from the 1 question (50.0 %) whose annotators all "
+        "agree: there the official evaluator compares without normalising, and 1 score differently",
+        "1 annotated question (3) without a prediction, not scored",
+        "contains: an annotator's answer is in the prediction as whole words; a diagnostic, not an accuracy",
+        *(
+            str(tmp_path / f"out/m_{name}.json")
+            for name in (
+                *("leaderboard", "normalised_accuracy", "normalised_evalQA", "normalised_evalQuesType"),
+                *("normalised_evalAnsType", "accuracy", "evalQA", "evalQuesType", "evalAnsType", "score"),
+            )
+        ),
+    ]
 
 
-def test_the_help_shows_the_options_of_annotations_and_of_benchmarks(tmp_path: Path) -> None:
+def test_the_help_shows_the_options_of_annotations_and_of_benchmarks(score: Score) -> None:
     done = score("--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert all(option in done.stdout for option in ("--task", "--predictions", "--annotations", "--metrics"))
 
 
-def test_json_is_alone_on_standard_output_and_names_the_files(files: tuple[object, ...], tmp_path: Path) -> None:
+def test_json_is_alone_on_standard_output_and_names_the_files(
+    files: tuple[object, ...], tmp_path: Path, score: Score
+) -> None:
     done = score(*files, "-o", tmp_path / "out", "--json", "--metrics", "normalised", "simple")
     found = json.loads(done.stdout)
     assert found["summary"]["overall"]["normalised"]["value"] == 1.0
@@ -52,7 +93,7 @@ def test_json_is_alone_on_standard_output_and_names_the_files(files: tuple[objec
 
 
 def test_failed_questions_of_a_run_count_as_wrong_and_give_exit_code_1(
-    files: tuple[object, ...], tmp_path: Path
+    files: tuple[object, ...], tmp_path: Path, score: Score
 ) -> None:
     path = tmp_path / "m.records.jsonl"
     with RecordLog(path) as log:
@@ -64,7 +105,7 @@ def test_failed_questions_of_a_run_count_as_wrong_and_give_exit_code_1(
     assert "50.00" in done.stdout
 
 
-def test_a_table_has_three_metrics_and_twelve_question_types(tmp_path: Path) -> None:
+def test_a_table_has_three_metrics_and_twelve_question_types(tmp_path: Path, score: Score) -> None:
     asked = [annotation(number, "yes", question_type=f"type {number:02}") for number in range(13)]
     annotations = write_annotations(tmp_path / "a.json", *asked)
     predictions = write_results(tmp_path / "m_results.json", dict.fromkeys(range(13), "yes"))
@@ -85,7 +126,7 @@ def test_a_table_has_three_metrics_and_twelve_question_types(tmp_path: Path) -> 
     ],
 )
 def test_files_that_cannot_be_scored_are_one_line_and_exit_code_2(
-    words: tuple[str, ...], message: str, files: tuple[object, ...]
+    words: tuple[str, ...], message: str, files: tuple[object, ...], score: Score
 ) -> None:
     done = score(*(files[2:] if "-p" in words else files), *words)
     assert (done.returncode, done.stdout) == (2, "")

@@ -30,15 +30,31 @@ def words(root: Path, *more: object) -> list[str]:
 def test_the_text_has_accuracies_every_scope_and_every_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = {key: SAID[key] for key in ("11", "12", "13")} | {"\x1b[31m": ("x", "y")}
     write_log(data_root(tmp_path) / "vqax_val_eval.records.jsonl", said)
-    assert run_command(words(tmp_path)) == 0
+    assert run_command(words(tmp_path, "-o", tmp_path / "out")) == 0
     out, err = capsys.readouterr()
-    lines = [" ".join(line.split()) for line in out.splitlines()]
-    assert "3 questions scored of 4 predicted and 4 in" in out
-    assert any(line.startswith("accuracy 33.3 ") and line.endswith(" 25.0") for line in lines)
-    assert any(line.startswith("half right too 2 0 ") for line in lines)
-    assert "1 question (14) without a prediction, not scored" in lines
-    assert "not scored: METEOR needs its Java program" in out
-    assert "\x1b" not in out
+    java = "needs its Java program, and no path to it is given"
+    assert [" ".join(line.split()) for line in out.splitlines() if line.strip(" ─")] == [
+        f"score-explanations · {tmp_path / 'vqax_val_eval.records.jsonl'}",
+        f"3 questions scored of 4 predicted and 4 in {tmp_path / 'nle_data/VQA-X/vqaX_val.json'}",
+        "answers % 95 % interval % if missing were wrong",
+        "accuracy 33.3 4.2-85.2 25.0",
+        "soft_vqa 63.3 13.5-95.0 47.5",
+        "any_of_ten 66.7 14.8-95.8 50.0",
+        "explanations against their references, CIDEr as it is, the others in %",
+        "scope explanations empty Bleu_1 Bleu_2 Bleu_3 Bleu_4 ROUGE_L CIDEr",
+        "all 3 0 94.1 89.8 83.7 79.1 95.8 5.356",
+        "answered right 1 0 100.0 100.0 1.0 0.1 100.0 0.000",
+        "half right too 2 0 100.0 100.0 100.0 100.0 100.0 5.078",
+        "e-ViL: S_T 63.3 S_E - S_O -",
+        f"not scored: METEOR {java} (set VQA_CLIENT_METEOR_JAR)",
+        f"not scored: SPICE {java} (set VQA_CLIENT_SPICE_JAR)",
+        "not scored: BERTScore needs a model, and no path to one is given (set VQA_CLIENT_BERTSCORE_MODEL to the "
+        "folder of distilbert-base-uncased)",
+        "answered right: CIDEr is always 0: it weighs words by how few questions have them, and there is one question",
+        "1 prediction (\\x1b[31m) without reference, not scored",
+        "1 question (14) without a prediction, not scored",
+        str(tmp_path / "out/vqax_val_eval_explanation_scores.json"),
+    ]
     assert err == ""
 
 

@@ -31,6 +31,57 @@ def row(text: str, *begins: str) -> list[str]:
     return lines[at - 1].split()
 
 
+NONE = "questions without a reply count as wrong"
+FRAMEWORK = (
+    "accuracy and VQA accuracy (framework) in %: the published framework's scores, against the most frequent answer"
+)
+KINDS = "in % of the questions of a kind, by the published accuracy"
+TEN = "VQA accuracy (ten answers) in %"
+AGAINST = f"{TEN}, with its 95 % interval: against all answers of a question; times in s"
+HEADS = ["VQA accuracy", "model correct accuracy (framework) average time assessment"]
+TIMES = ["VQA accuracy", "model (ten answers) interval official whole words replied median p95"]
+
+
+def lines(reports: list[Report]) -> list[str]:
+    text = as_tables(reports, verbose=True)
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip(" ─")]
+
+
+def test_the_tables_of_two_models_word_for_word(tmp_path: Path) -> None:
+    said = [replied(DAY, "Yes, it is a bright day."), replied(BOAT, "red"), lost(GULLS)]
+    agree = "of them from the 3 questions (100.0 %) whose annotators all agree: there the official evaluator"
+    assert lines([report(tmp_path, "small", said), report(tmp_path, "large", THREE)]) == [
+        *("vqa2 · 3 questions", FRAMEWORK, NONE, *HEADS),
+        "small 2/3 66.7 66.7 0.50 s excellent",
+        "large 2/3 66.7 66.7 2.00 s excellent",
+        KINDS,
+        "kind small large",
+        *("yes/no 100.0 (1/1) 100.0 (1/1)", "color 100.0 (1/1) 100.0 (1/1)", "count 0.0 (0/1) 0.0 (0/1)", "other - -"),
+        f"by official question type, {TEN}",
+        "question type small large",
+        *("how many 0.0 (1) 0.0 (1)", "is it 0.0 (1) 0.0 (1)", "what color is the 100.0 (1) 100.0 (1)"),
+        AGAINST,
+        *TIMES,
+        "small 33.3 4.2-85.2 33.3 66.7 66.7 0.50 0.50",
+        "large 33.3 4.2-85.2 0.0 66.7 66.7 2.00 2.90",
+        f"small: normalised - official = +0.00 points, +0.00 {agree} compares without normalising, "
+        "and 0 score differently",
+        "small: 1 answer of more than 5 words, where VQA accuracy wants a short answer: a config's prompt_template "
+        "can ask for one",
+        f"large: normalised - official = +33.33 points, +33.33 {agree} compares without normalising, "
+        "and 1 score differently",
+        *("1000 · yes/no · Is it day? · yes", "right small: Yes, it is a bright day.", "right large: Yes, it is."),
+        *("2000 · color · What color is the boat? · red", "right small: red", "right large: Red"),
+        "2001 · count · How many gulls are there? · 3",
+        *(f"wrong {name}: error: no reply within 60 s" for name in ("small", "large")),
+        "small: 1 question failed (timeout): no reply within 60 s",
+        "small: 1 left out, no image",
+        "large: 1 question failed (timeout): no reply within 60 s",
+        "large: 1 left out, no image",
+        *(f"{name}: {tmp_path / name}.json" for name in ("small", "large")),
+    ]
+
+
 def test_the_published_table_ranks_the_models(tmp_path: Path) -> None:
     good = [replied(DAY, "yes", 1.0), replied(BOAT, "red", 2.0), replied(GULLS, "3", 3.0)]
     text = as_tables([report(tmp_path, "small", THREE), report(tmp_path, "large", good)])
@@ -82,11 +133,15 @@ def test_single_questions_are_shown_on_request(tmp_path: Path) -> None:
 
 def test_an_unlabelled_split_has_dashes_and_no_zeros(tmp_path: Path) -> None:
     pairs = [replied(asked(1, "Is it day?"), "Yes"), replied(asked(2, "What color is it?"), "red")]
-    text = as_tables([report(tmp_path, "small", pairs)], verbose=True)
-    assert row(text, "model", "small") == ["small", "-", "-", "-", "0.50", "s", "N/A"]
-    assert row(text, "kind", "color") == ["color", "-", "(1)"]
-    assert "    - small: Yes" in text
-    assert "small_submission.json" in text
+    assert lines([report(tmp_path, "small", pairs)]) == [
+        *("vqa2 · 2 questions", FRAMEWORK, NONE, *HEADS),
+        "small - - - 0.50 s N/A",
+        *(KINDS, "kind small", "yes/no - (1)", "color - (1)", "count -", "other -", AGAINST, *TIMES),
+        "small - - - - 100.0 0.50 0.50",
+        *("1 · yes/no · Is it day?", "- small: Yes", "2 · color · What color is it?", "- small: red"),
+        "small: 1 left out, no image",
+        *(f"small: {tmp_path / name}.json" for name in ("small", "small_submission")),
+    ]
 
 
 def test_foreign_text_is_shown_and_not_obeyed(tmp_path: Path) -> None:
