@@ -194,7 +194,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     choices: they offer --choice_mode, --shuffle_choices and --circular. `choosing` is set where answers are not read
     from free text; without `labels` `parse` reads them. Where the data has rotations of a question as rows,
     `rotation_of` returns the question's id: such data refuses --shuffle_choices and --circular. `pages` offers --pages
-    and --dpi, and `submission` offers --submission. In place of the common report, `report_path` returns the file of a
+    and --dpi, and `submission` offers --submission. Instead of the common report, `report_path` returns the file of a
     published report by part and config, and `write` writes it; `combine` is called once with the reports of all models.
     `identity` has what else decides what is asked, in addition to marked options; `scoring`, how replies are read.
     `version` changes when `parse` or a metric does, so that saved replies are scored again. `judge` is the judgement

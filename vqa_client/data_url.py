@@ -73,7 +73,7 @@ PIECE_BYTES = 393_216
 
 
 def encoded_size(size_bytes: int) -> int:
-    """The characters of base64 for so many bytes: four for each three bytes begun."""
+    """The characters of base64 for a number of bytes: four for each three bytes begun."""
     return (size_bytes + 2) // 3 * 4
 
 

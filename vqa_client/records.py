@@ -321,7 +321,7 @@ def _lines(kind: str, lines: Sequence[Damaged]) -> str:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a log; raises UsageError if another run has it."""
+    """Keep the lock of a log; raises UsageError if another run has it."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except OSError as error:

@@ -194,7 +194,7 @@ class Crew:
         self._changed.set()
 
     def begin(self, questions: int) -> None:
-        """Prepare for so many questions."""
+        """Prepare for a number of questions."""
         self._questions, self._no_more = questions, False
 
     @property

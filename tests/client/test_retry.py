@@ -14,13 +14,13 @@ from vqa_client.client.retry import (
     Again,
     Cut,
     Fail,
-    Free,
     Late,
     Limits,
     Move,
-    Moved,
     Outcome,
     Refused,
+    Resend,
+    ServerLost,
     Step,
     Stop,
     Tried,
@@ -41,8 +41,8 @@ CUT_TWICE = "the server cut the connection twice on a body of 2.0 MB: reset"
 GATEWAY = "a gateway's limit may be below that: --max_pixels, --max_pages"
 
 ROWS: dict[str, tuple[Tried, Outcome, Step, Tried]] = {
-    "a question of a lost server moves without a charge": (Tried(1), Moved(), Move(), Tried(1)),
-    "a request in another form costs only its time": (Tried(), Free(), Again(), Tried(spent_s=5)),
+    "a question of a lost server moves without a charge": (Tried(1), ServerLost(), Move(), Tried(1)),
+    "a request in another form costs only its time": (Tried(), Resend(), Again(), Tried(spent_s=5)),
     "late because others are late: again with the whole timeout": (
         Tried(spent_s=9), Late("crowded"), Again(), Tried()
     ),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import vqa_client
-from tests.client.two_servers import Notes, asked, knowing, run, run_file, sample, slow_until, statuses
+from tests.client.two_servers import ActsAfter, asked, knowing, run, run_file, sample, slow_until, statuses
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
 from tests.fakes.server import FaultServer
@@ -28,7 +28,7 @@ from tests.fakes.words import (
     tokens_by_pixels,
     when,
 )
-from tests.faults.questions import Questions, niah_settings
+from tests.faults.questions import Notes, Questions, niah_settings
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.settings.run import RunSettings
 
@@ -76,7 +76,7 @@ async def test_a_server_that_dies_and_comes_back_loses_no_question(
     script = (delay(0.02), manner, knowing(of)) if manner else (delay(0.02), knowing(of))
     staying = fault_server(slow_until(lambda: bool(again and asked(again[0])), knowing(of)))
     dying = FaultServer(script).start()
-    notes = Notes(30, dying.stop)
+    notes = ActsAfter(30, dying.stop)
     try:
         running = asyncio.create_task(run(of, [staying, dying], notes, max_retries=0))
         while not notes.about("is out"):
@@ -134,7 +134,7 @@ async def test_if_all_servers_die_the_run_stops_and_resumes_later(tmp_path: Path
 
     started_s = time.monotonic()
     with pytest.raises(ServerUnusable, match=r"^none of 2 servers answers: http://\S+: .+; http://\S+: ") as caught:
-        await run(of, servers, Notes(20, kill), wait_for_server=0.4)
+        await run(of, servers, ActsAfter(20, kill), wait_for_server=0.4)
     assert caught.value.hint == (
         "start one again and run the same command again; --wait_for_server SECONDS waits longer"
     )
@@ -161,7 +161,7 @@ async def test_a_short_outage_of_all_servers_loses_nothing(tmp_path: Path) -> No
             server.restart(0.4)
 
     try:
-        report = await run(of, servers, Notes(20, restart), max_retries=0)
+        report = await run(of, servers, ActsAfter(20, restart), max_retries=0)
     finally:
         for server in servers:
             server.stop()
@@ -233,7 +233,7 @@ async def test_a_server_that_comes_back_with_another_model_gets_no_questions(
 ) -> None:
     of = sample(tmp_path, 80)
     dying = FaultServer((delay(0.03), knowing(of))).start()
-    notes = Notes(10, dying.stop)
+    notes = ActsAfter(10, dying.stop)
     staying = fault_server(slow_until(lambda: bool(notes.about("gets no questions", "99")), knowing(of)))
     running = asyncio.create_task(run(of, [staying, dying], notes, max_workers=4))
     while not notes.about("is out"):
@@ -307,7 +307,7 @@ async def test_the_only_server_that_comes_back_with_another_model_stops_the_run(
 ) -> None:
     of = sample(tmp_path, 40)
     dying = FaultServer((delay(0.03), knowing(of)), models=("model-a",)).start()
-    notes = Notes(4, dying.stop)
+    notes = ActsAfter(4, dying.stop)
     settings = of.settings(dying.base_url, max_workers=2, model="model-a", wait_for_server=20.0)
     running = asyncio.create_task(vqa_client.arun(settings, progress=notes))
     while notes._left > 0:

@@ -41,6 +41,8 @@ NOW_S = 1_800_000_000.0
         ({"retry-after": "soon"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
+        ({"retry-after": "1e400"}, None),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, None),
         ({"retry-after": ""}, None),
         ({}, None),
     ],

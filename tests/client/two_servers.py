@@ -10,29 +10,23 @@ from tests.fakes.received import Received
 from tests.fakes.script import Script
 from tests.fakes.server import FaultServer
 from tests.fakes.words import delay, oracle, question_id, when
+from tests.faults.questions import Notes
 from tests.runs.sample import Sample
 from vqa_client.progress import Progress
 
 
-class Notes(Progress):
-    """Keeps a run's notes, and calls `act` once `at` questions have ended."""
+class ActsAfter(Notes):
+    """Calls `act` once `at` questions have ended."""
 
-    def __init__(self, at: int = -1, act: Callable[[], None] | None = None) -> None:
-        self.said: list[str] = []
+    def __init__(self, at: int = -1, act: Callable[[], None] = lambda: None) -> None:
+        super().__init__()
         self._left = at
         self._act = act
 
-    def note(self, text: str) -> None:
-        self.said.append(text)
-
     def finished(self, record: Any) -> None:
         self._left -= 1
-        if self._left == 0 and self._act is not None:
+        if self._left == 0:
             self._act()
-
-    def about(self, *words: str) -> list[str]:
-        """The notes that contain all these words."""
-        return [note for note in self.said if all(word in note for word in words)]
 
 
 def knowing(of: Sample) -> Script:

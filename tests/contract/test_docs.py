@@ -1,5 +1,6 @@
 """The README and docs: links lead somewhere, examples are asked, and pages made from declarations are up to date."""
 
+import ast
 import os
 import re
 import runpy
@@ -50,6 +51,15 @@ def test_each_status_is_explained(status: str) -> None:
 def test_the_table_of_config_keys_has_all_of_them() -> None:
     table = (ROOT / "config/README.md").read_text(encoding="utf-8").partition("## ")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == {each.name for each in fields(ModelSettings)}
+
+
+def test_every_room_is_in_the_table_and_its_first_file_says_what_belongs_there() -> None:
+    table = (ROOT / "docs/development.md").read_text(encoding="utf-8")
+    firsts = sorted((ROOT / "vqa_client").rglob("__init__.py"))
+    modules = [path.name for path in (ROOT / "vqa_client").glob("*.py") if not path.name.startswith("__")]
+    rooms = [f"{path.parent.name}/" for path in firsts if path.parents[1].name == "vqa_client"]
+    assert [room for room in sorted(modules + rooms) if f"`{room}`" not in table] == []
+    assert [str(path) for path in firsts if not ast.get_docstring(ast.parse(path.read_bytes()))] == []
 
 
 OWN_DATA = (ROOT / "docs/own-data.md").read_text(encoding="utf-8")

@@ -40,12 +40,16 @@ OTHERS_WORDS = re.compile(
 """Modules with literals that are patterns of replies, or prompts, which identify a run."""
 
 
-def literals(path: Path) -> Iterator[str]:
-    """The texts of a module that aren't docstrings."""
+def texts(path: Path) -> Iterator[str]:
+    """The docstrings of a module, and its other texts unless they are patterns of replies, or prompts."""
     tree = ast.parse(path.read_bytes())
-    shown = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in shown:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and (id(node) in docstrings or not OTHERS_WORDS.search(str(path)))
+        ):
             yield node.value
 
 
@@ -70,12 +74,11 @@ def test_pages_are_in_plain_words(page: Path) -> None:
     assert [(number, fault) for number, line in lines for fault in stumbled(line)] == []
 
 
-def test_help_and_messages_are_in_plain_words() -> None:
-    modules = sorted(path for path in ROOT.glob("vqa_client/**/*.py") if not OTHERS_WORDS.search(str(path)))
+def test_help_messages_and_docstrings_are_in_plain_words() -> None:
     found = [
         (str(path.relative_to(ROOT)), text[:80], fault)
-        for path in modules
-        for text in literals(path)
+        for path in sorted(ROOT.glob("vqa_client/**/*.py"))
+        for text in texts(path)
         if " " in text
         for fault in stumbled(text)
     ]

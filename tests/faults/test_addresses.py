@@ -17,24 +17,9 @@ from tests.faults.questions import Notes, Questions
 from vqa_client.errors import ServerUnusable, UsageError
 
 
-@pytest.mark.parametrize(
-    "typed",
-    [
-        "http://{at}",
-        "http://{at}/",
-        "http://{at}/v1",
-        "http://{at}/v1/",
-        "http://{at}/v1//",
-        "http://{at}/v1/chat/completions",
-        "http://{at}/v1/chat/completions/",
-        "HTTP://{at}/v1",
-        "{at}",
-        "{at}/v1",
-        "  http://{at}/v1  ",
-    ],
-)
+@pytest.mark.parametrize("typed", ["{at}", "  HTTP://{at}/v1/chat/completions/ "])
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/chat/completions"])
-async def test_every_form_of_an_address_leads_to_the_chats(
+async def test_both_places_of_the_chats_are_found_from_an_address(
     path: str, typed: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 2)
@@ -46,8 +31,7 @@ async def test_every_form_of_an_address_leads_to_the_chats(
     assert notes.about(server.origin + path.removesuffix("/chat/completions"))
 
 
-@pytest.mark.parametrize("prefix", ["/api/v1", "/openai/deployments/x", "/proxy/8000/v1", "/v1/gateway"])
-@pytest.mark.parametrize("ending", ["", "/", "/chat/completions"])
+@pytest.mark.parametrize(("prefix", "ending"), [("/api/v1", "/"), ("/openai/deployments/x", "/chat/completions")])
 async def test_a_prefix_is_kept(prefix: str, ending: str, tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 1)
     server = fault_server(only_path(f"{prefix}/chat/completions", then=oracle(of.replies())))
@@ -71,29 +55,17 @@ async def test_an_address_that_takes_no_chats_is_reported_as_wrong(tmp_path: Pat
     assert len(server.requests) < 20
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
-@pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "socks5://127.0.0.1:9"])
+@pytest.mark.parametrize("engine", ["direct", "httpx2"])
 async def test_no_proxy_is_ever_asked_for_this_machine(
-    host: str, variable: str, proxy: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+    engine: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = Questions(tmp_path, 2)
     server = fault_server(oracle(of.replies()))
-    monkeypatch.setenv(variable, proxy)
-    records = await of.ask(f"http://{host}:{server.port}/v1", wait_for_server=60.0)
-    assert {record["status"] for record in records.values()} == {"ok"}
-
-
-@pytest.mark.parametrize("no_proxy", ["localhost", "127.0.0.0/8", "127.0.0.1", "*", "example.org", ""])
-async def test_no_form_of_no_proxy_hides_this_machine(
-    no_proxy: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    of = Questions(tmp_path, 1)
-    server = fault_server(oracle(of.replies()))
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    monkeypatch.setenv("NO_PROXY", no_proxy)
-    records = await of.ask(server, wait_for_server=60.0)
-    assert records["q0"]["status"] == "ok"
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "")
+    records = await of.ask(f"http://localhost:{server.port}/v1", wait_for_server=60.0, engine=engine)
+    assert {record["status"] for record in records.values()} == {"ok"}
 
 
 async def test_a_server_elsewhere_is_reached_through_the_proxy(
@@ -106,16 +78,6 @@ async def test_a_server_elsewhere_is_reached_through_the_proxy(
         await of.ask("http://gpu.example:8000/v1", model="m", wait_for_server=0, breaker_after=1)
     assert [request.path for request in proxy.requests][:1] == ["http://gpu.example:8000/v1/models"]
     assert "http://gpu.example:8000/v1/chat/completions" in [request.path for request in proxy.requests]
-
-
-async def test_a_socks_proxy_that_can_not_be_spoken_to_is_named_by_its_variable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("vqa_client.client.endpoint.find_spec", lambda name: None)
-    monkeypatch.setenv("ALL_PROXY", "socks5://10.0.0.1:9")
-    of = Questions(tmp_path, 1)
-    with pytest.raises(UsageError, match=r"^ALL_PROXY[^\n]*$"):
-        await of.ask("http://gpu.example/v1")
 
 
 async def _refused(base_url: str, of: Questions, **changes: Any) -> str:

@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 
-from tests.client.two_servers import Notes, knowing, sample
+from tests.client.two_servers import ActsAfter, knowing, sample
 from tests.fakes.server import FaultServer
 from tests.fakes.words import delay, error, first_n, restart
+from tests.faults.questions import Notes
 from tests.runs.sample import Sample
 from vqa_client.evaluation import ModelsFailed, arun_several
 
 
-class AtSkip(Notes):
-    """Calls `at_skip` when a benchmark is skipped, before the next one begins; `at` and `act` as in Notes."""
+class AtSkip(ActsAfter):
+    """Calls `at_skip` when a benchmark is skipped, before the next one begins; `at` and `act` as in ActsAfter."""
 
-    def __init__(self, at_skip: Callable[[], Any], at: int = -1, act: Callable[[], None] | None = None) -> None:
+    def __init__(self, at_skip: Callable[[], Any], at: int = -1, act: Callable[[], None] = lambda: None) -> None:
         super().__init__(at, act)
         self._at_skip = at_skip
 

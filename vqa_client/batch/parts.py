@@ -58,7 +58,7 @@ def custom_id(question: Question, request: Request, run: str) -> str:
 
 
 def _with_digests(value: Any) -> Any:
-    """A request's content, with digests in place of images."""
+    """A request's content, with digests instead of images."""
     if isinstance(value, Image):
         return "image", value.sha256
     if isinstance(value, Struct):

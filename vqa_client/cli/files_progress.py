@@ -78,7 +78,7 @@ class _FilesCount:
         self._since_s = time.monotonic()
 
     def add(self, step: Any) -> None:
-        """Count so many more files."""
+        """Count `step` more files."""
         self.done += step
 
     def line(self) -> str:

@@ -1,4 +1,4 @@
-"""`vqa-client parse` and `rescore`: how a reply was read, and how today's rules read and score kept replies."""
+"""`vqa-client parse` and `rescore`: how a reply was read, and how today's rules read and score saved replies."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp

@@ -24,13 +24,13 @@ from vqa_client.client.retry import (
     Again,
     Cut,
     Fail,
-    Free,
     Late,
     Limits,
     Move,
-    Moved,
     Outcome,
     Refused,
+    Resend,
+    ServerLost,
     Stop,
     Tried,
     Unconnected,
@@ -94,7 +94,7 @@ MISSES = 2
 """How often one question may find that the server has dropped its images."""
 
 
-class _Moved(Exception):
+class _ServerLost(Exception):
     """The server was lost during the attempt; the question goes to another server without a charge."""
 
 
@@ -233,15 +233,15 @@ class _Asking:
                     answered=route.answered - self._answered_before,
                 )
             )
-        except _Moved:
-            return Moved()
+        except _ServerLost:
+            return ServerLost()
 
     async def _attempt(self, route: Route, template: RequestTemplate) -> Completion:
         if route.uploads is None:
             return self._completion_of(route, await self._send(route, template.body(self._request)))
         with await route.uploads.sending(self._request.images, whole=self._misses > 1) as sending:
             if route.lost:
-                raise _Moved
+                raise _ServerLost
             completion = self._completion_of(
                 route, await self._send(route, template.body(self._request, sending.parts()))
             )
@@ -253,7 +253,7 @@ class _Asking:
         kind = template, msgspec.json.encode(self._request.parameters)
         async with gate.slot(kind, alone=self._suspected) as self._slot:
             if route.lost:
-                raise _Moved
+                raise _ServerLost
             return await self._attempt(route, template)
 
     def _completion_of(self, route: Route, response: Response) -> Completion:
@@ -311,7 +311,7 @@ class _Asking:
                 route.deadlines.set(deadline, math.inf)
                 return await route.endpoint.post(Upload(body, started), timeout_s=left_s)
         except (TimeoutError, httpx2.ReadTimeout):
-            raise (_Moved if route.lost else _Late) from None
+            raise (_ServerLost if route.lost else _Late) from None
         finally:
             route.deadlines.discard(deadline)
             route.at_work -= self._started_s < math.inf
@@ -326,7 +326,7 @@ class _Asking:
 
     async def _after_lost_connection(self, route: Route, error: httpx2.TransportError) -> Outcome:
         if await self._chat.routes.is_gone(route, _words(error)):
-            return Moved()
+            return ServerLost()
         large_again = self._tried.cuts > 0 and self._size_bytes > MEGABYTE
         return Cut(_words(error), self._size_bytes, large_again and await route.endpoint.answers())
 
@@ -337,7 +337,7 @@ class _Asking:
             or self._misses_images(route, reply.message)
             or self._may_be_anothers_failure(route, reply.http_status)
         ):
-            return Free()
+            return Resend()
         refused = Refused(
             reply.verdict,
             route.endpoint.redacted(reply.message)[:BODY_CHARACTERS],

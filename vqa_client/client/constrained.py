@@ -59,7 +59,7 @@ async def _tokenise(endpoint: Endpoint, model_name: str, text: str) -> list[int]
 
 
 TOP_LOGPROBS: Final = (20, 5)
-"""The most alternatives of vLLM, mlx-vlm and OpenAI, and a number for services that refuse so many."""
+"""The most alternatives of vLLM, mlx-vlm and OpenAI, and a number for services that refuse that many."""
 PUT_OFF_S: Final = (1.0, 3.0, 9.0, 27.0)
 """Waits between attempts at a server that limits the rate of requests or is full."""
 NO_FORM = (

@@ -29,7 +29,7 @@ IDLE_S = 4.0
 CONNECT_TIMEOUT_S = 60.0
 """For everything before a request's first byte: host name, connection, a proxy's tunnel, and TLS."""
 NEXT_ADDRESS_S = 0.25
-"""A host's next address is tried if the one before doesn't answer for so long (RFC 8305, section 5)."""
+"""The time without an answer after which a host's next address is tried (RFC 8305, section 5)."""
 CLOSE_S = 0.5
 LATE_S = 1.0
 """How long a late connection may still open, to be closed then."""

@@ -25,7 +25,7 @@ class Pause:
         self._chance = random.Random(0)
 
     def extend(self, seconds: float) -> None:
-        """Pause all workers for so long from now; a longer pause stays as it is."""
+        """Pause all workers for `seconds` from now; a longer pause stays as it is."""
         self._until_s = max(self._until_s, time.monotonic() + seconds)
 
     @property
@@ -154,7 +154,7 @@ class Deadlines:
         self._timer: asyncio.TimerHandle | None = None
 
     def set(self, deadline: asyncio.Timeout, seconds: float) -> None:
-        """End a request after so many seconds, math.inf for never; `end` may end it earlier."""
+        """End a request after `seconds`, math.inf for never; `end` may end it earlier."""
         self._due_s[deadline] = due_s = time.monotonic() + seconds
         if self._timer is None or due_s < self._timer.when():
             self._wake(due_s)
@@ -234,7 +234,7 @@ class Breaker:
 
     @property
     def limit(self) -> int:
-        """So many failures in a row stop the run now; 0 for never."""
+        """The number of failures in a row that stops the run now; 0 for never."""
         return self._after if self._answered else min(self._after, AT_FIRST)
 
     def note(self, status: Status) -> bool:

@@ -31,7 +31,7 @@ class ReplyRoom:
         return Share(self, self._shares)
 
     def grow(self, share: int, size_bytes: int) -> asyncio.Future[None] | None:
-        """Count so many bytes for a share; if they don't fit, returns a future that is done once they are counted."""
+        """Count `size_bytes` for a share; if they don't fit, returns a future that is done once they are counted."""
         if self._take(share, size_bytes):
             return None
         room = asyncio.get_running_loop().create_future()
@@ -66,7 +66,7 @@ class Share:
         self._loop = asyncio.get_running_loop()
 
     def grow(self, size_bytes: int) -> asyncio.Future[None] | None:
-        """Take so many bytes in total; returns a future if that has to wait."""
+        """Take `size_bytes` in total; returns a future if that has to wait."""
         return self._room.grow(self._number, size_bytes)
 
     def __del__(self) -> None:

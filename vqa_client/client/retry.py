@@ -1,4 +1,19 @@
-"""Decide, without I/O, what follows a failed attempt: a retry and its delay, another server, or failure."""
+"""Decide, without I/O, what follows a failed attempt: a retry and its delay, another server, or failure.
+
+`chat` makes the attempt and describes its outcome; `next_step` returns the next step and the question's cost so far:
+
+    ServerLost    Move to another server, at no cost
+    Resend        Again, alone or in another form
+    Unconnected   Again once the server is reached, at most LOST_CONNECTIONS times
+    Late          crowded: Again with the whole timeout; backlog: the same as a failure; own: Fail
+    Cut           a failure; Fail if a running server cuts a large body twice
+    Refused       too long a pause: Move, or Stop if there is no other server;
+                  loading, or a limited rate: Again after a pause for all workers, at no cost while patience lasts;
+                  a transient error: a failure; any other: Fail
+
+A failure counts against --max_retries and leads to Again after a backoff, or to Fail. The seconds of attempts and
+backoffs count against the timeout, pauses of the server don't. tests/client/test_retry.py has a row for each case.
+"""
 
 import email.utils
 import random
@@ -17,12 +32,12 @@ CAP_S = 30.0
 RATE_LIMIT_PATIENCE_S = 3600.0
 """How long a server that limits the rate of requests may delay one question."""
 STILL_ANSWERS_S = 60.0
-"""A rate limit without a time is a fault if the server has answered no question for so long."""
+"""A rate limit without a time is a fault if the server has answered no question in this time."""
 TURNS = 1
-"""So often a refused question waits only for another one to end; then it slows all workers down."""
+"""The number of refusals for which a question waits only for another one to end; later ones slow all workers down."""
 LOADING_POLL_S = 1.0
 LOST_CONNECTIONS = 20
-"""So often a question waits for a server that answers probes but refuses the question's connection."""
+"""The number of times that a question waits for a server that answers probes but refuses its connection."""
 MOST_WISHED = 1e7
 """A larger number is invalid."""
 MOVE_S = 5.0
@@ -52,11 +67,25 @@ class Limits(Struct, frozen=True):
     loading_patience_s: float
 
 
+class ServerLost(Struct, frozen=True):
+    """The server was lost during the attempt."""
+
+
+class Resend(Struct, frozen=True):
+    """The request has to be sent alone, or in another form: that is not a failure."""
+
+
 class Unconnected(Struct, frozen=True):
     """The connection failed; `waited_s` is charged if the server was there."""
 
     message: str
     waited_s: float | None = None
+
+
+class Late(Struct, frozen=True):
+    """The reply was late; the server's window gives the reason."""
+
+    lateness: Lateness
 
 
 class Cut(Struct, frozen=True):
@@ -65,12 +94,6 @@ class Cut(Struct, frozen=True):
     message: str
     size_bytes: int
     alive: bool = False
-
-
-class Late(Struct, frozen=True):
-    """The reply was late; the server's window gives the reason."""
-
-    lateness: Lateness
 
 
 class Refused(Struct, frozen=True):
@@ -106,15 +129,7 @@ class Refused(Struct, frozen=True):
         return not self.drains and (self.limited or (self.http_status in CROWDED and not self.verdict.loading))
 
 
-class Moved(Struct, frozen=True):
-    """The server was lost during the attempt."""
-
-
-class Free(Struct, frozen=True):
-    """The request is sent again, alone or in another form, without a charge."""
-
-
-Outcome = Unconnected | Cut | Late | Refused | Moved | Free
+Outcome = ServerLost | Resend | Unconnected | Late | Cut | Refused
 
 
 class Again(Struct, frozen=True, kw_only=True):
@@ -164,18 +179,18 @@ def next_step(
     """The step after an attempt of `took_s` seconds since its first byte, and the question's cost so far."""
     charged = replace(tried, spent_s=tried.spent_s + took_s)
     match outcome:
-        case Moved():
+        case ServerLost():
             return tried, Move()
-        case Free():
+        case Resend():
             return charged, Again()
+        case Unconnected():
+            return _after_no_connection(charged, outcome, limits)
         case Late(lateness="own"):
             return charged, Fail(status="timeout", fault="no reply in time")
         case Late():
             failures = tried.failures + (outcome.lateness == "backlog")
             step = Fail(status="timeout") if failures > limits.max_retries else Again()
             return replace(tried, failures=failures, spent_s=0.0), step
-        case Unconnected():
-            return _after_no_connection(charged, outcome, limits)
         case Cut():
             charged = replace(charged, cuts=tried.cuts + 1)
             if outcome.alive:
@@ -219,9 +234,9 @@ def _put_off(tried: Tried, refused: Refused, chance: random.Random) -> tuple[Tri
     """The delay that isn't charged to the question; None if the refusal is a fault."""
     if refused.verdict.loading:
         return tried, refused.wish_s or LOADING_POLL_S
-    if not refused.limited or refused.wish_s is not None:
-        return tried, refused.wish_s if refused.limited else None
-    if not refused.answers:
+    if refused.limited and refused.wish_s is not None:
+        return tried, refused.wish_s
+    if not (refused.limited and refused.answers):
         return tried, None
     tried = replace(tried, limited=tried.limited + 1)
     wait_s = backoff_s(tried.limited, chance)

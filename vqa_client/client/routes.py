@@ -17,9 +17,9 @@ from vqa_client.client.uploading.uploads import Uploads
 from vqa_client.types import Image, Request
 
 HOMES = 65_536
-"""So many documents keep their servers; a document's questions are neighbours, so older documents are finished."""
+"""The most documents that keep their servers; a document's questions are neighbours, so older ones are finished."""
 FAULTS_IN_A_ROW = 8
-"""After so many failed requests without an answer between, a server is drained if another one has room."""
+"""The number of failed requests, without an answer between, that drains a server if another one has room."""
 LOOK_TIMEOUT_S = 5.0
 
 

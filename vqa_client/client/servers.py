@@ -214,7 +214,7 @@ class Recovery:
             await self._pause(wait_s)
 
     async def _pause(self, seconds: float) -> None:
-        """Wait so long, or less once every server is lost."""
+        """Wait for a time, or less once every server is lost."""
         try:
             async with asyncio.timeout(max(0.0, seconds - HURRY_S)):
                 await self._all_lost.wait()

@@ -34,7 +34,7 @@ LEAST_SPARE = 16
 
 
 def affordable_workers(workers: int, note: Callable[[str], None]) -> int:
-    """Raise the process's limit of open files for so many workers; returns the number of workers that it allows."""
+    """Raise the process's limit of open files for the workers; returns the number of workers that it allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     open_already = len(os.listdir("/dev/fd"))
     needed = workers + SPARE + open_already

@@ -11,7 +11,7 @@ from vqa_client.images.headers import Header, Oddity
 
 
 class ImageFacts(Struct, frozen=True, kw_only=True):
-    """The facts in a file's header; `width` and `height` are in pixels as stored, 0 if only a decoder can tell.
+    """The facts in a file's header; `width` and `height` are in pixels as stored, 0 if only a decoder knows.
 
     Without `oddities` all servers decode the file to the same pixels. With an oddity the pixels have to be looked at,
     and then may turn out to be fine.

@@ -1,4 +1,4 @@
-"""Page images on disk: which folders hold some, and which files are the pages of a document, in reading order."""
+"""Page images on disk: which folders have some, and which files are the pages of a document, in reading order."""
 
 import os
 import re

@@ -163,7 +163,7 @@ def worker_states(start: Start) -> WorkerStates:
 
 
 def limit_of(start: Start) -> str | None:
-    """What limited this start; None if it was too short to tell.
+    """The bottleneck of this start; None if it was too short to know.
 
     A busy client comes first, since it makes everything else look slow; then a queue before the GPU, which more workers
     would only lengthen. Otherwise it is what most workers waited for, on average.
@@ -250,7 +250,7 @@ class Drift(Struct, frozen=True, kw_only=True):
 def read_drift(session: Mapping[str, Any]) -> Drift | None:
     """The rise of latencies over the last three quarters, if chance and larger questions don't explain it.
 
-    None without such a rise, or with too few replies to tell.
+    None without such a rise, or with too few replies to know.
     """
     try:
         quarters = msgspec.convert(session.get("quarters"), list[Quarter], strict=False)

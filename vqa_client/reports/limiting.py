@@ -35,7 +35,7 @@ _STATES = {
 
 
 def limits_of(session: Mapping[str, Any]) -> list[str]:
-    """What limited a start, and whether its server became slower or its memory grew; only what its figures show."""
+    """The bottleneck of a start, and whether its server became slower or memory grew; only what its figures show."""
     start = read_start(session)
     slower = read_drift(session) if "auto_workers" not in session else None  # more workers each wait longer
     return [

@@ -146,7 +146,7 @@ class Latencies:
 
 TICK_S = 0.025
 TICKS_PER_SAMPLE = 10
-"""The workers are counted every so many ticks: four times a second."""
+"""The number of ticks from one count of the workers to the next: four counts per second."""
 
 
 class Pace:

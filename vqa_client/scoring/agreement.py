@@ -118,8 +118,8 @@ def fleiss_kappa(items: Iterable[tuple[Sequence[Hashable], str]]) -> Kappa | Non
 def rogan_gladen(positive: float, sensitivity: float, specificity: float) -> float | None:
     """The true share of right answers, from the share that a judge with known errors calls right, cut to [0, 1].
 
-    None for a judge that can hardly tell right from wrong (sensitivity + specificity at most 1.1). Source: Rogan and
-    Gladen, American Journal of Epidemiology 107 (1978).
+    None for a judge that hardly distinguishes right from wrong (sensitivity + specificity at most 1.1). Source: Rogan
+    and Gladen, American Journal of Epidemiology 107 (1978).
     """
     youden = sensitivity + specificity - 1
     return min(1.0, max(0.0, (positive + specificity - 1) / youden)) if youden > 0.1 + 1e-12 else None

@@ -178,7 +178,7 @@ _OTHERS: Final[dict[str, str]] = {
         r"|그림)[를을은는]? ?(?:직접 )?(?:볼|확인할|분석할|열) 수(?:가|는)? 없"
     ),
 }
-"""Keys: words, one of which is in every refusal in the language. The search for them is cheap, and `re` compiles and
+"""Keys: words; every refusal in the language has one of them. The search for them is cheap, and `re` compiles and
 caches a pattern only when its word occurs."""
 _ROWS: Final = tuple(
     (hint, unicodedata.normalize("NFKC", pattern))

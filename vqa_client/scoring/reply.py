@@ -145,7 +145,7 @@ def _own_turn(text: str, *, cut: bool) -> tuple[str, bool, bool]:
 READING_VERSION: Final = "8"
 """Changes when the reading of replies changes for all benchmarks; saved replies are then scored again."""
 READ_CHARACTERS: Final = 100_000
-"""Of a longer reply, only the first and the last half of so many are read."""
+"""Only the first and the last half of this number are read of a longer reply."""
 _THOUGHT_ENDS: Final = (
     *("</think>", "</thinking>", "</thought>", "</thoughts>", "</reasoning>", "</seed:think>", "◁/think▷", "[/THINK]"),
     *("<|channel|>final<|message|>", "<channel|>", "<|end_of_thought|>", "<|END_THINKING|>", "<unused95>"),

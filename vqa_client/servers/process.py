@@ -120,7 +120,7 @@ def _start(command: Sequence[str], *, env: Mapping[str, str], log: Path, name: s
 
 @contextmanager
 def _guard(grace_s: float) -> Iterator[Callable[[int], None]]:
-    """A guard process, started before the server; it yields the function that tells it the server's process group."""
+    """A guard process, started before the server; it yields the function that sends it the server's process group."""
     command = [sys.executable, "-I", "-S", guard.__file__, str(grace_s)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdin is not None

@@ -143,7 +143,7 @@ class ParseSettings(CheckedSettings):
 
 @dataclass(frozen=True, slots=True)
 class RescoreSettings(CheckedSettings):
-    """Settings of `vqa-client rescore`: read and score kept replies again, without a server."""
+    """Settings of `vqa-client rescore`: read and score saved replies again, without a server."""
 
     run: Annotated[Path, Parameter(help=f"{_RUN[0].upper()}{_RUN[1:]}; of a folder, every run in it.")]
     _: KW_ONLY

@@ -36,7 +36,7 @@ async def find_image_limit(
 
 
 def image_limit_finding(count: int, reply: ProbeReply, bare_tokens: int | None) -> Finding | None:
-    """The finding from a reply to so many pictures; None if fewer have to be tried."""
+    """The finding from a reply to a number of pictures; None if fewer have to be tried."""
     if reply.completion is not None:
         return _accepted_images(count, reply.prompt_tokens, bare_tokens)
     limit = limit_in(reply.refusal) if reply.status == "too_many_images" else None

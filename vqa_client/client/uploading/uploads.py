@@ -83,7 +83,7 @@ MISS = re.compile(r"cache miss for image at index (\d+)", re.IGNORECASE)
 
 
 ENOUGH_MISSES = 32
-"""After so many misses, and more misses than hits, names aren't worth it: the server keeps too few images."""
+"""Names aren't worth it after this many misses, and more misses than hits: the server keeps too few images."""
 
 
 class Counted(Struct):

@@ -38,7 +38,7 @@ CUES_READ: Final = 100
 """Cues to look at, from the end; bounds the time for a runaway reply."""
 DECLARATIONS_READ: Final = 50
 LOOP: Final = 4
-"""So many different answers in the same words are a loop, not corrections."""
+"""The number of different answers in the same words that is a loop, not corrections."""
 CONCLUSION_READ: Final = 300
 """Characters at the end of a reply to search for a conclusion."""
 _CONCLUDED: Final = lazily(

@@ -19,9 +19,9 @@ VALUE_READ: Final = 60
 LINE_READ: Final = 2000
 """Characters of a line to search for further choices."""
 SHORT: Final = 700
-"""Letters in a reply of at most so many characters are choices; in a longer one they may be names of things."""
+"""Letters in a reply of at most this length are choices; in a longer one they may be names of things."""
 FEWEST: Final = 3
-"""In a list of at least so many choices, all but one are denied on purpose."""
+"""All but one of at least this many choices are denied on purpose."""
 PLACES_READ: Final = 200
 """Places of one kind to look at; bounds the time for a runaway reply."""
 COPULA_READ: Final = len("would be")

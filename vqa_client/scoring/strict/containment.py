@@ -62,7 +62,7 @@ _INSIDE_AFTER = lazily(r"[-&@/.][^\W_]|[+#]|--(?!\w)")
 _SETS_OFF: Final = "<[◁"
 """Every delimiter of a thought begins with one of these."""
 LONGEST: Final = 16_000
-"""Characters; of a longer reply, only the first and the last half of so many are read."""
+"""Only the first and the last half of this number of characters are read of a longer reply."""
 
 
 def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False, secret: bool = True) -> bool:

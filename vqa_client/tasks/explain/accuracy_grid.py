@@ -265,7 +265,7 @@ def _history_cells(entry: GridRun, column: str, *, kept: bool) -> dict[str, str]
 
 @contextmanager
 def _hold_lock(results_dir: Path) -> Iterator[None]:
-    """Hold the folder's lock, so that one run updates at a time."""
+    """Keep the folder's lock, so that one run updates at a time."""
     try:
         results_dir.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(results_dir / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)

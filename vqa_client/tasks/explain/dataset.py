@@ -79,7 +79,7 @@ AnyRow = TypeVar("AnyRow", bound=NleRow)
 
 
 def in_words(answer: str, question: Question) -> str:
-    """The answer as text: the text of a choice in place of its letter."""
+    """The answer as text: the text of a choice instead of its letter."""
     return question.choices.get(answer.partition(" because ")[0], answer)
 
 
@@ -89,7 +89,7 @@ class Dataset(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     `title` is its row in the accuracy grid. `folders` and `files` are the possible places of a split's file below
     nle_data/, in order of preference; a dataset without a val split uses its test split. `question` makes the question
     of an id, a record and the path of its image, or returns the reason why there is none; `lacking` has the message and
-    the hint for a reason that holds for the whole file. `extra` of a question has "gold" (the right answer as `read`
+    the hint for a reason that is true of the whole file. `extra` of a question has "gold" (the right answer as `read`
     returns it), "gold_text" where the published readings return another form, and "columns" of the published table.
     `metrics` are the metrics in addition to the accuracies of all readings.
     """
