@@ -48,7 +48,7 @@ def _convert_option(kind: Any, tokens: Sequence[Token]) -> Any:
 class HelpFormatter:
     """Cyclopts' formatter, imported when a page is printed; it joins an option's help into one line.
 
-    `hidden` are settings of which the page leaves out the options, since the command doesn't use them.
+    The page leaves out the options of the settings in `hidden`, since the command doesn't use them.
     """
 
     def __init__(self, hidden: Collection[str] = ()) -> None:
