@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -32,13 +33,23 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_needles_are_counted_and_documents_without_them_named(tmp_path: Path) -> None:
-    data = data_file(tmp_path, d1="A boat came. " * 20, d2="One. Two.", d3="")
-    output = tmp_path / "niah" / "data.json"
-    done = command("needles", "--data-json", data, "--output", output, "--num_secrets", "3", "--seed", "7")
-    assert (done.returncode, done.stdout) == (0, f"{output} contains 1 document, 3 questions\n")
-    assert "1 document left out, too few sentences: d2" in done.stderr
-    assert "1 document left out, no context: d3" in done.stderr
+def test_needles_are_counted_and_documents_without_them_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short, empty = {f"d{n}": "One. Two." for n in range(2, 7)}, {f"e{n}": "" for n in range(6)}
+    data, output = data_file(tmp_path, d1="A boat came. " * 20, **short, **empty), tmp_path / "niah" / "data.json"
+    words = ["needles", "--data-json", str(data), "--output", str(output), "--num_secrets", "3", "--seed", "7"]
+    for more, contains in (["--dry_run"], "would contain"), ([], "contains"):
+        assert run_command([*words, *more]) == 0
+        out, err = capsys.readouterr()
+        assert out == f"{output} {contains} 1 document, 3 questions\n"
+        progress, *left_out = err.splitlines()
+        assert re.fullmatch(r"needles: 12/12 documents · \d+\.\d documents/s", progress)
+        assert left_out == [
+            "5 documents left out, too few sentences: d2, d3, d4, d5, d6",
+            "6 documents left out, no context: e0, e1, e2, e3, e4 ...",
+        ]
+        assert output.exists() == (not more)
     assert len(json.loads(output.read_bytes())) == 1
 
 

@@ -170,9 +170,13 @@ def test_pages_of_pdf_files_are_drawn_once_and_broken_ones_are_named(
     words = ["render", "--pdf", str(folder), "-o", str(output), "--workers", "1", "--dpi", "72"]
     assert run_command(words) == 1
     said = capsys.readouterr()
-    assert "2 pages at 72 dpi" in said.out
-    assert "b.pdf: PDFium can't open the document" in said.err
-    assert "c.pdf: page 1 would have" in said.err
+    assert said.out == f"2 pages at 72 dpi\n{output}\n"
+    progress, *errors = said.err.splitlines()
+    assert re.fullmatch(r"render: 3/3 pages · \d+\.\d pages/s", progress)
+    assert errors == [
+        f"error: {folder / 'b.pdf'}: PDFium can't open the document: it is damaged, or has no pages",
+        f"error: {folder / 'c.pdf'}: page 1 would have 14,000 x 14,000 pixels at 72 dpi; the limit is 80,000,000",
+    ]
     drawn = {path.name: path.stat().st_mtime_ns for path in (output / "images").iterdir()}
     assert sorted(drawn) == ["a_page_001.png", "a_page_002.png"]
     (folder / "b.pdf").unlink()

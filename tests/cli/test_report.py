@@ -106,13 +106,16 @@ def test_view_prints_its_address_and_ends_with_an_interrupt(tmp_path: Path) -> N
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with forked.popen(["view", str(tmp_path)], text=True, **pipes) as process:
         assert process.stdout is not None
-        address = process.stdout.readline().strip()
+        assert process.stderr is not None
+        address = process.stdout.readline().removesuffix("\n")
         try:
             with urllib.request.urlopen(address, timeout=60) as reply:
                 assert b"over all questions" in reply.read()
         finally:
             os.kill(process.pid, signal.SIGINT)
         assert process.wait(120) == 0
+        follows = "open this address; the page follows the run. Ctrl-C ends the server, not the run\n"
+        assert (process.stdout.read(), process.stderr.read()) == ("", f"{follows}stopped\n")
 
 
 def test_the_command_line_starts_without_what_reports_need() -> None:

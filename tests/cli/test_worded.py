@@ -1,5 +1,6 @@
 """Tables and lines of commands in a terminal, word for word, from made-up figures."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from vqa_client.aggregates import Estimate
 from vqa_client.cli.dry_run import _plan_lines, _total_lines
 from vqa_client.cli.judge import _people_section
 from vqa_client.cli.parse import _changes_section
-from vqa_client.cli.report_tables import as_tables
+from vqa_client.cli.report_tables import as_json_text, as_tables
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.varied_tables import of_blind, of_circular, of_repeats, of_shuffled
 from vqa_client.judge.people import AgainstPeople
@@ -324,6 +325,30 @@ def test_a_run_is_shown_with_its_totals_notes_and_files(tmp_path: Path) -> None:
         "t: 5 of 1,000 questions, drawn by a, b with seed 3 (--sample)",
         "t: 1,000 questions not yet answered",
         f"t: {first.path}",
+    ]
+
+
+def test_a_report_as_json_has_all_figures() -> None:
+    figures = VariedSummary(**SUMMARY | {"status_counts": {"ok": 1, "timeout": 0}}, figures={"x": TALLY})
+    first = report(replace(figures, parts={"robust": Means(overall=NONE, answered=NONE)}))
+    first = replace(first, left_out={"no_answer": ("q7", "q8")}, sample=Sample(size=5, of=9, by=("a",), seed=3))
+    second = report(DeclaredSummary(**SUMMARY, totals={"t": {"m": None}}))
+    interval = {"low": 0.25, "high": 0.75, "method": "Wilson", "n": 4, "clusters": 4}
+    tally = {"total": 4, "correct": 2, "accuracy": 0.5, "interval": interval, "answered": 3, "accuracy_answered": 0.6}
+    tally["interval_answered"] = None
+    common = {"task": "t", "variant": "", "model": "m", "report": "r.json", "incomplete": False, "expected": 4}
+    empty = {"n": 0, "value": None, "interval": None}
+    assert json.loads(as_json_text([first, second])) == [
+        {
+            **common,
+            "left_out": {"no_answer": 2},
+            "sample": {"size": 5, "of": 9, "by": ["a"], "seed": 3},
+            "figures": {"x": tally},
+            "overall": tally,
+            "scores": {"robust": {"overall": empty, "answered": empty}},
+            "status_counts": {"ok": 1},
+        },
+        {**common, "left_out": {}, "overall": tally, "scores": {}, "status_counts": {}, "totals": {"t": {"m": None}}},
     ]
 
 

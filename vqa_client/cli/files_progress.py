@@ -116,7 +116,7 @@ class _PageCount(_FilesCount):
         """Documents, pages, their rate, the time left."""
         elapsed_s = self.elapsed_s
         parts = (
-            f"{self._finished:,}/{self._documents:,} documents",
+            f"{self._finished:,}/{self._documents:,} {self.noun}",
             count(self._pages, "page"),
             f"{self._made / elapsed_s:.1f} pages/s" if self._made else "",
             self.time_left((self.done - self._skipped) / elapsed_s),

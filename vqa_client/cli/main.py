@@ -31,7 +31,7 @@ def list_benchmarks() -> None:
     """Print every installed benchmark's name and title."""
     from vqa_client.tasks.listing import declared
 
-    width = max(map(len, declared()), default=0)
+    width = max(map(len, declared()))
     emit("".join(f"{name:<{width}}  {safe(of.title)}\n" for name, of in declared().items()))
 
 
