@@ -97,6 +97,7 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
         "31.0 of 32 workers waited for it; it reports no figures of its own). Try more --max_workers.",
     ),
     (start(at_server=31, questions=32), "too few questions", "only 32"),
+    (start(at_server=31, questions=32, stopped=True), "server", "31.0 of 32 workers waited for it"),
     (
         start(at_server=31, servers=[served(28, 0)], timeouts=14),
         "timeouts",

@@ -48,6 +48,7 @@ async def test_a_run_stops_before_it_costs_too_much_and_resumes(tmp_path: Path, 
     assert len(server.chats) > before
     await of.ask(server, config=config)
     assert len(server.chats) == 60
+    assert [start.get("stopped", False) for start in of.run_file()["sessions"]] == [True, True, False]
 
 
 def test_workers_between_two_questions_count_in_the_cost() -> None:

@@ -56,7 +56,7 @@ class AutoWorkers(Struct, frozen=True, kw_only=True):
 
 
 class Start(Struct, frozen=True, kw_only=True):
-    """The fields of one start in a run file that the rules use."""
+    """The fields of one start in a run file that the rules use; one that was `stopped` left questions unasked."""
 
     workers: WorkerCounts
     client: Client
@@ -69,6 +69,7 @@ class Start(Struct, frozen=True, kw_only=True):
     latency_s: Mapping[str, float | None] | None = None
     server_metrics: tuple[ServerFigures, ...] = ()
     answered_by: Mapping[str, int] = {}
+    stopped: bool = False
 
     @property
     def answered(self) -> bool:
@@ -183,7 +184,7 @@ def limit_of(start: Start) -> str | None:
 
 def _server_limit(start: Start) -> str:
     """The limit if most workers waited for a server without a queue: more workers may help, unless all were sent."""
-    if start.workers.most >= start.questions:
+    if start.workers.most >= start.questions and not start.stopped:
         return "too few questions"
     if start.has_server_figures and start.kv_full:
         return "KV cache"

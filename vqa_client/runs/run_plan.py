@@ -234,10 +234,9 @@ class _Start:
                 raise GivenUp(alive, hint=error.hint) from None
             raise
         finally:
-            batches = {name: value for name, value in file.sessions[-1].items() if name == "batches"}
-            file.sessions[-1] = figures.described(
-                session.chat.template.dialect.described(), servers.described() | batches
-            )
+            more = {name: value for name, value in file.sessions[-1].items() if name == "batches"}
+            more |= {"stopped": True} if stage.stop.is_set() else {}
+            file.sessions[-1] = figures.described(session.chat.template.dialect.described(), servers.described() | more)
             file.write(plan.paths.run)
             for sentence in limits_of(file.sessions[-1]):
                 stage.progress.note(f"{plan.title}: {sentence}")
