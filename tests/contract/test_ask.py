@@ -201,9 +201,10 @@ def test_open_questions_have_every_cheap_score_and_another_headline_asks_nothing
     }
     assert report(tmp_path, "ask_no_answer")["accuracy"] is None
     assert "without an answer: 1 row, asked" in capsys.readouterr().err
-    assert ask(path, server.base_url, "--score", "exact") == 0
-    assert len(server.chats) == 3
-    assert report(tmp_path, "ask_open")["accuracy"] == 0.5
+    for score, accuracy in (("none", None), ("exact", 0.5)):
+        assert ask(path, server.base_url, "--score", score) == 0
+        assert len(server.chats) == 3
+        assert report(tmp_path, "ask_open")["accuracy"] == accuracy
 
 
 @pytest.mark.parametrize(

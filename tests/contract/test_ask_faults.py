@@ -190,3 +190,12 @@ def test_the_column_of_image_ids_is_preferred_among_columns_of_documents() -> No
         column.add("a")
     found = mapped(columns, 1, {}, is_file=lambda name: False)
     assert (found.document, found.question, found.answer) == ("image_id", "question", "answer")
+
+
+def test_a_score_of_words_leaves_questions_with_choices_to_their_letter(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"question": "[[q0]] Which?", "choices": ["ash", "bay"], "answer": "A"}\n')
+    assert ask(path, fault_server("A").base_url, "--score", "anls") == 0
+    assert report(tmp_path, "ask")["accuracy"] == 1

@@ -108,7 +108,7 @@ def benchmark(options: AskSettings) -> Benchmark:
         ),
         parse=choice_or_short,
         metrics=metrics,
-        headline=headline,
+        headline=headline if headline in {metric.name for metric in metrics} else "",
         breakdowns=of.mapped.groups,
         labels=LABELS[: max(2, _most_choices(of))] if has_choices else (),
         unit="document" if of.mapped.document else "image",

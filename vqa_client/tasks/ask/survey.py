@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.prompt import marks_in
@@ -265,7 +266,7 @@ def _report(settings: AskSettings, faults: list[RowFault], rows: int) -> None:
 
 
 class PartQuestions(Struct, frozen=True, kw_only=True):
-    """The questions of one part, made again on each walk."""
+    """The questions of one part, made again on each walk; --score none leaves their answers out."""
 
     settings: AskSettings
     of: Survey
@@ -286,4 +287,4 @@ class PartQuestions(Struct, frozen=True, kw_only=True):
                 if self.settings.limit is not None and count >= self.settings.limit:
                     return
                 count += 1
-                yield question
+                yield replace(question, references=()) if self.settings.score == "none" else question
