@@ -1,5 +1,7 @@
+import csv
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -16,14 +18,17 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from pyarrow import parquet
 
-from tests.tables.test_forms import ROWS, Row, load, question
+from tests.contract.forms import draw
+from tests.tables.test_forms import B64, ROWS, Row, content, load, question
 from tests.tasks.documents import BOM, write_lines, write_list
-from vqa_client.benchmark import Beside, Form, Join, Picture
+from vqa_client.benchmark import Beside, Columns, Form, Join, Picture, Place, Question
 from vqa_client.errors import DataError
 from vqa_client.tables import loading
 from vqa_client.tables.data_file import read_index
+from vqa_client.tables.delimited import DelimitedTable
 from vqa_client.tables.inside import open_table
 
+GOLDENS = Path(__file__).parents[3] / "shared" / "data" / "benchmarks"
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -104,7 +109,7 @@ def test_a_file_of_another_form_is_refused_and_named(tmp_path: Path, content: by
     with pytest.raises(DataError, match=says) as caught:
         read_index(path)
     assert str(path) in str(caught.value)
-    assert caught.value.hint
+    assert caught.value.hint == "a data file is a JSON list of records, or one JSON record per line, in UTF-8"
 
 
 def test_a_missing_file_and_a_folder_are_refused_and_named(tmp_path: Path) -> None:
@@ -228,7 +233,8 @@ def test_a_broken_list_is_named_with_record_and_line(tmp_path: Path, text: str, 
     with pytest.raises(DataError, match=says) as caught:
         read(path)
     assert str(path) in str(caught.value)
-    assert caught.value.hint
+    form = 'a file of this kind is a JSON object with a list of records, {"questions": [...]}, in UTF-8'
+    assert caught.value.hint == form
 
 
 QUESTIONS = "give the file with the questions, or a folder of images"
@@ -268,6 +274,57 @@ def test_a_file_that_is_removed_before_its_rows_are_read_is_named(name: str, tmp
     for read in (lambda: list(table.rows()), lambda: open_table(path)):
         with pytest.raises(DataError, match=rf"{name} does not exist"):
             read()
+
+
+def tsv(path: Path, *rows: list[str]) -> DelimitedTable:
+    with path.open("w", newline="") as file:
+        csv.writer(file, delimiter="\t").writerows(rows)
+    found = open_table(path)
+    assert isinstance(found, DelimitedTable)
+    return found
+
+
+@pytest.mark.skipif(not GOLDENS.exists(), reason="../shared/data has the goldens")
+def test_cells_of_a_tsv_are_read_as_pandas_reads_them(tmp_path: Path) -> None:
+    cases = [json.loads(line) for line in (GOLDENS / "tsv_reading.jsonl").read_text().splitlines()]
+    assert len(cases) == 52
+    for case in cases:
+        cells = case.get("cells") or [case["cell"], "other text"]
+        expected = case.get("str_of_values") or [case["value"], "other text"]
+        table = tsv(tmp_path / "x.tsv", ["index", "A"], *([str(at), cell] for at, cell in enumerate(cells)))
+        assert [row["A"] for _, row in table.rows()] == expected, case
+
+
+def test_a_tsv_row_may_refer_to_another_rows_image_and_lost_options_are_counted(tmp_path: Path) -> None:
+    header = ["index", "text", "A", "B", "image"]
+    rows = [
+        ["7", "x?", "2", "N/A", B64[0]],
+        ["8", "y?", "", "b", "7"],
+        ["9", "z?", "3", "b", f"['{B64[1]}', '{B64[2]}']"],
+        ["10", "w?", "3", "b", "9"],
+    ]
+    message = "left out, as in VLMEvalKit: words for a missing value, such as None or N/A"
+    table = tsv(tmp_path / "x.tsv", header, *rows)
+    assert table.notes == (f"x.tsv: 1 option {message}",)
+    assert tsv(tmp_path / "y", header, *rows, rows[0]).notes == (f"y: 2 options {message}",)
+
+    class WithChoices(Struct):
+        text: str
+        image: tuple[Picture, ...]
+        choices: dict[str, str]
+
+    def made(row: WithChoices, place: Place) -> Question:
+        return Question(id=str(place.number), text=row.text, images=row.image, choices=row.choices)
+
+    form = Form("x.tsv", columns={"choices": Columns("A", "B", "C"), "image": "image"})
+    found = list(load(tmp_path, form, row=WithChoices, made=made).questions)
+    assert [each.choices for each in found[:3]] == [{"A": "2.0"}, {"B": "b"}, {"A": "3.0", "B": "b"}]
+    assert [[content(name) for name in each.images] for each in found[:3]] == [[draw(0)], [draw(0)], [draw(1), draw(2)]]
+    assert (found[0].images, found[2].images) == (found[1].images, found[3].images)
+    assert found[2].images == (f"{tmp_path}/x.tsv#2:image[0]", f"{tmp_path}/x.tsv#2:image[1]")
+    for columns, told in ((Columns("AB"), "column `AB`"), (Columns("D", "E"), "columns `D`, `E`")):
+        with pytest.raises(DataError, match=re.escape(f"row 1: field `choices` is missing ({told})")):
+            load(tmp_path, Form("x.tsv", columns={"choices": columns, "image": "image"}), row=WithChoices, made=made)
 
 
 class OneImage(Struct):
