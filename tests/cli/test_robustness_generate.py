@@ -19,6 +19,8 @@ from tests import forked
 from tests.images.corruptions.drawings import corrupted_png, drawn
 from vqa_client.cli.main import run_command
 
+REMOVE = "give another --output, or remove that folder"
+
 
 def generate(images: Path, output: Path, *words: str) -> int:
     return run_command(["robustness", "generate", "--images", str(images), "--output", str(output), *words])
@@ -145,6 +147,7 @@ def test_another_dataset_in_the_same_folder_is_refused(
     message = capsys.readouterr().err
     assert told in message
     assert f"{output / 'metadata.json'} describes another dataset: " in message
+    assert message.endswith(f"\nhint: {REMOVE}\n")
     shutil.copytree(images, tmp_path / "others")
     assert generate(tmp_path / "others", output, *common) == 2
     assert "input_dir was" in capsys.readouterr().err
@@ -165,12 +168,18 @@ def test_a_dataset_that_moved_with_its_images_is_resumed(images: Path, tmp_path:
     assert files(tmp_path / "there" / "out") == before
 
 
-def test_a_dataset_described_by_absolute_paths_is_resumed(images: Path, tmp_path: Path) -> None:
+def test_a_dataset_described_by_absolute_paths_and_of_another_version_is_resumed(
+    images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     output, common = tmp_path / "out", ("--corruptions", "contrast", "--levels", "1", "--workers", "1")
     assert generate(images, output, *common) == 0
     said = json.loads((output / "metadata.json").read_text())
-    (output / "metadata.json").write_text(json.dumps(said | {"input_dir": os.path.realpath(images)}))
+    older = {"input_dir": os.path.realpath(images), "made_with": {"vqa-client": "0.1"}}
+    (output / "metadata.json").write_text(json.dumps(said | older))
+    capsys.readouterr()
     assert generate(images, output, *common) == 0
+    assert "earlier files were made with {'vqa-client': '0.1'}\n" in capsys.readouterr().err
+    assert json.loads((output / "metadata.json").read_text()) == said
 
 
 def test_folders_without_metadata_are_left_unchanged(
@@ -178,10 +187,11 @@ def test_folders_without_metadata_are_left_unchanged(
 ) -> None:
     (tmp_path / "out" / "Snow_L1").mkdir(parents=True)
     assert generate(images, tmp_path / "out", "--corruptions", "snow", "--levels", "1") == 2
-    assert "no metadata.json" in capsys.readouterr().err
+    said = f"{tmp_path}/out/Snow_L1 exists, and no metadata.json beside it says how it was made\nhint: {REMOVE}\n"
+    assert said in capsys.readouterr().err
     (tmp_path / "out" / "metadata.json").write_text("{")
     assert generate(images, tmp_path / "out", "--corruptions", "snow", "--levels", "1") == 2
-    assert "metadata.json" in capsys.readouterr().err
+    assert f"{tmp_path}/out/metadata.json: Input data was truncated\nhint: {REMOVE}\n" in capsys.readouterr().err
 
 
 def test_a_bad_image_is_named_once_and_the_others_are_made(
@@ -237,7 +247,8 @@ def test_a_dry_run_makes_nothing_and_estimates_megabytes(
         (["--profile", "imagenet"], "vqa-vrb"),
         (["--quality", "0"], "--quality"),
         (["--workers", "0"], "--workers"),
-        (["--images", "nowhere"], "nowhere does not exist"),
+        (["--images", "nowhere"], "nowhere does not exist\nhint: give the folder with the images\n"),
+        (["--images", "/dev/null"], "/dev/null is not a folder\nhint: give the folder with the images\n"),
     ],
 )
 def test_a_wrong_word_is_one_clear_error(
@@ -260,13 +271,15 @@ def test_a_folder_without_images_or_with_two_of_one_name_is_refused(
 ) -> None:
     (tmp_path / "empty").mkdir()
     assert generate(tmp_path / "empty", tmp_path / "out") == 2
-    assert "no image in it" in capsys.readouterr().err
+    said = f"{tmp_path}/empty: no image in it or its folders\nhint: give the folder with the images\n"
+    assert said in capsys.readouterr().err
     Image.fromarray(drawn(8, 8)).save(images / "val" / "page 2.webp")
     assert generate(images, tmp_path / "out") == 2
     twice = "page 2.webp would both be called val/page 2\nhint: rename one, or move it elsewhere\n"
     assert twice in capsys.readouterr().err
     assert generate(images, images) == 2
-    assert "is the folder of images itself" in capsys.readouterr().err
+    said = f"--output {images} is the folder of images itself\nhint: give a folder of its own\n"
+    assert said in capsys.readouterr().err
 
 
 def test_an_output_inside_the_images_is_not_taken_for_more_images(images: Path, tmp_path: Path) -> None:

@@ -109,6 +109,9 @@ async def test_a_run_that_only_makes_images_says_which_corruption_holds_it_up(tm
         await asyncio.gather(*(images.of_variant(f"elastic/{level}").prepare(paths) for level in (1, 2)))
         images._started_s = time.monotonic() - sum(took_s for _, took_s in images._costs.values())
         assert images.limit().startswith("making the images held this run up: elastic took ")
+        images._costs.update(elastic=(10, 30.0), brightness=(40, 10.0))
+        said = "making the images held this run up: elastic took 3000 ms an image and 75 % of the time of 1 process"
+        assert images.limit() == said
         images._started_s -= 1000
         assert images.limit() == ""
 

@@ -56,7 +56,7 @@ class CorruptedImages:
         name, (images, took_s) = max(self._costs.items(), key=lambda item: item[1][1])
         return (
             f"making the images held this run up: {name} took {1000 * took_s / images:.0f} ms an image and "
-            f"{100 * took_s / busy_s:.0f} % of the time of {self._workers} processes"
+            f"{100 * took_s / busy_s:.0f} % of the time of {self._workers} process{'es' * (self._workers > 1)}"
         )
 
     def _submit(self, corruption: AppliedCorruption, path: str) -> "Future[tuple[FileKey | None, ImageVerdict | None]]":
