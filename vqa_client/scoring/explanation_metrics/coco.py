@@ -154,7 +154,7 @@ def rouge(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, Scop
 
 def _rouge_score(explanation: Explained) -> float:
     common = [(common_length(explanation.tokens, tokens), len(tokens)) for tokens in explanation.reference_tokens]
-    most = max((length for length, _ in common), default=0)
+    most = max(length for length, _ in common)
     if not most:
         return 0.0
     precision = most / len(explanation.tokens)
