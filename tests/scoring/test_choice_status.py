@@ -4,7 +4,7 @@ import pytest
 
 from tests.scoring.choice_label_sets import VEHICLES
 from vqa_client.scoring.choices.choice import read_choice
-from vqa_client.scoring.refusal import refuses
+from vqa_client.scoring.refusal import may_refuse, misses_image, refuses
 from vqa_client.types import Answer, Completion
 
 OTHER_REFUSALS = """
@@ -43,6 +43,13 @@ Omlouvám se, ale s tím nemohu pomoci.
 Λυπάμαι, αλλά δεν μπορώ να βοηθήσω με αυτό.
 מצטער, אני לא יכול לעזור בזה.
 দুঃখিত, আমি এতে সাহায্য করতে পারব না।
+Ich darf dabei nicht helfen.
+S tím nedokážu pomoci.
+Bu görseli göremem.
+Saya tak dapat membantu.
+很抱歉，沒辦法提供協助。
+回答いたしかねます。
+죄송하지만 답변드리기 어렵습니다.
 """.strip().split("\n")
 OTHER_ABSENCES = """
 Ich kann es im Dokument nicht finden.
@@ -123,6 +130,42 @@ NO_REFUSALS = (
     "この文書からは答えられません。",
     "The document cannot help with that question, it ends on page 3.",
 )
+IMAGELESS = """
+die abbildung ist nicht da.
+het plaatje is er niet.
+foto mangler.
+la photo est manquante.
+foto no disponible.
+falta a foto.
+manca la foto.
+kuva puuttuu.
+a kép hiányzik.
+jibu bila picha.
+bez zdjęcia.
+bez fotky.
+nu am imaginea.
+fotoğrafı göremiyorum.
+tak ada foto.
+thiếu ảnh.
+зображення немає.
+фото отсутствует.
+λείπει η φωτογραφία.
+صور غير متاحة.
+عکس ندارم.
+בלי תמונה.
+बिना इमेज
+ছবি ছাড়া
+ไม่มีภาพ
+無影像
+写真なし
+그림 없음
+""".strip().split("\n")
+WITH_IMAGE = (
+    "veo una imagen de un perro.",
+    "vedo una foto.",
+    "näen kuvan.",
+    "there is no picture in the corner of it.",
+)
 
 
 def read(text: str, finish_reason: str | None = None, reasoning: str | None = None) -> Answer:
@@ -139,6 +182,38 @@ def test_a_refusal_has_its_own_status(reply: str) -> None:
 def test_finding_no_answer_is_not_a_refusal(reply: str) -> None:
     assert read(reply).status == "unparsed"
     assert not refuses(reply)
+
+
+def test_words_of_a_refusal_in_another_sentence_are_not_one() -> None:
+    assert not any(map(refuses, ("siwezi kujua.", "এটা না।")))
+
+
+@pytest.mark.parametrize(("dots", "refused"), [(386, True), (387, False)])
+def test_a_refusal_is_in_the_first_400_characters(dots: int, refused: bool) -> None:
+    assert refuses(f"{'.' * dots}I must decline") is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        *(("I can’t help", True), ("I can&#39;t help", True), ("not ok", True), ("not o", False)),
+        *(("." * 797 + "not", True), ("." * 798 + "not", False)),
+    ],
+)
+def test_only_a_text_with_a_word_of_a_refusal_is_folded(text: str, may: bool) -> None:
+    assert may_refuse(text) is may
+
+
+@pytest.mark.parametrize("text", IMAGELESS)
+def test_a_reply_without_an_image_is_known_in_each_language(text: str) -> None:
+    assert misses_image(text)
+
+
+def test_a_missing_image_is_named_at_the_beginning_or_end_of_a_long_reply() -> None:
+    assert not any(map(misses_image, WITH_IMAGE))
+    for dots, misses in ((391, True), (392, False)):
+        assert misses_image(f"{'.' * dots} no image{'.' * 900}") is misses
+        assert misses_image(f"{'.' * 900}no image {'.' * dots}") is misses
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,7 @@ _SOURCES = re.compile(
 """Names of the source; a reply with one of them says that the answer isn't there, and isn't a refusal."""
 _GIVEN = re.compile(r"(?:proporcionar|fournir|fornecer|fornire|提供)[^.\n]{0,9}(?:informa\w+|信息|資訊)")
 """Here "information" is what the model doesn't give, not the source."""
+_ENDS: Final = re.compile(r"[.!?\n]")
 _SHORTEST: Final = 6
 
 
@@ -226,9 +227,8 @@ def refuses(text: str) -> bool:
 
 
 def _sentence(head: str, refusal: re.Match[str]) -> str:
-    start = max(head.rfind(sign, 0, refusal.start()) for sign in ".!?\n")
-    ends = [end for sign in ".!?\n" if (end := head.find(sign, refusal.end())) >= 0]
-    return head[start + 1 : min(ends, default=len(head))]
+    before, after = head[: refusal.start()], head[refusal.end() :]
+    return _ENDS.split(before)[-1] + refusal[0] + _ENDS.split(after, maxsplit=1)[0]
 
 
 _READ: Final = 400
