@@ -75,46 +75,45 @@ def _fold(words: str) -> str:
     )
 
 
-_NEGATORS: Final = {
-    "English": "not no never none nobody nothing neither nor nowhere cannot cant dont doesnt didnt isnt wasnt wont",
-    "German": "nicht nichts kein keine keinen keinem keiner keines keinerlei keineswegs keinesfalls nie niemals weder",
-    "German places": "nirgends nirgendwo",
-    "French": "pas jamais aucun aucune aucunement nulle nullement non ni",
-    "Spanish": "nunca jamás ningún ninguna ninguno tampoco",
-    "Portuguese": "não nenhum nenhuma nem",
-    "Italian": "nessun nessuna nessuno nemmeno neanche",
-    "Dutch, Afrikaans": "niet geen nooit nergens noch nimmer nie",
-    "Swedish": "inte inget inga ingenstans aldrig varken icke",
-    "Danish, Norwegian": "ikke ikkje ingen intet aldri ingensteds hverken verken",
-    "Finnish": "eivat eika",
-    "Hungarian": "nem nincs nincsen nincsenek sincs soha sehol",
-    "Romanian": "niciun nicio nicaieri niciodata nici",
-    "Polish": "nigdy nigdzie żaden żadna żadne żadnej żadnego ani",
-    "Czech, Slovak": "není nejsou nebyl nebyla nebylo neobsahuje neuvadi nenachazi nevyskytuje nikde nikdy nikoli",
-    "Serbian, Croatian": "nije nisu nema nigdje nikad",
-    "Turkish": "degil degildir yok yoktur hicbir asla",
-    "Indonesian, Malay": "bukan bukanlah tidak tiada belum",
-    "Vietnamese": "không chưa chẳng",
-    "Russian, Bulgarian": "не ни нет нельзя никогда нигде никак никакого никакой отсутствует отсутствуют няма",
-    "Ukrainian": "ні немає ніколи ніде жодного жодна жодне жоден відсутнє відсутній",
-    "Greek": "δεν όχι μη μην ποτέ πουθενά ούτε",
-    "absence": "fehlt fehlen manque manquent falta faltan manca mancano ontbreekt saknas mangler brakuje chybi eksik",
-    "nothing": "rien nada niente nulla niets ingenting nic nimic semmi mitaan ничего нічого нищо τίποτα",
-    "Arabic, Persian, Urdu": "ليس ليست وليس وليست ليسوا لا ولا لم لن غير نیست ندارد ندارند نشده نشد نبود نمی نہیں",
-    "Hebrew": "לא אינו אינה אינם אין איננו איננה מעולם",
-}
-NEGATORS: Final = frozenset(_fold(" ".join(_NEGATORS.values())).split())
-FOLLOWING: Final = NEGATORS - frozenset(_NEGATORS["English"].split())
+_ENGLISH_NEGATORS: Final = (
+    "not no never none nobody nothing neither nor nowhere cannot cant dont doesnt didnt isnt wasnt wont"
+)
+_NEGATORS: Final = """
+    nicht nichts kein keine keinen keinem keiner keines keinerlei keineswegs keinesfalls nie niemals weder
+    nirgends nirgendwo
+    pas jamais aucun aucune aucunement nulle nullement non ni
+    nunca jamás ningún ninguna ninguno tampoco
+    não nenhum nenhuma nem
+    nessun nessuna nessuno nemmeno neanche
+    niet geen nooit nergens noch nimmer nie
+    inte inget inga ingenstans aldrig varken icke
+    ikke ikkje ingen intet aldri ingensteds hverken verken
+    eivat eika
+    nem nincs nincsen nincsenek sincs soha sehol
+    niciun nicio nicaieri niciodata nici
+    nigdy nigdzie żaden żadna żadne żadnej żadnego ani
+    není nejsou nebyl nebyla nebylo neobsahuje neuvadi nenachazi nevyskytuje nikde nikdy nikoli
+    nije nisu nema nigdje nikad
+    degil degildir yok yoktur hicbir asla
+    bukan bukanlah tidak tiada belum
+    không chưa chẳng
+    не ни нет нельзя никогда нигде никак никакого никакой отсутствует отсутствуют няма
+    ні немає ніколи ніде жодного жодна жодне жоден відсутнє відсутній
+    δεν όχι μη μην ποτέ πουθενά ούτε
+    ليس ليست وليس وليست ليسوا لا ولا لم لن غير نیست ندارد ندارند نشده نشد نبود نمی نہیں
+    לא אינו אינה אינם אין איננו איננה מעולם
+"""
+"""One language per line."""
+_ABSENCES: Final = """
+    fehlt fehlen manque manquent falta faltan manca mancano ontbreekt saknas mangler brakuje chybi eksik
+    rien nada niente nulla niets ingenting nic nimic semmi mitaan ничего нічого нищо τίποτα
+"""
+"""Words for "is missing" and "nothing" in all languages."""
+FOLLOWING: Final = frozenset(_fold(f"{_NEGATORS} {_ABSENCES}").split()) - frozenset(_ENGLISH_NEGATORS.split())
 """Negators that may come after what they deny, in the same clause."""
+NEGATORS: Final = FOLLOWING | frozenset(_ENGLISH_NEGATORS.split())
 NOT_WORDS: Final = "|".join(
-    (
-        "no|não|nao|ne|n'est|ei|sem|né|kein\\w*|ningun\\w*|nu(?= (?:este|e|sunt|poate)\\b|\\s*$)",
-        *(
-            words.replace(" ", "|")
-            for language, words in _NEGATORS.items()
-            if language not in ("English", "absence", "nothing")
-        ),
-    )
+    ("no|não|nao|ne|n'est|ei|sem|né|kein\\w*|ningun\\w*|nu(?= (?:este|e|sunt|poate)\\b|\\s*$)", *_NEGATORS.split())
 )
 """The same for text with accents, as regex source."""
 NOT_SIGNS: Final = r"[不没沒非]|ไม่"
