@@ -1,4 +1,4 @@
-"""The saved questions, prompts, sources and scores (with half of the right replies) of each benchmark's sample.
+"""The saved questions, prompts, forms and scores (with half of the right replies) of each benchmark's sample.
 
 `python -m tests.contract.kept` writes them again, for a new benchmark or an intended change.
 """
@@ -13,6 +13,7 @@ import msgspec
 
 from vqa_client.answers.of_benchmark import score_answers
 from vqa_client.settings.score import AnswersSettings
+from vqa_client.tables.forms import Form
 from vqa_client.tasks import registry
 from vqa_client.types import Question
 
@@ -38,7 +39,6 @@ def ids(case: "Case") -> list[str]:
 def found_in(case: "Case") -> dict[str, Any]:
     """The present facts as JSON, without the intervals of figures and the places of images."""
     benchmark = registry.find(case.name).make(case.settings(""))
-    first = case.questions[0]
     forms = {name: benchmark.with_prompt_form(name) for name in benchmark.prompt_forms}
     found = {
         "benchmark": benchmark.name,
@@ -46,8 +46,8 @@ def found_in(case: "Case") -> dict[str, Any]:
         "ids": ids(case),
         "questions": [_said(question, case) for question in case.questions],
         "description": msgspec.to_builtins(benchmark.description()),
-        "prompts": {name: _prompt(form.task(), first) for name, form in ({"": benchmark} | forms).items()},
-        "homes": [msgspec.to_builtins(form.home) for form in getattr(benchmark.load, "forms", ()) if form.home],
+        "prompts": {name: _prompt(form.task(), case.questions) for name, form in ({"": benchmark} | forms).items()},
+        "forms": [_form(form) for form in getattr(benchmark.load, "forms", ())],
         "report": _reported(case),
     }
     return dict(json.loads(json.dumps(found)))
@@ -62,11 +62,21 @@ def _said(question: Question, case: "Case") -> dict[str, Any]:
     }
 
 
-def _prompt(task: Any, question: Question) -> dict[str, Any]:
-    content = task.content(question)
-    parts = [content] if isinstance(content, str) else content
-    shown = [each if isinstance(each, str) else "<image>" for each in parts]
-    return {"content": shown, "system": task.system, "parameters": task.parameters}
+def _prompt(task: Any, questions: list[Question]) -> dict[str, Any]:
+    contents = [task.content(question) for question in questions]
+    parts = [[each] if isinstance(each, str) else each for each in contents]
+    shown = [[each if isinstance(each, str) else "<image>" for each in content] for content in parts]
+    return {"contents": shown, "system": task.system, "parameters": task.parameters}
+
+
+def _form(form: Form) -> dict[str, Any]:
+    """The files and columns that people's data has."""
+    columns = {
+        name: getattr(column, "template", None) or getattr(column, "names", column)
+        for name, column in form.columns.items()
+    }
+    facts = {name: getattr(form, name) for name in ("files", "records", "splits", "join", "home", "up", "header")}
+    return {name: msgspec.to_builtins(fact) for name, fact in ({"columns": columns} | facts).items() if fact}
 
 
 def _reported(case: "Case") -> dict[str, Any]:
