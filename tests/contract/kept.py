@@ -1,4 +1,4 @@
-"""The saved questions, prompts, forms and scores (with half of the right replies) of each benchmark's sample.
+"""The saved questions, prompts, forms, offers and scores (half of the replies are right) of each benchmark's sample.
 
 `python -m tests.contract.kept` writes them again, for a new benchmark or an intended change.
 """
@@ -47,7 +47,8 @@ def found_in(case: "Case") -> dict[str, Any]:
         "questions": [_said(question, case) for question in case.questions],
         "description": msgspec.to_builtins(benchmark.description()),
         "prompts": {name: _prompt(form.task(), case.questions) for name, form in ({"": benchmark} | forms).items()},
-        "forms": [_form(form) for form in getattr(benchmark.load, "forms", ())],
+        "files": [_form(form) for form in getattr(benchmark.load, "forms", ())],
+        "offers": _offers(benchmark, case.questions),
         "report": _reported(case),
     }
     return dict(json.loads(json.dumps(found)))
@@ -77,6 +78,16 @@ def _form(form: Form) -> dict[str, Any]:
     }
     facts = {name: getattr(form, name) for name in ("files", "records", "splits", "join", "home", "up", "header")}
     return {name: msgspec.to_builtins(fact) for name, fact in ({"columns": columns} | facts).items() if fact}
+
+
+def _offers(benchmark: Any, questions: list[Question]) -> dict[str, Any]:
+    """What else is declared: choices, worked examples, pages, a file for a test server, a judge."""
+    facts = {name: getattr(benchmark, name) for name in ("version", "labels", "shots", "pages")}
+    facts |= {"submission": benchmark.submission and benchmark.submission.form}
+    if judge := benchmark.judge:
+        facts["judge"] = judge.asks
+        facts["rubrics"] = [judge.rubric(each) if callable(judge.rubric) else judge.rubric for each in questions]
+    return {name: msgspec.to_builtins(fact) for name, fact in facts.items() if fact}
 
 
 def _reported(case: "Case") -> dict[str, Any]:

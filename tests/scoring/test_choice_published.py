@@ -91,7 +91,7 @@ CUES = (
     *("my choice is", "옵션", "정답은", "답은", "답:", "答案是", "答案为", "选", "答えは"),
 )
 FORMS = ("D", "D.", "D,", "D:", "D)", "D).", "(D)", "(D).", ":D", ":D,", ":D.", ":D)", ":D).")
-READ: list[tuple[readers.Reader, dict[str | None, tuple[str, ...]]]] = [
+READ: list[tuple[readers.ReadLabel, dict[str | None, tuple[str, ...]]]] = [
     (
         readers.kit_label,
         {
@@ -149,7 +149,7 @@ READ: list[tuple[readers.Reader, dict[str | None, tuple[str, ...]]]] = [
 
 @pytest.mark.parametrize(("read", "replies"), READ, ids=[read.__name__ for read, _ in READ])
 def test_a_scorers_reader_reads_each_of_its_forms(
-    read: readers.Reader, replies: dict[str | None, tuple[str, ...]]
+    read: readers.ReadLabel, replies: dict[str | None, tuple[str, ...]]
 ) -> None:
     found = {reply: read(reply, OPTIONS) for each in replies.values() for reply in each}
     assert found == {reply: label for label, each in replies.items() for reply in each}

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from tests.tasks.declared import GOLDENS, golden, needs_goldens
+from vqa_client.benchmark import Place
+from vqa_client.scoring.maths import same_maths
 from vqa_client.tasks import mathvision, mathvista, ocrbench_v2
 from vqa_client.types import Question
 
@@ -93,6 +95,54 @@ def test_mathvisions_values_are_those_of_latex2sympy(text: str, value: float | N
 @pytest.mark.parametrize(("reply", "right"), [("0.3333333", 1), ("0.33333", 0), (" 1/3 ", 1), ("one third", 0)])
 def test_vlmevalkits_values_of_mathvision_differ_by_less_than_a_millionth(reply: str, right: float) -> None:
     assert mathvision.vlmevalkit(reply, Question(id="1", text="?", references=("1/3",))) == right
+
+
+@pytest.mark.parametrize(
+    ("kind", "eval", "answers", "reply", "score"),
+    [
+        *(("text counting en", "", [4], "I see 4.", 1), ("text counting en", "", [4], "I see 5.", 0)),
+        *(
+            ("text counting cn", "regression", [4], reply, score)
+            for reply, score in (("5 or 4", 0.75), ("8", 0), ("6", 0))
+        ),
+        *(
+            ("text counting en", "regression", given, "3", score)
+            for given, score in ((["four"], 0), ([4], 0.75), ([2], 0))
+        ),
+        *(("text counting en", "regression", [4], reply, 0) for reply in ("four", "0")),
+        ("formula recognition cn", "", ["\\text{a} b"], "x = ab", 1),
+        ("formula recognition en", "", ["\\text{a} b"], "x = ab", 0),
+        *(("handwritten answer extraction en", "", ["abc"], sign.join("abc"), 1) for sign in (", ", "、", "和", " ")),
+        ("handwritten answer extraction en", "", ["abc"], "a, b; c", 0),
+        *(
+            (f"{kind} en", "", ["Blue"], "It is blue.", 1)
+            for kind in ("APP agent", "math QA", "science QA", "diagram QA")
+        ),
+        *((f"{kind} en", "", ["Blue"], "It is blue.", None) for kind in ("table parsing", "text spotting")),
+        *(("text recognition en", "case sensitive", ["Blue"], reply, reply == "Blue") for reply in ("Blue", "blue")),
+        *(("reasoning VQA en", "multiple choice", ["AB"], reply, score) for reply, score in (("A, B", 1), ("AC", 0))),
+        *(
+            ("cognition VQA en", "", ["1 2 3 4"], "0 1 2 3 4 5", 1),
+            ("cognition VQA en", "", ["1 2 3 4 5"], "1 2 3 4 5 and much more than that", 0),
+        ),
+        *(
+            ("cognition VQA cn", "", ["a,b,c"], "x a, b, c y", 1),
+            ("cognition VQA cn", "", ["a,b,c,d"], "a,b,c,d and much more than that", 0),
+        ),
+    ],
+)
+def test_an_ocrbench_v2_reply_is_scored_by_the_rule_of_its_task(
+    kind: str, eval: str, answers: list[Any], reply: str, score: float | None
+) -> None:
+    row = ocrbench_v2.Row(id="1", question="What?", type=kind, answers=answers, image="1.png", eval=eval)
+    assert ocrbench_v2.right(reply, ocrbench_v2.question(row, Place("data", 0, "test"))) == score
+
+
+@pytest.mark.parametrize(
+    "reply", ["P = (1, 2)", "The point = (1,2)", "the answer is x=\\left(1,2\\right)", "(1, 2)", "\\{1, 2\\}"]
+)
+def test_a_name_before_a_pair_of_numbers_is_left_out(reply: str) -> None:
+    assert same_maths(reply, "\\{1,2\\}" if "{" in reply else "(1, 2)") == 1
 
 
 def test_ocrbench_v2s_tasks_are_in_their_published_groups() -> None:

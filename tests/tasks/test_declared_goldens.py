@@ -73,6 +73,7 @@ def test_chartqas_published_metric_takes_the_reply_as_it_came() -> None:
         ("", "0", 0),
         (".", "0", 0),
         ("14 bars", "14", 0),
+        *(("0.6509", "62%", 1), ("0.652", "62%", 0), ("65.1%", "0.62", 1), ("65.2%", "0.62", 0)),
     ],
 )
 def test_relaxed_reads_numbers_as_people_write_them(answer: str, reference: str, score: float) -> None:

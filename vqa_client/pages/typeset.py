@@ -183,7 +183,7 @@ def _mirrored_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Patterns of a character with a mirror image: alone, and with _FOLLOWER after it, or before it if mirrored."""
     from bidi.mirror import MIRRORED
 
-    any_of = "[" + "".join(map(re.escape, MIRRORED)) + "]"
+    any_of = f"[{re.escape(''.join(MIRRORED))}]"
     return re.compile(any_of), re.compile(f"({any_of}){_FOLLOWER}|{_FOLLOWER}({any_of})")
 
 

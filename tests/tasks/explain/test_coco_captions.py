@@ -40,9 +40,13 @@ def test_references_and_predictions_are_written_in_both_forms(tmp_path: Path) ->
     assert written["run_pred_exp.json"] == [{"image_id": 7, "caption": "it is wet"}, {"image_id": 12, "caption": ""}]
     assert written["run_pred_full.json"][0] == {"image_id": 7, "caption": "yes because it is wet"}
     references = written["run_annot_full.json"]
-    assert references["images"] == [{"id": 7}, {"id": 12}]
+    assert {name: references[name] for name in references if name != "annotations"} == {
+        "info": {"description": "run: full", "version": "1.0"},
+        "images": [{"id": 7}, {"id": 12}],
+        "licenses": [],
+        "type": "captions",
+    }
     assert references["annotations"][2] == {"image_id": 12, "caption": 'two because a "pair"', "id": 2}
-    assert isinstance(references["info"], dict)
 
 
 def test_a_name_with_dots_is_kept_whole(tmp_path: Path) -> None:

@@ -44,6 +44,9 @@ def test_an_activity_and_a_hypothesis_are_loaded_with_their_columns(tmp_path: Pa
         "hypothesis": "The man waits for his brother.",
         "gt_label": "neutral",
     }
+    put(tmp_path, "esnlive", "test", {"0": esnlive(image_name="men.jpg")}, images=("flickr30k/men.jpg",))
+    hypothesis = only(load(explain.dataset_of("esnlive"), "test", tmp_path).questions)
+    assert (hypothesis.cluster, hypothesis.extra["columns"]["image_numeric_id"]) == ("men.jpg", "")
 
 
 @pytest.mark.parametrize(("task", "record"), [("actx", actx()), ("esnlive", esnlive())])
