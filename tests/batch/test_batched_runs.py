@@ -5,21 +5,21 @@ import errno
 import itertools
 import json
 import os
+import re
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
 
+from tests.batch.conftest import COUNT, Batched
 from tests.fakes.actions import reset
 from tests.fakes.batches import Batches
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.script import Script
-from tests.fakes.server import FaultServer
 from tests.fakes.words import body_of, by_question, close_mid_body, error, first_n_of_each, oracle
-from tests.faults.questions import Notes, Questions, StopsAfter
+from tests.faults.questions import Notes
 from vqa_client.batch import run, service
 from vqa_client.batch.parts import PartFolder
 from vqa_client.batch.service import Service
@@ -28,9 +28,6 @@ from vqa_client.evaluation import Interrupted, arun
 from vqa_client.runs.batched import show_batches
 from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.reopened import rescore
-from vqa_client.settings.own_commands import McSettings
-
-COUNT = 10
 
 
 @pytest.fixture(autouse=True)
@@ -39,55 +36,15 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "RETRIES", 0)
 
 
-class Batched(Questions):
-    """Questions that are asked by batches of four."""
-
-    def settings(self, base_url: str, **changes: Any) -> McSettings:
-        return super().settings(base_url, **({"max_workers": 128, "poll": 0.01} | changes))
-
-    async def run(self, server: FaultServer, **changes: Any) -> Notes:
-        notes = Notes()
-        given: dict[str, Any] = {"batch": True, "check": False, "model": "tiny-vlm", "batch_lines": 4}
-        await arun(self.settings(server.base_url, **(given | changes)), progress=notes)
-        return notes
-
-    def whole_report(self) -> bytes:
-        """The report without the path of its folder."""
-        return self.report_path().read_bytes().replace(str(self.root).encode(), b"")
-
-    async def interrupted(self, server: FaultServer) -> None:
-        """Ask, and stop when all batches are created."""
-        stops = StopsAfter(words="batch batch_3:")
-        settings = self.settings(server.base_url, batch=True, check=False, model="tiny-vlm", batch_lines=4)
-        with pytest.raises(Interrupted):
-            await arun(settings, progress=stops, stop=stops.stop)
-
-    @property
-    def unfinished(self) -> bool:
-        return PartFolder(self.log_path).folder.exists()
-
-
-@pytest.fixture
-def of(tmp_path: Path) -> Batched:
-    return Batched(tmp_path, COUNT)
-
-
-@pytest.fixture(scope="module")
-def online(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The report of the same questions without batches."""
-    asked = Batched(tmp_path_factory.mktemp("online"), COUNT)
-    with FaultServer(oracle(asked.replies())) as server:
-        asyncio.run(asked.run(server, batch=False))
-    return asked.whole_report()
-
-
 async def test_a_batched_run_equals_the_online_run(of: Batched, online: bytes, fault_server: StartsServers) -> None:
     batches = Batches()
     server = fault_server(batches.rule(oracle(of.replies())))
     notes = await of.run(server)
     assert [len(each["lines"]) for each in batches.batches.values()] == [4, 4, 2]
     assert (batches.faults, batches.files, len(server.chats), of.unfinished) == ([], {}, 0, False)
-    assert notes.about("batch_1", "completed")
+    [begun, ended] = notes.about("batch batch_3:")
+    assert re.search(r": batch batch_3: 2 questions, 0\.0 MB, ends by [A-Z][a-z]{2} \d\d:\d\d$", begun)
+    assert ended.endswith(": batch batch_3: completed")
     assert [each["id"] for each in of.run_file()["sessions"][0]["batches"]] == ["batch_1", "batch_2", "batch_3"]
     assert of.whole_report() == online
     run = of.run_file()
@@ -132,28 +89,33 @@ FATES: dict[str, tuple[dict[str, Any], list[int]]] = {
 }
 
 
-async def test_a_single_part_above_the_token_limit_is_named_as_too_large(
-    of: Batched, fault_server: StartsServers
-) -> None:
-    options, _ = FATES["too many tokens at once"]
-    notes = await of.run(fault_server(Batches(**options).rule(oracle(of.replies()))))
-    assert notes.about("part 1", "it is sent later", "fewer --batch_lines")
+SAID = {
+    "expired": ["batch batch_1: expired; 2 expired"],
+    "too many tokens at once": [
+        "part 1: the account's limit of waiting tokens is reached; it is sent later; "
+        "if nothing else of yours waits there, it is too large: batch cancel, then fewer --batch_lines"
+    ],
+    "a damaged file": [
+        "1 damaged result: saved in clean_mc_eval.damaged.jsonl",
+        "batch batch_1: completed; 4 without a result",
+    ],
+}
+"""Notes of a fault, after the title of the run."""
 
 
-async def test_damaged_lines_of_a_batch_are_saved_in_a_file(of: Batched, fault_server: StartsServers) -> None:
-    options, _ = FATES["a damaged file"]
-    notes = await of.run(fault_server(Batches(**options).rule(oracle(of.replies()))))
-    assert notes.about("1 damaged result: saved in clean_mc_eval.damaged.jsonl")
-    assert of.log_path.with_name("clean_mc_eval.damaged.jsonl").read_bytes() == b"no result\n"
-
-
-@pytest.mark.parametrize(("options", "sizes"), FATES.values(), ids=FATES)
+@pytest.mark.parametrize("fate", FATES)
 async def test_each_question_is_answered_once_under_any_fault(
-    options: dict[str, Any], sizes: list[int], of: Batched, online: bytes, fault_server: StartsServers
+    fate: str, of: Batched, online: bytes, fault_server: StartsServers
 ) -> None:
+    options, sizes = FATES[fate]
     batches = Batches(**options)
     server = fault_server(batches.rule(oracle(of.replies())))
-    await of.run(server)
+    notes = await of.run(server)
+    for said in SAID.get(fate, ()):
+        assert notes.about(said)[0].endswith(f": {said}")
+    aside = of.log_path.with_name("clean_mc_eval.damaged.jsonl")
+    assert aside.exists() == (fate == "a damaged file")
+    assert not aside.exists() or aside.read_bytes() == b"no result\n"
     assert [len(each["lines"]) for each in batches.batches.values()] == sizes
     assert (len(of.records()), batches.faults, of.unfinished) == (COUNT, [], False)
     assert of.whole_report() == online
@@ -189,7 +151,10 @@ async def test_refusals_are_recorded_and_transient_ones_asked_again(of: Batched,
     told = {name: (found[name]["status"], found[name]["attempts"]) for name in ("q0", "q1", "q2", "q3")}
     assert told == {"q0": ("ok", 1), "q1": ("bad_image", 1), "q2": ("ok", 2), "q3": ("server_error", 3)}
     assert len(of.records()) == COUNT
-    assert notes.about("asked again (2 of 3)")
+    again = [note.partition(": ")[2] for note in notes.about("asked again")]
+    assert again == [
+        f"{left} not answered: asked again ({n} of 3)" for n, left in ((2, "2 questions"), (3, "1 question"))
+    ]
 
 
 async def test_a_batch_with_only_refusals_has_no_output_file(of: Batched, fault_server: StartsServers) -> None:
@@ -206,7 +171,8 @@ async def test_a_cancelled_batch_is_read_and_ends_the_run(
     server = fault_server(batches.rule(oracle(of.replies())))
     notes = await of.run(server)
     assert len(of.records()) == 8
-    assert notes.about("the same command without --batch asks online")
+    [left] = notes.about("online")
+    assert left.endswith(": 2 questions not answered: the same command without --batch asks online")
     await of.run(server, batch=False)
     assert len(server.chats) == 2
     assert of.whole_report() == online
@@ -217,8 +183,9 @@ async def test_a_refused_file_is_named_with_its_question_and_written_again(
 ) -> None:
     batches = Batches(fates=["completed", "invalid_json_line"])
     server = fault_server(batches.rule(oracle(of.replies())))
-    with pytest.raises(ServerUnusable, match=REFUSED_FILE):
+    with pytest.raises(ServerUnusable, match=REFUSED_FILE) as caught:
         await of.run(server)
+    assert caught.value.hint == "nothing was asked"
     await of.run(server)
     assert len(of.records()) == len(set(batches.asked)) == COUNT
 

@@ -1,7 +1,9 @@
 """Lines of batches: the ids of requests, and each kind of result as servers write it."""
 
 import gc
+import sys
 import warnings
+from collections.abc import Awaitable, Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from vqa_client.batch.asking import Results
 from vqa_client.batch.parts import PartFolder, Unasked, custom_id, key_in, key_of, read_result, reply_of, run_digest
 from vqa_client.batch.service import RequestRefused, Service, Unreachable, open_service
 from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.failures import CODES
 from vqa_client.client.wire import NotACompletion
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.settings.run import RunSettings
@@ -85,6 +88,10 @@ CALLS = [
     (400, "file too large", RequestRefused, "a new batch: HTTP 400: file too large", MEGABYTES),
     (404, "no such batch", RequestRefused, "batch b1: HTTP 404: no such batch", None),
     (0, "lost", Unreachable, "a new batch: lost", ""),
+    (400, "no", RequestRefused, "the upload of f.jsonl: HTTP 400: no", None),
+    (403, "no", RequestRefused, "the server's files: HTTP 403: no", CODES[403].hint),
+    (503, "slow", Unreachable, "the server's batches: HTTP 503: slow", ""),
+    (503, "slow", Unreachable, "file f1: HTTP 503: slow", ""),
 ]
 """The status of a call (0: the connection is lost), the server's message, and the error that is raised."""
 
@@ -105,14 +112,21 @@ async def test_a_failed_call_is_transient_or_refused_with_a_hint(
     async with httpx2.AsyncClient(transport=wire) as http:
         client = openai.AsyncOpenAI(api_key="none", base_url="http://gpu/v1", max_retries=0, http_client=http)
         service = Service(client, Endpoint(httpx2.URL("http://gpu/v1"), wire, {}), "24h")
-        call = service.look("b1") if message.startswith("batch") else service.create("f1", {})
+        calls: dict[str, Callable[[], Awaitable[object]]] = {
+            "batch": lambda: service.look("b1"),
+            "file": lambda: service.fetch("f1", Path("nowhere")),
+            "the upload": lambda: service.upload(Path(__file__), "f.jsonl"),
+            "the server's files": service.check,
+            "the server's batches": lambda: service.find("f1"),
+        }
+        call = next((call for start, call in calls.items() if message.startswith(start)), None)
         with pytest.raises(error) as caught:
-            await call
+            await (call() if call else service.create("f1", {}))
     assert (type(caught.value), str(caught.value)) == (error, message.format(status=status))
     assert hint is None or caught.value.hint == hint
 
 
-async def test_a_batch_server_with_tls_is_verified_by_the_settings_authorities() -> None:
+async def test_a_batch_server_with_tls_is_verified_by_the_settings_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("openai")
     settings = RunSettings(ca_bundle=Path("no.pem"))
     for scheme, raises in (("http", nullcontext()), ("https", pytest.raises(UsageError, match="--ca_bundle"))):
@@ -120,6 +134,33 @@ async def test_a_batch_server_with_tls_is_verified_by_the_settings_authorities()
         with raises:
             async with open_service(Endpoint(base, httpx2.MockTransport(httpx2.Response), {}), settings) as service:
                 assert isinstance(service, Service)
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(UsageError, match=r"^--batch needs the openai package$") as caught:
+        async with open_service(Endpoint(base, httpx2.MockTransport(httpx2.Response), {}), settings):
+            pass
+    assert caught.value.hint.endswith("pip install 'vqa-client[openai]'")
+
+
+async def test_a_file_expires_after_a_week_where_the_server_takes_a_time(tmp_path: Path) -> None:
+    (tmp_path / "part.jsonl").touch()
+    openai = pytest.importorskip("openai")
+    asked = list[bytes]()
+
+    def reply(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.content)
+        if b"expires_after" in asked[-1] and b"plain" in asked[-1]:
+            return httpx2.Response(400, json={"error": {"message": "unknown field: expires_after"}})
+        return httpx2.Response(200, json={"id": "f1"})
+
+    wire = httpx2.MockTransport(reply)
+    async with httpx2.AsyncClient(transport=wire) as http:
+        client = openai.AsyncOpenAI(api_key="none", base_url="http://gpu/v1", max_retries=0, http_client=http)
+        service = Service(client, Endpoint(httpx2.URL("http://gpu/v1"), wire, {}), "24h")
+        for name in ("full", "plain", "plain"):
+            assert await service.upload(tmp_path / "part.jsonl", name) == "f1"
+    fields = [b"created_at" in each and b"604800" in each for each in asked]
+    assert fields == [True, True, False, False], "a server that takes none is told it once"
+    assert all(b'name="purpose"' in each and b"batch" in each for each in asked)
 
 
 def test_ids_depend_on_the_question_its_request_and_the_run() -> None:

@@ -213,7 +213,9 @@ def test_mistakes_have_a_hint(of: Stepwise, capsys: pytest.CaptureFixture[str]) 
         "--no_wait needs batches": [*asked, "--no_wait"],
         "--batch_window is '24'": [*asked, "--batch", "--batch_window", "24"],
         "needs a server": ["batch", "write", *asked, "--choice_mode", "structured"],
-        "and a batch 0.001": ["batch", "write", *asked, "--batch_mb", "0.001", "--prompt", "x" * 2000 + "{question}"],
+        "takes 0.0 MB, and a batch 0.001\nhint: --batch_mb, or smaller questions: --max_pages, --max_pixels": [
+            *("batch", "write", *asked, "--batch_mb", "0.001", "--prompt", "x" * 2000 + "{question}")
+        ],
         "name the model": ["batch", "write", *of.arguments(NOWHERE)],
         "--batch_command asks no server: name the model": [
             *of.arguments(NOWHERE, "--batch_command", "a {input} {output}")
