@@ -23,6 +23,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "run.records.jsonl"
 
 
+def sealed(text: bytes) -> bytes:
+    """The text of a record with its checksum."""
+    return b'%b,"crc":"%08x"}' % (text, zlib.crc32(text))
+
+
 def lines_in(path: Path) -> list[bytes]:
     return path.read_bytes().split(b"\n")[:-1]
 
@@ -34,8 +39,7 @@ def test_every_line_ends_with_a_checksum_of_all_before_it_and_the_first_names_th
             log.append(record(name, output="ü"))
     for _ in range(2):
         for line in lines_in(path):
-            text, _, checksum = line.partition(b',"crc":"')
-            assert checksum == b'%08x"}' % zlib.crc32(text)
+            assert line == sealed(line.partition(b',"crc":"')[0])
             assert list(json.loads(line))[-1] == "crc"
         assert [json.loads(line).get("run") for line in lines_in(path)] == [run_name(identity), None]
         with RecordLog(path) as log:  # who opens it need not know the run
@@ -53,8 +57,12 @@ def test_a_log_of_another_run_is_not_opened(path: Path) -> None:
     with RecordLog(path, {"model": "a"}) as log:
         log.append(record("1"))
     before = path.read_bytes()
-    with pytest.raises(IdentityError, match="is the log of another run"):
+    with pytest.raises(IdentityError) as caught:
         RecordLog(path, {"model": "b"})
+    first, other = (run_name({"model": name}) for name in "ab")
+    named = f"{path} is the log of another run: its first line names {first}, its run file is of {other}"
+    way_out = "put back the log or the run file that belongs here, or give the log a folder of its own"
+    assert (str(caught.value), caught.value.hint) == (named, way_out)
     assert path.read_bytes() == before
     RecordLog(path, {"model": "a", "server": {"fingerprint": 1}}).close()
 
@@ -66,6 +74,10 @@ def test_a_log_without_a_name_or_checksums_is_any_runs(path: Path) -> None:
         assert [record.output for record in log] == ["B"]
         log.append(record("2"))
     assert [set(json.loads(line)) >= {"crc"} for line in lines_in(path)] == [False, True]
+    path.unlink()
+    with RecordLog(path) as log:
+        log.append(record("1"))
+    assert "run" not in json.loads(path.read_bytes())
 
 
 SPOILED: list[tuple[str, Spoil, list[str], str, bytes]] = [
@@ -125,6 +137,20 @@ SPOILED: list[tuple[str, Spoil, list[str], str, bytes]] = [
         ["0", "2"],
         "1 unreadable line (2) set aside",
         b'line 2: {"question_id":"9"',
+    ),
+    (
+        "a changed record in a line of two",
+        lambda one: [one[0] + one[1].replace(b"the 1", b"the 9"), one[2]],
+        ["0", "2"],
+        "1 unreadable line (1) set aside",
+        b'line 1: {"question_id":"1"',
+    ),
+    (
+        "a whole record with a status of a later version",
+        lambda one: [sealed(b'{"question_id":"1","status":"odd"'), one[2]],
+        ["2"],
+        "1 unreadable line (1) set aside",
+        b'line 1: {"question_id":"1","status":"odd","crc":',
     ),
     (
         "line ends of another system",

@@ -70,8 +70,7 @@ class RecordLog:
         self._identity = identity or {}
         self._run = ""
         self._last: Record
-        self._end = 0
-        self._fd = -1
+        self._end: int
         self._clear()
         self._open()
         try:

@@ -35,6 +35,13 @@ def test_a_large_file_is_not_kept_and_pushes_nothing_out() -> None:
     assert kept == [b64encode(small), b64encode(largest), None]
 
 
+def test_the_texts_kept_have_sixteen_mebibytes_together() -> None:
+    data = bytes(1 << 20)
+    for number in range(12):  # the twelfth text of 1,398,104 characters is too much
+        keep_encoded(Image(name="", mime="", sha256=str(number), size_bytes=len(data)), data)
+    assert [BYTE_CACHE.get(str(number)) is None for number in range(12)] == [True, *[False] * 11]
+
+
 def test_a_kept_text_is_sent_in_the_pieces_of_its_file(tmp_path: Path) -> None:
     data = bytes(range(250)) * 4_001
     path = tmp_path / "a.png"
