@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from vqa_client import files
-from vqa_client.errors import OutputError
+from vqa_client.errors import OutputError, forbidden, unreadable
 from vqa_client.files import replacing, write_json
 
 TEXTS = ["a\u2028b\x85c\x0bd", "答案 ✓", "=1+1", 'line1\nline2 "q" \r \x00']
@@ -66,6 +66,21 @@ def test_a_place_that_can_not_be_written_is_named(tmp_path: Path) -> None:
             write_json(path, {})
         assert str(path) in str(caught.value)
         assert caught.value.hint
+
+
+def test_a_missing_right_has_its_own_hint() -> None:
+    missing, broken = (
+        PermissionError(errno.EACCES, "Permission denied", "a.csv"),
+        OSError(errno.EIO, "Input/output error"),
+    )
+    right = "this user needs the right to it and to its folders"
+    for error, said, hint in (
+        (forbidden(missing), "a.csv: Permission denied", right),
+        (unreadable("a.csv", missing, "save it again"), "can't read a.csv: Permission denied", right),
+        (unreadable("a.csv", broken, "save it again"), "can't read a.csv: Input/output error", "save it again"),
+        (unreadable("a.csv", OSError("odd")), "can't read a.csv: odd", ""),
+    ):
+        assert (str(error), error.hint) == (said, hint)
 
 
 def test_a_device_is_never_replaced_by_a_file() -> None:

@@ -77,7 +77,7 @@ class Processes(Generic[Job, Result]):
 
     def __init__(self, work: Callable[[Job], Result], workers: int) -> None:
         self._work = work
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="processes")
+        self._threads = ThreadPoolExecutor(workers)
         self._workers: list[_Worker] = []
         self._idle: list[_Worker] = []
         self._hiring = threading.Lock()

@@ -1,5 +1,7 @@
 """Addresses of servers, secrets in them, and proxies."""
 
+import asyncio
+
 import httpx2
 import pytest
 
@@ -96,6 +98,16 @@ def test_ipv6_addresses_are_accepted() -> None:
 def test_an_invalid_address_is_named(typed: str) -> None:
     with pytest.raises(UsageError, match="--base_url"):
         candidates(typed)
+
+
+async def test_a_reply_that_is_late_is_named_by_its_path() -> None:
+    async def hang(request: httpx2.Request) -> httpx2.Response:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    endpoint = Endpoint(httpx2.URL("http://h/v1?key=abc"), httpx2.MockTransport(hang), {})
+    with pytest.raises(httpx2.ReadTimeout, match=r"^no reply to GET /v1/models within 0 s$"):
+        await endpoint.get("/models", timeout_s=0.01)
 
 
 def test_a_password_in_the_address_is_never_shown() -> None:

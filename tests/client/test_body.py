@@ -56,6 +56,11 @@ def test_a_setting_of_none_is_not_sent(temperature: float | None) -> None:
     assert "presence_penalty" not in request
 
 
+def test_a_stream_is_requested_with_its_counts_of_tokens() -> None:
+    request = json.loads(b"".join(RequestTemplate(MODEL, Dialect(stream=True)).body(Request(content=("?",))).pieces()))
+    assert (request["stream"], request["stream_options"]) == (True, {"include_usage": True})
+
+
 def test_a_dialect_renames_the_limit_and_describes_that() -> None:
     dialect = Dialect(max_tokens_name="max_completion_tokens", send_temperature=False)
     request = json.loads(b"".join(RequestTemplate(MODEL, dialect).body(Request(content=("?",))).pieces()))

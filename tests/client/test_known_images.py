@@ -5,7 +5,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.client.uploading.uploads import WORTH_WAITING_BYTES, KnownImages
+from vqa_client.client.uploading.uploads import WORTH_WAITING_BYTES, KnownImages, Uploads
 from vqa_client.types import Image
 
 
@@ -33,6 +33,22 @@ def test_a_dropped_image_also_drops_those_used_before_it() -> None:
     known.forget_until(page(2).sha256)
     known.forget_until("unknown")
     assert [page(number).sha256 in known for number in range(5)] == [False, False, False, True, True]
+
+
+def test_after_more_misses_than_hits_all_images_are_sent_whole() -> None:
+    notes = list[str]()
+    uploads = Uploads(known=KnownImages(), suffix="", proof=None, note=notes.append)
+    uploads.hits = 32
+    for _ in range(32):
+        assert uploads.note_miss("Cache miss for image at index 0", [page(1)])
+    assert (notes, uploads.known is None) == ([], False)
+    assert uploads.note_miss("Cache miss for image at index 0", [page(1)])
+    assert (len(notes), uploads.known) == (1, None)
+    assert notes[0] == (
+        "--image_uuid: after 33 images that the server had let go of, all are sent whole "
+        "(vLLM keeps more with a larger --mm-processor-cache-gb)"
+    )
+    assert not uploads.note_miss("Cache miss for image at index 0", [page(1)])
 
 
 async def test_questions_wait_while_another_one_sends_their_document() -> None:

@@ -5,8 +5,10 @@ import json
 import re
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import httpx2
 import pytest
 
 import vqa_client
@@ -29,8 +31,10 @@ from tests.fakes.words import (
     when,
 )
 from tests.faults.questions import Notes, Questions, niah_settings
+from vqa_client.client.session import open_session
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.settings.run import RunSettings
+from vqa_client.types import Request
 
 
 def is_question(received: Received) -> bool:
@@ -244,6 +248,26 @@ async def test_a_server_that_comes_back_with_another_model_gets_no_questions(
     assert report.summary.overall.correct == 80
     why = "its longest prompt in tokens: 99, the first's: 2048"
     assert notes.about("gets no questions") == [f"{dying.base_url} is there and gets no questions: {why}"]
+
+
+async def test_the_only_server_is_noted_if_it_was_away_for_more_than_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, refused = iter((0.0, 1.0, 0.0, 7.2, 7.2)), iter((True, False, True, False))
+    monkeypatch.setattr("vqa_client.client.servers.time", SimpleNamespace(monotonic=lambda: next(clock)))
+
+    def reply(request: httpx2.Request) -> httpx2.Response:
+        if request.url.path.endswith("/models"):
+            return httpx2.Response(200, json={"data": [{"id": "m"}]})
+        if next(refused):
+            raise httpx2.ConnectError("refused")
+        return httpx2.Response(200, json={"choices": [{"message": {"content": "red"}}]})
+
+    notes, wire = list[str](), httpx2.MockTransport(reply)
+    async with open_session(
+        RunSettings(base_url="http://server/v1"), None, note=notes.append, transport=wire
+    ) as opened:
+        for _ in range(2):
+            await opened.chat.complete(Request(content=("?",)))
+    assert notes[1:] == ["the server is back after 7 s"]
 
 
 async def test_a_document_stays_with_its_server(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -1,6 +1,7 @@
 """Images sent by name or by address: only to a server that was found to see them that way."""
 
 import asyncio
+import dataclasses
 import hashlib
 import json
 import os
@@ -377,10 +378,13 @@ async def test_a_file_proves_something_only_if_both_replies_can_be_compared(
     of_bytes: str | int, of_address: str | int, proved: bool | str, tmp_path: Path
 ) -> None:
     def play(body: dict[str, Any], request: httpx2.Request) -> httpx2.Response:
+        asked = body["messages"][0]["content"][-1]["text"], body["max_tokens"]
+        assert asked == ("Describe the image in a few words.", 16)
         reply = of_address if "file://" in json.dumps(body) else of_bytes
         return completed(reply) if isinstance(reply, str) else httpx2.Response(reply, json={"message": "no"})
 
-    proof, image = FileProof(endpoint_playing(play), MODEL), picture(tmp_path, "one")
+    model = dataclasses.replace(MODEL, max_tokens=99)
+    proof, image = FileProof(endpoint_playing(play), model), picture(tmp_path, "one")
     assert not await proof.prove_with([msgspec.structs.replace(image, path="", data=b"x")])
     if isinstance(proved, bool):
         assert (await proof.prove_with([image]), proof.given) == (proved, proved)

@@ -267,7 +267,8 @@ def test_an_error_of_a_process_has_all_its_lines(tmp_path: Path, fault_server: S
 def test_a_model_that_is_named_twice_is_refused_as_in_one_process(tmp_path: Path) -> None:
     twice = ["--model", "x", "--model", "x", "--base_url", "http://127.0.0.1:9/v1", "--processes", "2"]
     done = ran(["suite", "smoke", "-o", str(tmp_path / "out"), *twice])
-    assert (done.code, "would both be written" in done.err, done.is_clean()) == (2, True, True), done.text
+    assert (done.code, "would both be written to " in done.err, done.is_clean()) == (2, True, True), done.text
+    assert "hint: name each benchmark and model once, or ask one of them with another --output" in done.err
 
 
 def test_shards_that_are_merged_too_early_are_named(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -14,7 +14,8 @@ from tests.tasks.documents import mc_record
 from vqa_client import AskSettings, run
 from vqa_client.batch.parts import PartFolder, refuse_open
 from vqa_client.client.endpoint import tls_context
-from vqa_client.errors import DataError, IdentityError, QuestionFailed, UsageError
+from vqa_client.errors import DataError, IdentityError, QuestionFailed, ServerAway, UsageError
+from vqa_client.evaluation import ModelsFailed
 from vqa_client.reports.robustness.evaluation import FoundRun
 from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.merge import merge_folder
@@ -32,7 +33,7 @@ COMMANDED: list[dict[str, Any]] = [{"processes": "2"}, {"shard": "next/4"}, {"ra
 def shard_file(data: str) -> str:
     asked = {"data_json": data, "output": "apart", "text_only": True}
     model = {"model_name": "m", "max_tokens": 5}
-    described = {"settings": asked}
+    described = {"settings": asked, "shard": [1, 1]}
     return json.dumps({"identity": {"task": "mc", "model": model}, "scoring": {}, "described": described})
 
 
@@ -197,6 +198,14 @@ def test_faults_are_named_with_a_hint(made: Callable[[], Any], said: str, hint: 
     with pytest.raises((DataError, UsageError, IdentityError, QuestionFailed)) as caught:
         made()
     assert (str(caught.value), caught.value.hint) == (said, hint)
+
+
+def test_models_that_failed_are_named_by_their_errors_and_each_hint_once() -> None:
+    errors = {name: ServerAway("it is away", hint="start it") for name in ("a", "c")}
+    failed = ModelsFailed(
+        {"a": errors["a"], "b": UsageError("odd"), "c": errors["c"], "d": UsageError("x", hint="y")}, []
+    )
+    assert (str(failed), failed.hint) == ("not completed: a, c: it is away; b: odd; d: x", "start it; y")
 
 
 @pytest.mark.usefixtures("_files")

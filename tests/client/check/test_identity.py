@@ -1,5 +1,6 @@
 """A server's kind, version, models and context length, and its address."""
 
+import asyncio
 import socket
 from typing import Any
 
@@ -117,6 +118,16 @@ async def test_a_connection_is_tried_to_each_address_of_the_name() -> None:
     assert (good.address, good.error) == ("127.0.0.1", "")
     (bad,) = await try_connections(httpx2.URL(f"http://127.0.0.1:{port}/v1"))
     assert "refused" in bad.error.lower()
+
+
+async def test_a_connection_that_does_not_open_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hang(*_: object) -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr("vqa_client.client.check.examine.CONNECT_S", 0.01)
+    monkeypatch.setattr(asyncio, "open_connection", hang)
+    (tried,) = await try_connections(httpx2.URL("http://127.0.0.1:1/v1"))
+    assert tried == Connected(address="127.0.0.1", error="no connection within 0.01 s")
 
 
 async def test_an_ipv6_address_in_brackets_is_tried_as_it_is() -> None:

@@ -103,7 +103,11 @@ def test_the_number_in_a_refusal_of_images_is_found(refusal: str, limit: int | N
 
 @pytest.mark.parametrize(
     ("most", "level", "value", "words"),
-    [(99, "ok", None, "64 or more images"), (4, "note", None, "4 small images"), (1, "warning", 1, "two images")],
+    [
+        (99, "ok", None, "64 or more images"),
+        (4, "note", None, "4 small images"),
+        (1, "warning", 1, "two images are refused (HTTP 400: prompt is too long)"),
+    ],
 )
 async def test_fewer_images_are_tried_if_their_prompt_is_too_long(
     most: int, level: str, value: int | None, words: str
@@ -119,6 +123,7 @@ async def test_fewer_images_are_tried_if_their_prompt_is_too_long(
     found = await find_image_limit(ask, "colours", 20)
     assert (found.name, found.level, found.value) == ("image_limit", level, value)
     assert asked == [64, 16, 4, 2][: len(asked)]
+    assert found.hint == ("raise the server's --limit-mm-per-prompt, or use --max_pages" if most == 1 else "")
     assert words in found.text
 
 
