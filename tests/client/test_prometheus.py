@@ -40,6 +40,7 @@ LLAMACPP = b"""# HELP llamacpp:requests_processing Slots at work.
 # TYPE llamacpp:requests_processing gauge
 llamacpp:requests_processing 1
 llamacpp:requests_deferred 4
+llamacpp:prompt_tokens_total 720
 llamacpp:tokens_predicted_total 77
 """
 MLX = (
@@ -206,7 +207,11 @@ def test_metrics_with_longer_or_shorter_names_are_not_read() -> None:
 
 
 def test_the_metrics_of_llama_cpp_and_mlx_vlm_are_read() -> None:
-    assert read_metrics(LLAMACPP) == Scrape(running=1, waiting=4, counters={"generation_tokens": 77})
+    assert read_metrics(LLAMACPP) == Scrape(
+        running=1, waiting=4, counters={"prompt_tokens": 720, "generation_tokens": 77}
+    )
+    uncounted = {"prompt_tokens": 0, "generation_tokens": 0}
+    assert read_metrics(b'{"summary": {"in_flight": 1}}') == Scrape(running=1, waiting=0, counters=uncounted)
     assert read_metrics(MLX) == Scrape(running=3, waiting=2, counters={"prompt_tokens": 720, "generation_tokens": 40})
 
 

@@ -147,7 +147,7 @@ def leave_refused(window: Window, count: int, *, limited: bool = True) -> None:
 async def test_a_refusal_shrinks_the_window_to_the_requests_that_the_server_kept() -> None:
     window = filled(128)
     leave_refused(window, 124)
-    assert (window.size, window.inside) == (4, 4)
+    assert (window.size, window.inside, window.refusals) == (4, 4, 124)
     assert not window.try_enter()
     window.leave()
     assert window.try_enter()
@@ -158,6 +158,7 @@ async def test_a_server_that_limits_all_requests_gets_one_and_one_that_is_down_g
     leave_refused(limited, 8)
     leave_refused(down, 8, limited=False)
     assert (limited.size, down.size) == (1, math.inf)
+    assert [filled(count).note_refusal(limited=True) for count in (1, 2)] == [False, True], "whether it kept others"
 
 
 async def test_answers_widen_the_window_only_while_others_wait() -> None:
@@ -170,12 +171,11 @@ async def test_answers_widen_the_window_only_while_others_wait() -> None:
     for _ in range(8):
         window.note_answer(late=True)
     assert window.size == 4
-    for _ in range(8):
-        window.note_answer(late=False)
-    assert window.size == 5
-    for _ in range(10 + 14):
-        window.note_answer(late=False)
-    assert window.size == 5 + 2 + 4
+    for size, wider in ((4, 5), (5, 7), (7, 11)):
+        for _ in range(2 * size):
+            assert window.size == size
+            window.note_answer(late=False)
+        assert window.size == wider
     window.open()
     await asyncio.gather(*waiting)
     assert window.inside == 64
