@@ -46,7 +46,7 @@ def in_processes(work: Callable[[Job], Result], jobs: Iterable[Job], *, workers:
     if len(first) < 2:
         yield from map(work, waiting)
         return
-    processes, ahead = Processes(work, workers), deque["Future[Result]"]()
+    processes, ahead = Processes(work, workers), deque[Future[Result]]()
     try:
         for job in waiting:
             ahead.append(processes.submit(job))

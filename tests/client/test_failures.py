@@ -190,6 +190,7 @@ WORDS = "prompt too long"
         {"detail": WORDS},
         {"errors": [], "message": WORDS},
         {"title": WORDS},
+        {"error_description": WORDS},
     ],
 )
 def test_the_servers_message_is_found_in_every_form(body: dict[str, object]) -> None:

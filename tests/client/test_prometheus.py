@@ -85,6 +85,7 @@ async def test_only_servers_that_are_there_and_have_metrics_are_read_again() -> 
     asked: list[str] = []
 
     def reply(request: httpx2.Request) -> httpx2.Response:
+        assert request.url.path == "/metrics"
         asked.append(request.url.host)
         return httpx2.Response(404 if request.url.host == "silent" else 200, content=vllm(FULL))
 
@@ -165,13 +166,13 @@ def test_readings_are_averaged_over_time_and_counters_survive_a_restart() -> Non
     watch = ServerWatch(cast(Route, SimpleNamespace(address="http://localhost:8000/v1")))
     assert watch.described() == {}
     caches = {"prefix_queries": 100.0, "prefix_hits": 50.0, "mm_queries": 0.0, "mm_hits": 0.0}
-    tokens = {"prompt_tokens": 1000.0, "generation_tokens": 10.0, "preemptions": 1.0}
+    tokens = {"prompt_tokens": 1000.0, "generation_tokens": 10.0}
     watch.take(Scrape(running=9, waiting=9, kv_use=0.75004, counters=caches | tokens, memory_bytes=5), 10.0)
     assert watch.described() == {}
     later = {"prefix_queries": 300.0, "prefix_hits": 100.004, "prompt_tokens": 1500.0, "preemptions": 3.0}
     later |= {"mm_queries": 2.0, "mm_hits": 3.0}
     watch.take(Scrape(running=4, waiting=2, kv_use=0.25, counters=caches | tokens | later, memory_bytes=6), 12.0)
-    restarted = tokens | {"generation_tokens": 4.0}
+    restarted = tokens | {"generation_tokens": 4.0, "preemptions": 1.0}
     watch.take(Scrape(running=1, waiting=0, kv_use=0.5, counters=restarted, memory_bytes=7), 14.0004)
     assert watch.described() == {
         "address": "http://localhost:8000/v1",
@@ -185,7 +186,7 @@ def test_readings_are_averaged_over_time_and_counters_survive_a_restart() -> Non
         "mm_hit_rate": 1.0,
         "prompt_tokens_s": 374.96,
         "generation_tokens_s": 1.0,
-        "preemptions": 3,
+        "preemptions": 4,
         "memory_bytes": [5, 7],
     }
 
