@@ -12,12 +12,25 @@ import pytest
 from msgspec.structs import replace
 
 from vqa_client.batch.asking import Results
-from vqa_client.batch.parts import PartFolder, Unasked, custom_id, key_in, key_of, read_result, reply_of, run_digest
+from vqa_client.batch.parts import (
+    PartFolder,
+    PartSize,
+    PartWriter,
+    Unasked,
+    custom_id,
+    key_in,
+    key_of,
+    line_bytes,
+    read_result,
+    reply_of,
+    run_digest,
+)
 from vqa_client.batch.service import RequestRefused, Service, Unreachable, open_service
+from vqa_client.client.body import Body
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.failures import CODES
 from vqa_client.client.wire import NotACompletion
-from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.errors import OutputError, ServerUnusable, UsageError
 from vqa_client.settings.run import RunSettings
 from vqa_client.types import Image, Question, Request
 
@@ -179,6 +192,31 @@ def test_ids_depend_on_the_question_its_request_and_the_run() -> None:
     ]
     assert len({first, *others}) == 5
     assert [key_in(each) == key_in(first) for each in others] == [False, True, True, True]
+
+
+def test_a_file_of_a_batch_that_can_not_be_written_is_named(tmp_path: Path) -> None:
+    parts, body = PartFolder(tmp_path / "a.records.jsonl"), Body([b"{}"])
+    for name in ("a.unmatched.jsonl", "a.damaged.jsonl", "a.batches/part-0001.unfinished", "a.batches/part-0002.jsonl"):
+        (tmp_path / name).mkdir(parents=True)
+    for damaged, name in ((False, "a.unmatched.jsonl"), (True, "a.damaged.jsonl")):
+        with pytest.raises(OutputError, match=rf"^can't write {tmp_path}/{name}: Is a directory$"):
+            parts.set_aside([b"x"], print, damaged=damaged)
+    for number in (1, 2):
+        unfinished = rf"^can't write {parts.folder}/part-000{number}\.unfinished: Is a directory$"
+        with PartWriter(parts, PartSize(99, 9), number) as writer, pytest.raises(OutputError, match=unfinished):
+            _ = [*writer.add("v1", body), *writer.end()]
+    assert not (parts.folder / "part-0002.unfinished").exists()
+
+
+def test_a_part_has_the_size_of_its_file(tmp_path: Path) -> None:
+    parts, body = PartFolder(tmp_path / "a.records.jsonl"), Body([b'{"a":1}'])
+    with PartWriter(parts, PartSize(line_bytes("v1", body) * 2, 9), 1) as writer:
+        made = [each for name in ("v1", "v2", "v3") for each in writer.add(name, body)] + [*writer.end()]
+    assert [(each.number, each.ids, each.round, each.state) for each in made] == [
+        (1, ["v1", "v2"], 1, "written"),
+        (2, ["v3"], 1, "written"),
+    ]
+    assert [each.size_bytes for each in made] == [parts.input(number).stat().st_size for number in (1, 2)]
 
 
 def test_results_leave_no_file_open_if_another_is_missing(tmp_path: Path) -> None:

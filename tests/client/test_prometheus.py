@@ -150,8 +150,14 @@ async def test_metrics_that_fail_later_are_noted_once_and_give_no_queue() -> Non
 
 
 async def test_the_memory_of_all_servers_is_unknown_if_one_never_reported_it() -> None:
+    asked: list[str] = []
+
     def route(host: str, body: bytes) -> Route:
-        transport = httpx2.MockTransport(lambda request: httpx2.Response(200, content=body))
+        def reply(request: httpx2.Request) -> httpx2.Response:
+            asked.append(host)
+            return httpx2.Response(200, content=body)
+
+        transport = httpx2.MockTransport(reply)
         return Route(Endpoint(httpx2.URL(f"http://{host}/v1"), transport, {}))
 
     tells, silent = route("tells", vllm(FULL) + b"process_resident_memory_bytes 3e+09\n"), route("silent", b"")
@@ -160,11 +166,17 @@ async def test_the_memory_of_all_servers_is_unknown_if_one_never_reported_it() -
         await reader.look(1.0)
         await reader.last_look()
         assert reader.memory_bytes() == memory
+    assert asked == ["tells"] * 7 + ["silent", "tells"], "those with metrics are read again at the end"
 
 
 def test_readings_are_averaged_over_time_and_counters_survive_a_restart() -> None:
     watch = ServerWatch(cast(Route, SimpleNamespace(address="http://localhost:8000/v1")))
     assert watch.described() == {}
+    bare = ServerWatch(watch.route)
+    for now_s in (1.0, 3.0):
+        bare.take(Scrape(running=2, waiting=1), now_s)
+    known = {"address": "http://localhost:8000/v1", "readings": 2, "watched_s": 2.0, "running": 2.0, "waiting": 1.0}
+    assert bare.described() == known
     caches = {"prefix_queries": 100.0, "prefix_hits": 50.0, "mm_queries": 0.0, "mm_hits": 0.0}
     tokens = {"prompt_tokens": 1000.0, "generation_tokens": 10.0}
     watch.take(Scrape(running=9, waiting=9, kv_use=0.75004, counters=caches | tokens, memory_bytes=5), 10.0)

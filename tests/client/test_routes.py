@@ -170,6 +170,12 @@ def test_failures_in_a_row_drain_a_server_unless_it_is_the_last_one() -> None:
     assert not one.lost
     routes.count_fault(one, "busy")
     assert one.lost
+    routes.restore(one)
+    for _ in range(FAULTS_IN_A_ROW - 1):
+        routes.count_fault(one, "busy")
+    assert not one.lost
+    routes.count_fault(one, "busy")
+    assert one.lost
     for _ in range(3 * FAULTS_IN_A_ROW):
         routes.count_fault(other, "busy")
     assert not other.lost
