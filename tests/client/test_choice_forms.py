@@ -63,8 +63,18 @@ async def refused(server: FaultServer, mode: ChoiceMode, **fields: Any) -> Serve
     return caught.value
 
 
+def fields_of(server: FaultServer) -> list[dict[str, Any]]:
+    """The fields of each request, without those that are always the same."""
+    asked = [received.json for received in server.requests if received.json]
+    return [{name: each[name] for name in each if name not in ("messages", "model", "temperature")} for each in asked]
+
+
 async def test_vllm_is_constrained_by_its_own_field(fault_server: StartsServers) -> None:
-    form = await found(fault_server(likeliest_token(SHARES)), "structured")
+    server = fault_server(likeliest_token(SHARES))
+    form = await found(server, "structured")
+    unlikely = {"structured_outputs": {"choice": ["zebra", "quartz"]}}
+    assert fields_of(server) == [{"max_tokens": 256}, {"max_tokens": 300, **unlikely}]
+    assert len({chat.images[0].sha256 for chat in server.chats}) == 1
     assert form == ChoiceForm(name="structured_outputs", fields={"structured_outputs": {"choice": [*LABELS]}})
 
 
@@ -115,12 +125,17 @@ async def test_json_that_ignores_the_schema_does_not_pass(fault_server: StartsSe
     assert "response_format is ignored" in str(await refused(server, "structured"))
 
 
+TOKENISED = [f"{before}{label}" for label in LABELS for before in ("", " ", "\n", "(")]
+
+
 async def test_the_labels_own_tokens_are_requested_if_the_server_tokenises(fault_server: StartsServers) -> None:
     server = fault_server(likeliest_token(SHARES))
     form = await found(server, "logprob")
     assert (form.name, form.fields["max_tokens"], form.fields["logprobs"]) == ("logprob_token_ids", 1, True)
     assert len(form.fields["logprob_token_ids"]) == 4 * len(("A", " A", "\nA", "(A"))
     assert "top_logprobs" not in form.fields
+    tokenised = [{"prompt": text, "add_special_tokens": False} for text in ("ABCD", *TOKENISED)]
+    assert fields_of(server) == [{"max_tokens": 256}, {"max_tokens": 1, "logprobs": True}, *tokenised, form.fields]
 
 
 @pytest.mark.parametrize("kind", ["vllm", "mlx-vlm", "llamacpp", "plain"])
