@@ -209,10 +209,12 @@ def test_exchanging_the_sides_reverses_the_sentence(tmp_path: Path) -> None:
 
 def test_numbers_are_written_as_people_write_them() -> None:
     assert [points(value) for value in (0.0321, -0.5, 0.0, -0.0001)] == ["+3.2", "-50.0", "0.0", "0.0"]
-    assert [p_text(p) for p in (0.0004, 0.0214, 0.3, 1.0, 0.0)] == [
+    assert [p_text(p) for p in (0.0004, 0.001, 0.0214, 0.3, 0.995, 1.0, 0.0)] == [
         "p < 0.001",
+        "p = 0.001",
         "p = 0.021",
         "p = 0.300",
+        "p = 1",
         "p = 1",
         "p < 0.001",
     ]

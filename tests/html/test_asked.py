@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.html.samples import corrupted, facts, failed, record, write_run
 from tests.html.test_page import html_of, said
@@ -154,3 +155,5 @@ def test_probabilities_give_a_reliability_diagram(tmp_path: Path) -> None:
 def test_a_plain_run_has_no_figures_of_options(tmp_path: Path, records: list[Record]) -> None:
     of = found(tmp_path, records)
     assert (of.option, of.lead, of.gaps) == ("", (), ())
+    of = found(tmp_path, [replace(each, variant="shuffled/7") for each in records])
+    assert (of.option, of.lead) == ("shuffled choices (--shuffle_choices)" if records else "", ())

@@ -89,6 +89,10 @@ def test_dollars_are_shown_if_the_config_has_prices(tmp_path: Path) -> None:
     html = write_run(tmp_path, [record(1), record(2)], run=run)
     found = read_run(html)
     assert spent(overview(found)) == "900 prompt tokens and 6 reply tokens per question · $0.0037 in all"
+    dear = facts(prices={"input": 10_000.0, "output": 0.0})
+    short = record(1, prompt_tokens=1, completion_tokens=None)
+    found = read_run(write_run(tmp_path, [short], run=dear))
+    assert spent(overview(found)) == "1 prompt token per question · $0.01 in all"
 
 
 def test_the_needle_is_the_line_that_has_the_answer_and_words_of_the_question(tmp_path: Path) -> None:

@@ -18,6 +18,12 @@ def sentences(tmp_path: Path, records: list[Record], run: Any = None) -> str:
     return "\n".join(limits(overview(found)))
 
 
+def test_lines_that_are_not_records_are_shown_by_number(tmp_path: Path) -> None:
+    log = write_run(tmp_path, [record(1)])
+    log.write_bytes(b"x\n" + log.read_bytes() + b"{}\n[]\n")
+    assert limits(overview(read_run(log))) == ["3 lines of the log can't be read and left out: 1, 3, 4."]
+
+
 def test_failed_questions_are_shown_with_an_example(tmp_path: Path) -> None:
     said = sentences(tmp_path, list(mixed()))
     assert "15 questions: no reply in time. For example: no reply within 60 s" in said
@@ -81,3 +87,21 @@ def test_unknown_totals_are_not_shown(tmp_path: Path, totals: Any) -> None:
 def test_known_costs_are_shown(tmp_path: Path) -> None:
     run = read_run(write_run(tmp_path, [failed(1)], run={}))
     assert totals(overview(run)) == [("requests", "5")]
+
+
+@pytest.mark.parametrize(
+    ("wall_s", "request_bytes", "time", "sent"),
+    [
+        (59.94, 100, "59.9 s", "0.1 KB"),
+        (60, 1_000_000, "1 min 00 s", "1.0 MB"),
+        (3_599.4, 2_500_000_000, "59 min 59 s", "2.5 GB"),
+        (7_320, 1_000_000_000, "2 h 02 min", "1.0 GB"),
+    ],
+)
+def test_time_and_size_have_units_that_fit(
+    tmp_path: Path, wall_s: float, request_bytes: int, time: str, sent: str
+) -> None:
+    run = facts() | {"sessions": [{"wall_s": wall_s}, {}]}
+    found = overview(read_run(write_run(tmp_path, [record(1, request_bytes=request_bytes)], run=run)))
+    rows = dict(totals(found))
+    assert [rows[name] for name in ("time", "starts", "sent")] == [time, "2", sent]

@@ -82,6 +82,7 @@ def test_charts_are_drawn_to_scale(tmp_path: Path) -> None:
     assert curve.line == "103.3,50.0 242.0,92.0 380.7,134.0"  # 75, 50 and 25 %
     assert curve.band == "103.3,15.7 242.0,33.2 380.7,58.5 380.7,168.3 242.0,150.8 103.3,125.5"
     latency, tokens = histograms(found)
+    assert [(each.title, each.unit) for each in (latency, tokens)] == [("Latency", "s"), ("Tokens of a reply", "")]
     assert [(round(bar.x), round(bar.width), round(bar.y), round(bar.height), bar.n) for bar in tokens.bars] == [
         (x, 122, 8, 88, 4) for x in (10, 133, 257)
     ]

@@ -101,6 +101,9 @@ def test_known_pairs_of_fields_are_crossed_and_else_the_first_two(tmp_path: Path
     own = [record(n, groups={"size": "ab"[n % 2], "shape": "cd"[n % 3 % 2]}) for n in range(12)]
     assert list(found(tmp_path / "c", own).summary.crossings) == [("shape", "size")]
     assert not found(tmp_path / "d", [record()]).summary.crossings
+    for most, pairs in ((16, [("shape", "size")]), (17, [])):
+        several = [record(n, groups={"size": str(n), "shape": "ab"[n % 2]}) for n in range(most)]
+        assert list(found(tmp_path / str(most), several).summary.crossings) == pairs
 
 
 def test_variants_and_rules_are_broken_down_if_records_differ_in_them(tmp_path: Path) -> None:
@@ -134,6 +137,11 @@ def test_a_log_without_a_record_has_no_accuracy(tmp_path: Path) -> None:
 def test_values_are_in_the_order_in_which_people_read_them(given: list[str], ordered: list[str]) -> None:
     steps = (*DOCUMENTS[0].order, *DOCUMENTS[2].order, "clean")
     assert in_order(given, steps) == ordered
+
+
+@pytest.mark.parametrize("steps", ["easy medium hard", "short medium long", "small medium large", "low moderate high"])
+def test_usual_steps_are_in_order_where_none_is_declared(steps: str) -> None:
+    assert in_order(["blur", "clean", *sorted(steps.split())]) == ["clean", *steps.split(), "blur"]
 
 
 @pytest.mark.parametrize(("share", "value"), [(0.5, 2), (0.75, 3), (0.76, 4), (1.0, 4), (0.0, 1)])

@@ -157,8 +157,13 @@ def test_the_page_needs_no_network(tmp_path: Path) -> None:
     policy = next(v for n, v in found.attributes if n == "content")
     assert policy is not None
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
-    assert "unsafe" not in policy
-    assert "connect-src" not in policy
+    live = pages.policy(live=True).replace("'self'", "file:").replace("; connect-src file:", "")
+    digest = "'sha256-[^ ']{44}'"
+    for each in (policy, live):
+        rest = "; img-src data: file:; base-uri 'none'; form-action 'none'"
+        assert re.fullmatch(
+            f"default-src 'none'; script-src {digest} {digest} {digest}; style-src {digest}{rest}", each
+        )
 
 
 def test_the_data_can_be_read_back_from_the_page(tmp_path: Path) -> None:
@@ -179,7 +184,8 @@ def test_any_run_has_a_page(tmp_path: Path, records: list[Record]) -> None:
 
 def test_the_page_of_a_running_run_says_how_much_is_missing(tmp_path: Path) -> None:
     text = said(html_of(tmp_path, [record(1), record(2)], facts(expected=5)))
-    assert "2 of 5 questions" in text
+    assert "started 2026-11-28 03:45:51+00:00 · 2 of 5 questions · clean_mc_eval.records.jsonl" in text
+    assert "What it got wrong" not in text
     assert "Not finished: 3 questions without a record yet." in text
 
 
@@ -252,11 +258,21 @@ def test_one_cluster_is_singular(tmp_path: Path) -> None:
 
 def test_settings_with_their_defaults_are_listed_apart(tmp_path: Path) -> None:
     usual = {"limit": None, "split": "", "pages": "all", "thinking": "auto", "circular": False, "retry": []}
+    usual |= {"parser": "robust", "choice_mode": "text"}
     given = {"max_workers": 3, "pages_dpi": 99, "prompt_form": "official", "sample": 5, "repeat": 2}
     html = html_of(tmp_path, [record()], facts(settings=usual | given))
     _, _, settings = html.partition("<summary>Settings given</summary>")
     of_given, _, others = settings.partition("<summary>Settings left at their defaults</summary>")
     assert re.findall(r"<dt>(\w+)</dt>", of_given) == list(given)
+    assert "<dt>start 1.wall_s</dt>" in others
+    assert re.findall(r"<summary>(.*?)</summary>", html.partition("Settings and fingerprint")[2])[:6] == [
+        "What decides the answers",
+        "How replies are read and scored",
+        "Settings given",
+        "Settings left at their defaults",
+        "Server, versions and data",
+        "Each start",
+    ]
     assert re.findall(r"<dt>(\w+)</dt>", others.partition("</details>")[0]) == list(usual)
 
 

@@ -172,6 +172,8 @@ def test_a_missing_or_changed_image_has_a_note(tmp_path: Path) -> None:
     show = embedded(run, tmp_path, EMBEDDED["thumbs"])
     assert show(gone).note == "the file is not where the run found it"
     assert (show(changed).note, show(changed).picture) == ("the file has changed since it was sent", "")
+    far = SentImage(name="https://a.example/a.png", sha256="", size_bytes=0)
+    assert show(far).note == "at https://a.example/a.png, which the page doesn't fetch"
 
 
 def test_a_file_that_is_not_an_image_has_a_link_and_no_picture(tmp_path: Path) -> None:

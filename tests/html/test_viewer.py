@@ -120,7 +120,7 @@ def test_the_page_follows_a_log_that_changed_within_one_tick_of_a_clock(tmp_path
 def test_other_addresses_lead_nowhere(tmp_path: Path, path: str) -> None:
     viewer = Viewer(run_with_image(tmp_path), comparison_page)
     viewer.answer("0/")
-    assert viewer.answer(path).status == 404
+    assert (viewer.answer(path).status, viewer.answer(path).body) == (404, b"not found\n")
 
 
 def test_a_deleted_log_is_an_error_and_does_not_stop_the_server(tmp_path: Path) -> None:
@@ -169,6 +169,10 @@ def test_the_address_leads_to_the_page(server: ReportServer) -> None:
     status, headers = fetched(server.address)
     assert status == 200
     assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    _, others = fetched(f"{server.address}0/state")
+    assert others["Content-Type"] == "text/plain; charset=utf-8"
+    assert others["Content-Security-Policy"] == "default-src 'none'; style-src 'unsafe-inline'; sandbox"
     assert GUARDS.items() <= headers.items()
     assert server.server_address[0] == "127.0.0.1"
 
@@ -238,7 +242,10 @@ def test_notes_that_can_not_be_read_are_left_as_they_are(tmp_path: Path) -> None
     log = write_run(tmp_path, [record()])
     notes_path(log).write_text("by hand")
     viewer = Viewer(tmp_path, comparison_page)
-    assert viewer.answer("0/notes").status == 500
+    refused = viewer.answer("0/notes")
+    assert refused.status == 500
+    assert refused.body.startswith(f"{notes_path(log)} can't be read: ".encode())
+    assert refused.body.endswith(b"\nhint: mend it, or move it away\n")
     assert viewer.take("0/notes", NOTE).status == 500
     assert notes_path(log).read_text() == "by hand"
 
@@ -294,21 +301,39 @@ def test_the_connection_of_a_request_that_never_ends_is_closed(
 
 def test_a_port_that_is_taken_is_named(server: ReportServer, tmp_path: Path) -> None:
     port = server.server_address[1]
-    with pytest.raises(UsageError, match=f"--port {port} can't be used"):
-        ReportServer(Viewer(tmp_path, comparison_page), port)
+    for number, reason in ((port, "Address already in use"), (1 << 16, "bind(): port must be 0-65535.")):
+        with pytest.raises(UsageError) as caught:
+            ReportServer(Viewer(tmp_path, comparison_page), number)
+        assert str(caught.value) == f"--port {number} can't be used: {reason}"
+        assert caught.value.hint == "choose another --port; 0: any that is free"
 
 
 def test_the_index_shows_the_options_in_which_runs_differ(tmp_path: Path) -> None:
     usual = {"blind": False, "thinking": "auto", "pages": "all", "split": "", "choice_mode": "text", "corruptions": []}
     run = facts(expected=4, settings={"limit": 2, "repeat": 2, **usual}, prices={"input": 100, "output": 0})
+    given = {
+        "sample": 3,
+        "pages": "evidence",
+        "corruptions": "snow",
+        "levels": "1-2",
+        "thinking": "on",
+        "split": "dev",
+    }
+    given |= {"prompt_form": "official", "config": "a.json", "blind": True, "circular": True, "shuffle_choices": True}
+    given |= {"text_only": True, "choice_mode": "logprob", "max_workers": 3}
     repeats = [record(n, variant=f"repeat/{at}", right=at == 1) for n in (1, 2) for at in (1, 2)]
     write_run(tmp_path / "x/repeated", repeats, run=run)
-    write_run(tmp_path / "x/other", [failed(1)], run=facts(expected=3))
+    write_run(tmp_path / "x/other", [failed(1)], run=facts(expected=3, settings=given))
     listed = re.sub(
         r"<[^>]+>|\s+", " ", Viewer(tmp_path, comparison_page).answer("").body.decode().partition("<tbody>")[2]
     )
     said = " ".join(listed.split()).replace(" ,", ",")
     assert "1 1 of 3, 1 failed" in said
+    assert (
+        "1 failed --sample 3, --pages evidence, --corruptions snow, --levels 1-2, --thinking on, "
+        "--prompt_form official, --split dev, --config a.json, --blind, --circular, --shuffle_choices, --text_only, "
+        "--choice_mode logprob 2026-11-28 03:45"
+    ) in said
     assert "mc clean pass@1: mean of 2 repeats org/model-7b 50.0" in said
     assert "4 complete --limit 2, --repeat 2 2026-11-28 03:45" in said
     assert "$0.36 in all x/repeated" in said

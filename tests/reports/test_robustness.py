@@ -100,6 +100,7 @@ def test_the_summary_crosses_corruption_and_level(tmp_path: Path) -> None:
     for name in TWO:
         for level in range(1, 6):
             assert crossed[name][str(level)].accuracy == summary.curves.levels[name][level].accuracy
+    assert summary.curves.types == {}, "the evaluation compares types of questions"
 
 
 @pytest.mark.parametrize("name", ["snow", "snow/x", "/3", ""])

@@ -91,7 +91,7 @@ class Viewer:
         if what != "notes":
             return NOT_THERE
         put_note(self._logs[_number(number)], msgspec.json.decode(body, type=ReviewNote))
-        return HttpReply(body=b"kept\n")
+        return HttpReply()
 
     def _find_logs(self) -> None:
         self._logs += [log for log in find_logs(self._place) if log not in self._logs]

@@ -71,7 +71,7 @@ class Labelling:
         if request.row < 0 or request.label not in ("", *self._words):
             return NOT_THERE
         put_label(self.sheet, self._keys[request.row], self.column, request.label)
-        return HttpReply(body=b"kept\n")
+        return HttpReply()
 
     def _page(self) -> bytes:
         images = {"images": self._facts, "strings": self._pictures}
