@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
 from tests.fakes.script import Script
@@ -140,6 +141,17 @@ def test_a_grade_is_worth_its_place_on_the_scale(
     grades = JudgeSettings(scale=scale).grades
     assert f"from {grades[0]} (as a wrong one) to {grades[-1]} (as" in server.chats[0].prompt
     assert run.judged(server.base_url, "--kind", "grade", "--scale", "0-3") == 2  # another scale is another run
+
+
+def test_a_judge_sees_the_images_on_request(tmp_path: Path, fault_server: StartsServers) -> None:
+    write_sample("chartqa", tmp_path)
+    out = str(tmp_path / "out")
+    asked = ["run", "chartqa", "--data", str(tmp_path), "-o", out, "--no-html"]
+    assert run_command([*asked, "--base_url", fault_server("3").base_url]) == 0
+    for more, images in (([], 0), (["--with_images", "--fresh"], 1)):
+        server = fault_server(answer(honest))
+        assert run_command(["judge", out, "--base_url", server.base_url, "--no-check", *more]) == 0
+        assert {len(chat.images) for chat in server.chats} == {images}
 
 
 @pytest.mark.parametrize("names", [("", "judge-1"), ("judge-1", "")])

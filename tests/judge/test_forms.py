@@ -73,7 +73,10 @@ def test_repeats_are_judged_one_by_one_and_counted_by_question(tmp_path: Path, f
         "mean of all repeats": (4, 0.5, 0.0),
         "right in at least one of all repeats": (4, 0.75, 0.0),
     }
-    assert "each question was asked in 3 forms: every reply is judged once" in found["notes"][0]
+    assert found["notes"][0] == (
+        "each question was asked in 3 forms: every reply is judged once, and the replies to a question are one cluster "
+        "of the intervals"
+    )
 
 
 def test_a_question_is_right_in_all_rotations_only_if_each_one_is(

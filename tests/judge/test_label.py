@@ -55,6 +55,8 @@ def test_the_page_has_the_reply_and_nothing_of_verdict_rule_and_model(
     page = labelling(run.log).answer("").body.decode()
     data = page.partition('id="data">')[2].partition("</script>")[0]
     assert [row[5] for row in json.loads(data)["rows"]] == REPLIES
+    assert "<title>capitals · labels</title>" in page
+    assert "<title>capitals · labels by ada</title>" in labelling(run.log, "ada").answer("").body.decode()
     assert not any(words in data for words in ("VERDICT", "secret-model", "hidden", "score", "weight", "exact", "<"))
 
 
@@ -191,7 +193,10 @@ def test_a_changed_sheet_keeps_the_labels_of_others_or_says_why_not(tmp_path: Pa
     assert column(pages.sheet, "remark")[0] == "mine"
     pages.sheet.write_text("question_id,label\nq5,\n")
     failed = pages.take("label", b'{"row":0,"label":"correct"}')
-    assert (failed.status, "no longer has the question 'q0'" in failed.body.decode()) == (500, True)
+    assert (failed.status, failed.body.decode()) == (
+        500,
+        f"{pages.sheet} no longer has the question 'q0'\nhint: start label again\n",
+    )
 
 
 def test_the_images_are_there(tmp_path: Path, fault_server: StartsServers) -> None:
@@ -227,7 +232,8 @@ def test_a_killed_server_has_lost_no_label(tmp_path: Path) -> None:
         (["--labels", "{root}/rows.jsonl"], "has no columns question_id and label"),
         (
             ["--labels", "{root}/other.csv"],
-            "\nhint: give the sheet that was drawn from this run, or another --labels\n",
+            "{root}/other.csv has the question 'q99', and the run doesn't\n"
+            "hint: give the sheet that was drawn from this run, or another --labels\n",
         ),
         (
             ["--labels", "{root}/scaled.csv", "--kind", "grade"],

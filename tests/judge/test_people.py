@@ -139,17 +139,27 @@ def test_peoples_grades_are_on_the_scale_of_the_sheet_or_of_all_judges(
         ("0 to 10", [], [0.0, 1.0]),  # 4 of 10 is less than half, 4 of 5 is more
         ("1 to 5", [], [1.0, 0.0]),
         ("", ["--scale", "1-5"], [1.0, 0.0]),
-        ("", [], "are on 0-10 and 1-5"),
-        ("", ["--scale", "0-7"], "--scale is 0-7, and judges' grades of"),
-        ("1 to 5", ["--scale", "0-10"], "--scale is 0-10, and grades in"),
-        ("good", [], "labels.csv are on 'good'"),
+        (
+            *("", []),
+            f"judges' grades of {run.log} are on 0-10 and 1-5\nhint: give --scale to judge --labels, or to judge "
+            "--for_people N, which writes it into the sheet\n",
+        ),
+        (
+            *("", ["--scale", "0-7"]),
+            f"--scale is 0-7, and judges' grades of {run.log} are on 0-10 and 1-5\nhint: leave --scale out\n",
+        ),
+        (
+            *("1 to 5", ["--scale", "0-10"]),
+            f"--scale is 0-10, and grades in {sheet} are on 1-5\nhint: leave --scale out\n",
+        ),
+        ("good", [], "labels.csv are on 'good'\n"),
     ):
         sheet.write_text(f"question_id,label,scale\nq0,4,{scale}\n")
         capsys.readouterr()
         code = run_command([*given, "--labels", str(sheet), *more, "--json"])
         shown = capsys.readouterr()
         if isinstance(agreement, str):
-            assert (code, agreement in " ".join(shown.err.split())) == (2, True)
+            assert (code, agreement in shown.err) == (2, True)
         else:
             assert [each["agreement"]["value"] for each in json.loads(shown.out)[:2]] == agreement
 
@@ -182,7 +192,12 @@ def test_a_judge_without_any_verdict_has_no_figures_beside_people(
     assert run_command(["judge", str(run.log), "--labels", str(run.root / "labels.csv")]) == 0
     assert "sensitivity, %                 -" in capsys.readouterr().out
     assert run_command(["judge", str(run.log), "--labels", str(run.root / "labels.csv"), "--judge", "other"]) == 2
-    assert f"--judge other has no verdicts of kind correct on {run.log}\nhint: ask it first" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith(
+        f"--judge other has no verdicts of kind correct on {run.log}\n"
+        "hint: ask it first; without --judge all judges of the run are taken\n"
+    )
+    assert run_command(["judge", str(run.log), "--for_people", "9", "-o", str(run.root / "sheet.csv")]) == 2
+    assert f"{run.log} has no reply to label that a judge has decided\n" in capsys.readouterr().err
 
 
 def test_a_judge_at_chance_gives_no_corrected_accuracy_and_full_agreement_has_an_interval(
@@ -225,6 +240,8 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Run:
     ("sheet", "told"),
     [
         (None, "labels.csv does not exist\nhint: --for_people N writes a sheet\n"),
+        ("question_id,label\nq1,\udcff\n", "can't decode byte 0xff in position 21: invalid start byte\n"),
+        ("question_id,label\nq1,\udcff\n", "\nhint: give the sheet as CSV in UTF-8\n"),
         ("a,b\n1,2\n", "has no columns question_id and label\nhint: --for_people N writes a sheet\n"),
         (
             "question_id,label\nq9999,correct\n",
@@ -246,6 +263,6 @@ def test_a_sheet_that_can_not_be_read_says_where(
 ) -> None:
     path = tmp_path / "labels.csv"
     if sheet is not None:
-        path.write_text(sheet)
+        path.write_bytes(sheet.encode(errors="surrogateescape"))
     assert run_command(["judge", str(judged.log), "--labels", str(path)]) == 2
     assert told in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """The prompts of judges, word for word: other words may get other verdicts and need a new version."""
 
 import pytest
+from msgspec.structs import replace
 
 from vqa_client.judge.kinds import JUDGE_VERSION, prompt_for
 from vqa_client.types import Question
@@ -82,3 +83,11 @@ def test_a_rubric_decides_and_contains_no_reply_and_keys_stand_for_verdicts() ->
     keys = {"a": "correct", "b": "incorrect", "c": "c"}
     prompt = prompt_for("correct", QUESTION, ["x"], list(keys.values()), rubric="See {question}.", keys=keys)
     assert prompt == whole("281bfd", task, WITH_RUBRIC, ["reference", "rubric", "reply"], end)
+
+
+@pytest.mark.parametrize("n", [1, 2, 12, 13])
+def test_the_first_twelve_references_are_shown_and_any_one_of_several_counts(n: int) -> None:
+    references = tuple(map(str, range(n)))
+    prompt = prompt_for("correct", replace(QUESTION, references=references), ["x"], ["A"])
+    shown = "\n".join([*references[:12], *(["(any one of them counts)"] if n > 1 else [])])
+    assert f">>>\n{shown}\n<<<end" in prompt

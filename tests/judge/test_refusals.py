@@ -38,7 +38,8 @@ def test_a_name_that_a_provider_may_reuse_for_another_model_is_noted(
 ) -> None:
     run = Run(tmp_path, ["city 0"])
     assert run.judged(fault_server(answer(honest, extra={"model": name})).base_url, check=False) == 0
-    assert any("has no date in its name" in note for note in run.found("correct")["notes"]) is is_undated
+    undated = f"{name} has no date in its name: another model may answer by it later"
+    assert (undated in run.found("correct")["notes"]) is is_undated
 
 
 def test_judges_with_other_settings_and_older_scores_of_the_rule_are_named(
@@ -61,6 +62,7 @@ def test_judges_with_other_settings_and_older_scores_of_the_rule_are_named(
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     run = Run(tmp_path_factory.mktemp("refused"), ["city 0"])
     (run.root / "labels.csv").write_text("question_id,label\nq0,correct\n")
+    (run.root / "latin").write_bytes(b"\xff")
     return run
 
 
@@ -80,6 +82,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
             "capitals has no labels that all choices share\nhint: leave it out\n",
         ),
         (["--rubric", "nowhere.txt"], "nowhere.txt does not exist\n"),
+        (
+            ["--rubric", "{root}/latin"],
+            "latin: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte\n",
+        ),
+        (["--rubric", "{root}/latin"], "\nhint: give a text file in UTF-8\n"),
         (["--rubric", "/dev/null"], "is empty\nhint: write into it when a reply is right, or how good\n"),
         *(
             ([f"--scale={scale}"], f"--scale is {scale}")
