@@ -220,7 +220,7 @@ def _give_order(record: Path, order: Order) -> Standing | None:
     except (FileNotFoundError, ConnectionRefusedError):
         forget(record)
     except (OSError, *UNDECODABLE) as error:
-        raise UsageError(f"{record.name}: process {place.pid} does not answer: {error or 'no reply'}") from None
+        raise UsageError(f"{record.name}: process {place.pid} does not answer: {error}") from None
     return None
 
 
