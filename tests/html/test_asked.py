@@ -140,6 +140,11 @@ def test_choices_are_crossed_and_lead_to_their_questions(tmp_path: Path) -> None
     assert of.confusion.of == "", "of all records"
     assert (of.chance, of.same_chance) == (pytest.approx(1 / 3), True)
     assert of.confusion.places.positions["A"].recall.value == pytest.approx(1 / 3)
+    few = [record(9, prompt="How many?", references=("3",)), chosen(1, "A", "A"), chosen(2, "B", "A")]
+    of = found(tmp_path / "few", few)
+    assert (of.chance, of.same_chance, of.confusion is None) == (None, False, False)
+    of = found(tmp_path / "fewer", few[:2] + [replace(few[0], question_id="q8")])
+    assert (of.chance, of.confusion) == (None, None)
 
 
 def test_probabilities_give_a_reliability_diagram(tmp_path: Path) -> None:

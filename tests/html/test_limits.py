@@ -105,3 +105,9 @@ def test_time_and_size_have_units_that_fit(
     found = overview(read_run(write_run(tmp_path, [record(1, request_bytes=request_bytes)], run=run)))
     rows = dict(totals(found))
     assert [rows[name] for name in ("time", "starts", "sent")] == [time, "2", sent]
+
+
+def test_latencies_are_given_by_their_median_95_percent_and_the_longest(tmp_path: Path) -> None:
+    found = overview(read_run(write_run(tmp_path, [record(n, latency_s=float(n)) for n in range(41)])))
+    rows = {name: text for name, text in totals(found) if name.startswith("latency")}
+    assert rows == {"latency, median": "20.00 s", "latency, 95 %": "38.00 s", "latency, longest": "40.00 s"}

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from tests.reports.sample_records import needle
 from tests.tasks.declared import benchmark_of
 from vqa_client.reports.summary import description_of, gap_words, summarise
+from vqa_client.scoring.reply import READING_VERSION
 from vqa_client.task import Breakdown, Description
 
 
@@ -50,6 +51,10 @@ def test_a_declaration_is_read_back_as_it_was_written() -> None:
     today = benchmark_of("niah").description()
     kept = {"benchmark": msgspec.json.decode(msgspec.json.encode(today))}
     assert description_of({"task": "niah"}, {}, kept) == today
+
+
+def test_a_benchmark_without_a_version_of_its_own_has_the_first() -> None:
+    assert benchmark_of("chartqa").task().scoring == {"version": f"{READING_VERSION}.1"}
 
 
 def test_a_run_file_with_another_kind_of_description_is_read_as_an_old_one() -> None:

@@ -60,8 +60,9 @@ def test_a_log_that_is_rewritten_while_it_is_read_is_an_error(tmp_path: Path) ->
     log = write_run(tmp_path, [record(1), record(2)])
     reader = LogReader(log)
     log.write_bytes(b"x" * log.stat().st_size)
-    with pytest.raises(DataError, match="rewritten"):
+    with pytest.raises(DataError, match=f"^{log} was rewritten while it was read$") as caught:
         list(reader)
+    assert caught.value.hint == "try again"
 
 
 @pytest.mark.parametrize(
@@ -100,8 +101,9 @@ def test_a_log_is_read_without_a_run_file(tmp_path: Path) -> None:
 
 def test_a_run_file_of_another_form_is_named(tmp_path: Path) -> None:
     log = write_run(tmp_path, [record()], run={"identity": []})
-    with pytest.raises(DataError, match=r"clean_mc_eval\.run\.json is not a run file"):
+    with pytest.raises(DataError, match=r"clean_mc_eval\.run\.json is not a run file") as caught:
         read_run(log)
+    assert caught.value.hint == "move it away: a log can be read alone"
 
 
 @pytest.mark.parametrize("odd", [{"identity": {"model": "name"}}, {"described": {"settings": 3}}, {"sessions": [{}]}])

@@ -81,6 +81,15 @@ def test_the_report_names_the_profile_and_the_seed_of_the_corruptions(tmp_path: 
     assert (content["model"], content["profile"], content["corruption_seed"]) == ("org/small", "imagenet-c", 7)
     assert content["all_variants"]["status_counts"]["timeout"] == 1
     assert content["all_variants"]["incomplete"] is False
+    assert " ".join(content["all_variants"]) == (
+        "total accuracy incomplete expected_questions limit scoring status_counts interval answered accuracy_answered "
+        "interval_answered n_truncated without_truncated scores breakdowns prompt_tokens completion_tokens left_out"
+    )
+    assert list(content["all_variants"]["breakdowns"]["level"]["1"]) == [
+        *("total", "correct", "accuracy", "interval", "answered", "accuracy_answered", "interval_answered")
+    ]
+    assert list(content["all_variants"]["without_truncated"]) == ["n", "accuracy", "interval"]
+    assert list(content["all_variants"]["interval"]) == ["low", "high", "method", "clusters"]
 
 
 def test_an_interrupted_run_before_its_first_answer_is_a_report_without_figures(tmp_path: Path) -> None:
