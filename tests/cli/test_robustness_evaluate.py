@@ -160,7 +160,7 @@ def test_missing_levels_and_faultless_models_are_null_with_a_reason(
     assert content["vre"]["used_weights"]
     for weights in content["vre"]["used_weights"].values():
         assert sum(weights.values()) == pytest.approx(1.0)
-    assert "org/best: asked 9 of the pool's 30 questions" in content["notes"]
+    assert content["notes"] == ["org/best: asked 9 of the pool's 30 questions"]
     assert evaluate(tmp_path, "--sort_levels", "-o", tmp_path / "out") == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines() if line.strip(" ─")]
     assert lines == [*GAPS, *(str(tmp_path / f"out/robustness_{name}") for name in WRITTEN)]
@@ -218,6 +218,14 @@ def test_a_pool_of_one_cell_has_metrics_and_no_vre(tmp_path: Path, capsys: pytes
     content = as_json(capsys, tmp_path)
     assert content["vre"]["per_model"] == {"org/m": None}
     assert content["reasons"]["per_model/org/m"]
+    assert content["unit"] == (
+        "accuracies, errors, intervals and differences are shares in [0, 1]; a difference is less clean"
+    )
+    few = [*pairs_of({"snow": [0.8, 0.6, 0.5]}), pair(90), pair(91, "snow", 1), pair(92), pair(93)]
+    on_disk(tmp_path, "org/m", few)
+    assert as_json(capsys, tmp_path)["notes"] == [
+        "org/m: fewer than its 34 questions in clean 33, snow/1 31, snow/2 30"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -244,7 +252,9 @@ def test_runs_of_another_data_file_are_refused(tmp_path: Path, capsys: pytest.Ca
     other = on_disk(tmp_path, "org/b", pairs)
     other.run.write_text(other.run.read_text().replace("d1d1", "e2e2"))
     assert evaluate(tmp_path) == 2
-    assert "data_sha256" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "data_sha256" in told
+    assert told.endswith("hint: evaluate runs of one benchmark, data file, profile and seed at a time\n")
 
 
 def test_two_runs_of_one_model_go_by_their_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,7 +266,7 @@ def test_two_runs_of_one_model_go_by_their_files(tmp_path: Path, capsys: pytest.
 def test_failed_questions_are_reported_and_give_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     on_disk(tmp_path, "org/m", [*pairs_of({"snow": [0.8, 0.6]}), lost(0, "snow", 1)])
     content = as_json(capsys, tmp_path, code=1)
-    assert "org/m: without a reply, and counted as wrong: 1" in content["notes"]
+    assert content["notes"] == ["org/m: without a reply, and counted as wrong: 1"]
     assert content["models"]["org/m"]["corruptions"]["snow"]["levels"]["1"]["total"] == 30
 
 
@@ -307,7 +317,8 @@ def test_result_files_in_the_documented_form_give_the_same_evaluation(
         name.removeprefix("org/"): value for name, value in ours["vre"]["per_model"].items()
     }
     assert theirs["models"]["firm"]["clean"] == ours["models"]["org/firm"]["clean"]
-    assert any("which don't say by which profile" in note for note in theirs["notes"])
+    by = "read from result files, which don't say by which profile and seed"
+    assert theirs["notes"] == [f"firm: {by}", f"frail: {by}"]
 
 
 def test_a_damaged_result_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

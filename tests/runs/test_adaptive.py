@@ -1,8 +1,12 @@
 """`--max_workers auto`: the search as a pure function, and a run at a server with a limit of requests at once."""
 
+import asyncio
+import math
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -10,7 +14,9 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer, beyond_in_flight, delay, error
 from tests.faults.questions import Notes, Questions
 from vqa_client.evaluation import arun
-from vqa_client.runs.adaptive import MOST, MOST_UNCHANGED, Measurement, Search, next_search
+from vqa_client.runner import Crew
+from vqa_client.runs.adaptive import MOST, MOST_UNCHANGED, Adaptive, Measurement, Search, next_search
+from vqa_client.types import Record
 
 KNOWN = (16, 160.0)
 """Sixteen workers had 160 answers per second: 0.1 s each."""
@@ -65,6 +71,29 @@ def test_the_search_stops_when_a_server_only_queues_more_requests(takes: int) ->
     for _ in range(25):
         search = next_search(search, Measurement(latency_s=0.1 * max(1.0, search.size / takes)))
     assert (takes <= search.size <= 2 * takes, search.why) == (True, "latency")
+
+
+async def test_only_answers_to_questions_that_began_with_the_present_number_of_workers_are_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("vqa_client.runs.adaptive.TICK_S", 0.0)
+    crew = Crew(2)
+    crew.in_flight = 2
+    route = SimpleNamespace(lost=False, window=SimpleNamespace(size=math.inf, refusals=0))
+
+    async def queue(since_s: float) -> tuple[float, float]:
+        return 1.0, 0.0
+
+    adaptive = Adaptive(crew, cast(Any, SimpleNamespace(all=[route])), queue, active=True)
+    watch = asyncio.create_task(adaptive.watch())
+    await asyncio.sleep(0)
+    for n in range(1, 11):  # two began before, and eight are enough
+        adaptive.finished(Record(question_id="q", status="ok", latency_s=0.1))
+        for _ in range(4):
+            await asyncio.sleep(0)
+        assert crew.size == (4 if n == 10 else 2)
+    watch.cancel()
+    assert adaptive.described() == {"auto_workers": {"last": 4, "most": 4, "why": ""}}
 
 
 async def test_a_run_finds_how_many_workers_a_server_can_use_and_notes_it(

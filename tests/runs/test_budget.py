@@ -58,14 +58,15 @@ def test_workers_between_two_questions_count_in_the_cost() -> None:
     for others in (1, 0):  # both end before either worker takes the next question up
         budget.finished(Record(question_id="1", status="ok", prompt="", prompt_tokens=1), others)
     assert [budget.has_room(in_flight) for in_flight in (0, 1)] == [True, False]
-    assert (budget.over, len(said.about("--max_cost $3.50"))) == (True, 1)
+    assert budget.over
+    assert said.said == ["$2.00 of --max_cost $3.50 are spent: questions in flight end"]
 
 
 async def test_max_cost_needs_prices(tmp_path: Path) -> None:
     of = Questions(tmp_path, 2)
     with pytest.raises(UsageError, match="--max_cost needs the model's prices") as caught:
         await of.ask("http://127.0.0.1:9/v1", max_cost=1.0)
-    assert '"prices"' in caught.value.hint
+    assert caught.value.hint == '"prices": {"input": 2.5, "output": 10} in its --config'
 
 
 async def test_max_cost_needs_a_server_that_counts_tokens(tmp_path: Path, fault_server: StartsServers) -> None:
@@ -74,7 +75,8 @@ async def test_max_cost_needs_a_server_that_counts_tokens(tmp_path: Path, fault_
     config = of.config(prices={"input": 1.0, "output": 1.0})
     with pytest.raises(Interrupted):
         await arun(of.settings(server.base_url, config=config, max_workers=1, max_cost=5), progress=(notes := Notes()))
-    assert (len(server.chats), len(notes.about("--max_cost needs token counts"))) == (1, 1)
+    assert len(server.chats) == 1
+    assert notes.about("--max_cost") == ["--max_cost needs token counts, which the server doesn't report"]
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])
@@ -84,7 +86,7 @@ def test_max_minutes_stops_a_run_as_ctrl_c_does(processes: str, tmp_path: Path, 
     for minutes in ("0.02", "0.2", "1"):  # a busy machine begins late
         done = ran([*asked, "--max_minutes", minutes, "--processes", processes])
         assert (done.code, done.is_clean()) == (130, True), done.text
-        assert f"--max_minutes {minutes} are over" in done.err
+        assert f"--max_minutes {minutes} are over; waiting a moment for running requests" in done.err
         assert "Resume with: vqa-client mc" in done.err
         if of.report_path().exists():
             break

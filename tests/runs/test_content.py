@@ -273,7 +273,11 @@ def test_worked_examples_are_earlier_turns_of_the_same_group(
     for more, told in (
         (["--shots", "3"], "shots.number: 2 in shapes.run.json, 3 now"),
         (["--shots", "2", "--seed", "7"], "shots.seed: 0 in shapes.run.json, 7 now"),
-        (["--shots", "6"], "not 6\nhint: lower --shots, or name larger data with --shots_from\n"),
+        (
+            ["--shots", "6"],
+            "question 'a' can have 5 worked examples of the same kind (old), not 6\n"
+            "hint: lower --shots, or name larger data with --shots_from\n",
+        ),
         (["--shots", "1", "--shots_from", "gone.json"], "gone.json does not exist"),
         (["--shots_from", "dev"], "--shots_from needs --shots"),
     ):
@@ -305,7 +309,10 @@ def test_examples_need_a_file_if_the_benchmark_declares_none(
     file = tmp_path / "shapes.py"
     file.write_text(file.read_text().replace('    shots=Shots("dev", same="kind"),\n', ""))
     assert shapes.run("--shots", "1") == 2
-    assert "shapes doesn't declare where worked examples are from" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith(
+        "shapes doesn't declare where worked examples are from\n"
+        "hint: --shots_from FILE names data of its form, or a split\n"
+    )
     other = tmp_path / "more" / "test.json"
     other.parent.mkdir()
     other.write_text(json.dumps(DEV[:1]))

@@ -43,6 +43,8 @@ FILES = {
     "broken.run.json": "[",
     "plain.run.json": '{"identity": {"task": "mc"}, "scoring": {}}',
     "plain.records.jsonl": "",
+    "none.run.json": '{"identity": {"task": "mc", "profile": "p"}, "scoring": {}}',
+    "none.records.jsonl": "",
     "empty/a.txt": "",
     "torn.batches/part-0001.json": "{",
     "open.batches/part-0001.json": '{"number": 1, "name": "n", "ids": ["a", "b"], "size_bytes": 9, "state": "open"}',
@@ -166,6 +168,11 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         "its form is {dataset, data: [{correct, imageID, questionID, ...}], accuracy, totalAnswered}",
     ),
     (lambda: read_runs([Path("plain.run.json")]), "plain.run.json is of a run without corruptions", ROBUST),
+    (
+        lambda: read_runs([Path("none.run.json")]),
+        "none.records.jsonl has no record of a corrupted image",
+        ROBUST,
+    ),
     (
         lambda: order_all(Path("empty"), Order()),
         "no run is asking questions in empty now",

@@ -173,9 +173,9 @@ async def test_a_missing_data_file_is_named_with_the_way_out(tmp_path: Path, fau
         ('{"identity": {"task": "chess"}, "scoring": {}}', "there is no benchmark 'chess'"),
         (
             '{"identity": {"task": "mc", "model": {"model_name": "m", "max_tokens": 1}}, "scoring": {}}',
-            "the setting 'data'",
+            r"x\.run\.json lacks the setting 'data'$",
         ),
-        ('{"identity": {"task": "mc", "model": 3}, "scoring": {}}', "the setting 'data'"),
+        ('{"identity": {"task": "mc", "model": 3}, "scoring": {}}', "lacks the setting 'data'"),
     ],
 )
 def test_a_log_that_can_not_be_opened_says_why(content: str | None, told: str, tmp_path: Path) -> None:

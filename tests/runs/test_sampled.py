@@ -61,14 +61,14 @@ async def test_a_sample_larger_than_the_data_asks_all_questions(tmp_path: Path, 
     server = fault_server(oracle(of.replies()))
     await arun(of.settings(server.base_url, sample=5), progress=(notes := Notes()))
     assert len(server.chats) == 3
-    assert notes.about("there are 3 questions", "--sample 5")
+    assert notes.about("--sample 5") == ["mc clean: there are 3 questions, and all are asked (--sample 5)"]
 
 
 async def test_an_unknown_field_is_named_with_the_known_ones(tmp_path: Path) -> None:
     of = Sample(tmp_path, 3)
-    with pytest.raises(UsageError, match="--by needle_depth") as caught:
+    with pytest.raises(UsageError, match=r"^--by needle_depth: question q0 has no such field$") as caught:
         await arun(of.settings("http://127.0.0.1:1/v1", sample=2, by="needle_depth"))
-    assert "difficulty" in (caught.value.hint or "")
+    assert caught.value.hint == "it has difficulty, length, context_length, domain, sub_domain"
     (rows := tmp_path / "rows.json").write_text('[{"question": "How many?", "answer": "3"}]')
     with pytest.raises(UsageError, match="--by kind") as bare:
         await arun(AskSettings(data=str(rows), output=tmp_path, base_url="http://127.0.0.1:1/v1", sample=1, by="kind"))

@@ -1,12 +1,13 @@
 import importlib.metadata
 import json
+import sys
 from types import SimpleNamespace
 
 import pytest
 
 from vqa_client import shipped as module
 from vqa_client.errors import UsageError
-from vqa_client.shipped import shipped
+from vqa_client.shipped import install, shipped
 
 
 @pytest.fixture
@@ -49,4 +50,20 @@ def test_without_a_clone_the_error_says_what_the_sample_data_need(package, monke
     installed_from(monkeypatch, url)
     with pytest.raises(UsageError, match="data/ isn't part of the installed package") as caught:
         shipped("data")
-    assert "-m pip install ." in str(caught.value.hint)
+    assert str(caught.value).endswith(", and the source tree that it came from isn't found")
+    assert str(caught.value.hint).startswith("in a clone of vqa-client: ")
+    assert str(caught.value.hint).endswith(" -m pip install . (and keep the clone)")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "command"),
+    [
+        ("/home/a/.local/pipx/venvs/vqa-client", "pipx inject vqa-client 'vqa-client[html]'"),
+        ("/home/a/.local/share/uv/tools/vqa-client", "uv tool install 'vqa-client[html]'"),
+        ("/home/a/uv/venvs/b", f"{sys.executable} -m pip install 'vqa-client[html]'"),
+        ("/home/a/pipx/tools/b", f"{sys.executable} -m pip install 'vqa-client[html]'"),
+    ],
+)
+def test_an_extra_is_installed_by_what_installed_the_program(monkeypatch, prefix, command):
+    monkeypatch.setattr(sys, "prefix", prefix)
+    assert install("html") == command
