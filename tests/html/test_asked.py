@@ -143,7 +143,7 @@ def test_choices_are_crossed_and_lead_to_their_questions(tmp_path: Path) -> None
     few = [record(9, prompt="How many?", references=("3",)), chosen(1, "A", "A"), chosen(2, "B", "A")]
     of = found(tmp_path / "few", few)
     assert (of.chance, of.same_chance, of.confusion is None) == (None, False, False)
-    of = found(tmp_path / "fewer", few[:2] + [replace(few[0], question_id="q8")])
+    of = found(tmp_path / "fewer", [*few[:2], replace(few[0], question_id="q8")])
     assert (of.chance, of.confusion) == (None, None)
 
 
