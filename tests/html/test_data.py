@@ -13,7 +13,7 @@ from vqa_client.html.data import LONGEST_TEXT, data_block, shortened, text_limit
 from vqa_client.html.shown_images import ShownImage
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview, spent
-from vqa_client.types import Record, SentImage
+from vqa_client.types import Failure, Record, SentImage
 
 
 def block_of(tmp_path: Path, records: list[Record]) -> tuple[bytes, dict[str, Any]]:
@@ -35,6 +35,54 @@ def test_every_record_has_a_row_in_order(tmp_path: Path) -> None:
     _, block = block_of(tmp_path, list(mixed()))
     assert [row[0] for row in block["rows"]] == [f"q{number}" for number in range(100)]
     assert all(len(row) == len(block["columns"]) for row in block["rows"])
+
+
+def test_every_field_of_a_record_has_a_column(tmp_path: Path) -> None:
+    image = SentImage(name="a.png", sha256="ab", size_bytes=9, width=3, height=2, transforms=("jpeg",))
+    fields = {"variant": "v", "reasoning": "hm", "rationale": "since", "rivals": ("B", "C"), "source": "reasoning"}
+    fields |= {"cluster": "doc", "images": (image,), "truncated_pages": 2, "prompt_tokens": 9, "completion_tokens": 8}
+    fields |= {"latency_s": 1.23456, "attempts": 3, "request_bytes": 77, "system": "Be brief.", "shots": ("s1",)}
+    error = Failure(message="m", http_status=502, body="b", hint="h")
+    _, block = block_of(tmp_path, [record(1, **fields, error=error)])
+    [row], strings = block.pop("rows"), block.pop("strings")
+    texts = ["variant", "status", "prompt", "output", "reasoning", "finish", "answer", "rationale", "rule", "source"]
+    texts += ["cluster", "system"]
+    lists = ["rivals", "references", "groups", "shots", "choices"]
+    found = dict(zip(block.pop("columns"), row, strict=True))
+    shown = {name: strings[found.pop(name)] for name in texts}
+    shown |= {name: [strings[n] for n in found.pop(name)] for name in lists}
+    assert list(shown.values()) == [
+        *("v", "ok", "Which ship sank in harbour 1?\n\nA. Ada\nB. Bee", "The correct answer is (A).", "hm"),
+        *("stop", "A"),
+        *("since", "answer", "reasoning", "doc", "Be brief."),
+        *(["B", "C"], ["A"], ["easy"], ["s1"], ["Ada", "Bee"]),
+    ]
+    message, status, body, hint = found.pop("error")
+    assert (strings[message], status, strings[body], strings[hint]) == ("m", 502, "b", "h")
+    assert found == {
+        **{"id": "q1", "score": 1.0, "parts": [0.0, 1.0], "images": [0], "cut_pages": 2, "prompt_tokens": 9},
+        **{"completion_tokens": 8, "latency_s": 1.235, "attempts": 3, "request_bytes": 77, "needle": None},
+    }
+    assert block == {
+        "answered": ["ambiguous", "empty", "ok", "refused", "truncated", "unparsed"],
+        "letters": ["A", "B"],
+        "metrics": ["published", "robust"],
+        "fields": [{"name": "difficulty", "values": ["easy"]}],
+        "images": [["a.png", "ab", 9, 3, 2, ["jpeg"], "", strings.index(""), "not here"]],
+        "request": None,
+        "judges": [],
+        "scored": True,
+    }
+
+
+def test_requests_are_those_of_the_first_server_with_the_fields_that_were_sent(tmp_path: Path) -> None:
+    run = facts(server={"base_url": "http://a/v1/, http://b/v1"})
+    run["identity"]["model"] |= {"temperature": None, "presence_penalty": 0.5, "extra_body": {"top_p": 0.9}}
+    found = overview(read_run(write_run(tmp_path, [record()], run=run)))
+    assert json.loads(data_block(found, lambda image: ShownImage()))["request"] == {
+        "url": "http://a/v1/chat/completions",
+        "body": {"model": "org/model-7b", "max_tokens": 1024, "presence_penalty": 0.5, "top_p": 0.9},
+    }
 
 
 def test_a_score_has_four_decimals(tmp_path: Path) -> None:

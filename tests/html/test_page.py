@@ -189,6 +189,23 @@ def test_the_page_of_a_running_run_says_how_much_is_missing(tmp_path: Path) -> N
     assert "Not finished: 3 questions without a record yet." in text
 
 
+def test_totals_of_the_run_are_on_the_page_with_intervals_and_points(tmp_path: Path) -> None:
+    declared = {"headline": "robust", "leading_total": "f1", "totals": {"f1": "harmonic mean", "points": ""}}
+    figures = {
+        "f1": {"robust": {"value": 0.5, "low": 0.25, "high": 0.75, "pieces": 9}},
+        "points": {"robust": {"value": 14, "low": 7, "high": 21, "pieces": 4}, "published": {"value": None}},
+    }
+    run = facts(benchmark=declared | {"points": {"points": 28.0}}, totals=figures)
+    html = html_of(tmp_path, [record(1), record(2, right=False)], run).replace("&#8202;", "").replace("&#8239;", " ")
+    text = said(html)
+    assert "50.0 % accuracy over f1 95 % interval 25.0–75.0 (delete-a-group jackknife, 9 clusters) · n = 2" in text
+    assert (
+        "Totals of the run f1, robust 50.0 25.0–75.0 points, robust: 14.0 of 28 points 50.0 25.0–75.0 "
+        "points, published – –"
+    ) in text
+    assert html.count('title="harmonic mean"') == 1
+
+
 def test_fields_that_are_crossed_are_a_heat_map_whose_cells_lead_to_their_questions(tmp_path: Path) -> None:
     html = html_of(tmp_path, corrupted(4))
     assert '<a href="#by.corruption=snow&amp;by.level=5"' in html
@@ -289,7 +306,7 @@ def test_the_fingerprint_is_of_identity_and_data_in_any_order(tmp_path: Path) ->
         pages.fingerprint(read_run(write_run(tmp_path / str(n), [record()], run=of)))
         for n, of in enumerate((run, turned, *others))
     ]
-    assert first == same
+    assert (first, len(first)) == (same, 16)
     assert len({first, *different}) == 3
     assert f"Run fingerprint {first} : the digest of everything that decides what is sent." in said(
         html_of(tmp_path, [record()])

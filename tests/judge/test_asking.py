@@ -152,6 +152,8 @@ def test_a_judge_sees_the_images_on_request(tmp_path: Path, fault_server: Starts
         server = fault_server(answer(honest))
         assert run_command(["judge", out, "--base_url", server.base_url, "--no-check", *more]) == 0
         assert {len(chat.images) for chat in server.chats} == {images}
+        [file] = (tmp_path / "out").glob("*.judge-*.run.json")
+        assert json.loads(file.read_bytes())["described"]["images_dir"] == (out if images else None)
 
 
 @pytest.mark.parametrize("names", [("", "judge-1"), ("judge-1", "")])
@@ -189,3 +191,8 @@ def test_a_failed_question_is_wrong_and_a_reply_with_only_reasoning_is_left_to_t
     assert (found["low"], found["high"]) == (pytest.approx(3 / 6), pytest.approx(3 / 6))
     report = json.loads((run.log.parent / "capitals.judge-correct.json").read_text())
     assert report["left_out"] == {"no_reply": ["q0"], "reply_in_reasoning": ["q1", "q2"]}
+    few = JudgeSettings(results=run.log, kind="correct", which="unparsed")
+    choices = JudgeSettings(results=run.log, kind="match")
+    for judged, reason in ((JudgedRun(few, "correct"), "not_asked_for"), (JudgedRun(choices, "match"), "no_choices")):
+        _, left_out, _ = judged.survey()
+        assert left_out[reason] == ("q3", "q4", "q5")

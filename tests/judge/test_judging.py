@@ -46,7 +46,7 @@ def test_decided_replies_are_scored_and_undecided_ones_are_in_no_accuracy(
     assert (found["low"], found["high"]) == (pytest.approx(19 / 31), pytest.approx(20 / 31))
     assert found["judge"]["undecided"] == {"no_verdict": 1}
     assert found["judge"]["controls"] == {"right": [20, 20], "wrong": [20, 20], "injected": [20, 20]}
-    assert (found["rule"], found["table"]) == (0, [[0, 0], [19, 10]])
+    assert (found["rule"], found["table"], found["longer"]) == (0, [[0, 0], [19, 10]], [])
     shown = capsys.readouterr().out
     assert "judged 29 of 31; 1 without a reply; 1 undecided (1 no verdict)" in shown
     assert "injected 20/20" in shown
@@ -142,6 +142,8 @@ def test_each_kind_scores_by_its_verdicts(
     assert run.judged(server.base_url, "--kind", kind, *other) == 0
     records = {key: one for key, one in run.records(kind).items() if not key[1].startswith("control")}
     assert {question: one["parts"]["judged"] for (question, _), one in records.items()} == scores
+    best = {"correct": "correct", "extract": "city 0", "match": "A", "grade": "10", "pair": "first"}[kind]
+    assert next(iter(records.values()))["references"] == [best]
     found = run.found(kind)["verdicts"][0]
     assert (found["judged"], found["judge"]["order_decided"]) == (3, 0)
     assert run_command(["rescore", str(run.log.parent / f"capitals.judge-{kind}.records.jsonl"), "--write"]) == 0
@@ -185,6 +187,7 @@ def test_injections_change_no_verdict(tmp_path: Path, fault_server: StartsServer
     assert run.judged(fault_server(answer(honest)).base_url) == 0
     assert counts(run.found("correct")) == (len(INJECTIONS), 0, 0)
     assert run.found("correct")["verdicts"][0]["accuracy"] == 0
+    assert run.found("correct")["verdicts"][0]["longer"] == [0.0] * 3
 
 
 def test_faults_are_counted_by_status_and_asked_again(tmp_path: Path, fault_server: StartsServers) -> None:

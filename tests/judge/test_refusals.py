@@ -31,7 +31,7 @@ def test_half_a_run_is_not_judged(
 
 @pytest.mark.parametrize(
     ("name", "is_undated"),
-    [("gpt-4o", True), ("openai/gpt-4o-2024-08-06", False), ("x-latest", True), ("Qwen/Qwen3-72B-Instruct", False)],
+    [("gpt-4o", True), ("openai/gpt-4o-2024-08-06", False), ("x-latest", True), ("org/SECRET-9", False)],
 )
 def test_a_name_that_a_provider_may_reuse_for_another_model_is_noted(
     tmp_path: Path, fault_server: StartsServers, name: str, is_undated: bool
@@ -40,6 +40,8 @@ def test_a_name_that_a_provider_may_reuse_for_another_model_is_noted(
     assert run.judged(fault_server(answer(honest, extra={"model": name})).base_url, check=False) == 0
     undated = f"{name} has no date in its name: another model may answer by it later"
     assert (undated in run.found("correct")["notes"]) is is_undated
+    related = "tiny-vlm is of the judged model's family: judges prefer their own"
+    assert (related in run.found("correct")["notes"]) is (name == "org/SECRET-9")
 
 
 def test_judges_with_other_settings_and_older_scores_of_the_rule_are_named(

@@ -3,7 +3,6 @@
 The log is read again whenever it has changed.
 """
 
-import mimetypes
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from vqa_client.reports.judged import judged_files
 from vqa_client.reports.log_reader import file_beside, find_logs, run_file_of
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import Overview, overview
-from vqa_client.tables.inside import open_image, split_name
+from vqa_client.tables.inside import open_image
 from vqa_client.types import SentImage
 
 HTML, PLAIN, WEBP, JSON = "text/html; charset=utf-8", "text/plain; charset=utf-8", "image/webp", "application/json"
@@ -182,10 +181,7 @@ def _number(text: str) -> int:
 def _image(file: Path) -> HttpReply:
     with open_image(str(file)) as opened:
         content = opened.read()
-    kind = mimetypes.guess_type(file.name)[0] or ""
-    if split_name(str(file))[1]:
-        kind = facts(content).mime
-    return HttpReply(kind=kind if kind.startswith("image/") else "application/octet-stream", body=content)
+    return HttpReply(kind=facts(content).mime, body=content)
 
 
 class ReviewNote(Struct, frozen=True, kw_only=True):
