@@ -112,10 +112,12 @@ def _write_stream(file: IO[bytes], items: _Spool | Iterable[Any], line: bytes) -
     file.write(line + brackets[1:])
 
 
-def write_entries(path: Path, entries: Iterable[Mapping[str, Any]], *, as_list: bool = True) -> None:
-    """Write a JSON list with an entry per line, or JSON Lines; raises OutputError where the path can't be written."""
+def write_entries(
+    path: Path, entries: Iterable[Mapping[str, Any]], ours: bytes | None = None, *, as_list: bool = True
+) -> None:
+    """Write a JSON list with an entry per line, or JSON Lines; `ours` and what is raised are those of `replacing`."""
     begin, between, end = (b"[\n", b",\n", b"\n]\n") if as_list else (b"", b"\n", b"\n")
-    with replacing(path) as file:
+    with replacing(path, ours) as file:
         before = begin
         for entry in entries:
             file.write(before + encode(entry))

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, needles, record, write_run
-from vqa_client.exports.numbers import as_markdown, escaped, sections, write_summary
-from vqa_client.exports.tables import write_csv, write_parquet
+from vqa_client.errors import NotOurs
+from vqa_client.exports.numbers import as_markdown, escaped, sections, write_markdown, write_summary
+from vqa_client.exports.tables import write_csv, write_jsonl, write_parquet
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import Overview, overview
 from vqa_client.types import Record, SentImage
@@ -59,6 +61,27 @@ def test_without_a_known_answer_no_row_is_scored(tmp_path: Path) -> None:
     assert [(row["correct"], row["score"]) for row in rows] == [("", "")] * 2
     (lost,) = table(tmp_path, [failed(1, references=("A",))])
     assert (lost["correct"], lost["score"]) == ("False", "0.0")
+
+
+def test_every_file_is_written_again_over_itself_and_over_no_other(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow (extra parquet) is not installed")
+    found = read(tmp_path, list(mixed()))
+    as_csv = partial(write_csv, csv_safe=False)
+    for write in (as_csv, write_jsonl, write_parquet, write_summary, write_markdown):
+        path = tmp_path / "x"
+        write(path, found)
+        first = path.read_bytes()
+        path.write_bytes(first[: len(first) // 2])
+        write(path, found)
+        assert path.read_bytes() == first
+        path.write_bytes(b"other")
+        with pytest.raises(NotOurs):
+            write(path, found)
+        path.unlink()
+    write_jsonl(tmp_path / "x.jsonl", found)
+    rows = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    assert [list(row) for row in rows] == [list(KINDS)] * 100
+    assert [row["output"] for row in rows] == [one.output for one in found.run.records]
 
 
 def test_hostile_texts_come_back_from_csv(tmp_path: Path) -> None:

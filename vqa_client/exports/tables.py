@@ -101,8 +101,8 @@ def _of_field(name: str) -> ExportColumn:
     return ExportColumn(f"group.{name}", str, lambda record: field_value(record, name))
 
 
-_CSV_START = rb"question_id,variant,"
-"""The beginning of the table in every version."""
+_CSV_START, _JSONL_START = rb"question_id,variant,", rb'\{"question_id":'
+"""The beginnings of the tables in every version."""
 
 
 def write_csv(path: Path, overview: Overview, *, csv_safe: bool, data: Data | None = None) -> None:
@@ -123,7 +123,7 @@ def write_jsonl(path: Path, overview: Overview, *, data: Data | None = None) -> 
     selected = columns(overview, data)
     names = [column.name for column in selected]
     entries = (dict(zip(names, row, strict=True)) for row in rows(overview.run.records, selected))
-    write_entries(path, entries, as_list=False)
+    write_entries(path, entries, _JSONL_START, as_list=False)
 
 
 _PARQUET_START = b"PAR1"
