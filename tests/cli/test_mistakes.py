@@ -336,8 +336,8 @@ def test_lines_and_dots_are_ascii_on_a_terminal_with_a_small_encoding(monkeypatc
     written = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, encoding="ascii"))
     streams.prepare_streams()
-    streams.emit("── 3 · 4 … é")
-    assert written.getvalue() == b"-- 3 - 4 ... \\xe9"
+    streams.emit("── 3 · 4 … é ━│–—×±→≥ ╭╮╰╯┌┐└┘├┤┬┴┼╸╺")
+    assert written.getvalue() == b"-- 3 - 4 ... \\xe9 -|--x+-->>= " + b"+" * 15
 
 
 @pytest.mark.parametrize("command", [["mc"], ["niah"], ["vqa2"], ["explain"], ["run", "docvqa"]])
@@ -348,5 +348,9 @@ def test_every_benchmark_takes_the_same_options_without_noise_in_its_help(
     shown = capsys.readouterr().out
     for option in ("data", "output", "config", "model", "limit", "sample", "temperature", "prompt", "header"):
         assert f"--{option} " in shown, option
+    judge = ["Judge"] if command[0] == "run" else []
+    asked, divided = ["Data", "Server", "Request", "Run", "Questions", "Images"], "Several processes or machines"
+    panels = [*asked, "Batch", *judge, "Limits", divided, "Dry run"]
+    assert re.findall("^╭─ (.*?) ─", shown, re.MULTILINE) == panels
     assert "default: (" not in shown
     assert "default: False" not in shown

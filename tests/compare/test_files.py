@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 from PIL import Image
 
-from tests.compare.logged import many, put, record
+from tests.compare.logged import DIGEST, many, put, record
 from vqa_client.compare.write import compare_runs, write_comparison
 from vqa_client.types import Failure, Record, SentImage
 
@@ -258,6 +258,52 @@ def test_tables_give_every_text_back(csv_safe: bool, tmp_path: Path) -> None:
     assert any(row[0] == ("'=1+1" if csv_safe else "=1+1") for row in rows)
     (alone,) = (row for row in rows if row[0] == "only b")
     assert alone[4:] == ["", "", "", "ok", "kettle", "1.0"]
+
+
+def test_every_file_of_a_small_comparison(tmp_path: Path) -> None:
+    a = [record("q1", groups={"kind": "x"}, cluster="i1"), record("q2", score=0.0, groups={"kind": "y"}), record("q3")]
+    b = [record("q1", score=0.0, groups={"kind": "x"}, cluster="i1"), record("q2", groups={"kind": "y"}), record("q4")]
+    for _ in range(2):  # over its own files
+        out = written(tmp_path, a, b)
+    told = json.loads((out / "compare.json").read_text())
+    right, wrong = (
+        {"status": "ok", "answer": name, "score": score} for name, score in (("kettle", 1.0), ("boat", 0.0))
+    )
+    (one,) = told["comparisons"]
+    keys = "difference n clusters accuracy_a accuracy_b answered_by_both mcnemar paired_t bootstrap groups variants p"
+    assert {*keys.split(), "sentence", "difference_shown", "a", "b", "task", "measure", "warnings"} < one.keys()
+    assert (one["difference_shown"], one["only_a"], one["only_b"]) == (False, [["q3", ""]], [["q4", ""]])
+    assert one["sentence"].startswith("No significant difference between org/two and org/one: over the same 2 vqa2 ")
+    assert one["flips"] == [
+        {"question_id": name, "variant": "", "references": ["kettle"], "a": first, "b": second}
+        for name, first, second in (("q1", right, wrong), ("q2", wrong, right))
+    ]
+    unit = "accuracies, scores, differences and intervals are shares in [0, 1]; a difference is b less a"
+    assert (list(told), told["unit"]) == (["vqa_client", "unit", "sides", "comparisons"], unit)
+    facts = {"task": "vqa2", "variant": "", "scoring": {"version": "1"}, "data_sha256": DIGEST}
+    assert told["sides"] == [
+        {
+            "label": model,
+            "path": str(tmp_path / folder),
+            "questions": 3,
+            "runs": [{"log": str(tmp_path / folder / "vqa2_results.records.jsonl"), "model": model, **facts}],
+        }
+        for model, folder in (("org/one", "a"), ("org/two", "b"))
+    ]
+    assert (out / "compare.csv").read_text().splitlines() == [
+        "question_id,variant,cluster,references,status (org/one),answer (org/one),score (org/one),"
+        "status (org/two),answer (org/two),score (org/two),kind",
+        "q1,,i1,kettle,ok,kettle,1.0,ok,boat,0.0,x",
+        "q2,,,kettle,ok,boat,0.0,ok,kettle,1.0,y",
+        "q3,,,kettle,ok,kettle,1.0,,,,",
+        "q4,,,kettle,,,,ok,kettle,1.0,",
+    ]
+    assert (out / "compare_groups.csv").read_text().splitlines() == [
+        "a,b,field,value,n,clusters,accuracy_a,accuracy_b,difference,low,high,p,p_holm",
+        "org/one,org/two,,,2,2,0.5,0.5,0.0,-1.0,1.0,1.0,1.0",
+        "org/one,org/two,kind,x,1,1,1.0,0.0,-1.0,-1.0,1.0,1.0,1.0",
+        "org/one,org/two,kind,y,1,1,0.0,1.0,1.0,-1.0,1.0,1.0,1.0",
+    ]
 
 
 def test_groups_are_one_row_each_after_the_whole(tmp_path: Path) -> None:
