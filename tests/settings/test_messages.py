@@ -144,8 +144,9 @@ ROWS: dict[Callable[..., Any], list[tuple[dict[str, Any], str, str]]] = {
             "--extra_body has a.1 = inf: numbers in JSON are finite",
             "a text has quotes",
         ),
-        ({"header": ("a b=c",)}, "--header 'a b' can't be sent", "name=value in printable ASCII"),
-        ({"header": ("a:b",)}, "--header 'a' has no value", "--header name=value"),
+        ({"header": ("a b=c",)}, "--header 'a' can't be sent", "name=value in printable ASCII"),
+        ({"header": ("a:key==",)}, "--header 'a' can't be sent", "name=value in printable ASCII"),
+        ({"header": ("a b:c",)}, "--header 'a' has no value", "--header name=value"),
         (
             {"extra_body": ("model=x", "messages=[]")},
             "--extra_body sets messages, model",

@@ -1,6 +1,7 @@
 """Fields of every request, given on the command line instead of in a config file."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -13,6 +14,7 @@ from vqa_client.settings.validation import AtLeast, Several
 from vqa_client.types import OURS, without_none
 
 REQUEST = Parameter(group=Group("Request", sort_key=2))
+_HEADER_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +50,8 @@ class RequestOptions:
         """The headers by name; raises UsageError for one that can't be sent."""
         headers = _parse_pairs("header", self.header)
         for name, value in headers.items():
-            if not name or not f"{name}{value}".isascii() or not f"{name}{value}".isprintable() or " " in name:
-                raise UsageError(f"--header {name!r} can't be sent", hint="name=value in printable ASCII")
+            if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
+                raise UsageError(f"--header {_first_word(name)!r} can't be sent", hint="name=value in printable ASCII")
         return headers
 
     @property
@@ -82,10 +84,15 @@ class RequestOptions:
         return without_none(changed)
 
 
+def _first_word(text: str) -> str:
+    """The name of a header in another form, such as `Authorization: Bearer KEY`, without the key."""
+    return re.split(r"[:\s]", text.strip(), maxsplit=1)[0]
+
+
 def _parse_pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     for text in texts:
         if "=" not in text:
-            raise UsageError(f"--{option} {text.split(':')[0]!r} has no value", hint=f"--{option} name=value")
+            raise UsageError(f"--{option} {_first_word(text)!r} has no value", hint=f"--{option} name=value")
     return {name.strip(): value for name, _, value in (text.partition("=") for text in texts)}
 
 
