@@ -135,7 +135,7 @@ def test_a_package_adds_a_benchmark_by_an_entry_point(
     entry = registry.find("colours")
     settings = entry.settings(shade="red", strict=True, verbose=True).named("colours")
     assert (entry.identity(settings), entry.scoring(settings)) == ({"shade": "red"}, {"strict": "True"})
-    assert entry.settings_from({"output": "out", "shade": "red", "strict": "True"}).strict is True
+    assert entry.settings_from({"output": "out", "shade": "red", "strict": "True"}, as_given=False).strict is True
     assert run_command(["run", "colours", "--help"]) == 0
     assert "--shade" in capsys.readouterr().out
 

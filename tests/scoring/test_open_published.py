@@ -145,6 +145,13 @@ def test_a_name_before_a_pair_of_numbers_is_left_out(reply: str) -> None:
     assert same_maths(reply, "\\{1,2\\}" if "{" in reply else "(1, 2)") == 1
 
 
+@pytest.mark.parametrize(
+    "reply", ["\\frac1{\\sqrt{2}}", "\\frac1{\\sqrt2}", "\\boxed{\\frac{1}{\\sqrt2}}", "x = \\frac1{\\sqrt{2}}"]
+)
+def test_mathvisions_fractions_may_have_no_braces(reply: str) -> None:
+    assert mathvision.right(reply, Question(id="1", text="?", references=("\\frac{1}{\\sqrt{2}}",))) == 1
+
+
 def test_ocrbench_v2s_tasks_are_in_their_published_groups() -> None:
     groups = {
         "text_recognition": "text recognition, fine-grained text recognition, full-page OCR",

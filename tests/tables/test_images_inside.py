@@ -4,8 +4,10 @@ import base64
 import hashlib
 import os
 import random
+import re
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from vqa_client.reports.log_reader import LogReader
 from vqa_client.runs.dry_run import dry_run
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
-from vqa_client.tables.inside import MOST_OPEN, open_table, opened_table
+from vqa_client.tables.inside import MOST_OPEN, image_inside, open_table, opened_table
 
 __all__ = ["fault_process", "fault_server"]
 
@@ -147,6 +149,28 @@ def test_lists_of_one_length_are_lists(tmp_path: Path) -> None:
     ]
     with pytest.raises(LookupError, match=r"^'?there is no image 2 in this cell, which has 2'?$"):
         table.image("0:images[2]")
+
+
+def test_a_place_without_an_image_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"image": null, "text": 5}\n')
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7\n")
+    member = tarfile.TarInfo("a.png")
+    member.size = 600
+    (tmp_path / "a.tar").write_bytes(member.tobuf() + b"x" * 500)
+    member.size = 536_870_913
+    (tmp_path / "large.tar").write_bytes(member.tobuf())
+    places = {
+        ("a.jsonl", "0:image"): "there is no image in this cell",
+        ("a.jsonl", "0:text"): "there is no image in this cell",
+        ("a.jsonl", "7"): "'7' is not a place in a table, such as 17:image[0]",
+        ("a.pdf", "3"): "'3' is not a page, such as 3@144",
+        ("a.tar", "b.png"): "there is no b.png in this tar",
+        ("a.tar", "a.png"): "the tar is cut: 500 of 600 bytes are there",
+        ("large.tar", "a.png"): "it has 536870913 bytes; at most 536870912 are read",
+    }
+    for (name, place), said in places.items():
+        with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+            image_inside(str(tmp_path / name), place)
 
 
 @pytest.mark.parametrize("order", ["in order", "backwards", "at random", "with jumps"])

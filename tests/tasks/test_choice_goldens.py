@@ -10,6 +10,7 @@ import pytest
 from tests.tasks.declared import GOLDENS, benchmark_of, golden, needs_goldens
 from vqa_client.benchmark import Place
 from vqa_client.scoring.published import choice_readers as readers
+from vqa_client.tasks import scienceqa, seedbench
 from vqa_client.tasks.mmmu import open_candidates, open_right
 from vqa_client.types import Question
 
@@ -182,6 +183,30 @@ def test_real_mmmu_pro_replies_are_read_as_published(run: str, drawn: int) -> No
         assert found in (case["pred_indexs"], None), case
         unread += found is None
     assert (len(cases), unread) == (150, drawn)
+
+
+@pytest.mark.parametrize(
+    ("grade", "grades"), [("grade1", "1-6"), ("grade6", "1-6"), ("grade7", "7-12"), ("grade12", "7-12"), ("", None)]
+)
+def test_scienceqas_grades_are_in_the_published_halves(grade: str, grades: str | None) -> None:
+    row = scienceqa.Row(question="?", options=("a", "b"), answer="0", grade=grade)
+    (question,) = scienceqa.question(row, HERE, images_only=False)
+    assert question.groups.get("grades") == grades
+
+
+def test_seedbenchs_kinds_have_their_published_names() -> None:
+    rows = [
+        seedbench.Row(
+            question="?", options=("a", "b"), question_id="1", images=("1.png",), answer="A", question_type_id=n
+        )
+        for n in range(1, 11)
+    ]
+    kinds = [made.groups["kind"] for row in rows if isinstance(made := seedbench.question(row, HERE), Question)]
+    assert kinds == [
+        *("Scene Understanding", "Instance Identity", "Instance Attributes", "Instance Location"),
+        *("Instances Counting", "Spatial Relation", "Instance Interaction", "Visual Reasoning"),
+        *("Text Understanding", "kind 10"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The whole messages and hints for data, files and options that a benchmark can't use."""
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -41,7 +42,13 @@ OUT = Path("out")
 MC = "a record needs _id, question, choice_A to choice_D and answer; a file with `questions` is one for niah"
 NIAH = "a record needs _id, questions and answers, lists of one length; a file with `choice_A` is one for mc"
 CHOICES = '"choice_A": "w", "choice_B": "x", "choice_C": "y", "choice_D": "z", "question": "Which?"'
+RECORDS_BY_ID = "an NLE file is a JSON object of records by id, or a list of them; a .jsonl file has one per line"
 NLE = "--data is a folder with images/ and nle_data/, with nle_data/VQA-X/vqaX_val.json and the like"
+WITHOUT_ID = {
+    "lists.json": "a list of records in `data`: give a file with that list alone",
+    "eight.json": "a, b, c, d, e, f, g, h",
+    "nine.json": "a, b, c, d, e, f, g, h, ...",
+}
 FILES = {
     "empty.py": "",
     "plain.py": "def benchmark(options: int): ...\n",
@@ -74,6 +81,8 @@ FILES = {
     "same.jsonl": "".join(f'{{"_id": "{each}", {CHOICES}, "answer": "A"}}\n' for each in "abcdefabcdef"),
     "uneven.json": '[{"_id": "a", "questions": ["x", "y"], "answers": ["z"]}]',
     "unanswered.json": '{"1": {"question": "a", "image_name": "a.jpg", "answers": []}}',
+    "eight.json": json.dumps([dict.fromkeys("abcdefgh", 1)]),
+    "nine.json": json.dumps([dict.fromkeys("abcdefghi", 1)]),
     "turns.jsonl": '{"messages": [{"role": "user", "content": "a"}], "answer": "b"}\n',
 }
 
@@ -190,6 +199,7 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
     (lambda: dataset_of("vcr", "x"), "unknown VCR mode 'x'", "known are free, q2a, qa2r, q2ar"),
     (lambda: check_mode("vqax", "q2a"), "--vcr_mode q2a is for --task vcr, not vqax", "leave it out"),
     (lambda: find_file(dataset_of("vqax"), "dev", OUT), "VQA-X: a file of the split 'dev' does not exist", NLE),
+    (lambda: read_questions(dataset_of("vqax"), Path("empty.py")), "empty.py: the JSON breaks off", RECORDS_BY_ID),
     (
         lambda: read_questions(dataset_of("vqax"), Path("unanswered.json")),
         "unanswered.json has no record with a right answer",
@@ -209,6 +219,10 @@ ROWS: list[tuple[Callable[[], Any], str, str]] = [
         lambda: mc.load(Path("number.json"), Wanted()),
         "number.json: record 1 (_id 'a'): field `context` is not text",
         MC,
+    ),
+    *(
+        (lambda name=name: mc.load(Path(name), Wanted()), f"{name}: record 1: field `_id` is missing; it has {has}", MC)
+        for name, has in WITHOUT_ID.items()
     ),
     (lambda: mc.load(Path("nameless.json"), Wanted()), "nameless.json: record 1 (_id ''): field `_id` is empty", MC),
     (

@@ -247,6 +247,10 @@ def test_mathvistas_prompts_name_the_kind_of_the_answer(
         precision=precision,
     )
     assert mathvista_task.lmms_eval(problem) == f"{problem.text}\nAnswer the question using {using}."
+    ours = {"integer": "a whole number", "list": "a list of numbers in brackets"}.get(kind)
+    ours = ours or f"a number rounded to {int(precision or 0)} decimals"
+    prompt = task_of("mathvista").content(mathvista_task.question(problem, HERE))
+    assert prompt[-1] == f"How many?\nAnswer with {ours} alone."
     assert mathvista_task._hint(problem) == f"Hint: Please answer the question requiring {requiring}, at the end."
 
 

@@ -76,7 +76,7 @@ class RegisteredBenchmark(Struct, frozen=True, kw_only=True):
             if mark in getattr(hints[name], "__metadata__", ()) and value != default
         }
 
-    def settings_from(self, file: Mapping[str, Any], *, as_given: bool = False) -> RunSettings:
+    def settings_from(self, file: Mapping[str, Any], *, as_given: bool) -> RunSettings:
         """Settings from a run file, where paths are texts and tuples lists.
 
         The settings are for all of the data, each question once, unless `as_given`. Raises KeyError for a missing

@@ -53,7 +53,7 @@ def test_readings_have_their_earlier_names_too_on_the_command_line_and_in_run_fi
     for line in ("--parsing seed_head", "--parser seed_head", "--parsing published_latest"):
         _, bound, _ = app.parse_args(f"explain {line}", print_error=False, exit_on_error=False)
         assert bound.arguments["settings"].parser == "published_latest"
-    assert registry.find("vqax").settings_from({"parsing": "seed"}).parser == "published"  # type: ignore[attr-defined]
+    assert registry.find("vqax").settings_from({"parsing": "seed"}, as_given=False).parser == "published"  # type: ignore[attr-defined]
     assert McSettings(data_json=tmp_path, parser="seed").parser == "published"  # type: ignore[arg-type]
 
 
