@@ -67,8 +67,9 @@ def test_a_page_that_is_no_image_is_named(tmp_path: Path) -> None:
 
 def test_a_document_without_a_word_doesnt_count(tmp_path: Path) -> None:
     assert read(folder(tmp_path, WORDS, "...")).documents == 1
-    with pytest.raises(DataError, match="no document has a word"):
+    with pytest.raises(DataError, match=r": no document has a word$") as caught:
         read(folder(tmp_path / "b", "..."))
+    assert caught.value.hint == "give the data file with the documents' texts"
 
 
 def test_only_documents_with_pages_are_read(tmp_path: Path) -> None:

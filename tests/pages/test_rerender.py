@@ -92,8 +92,10 @@ def test_enlarging_needs_a_lower_resolution(clean: Path, data: Path) -> None:
 def test_a_text_that_the_clean_pages_dont_show_is_refused(clean: Path, data: Path) -> None:
     data.write_text(json.dumps([mc_record("d1", context="Quite another text.")]))
     source = PageFiles.of(clean)
-    with pytest.raises(DataError, match="the pages of 'd1' show another text"):
+    with pytest.raises(DataError, match=r"^.*: the pages of 'd1' show another text$") as caught:
         rerender(source, shown(data, source.path), clean.parent, parse("dpi:48"), workers=1, advance=nothing)
+    hint = "give the data file that the clean pages were rendered from, or render them again"
+    assert caught.value.hint == hint
 
 
 @pytest.mark.parametrize("metadata", ["{}", '{"style": {"dpi": "many"}}', None])

@@ -139,10 +139,15 @@ def test_an_ocrbench_v2_reply_is_scored_by_the_rule_of_its_task(
 
 
 @pytest.mark.parametrize(
-    "reply", ["P = (1, 2)", "The point = (1,2)", "the answer is x=\\left(1,2\\right)", "(1, 2)", "\\{1, 2\\}"]
+    ("reply", "reference", "score"),
+    [
+        *((reply, "(1, 2)", 1) for reply in ("P = (1, 2)", "The point = (1,2)", "the answer is x=\\left(1,2\\right)")),
+        *(("(2, 1)", "(1, 2)", 0), ("[2, 1]", "[1, 2]", 0), ("2, 1", "1, 2", 1), ("{2, 1}", "{1, 2}", 1)),
+        *(("S = \\{2, 1\\}", "\\{1,2\\}", 1), ("2 and 1", "1; 2", 1), ("1 and 1", "1; 2", 0)),
+    ],
 )
-def test_a_name_before_a_pair_of_numbers_is_left_out(reply: str) -> None:
-    assert same_maths(reply, "\\{1,2\\}" if "{" in reply else "(1, 2)") == 1
+def test_pairs_of_numbers_are_equal_in_order_and_sets_in_any_order(reply: str, reference: str, score: float) -> None:
+    assert same_maths(reply, reference) == score
 
 
 @pytest.mark.parametrize(
@@ -150,6 +155,8 @@ def test_a_name_before_a_pair_of_numbers_is_left_out(reply: str) -> None:
 )
 def test_mathvisions_fractions_may_have_no_braces(reply: str) -> None:
     assert mathvision.right(reply, Question(id="1", text="?", references=("\\frac{1}{\\sqrt{2}}",))) == 1
+    both = Question(id="1", text="?", references=("\\frac{1}{2}\\sqrt{3}",))
+    assert (mathvision.right("\\frac12\\sqrt{3}", both), mathvision.right("\\frac12\\sqrt{5}", both)) == (1, 0)
 
 
 def test_ocrbench_v2s_tasks_are_in_their_published_groups() -> None:

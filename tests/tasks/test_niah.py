@@ -15,6 +15,7 @@ from vqa_client.tasks.longbench import Wanted
 from vqa_client.tasks.longbench.report import DEPTHS
 from vqa_client.types import Completion, Question
 
+NIAH = "a record needs _id, questions and answers, lists of one length; a file with `choice_A` is one for mc"
 GOLDEN = Path(__file__).parents[3] / "shared/data/seed002_longbench/niah_golden.json"
 QUESTION = Question(id="a#0", text="What is the secret metal?", references=("iron",), cluster="a")
 
@@ -102,9 +103,9 @@ def test_missing_depths_are_unknown_and_other_depths_stay(tmp_path: Path, depths
     ],
 )
 def test_a_wrong_field_is_named_with_its_record(tmp_path: Path, changes: dict[str, Any], field: str) -> None:
-    with pytest.raises(DataError, match=f"record 1.*bad-one.*{field}") as caught:
+    with pytest.raises(DataError, match=rf"data\.json: record 1 \(_id 'bad-one'\): .*{field}") as caught:
         load(tmp_path, [niah_record("bad-one", **changes)])
-    assert caught.value.hint
+    assert caught.value.hint == NIAH
 
 
 def test_a_multiple_choice_file_is_recognised(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from vqa_client.tasks.vqa2 import benchmark as vqa2
 from vqa_client.tasks.vqa2.data import ImageFolders, find_files
 from vqa_client.types import Question
 
+RECORDS = "a question has question_id, image_id and question; an annotation question_id and answers: [{answer: ...}]"
 OFFICIAL_QUESTIONS = 214_354
 PUBLISHED = Path(__file__).parents[3] / "shared/data/seed000_vqa2coco/results/vqa2_results_coco_20250729_131258.json"
 TABLE_BITS = 17
@@ -120,7 +121,8 @@ def test_without_any_image_the_error_says_what_was_looked_for_and_where(tmp_path
     for name in ("COCO_val2014_000000000001.jpg", "000000000001.jpg", "1.jpg", str(tmp_path / "images")):
         assert f" {name}" in str(c.value)
     assert "val2014_sample" not in str(c.value)  # a folder that is not there
-    assert '"photo_01.jpg" or "photo_01"' in c.value.hint
+    named = 'in the questions, "image_id": "photo_01.jpg" or "photo_01"'
+    assert c.value.hint == f"name the files so, or name them {named}; --images FOLDER says where they are"
 
 
 @pytest.mark.parametrize("image_id", ["photo_01.jpg", "photo_01"])
@@ -235,14 +237,15 @@ def test_a_wrong_field_is_named_with_its_record(tmp_path: Path, broken: dict[str
     write_split(tmp_path, [question(1), question(2) | broken], [annotation(1)], images=[1])
     with pytest.raises(DataError, match=rf"record 2.*{field}") as caught:
         load(tmp_path)
-    assert caught.value.hint
+    assert caught.value.hint == RECORDS
 
 
 def test_an_answer_that_is_no_text_is_named_before_anything_is_asked(tmp_path: Path) -> None:
     broken = annotation(2) | {"answers": [{"answer": 7, "answer_id": 1}]}
     write_split(tmp_path, [question(1), question(2)], [annotation(1), broken])
-    with pytest.raises(DataError, match=r"record 2.*answer"):
+    with pytest.raises(DataError, match=r"record 2.*answer") as caught:
         load(tmp_path)
+    assert caught.value.hint == RECORDS
 
 
 @pytest.mark.parametrize(

@@ -207,8 +207,10 @@ def test_a_byte_order_mark_is_not_a_fault(tmp_path: Path) -> None:
 def test_a_broken_file_is_named_with_its_record(tmp_path: Path, content: bytes, message: str) -> None:
     path = vqax_root(tmp_path) / "nle_data/VQA-X/vqaX_val.json"
     path.write_bytes(content)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=message) as caught:
         load(explain.dataset_of("vqax"), "val", tmp_path)
+    form = "an NLE file is a JSON object of records by id, or a list of them; a .jsonl file has one per line"
+    assert caught.value.hint == form
 
 
 def test_a_file_that_can_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
