@@ -108,19 +108,24 @@ def test_all_faults_are_reported_together_and_may_be_left_out(
 ) -> None:
     (tmp_path / "1.png").write_bytes(draw(1))
     path = tmp_path / "rows.csv"
-    path.write_text(
-        HEAD + "1.png,[[q0]] What?,red,blue,A\n" + "1.png,What?,red,blue,E\n" * 7 + "9.png,Which?,red,blue,A\n"
-    )
-    server = fault_server(oracle({"[[q0]]": "A"}))
+    good, strange = "1.png,[[q{}]] What?,red,blue,A\n", "1.png,What?,red,blue,E\n"
+    path.write_text(HEAD + good.format(0) + strange * 7 + "9.png,Which?,red,blue,A\n" + good.format(1))
+    server = fault_server(oracle({"[[q0]]": "A", "[[q1]]": "A"}))
     assert ask(path, server.base_url) == 2
-    said = capsys.readouterr().err
-    assert "8 of 9 rows are faulty" in said
-    assert "and 2 more" in said
-    assert "rows.csv row 9, column `image`: " in said
-    assert "mend them (rows count from 1, without a header); --skip_faulty leaves them out and says so" in said
-    assert "9.png does not exist" in said
-    assert ask(path, server.base_url, "--skip_faulty") == 0
+    answers = [
+        f"  rows.csv row {row}, column `answer`: 'E' is not one of A, B, nor a choice's text" for row in range(2, 7)
+    ]
+    assert capsys.readouterr().err.splitlines()[-9:] == [
+        f"error: {path} can't be asked: 8 of 10 rows are faulty",
+        *answers,
+        "  and 2 more, column `answer`",
+        f"  rows.csv row 9, column `image`: {tmp_path}/9.png does not exist; looked in {tmp_path}",
+        "hint: mend them (rows count from 1, without a header); --skip_faulty leaves them out and says so in the "
+        "report",
+    ]
+    assert ask(path, server.base_url, "--skip_faulty", "--limit", "1") == 0
     assert len(report(tmp_path)["left_out"]["faulty"]) == 8
+    assert {chat.prompt[:6] for chat in server.chats if "[[" in chat.prompt} == {"[[q0]]"}
 
 
 def test_a_choice_mode_asks_only_rows_with_choices(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -273,18 +273,15 @@ class PartQuestions(Struct, frozen=True, kw_only=True):
     part: str
 
     def __iter__(self) -> Iterator[Question]:
+        return islice(self._questions(), self.settings.limit)
+
+    def _questions(self) -> Iterator[Question]:
         reader = Reader(self.settings, self.of.mapped, self.of.answer_form)
         faulty = {(fault.path, fault.row) for fault in self.of.faults}
-        count = 0
         for table in self.of.tables:
             for number, cells in table.rows():
                 if faulty and (table.path, number) in faulty:
                     continue
                 question, answer = reader.question(cells, table, number)
-                part = _part(question, self.settings, answered=answer not in BLANK)
-                if part != self.part:
-                    continue
-                if self.settings.limit is not None and count >= self.settings.limit:
-                    return
-                count += 1
-                yield replace(question, references=()) if self.settings.score == "none" else question
+                if _part(question, self.settings, answered=answer not in BLANK) == self.part:
+                    yield replace(question, references=()) if self.settings.score == "none" else question
