@@ -80,6 +80,16 @@ def test_relaxed_reads_numbers_as_people_write_them(answer: str, reference: str,
     assert relaxed(answer, reference) == score
 
 
+FORMS = (
+    "\\text{@}|\\operatorname{@}|\\mbox{@}|\\textbf{@}|```\n@\n```|~~~\n@\n~~~|```text\n@```|`@`|**@**.|***@***|<b>@</b>"
+    '|<mark>@</mark>|<p>@</p>|$@$|$$@$$|“@”|"@".|# @|> @|- *@*|• @|$\\text{@}$|**Answer:** @|Antwort: @|Réponse: @'
+    "|答案是@|정답은 @입니다|答え: @です|La respuesta es @|Final answer\n@|Sure! The answer is @|A: @|Ответ: @|回答：@"
+    "|Based on the picture, the answer is @|1) Answer: @|The correct answer would be: @|Die Antwort ist @"
+    "|The answer to this question is @"
+)
+"""Around an answer, "@"."""
+
+
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
@@ -132,6 +142,7 @@ def test_relaxed_reads_numbers_as_people_write_them(answer: str, reference: str,
         ("14\n\nQuestion: What else?\nAnswer: 13", "14"),
         ("Blue bars\n\nQ: What else?\nA: Red", "Blue bars"),
         ("Here you are:\nQuestion: What?\nAnswer: 13", "13"),
+        *((form.replace("@", "Blue"), "Blue") for form in FORMS.split("|")),
     ],
 )
 def test_a_short_answer_is_what_is_declared_last(reply: str, answer: str) -> None:

@@ -16,6 +16,7 @@ from tests.tasks.declared import GOLDENS, benchmark_of, compute, golden, needs_g
 from vqa_client import tasks
 from vqa_client.aggregates import MEAN
 from vqa_client.runner import judge
+from vqa_client.scoring.reply import reply_from
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.tables.forms import Place
 from vqa_client.task import Source
@@ -251,6 +252,8 @@ def test_mathvistas_prompts_name_the_kind_of_the_answer(
     ours = ours or f"a number rounded to {int(precision or 0)} decimals"
     prompt = task_of("mathvista").content(mathvista_task.question(problem, HERE))
     assert prompt[-1] == f"How many?\nAnswer with {ours} alone."
+    read = mathvista_task.answer(reply_from(Completion(text="[1, 2]")), mathvista_task.question(problem, HERE))
+    assert read.text == ("[1, 2]" if kind == "list" else None)
     assert mathvista_task._hint(problem) == f"Hint: Please answer the question requiring {requiring}, at the end."
 
 
