@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vqa_client.client import routes as module
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.limits import Deadlines, Outage, Patience
+from vqa_client.client.limits import Deadlines, Outage, Patience, Pause
 from vqa_client.client.routes import FAULTS_IN_A_ROW, MOVE_S, Route, Routes
 from vqa_client.errors import ServerUnusable
 from vqa_client.types import Image, Request
@@ -141,6 +141,61 @@ async def test_if_all_servers_are_lost_a_question_waits_for_the_outage() -> None
         routes.drain(route, "gone")
     with pytest.raises(ServerUnusable):
         await routes.take(on("d"))
+
+
+async def test_a_question_that_waits_for_a_place_goes_elsewhere_once_the_server_is_lost() -> None:
+    routes = some(2)
+    home = routes.take_free(on("d"))
+    assert home is not None
+    home.window.size = 1
+    waiting = asyncio.create_task(routes.take(on("d")))
+    await asyncio.sleep(0)
+    routes.drain(home, "gone")
+    other = await waiting
+    assert (other is home, other.outstanding, home.outstanding) == (False, 1, 1)
+
+
+@pytest.mark.parametrize(("servers", "most_s"), [(1, math.inf), (2, 5.0)])
+async def test_a_long_pause_is_waited_for_only_if_no_other_server_may_be_free_before(
+    servers: int, most_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = list[float]()
+
+    async def wait(pause: Pause, most_s: float) -> None:
+        waits.append(most_s)
+        if len(waits) > 1:
+            await asyncio.sleep(600)
+        pause._until_s = 0.0
+
+    monkeypatch.setattr(Pause, "wait_until_over", wait)
+    routes = some(servers)
+    for _ in range(2):
+        for route in routes.all:
+            route.pause.extend(600)
+        taking = asyncio.create_task(routes.take(on("d")))
+        await asyncio.sleep(0)
+        if len(waits) > 1:  # a question that is cancelled meanwhile gives its place back
+            taking.cancel()
+        await asyncio.wait([taking])
+    assert (waits, sum(route.outstanding for route in routes.all)) == ([most_s, most_s], 1)
+
+
+async def test_after_a_cut_connection_one_look_shows_whether_a_server_is_gone() -> None:
+    asked = list[str]()
+
+    def reply(request: httpx2.Request) -> httpx2.Response:
+        asked.append(str(request.url))
+        if request.url.host == "gone":
+            raise httpx2.ConnectError("refused")
+        return httpx2.Response(404)
+
+    wire, outage = httpx2.MockTransport(reply), Outage(never_back, Patience(1.0))
+    gone, there = (Route(Endpoint(httpx2.URL(f"http://{host}/v1"), wire, {})) for host in ("gone", "there"))
+    routes = Routes([gone, there], outage=outage)
+    assert await routes.is_gone(there, "cut") is False
+    assert await asyncio.gather(*(routes.is_gone(gone, "cut") for _ in range(3))) == [True] * 3
+    assert asked == ["http://there/v1/models", "http://gone/v1/models"]
+    assert await Routes([gone], outage=outage).is_gone(gone, "cut") is False
 
 
 def test_a_question_that_failed_goes_to_another_server_unless_that_one_pauses_for_long() -> None:
