@@ -78,6 +78,7 @@ async def test_a_good_reply_costs_one_request() -> None:
     completion = await server.client().complete(Request(content=("?",)))
     assert (completion.text, completion.attempts, len(server.requests)) == ("B", 1, 1)
     assert completion.request_bytes > 50
+    assert server.client(timeout=5.0).late_s == 2.5
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 500, 502, 503, 504, 529])
@@ -178,9 +179,12 @@ def test_each_named_pause_is_noted_and_other_kinds_once() -> None:
     server = Server(first(0))
     client = server.client()
     (route,) = client.routes.all
+    client.pause(route, 1, "named")
+    assert server.notes == [], "a second is no pause to speak of"
     for why in ("named", "named", "rate_limited", "rate_limited", "server_error", "server_error"):
-        client.pause(route, 60, why)
         route.pause = Pause()
+        client.pause(route, 60, why)
+        client.pause(route, 70, why)
     assert server.notes == [
         *["the server asks for a pause of 60 s; all its workers wait"] * 2,
         "the server limits the rate of requests; all its workers slow down",
