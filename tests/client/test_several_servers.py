@@ -256,7 +256,8 @@ async def test_the_only_server_is_noted_if_it_was_away_for_more_than_a_second(mo
 
     def reply(request: httpx2.Request) -> httpx2.Response:
         if request.url.path.endswith("/models"):
-            return httpx2.Response(200, json={"data": [{"id": "m"}]})
+            loaded = {"max_model_len": 2048, "loaded": True}
+            return httpx2.Response(200, json={"data": [{"id": f"m{number}"} | loaded for number in range(21)]})
         if next(refused):
             raise httpx2.ConnectError("refused")
         return httpx2.Response(200, json={"choices": [{"message": {"content": "red"}}]})
@@ -265,6 +266,9 @@ async def test_the_only_server_is_noted_if_it_was_away_for_more_than_a_second(mo
     async with open_session(
         RunSettings(base_url="http://server/v1"), None, note=notes.append, transport=wire
     ) as opened:
+        models = [f"m{number}" for number in range(20)]
+        server = {"base_url": "http://server/v1", "engine": "direct", "insecure": False}
+        assert opened.server == {**server, "models": models, "context_length": 2048}
         for _ in range(2):
             await opened.chat.complete(Request(content=("?",)))
     assert notes[1:] == ["the server is back after 7 s"]
