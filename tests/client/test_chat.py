@@ -368,9 +368,10 @@ def test_too_few_prompt_tokens_for_text_and_images_are_noted_once(images: int, t
 
 
 async def test_replies_that_name_another_model_are_noted_once() -> None:
-    names = ["model-a", "model-a", None, "model-b", "model-b", "model-c"]
+    first, second = "a" * 81, "b" * 81
+    names = [first, first, None, second, second, "model-c"]
     server = Server(lambda n, _: httpx2.Response(200, json=GOOD | ({"model": names[n]} if names[n] else {})))
     client = server.client()
     for _ in names:
         await client.complete(Request(content=("?",)))
-    assert server.notes == ["replies name model-b, and model-a before: is it still the same model?"]
+    assert server.notes == [f"replies name {'b' * 80}, and {'a' * 80} before: is it still the same model?"]

@@ -100,7 +100,7 @@ class LineForm(Struct, frozen=True, kw_only=True):
     template: RequestTemplate
     run: str
     choosing: Callable[[Asks], Asks] = lambda asks: asks
-    file_urls: bool = False
+    file_urls: bool
     redacted: Callable[[str], str] = lambda text: text
     names: Callable[[str], None] = lambda name: None
 

@@ -46,9 +46,9 @@ class Batch(Struct, frozen=True, kw_only=True):
 
     id: str
     status: str
-    input_file_id: str = ""
+    input_file_id: str
     results: tuple[str, ...] = ()
-    done: int = 0
+    done: int
     errors: tuple[tuple[str, str, int], ...] = ()
 
     @property
