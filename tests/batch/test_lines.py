@@ -68,6 +68,22 @@ def test_a_result_is_read_from_its_status_and_its_error(response: str, error: st
     assert said(f'{{"custom_id":"v1","response":{response},"error":{error}}}'.encode()) == expected
 
 
+@pytest.mark.parametrize(
+    ("kind", "http_status", "retry"),
+    [
+        *(("a refusal by its body", 400, False), ("a refusal by its error", 400, False), ("a rate limit", 429, True)),
+        *(("a success with an error", 200, False), ("nothing at all", 200, True), ("no response", 0, True)),
+    ],
+)
+def test_a_result_without_an_answer_keeps_its_status_and_may_be_asked_again(
+    kind: str, http_status: int, retry: bool
+) -> None:
+    response, error, _ = KINDS[kind]
+    with pytest.raises(NotACompletion) as caught:
+        reply_of(read_result(f'{{"custom_id":"v1","response":{response},"error":{error}}}'.encode()), 100)
+    assert (caught.value.http_status, caught.value.verdict.retry) == (http_status, retry)
+
+
 NO_BATCHES = "`vqa-client batch write` writes files for `vllm run-batch`; without --batch the run asks online"
 MEGABYTES = "--batch_mb sets the largest size of a file in megabytes"
 RECORDED = {
@@ -184,6 +200,8 @@ def test_ids_depend_on_the_question_its_request_and_the_run() -> None:
     first = custom_id(question, request, run)
     assert (key_in(first), len(first), first.isalnum()) == (key_of(question), 33, True)
     assert custom_id(question, replace(request, document="d"), run) == first
+    orders = ({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"d": 3, "c": 2}, "a": 1})
+    assert len({custom_id(question, replace(request, parameters=each), run) for each in orders}) == 1
     others = [
         custom_id(replace(question, variant="blind"), request, run),
         custom_id(question, replace(request, content=(replace(image, sha256="1" * 64), "What \ud800?")), run),
