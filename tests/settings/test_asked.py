@@ -141,9 +141,16 @@ def test_one_order_of_the_choices_at_a_time(given: dict[str, Any], said: str) ->
         ({"max_workers": True}, "a whole number of at least 1"),
         ({"max_retries": float("inf")}, "a whole number of at least 0"),
         ({"image_quality": 101, "image_format": "jpeg"}, "a whole number from 1 to 100"),
+        ({"seed": "x"}, "^--seed is 'x'; it must be a whole number$"),
+        ({"max_retries": None}, "^--max_retries is None; it must be a whole number of at least 0$"),
+        ({"presence_penalty": "x"}, "^--presence_penalty is 'x'; it must be a number$"),
+        ({"dry_run": "no"}, "^--dry_run is of type str; it must be True or False$"),
+        ({"api_key": b"secret"}, "^--api_key is of type bytes; it must be text$"),
+        ({"header": {"api-key": "secret"}}, "^--header is of type dict; it must be text$"),
+        ({"engine": 1.5}, "^--engine is 1.5; it must be one of direct, httpx2, openai$"),
     ],
 )
-def test_text_that_is_not_a_number_is_refused(given: dict[str, Any], said: str) -> None:
+def test_a_value_of_another_type_is_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         RunSettings(**given)
 

@@ -12,6 +12,7 @@ from functools import cache, wraps
 from itertools import pairwise
 from math import inf, isfinite
 from pathlib import Path
+from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from cyclopts import Parameter, Token
@@ -35,6 +36,7 @@ _KINDS = {"hf": "hf://owner/name", **dict.fromkeys(STORES[:3], "s3://bucket/rows
 """An example of an address of each kind; the last is for the others."""
 _ADDRESS = re.compile(r"(?P<kind>[a-z][a-z0-9+.-]+):(?P<rest>/.*)?", re.DOTALL)
 _ANY = AtLeast(-inf)
+_TYPES: Mapping[type, str] = {str: "text", bool: "True or False", int: "a whole number", Path: "a path"}
 Item = TypeVar("Item")
 Switch = Annotated[bool, Parameter(negative="")]
 """Off by default, so it has no --no- form."""
@@ -71,12 +73,12 @@ def with_former_names(**former: str) -> Callable[[type[Item]], type[Item]]:
 
 
 class _Rule(NamedTuple):
-    """The rules of a setting, from its annotation."""
+    """The rules of a setting, from its annotation: one value is None if `optional`, one of `words`, or of `types`."""
 
     option: str
-    path: bool
+    types: tuple[type, ...]
+    optional: bool
     several: bool
-    whole: bool
     words: tuple[str, ...]
     renamed: Mapping[Any, str]
     bounds: AtLeast | None
@@ -92,29 +94,41 @@ def _is_utf8(word: str) -> bool:
 
 
 def check(settings: Any) -> None:
-    """Turn paths given as text into paths, `~` into the home folder.
+    """Turn text into paths where paths are asked for, and paths into text where text is; `~` into the home folder.
 
     Raises UsageError for a value that a setting can't have.
     """
     for name, rule in _rules(type(settings)).items():  # type: ignore[arg-type]  # a class is hashable
-        value = getattr(settings, name)
-        if rule.several and isinstance(value, str | Path | list):  # one value, or a list, as in Python
-            object.__setattr__(settings, name, value := tuple(value) if isinstance(value, list) else (value,))
-        if rule.path and value is not None:
-            object.__setattr__(settings, name, tuple(map(expanded, value)) if rule.several else expanded(value))
-            for path in value if rule.several else (value,):
-                _check_address(rule.option, str(path), getattr(settings, "addresses", {}).get(name, ()))
-        if isinstance(value, str) and value in rule.renamed:
-            object.__setattr__(settings, name, value := rule.renamed[value])
-        words = value if isinstance(value, tuple) else (value,)
-        if not rule.path and not all(_is_utf8(word) for word in words if isinstance(word, str)):
-            raise UsageError(f"--{name} is not UTF-8")
-        if value is None or value in rule.words:
-            continue
-        if rule.bounds or isinstance(value, float):
-            _check_range(name, value, rule, rule.bounds or _ANY)
-        elif rule.words:
-            raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(rule.words)}")
+        given = getattr(settings, name)
+        values: Sequence[Any] = tuple(given) if rule.several and isinstance(given, list | tuple) else (given,)
+        if rule.renamed:
+            values = [rule.renamed.get(value, value) if isinstance(value, str) else value for value in values]
+        if str in rule.types:
+            values = [str(value) if isinstance(value, Path) else value for value in values]
+        for value in values:
+            _check_value(name, value, rule)
+        if Path in rule.types:
+            for value in filter(None, values):
+                _check_address(rule.option, str(value), getattr(settings, "addresses", {}).get(name, ()))
+            values = [None if value is None else expanded(value) for value in values]
+        checked = tuple(values) if rule.several else values[0]
+        if checked is not given:
+            object.__setattr__(settings, name, checked)
+
+
+def _check_value(name: str, value: Any, rule: _Rule) -> None:
+    if value in rule.words or (value is None and rule.optional):
+        return
+    if not rule.types:
+        raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(rule.words)}")
+    if str not in rule.types and {int, float} & {*rule.types}:
+        _check_range(name, value, rule, rule.bounds or _ANY)
+    elif not isinstance(value, (*rule.types, str) if Path in rule.types else rule.types):
+        given = "None" if value is None else f"of type {type(value).__name__}"  # not the value: it may be a key
+        kinds = " or ".join(_TYPES.get(kind, kind.__name__) for kind in rule.types)
+        raise UsageError(f"--{name} is {given}; it must be {kinds}")
+    elif isinstance(value, str) and Path not in rule.types and not _is_utf8(value):
+        raise UsageError(f"--{name} is not UTF-8")
 
 
 @Parameter(name="*")
@@ -138,16 +152,16 @@ def _rules(settings: type[Any]) -> dict[str, _Rule]:
     for name, is_keyword in ((field.name, field.kw_only) for field in fields(settings)):
         marked = hints[name]
         hint, *marks = get_args(marked) if get_origin(marked) is Annotated else (marked,)
-        kinds = (hint, *get_args(hint))
+        kinds = (hint, *get_args(hint))  # of a tuple or a union, those of one value
         words = [get_args(kind) for kind in kinds if get_origin(kind) is Literal]
         parameters = [mark for mark in marks if isinstance(mark, Parameter)]
         is_option = is_keyword and all(mark.parse is not False for mark in parameters)
         spellings = [spelling for mark in parameters for spelling in mark.name or ()]
         rules[name] = _Rule(
             option=(spellings or [f"--{name}"])[0] if is_option else name.upper(),
-            path=Path in kinds,
+            types=tuple(kind for kind in kinds if isinstance(kind, type) and kind is not NoneType),
+            optional=NoneType in kinds,
             several=get_origin(hint) is tuple,
-            whole=int in kinds and float not in kinds,
             words=words[0] if words else (),
             renamed=next((way for mark in marks if isinstance(way := getattr(mark, "converter", None), Formerly)), {}),
             bounds=next((mark for mark in marks if isinstance(mark, AtLeast)), None),
@@ -176,11 +190,12 @@ def _check_address(option: str, text: str, kinds: Sequence[str]) -> None:
 
 def _check_range(name: str, value: Any, rule: _Rule, bounds: AtLeast) -> None:
     least, most = bounds
-    number = isinstance(value, int if rule.whole else int | float) and not isinstance(value, bool)
+    whole = float not in rule.types
+    number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
     finite = not isinstance(value, float) or isfinite(value)
     if number and finite and least <= value <= most:
         return
-    kind = "a whole number" if rule.whole else "a number" if finite else "a finite number"
+    kind = "a whole number" if whole else "a number" if finite else "a finite number"
     if least == _TINY and not (number and finite and value > 0):
         within = " above 0"
     else:
