@@ -284,6 +284,13 @@ def test_the_text_of_every_note_on_answers_and_metrics(tmp_path: Path) -> None:
         annotation(3, answers=[{"answer": "x", "answer_id": 1}]),
     ]
     report = scored(tmp_path, {1: "yes", 2: "a b c d e f", 3: "x"}, *rows, metrics=("contains", "simple", "enhanced"))
+    numbers = {"questions": 3, "predictions": 3, "annotations": 3, "scored": 3, "without_annotation": 0}
+    numbers |= dict.fromkeys(("without_prediction", "without_answers", "without_image", "failed"), 0)
+    numbers |= {"repeated_predictions": 0, "repeated_annotations": 1, "without_answer_id": 1}
+    assert report.counts == {
+        **{f"n_{name}": number for name, number in numbers.items()},
+        **{"answers_per_question": {1: 1, 2: 1, 20: 1}, "status_counts": {"ok": 3}},
+    }
     ladder = "a non-standard ladder of partial credit, for comparison with published numbers only"
     assert report.notes == [
         "1 question (3) with several annotations: the last one counts",

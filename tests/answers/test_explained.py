@@ -21,7 +21,7 @@ from tests.answers.explained_sample import (
 )
 from tests.tasks.explain.samples import actx, esnlive, put, vcr_evil, vcr_nlx
 from vqa_client.answers.explained import ExplanationReport
-from vqa_client.errors import DataError, UsageError, VqaClientError
+from vqa_client.errors import DataError, UsageError
 from vqa_client.types import Record
 
 
@@ -248,60 +248,81 @@ NEEDED = (
     "(rationale, explanation, generated_explanation) or a caption"
 )
 TABLE = "image_name,question,answer,rationale\nx.jpg,how,a,b\n"
-HINTS = {
-    **dict.fromkeys(("the columns are", "has no explanation", "has no id", "contains no prediction"), NEEDED),
-    "nothing says what": "give --task and --split with --data, or a file with --references",
-    "no question of": "are they of the same split?",
-}
+NOTHING = "nothing says what {root}/m.json is compared with"
+WAY_OUT = "give --task and --split with --data, or a file with --references"
+ITS_FILE = "{root}/nle_data/VQA-X/vqaX_val.json"
+SAME = "are they of the same split?"
+ROWS = "a file is a JSON list, one JSON object per line, or CSV or TSV by its name, all in UTF-8"
+FOLDERS = "--data is a folder with images/ and nle_data/, with nle_data/VQA-X/vqaX_val.json and the like"
+OF_VAL = {"task": "vqax", "split": "val"}
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "settings", "error", "words"),
+    ("name", "content", "settings", "message", "hint"),
     [
-        ("vqax_val_eval.csv", "a,b\n1,2\n", {}, DataError, "row 1: the columns are a, b"),
-        ("vqax_val_eval.csv", "sample_id,answer\n1,2\n", {}, DataError, "row 1: the columns are"),
-        ("vqax_val_eval.csv", "", {}, DataError, "contains no prediction"),
-        ("m.json", '[{"image_id": 12, "caption": "x"}]', {}, UsageError, "nothing says what .* compared with"),
-        ("m.json", '[{"image_id": 12, "caption": "x"}]', {"task": "vqax"}, UsageError, "nothing says what"),
-        ("m.json", '[{"image_id": 12}]', {}, DataError, "item 1 has no explanation"),
-        ("m.json", '[{"caption": "x"}]', {}, DataError, "item 1 has no id"),
-        ("m.json", '[{"image_id": null, "caption": "x"}]', {}, DataError, "item 1 has no id"),
-        ("m.json", '[{"image_id": "", "caption": "x"}]', {}, DataError, "item 1 has no id"),
-        ("m.json", '[{"image_id": 1, "caption": "x"}]', {"task": "vqax", "split": "val"}, DataError, "no question of"),
-        ("m.json", "", {}, DataError, "is empty"),
-        ("vcr_val_eval.csv", TABLE, {"task": "vqax", "split": "val"}, DataError, "ids are 'x.jpg / how' and '11'"),
-        ("vqax_val_eval.csv", "sample_id,answer,rationale\n12,2,3\n", {"vcr_mode": "q2a"}, UsageError, "vcr_mode q2a"),
+        ("vqax_val_eval.csv", "a,b\n1,2\n", {}, "{path}, row 1: the columns are a, b", NEEDED),
         (
-            "actx_train_eval.csv",
-            "sample_id,answer,rationale\n12,2,3\n",
+            "vqax_val_eval.csv",
+            "sample_id,answer\n1,2\n",
             {},
-            DataError,
-            "actX_train.json does not exist",
+            "{path}, row 1: the columns are sample_id, answer",
+            NEEDED,
+        ),
+        ("vqax_val_eval.csv", "image_id,answer,explanation\n,a,b\n", {}, "{path}, row 1 has no id", NEEDED),
+        ("vqax_val_eval.csv", "", {}, "{path} contains no prediction", NEEDED),
+        ("m.json", '[{"image_id": 12, "caption": "x"}]', {}, NOTHING, WAY_OUT),
+        ("m.json", '[{"image_id": 12, "caption": "x"}]', {"task": "vqax"}, NOTHING, WAY_OUT),
+        ("m.json", '[{"image_id": 12}]', {}, "{path}, item 1 has no explanation", NEEDED),
+        ("m.json", '[{"caption": "x"}]', {}, "{path}, item 1 has no id", NEEDED),
+        ("m.json", '[{"image_id": null, "caption": "x"}]', {}, "{path}, item 1 has no id", NEEDED),
+        ("m.json", '[{"image_id": "", "caption": "x"}]', {}, "{path}, item 1 has no id", NEEDED),
+        (
+            *("m.json", '[{"image_id": 1, "caption": "x"}]', OF_VAL),
+            *(f"no question of {{path}} is in {ITS_FILE}: the first ids are '1' and '11'", SAME),
+        ),
+        ("m.json", "", {}, "{path} is empty", ROWS),
+        (
+            *("vcr_val_eval.csv", TABLE, OF_VAL),
+            *(f"no question of {{path}} is in {ITS_FILE}: the first ids are 'x.jpg / how' and '11'", SAME),
+        ),
+        (
+            *("vqax_val_eval.csv", "sample_id,answer,rationale\n12,2,3\n", {"vcr_mode": "q2a"}),
+            *("--vcr_mode q2a is for --task vcr, not vqax", "leave it out"),
+        ),
+        (
+            *("actx_train_eval.csv", "sample_id,answer,rationale\n12,2,3\n", {}),
+            *("ACT-X: {root}/nle_data/ACT-X/actX_train.json does not exist", FOLDERS),
         ),
     ],
 )
 def test_what_cannot_be_scored_is_named(
-    name: str, content: str, settings: dict[str, Any], error: type[VqaClientError], words: str, tmp_path: Path
+    name: str, content: str, settings: dict[str, Any], message: str, hint: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(error, match=words) as caught:
+    with pytest.raises((DataError, UsageError)) as caught:
         score(tmp_path / name, data_root=data_root(tmp_path), **settings)
-    assert caught.value.hint == next((hint for said, hint in HINTS.items() if said in words), caught.value.hint)
+    assert str(caught.value) == message.format(path=tmp_path / name, root=tmp_path)
+    assert caught.value.hint == hint
+
+
+CAPTIONS = "annotations of explanations have image_id and caption; an NLE file has explanation"
+RECORDS = "an NLE file is a JSON object of records by id, or a list of them; a .jsonl file has one per line"
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message", "hint"),
     [
-        ('{"annotations": [{"image_id": 12, "answers": []}]}', "12 has no caption"),
-        ('{"annotations": []}', "contains no caption"),
-        ("{", "references.json"),
+        ('{"annotations": [{"image_id": 12, "answers": []}]}', ": an annotation of 12 has no caption", CAPTIONS),
+        ('{"annotations": []}', " contains no caption", CAPTIONS),
+        ("{", ": the JSON breaks off", RECORDS),
     ],
 )
-def test_malformed_references_are_named(content: str, words: str, tmp_path: Path) -> None:
+def test_malformed_references_are_named(content: str, message: str, hint: str, tmp_path: Path) -> None:
     (tmp_path / "references.json").write_text(content)
     predictions = write_captions(tmp_path / "m_full.json", {"12": "yes because it steams"})
-    with pytest.raises(DataError, match=words):
+    with pytest.raises(DataError) as caught:
         score(predictions, references=tmp_path / "references.json", task="vqax")
+    assert (str(caught.value), caught.value.hint) == (f"{tmp_path / 'references.json'}{message}", hint)
 
 
 def test_records_without_a_task_are_refused(tmp_path: Path) -> None:

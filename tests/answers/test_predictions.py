@@ -112,7 +112,7 @@ QUOTED = 'quote an answer that contains the separator: 42,"yes, it is"'
             "",
         ),
         ("r.json", "yes", "it begins with 'yes'", FORMS),
-        ("r.json", "\0\1", "it begins with the bytes 00 01, which are not text", FORMS),
+        ("r.json", "\0\1" * 5, "it begins with the bytes 00 01 00 01 00 01 00 01, which are not text", FORMS),
         ("r.json", '{\n"question_id": 1,\n', "r.json: the JSON breaks off", NEEDED),
         (
             "r.jsonl",

@@ -1,4 +1,4 @@
-"""The examples of docs/asking.md that need no server print the output shown there."""
+"""The examples of docs/asking.md that need no server print the output shown there; a dry run does so word for word."""
 
 import json
 import re
@@ -6,9 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.html.samples import record, write_run
+from vqa_client.cli.dry_run import _plan_lines, _total_lines
 from vqa_client.cli.main import run_command
+from vqa_client.model_config import Prices
+from vqa_client.runs.dry_run import DryRun, ExpectedRun, Overflow
+from vqa_client.settings.run import RunSettings
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "asking.md"
@@ -68,3 +73,67 @@ def test_the_example_of_an_explained_reading_is_what_it_prints(
     write_run(Path("out"), [kept])
     assert run_command(["parse", "out", "--explain", kept.question_id]) == 0
     assert printed(capsys)[:-1] == wanted[:-1]  # the last line is of the data file, which isn't named here
+
+
+EXPECTED = ExpectedRun(
+    title="mc clean",
+    requests=1_000,
+    kept=0,
+    images=1,
+    sent_bytes=2_500_000,
+    image_tokens=2_000_000,
+    text_tokens=1_000_000,
+    overflows=(),
+    unreadable=(),
+    max_tokens=5_000,
+)
+RUN = DryRun(model="", context_length=None, said_by="", prices=None, plans=(EXPECTED,))
+
+
+def test_a_dry_run_prints_its_estimates() -> None:
+    head = [
+        "mc clean · the model that the server serves",
+        "  1,000 requests · 1 image · 2.5 MB to send",
+        "  about 2,000,000 image tokens by the rule qwen3-vl: one for each 32 x 32 pixels",
+        "  about 1,000,000 text tokens by cl100k_base; replies have at most 5,000 each",
+    ]
+    unknown = "  no server states its context window: --context_length TOKENS finds what doesn't fit"
+    rate = "  --rate QUESTIONS_PER_SECOND estimates the time"
+    assert list(_plan_lines(RUN, EXPECTED, RunSettings())) == [*head, unknown, rate]
+    known = replace(
+        RUN, model="m", context_length=8_192, said_by="as the server says", prices=Prices(input=2, output=10)
+    )
+    paced = RunSettings(rate=0.5, dry_run=True, max_pixels=9)
+    shown = list(_plan_lines(known, replace(EXPECTED, kept=1_234, requests=1), paced))
+    assert shown[:3] == [
+        "mc clean · m",
+        "  1 request (1,234 answered before) · 1 image · 2.5 MB to send",
+        "  megabytes are those of the files; images that are encoded again have other sizes",
+    ]
+    assert shown[5:] == [
+        "  every question fits into 8,192 tokens (as the server says), the longest reply included",
+        "  2 s at 0.5 questions/s",
+        "  at most $6.05: $6.00 for prompts, $0.05 for the longest replies",
+    ]
+    long = tuple(Overflow(question_id=f"q{number}", tokens=9_000 + number) for number in range(12))
+    names = tuple(f"{number}.png" for number in range(11))
+    batched = RunSettings(batch_command="x {input} {output}", batch_mb=1.5, batch_lines=1_000)
+    shown = list(_plan_lines(known, replace(EXPECTED, overflows=long, unreadable=names, batches=1), batched))
+    worst = ", ".join(f"q{number} ({9_000 + number:,})" for number in range(11, 1, -1))
+    assert shown[4:7] == [
+        "  12 questions beyond 8,192 tokens (as the server says), the longest reply included: "
+        f"{worst} and 2 more (--json has all)",
+        f"  11 files can't be read as images: {', '.join(names[:10])} and 1 more (--json has all)",
+        "  1 batch file of at most 1.5 MB and 1,000 questions",
+    ]
+    until = list(_plan_lines(known, replace(EXPECTED, batches=2), RunSettings(batch=True)))[5]
+    most = r"  2 batch files of at most 90 MB and 50,000 questions; those made now end by"
+    assert re.fullmatch(rf"{most} [A-Z]\w\w \d\d [A-Z]\w\w \d\d:\d\d", until)
+    together = [
+        "all 2 together",
+        "  2,000 requests · 2 images · 5.0 MB to send",
+        "  about 4,000,000 image tokens and 2,000,000 text tokens",
+    ]
+    two = [(known, EXPECTED, RunSettings())] * 2
+    assert list(_total_lines(two, 2.0)) == [*together, "  16 min 40 s at 2 questions/s", "  at most $112.00"]
+    assert list(_total_lines([(RUN, EXPECTED, RunSettings())] * 2, None)) == together

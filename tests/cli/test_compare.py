@@ -126,10 +126,11 @@ def test_a_leaderboard_has_figures_ranks_and_means_and_names_what_it_leaves_out(
         "VQA accuracy (ten answers) n 40, rank 1 n 40, rank 2",
         "mean of the 2 that all have 75.0 37.5",
     ]
-    c, d, e, one, two = (tmp_path / name for name in ("vqa2/c", "vqa2/d", "vqa2/e", "bad/one", "bad/two"))
+    c, d, e, f, one, two = (tmp_path / name for name in (*(f"vqa2/{model}" for model in "cdef"), "bad/one", "bad/two"))
     put(c, [record("q1", references=())], model="c", described={"data_sha256": "cd" * 32})
     put(d, [failed("q1"), record("q2")], model="d", described={"expected": 1_003})
     put(e, [record("q1", references=("x",)), record("q3")], model="e")
+    put(f, [record("q39", score=0.0)], model="f")
     put(one, [record("q1")])
     (one / "vqa2_results.run.json").write_text("{")
     two.mkdir()
@@ -138,17 +139,24 @@ def test_a_leaderboard_has_figures_ranks_and_means_and_names_what_it_leaves_out(
     unread = f"{one / 'vqa2_results.run.json'} is not a run file: Input data was truncated"
     empty = f"{two / 'x.records.jsonl'}: no record in it can be compared"
     assert board_lines(capsys, tmp_path)[5:] == [
-        "vqa2 75.0 (59.8-85.8) 25.0 (14.2-40.2) - 50.0 (9.5-90.5) 100.0 (34.2-100.0)",
-        "VQA accuracy (ten answers) n 40, rank 1-2 n 40, rank 2-3 n 1 n 2, 1 failed, 1,001 not asked, rank 1-3 "
-        "n 2, not comparable",
-        "x - - - - -",
+        "vqa2 75.0 (59.8-85.8) 25.0 (14.2-40.2) - 50.0 (9.5-90.5) 100.0 (34.2-100.0) 0.0 (0.0-79.3)",
+        "VQA accuracy (ten answers) n 40, rank 1-3 n 40, rank 2-4 n 1 n 2, 1 failed, 1,001 not asked, rank 1-4 "
+        "n 2, not comparable n 1, rank 1-4",
+        "x - - - - - -",
         "accuracy",
         f"vqa2: e is not comparable with a: {logs[0]} and {logs[1]} are of other data: right answer of q1: 'kettle' "
         "and 'x' of 2 matched questions 1 have another right answer, 0 another prompt; 38 and 0 no match",
         "vqa2: a and d: only in a, and not compared: 38 questions: q0, q3, q4, ...",
+        "vqa2: a and f: only in a, and not compared: 39 questions: q0, q1, q2, ...",
+        "vqa2: d and f can't be compared with each other, only with others",
         f"x: {empty}",
         f"left out: {unread}",
     ]
+    for _ in range(2):  # over its own files
+        assert run("leaderboard", tmp_path / "mc", "-o", tmp_path / "out") == 0
+        assert capsys.readouterr().err == f"page: {tmp_path / 'out/leaderboard.html'}\n"
+    made = json.loads((tmp_path / "out/leaderboard.json").read_text())
+    assert (list(made), made["models"], made["in_mean"]) == ([*made], ["a", "b"], 0)
     assert run("leaderboard", one, two) == 2
     hint = "give a run: its folder, its report, its *.run.json or its *.records.jsonl"
     assert capsys.readouterr().err == f"error: {unread}\n{empty}\nhint: {hint}\n"

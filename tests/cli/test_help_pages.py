@@ -123,5 +123,13 @@ def test_only_a_commands_own_help_is_a_page(words: list[str]) -> None:
     assert page_of(words) is None
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["-h"], ["serve", "-h"], ["robustness", "run", "--help"], ["run", "pope", "--help"], ["selftest", "pope", "-h"]],
+)
+def test_each_commands_help_is_a_page(words: list[str]) -> None:
+    assert page_of(words) is not None
+
+
 if __name__ == "__main__":
     KEPT.write_text(listed(), encoding="utf-8")

@@ -78,6 +78,7 @@ def test_the_text_has_both_accuracies_and_why_they_differ(
 def test_the_help_shows_the_options_of_annotations_and_of_benchmarks(score: Score) -> None:
     done = score("--help")
     assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Usage: vqa-client score [OPTIONS]")
     assert all(option in done.stdout for option in ("--task", "--predictions", "--annotations", "--metrics"))
 
 

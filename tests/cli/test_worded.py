@@ -1,27 +1,23 @@
 """Tables and lines of commands in a terminal, word for word, from made-up figures."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from vqa_client.aggregates import Estimate
-from vqa_client.cli.dry_run import _plan_lines, _total_lines
 from vqa_client.cli.judge import _people_section
 from vqa_client.cli.parse import _changes_section
 from vqa_client.cli.report_tables import as_json_text, as_tables
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.varied_tables import of_blind, of_circular, of_repeats, of_shuffled
 from vqa_client.judge.people import AgainstPeople
-from vqa_client.model_config import Prices
 from vqa_client.reports.record_counts import TokenSum
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import Means, Tally
 from vqa_client.reports.varied import AT_ZERO, VariedSummary
-from vqa_client.runs.dry_run import DryRun, ExpectedRun, Overflow
 from vqa_client.runs.reopened import Change, Reading, Rescored, RescoredMeans
 from vqa_client.scoring.agreement import Kappa
 from vqa_client.scoring.choices.circular import CircularFigures, Position, PositionBias
@@ -29,7 +25,6 @@ from vqa_client.scoring.choices.modes import Calibration
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.repeats import BlindFigures, Pairing, RepeatFigures
 from vqa_client.scoring.statistics import Interval, Mean
-from vqa_client.settings.run import RunSettings
 from vqa_client.task import Breakdown, Description
 from vqa_client.tasks.report import DeclaredSummary
 from vqa_client.types import Failure
@@ -104,13 +99,16 @@ def test_repeats_are_shown_together_and_one_by_one() -> None:
 
 def test_the_gain_from_images_is_shown_over_all_and_by_group() -> None:
     of = Pairing(questions=1_000, seen=HALF, blind=NONE, gain=GAIN)
-    figures = BlindFigures(overall=of, groups={}, unfinished=1, kept=HALF, same=HALF, chance=0.25)
+    groups = {"kind_of": {"a": of, "b": of}, "alone": {"x": of}}
+    figures = BlindFigures(overall=of, groups=groups, unfinished=1, kept=HALF, same=HALF, chance=0.25)
     summary = VariedSummary(**SUMMARY, figures=figures)
-    assert lines(of_blind(report(summary), summary)) == [
+    fields = tuple(Breakdown(field=name) for name in ("alone", "kind_of", "other"))
+    described = replace(report(summary), description=Description(headline="", breakdowns=fields))
+    assert lines(of_blind(described, summary)) == [
         "1,000 questions with their images and without; in %, questions without a reply count as wrong; "
         "the difference is paired, in points",
         "questions n with images without difference 95 % interval",
-        "all 1,000 50.0 - +25.0 -5.0 to +50.0",
+        *(f"{name} 1,000 50.0 - +25.0 -5.0 to +50.0" for name in ("all", "kind of a", "kind of b")),
         "of the questions right with images, also right without: 50.0 % of 4",
         "same answer with and without images: 50.0 % of 4",
         "guessing would be right in 25.0 %",
@@ -210,70 +208,6 @@ def test_changes_by_scoring_again_are_listed() -> None:
     ]
     assert lines([_changes_section(replace(many, changes=()))])[6] == "0 of 1,000 questions changed"
     assert lines([_changes_section(replace(many, changes=(), written=False))])[-1].startswith("2 questions no longer")
-
-
-EXPECTED = ExpectedRun(
-    title="mc clean",
-    requests=1_000,
-    kept=0,
-    images=1,
-    sent_bytes=2_500_000,
-    image_tokens=2_000_000,
-    text_tokens=1_000_000,
-    overflows=(),
-    unreadable=(),
-    max_tokens=5_000,
-)
-RUN = DryRun(model="", context_length=None, said_by="", prices=None, plans=(EXPECTED,))
-
-
-def test_a_dry_run_prints_its_estimates() -> None:
-    head = [
-        "mc clean · the model that the server serves",
-        "  1,000 requests · 1 image · 2.5 MB to send",
-        "  about 2,000,000 image tokens by the rule qwen3-vl: one for each 32 x 32 pixels",
-        "  about 1,000,000 text tokens by cl100k_base; replies have at most 5,000 each",
-    ]
-    unknown = "  no server states its context window: --context_length TOKENS finds what doesn't fit"
-    rate = "  --rate QUESTIONS_PER_SECOND estimates the time"
-    assert list(_plan_lines(RUN, EXPECTED, RunSettings())) == [*head, unknown, rate]
-    known = replace(
-        RUN, model="m", context_length=8_192, said_by="as the server says", prices=Prices(input=2, output=10)
-    )
-    paced = RunSettings(rate=0.5, dry_run=True, max_pixels=9)
-    shown = list(_plan_lines(known, replace(EXPECTED, kept=1_234, requests=1), paced))
-    assert shown[:3] == [
-        "mc clean · m",
-        "  1 request (1,234 answered before) · 1 image · 2.5 MB to send",
-        "  megabytes are those of the files; images that are encoded again have other sizes",
-    ]
-    assert shown[5:] == [
-        "  every question fits into 8,192 tokens (as the server says), the longest reply included",
-        "  2 s at 0.5 questions/s",
-        "  at most $6.05: $6.00 for prompts, $0.05 for the longest replies",
-    ]
-    long = tuple(Overflow(question_id=f"q{number}", tokens=9_000 + number) for number in range(12))
-    names = tuple(f"{number}.png" for number in range(11))
-    batched = RunSettings(batch_command="x {input} {output}", batch_mb=1.5, batch_lines=1_000)
-    shown = list(_plan_lines(known, replace(EXPECTED, overflows=long, unreadable=names, batches=1), batched))
-    worst = ", ".join(f"q{number} ({9_000 + number:,})" for number in range(11, 1, -1))
-    assert shown[4:7] == [
-        "  12 questions beyond 8,192 tokens (as the server says), the longest reply included: "
-        f"{worst} and 2 more (--json has all)",
-        f"  11 files can't be read as images: {', '.join(names[:10])} and 1 more (--json has all)",
-        "  1 batch file of at most 1.5 MB and 1,000 questions",
-    ]
-    until = list(_plan_lines(known, replace(EXPECTED, batches=2), RunSettings(batch=True)))[5]
-    most = r"  2 batch files of at most 90 MB and 50,000 questions; those made now end by"
-    assert re.fullmatch(rf"{most} [A-Z]\w\w \d\d [A-Z]\w\w \d\d:\d\d", until)
-    together = [
-        "all 2 together",
-        "  2,000 requests · 2 images · 5.0 MB to send",
-        "  about 4,000,000 image tokens and 2,000,000 text tokens",
-    ]
-    two = [(known, EXPECTED, RunSettings())] * 2
-    assert list(_total_lines(two, 2.0)) == [*together, "  16 min 40 s at 2 questions/s", "  at most $112.00"]
-    assert list(_total_lines([(RUN, EXPECTED, RunSettings())] * 2, None)) == together
 
 
 def test_a_run_is_shown_with_its_totals_notes_and_files(tmp_path: Path) -> None:
