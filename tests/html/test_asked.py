@@ -53,6 +53,8 @@ def test_right_in_all_rotations_leads(tmp_path: Path) -> None:
     assert of.notes == ("1 question without all rotations yet, left out of these figures.",)
     assert of.option == "every question in 3 rotations of its choices (--circular)"
     assert of.chance == pytest.approx(1 / 3)
+    assert of.confusion is not None
+    assert (of.confusion.of, sum(n for _, cells in of.confusion.rows for n, _, _ in cells)) == ("", 11)
     text = said(html_of(tmp_path / "page", records))
     assert "33.3 % right in all rotations" in text
     assert "guessing 33.3\u202f% (dashed)" in text.replace("&#8239;", "\u202f")
@@ -124,7 +126,8 @@ def test_corruptions_are_listed_by_their_drop(tmp_path: Path) -> None:
     )
     assert of.notes == ("Each drop is paired: the same questions, clean and corrupted.",)
     assert [(gap.label, gap.difference and gap.difference.value) for gap in gaps] == [("fog 1", -0.5), ("snow 1", -0.2)]
-    assert gaps[0].link == "#by.variant=fog%2F1"
+    assert (gaps[0].link, gaps[0].before, gaps[0].after) == ("#by.variant=fog%2F1", 1.0, 0.5)
+    assert found(tmp_path / "odd", [*records[:3], record(9, variant="odd")]).option == ""
 
 
 def test_choices_are_crossed_and_lead_to_their_questions(tmp_path: Path) -> None:

@@ -158,3 +158,6 @@ def test_the_needle_is_the_line_that_has_the_answer_and_words_of_the_question(tm
     found = read_run(write_run(tmp_path, [asked, replace(asked, question_id="q2", references=("43",))], run=run))
     block = json.loads(data_block(overview(found), lambda image: ShownImage()))
     assert [row[block["columns"].index("needle")] for row in block["rows"]] == [[1, 10, 20, 90, 30], None]
+    (tmp_path / "pages/line_bbox.jsonl").write_text(json.dumps(lines[1]) + "\n{")
+    block = json.loads(data_block(overview(found), lambda image: ShownImage()))
+    assert [row[block["columns"].index("needle")] for row in block["rows"]] == [None, None]

@@ -16,7 +16,7 @@ from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed
 from tests.html.samples_judged import sample_judged
 from vqa_client.errors import UsageError
 from vqa_client.html import page as pages
-from vqa_client.html.figures import judgings, rows_of_judges, statuses
+from vqa_client.html.figures import heat, judgings, rows_of_judges, statuses
 from vqa_client.html.page import number, write_page
 from vqa_client.reports.judged import judged_path
 from vqa_client.reports.logged_run import read_run
@@ -210,6 +210,22 @@ def test_fields_that_are_crossed_are_a_heat_map_whose_cells_lead_to_their_questi
     html = html_of(tmp_path, corrupted(4))
     assert '<a href="#by.corruption=snow&amp;by.level=5"' in html
     assert html.count('class="curve small"') == 3
+    assert [heat(share) for share in (None, 0.0, 0.34, 1.0)] == ["heat-none", "heat-0", "heat-3", "heat-10"]
+
+
+def test_of_very_many_values_only_the_most_frequent_are_shown_in_their_order(tmp_path: Path) -> None:
+    records = [record(n, groups={"kind": str(n % 42)}) for n in range(82)]  # two values occur once
+    html = html_of(tmp_path, records)
+    assert re.findall(r'href="#by.kind=(\d+)"', html) == [str(n) for n in range(40)]
+    assert "2 less frequent values are left out here." in html
+    assert "less frequent" not in html_of(tmp_path / "few", records[:40])
+
+
+def test_fields_with_one_value_in_the_shown_variant_are_not_crossed(tmp_path: Path) -> None:
+    groups = [{"size": size, "shape": shape} for size in "ab" for shape in "cd"]
+    records = [record(n, variant=of["size"], groups=of) for n, of in enumerate(groups)]
+    assert "shape ×" not in said(html_of(tmp_path, records))
+    assert "shape × size" in said(html_of(tmp_path / "whole", [replace(each, variant="") for each in records]))
 
 
 def test_the_page_is_the_same_for_any_order_of_the_log(tmp_path: Path) -> None:

@@ -148,6 +148,8 @@ def test_requests_of_other_clients_are_not_counted_as_this_runs() -> None:
     found = worker_states(read(session))
     assert (found.running, found.waiting, found.preprocessing) == (2, 6, 0)
     assert "some 32 requests were others'" in limits_of(session)[0]
+    even = worker_states(read(start(at_server=8, servers=[served(4, 4)])))
+    assert (even.running, even.waiting, even.preprocessing) == (4, 4, 0)
 
 
 def test_without_figures_of_every_server_their_part_is_not_divided() -> None:
