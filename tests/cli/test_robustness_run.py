@@ -65,8 +65,14 @@ def test_an_option_of_a_report_that_is_not_written_is_refused(
 ) -> None:
     root = own(tmp_path, "actx", "test", {"1": actx(number="000000001")}, "mpi/000000001.jpg").root
     words = ("--data_root", root, "--split", "test", "--base_url", NO_SERVER, "-o", tmp_path / "out")
-    assert run("--task", "actx", *words, "--coco_captions") == 2
-    assert "--coco_captions can't be combined with corruptions" in capsys.readouterr().err
+    of_vqa2 = Split(tmp_path / "split").arguments(NO_SERVER)[1:]
+    for option in ("coco_captions", "csv_safe", "verbose"):
+        asked = ("--task", "vqa2", *of_vqa2) if option == "verbose" else ("--task", "actx", *words)
+        assert run(*asked, f"--{option}") == 2
+        assert capsys.readouterr().err == (
+            f"error: --{option} can't be combined with corruptions\n"
+            "hint: it belongs to a report that this run doesn't write\n"
+        )
 
 
 @pytest.mark.usefixtures("in_threads")

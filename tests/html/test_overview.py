@@ -87,6 +87,21 @@ def test_the_headline_is_the_clean_the_seen_or_the_first_variant(
     assert found(tmp_path, [record(1, variant=variant) for variant in variants]).run.headline == headline
 
 
+def test_the_headline_is_named_in_words(tmp_path: Path) -> None:
+    for at, (variants, words) in enumerate(
+        {
+            ("", "x"): "the unchanged variant",
+            ("clean", "x"): "clean images",
+            ("clean", "snow/1"): "clean images",
+            ("seen", "blind"): "variant seen",
+            ("a",): "",
+        }.items()
+    ):
+        run = found(tmp_path / str(at), [record(1, variant=variant) for variant in variants]).run
+        title = "robustness run of mc" if "snow/1" in variants else "mc clean"
+        assert (run.of_words, run.title) == (words, f"{title} · {words}" if words else title)
+
+
 def test_values_and_metrics_that_only_other_variants_have_are_kept(tmp_path: Path) -> None:
     apart = [record(1, variant="a", rule="x", parts={}), record(1, variant="b", rule="y", groups={"size": "s"})]
     seen = found(tmp_path, apart)

@@ -164,6 +164,17 @@ def test_pictures_are_made_up_to_the_limit_and_of_wrong_answers_first(tmp_path: 
     assert list(sides.items()) == [(first, 40), (third, 30), (second, 40), (fourth, 40)]
 
 
+@pytest.mark.parametrize(
+    ("kept", "number", "few", "many"), [("thumbs", 30, 360, 220), ("full", 31, 1_400, 1_400), ("none", 0, 0, 0)]
+)
+def test_each_choice_of_pictures_has_its_number_and_sizes(kept: str, number: int, few: int, many: int) -> None:
+    images = [SentImage(name=str(n), sha256="", size_bytes=0) for n in range(31)]
+    alone = chosen([record(n, images=(image,)) for n, image in enumerate(images)], EMBEDDED[kept])
+    assert (len(alone), set(alone.values())) == (number, {few} if number else set())
+    for n, side in ((3, few), (4, many)):
+        assert set(chosen([record(images=tuple(images[:n]))], EMBEDDED[kept]).values()) == ({side} if number else set())
+
+
 def test_a_missing_or_changed_image_has_a_note(tmp_path: Path) -> None:
     gone, changed = put(tmp_path / "pages/gone.png"), put(tmp_path / "pages/changed.png")
     run = run_of(tmp_path, gone, changed)

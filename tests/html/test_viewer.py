@@ -208,6 +208,7 @@ NOTE = b'{"question_id":"q","note":"<b>odd</b>","tags":["look"]}'
         ({}, "0/notes", b"[" * 100_000),
         ({}, "0/notes", b'{"question_id":"q","note":"' + b"x" * 20_001 + b'"}'),
         ({}, "0/notes", b'{"question_id":"q","tags":["' + b"x" * 61 + b'"]}'),
+        ({}, "0/notes", b'{"question_id":"q","tags":[""' + b',""' * 20 + b"]}"),
     ],
 )
 def test_a_note_is_taken_only_from_our_own_page(

@@ -143,6 +143,17 @@ def test_a_grade_is_worth_its_place_on_the_scale(
     assert run.judged(server.base_url, "--kind", "grade", "--scale", "0-3") == 2  # another scale is another run
 
 
+def test_a_judge_may_be_the_name_of_a_served_model(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, RIGHT_AND_WRONG[:4])
+    server = fault_server(answer(honest), models=("org/other", "org/judge-2.5-vl"))
+    assert run.judged(server.base_url, "--judge", "org/judge-2.5-vl", check=False) == 0
+    assert {chat.json["model"] for chat in server.chats} == {"org/judge-2.5-vl"}
+    assert len(run.records("correct", "judge-2.5-vl")) == 16
+    assert "resuming" not in capsys.readouterr().err
+
+
 def test_a_judge_sees_the_images_on_request(tmp_path: Path, fault_server: StartsServers) -> None:
     write_sample("chartqa", tmp_path)
     out = str(tmp_path / "out")

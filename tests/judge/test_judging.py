@@ -20,6 +20,7 @@ from vqa_client.cli.main import run_command
 from vqa_client.errors import UsageError
 from vqa_client.judge.beside import judges_of
 from vqa_client.judge.loading import JudgedRun
+from vqa_client.reports.logged_run import read_run
 from vqa_client.settings.judge import JudgeSettings
 
 RIGHT_AND_WRONG = [f"It is city {n if n % 3 else n + 1}" for n in range(30)]
@@ -144,9 +145,18 @@ def test_each_kind_scores_by_its_verdicts(
     assert {question: one["parts"]["judged"] for (question, _), one in records.items()} == scores
     best = {"correct": "correct", "extract": "city 0", "match": "A", "grade": "10", "pair": "first"}[kind]
     assert next(iter(records.values()))["references"] == [best]
+    log = run.log.parent / f"capitals.judge-{kind}.records.jsonl"
+    declared = read_run(log).facts.description
+    measures = {"grade": "grade by the judge", "pair": "better by the judge"}
+    assert declared.measure == measures.get(kind, "right by the judge")
+    assert list(declared.metrics.values()) == [
+        "undecided as wrong",
+        "the score of what is decided",
+        "undecided as right",
+    ]
     found = run.found(kind)["verdicts"][0]
     assert (found["judged"], found["judge"]["order_decided"]) == (3, 0)
-    assert run_command(["rescore", str(run.log.parent / f"capitals.judge-{kind}.records.jsonl"), "--write"]) == 0
+    assert run_command(["rescore", str(log), "--write"]) == 0
     assert {key: one["parts"] for key, one in run.records(kind).items() if key in records} == {
         key: one["parts"] for key, one in records.items()
     }
@@ -254,17 +264,6 @@ def test_the_order_of_judges_does_not_matter_even_if_one_never_decides(
     assert found["verdicts"][-1]["accuracy"] == 1
     assert found["pairs"]["one - two"]["n"] == 12
     assert found["fleiss"] is None
-
-
-def test_a_judge_may_be_the_name_of_a_served_model(
-    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = Run(tmp_path, RIGHT_AND_WRONG[:4])
-    server = fault_server(answer(honest), models=("org/other", "org/judge-2.5-vl"))
-    assert run.judged(server.base_url, "--judge", "org/judge-2.5-vl", check=False) == 0
-    assert {chat.json["model"] for chat in server.chats} == {"org/judge-2.5-vl"}
-    assert len(run.records("correct", "judge-2.5-vl")) == 16
-    assert "resuming" not in capsys.readouterr().err
 
 
 def test_another_model_that_answers_ends_the_run(

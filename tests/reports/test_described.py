@@ -28,7 +28,12 @@ def test_an_accuracy_of_an_earlier_version_names_its_measure(task: str, scoring:
 
 @pytest.mark.parametrize(
     ("task", "unit", "question_type"),
-    [("vqa2", "image", "question_type"), ("mc", "question", "domain"), ("niah", "document", "domain")],
+    [
+        ("vqa2", "image", "question_type"),
+        ("mc", "question", "domain"),
+        ("niah", "document", "domain"),
+        ("vqax", "image", "answer_kind"),
+    ],
 )
 def test_the_descriptions_of_earlier_versions_are_those_declared_today(
     task: str, unit: str, question_type: str

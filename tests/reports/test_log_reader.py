@@ -67,7 +67,19 @@ def test_a_log_that_is_rewritten_while_it_is_read_is_an_error(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "name",
-    ["a.records.jsonl", "a.run.json", "a.json", "a_20261128_034551.json", "a.html", "a.records.csv", "a.csv", "a.md"],
+    [
+        "a.records.jsonl",
+        "a.run.json",
+        "a.json",
+        "a_20261128_034551.json",
+        "a.html",
+        "a.csv",
+        "a.md",
+        "a.summary.json",
+        "a.records.csv",
+        "a.records.parquet",
+        "a.explanations.json",
+    ],
 )
 def test_any_file_of_a_run_names_its_log(tmp_path: Path, name: str) -> None:
     log = write_run(tmp_path, [record()], name="a")

@@ -11,7 +11,9 @@ FORBIDDEN = re.compile(r'[\x00-\x1f<>:"/\\|?*]')
 NAMES = st.text(max_size=300) | st.text(alphabet="aA./\\: -_0fCON", max_size=20)
 
 
-@pytest.mark.parametrize("name", ["longbenchv2_img", "adv_dpi_56", "adv_jpeg 30", "Qwen3-VL-8B", "模糊", "a.b"])
+@pytest.mark.parametrize(
+    "name", ["longbenchv2_img", "adv_dpi_56", "adv_jpeg 30", "Qwen3-VL-8B", "模糊", "a.b", "a ._-+=@,()b"]
+)
 def test_a_safe_name_is_kept(name: str) -> None:
     assert safe_name(name) == name
     assert report_name(name, "mc") == f"{name}_mc_eval.json"
