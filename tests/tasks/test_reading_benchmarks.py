@@ -278,6 +278,9 @@ def test_mm_niahs_overall_counts_an_empty_cell_as_nothing_right() -> None:
         ("3 May 1999, on page 1", {"anls": 1, "exact": 1, "page": 0, "published": 1}),
         ("3 May 1999", {"anls": 1, "exact": 1, "page": 0, "published": 1}),
         ("3 May 1999. Page 2.", {"anls": 1, "exact": 1, "page": 1, "published": 10 / 11}),
+        ("3 May 1999\n\n**Page:** 2", {"anls": 1, "exact": 1, "page": 1, "published": 1}),
+        ("### Answer\n3 May 1999\n\n**Page 2**", {"anls": 1, "exact": 1, "page": 1, "published": 0}),
+        ("Page: 2", {"anls": 0, "exact": 0, "page": 1, "published": 0}),
     ],
 )
 def test_mp_docvqas_answer_and_page_are_read_separately(reply: str, parts: dict[str, float]) -> None:

@@ -23,8 +23,9 @@ from vqa_client.benchmark import Answer, Benchmark, Beside, Breakdown, ColumnNam
 from vqa_client.benchmark import Picture, Place, Prompt, Question, Scored, Submission, best_of, tables
 from vqa_client.prompt import SHORT_PROMPT
 from vqa_client.scoring.published.anls import anls_mmf
-from vqa_client.scoring.readings import short_answer, without_stop
-from vqa_client.scoring.reply import Reply
+from vqa_client.scoring.readings import short_answer
+from vqa_client.scoring.reply import Reply, reply_from
+from vqa_client.types import Completion
 
 PORTAL = Home("https://rrc.cvc.uab.es/?ch=17", "terms of the portal", megabytes=30_000)
 HUB = Home("hf://lmms-lab-encoder/MP-DocVQA", "terms of the portal", megabytes=30_000)
@@ -32,7 +33,10 @@ COLUMNS = {"id": "questionId", "text": "question"}
 NUMBERS = tuple(map(str, range(1, 21)))
 PORTAL_COLUMNS: ColumnNames = {**COLUMNS, "images": Beside("images/{page_ids}.jpg")}
 HUB_COLUMNS: ColumnNames = {**COLUMNS, "images": Columns(*(f"image_{number}" for number in NUMBERS))}
-_PAGE = re.compile(r"[\s,;]*[(\[]?(?:\bon )?\bpage:?\s*(?:number:?\s*)?(\d{1,4})[)\]]?\.?\s*$", re.IGNORECASE)
+_PAGE = re.compile(
+    r"[\s,;]*[(\[]?(?:\bon )?(?:\*\*)?\bpage:?(?:\*\*)?\s*(?:number:?\s*)?(\d{1,4})(?:\*\*)?[)\]]?\.?\s*$",
+    re.IGNORECASE,
+)
 
 
 class Row(Struct):
@@ -77,9 +81,12 @@ def exact_mp(answer: str, reference: str, *, answerable: bool = True) -> float:
 
 
 def answer_without_page(reply: Reply, question: Question) -> Answer:
-    """The short answer, without the page that is named at its end."""
+    """The short answer of a reply without the page that is named at its end."""
     short = short_answer(reply, question)
-    return replace(short, text=without_stop(_PAGE.sub("", short.text))) if short.text else short
+    bare = _PAGE.sub("", short.text or "")
+    if bare == (short.text or ""):
+        return short
+    return replace(short_answer(reply_from(Completion(text=bare)), question), source=short.source)
 
 
 def reply_without_page(reply: Reply, question: Question) -> Answer:
