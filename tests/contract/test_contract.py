@@ -23,6 +23,7 @@ from vqa_client.cli.main import run_command
 from vqa_client.errors import IdentityError
 from vqa_client.evaluation import arun, run
 from vqa_client.reports.report import Report
+from vqa_client.runner import judge
 from vqa_client.runs.reopened import selftest
 from vqa_client.runs.robustness import read_runs
 from vqa_client.scoring.readings import choice_or_short
@@ -33,7 +34,8 @@ from vqa_client.tables.inside import open_image
 from vqa_client.task import Source
 from vqa_client.tasks import registry
 from vqa_client.tasks.listing import declared
-from vqa_client.types import Question
+from vqa_client.tasks.registry import open_benchmark
+from vqa_client.types import Completion, Question
 
 NAMES = [name for name in declared() if name not in ("ask", "mc", "niah", "vqa2", "vqax", "actx", "esnlive", "vcr")]
 MARK = re.compile(r"\[\[q\d+\]\]")
@@ -159,6 +161,27 @@ def accuracies(case: Case) -> dict[str, float | None]:
 def test_its_own_references_are_right(case: Case) -> None:
     found = selftest(case.settings(""))
     assert (found.total, found.faults) == (len(case.questions), ())
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        *(
+            "<think>It may be 7, or (C), or no.</think>\n{}",
+            "{}<|im_end|>\n<|im_start|>user\nAnd now?",
+            "assistant\n{}",
+        ),
+        *("&lt;think&gt;7?&lt;/think&gt; &lt;answer&gt;{}&lt;/answer&gt;", "<answer> {} </answer>", "$\\boxed{{{}}}$"),
+        *("<|begin_of_box|>{}<|end_of_box|>", "**{}**", "```\n{}\n```"),
+        *('{{"reasoning": "I look.", "answer": JSON}}', '```json\n{{"answer": JSON}}\n```'),
+    ],
+)
+def test_what_is_around_an_answer_is_taken_off_before_it_is_read(case: Case, around: str) -> None:
+    task = open_benchmark(case.settings("")).task
+    for question in case.questions:
+        ideal = case.replies[case.mark(question)]
+        reply = around.replace("JSON", "{}").format(json.dumps(ideal) if "JSON" in around else ideal)
+        assert judge(Completion(text=reply, finish_reason="stop"), question, task)[1].value == 1, reply
 
 
 def test_ideal_replies_score_one_by_every_metric(case: Case, finished: list[Report]) -> None:

@@ -29,15 +29,16 @@ _NEXT_QUESTION = re.compile(
     re.IGNORECASE,
 )
 _MARKS = re.compile(r"[\x04\x05]")
+_TAG_AS_ENTITY = re.compile(r"&(?:lt|#0{0,5}60|#x0{0,5}3c);", re.IGNORECASE)
 
 
 class Reply(Struct, frozen=True, kw_only=True):
     """A completion, taken apart; published readings get its `raw` text, all others the visible text.
 
-    `visible` has no thoughts, special tokens, role name or invented turns, and is otherwise unchanged; `marked` is the
-    same with `MARKED` for the tokens around an answer. `cut`: the token limit or an unfinished thought ended it.
-    `source` is "reasoning" if a model that stopped by itself put everything into that field. `status` is None if there
-    is something to read.
+    `visible` has no thoughts, special tokens, role name or invented turns, no HTML entities if tags are written with
+    them, and is otherwise unchanged; `marked` is the same with `MARKED` for the tokens around an answer. `cut`: the
+    token limit or an unfinished thought ended it. `source` is "reasoning" if a model that stopped by itself put
+    everything into that field. `status` is None if there is something to read.
     """
 
     completion: Completion
@@ -65,10 +66,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     @property
     def peeled(self) -> str:
         """The visible text in the plain form that `plain` describes."""
-        text = self.marked
-        if "&" in text or "&" in self.raw:  # tags may be written as entities
-            content = self.raw if self.source == "content" else self.completion.reasoning or ""
-            text, _, _ = _own_turn(html.unescape(content), cut=self.cut)
+        text = html.unescape(self.marked) if "&" in self.marked else self.marked
         found = answer_and_explanation(text)
         return plain(f"{MARKED[0]}{found[0]}{MARKED[1]}" if found else text)
 
@@ -128,6 +126,8 @@ def _own_turn(text: str, *, cut: bool) -> tuple[str, bool, bool]:
 
     A turn ends at an end token, an invented user or another question.
     """
+    if _TAG_AS_ENTITY.search(text):
+        text = html.unescape(text)
     text, unclosed = without_thoughts(_MARKS.sub("", text), cut=cut)
     end = None
     if "<" in text or "[" in text:

@@ -26,11 +26,11 @@ from vqa_client.reports.run import common_keys, in_shares
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.bottleneck import time_of
 from vqa_client.reports.summary import Summary, summarise, without_scores
-from vqa_client.scoring.reply import reply_from
+from vqa_client.scoring.reply import kept_completion, reply_from
 from vqa_client.scoring.vqa2 import VERSION, compared
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
 from vqa_client.tasks.vqa2.figures import Vqa2Summary, FigureWatch, kind_figures
-from vqa_client.types import ANSWERED, Completion, Question, Record
+from vqa_client.types import ANSWERED, Question, Record
 from vqa_client.version import __version__
 
 RESIZED = "Resize to max 1024px, LANCZOS"
@@ -215,8 +215,7 @@ def question_result(question: Question, record: Record) -> dict[str, Any]:
 def _model_answer(record: Record) -> str | None:
     if record.answer is None or record.output is None:
         return record.output
-    completion = Completion(text=record.output, reasoning=record.reasoning, finish_reason=record.finish_reason)
-    return reply_from(completion).visible
+    return reply_from(kept_completion(record)).visible
 
 
 _GIB = 1 << 30
