@@ -74,11 +74,22 @@ async def failure(server: Server, **settings: object) -> QuestionFailed:
 
 
 async def test_a_good_reply_costs_one_request() -> None:
-    server = Server(first(0))
-    completion = await server.client().complete(Request(content=("?",)))
+    server, started_s = Server(first(0)), time.monotonic()
+    client = server.client()
+    completion = await client.complete(Request(content=("?",)))
     assert (completion.text, completion.attempts, len(server.requests)) == ("B", 1, 1)
+    assert 0 <= completion.latency_s <= time.monotonic() - started_s
+    assert (completion.ttft_s, client.routes.all[0].at_work) == (None, 0)
     assert completion.request_bytes > 50
     assert server.client(timeout=5.0).late_s == 2.5
+
+
+@pytest.mark.parametrize(("left", "tokens"), [("5", 10 + 16), ("unknown", 0)])
+async def test_the_limits_in_a_replys_headers_are_kept(left: str, tokens: int) -> None:
+    headers = {"x-ratelimit-remaining-requests": left, "x-ratelimit-limit-requests": "60"}
+    client = Server(lambda *_: httpx2.Response(200, json=GOOD, headers=headers)).client()
+    await client.complete(Request(content=("?",)))
+    assert await client.routes.allowance.enter(Request(content=("x" * 40,)), 16) == tokens
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 500, 502, 503, 504, 529])
@@ -143,6 +154,8 @@ async def test_an_html_page_with_status_200_is_retried_and_then_a_bad_response()
     failed = await failure(server, max_retries=2)
     assert (failed.status, failed.attempts, len(server.requests)) == ("bad_response", 3, 3)
     assert "Sign in" in str(failed)
+    untyped = await failure(Server(first(99, lambda: httpx2.Response(200, content=b"?"))), max_retries=0)
+    assert str(untyped) == "the reply is not a chat completion (HTTP 200, no content type): '?'"
 
 
 async def test_a_redirection_names_its_target_without_secrets() -> None:
