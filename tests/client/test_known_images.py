@@ -1,7 +1,11 @@
 """The images that the client knows a server has."""
 
 import asyncio
+from types import SimpleNamespace
+from typing import Any, cast
 
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +37,33 @@ def test_a_dropped_image_also_drops_those_used_before_it() -> None:
     known.forget_until(page(2).sha256)
     known.forget_until("unknown")
     assert [page(number).sha256 in known for number in range(5)] == [False, False, False, True, True]
+
+
+async def test_what_is_sent_by_name_is_counted() -> None:
+    known = KnownImages()
+    known.keep([page(1)])
+    uploads = Uploads(known=known, suffix="-x", proof=None, note=print)
+    with await uploads.sending([page(1), page(2)], whole=False) as sending:
+        named, whole = sending.parts()
+        assert (uploads.hits, named[1], whole[1]) == (0, None, page(2))
+        assert all(f"{number:064d}-x".encode() in b"".join(part[::2]) for number, part in ((1, named), (2, whole)))
+        sending.arrived()
+    assert (uploads.hits, page(2).sha256 in known) == (1, True)
+    assert msgspec.to_builtins(uploads.counted) == {"named": 1, "pointed_at": 0, "misses": 0, "spared_bytes": 16}
+    with await uploads.sending([page(1)], whole=True) as again:
+        assert [image for _, image, _ in again.parts()] == [page(1)]
+
+
+@pytest.mark.parametrize(("index", "left"), [(0, [2, 4]), (1, [4]), (2, [0, 2, 4])])
+def test_a_miss_forgets_what_was_used_before_the_image_of_its_index(index: int, left: list[int]) -> None:
+    known, proof = KnownImages(), SimpleNamespace(given=True)
+    known.keep([page(number) for number in range(5)])
+    uploads = Uploads(known=known, suffix="", proof=cast(Any, proof), note=print)
+    assert not uploads.note_miss("another error", [page(2)])
+    assert uploads.note_miss(f"Cache miss for image at index {index}", [page(1), page(3)])
+    assert [number for number in range(5) if page(number).sha256 in known] == left
+    uploads.forget()
+    assert (proof.given, [number for number in range(5) if page(number).sha256 in known]) == (False, [])
 
 
 def test_after_more_misses_than_hits_all_images_are_sent_whole() -> None:
